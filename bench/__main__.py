@@ -1,7 +1,7 @@
 """All measurements, one after the other: ``python -m bench [EVENTS]`` (default 10^6).
 
-Each prints its figures beside what they are compared with, on the machine it runs on. Absolute
-times mean little on a busy machine; the ratios are taken in the same run.
+Each prints its figures with those of its comparison, on the machine on which it runs. Absolute
+times mean little on a busy machine; the ratios are measured in the same run.
 """
 
 import subprocess

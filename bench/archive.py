@@ -1,10 +1,10 @@
-"""The archive of a job with many checkpoints, over HTTP and in Chromium, beside plain SQL.
+"""The archive of a job with many checkpoints, over HTTP and in Chromium, compared with plain SQL.
 
-``python -m bench.archive [CHECKPOINTS]`` (default 10^5, of 50 subtasks each). Holds (issue of the
-archive): first picture of its page <= 2 s, a filter or a jump <= 300 ms. A filter is the part of
-the page that htmx asks for: trends with bands, failures, the slowest and the first rows. The peer
-is the question that one would write by hand: the same filter in the database, its rows in 600
-bins of time with least, mean and most of four measures; it has no medians, bands or outliers.
+``python -m bench.archive [CHECKPOINTS]`` (default 10^5, of 50 subtasks each). Requirements: first
+picture of its page in <= 2 s, a filter or a jump in <= 300 ms. A filter is the part of the page
+that htmx loads: trends with bands, failures, the slowest and the first rows. It is compared with
+the query that one would write by hand: the same filter in the database, its rows in 600 bins of
+time with least, mean and most of four measures, without medians, bands or outliers.
 """
 
 import random
@@ -97,7 +97,7 @@ def measure(stack: Stack, client: Client, job: int, count: int) -> None:
 
 
 def _filter(dice: random.Random, count: int) -> dict[str, object]:
-    """One of those that people choose, at random."""
+    """Return a random one of the filters that users choose."""
     begin = BEGAN + dice.randrange(count) * INTERVAL
     return dice.choice(
         [
@@ -137,13 +137,14 @@ def plain_sql(database: Path, job: int, filters: list[dict[str, object]]) -> Non
 
 
 def memory(stack: Stack) -> float:
-    """The most that the server has held, MB."""
+    """Return the largest memory that the server has taken, in MB."""
     status = Path(f"/proc/{stack.processes['server'].pid}/status").read_text()
     return int(status.partition("VmHWM:")[2].split()[0]) / 1024
 
 
 def in_browser(stack: Stack, job: int, small: int, count: int) -> None:
-    """small: a job with FEW checkpoints, whose page is the peer of the first picture."""
+    """Measure the page. ``small``: a job with FEW checkpoints, whose first picture is the
+    comparison."""
     address = f"{stack.url}/archive/{job}"
     with sync_playwright() as playwright:
         chromium = machine.find_chromium() or playwright.chromium.executable_path
@@ -172,7 +173,7 @@ def in_browser(stack: Stack, job: int, small: int, count: int) -> None:
 
 
 def _middle(measure) -> float:
-    """Of five measurements after one that does not count."""
+    """Return the median of five measurements after one that does not count."""
     return sorted([measure(turn) for turn in range(6)][1:])[2]
 
 
@@ -182,7 +183,8 @@ def _loaded(page, url: str) -> float:
 
 
 def _filtered(page, status: str) -> float:
-    """Milliseconds from the choice to the drawn answer, when Plotly has drawn the one before."""
+    """Return the milliseconds from the choice to the drawn answer, once Plotly has drawn the one
+    before."""
     page.locator("[data-trend] > canvas[hidden]").wait_for(state="attached")
     page.evaluate("performance.clearMarks()")
     began = page.evaluate("performance.now()")

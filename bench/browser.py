@@ -1,8 +1,8 @@
-"""The workbench in Chromium: frames per second while playing, and when the first picture stands.
+"""The workbench in Chromium: frames per second while playing, and the time to the first picture.
 
     python -m bench.browser URL [--sign-in LINK] [--seconds 8]
 
-URL is a recording's page; LINK what `manage.py sign_in_link` prints.
+URL is a recording's page; LINK is the output of `manage.py sign_in_link`.
 """
 
 import argparse
@@ -37,8 +37,10 @@ COUNT_FRAMES = """seconds => new Promise((resolve) => {
 
 @dataclass(frozen=True)
 class Measured:
-    """first_picture: seconds from the request to the drawn diagram. slowest_frame: ms, the
-    slowest but one in a hundred. in_flight: messages in channels at the end of playing.
+    """The figures of one visit.
+
+    first_picture: seconds from the request to the drawn diagram. slowest_frame: 99th percentile,
+    ms. in_flight: messages in channels at the end of playing.
     """
 
     first_picture: float
@@ -72,7 +74,8 @@ def measure(url: str, *, sign_in: str | None = None, seconds: float = 8) -> Meas
 
 
 def open_once(page: Page, url: str) -> float:
-    """Seconds until the diagram is drawn; the second time the browser has the scripts."""
+    """Return the seconds until the diagram is drawn. The second time, the browser has the
+    scripts."""
     page.goto("about:blank")
     page.goto(url, wait_until="commit")
     while (at := page.evaluate(FIRST_PICTURE)) is None:
@@ -81,7 +84,7 @@ def open_once(page: Page, url: str) -> float:
 
 
 def play(page: Page, seconds: float) -> tuple[list[float], int]:
-    """The instants of the frames while it plays, and how many messages were in flight."""
+    """Return the instants of the frames while it plays, and how many messages are in flight."""
     page.locator("#workbench.is-ready").wait_for()
     page.evaluate(
         """() => {
@@ -102,8 +105,8 @@ def play(page: Page, seconds: float) -> tuple[list[float], int]:
     frames = page.evaluate(COUNT_FRAMES, seconds)
     page.keyboard.press("Space")
     page.wait_for_timeout(500)
-    said = page.locator("#wb-contents-totals").inner_text()
-    return frames, int(said.split(" ")[0].replace(",", "") or 0)
+    totals = page.locator("#wb-contents-totals").inner_text()
+    return frames, int(totals.split(" ")[0].replace(",", "") or 0)
 
 
 def main() -> None:

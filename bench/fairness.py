@@ -1,8 +1,8 @@
-"""How long somebody waits while somebody else has a thousand jobs in the queue.
+"""How long a user waits while another has a thousand jobs in the queue.
 
-``python -m bench.fairness [JOBS]``: uploads a log of 1,000 events alone, five times; then a second
-person asks for JOBS simulations (default 1,000), and the upload is repeated among them. Holds: the
-upload is ready within three times its lone time.
+``python -m bench.fairness [JOBS]`` uploads a log of 1,000 events alone, five times. Then a second
+user requests JOBS simulations (default 1,000), and the upload is repeated among them. Requirement:
+the upload is ready within three times its lone time.
 """
 
 import statistics
@@ -59,7 +59,7 @@ def measure(stack: Stack, folder: Path, jobs: int) -> None:
 
 
 def uploads(stack: Stack, token: str, log: Path) -> list[float]:
-    """The seconds until each of several uploads is ready, one after the other."""
+    """Return the seconds until each of several uploads is ready, one after the other."""
     return [Client(stack.url, token).ready(log)[1] for _ in range(ROUNDS)]
 
 

@@ -1,9 +1,10 @@
-"""How fast the Spark jobs are beside DuckDB: ``python -m bench.jobs [EVENTS …]``.
+"""Compares the Spark jobs with DuckDB: ``python -m bench.jobs [EVENTS …]``.
 
-Holds (design, section 8): all snapshots of 10^7 events no slower than DuckDB's best SQL on the same
-Parquet, ingest within twice DuckDB doing the same sort, match and write. Both in the same run, the
-Spark session warm, the best of some rounds each. DuckDB is spared the verdicts, the checks of the
-input and the recorded lists: it finds what is in every channel, and every state, of every snapshot.
+Requirements (design, section 8): all snapshots of 10^7 events no slower than DuckDB's best SQL on
+the same Parquet; ingest within twice the time of DuckDB for the same sort, match and write. Both
+run in the same process with a warm Spark session, and the best of some rounds counts. DuckDB does
+not compute verdicts, check the input or read the recorded lists: it finds the contents of every
+channel and every state, at every snapshot.
 """
 
 import json
@@ -152,7 +153,8 @@ def _measure(folder: Path, size: int) -> None:
 
 
 def _measure_reordering(store: Path, rounds: int) -> None:
-    """Theorem 1 on the first snapshot; DuckDB could only sort, so nothing stands beside it."""
+    """Measure Theorem 1 on the first snapshot. DuckDB could only sort, so there is no
+    comparison."""
     snapshot = Manifest.read(store).snapshots[0]
     between = reorder_snapshot(store, snapshot, _silent).events_total
     spark = _best(rounds, lambda: reorder_snapshot(store, snapshot, _silent))
@@ -165,11 +167,11 @@ def _print(size: int, job: str, spark: float, duck: float, hold: float) -> None:
 
 
 def _silent(phase: str, done: int, total: int) -> None:
-    """Nobody looks at the progress."""
+    """Ignore progress."""
 
 
 def _best(rounds: int, job: Callable[[], object]) -> float:
-    """Seconds of the quickest of some rounds."""
+    """Return the seconds of the quickest of some rounds."""
     seconds = []
     for _ in range(rounds):
         began = perf_counter()
@@ -190,7 +192,7 @@ def _run(connection, queries: list[str], folder: Path, **names: object) -> None:
 
 
 def _to_parquet(lines: Path, target: Path) -> None:
-    """The same log as Parquet with the names of the native format."""
+    """Write the same log as Parquet with the names of the native format."""
     reader = NativeReader()
     header = reader.header(lines, LIMITS)
     processes = pa.array([process.id for process in header.topology.processes])
@@ -214,8 +216,11 @@ def _to_parquet(lines: Path, target: Path) -> None:
 
 
 def _snapshot_inputs(folder: Path, store: Path) -> duckdb.DuckDBPyConnection:
-    """``plain.parquet``, the sorted events with codes, and small tables in memory: ``channels``,
-    ``positions`` of the snapshots, ``bounds``: the same with their rank at each process."""
+    """Write the inputs of DuckDB's query, and return the connection.
+
+    ``plain.parquet``: the sorted events with codes. Small tables in memory: ``channels``,
+    ``positions`` of the snapshots, and ``bounds``, the same with their rank at each process.
+    """
     manifest = Manifest.read(store)
     connection = duckdb.connect()
     parts = [map_batch(store / part.file) for part in manifest.parts_of(EVENTS)]
@@ -245,7 +250,7 @@ def _snapshot_inputs(folder: Path, store: Path) -> duckdb.DuckDBPyConnection:
 
 
 def _compare(connection, folder: Path, store: Path) -> None:
-    """Both must have found the same number of messages in flight, or the times mean nothing."""
+    """Require that both find the same number of messages in flight."""
     totals = {
         sum(sent - received for _, _, sent, received, _ in rows)
         for rows in (

@@ -1,11 +1,11 @@
-"""A small job on a real Flink, slow at one place: its checkpoints are unaligned and hold records.
+"""A small job on a real Flink with a bottleneck: its checkpoints are unaligned and hold records.
 
-For `docs/real-flink.md`. Runs in a Python that has `apache-flink`, not in Cutline's own:
+For `docs/real-flink.md`. It runs in a Python that has `apache-flink`, not in Cutline's own:
 
     python bench/real_flink_job.py CHECKPOINT_FOLDER REST_PORT
 
-Numbers go in turn to two slow subtasks; the buffers before these fill, barriers overtake them, and
-what they overtake becomes part of the checkpoint. It runs until it is stopped.
+Numbers go in turn to two slow subtasks. The buffers before these fill, barriers overtake them, and
+what they overtake becomes part of the checkpoint. The job runs until it is stopped.
 """
 
 import sys
@@ -36,11 +36,11 @@ def slow(number: int) -> int:
 
 
 def run(folder: Path, port: str) -> None:
-    """Does not return."""
+    """Run the job. This never returns."""
     configuration = Configuration()
     ports = {"rest.port": port, "rest.bind-port": port}
-    own = {"execution.checkpointing.dir": folder.resolve().as_uri(), **ports}
-    for name, value in (SETTINGS | own).items():
+    options = {"execution.checkpointing.dir": folder.resolve().as_uri(), **ports}
+    for name, value in (SETTINGS | options).items():
         configuration.set_string(name, value)
     environment = StreamExecutionEnvironment.get_execution_environment(configuration)
     environment.set_parallelism(2)

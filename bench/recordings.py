@@ -15,7 +15,7 @@ IN_FLIGHT = 300  # messages under way at any time
 
 
 def write_log(path: Path, events: int, *, seed: int = 1) -> None:
-    """A run of about ``events`` events with concurrent snapshots."""
+    """Write a run of about ``events`` events with concurrent snapshots."""
     run = simulation(events, seed)
     with path.open("wb") as log:
         log.writelines(write_lines(run.header(f"{events:,} events"), simulate(run)))

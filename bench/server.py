@@ -1,9 +1,9 @@
-"""What a person waits for, over HTTP, with the real server, worker, Redis and Spark.
+"""What a user waits for, over HTTP, with the real server, worker, Redis and Spark.
 
-``python -m bench.server [EVENTS]``: uploads a log of 1,000 events and one of EVENTS (default
-10^6), then seeks, cuts and windows at random instants of the large one, then the browser's figures
-on it. Holds (design, section 8): upload of 1,000 events to its verdicts <= 3 s; a seek or a cut
-p95 <= 50 ms; first picture <= 2 s; 50 frames a second with 300 messages in flight.
+``python -m bench.server [EVENTS]`` uploads a log of 1,000 events and one of EVENTS (default 10^6),
+then measures seeks, cuts and windows at random instants of the large one, then the browser on it.
+Requirements (design, section 8): 1,000 events from upload to verdicts in <= 3 s; a seek or a cut in
+p95 <= 50 ms; first picture in <= 2 s; 50 frames a second with 300 messages in flight.
 """
 
 import http.client
@@ -26,7 +26,7 @@ ROUNDS = 200
 
 
 class Client:
-    """One connection that is kept open, as a browser's is."""
+    """A client that keeps one connection open, like a browser."""
 
     def __init__(self, url: str, token: str) -> None:
         self._connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=600)
@@ -52,7 +52,7 @@ class Client:
         return self._ask("POST", "/api/recordings", _pieces(head, path, tail), headers)
 
     def ready(self, path: Path) -> tuple[dict, float]:
-        """The uploaded recording, and the seconds from the first byte until it is ready."""
+        """Return the uploaded recording, and the seconds from the first byte until it is ready."""
         began = perf_counter()
         address = f"/api/recordings/{self.upload(path)['id']}"
         while (recording := self.get(address))["status"] in {"queued", "running"}:
@@ -71,7 +71,7 @@ class Client:
 
 
 def _pieces(head: bytes, path: Path, tail: bytes) -> Iterator[bytes]:
-    """A form with one file, without holding the file in memory."""
+    """Yield a form with one file without holding the file in memory."""
     yield head
     with path.open("rb") as file:
         while piece := file.read(2**20):
@@ -98,7 +98,7 @@ def main() -> None:
 
 
 def room_for(log: Path) -> dict[str, str]:
-    """Settings that let a log in, however many events were asked for: 10^7 are 1.2 GB."""
+    """Return settings that accept a log of this size: 10^7 events are 1.2 GB."""
     most = str(max(log.stat().st_size, 2**30))
     return {"MAX_UPLOAD_BYTES": most, "MAX_RECORDING_BYTES": most}
 

@@ -1,8 +1,8 @@
 """Events a second of the simulators and of the check: ``python -m bench.simulator [EVENTS …]``.
 
-The check is what a recording goes through until its verdicts: the Spark jobs (read, order, match,
-write, judge) from the log's text, and the plain-Python reference from the same events in memory.
-The ratio is the reference's time to Spark's.
+The check is everything between a log and its verdicts: the Spark jobs (read, order, match, write,
+judge) from the log's text, and the plain-Python reference from the same events in memory. The ratio
+is the reference's time divided by Spark's.
 """
 
 import sys
@@ -67,7 +67,7 @@ def measure(folder: Path, size: int) -> None:
 
 
 def dataflow(events: int) -> DataflowSimulation:
-    """Two sources, four counters, two two-phase sinks: about five events a record."""
+    """Return two sources, four counters and two two-phase sinks: about five events a record."""
     records = events // 10
     flow = Dataflow(
         (
@@ -87,7 +87,7 @@ def check_with_spark(log: Path, store: Path) -> None:
 
 
 def _silent(*_: object) -> None:
-    """No one watches."""
+    """Ignore progress."""
 
 
 T = TypeVar("T")

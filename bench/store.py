@@ -1,8 +1,9 @@
 """How fast a stored recording answers, at two sizes: ``python -m bench.store [EVENTS …]``.
 
-Holds (design, section 8): a cut or a seek p95 <= 10 ms, at most 1.3 times slower at ten times the
-size; a window <= 20 ms. A seek is the positions at an instant and the depths of all channels, a cut
-also the verdict, states and contents of all channels at random positions.
+Requirements (design, section 8): a cut or a seek in p95 <= 10 ms, at most 1.3 times slower at ten
+times the size; a window in <= 20 ms. A seek is the positions at an instant and the depths of all
+channels. A cut is also the verdict, the states and the contents of all channels at random
+positions.
 """
 
 import resource
@@ -96,7 +97,7 @@ def _questions(folder: Path) -> dict[str, float]:
 
 
 def _timed(name: str, ask: Callable[[int], object], rounds: int = _ROUNDS) -> float:
-    """Print p50 and p95 of the rounds in ms; the p95."""
+    """Print p50 and p95 of the rounds in ms, and return p95."""
     spent = np.zeros(rounds)
     for number in range(rounds):
         began = perf_counter()
@@ -108,7 +109,7 @@ def _timed(name: str, ask: Callable[[int], object], rounds: int = _ROUNDS) -> fl
 
 
 def _resident() -> float:
-    """Memory of this process now, pages of mapped files too, in MB."""
+    """Return the memory of this process now, including pages of mapped files, in MB."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * resource.getpagesize() / 1e6
 

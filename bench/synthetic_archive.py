@@ -1,7 +1,7 @@
-"""A job of an engine with as many checkpoints as wanted, as Flink's look: mostly quick, some slow
-under back pressure, some failed, state that grows and is cut back.
+"""A job with any number of checkpoints that look like Flink's: mostly quick, some slow under back
+pressure, some failed, with state that grows and is compacted.
 
-``python -m bench.synthetic_archive EMAIL [CHECKPOINTS]`` puts one into the archive of a person.
+``python -m bench.synthetic_archive EMAIL [CHECKPOINTS]`` writes one into the archive of a user.
 """
 
 import os
@@ -19,7 +19,7 @@ CHUNK = 5_000
 
 
 def checkpoints(count: int, seed: int = 1) -> Iterator[CheckpointFacts]:
-    """Numbers 1 to ``count``."""
+    """Yield the checkpoints with the numbers 1 to ``count``."""
     dice = random.Random(seed)
     pressure = 0.0
     for number in range(1, count + 1):
@@ -31,12 +31,12 @@ def _checkpoint(dice: random.Random, number: int, pressure: float) -> Checkpoint
     slow = dice.randrange(len(NAMES) * SUBTASKS) if dice.random() < 0.01 else None
     vertices, longest, size = [], 0, 0
     for place, name in enumerate(NAMES):
-        own = []
+        subtasks = []
         for index in range(SUBTASKS):
             one = _subtask(dice, place, index, pressure, slow == place * SUBTASKS + index, number)
             longest, size = max(longest, one.duration), size + one.bytes
-            own.append(one)
-        vertices.append(VertexFacts(f"{place:032x}", name, SUBTASKS, tuple(own)))
+            subtasks.append(one)
+        vertices.append(VertexFacts(f"{place:032x}", name, SUBTASKS, tuple(subtasks)))
     failed = dice.random() < 0.01 + pressure / 400
     kind = "savepoint" if number % 5_000 == 0 else "checkpoint"
     triggered = BEGAN + number * INTERVAL
@@ -85,7 +85,8 @@ def _subtask(
 
 
 def fill(owner, count: int):
-    """The job. Rows are written in one go: merging is for checkpoints that are there."""
+    """Write the job into the archive. All rows are written at once, for merging is for existing
+    checkpoints."""
     from django.db import transaction
 
     from snapshots.archive.filling import columns_of

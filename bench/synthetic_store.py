@@ -1,6 +1,7 @@
-"""A large recording written straight into the store, vectorised: what the measurements open.
+"""A large recording for measurements, written straight into the store, vectorised.
 
-FIFO channels, random delays, about 300 messages on their way at any time, states on every event.
+It has FIFO channels, random delays, about 300 messages in flight at any time, and states on every
+event.
 """
 
 from dataclasses import dataclass
@@ -83,8 +84,8 @@ def _run(random, events: int, source: np.ndarray, target: np.ndarray, processes:
     received_at = np.maximum.accumulate(sent_at + delays + lift) - lift
 
     at = np.concatenate((sent_at, received_at, random.integers(0, span, internals)))
-    own = random.integers(0, processes, internals)
-    process = np.concatenate((source[channel], target[channel], own))
+    internal_process = random.integers(0, processes, internals)
+    process = np.concatenate((source[channel], target[channel], internal_process))
     codes = [KINDS.index(kind) for kind in (SEND, RECEIVE, INTERNAL)]
     kind = np.repeat(codes, (messages, messages, internals))
     row_of_message = np.arange(messages)

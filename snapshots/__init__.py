@@ -1,4 +1,4 @@
-"""Records, checks, replays and restores global snapshots of distributed systems.
+"""Record, check, replay and restore global snapshots of distributed systems.
 
 ``readers`` turn bytes into a recording.
 ``domain`` says what is true of it.

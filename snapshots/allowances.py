@@ -1,6 +1,6 @@
-"""How much a person may use, how much they use, and the refusal of more.
+"""Limit how much a person may use, and refuse requests for more.
 
-A limit of 0 is none. What nobody owns, the samples, has no limits.
+A limit of 0 means no limit. Recordings that nobody owns, the samples, have no limits.
 """
 
 from dataclasses import dataclass, fields, replace
@@ -19,10 +19,13 @@ RETRY_SECONDS = 10  # after which some of many open jobs have probably ended
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much one person may use; 0 is no limit.
+    """How much one person may use; 0 means no limit.
 
     Attributes:
-        retention_days: how long recordings are kept; 0 is for ever.
+        open_jobs: how many jobs may be queued or running at once; 0 means no limit.
+        collectors: how many collectors the person may have; 0 means no limit.
+        stored_bytes: how many bytes uploads and stores may take together; 0 means no limit.
+        retention_days: after how many days recordings are deleted; 0 means never.
     """
 
     open_jobs: int
@@ -39,7 +42,10 @@ class Usage:
     """How much one person uses.
 
     Attributes:
-        stored_bytes: the bytes of their uploads and stores together.
+        open_jobs: how many jobs of the person are queued or running.
+        collectors: how many collectors the person has.
+        recordings: how many recordings the person owns.
+        stored_bytes: the bytes of the person's uploads and stores together.
     """
 
     open_jobs: int
@@ -50,16 +56,21 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """One limit beside what is used of it, in words."""
+    """One limit beside what is used of it, in words.
+
+    Attributes:
+        limit: the limit; empty if there is none.
+        share: the share of the limit that is used, from 0 to 1; 0 if there is no limit.
+    """
 
     title: str
     used: str
-    limit: str  # empty: none
-    share: float  # 0 to 1
+    limit: str
+    share: float
 
 
 def of_the_server() -> Limits:
-    """Return the limits that hold for everybody who has none of their own."""
+    """Return the limits of everybody who has no limits of their own."""
     return Limits(
         open_jobs=settings.MAX_OPEN_JOBS,
         collectors=settings.MAX_COLLECTORS,
@@ -69,18 +80,18 @@ def of_the_server() -> Limits:
 
 
 def allowance(user) -> Limits:
-    """Return the limits that hold for this person: their own, and else the server's."""
+    """Return a person's own limits, and the server's where there is no own one."""
     return replace(of_the_server(), **own_limits(user))
 
 
 def own_limits(user) -> dict[str, int]:
-    """Return the person's own limits by name, without those for which the settings hold."""
+    """Return a person's own limits by name; for all others, the server's hold."""
     row = Allowance.objects.filter(owner=user).values(*NAMES).first() or {}
     return {name: value for name, value in row.items() if value is not None}
 
 
 def usage(user) -> Usage:
-    """Count what the person uses now."""
+    """Return how much the person uses now."""
     rows = Recording.objects.filter(owner=user)
     return Usage(
         open_jobs=open_jobs(user),
@@ -95,7 +106,7 @@ def open_jobs(user) -> int:
 
 
 def stored_bytes(user) -> int:
-    """Return the bytes of the person's uploads that are kept, and of their stores."""
+    """Return the bytes of the person's stores, and of the uploads that are kept."""
     sums = Recording.objects.filter(owner=user).aggregate(
         uploads=Sum("size", filter=~Q(upload="")), stores=Sum("stored_bytes")
     )
@@ -103,7 +114,7 @@ def stored_bytes(user) -> int:
 
 
 def quotas(user) -> list[Quota]:
-    """Return what the person uses beside what they may use."""
+    """Return what the person uses beside each limit, in words."""
     limits, used = allowance(user), usage(user)
     return [
         _quota("Stored", used.stored_bytes, limits.stored_bytes, file_size),
@@ -118,7 +129,7 @@ def _quota(title: str, used: int, limit: int, words) -> Quota:
 
 
 def require_room_for(user, size: int) -> None:
-    """Raises: TooMany where ``size`` more bytes are more than the person may store."""
+    """Refuse ``size`` more bytes if the person may not store so many. Raises: TooMany."""
     limit = _limit_of(user, "stored_bytes")
     used = stored_bytes(user) if limit else 0
     if limit and used + size > limit:
@@ -132,7 +143,7 @@ def require_room_for(user, size: int) -> None:
 
 
 def require_job(user) -> None:
-    """Raises: TooMany where the person has as many open jobs as they may have."""
+    """Refuse another job if the person has as many open ones as allowed. Raises: TooMany."""
     limit = _limit_of(user, "open_jobs")
     used = open_jobs(user) if limit else 0
     if limit and used >= limit:
@@ -146,7 +157,7 @@ def require_job(user) -> None:
 
 
 def require_collector(user) -> None:
-    """Raises: TooMany where the person has as many collectors as they may have."""
+    """Refuse another collector if the person has as many as allowed. Raises: TooMany."""
     limit = _limit_of(user, "collectors")
     used = Collector.objects.filter(owner=user).count() if limit else 0
     if limit and used >= limit:
@@ -159,8 +170,10 @@ def require_collector(user) -> None:
 
 
 def _limit_of(user, name: str) -> int:
-    """Return one limit. Inside a transaction the person's next request waits for this one's end,
-    so that two requests at once do not both take what is left."""
+    """Return one limit; a person who owns nothing has none.
+
+    In a transaction it locks the person's row, so that two requests do not both take what is left.
+    """
     if user is None:
         return 0
     if get_connection().in_atomic_block:

@@ -7,7 +7,7 @@ class SnapshotsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from snapshots.jobs import live  # noqa: F401  it listens to ended sessions and closed accounts
+        from snapshots.jobs import live  # noqa: F401  (connects its receivers of signals)
         from snapshots.web.converters import TextConverter
 
         register_converter(TextConverter, "text")

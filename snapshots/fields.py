@@ -1,4 +1,4 @@
-"""Columns that hold whatever comes in, in the same way on SQLite and on PostgreSQL."""
+"""Define columns that hold any input, and behave the same on SQLite and on PostgreSQL."""
 
 import re
 from typing import Any
@@ -35,7 +35,7 @@ class JsonField(models.JSONField):
         return "json" if connection.vendor == "postgresql" else super().db_type(connection)
 
     def get_placeholder(self, value, compiler, connection) -> str:
-        """Keep Django from inserting several rows by way of an array of ``jsonb``."""
+        """Prevent Django from inserting several rows through an array of ``jsonb``."""
         return "%s"
 
     def get_db_prep_value(self, value, connection, prepared=False):  # noqa: FBT002, Django's signature
@@ -44,13 +44,13 @@ class JsonField(models.JSONField):
         return Json(value)
 
     def from_db_value(self, value, expression, connection):
-        """psycopg has read the text already, so a string here is a string of the document."""
+        """Return the value as it is on PostgreSQL, where psycopg has already parsed the text."""
         if connection.vendor == "postgresql":
             return value
         return super().from_db_value(value, expression, connection)
 
 
-class _Storable:
+class _Storable(models.Field):
     def get_prep_value(self, value: Any) -> Any:
         value = super().get_prep_value(value)
         return storable(value) if isinstance(value, str) else value
@@ -68,7 +68,9 @@ class Line(_Storable, models.CharField):
 
     def get_db_prep_save(self, value: Any, connection) -> Any:
         value = super().get_db_prep_save(value, connection)
-        return clipped(value, self.max_length) if isinstance(value, str) else value
+        return (
+            clipped(value, self.max_length) if isinstance(value, str) and self.max_length else value
+        )
 
 
 class AlterUnlessSqlite(migrations.AlterField):

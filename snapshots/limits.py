@@ -1,4 +1,4 @@
-"""How much may come in with a recording."""
+"""Return the settings that limit how much a recording may hold."""
 
 from django.conf import settings
 
@@ -6,7 +6,7 @@ from snapshots.readers.formats.limits import Limits
 
 
 def recording_limits() -> Limits:
-    """What a recording may hold, from the settings."""
+    """Return how much a recording may hold, from the settings."""
     return Limits(
         total_bytes=settings.MAX_RECORDING_BYTES,
         line_bytes=settings.MAX_LINE_BYTES,

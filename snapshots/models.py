@@ -1,4 +1,4 @@
-"""What people list and edit. Events lie in the store, see ``store/layout.py``."""
+"""Define the rows that people list and edit; events lie in the store, see ``store/layout.py``."""
 
 from django.conf import settings
 from django.db import models
@@ -6,9 +6,11 @@ from django.db.models import Q
 
 from snapshots.fields import JsonField, Line, Prose
 
+LONGEST_FORMAT = 40
+
 
 class Topology(models.Model):
-    """Processes and channels to simulate on, perhaps of a dataflow; a sample has no owner."""
+    """A topology or a dataflow to simulate on; a sample has no owner."""
 
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.CASCADE
@@ -37,14 +39,14 @@ class Topology(models.Model):
 
 
 class Recording(models.Model):
-    """One recording: where its upload and its store lie, and what the lists show of it."""
+    """One recording: its upload and its store, and the fields that lists show."""
 
     class Status(models.TextChoices):
         QUEUED = "queued"
         RUNNING = "running"
         READY = "ready"
-        REFUSED = "refused"  # the input has no meaning; ``error`` and ``defects`` say why
-        FAILED = "failed"  # Cutline could not do it; ``error`` says why
+        REFUSED = "refused"  # the input is not valid; ``error`` and ``defects`` say why
+        FAILED = "failed"  # the job failed; ``error`` says why
 
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.CASCADE
@@ -52,13 +54,13 @@ class Recording(models.Model):
     name = Line(max_length=200)
     slug = models.SlugField(max_length=80, null=True, unique=True)  # of a sample  # noqa: DJ001
     description = Prose(blank=True)  # of a sample: what to look for
-    fingerprint = models.CharField(max_length=64, blank=True)  # of a sample: file and store
+    fingerprint = models.CharField(max_length=64, blank=True)  # of a sample's file
     topology = models.ForeignKey(Topology, null=True, on_delete=models.SET_NULL)  # simulated on
-    parameters = JsonField(null=True)  # of a simulation; of an upload mapping, recognised
+    parameters = JsonField(null=True)  # of a simulation; an upload has mapping and recognised
     status = models.CharField(max_length=8, choices=Status.choices, default=Status.QUEUED)
 
-    format = models.CharField(max_length=40, blank=True)
-    source_name = Line(max_length=255, blank=True)  # the file's name as it came
+    format = models.CharField(max_length=LONGEST_FORMAT, blank=True)
+    source_name = Line(max_length=255, blank=True)  # the name of the uploaded file
     size = models.BigIntegerField(default=0)  # bytes of the upload
     upload = models.CharField(max_length=64, blank=True)  # file in UPLOADS_DIR; blank: not kept
     store = models.CharField(max_length=200, blank=True)  # folder under STORE_URL; blank: none
@@ -100,15 +102,16 @@ class Recording(models.Model):
 
     @property
     def title(self) -> str:
-        """Number and name, in words that outlive the row: recording 7 “two banks”."""
+        """Return number and name, which the audit log keeps: recording 7 “two banks”."""
         return f"recording {self.pk} “{self.name}”"
 
 
 class Snapshot(models.Model):
-    """What one snapshot of a ready recording amounts to; contents lie in the store.
+    """The summary of one snapshot of a ready recording; its contents lie in the store.
 
-    ``code`` is its place in the list of the store. ``positions`` holds, by process id, the index of
-    the record; who never recorded is absent. Instants are in the time unit.
+    ``code`` is its place in the store's list of snapshots. ``positions`` has the index of each
+    process's record by process id; a process that never recorded is absent. Instants are in the
+    recording's time unit.
     """
 
     recording = models.ForeignKey(Recording, on_delete=models.CASCADE, related_name="snapshots")
@@ -117,6 +120,7 @@ class Snapshot(models.Model):
     verdict = models.CharField(max_length=20)  # the worst one
     verdicts = JsonField(default=list)  # findings, worst first
     verdict_counts = JsonField(default=list)
+    answers = JsonField(default=list)  # empty where it was judged before there were any
     initiators = JsonField(default=list)
     began_at = models.BigIntegerField(null=True)
     ended_at = models.BigIntegerField(null=True)
@@ -139,11 +143,11 @@ class Snapshot(models.Model):
 class Job(models.Model):
     """One requested computation, and the only record of how it went.
 
-    ``worker`` and ``attempt`` are the lease: who may write to a running job. ``heartbeat_at`` is
-    renewed while the worker lives.
+    ``worker`` and ``attempt`` are the lease: only its holder may write to a running job.
+    ``heartbeat_at`` is renewed while the worker lives.
 
-    ``deaths`` counts the runs whose worker ended in the middle. ``postponements`` counts the runs
-    that something passing stopped (a full disk, no Spark), since ``postponed_at``; such a job waits
+    ``deaths`` counts the runs during which the worker ended. ``postponements`` counts the runs that
+    a temporary failure stopped (a full disk, no Spark), since ``postponed_at``; such a job waits
     until ``retry_at``.
     """
 
@@ -176,12 +180,12 @@ class Job(models.Model):
     snapshot = Prose(blank=True)  # of a restore or a reordering: the snapshot's id
     expression = Prose(blank=True, default="")  # of a predicate
     phase = Line(max_length=60, blank=True)
-    done = models.BigIntegerField(default=0)  # events so far
-    total = models.BigIntegerField(null=True)  # events in all, where known
+    done = models.BigIntegerField(default=0)  # events so far, in this phase
+    total = models.BigIntegerField(null=True)  # events in this phase; null: not known
     rate = models.FloatField(null=True)  # events a second
     progress = models.FloatField(default=0)  # 0..1
     result = JsonField(null=True)
-    error = JsonField(null=True)  # what, where, likely cause
+    error = JsonField(null=True)  # a problem, see problems.py
 
     worker = models.CharField(max_length=120, blank=True)
     attempt = models.IntegerField(default=0)
@@ -213,13 +217,19 @@ class Job(models.Model):
     def is_open(self) -> bool:
         return self.state in self.OPEN
 
+    def written_recording(self) -> models.QuerySet[Recording]:
+        """Return the row of the job's recording; nothing for a job that only reads it."""
+        if self.recording_id is None or self.kind not in self.WRITING:
+            return Recording.objects.none()
+        return Recording.objects.filter(pk=self.recording_id)
+
 
 class Installation(models.Model):
     """The one row by which a database and its data folder recognise each other.
 
-    ``identity`` also stands in the folder, and so does ``beats``, which grows while a worker lives:
-    a folder whose count is higher belongs to a later state of this database. ``known_since``: files
-    that are older may belong to rows that this database has never seen.
+    A file in the folder holds the same ``identity`` and ``beats``, a count that grows while a
+    worker lives. A folder with a higher count belongs to a later state of this database. Files
+    older than ``known_since`` may belong to rows that this database has never had.
     """
 
     identity = models.CharField(max_length=32)
@@ -231,10 +241,7 @@ class Installation(models.Model):
 
 
 class Allowance(models.Model):
-    """How much one person may use, where that differs from the server's settings.
-
-    A null field means that the setting holds.
-    """
+    """The limits of one person; a null field means that the server's setting holds."""
 
     owner = models.OneToOneField(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="allowance", primary_key=True
@@ -249,9 +256,10 @@ class Allowance(models.Model):
 
 
 class IdempotentRequest(models.Model):
-    """A request that carried an ``Idempotency-Key``, and the answer that a repetition gets.
+    """A request with an ``Idempotency-Key``, and the answer that a repetition gets.
 
-    ``fingerprint``: SHA-256 of what was asked. ``status``: null while the first one is under way.
+    ``fingerprint`` is the SHA-256 of the request. ``status`` is null until the first request has
+    been answered.
     """
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE)
@@ -271,7 +279,7 @@ class IdempotentRequest(models.Model):
 
 
 class Mapping(models.Model):
-    """Which field of a JSON line says what; a person's own (readers/mapped/mapping.py)."""
+    """A person's mapping of the fields of JSON lines; see readers/logs/mapped/mapping.py."""
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE)
     name = Line(max_length=200)
@@ -288,15 +296,15 @@ class Mapping(models.Model):
 
     @property
     def format(self) -> str:
-        """What an upload that is read by it has for its format."""
+        """Return the format of an upload that this mapping reads."""
         return f"mapping:{self.pk}"
 
 
 class Collector(models.Model):
-    """Asks a running engine for its checkpoints, again and again; the worker keeps the times.
+    """A collector, which polls a running engine for its checkpoints.
 
-    ``job_key``: of the only job that is followed; blank: all of the cluster. ``next_poll_at`` is
-    taken by compare-and-set, so that of several workers one asks.
+    ``job_key`` is the key of the only job that it follows; it is blank if it follows all jobs of
+    the cluster. ``next_poll_at`` is changed by compare-and-set, so that only one worker polls.
     """
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE)
@@ -306,8 +314,8 @@ class Collector(models.Model):
     interval_seconds = models.IntegerField(default=10)
     is_collecting = models.BooleanField(default=True)
     next_poll_at = models.DateTimeField(null=True)
-    last_polled_at = models.DateTimeField(null=True)  # and answered
-    last_error = Prose(blank=True)  # of the last attempt
+    last_polled_at = models.DateTimeField(null=True)  # the last poll that was answered
+    last_error = Prose(blank=True)  # why the last poll failed; blank: it did not
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -323,13 +331,13 @@ class Collector(models.Model):
 
 
 class EngineJob(models.Model):
-    """A job of an engine, whose checkpoints the archive keeps, wherever they came from.
+    """A job of an engine whose checkpoints the archive keeps, from collectors and uploads.
 
-    ``run``: 1, or more where an engine has used the key again and counted its checkpoints anew.
-    ``version`` grows with every change of its checkpoints, in the same transaction. ``heard_from``,
-    ``heard_at``: which running engine told of it last, and when; blank where uploads alone did.
-    ``counts``: of checkpoints, in the engine's words; it knows of some that never had a number.
-    ``uploads``: those that told of it, also where a later one has taken a checkpoint's link.
+    ``run`` is 1, or more if the engine used the key again and numbered checkpoints from 1 again.
+    ``version`` grows with every change of its checkpoints, in the same transaction. ``heard_from``
+    and ``heard_at`` say which running engine reported it last, and when; they are blank if only
+    uploads hold it. ``counts`` has the engine's own counts of checkpoints by status, which include
+    checkpoints that never had a number. ``uploads`` are all uploads that hold the job.
     """
 
     GONE = "no longer listed"
@@ -339,7 +347,7 @@ class EngineJob(models.Model):
     key = models.CharField(max_length=128)
     run = models.IntegerField(default=1)
     name = Line(max_length=200, blank=True)
-    state = Line(max_length=40, blank=True)  # in the engine's word, or GONE
+    state = Line(max_length=40, blank=True)  # as the engine calls it, or GONE
     heard_from = models.CharField(max_length=300, blank=True)
     heard_at = models.DateTimeField(null=True)
     counts = JsonField(default=dict)
@@ -362,11 +370,11 @@ class EngineJob(models.Model):
 
 
 class EngineCheckpoint(models.Model):
-    """One checkpoint of a job of an engine; fields as in ``domain/archive/model.py``.
+    """One checkpoint of an engine's job, with the fields of ``domain/archive/model.py``.
 
-    Those behind ``path`` follow from the others: the largest of all subtasks, who was slowest, why
-    it failed. ``contents``: its number in the upload of ``recording``, where an upload holds it.
-    ``version``: of the job, when the row last changed.
+    The fields from ``start_delay_max`` to ``phase`` follow from the others and from the subtasks.
+    ``contents`` is its number in the inventory of ``recording``, if an upload holds it. ``version``
+    is that of the job when the row last changed.
     """
 
     job = models.ForeignKey(EngineJob, on_delete=models.CASCADE, related_name="checkpoints")
@@ -376,15 +384,15 @@ class EngineCheckpoint(models.Model):
     status = models.CharField(max_length=12)
     triggered_at = models.BigIntegerField(null=True)  # epoch ms
     ended_at = models.BigIntegerField(null=True)
-    duration = models.BigIntegerField(null=True)  # ms, as all durations
+    duration = models.BigIntegerField(null=True)  # ms, like all durations
     bytes = models.BigIntegerField(null=True)
-    is_bytes_told = models.BooleanField(default=False)  # by the engine, not counted in files
+    is_bytes_told = models.BooleanField(default=False)  # the engine reported ``bytes``
     uploaded = models.BigIntegerField(null=True)
     in_flight = models.BigIntegerField(null=True)
     subtasks = models.IntegerField(null=True)
     acknowledged = models.IntegerField(null=True)
     failure = Prose(blank=True)
-    told_phase = Line(max_length=40, blank=True)  # in which it failed, by the source
+    told_phase = Line(max_length=40, blank=True)  # in which it failed, as the source reports
     path = Prose(blank=True)
 
     start_delay_max = models.BigIntegerField(null=True)
@@ -413,9 +421,9 @@ class EngineCheckpoint(models.Model):
 
 
 class EngineCheckpointDetail(models.Model):
-    """The numbers of every subtask, as ``domain/archive/packing.py`` packs them.
+    """The numbers of every subtask, packed by ``domain/archive/packing.py``.
 
-    A table of its own, so that reading all rows of a job does not read these.
+    They have their own table, so that a query for all rows of a job does not read them.
     """
 
     checkpoint = models.OneToOneField(

@@ -1,4 +1,4 @@
-"""Tells failures that pass by themselves from those that would come again.
+"""Recognise failures that pass by themselves, such as a full disk or a busy database.
 
 A job that such a failure stopped is tried again later; a request is answered with 503 or 507.
 """
@@ -18,7 +18,10 @@ RETRY_AFTER = 5  # seconds
 
 @dataclass(frozen=True, slots=True)
 class Passing:
-    """Why something failed that a later try may do. ``status``: of the answer to a request."""
+    """A reason for a failure that a later attempt may not have.
+
+    ``status`` is that of the answer to a request.
+    """
 
     status: int
     sentence: str
@@ -46,31 +49,30 @@ _BY_WORDS = (
     ("Read-only file system", DISK_READ_ONLY),
     ("Permission denied", DISK_READ_ONLY),
 )
-_LASTING = ("no such ", "syntax error", "has no column", "too many ")  # SQLite's, of a wrong query
+_LASTING = ("no such ", "syntax error", "has no column", "too many ")  # SQLite, for wrong queries
 
 
 def passing(error: BaseException | None) -> Passing | None:
-    """Return why ``error`` may pass by itself, also from its causes; None where it will not."""
+    """Return why ``error``, or one of its causes, may pass by itself; None if it will not."""
     seen = set()
     while error is not None and id(error) not in seen:
         seen.add(id(error))
-        found = _of(error)
-        if found is not None:
-            return found
+        if (reason := _reason(error)) is not None:
+            return reason
         error = error.__cause__ or error.__context__
     return None
 
 
 def problem_of(error: BaseException | None) -> Problem | None:
-    """Return what a request is answered whose work ``error`` stopped; None where it will last."""
-    found = passing(error)
-    if found is None:
+    """Return the answer to a request that ``error`` stopped; None if the error will not pass."""
+    reason = passing(error)
+    if reason is None:
         return None
-    kind = NoRoom if found.status == FULL else Unavailable
-    return kind(f"{found.sentence} Try again in a moment.", retry_after=RETRY_AFTER)
+    kind = NoRoom if reason.status == FULL else Unavailable
+    return kind(f"{reason.sentence} Try again in a moment.", retry_after=RETRY_AFTER)
 
 
-def _of(error: BaseException) -> Passing | None:
+def _reason(error: BaseException) -> Passing | None:
     if isinstance(error, OperationalError | InterfaceError | sqlite3.OperationalError):
         return _of_database(error)
     if isinstance(error, DatabaseError):
@@ -90,5 +92,5 @@ def _of_database(error: BaseException) -> Passing | None:
 
 
 def _by_words(text: str) -> Passing | None:
-    """Recognise what a worker of Spark or a library quoted from the system."""
-    return next((found for words, found in _BY_WORDS if words in text), None)
+    """Recognise a message of the system that a Spark worker or a library quotes."""
+    return next((reason for words, reason in _BY_WORDS if words in text), None)

@@ -1,8 +1,8 @@
-"""Problems: what goes wrong, said so that a person can act on it (RFC 9457).
+"""Describe what goes wrong as problems (RFC 9457), so that a person can act on it.
 
 A problem is a JSON object: ``type`` (``/problems/<code>``), ``title``, ``status``, ``detail``, and
-for input ``line``, ``field`` and ``defects``. Jobs keep theirs in ``error``; requests answer with
-them.
+for input ``line``, ``field`` and ``defects``. It is the answer to a request, or the ``error`` of a
+job.
 """
 
 import json
@@ -20,7 +20,7 @@ MEDIA_TYPE = "application/problem+json"
 
 
 class Problem(Exception):
-    """Raised anywhere below a view; ``members`` are further members of the JSON object."""
+    """A reason to refuse a request; ``members`` are further members of the JSON object."""
 
     code = "invalid"
     title = "The request cannot be carried out"
@@ -48,23 +48,23 @@ class Unauthorized(Problem):
 
 
 class NeedsWriting(Problem):
-    """The token is for reading."""
+    """The request needs a token that may also write."""
 
     code, title, status = "needs-writing", "The token only reads", 403
 
 
 class TooMany(Problem):
-    """A person has used up what they may use, or too much is under way.
+    """A person uses as much as allowed, or too many requests run at once.
 
-    ``limit`` and ``used`` say how much a person may use. ``retry_after``: seconds after which the
-    same request may succeed; it also goes out as a header.
+    ``limit`` and ``used`` say how much the person may use and uses. After ``retry_after`` seconds
+    the same request may succeed; the answer also has this number in a header.
     """
 
     code, title, status = "too-many", "Too many", 429
 
 
 class Invalid(Problem):
-    """A field of the request has no meaning; ``field`` names it."""
+    """A field of the request, which ``field`` names, has no valid value."""
 
     code, title, status = "invalid-field", "A field is not valid", 422
 
@@ -92,19 +92,19 @@ class HeaderTooLarge(Problem):
 
 
 class Unavailable(Problem):
-    """Something that the request needs cannot be reached at the moment."""
+    """A service that the request needs cannot be reached at the moment."""
 
     code, title, status = "unavailable", "Not available at the moment", 503
 
 
 class NoRoom(Problem):
-    """The disk has no room for what the request brings."""
+    """The disk has no room for the data of the request."""
 
     code, title, status = "no-room", "The disk is full", 507
 
 
 class Refused(Problem):
-    """The input has no meaning; ``line``, ``field`` and ``defects`` say where."""
+    """The input cannot be understood; ``line``, ``field`` and ``defects`` say where."""
 
     code, title, status = "refused", "The input was refused", 422
 
@@ -114,7 +114,7 @@ class Refused(Problem):
 
     @classmethod
     def of(cls, refused: InputRefused, source_name: str) -> "Refused":
-        """The first defect says it; all listed ones go along, up to LISTED_DEFECTS."""
+        """Return a problem with the first defect's sentence and at most LISTED_DEFECTS defects."""
         first = refused.defects[0]
         return cls(
             str(first),
@@ -129,7 +129,7 @@ class Refused(Problem):
 
     @classmethod
     def of_expression(cls, error: ExpressionError, code: str = "invalid-expression") -> "Refused":
-        """The field is ``expression``; ``line``, ``column`` and ``excerpt`` say where in it."""
+        """Return a problem of ``expression``, with ``line``, ``column`` and ``excerpt``."""
         place = f"Column {error.column}"
         return cls(
             f"{place if error.line == 1 else f'Line {error.line}, c{place[1:]}'}: {error.sentence}",
@@ -142,7 +142,7 @@ class Refused(Problem):
 
 
 class Conflict(Problem):
-    """The thing is not in a state in which this can be done."""
+    """The state of the thing does not allow the request now."""
 
     code, title, status = "conflict", "Not possible now", 409
 
@@ -163,7 +163,7 @@ def cancelled() -> dict[str, Any]:
 
 
 def response(body: dict[str, Any]) -> HttpResponse:
-    """The problem as an answer. ASCII JSON: a text that is not valid Unicode cannot break it."""
+    """Return a problem as an answer, in ASCII JSON because a text may be invalid Unicode."""
     answer = HttpResponse(json.dumps(body), status=body["status"], content_type=MEDIA_TYPE)
     for name, value in headers(body).items():
         answer[name] = value
@@ -172,10 +172,10 @@ def response(body: dict[str, Any]) -> HttpResponse:
 
 def headers(body: dict[str, Any]) -> dict[str, str]:
     """Return the HTTP headers that go with a problem."""
-    found = {"WWW-Authenticate": 'Bearer realm="cutline"'} if body["status"] == 401 else {}
+    fields = {"WWW-Authenticate": 'Bearer realm="cutline"'} if body["status"] == 401 else {}
     if "retry_after" in body:
-        found["Retry-After"] = str(body["retry_after"])
-    return found
+        fields["Retry-After"] = str(body["retry_after"])
+    return fields
 
 
 _SENTENCES = {
@@ -189,7 +189,7 @@ _SENTENCES = {
 
 
 def middleware(get_response):
-    """Every refusal under /api/ is a problem, also those that Django itself makes."""
+    """Turn every refusal under /api/ into a problem, also those that Django itself makes."""
 
     def answer(request: HttpRequest) -> HttpResponse:
         reply = get_response(request)

@@ -1,4 +1,4 @@
-"""Numbers, durations and values as people read them; ``static/js/lib/format.js`` says the same."""
+"""Format numbers, durations and values for people, as ``static/js/lib/format.js`` also does."""
 
 import json
 import math
@@ -27,19 +27,19 @@ _UNITS = [
 
 
 def thousands(number: float) -> str:
-    """1234567 is "1,234,567"; fractions keep at most three digits."""
+    """Format a number as in "1,234,567"; fractions keep at most three digits."""
     if isinstance(number, float) and not number.is_integer():
         return f"{number:,.3f}".rstrip("0").rstrip(".")
     return f"{int(number):,}"
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:
-    """ "1 event", "2,000 events"."""
+    """Format a number with its noun, as in "1 event" and "2,000 events"."""
     return f"{thousands(number)} {noun if number == 1 else plural or noun + 's'}"
 
 
 def epoch(milliseconds: int) -> str:
-    """A moment of the calendar: 1795188546004 is "2026-11-20 10:09:06.004 UTC"."""
+    """Format epoch milliseconds: 1795188546004 is "2026-11-20 10:09:06.004 UTC"."""
     try:
         moment = datetime.fromtimestamp(milliseconds / 1000, UTC)
     except (ValueError, OverflowError, OSError):
@@ -48,15 +48,17 @@ def epoch(milliseconds: int) -> str:
 
 
 def moment(amount: int | None, unit: str, zero: int | None) -> int | None:
-    """The epoch ms of an instant; None where one is not known, or the unit is no time. zero: of
-    instant 0."""
+    """Return the epoch milliseconds of an instant, if ``zero`` are those of instant 0.
+
+    The result is None if either is not known or the unit is not a unit of time.
+    """
     if amount is None or zero is None or unit not in _NANOSECONDS:
         return None
     return zero + amount * _NANOSECONDS[unit] // 10**6
 
 
 def three_digits(number: float) -> str:
-    """ "9.81", "12.4", "124", "12,400": three digits that count."""
+    """Format a number with three significant digits, as in "9.81", "12.4", "124" and "12,400"."""
     if number == 0:
         return "0"
     decimals = max(0, min(3, 2 - math.floor(math.log10(abs(number)))))
@@ -64,7 +66,7 @@ def three_digits(number: float) -> str:
 
 
 def duration(amount: float, unit: str) -> str:
-    """In the largest unit that keeps three digits: 12400 us is "12.4 ms"."""
+    """Format a duration with three digits in the largest fitting unit: 12400 us is "12.4 ms"."""
     name, size = _unit_for(amount, unit)
     if size is None:
         return f"{thousands(amount)} {name}"
@@ -72,7 +74,7 @@ def duration(amount: float, unit: str) -> str:
 
 
 def instant(amount: int, unit: str) -> str:
-    """Every digit that the log holds: 12400 us is "12.4 ms", 95000001 us is "95.000001 s"."""
+    """Format an instant with every digit: 12400 us is "12.4 ms", 95000001 us is "95.000001 s"."""
     name, size = _unit_for(amount, unit, decimal=True)
     if size is None:
         return f"{thousands(amount)} {name}"
@@ -83,9 +85,9 @@ def instant(amount: int, unit: str) -> str:
 
 
 def _unit_for(amount: float, unit: str, *, decimal: bool = False) -> tuple[str, int | None]:
-    """The unit to write in and its nanoseconds; a unit that is no time stays as it is.
+    """Return the unit to write in and its nanoseconds; None for a unit that is not of time.
 
-    decimal: none above seconds, so that every instant has an end behind the point.
+    With ``decimal`` no unit is above seconds, since minutes have no finite decimal fraction.
     """
     if unit not in _NANOSECONDS:
         return unit, None
@@ -96,7 +98,7 @@ def _unit_for(amount: float, unit: str, *, decimal: bool = False) -> tuple[str, 
 
 
 def file_size(size: int) -> str:
-    """ "812 B", "12.4 kB", "1.07 GB"; a kB is 1,000 B."""
+    """Format a size in bytes, as in "812 B", "12.4 kB" and "1.07 GB"; a kB is 1,000 B."""
     amount, name = float(size), "B"
     for larger in ("kB", "MB", "GB", "TB"):
         if amount < 999.5:
@@ -106,7 +108,7 @@ def file_size(size: int) -> str:
 
 
 def amount(number: Any, unit: str | None) -> str:
-    """A number in one of the units of ``domain/inventory/model.py``; without one, as it is."""
+    """Format a number in one of the units of ``domain/inventory/model.py``, or without a unit."""
     if isinstance(number, bool) or not isinstance(number, int | float):
         return str(number)
     match unit:
@@ -122,7 +124,7 @@ def amount(number: Any, unit: str | None) -> str:
 
 
 def value(item: Any) -> str:
-    """A state or message value on one line: {"balance": 9000} is "balance: 9,000".
+    """Format a state or message value on one line: {"balance": 9000} is "balance: 9,000".
 
     An object in an object stands in brackets: {"a": {"b": 1, "c": 2}} is "a (b: 1, c: 2)".
     """

@@ -1,4 +1,4 @@
-"""Defines the addresses of the pages; docs/pages.md lists them."""
+"""Define the addresses of the pages; docs/pages.md lists them."""
 
 from django.urls import path
 
@@ -19,6 +19,7 @@ from snapshots.web.pages import (
     restore_plan,
     snapshot,
     topologies,
+    upgrade,
 )
 
 urlpatterns = [
@@ -33,21 +34,26 @@ urlpatterns = [
     path("recordings/<int:pk>/snapshots/<text:snapshot_id>", snapshot.snapshot, name="snapshot"),
     path("recordings/<int:pk>/checkpoints", checkpoints.checkpoint_list, name="checkpoints"),
     path("recordings/<int:pk>/compare-failovers", compare.begin, name="compare-failovers"),
-    path("recordings/<int:pk>/contents", inventory.of_recording, name="contents"),
+    path("recordings/<int:pk>/contents", inventory.of_recording, name="inventory"),
     path(
         "recordings/<int:pk>/contents/<int:number>",
         inventory.of_checkpoint,
-        name="checkpoint-contents",
+        name="checkpoint-inventory",
     ),
     path(
         "recordings/<int:pk>/contents/<int:number>/difference",
         inventory_difference.of_checkpoints,
-        name="contents-difference",
+        name="inventory-difference",
     ),
     path(
         "recordings/<int:pk>/contents/<int:number>/restore-plan",
         restore_plan.of_restore,
         name="restore-plan",
+    ),
+    path(
+        "recordings/<int:pk>/contents/<int:number>/upgrade",
+        upgrade.of_checkpoint,
+        name="upgrade",
     ),
     path("compare", compare.compare, name="compare"),
     path("recordings/<int:pk>/proof", proof.proof, name="proof"),

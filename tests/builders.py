@@ -1,4 +1,4 @@
-"""Builders shared by all tests: runs by hand, simulated runs, and runs of any shape.
+"""Builders that all tests share: runs by hand, simulated runs, and runs of any shape.
 
 A run is a `Log` (header and logged events); ``recorded`` makes the domain's Recording of it. Damage
 is in `damage.py`.
@@ -28,7 +28,8 @@ def a_run(
     channels: Iterable[str] | Mapping[str, tuple[str, str]] = TWO_WAYS,
     **options: object,
 ) -> Script:
-    """A run by hand; p holds 10 and q 5 unless told otherwise. ``.log()`` ends it."""
+    """Begin a run by hand, by default of p, which holds 10, and q, which holds 5. ``.log()`` ends
+    it."""
     return Script(
         "a run", {"p": 10, "q": 5} if processes is None else processes, channels, **options
     )
@@ -46,7 +47,7 @@ def simulated(
     protocol: Steps = chandy_lamport,
     **options: object,
 ) -> Log:
-    """A run of money transfers among four processes with one snapshot, unless told otherwise."""
+    """Simulate money transfers, by default among four processes with one snapshot."""
     simulation = Simulation(
         topology or shapes.complete(4),
         workload or Bank(),
@@ -58,11 +59,11 @@ def simulated(
 
 @st.composite
 def runs(draw, *, max_processes: int = 40, damaged: bool = True, fifo: bool | None = None) -> Log:
-    """Runs of any shape: several concurrent snapshots, several initiators, messages never received,
-    empty channels, processes without events, 1 to ``max_processes`` of them.
+    """Generate runs of any shape: several concurrent snapshots, several initiators, messages never
+    received, empty channels, processes without events, 1 to ``max_processes`` processes.
 
-    damaged: some lack record_channel lines, break off, or hold random faults. fifo: None for some
-    of each.
+    damaged: whether some lack record_channel lines, break off, or hold random faults. fifo: whether
+    channels are FIFO, None for some of each.
     """
     log = draw(correct_runs(max_processes=max_processes, fifo=fifo))
     if not damaged:
@@ -78,7 +79,8 @@ def runs(draw, *, max_processes: int = 40, damaged: bool = True, fifo: bool | No
 
 @st.composite
 def correct_runs(draw, *, max_processes: int = 40, fifo: bool | None = True) -> Log:
-    """Runs of Chandy-Lamport as it should be, on strongly connected topologies and others."""
+    """Generate correct runs of Chandy-Lamport, on topologies that are strongly connected and
+    others."""
     size = draw(st.integers(1, max_processes))
     topology = draw(some_topologies(size))
     if fifo is False or (fifo is None and draw(st.integers(0, 3)) == 0):
@@ -109,7 +111,8 @@ def correct_runs(draw, *, max_processes: int = 40, fifo: bool | None = True) -> 
 
 @st.composite
 def some_topologies(draw, size: int) -> Topology:
-    """Strongly connected mostly; sometimes with channels missing, down to none at all."""
+    """Generate topologies, mostly strongly connected, sometimes with channels missing or none at
+    all."""
     topology = draw(
         st.one_of(
             st.just(shapes.ring(size)),
@@ -127,7 +130,8 @@ def some_topologies(draw, size: int) -> Topology:
 
 @st.composite
 def random_damage(draw, log: Log) -> Log:
-    """One to four random faults; those that would leave the log without meaning are left out."""
+    """Damage a log by one to four random faults, except those that would leave it without
+    meaning."""
     for _ in range(draw(st.integers(1, 4))):
         fault = draw(st.sampled_from((_drop, _repeat, _swap, _change)))
         place = draw(st.integers(0, max(0, len(log.events) - 1)))
@@ -154,7 +158,7 @@ def _repeat(events: list[LoggedEvent], place: int) -> list[LoggedEvent]:
 
 
 def _swap(events: list[LoggedEvent], place: int) -> list[LoggedEvent]:
-    """With the next event of the same process."""
+    """Swap an event with the next one of its process."""
     for later in range(place + 1, len(events)):
         if events[later].process == events[place].process:
             events[place], events[later] = events[later], events[place]
@@ -163,7 +167,7 @@ def _swap(events: list[LoggedEvent], place: int) -> list[LoggedEvent]:
 
 
 def _change(events: list[LoggedEvent], place: int) -> list[LoggedEvent]:
-    """The next record says something else; without a record after it, an event loses its state."""
+    """Change what the next record says, or without one the state of an event."""
     for later in range(place, len(events)):
         event = events[later]
         if event.kind == RECORD_STATE:
@@ -179,8 +183,10 @@ def _change(events: list[LoggedEvent], place: int) -> list[LoggedEvent]:
 
 
 def side_by_side(*logs: Log) -> Log:
-    """Runs that go on at the same time, each in a scope of its own: the names of the n-th begin
-    with its number. Events stand by their time."""
+    """Join runs that go on at the same time, each in a scope of its own.
+
+    The names of the n-th begin with its number. Events are sorted by their time.
+    """
     parts = [_in_scope(log, str(number)) for number, log in enumerate(logs, start=1)]
     header = replace(
         parts[0].header,

@@ -1,4 +1,4 @@
-"""Fixtures for everyone. The heavy ones start once a session, when a test first asks."""
+"""Fixtures of all tests. The heavy ones start once a session, when a test first needs them."""
 
 import os
 import tempfile
@@ -38,7 +38,7 @@ if java := machine.find_java():
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection_modifyitems(items):
-    """Mark what uses a heavy fixture, and let what takes longest begin."""
+    """Mark the tests that use a heavy fixture, and let those that take longest begin."""
     for item in items:
         for fixture, marker in MARKED_BY_FIXTURE.items():
             if fixture in item.fixturenames:
@@ -48,7 +48,8 @@ def pytest_collection_modifyitems(items):
 
 
 def scope_of(test_id: str) -> str:
-    """Tests of one scope run in one process: those of a file, and all that need the whole stack."""
+    """Return the scope of a test. Those of a file, and all that need the whole stack, run in one
+    process."""
     path = test_id.split("::", maxsplit=1)[0]
     return STACK if path.startswith(NEED_THE_STACK) else path
 
@@ -63,7 +64,7 @@ def pytest_xdist_make_scheduler(config, log):
 
 
 def skip_or_fail(reason: str) -> None:
-    """What is missing may be missing at home; in CI it is a fault."""
+    """Skip a test that needs something that is missing on this machine. In CI it fails."""
     if os.environ.get("CI"):
         pytest.fail(reason, pytrace=False)
     pytest.skip(reason)
@@ -71,7 +72,7 @@ def skip_or_fail(reason: str) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def static_files_are_listed_once():
-    """Each test client has its own middleware, which would look at every static file again."""
+    """List the static files once for all test clients, each of which has its own middleware."""
     listed = {}
     list_them = StaticFiles.add_files_from_finders
 
@@ -88,14 +89,14 @@ def static_files_are_listed_once():
 
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix):
-    """pytest-django asks for this before it makes the database: the server has to run by then."""
+    """Start the server of the database, for pytest-django makes the database next."""
     if postgres.IS_CHOSEN:
         postgres.server().start()
 
 
 @pytest.fixture(scope="session", autouse=True)
 def emptied_tables_stay_empty():
-    """Django would make permissions again after each test with real transactions; nobody asks."""
+    """Keep Django from making permissions again after each test with real transactions."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(flush, "emit_post_migrate_signal", lambda *args, **options: None)
         yield
@@ -103,7 +104,7 @@ def emptied_tables_stay_empty():
 
 @pytest.fixture(scope="session", autouse=True)
 def fast_tests_do_not_wait_for_the_disk():
-    """No test pulls the plug, so only the time that it takes is left out."""
+    """Leave out waiting for the disk, for no test cuts the power."""
     with pytest.MonkeyPatch.context() as patch:
         if effort.FAST:
             patch.setattr(os, "fsync", lambda descriptor: None)
@@ -112,7 +113,7 @@ def fast_tests_do_not_wait_for_the_disk():
 
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
-    """The folder of real inputs with their expected answers, beside the repository."""
+    """Return the folder of real inputs with their expected answers, beside the repository."""
     folder = Path(os.environ.get("SHARED_DATA", ROOT.parent / "shared" / "data"))
     if not folder.is_dir():
         skip_or_fail(f"The shared data are not at {folder}: set SHARED_DATA to where they are.")
@@ -121,7 +122,8 @@ def shared_data() -> Path:
 
 @pytest.fixture
 def data_dir(tmp_path, settings, request) -> Path:
-    """A DATA_DIR for one test, with its store and uploads; paired with the test's database."""
+    """Return a DATA_DIR for one test, with its store and uploads, paired with the test's
+    database."""
     settings.DATA_DIR = tmp_path
     settings.UPLOADS_DIR = settings.FILE_UPLOAD_TEMP_DIR = tmp_path / "uploads"
     settings.UPLOADS_DIR.mkdir()
@@ -135,7 +137,7 @@ def data_dir(tmp_path, settings, request) -> Path:
 
 @pytest.fixture
 def ada():
-    """A person with an account."""
+    """Return a user with an account."""
     from tests.web.given import a_person
 
     return a_person()
@@ -143,7 +145,7 @@ def ada():
 
 @pytest.fixture
 def api(ada):
-    """A client of the API with a token of ``ada``."""
+    """Return a client of the API with a token of ``ada``."""
     from tests.web.given import a_client
 
     return a_client(ada)
@@ -158,7 +160,7 @@ def spark():
 
 @pytest.fixture(scope="session")
 def live_redis():
-    """A stack of which only Redis runs yet; its database is migrated."""
+    """Provide a stack of which only Redis runs. Its database is migrated."""
     with tempfile.TemporaryDirectory(prefix="cutline-stack-", ignore_cleanup_errors=True) as folder:
         stack = Stack(Path(folder))
         stack.start_redis()
@@ -168,28 +170,31 @@ def live_redis():
 
 @pytest.fixture(scope="session")
 def server(live_redis) -> Stack:
-    """With the server; no worker, so jobs stay queued."""
+    """Return the stack with its server but without a worker, so that jobs stay queued."""
     live_redis.start_server()
     return live_redis
 
 
 @pytest.fixture(scope="session")
 def celery_worker_process(live_redis) -> Stack:
-    """With a worker whose Spark is warm."""
+    """Return the stack with a worker whose Spark is warm."""
     live_redis.start_worker()
     return live_redis
 
 
 @pytest.fixture(scope="session")
 def stack(server, celery_worker_process) -> Stack:
-    """Everything."""
+    """Return the stack with server and worker."""
     return server
 
 
 @pytest.fixture(scope="module")
 def browser():
-    """Until the end of a module: Playwright keeps an event loop in this thread while it runs, and
-    neither asynchronous tests nor Django could use theirs."""
+    """Provide a browser until the end of a module.
+
+    While it runs, Playwright keeps an event loop in this thread, which asynchronous tests and
+    Django could not use.
+    """
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
@@ -203,7 +208,7 @@ def browser():
 
 @pytest.fixture(scope="module")
 def signed_in_state(server, browser):
-    """The cookies of a person who followed a sign-in link."""
+    """Provide the cookies of a user who has followed a sign-in link."""
     context = browser.new_context()
     page = context.new_page()
     page.goto(server.manage("sign_in_link"))
@@ -214,7 +219,7 @@ def signed_in_state(server, browser):
 
 @pytest.fixture
 def page(browser, server, signed_in_state):
-    """A signed-in page at 1280 x 800; any error in its console fails the test."""
+    """Provide a signed-in page at 1280 x 800. Any error in its console fails the test."""
     context = browser.new_context(
         base_url=server.url,
         storage_state=signed_in_state,
@@ -228,7 +233,7 @@ def page(browser, server, signed_in_state):
 
 
 def watch_for_errors(page) -> list[str]:
-    """Uncaught errors and what the content policy stopped. Refused requests are not among them."""
+    """Collect uncaught errors and what the content policy stops, but not refused requests."""
     errors = []
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.on(

@@ -1,7 +1,7 @@
-"""Correct runs with one fault each, and the witness that the fault must be found by.
+"""Correct runs with one fault each, and the witness by which the fault must be found.
 
 Every function takes the log of a correct run of money transfers (`builders.simulated`), finds a
-place where its fault can happen, and gives the log as it would have been.
+place where its fault can happen, and returns the log with the fault.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -37,7 +37,8 @@ class Damaged(NamedTuple):
 
 
 def relogged(header: Header, events: Iterable[LoggedEvent]) -> Log:
-    """The events in this order: lines and indexes counted anew, times so that none falls."""
+    """Return the events in this order, with new lines and indexes, and with times that never
+    fall."""
     events = list(events)
     times = sorted(event.at for event in events)
     counts: dict[str, int] = {}
@@ -50,28 +51,28 @@ def relogged(header: Header, events: Iterable[LoggedEvent]) -> Log:
 
 
 def lose_recorded_message(log: Log) -> Damaged:
-    """The protocol forgets a message that it should have stored."""
+    """Let the protocol lose a message that it should have stored."""
     record = _channel_record_with(log, 1)
     return _with_recorded(log, record, record.messages[1:])
 
 
 def duplicate_recorded_message(log: Log) -> Damaged:
-    """The protocol stores a message twice."""
+    """Let the protocol store a message twice."""
     record = _channel_record_with(log, 1)
     return _with_recorded(log, record, record.messages[:1] + record.messages)
 
 
 def wrong_state(log: Log) -> Damaged:
-    """The protocol stores one coin too many."""
+    """Let the protocol store one coin too many."""
     record = next(event for event in log.events if event.kind == RECORD_STATE)
     wrong = replace(record, state=str(int(record.state) + 1))
     return Damaged(_changed(log, {record: wrong}), record.snapshot, process=record.process)
 
 
 def marker_sent_late(log: Log) -> Damaged:
-    """A message goes before the marker, although its sender has recorded already.
+    """Let a message go before the marker, although its sender has already recorded.
 
-    The receiver has recorded too, so that it takes the message for one in flight.
+    The receiver has recorded, too, so it takes the message for one in flight.
     """
     for marker in (event for event in log.events if event.kind == MARKER_RECEIVE):
         recorded = _find(log, RECORD_STATE, process=marker.process, snapshot=marker.snapshot)
@@ -91,7 +92,7 @@ def marker_sent_late(log: Log) -> Damaged:
 
 
 def record_late(log: Log) -> Damaged:
-    """A process receives a message behind the marker before it records its state."""
+    """Let a process receive a message behind the marker before it records its state."""
     for record in (event for event in log.events if event.kind == RECORD_STATE):
         marker = log.events[record.line - 3]
         if marker.kind != MARKER_RECEIVE or marker.snapshot != record.snapshot:
@@ -109,7 +110,7 @@ def record_late(log: Log) -> Damaged:
 
 
 def overtake(log: Log) -> Damaged:
-    """Two messages in flight in a snapshot arrive in the other order."""
+    """Let two messages in flight in a snapshot arrive in the other order."""
     for record in (event for event in log.events if event.kind == RECORD_CHANNEL):
         for pair in zip(record.messages, record.messages[1:], strict=False):
             first, second = (
@@ -127,7 +128,7 @@ def overtake(log: Log) -> Damaged:
 
 
 def never_sending(channel: str, snapshot: str) -> SimpleNamespace:
-    """Chandy-Lamport at which one marker is never sent: for `builders.simulated`."""
+    """Return Chandy-Lamport that never sends one marker, for `builders.simulated`."""
 
     def without(step: chandy_lamport.Step) -> chandy_lamport.Step:
         recorder, effects = step
@@ -137,18 +138,20 @@ def never_sending(channel: str, snapshot: str) -> SimpleNamespace:
 
     changed = {
         "begin": lambda recorder: without(chandy_lamport.begin(recorder)),
-        "on_marker": lambda recorder, over: without(chandy_lamport.on_marker(recorder, over)),
+        "on_marker": lambda recorder, over, count: without(
+            chandy_lamport.on_marker(recorder, over)
+        ),
     }
     return SimpleNamespace(**vars(chandy_lamport) | changed)
 
 
 def without(log: Log, *kinds: str) -> Log:
-    """The same run as a log that does not tell these kinds of events."""
+    """Return the log of the same run without events of these kinds."""
     return relogged(log.header, (event for event in log.events if event.kind not in kinds))
 
 
 def unfinished(log: Log, kept: int) -> Log:
-    """The log breaks off after this many events: what is under way then never arrives."""
+    """Let the log break off after this many events. What is under way then never arrives."""
     return Log(log.header, log.events[:kept])
 
 
@@ -212,7 +215,7 @@ def _first_after(log: Log, event: LoggedEvent, kind: str, channel: str) -> Logge
 
 
 def _between(log: Log, first: LoggedEvent, second: LoggedEvent) -> list[LoggedEvent]:
-    """The events of their process after ``first`` and before ``second``."""
+    """Return the events of their process after ``first`` and before ``second``."""
     return [
         event
         for event in log.events[first.line - 1 : second.line - 2]

@@ -1,4 +1,4 @@
-"""Logs of dataflows as someone else might write them: fields left out, or of other types."""
+"""Logs of dataflows with gaps: fields left out, or of other types."""
 
 import json
 from dataclasses import replace
@@ -14,7 +14,7 @@ _KINDS = frozenset((*CHECKPOINT_KINDS, *RUN_KINDS, READ, WRITE))
 
 
 def garbled(log: Log, rng: Random, share: float = 0.1) -> Log:
-    """A part of the protocol's events changed, and some left out."""
+    """Return the log with a share of the protocol's events changed, and some left out."""
     events = []
     for event in log.events:
         if event.kind not in _KINDS or rng.random() > share:
@@ -35,7 +35,7 @@ def _other_fields(event: LoggedEvent, rng: Random) -> LoggedEvent:
 
 
 def forgetting(log: Log, process: str, rng: Random) -> Log:
-    """Half of the records that a task has received since its last restart are not in the log."""
+    """Return the log without half of the records that a task received since its last restart."""
     own = [e for e in log.events if e.process == process and e.kind in (RESTART, RESTORE)]
     last = own[-1].line
     events = tuple(

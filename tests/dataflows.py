@@ -1,4 +1,4 @@
-"""Builders of dataflows and of simulated runs of them, shared by the tests."""
+"""Builders of dataflows and of simulated runs of them, which tests share."""
 
 from dataclasses import replace
 from random import Random
@@ -35,7 +35,7 @@ def an_operator(id_: str, function: str, **parameters: object) -> Vertex:
 
 
 def two_pipelines() -> Dataflow:
-    """source -> sink, other -> archive."""
+    """Return source -> sink, other -> archive."""
     return Dataflow(
         (a_source(), a_sink(), a_source("other", records=60), a_sink("archive")),
         (Edge("source", "sink", FORWARD), Edge("other", "archive", FORWARD)),
@@ -45,7 +45,7 @@ def two_pipelines() -> Dataflow:
 def word_count(
     parallelism: int = 2, *, sink: str = "two-phase", cost: int = 250, **source: object
 ) -> Dataflow:
-    """source =hash=> count =rebalance=> sink, all equally wide."""
+    """Return source =hash=> count =rebalance=> sink, all of the same parallelism."""
     return Dataflow(
         (
             a_source(parallelism=parallelism, **source),
@@ -57,8 +57,10 @@ def word_count(
 
 
 def a_run_of(dataflow: Dataflow | None = None, **options: object) -> DataflowSimulation:
-    """A short run with checkpoints every 10 ms; options of DataflowSimulation, and those of
-    CheckpointSettings, each by its name."""
+    """Return a short run with checkpoints every 10 ms.
+
+    ``options`` are those of DataflowSimulation and CheckpointSettings.
+    """
     names = CheckpointSettings.__dataclass_fields__
     settings = {"interval": 10_000, "tolerable_failures": 1_000, "align_timeout": 1_000}
     settings |= {name: options.pop(name) for name in list(options) if name in names}
@@ -70,7 +72,7 @@ def failing(simulation: DataflowSimulation, at: int, process: str) -> DataflowSi
 
 
 def any_dataflow(rng: Random) -> Dataflow:
-    """Of several shapes: chains, unions, joins, diamonds, two pipelines; each sink of any kind."""
+    """Return a chain, union, join, diamond or two pipelines, with sinks of any kind."""
     wide = rng.randint(1, 3)
     source = a_source(
         parallelism=wide,
@@ -124,20 +126,20 @@ def _diamond(rng: Random, source: Vertex, sink: Vertex, cost: int) -> Dataflow:
 
 
 def _apart(rng: Random, source: Vertex, sink: Vertex, cost: int) -> Dataflow:
-    """Two pipelines."""
+    """Return two pipelines."""
     one = word_count(source.parallelism, sink=sink.sink, cost=cost, records=source.records)
     other = (replace(source, id="other"), replace(sink, id="archive", sink="two-phase"))
     return Dataflow((*one.vertices, *other), (*one.edges, Edge("other", "archive", FORWARD)))
 
 
 def _straight(rng: Random, source: Vertex, sink: Vertex, cost: int) -> Dataflow:
-    """Only forward edges: as many regions as subtasks side by side."""
+    """Return only forward edges, so that there are as many regions as subtasks side by side."""
     total = an_operator("total", "total", parallelism=source.parallelism, cost=cost)
     return Dataflow((source, total, sink), (Edge("source", "total"), Edge("total", "sink")))
 
 
 def any_simulation(rng: Random, mode: str) -> DataflowSimulation:
-    """Without failures; some have small buffers, some a slow task."""
+    """Return a run without failures; some have small buffers, some a slow task."""
     dataflow = any_dataflow(rng)
     slow = rng.choice((None, *(subtask.id for subtask in dataflow.subtasks)))
     return a_run_of(
@@ -163,7 +165,7 @@ def any_simulation(rng: Random, mode: str) -> DataflowSimulation:
 
 
 def with_failures(rng: Random, simulation: DataflowSimulation, duration: int) -> DataflowSimulation:
-    """The same with one failure, or two, at random moments of the us that it takes."""
+    """Return the run with one failure or two, at random moments within ``duration`` (us)."""
     tasks = [subtask.id for subtask in simulation.dataflow.subtasks]
     for _ in range(rng.randint(1, 2)):
         simulation = failing(simulation, rng.randint(0, duration), rng.choice(tasks))
@@ -175,7 +177,7 @@ def with_failures(rng: Random, simulation: DataflowSimulation, duration: int) ->
 
 
 def differences(run) -> list[object]:
-    """Where the analysis of a run's log comes to something else than the simulator has counted."""
+    """Return where the analysis of a run's log differs from what the simulator counted."""
     found = all_failovers(assemble(*run.log).recording)
     told = [
         (total.effect.sink, total.effect.duplicates, total.effect.rewritten, total.effect.lost)

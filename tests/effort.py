@@ -1,4 +1,4 @@
-"""How hard the generated tests try."""
+"""How many examples the generated tests try."""
 
 import os
 
@@ -7,5 +7,6 @@ FAST = bool(os.environ.get("FAST_TESTS"))
 
 
 def examples(many: int) -> int:
-    """``many``, or only a few where `make test-fast` asks for an answer within half a minute."""
+    """Return ``many``, or only a few if `make test-fast` asks for an answer within half a
+    minute."""
     return min(many, FEW) if FAST else many

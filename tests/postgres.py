@@ -1,6 +1,6 @@
-"""A PostgreSQL server for the tests, on a socket in a temporary folder; nothing of it is kept.
+"""A PostgreSQL server for the tests, on a socket in a temporary folder. Nothing of it is kept.
 
-TEST_DATABASE=postgres runs the tests, and the stacks that they start, on it instead of SQLite.
+With TEST_DATABASE=postgres the tests, and the stacks that they start, use it instead of SQLite.
 """
 
 import atexit
@@ -26,7 +26,7 @@ OPTIONS = (*PLAIN_FILES, "listen_addresses=", "max_connections=200", "shared_buf
 
 
 class Postgres:
-    """One server with a data folder of its own. The server ends when this process does."""
+    """A server with a data folder of its own, which ends with this process."""
 
     def __init__(self) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="cutline-postgres-"))
@@ -36,7 +36,7 @@ class Postgres:
         atexit.register(self.remove)
 
     def start(self) -> None:
-        """Start the server unless it runs; the first time, make its data folder."""
+        """Start the server unless it runs. The first time, make its data folder."""
         if self.process is not None:
             return
         if not self.data.exists():
@@ -58,7 +58,8 @@ class Postgres:
             time.sleep(0.05)
 
     def stop(self, number: signal.Signals = signal.SIGINT) -> None:
-        """End the server and every connection to it. SIGQUIT ends it without a farewell."""
+        """End the server and every connection to it. SIGQUIT ends it without waiting for
+        clients."""
         if self.process is not None:
             self.process.send_signal(number)
             self.process.wait(timeout=PATIENCE_SECONDS)
@@ -91,7 +92,8 @@ class Postgres:
         return subprocess.run(command, cwd=self.folder, capture_output=True, text=True)
 
     def _command(self, program: str, *arguments: object) -> list[str]:
-        """PostgreSQL refuses to run as root. The death signal ends it with killed tests."""
+        """Return the command, as another user than root, whom PostgreSQL refuses. The death signal
+        ends it with killed tests."""
         as_whom = []
         if os.geteuid() == 0:
             as_whom = [f"--reuid={ADMIN}", f"--regid={ADMIN}", "--clear-groups"]
@@ -102,5 +104,5 @@ class Postgres:
 
 @cache
 def server() -> Postgres:
-    """Return the server of this process. Whoever needs it running starts it."""
+    """Return the server of this process. Whoever needs it running must start it."""
     return Postgres()

@@ -1,4 +1,4 @@
-"""The settings under test: nothing kept, nothing shared with the data of `make run`."""
+"""The settings of tests, which keep nothing and share nothing with the data of `make run`."""
 
 import atexit
 import os

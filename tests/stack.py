@@ -1,6 +1,6 @@
 """The whole of Cutline in processes of its own: Redis, a worker with a warm Spark, the server.
 
-It has its own DATA_DIR. Tests reach it as people do: over HTTP and with manage.py.
+It has its own DATA_DIR. Tests reach it like users: over HTTP and with manage.py.
 """
 
 import os
@@ -39,11 +39,12 @@ class Stack:
 
     @property
     def empty_redis_url(self) -> str:
-        """The address of another database of the same Redis, which no process of a stack uses."""
+        """Return the address of another database of the same Redis, which no process of a stack
+        uses."""
         return self.redis_url.removesuffix("/0") + "/7"
 
     def beside(self, folder: Path, **settings: object) -> "Stack":
-        """Another stack on this Redis, with data and settings of its own; migrated."""
+        """Return another stack on this Redis, migrated, with data and settings of its own."""
         other = Stack(folder)
         own = {"DATA_DIR": folder, "PORT": other.port, **settings}
         if postgres.IS_CHOSEN:
@@ -100,7 +101,7 @@ class Stack:
             )
 
     def kill(self, name: str, number: int = signal.SIGKILL) -> None:
-        """End a process and what it started; after SIGKILL, ``start_…`` starts it again."""
+        """End a process and all that it started. After SIGKILL, ``start_…`` starts it again."""
         process = self.processes.pop(name)
         for each in (number, signal.SIGKILL):
             try:
@@ -114,7 +115,7 @@ class Stack:
             self.kill(name, signal.SIGTERM)
 
     def manage(self, *arguments: str) -> str:
-        """What ``manage.py`` printed; raises with its complaint where it failed."""
+        """Return what ``manage.py`` prints. If it fails, raise with its complaint."""
         command = [sys.executable, "manage.py", *arguments]
         ran = subprocess.run(
             command, cwd=ROOT, env=self.environment, capture_output=True, text=True
@@ -149,7 +150,8 @@ class Stack:
 
 
 def clean_environment() -> dict[str, str]:
-    """Ours, without the settings that would lead to someone's real data."""
+    """Return this process's environment without the settings that would lead to somebody's real
+    data."""
     from webapp.env import SETTINGS
 
     ours = {name: value for name, value in os.environ.items() if name not in SETTINGS}

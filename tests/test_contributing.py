@@ -1,4 +1,4 @@
-"""What CONTRIBUTING.md names exists, and its recipes work from a package of somebody else's."""
+"""What CONTRIBUTING.md names exists, and its recipes work from somebody else's package."""
 
 import importlib
 import json
@@ -21,7 +21,7 @@ from snapshots.models import Job
 from snapshots.readers import recognition
 from snapshots.readers.formats.head import Head
 from snapshots.readers.formats.limits import Limits
-from snapshots.readers.logs.json_events import Told, ToldLinesReader
+from snapshots.readers.logs.json_events import JsonEventsReader, LineEvent
 from tests.stack import ROOT
 
 TEXT = (ROOT / "CONTRIBUTING.md").read_text()
@@ -61,7 +61,7 @@ def test_ci_checks_before_it_tests():
     assert lines.index("make check") < lines.index("make test")
 
 
-class PostReader(ToldLinesReader):
+class PostReader(JsonEventsReader):
     """Reads a log of letters: ``{"who": …, "to": …}``."""
 
     name = title = key = "post"
@@ -71,9 +71,9 @@ class PostReader(ToldLinesReader):
         """Return a reason if the first line has a writer."""
         return "Letters" if head.fields and "who" in head.fields else None
 
-    def tell(self, fields: dict) -> Told | None:
+    def event_of(self, fields: dict) -> LineEvent | None:
         """Return a letter as an event of its writer."""
-        return Told(fields["who"], INTERNAL, at=None)
+        return LineEvent(fields["who"], INTERNAL, at=None)
 
 
 def test_a_log_format_needs_its_reader_and_an_entry(tmp_path, monkeypatch):

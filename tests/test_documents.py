@@ -1,4 +1,4 @@
-"""Documents say what is true: links lead somewhere, named files exist, examples work."""
+"""Documents are right: links lead somewhere, named files exist, examples work."""
 
 import ast
 import io
@@ -44,7 +44,7 @@ def without_code(page: Path) -> str:
 
 
 def links(page: Path) -> list[str]:
-    """The targets of a page's links and pictures that lie in the repository."""
+    """Return the targets, inside the repository, of a page's links and pictures."""
     targets = [link or picture for link, picture in LINK.findall(without_code(page))]
     return [target for target in targets if "://" not in target]
 
@@ -60,7 +60,7 @@ def headings(page: Path) -> list[str]:
 
 
 def anchors(page: Path) -> set[str]:
-    """The anchors that GitHub gives the headings of a page."""
+    """Return the anchors that GitHub gives the headings of a page."""
     kept = [re.sub(r"[^\w\- ]", "", heading.lower()) for heading in headings(page)]
     return {heading.replace(" ", "-") for heading in kept}
 
@@ -107,7 +107,8 @@ def test_every_file_that_a_page_names_exists(page):
 
 @cache
 def comments() -> tuple[tuple[str, str], ...]:
-    """What the code says about documents: (file, docstring or comment, or a text not in Python)."""
+    """Yield what the code says about documents: (file, docstring or comment, or a text not in
+    Python)."""
     texts = {path: path.read_text() for path in CODE}
     return tuple(
         (name(path), comment)

@@ -4,6 +4,7 @@ import os
 import sys
 import tempfile
 import warnings
+from multiprocessing.util import Finalize
 
 from celery import Celery
 from celery.platforms import SecurityWarning
@@ -12,7 +13,6 @@ from celery.signals import (
     setup_logging,
     worker_process_init,
     worker_process_shutdown,
-    worker_shutdown,
 )
 
 from webapp.operating import processes
@@ -52,7 +52,8 @@ def keep_temporary_files_together(**_) -> None:
 
     folder = Scratch()
     os.environ["TMPDIR"] = tempfile.tempdir = str(folder.path)
-    worker_shutdown.connect(lambda **_: folder.remove(), weak=False)
+    # Multiprocessing removes its own folder, which lies in this one, at priority -100.
+    Finalize(None, folder.remove, exitpriority=-101)
 
 
 @setup_logging.connect

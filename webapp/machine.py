@@ -82,9 +82,9 @@ def get(find: Callable[[], Path | None], packages: list[str], sentence: str) -> 
 
 def find_java() -> Path | None:
     """Return the home of the first Java that is new enough."""
-    programs = [os.environ.get("JAVA_HOME", "") + "/bin/java", shutil.which("java")]
-    programs += sorted(Path("/usr/lib/jvm").glob("*/bin/java"))
-    for program in programs:
+    home = os.environ.get("JAVA_HOME", "")
+    installed = sorted(Path("/usr/lib/jvm").glob("*/bin/java"))
+    for program in (f"{home}/bin/java", shutil.which("java"), *installed):
         if program and java_version(program) >= JAVA_NEEDED:
             return Path(program).resolve().parents[1]
     return None

@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import dj_database_url
@@ -86,7 +87,7 @@ REDIS_URL = env_str(
 LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 HOST = env_str("HOST", "127.0.0.1", "Address the server listens on.")
 # The address with which `make run` was started, for commands in other shells.
-_running = {"port": 8000, "url": ""} | (folder_lock.running(DATA_DIR) or {})
+_running: dict[str, Any] = {"port": 8000, "url": ""} | (folder_lock.running(DATA_DIR) or {})
 PORT = env_port("PORT", _running["port"], "Port the server listens on.", shown="8000")
 PUBLIC_URL = env_str(
     "PUBLIC_URL",

@@ -1,6 +1,6 @@
 """Answer questions of pages and API about what the checkpoints of an upload hold."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ from snapshots.readers.engines.flink.types.element_types import UnknownType, dec
 from snapshots.readers.engines.flink.types.type_suggestions import is_named, suggest
 from snapshots.readers.engines.flink.types.values import Serializer
 from snapshots.readers.formats.cursor import Malformed
-from snapshots.store.inventory.reading import StoredInventory, as_checkpoint
+from snapshots.store.inventory.reading import StoredInventory, as_checkpoint, states_of
 
 SHOWN_BYTES = 64  # of each value that cannot be decoded, in a list
 MOST_SHOWN = 500  # differences of each kind
@@ -106,7 +106,8 @@ def compare(
 ) -> dict[str, Any]:
     """Compare one state in two checkpoints of the upload. Raises: NotFound."""
     earlier, later = checkpoint(inventory, before), checkpoint(inventory, after)
-    if not any(_has_state(item, operator, state) for item in (earlier, later)):
+    states = states_of(earlier, operator) + states_of(later, operator)
+    if all(item["name"] != state for item in states):
         raise NotFound("Neither checkpoint has such a state in that operator.")
     comparison = inventory.compare(earlier, later, operator, state, min(most, MOST_SHOWN))
     return {
@@ -156,14 +157,13 @@ def _ends_of_dataflow(recording: Recording) -> tuple[set[str], set[str]]:
     Both are empty if no edge is known.
     """
     channels = recordings.open_recording(recording).topology.channels
-    sending = {vertex_of(channel.source) for channel in channels}
-    receiving = {vertex_of(channel.target) for channel in channels}
+    sending = _vertices(channel.source for channel in channels)
+    receiving = _vertices(channel.target for channel in channels)
     return sending - receiving, receiving - sending
 
 
-def _has_state(checkpoint_: Mapping[str, Any], operator: str, state: str) -> bool:
-    owners = (item for item in checkpoint_["operators"] if item["id"] == operator)
-    return any(item["name"] == state for owner in owners for item in owner["states"])
+def _vertices(subtasks: Iterable[str]) -> set[str]:
+    return {vertex for subtask in subtasks if (vertex := vertex_of(subtask)) is not None}
 
 
 def channel(
@@ -192,8 +192,10 @@ def channel(
     described = [name for name in suggested if name in known_types and is_named(name)]
     if elements is not None and type_ is not None:
         _require_fit(elements, type_)
-    end = 0 if elements is None else min(offset + limit, len(elements))
-    shown = [elements[index] for index in range(offset, end)]
+    shown: list[Element] = []
+    if elements is not None:
+        end = min(offset + limit, len(elements))
+        shown = [elements[index] for index in range(offset, end)]
     return {
         **own,
         "total": None if elements is None else len(elements),
@@ -253,13 +255,13 @@ def _require_fit(elements: Elements, type_: Serializer) -> None:
 
 
 def _element(item: Element, type_: Serializer | None, data: bytes) -> dict[str, Any]:
-    is_typed = type_ is not None and item.kind == RECORD
+    is_typed = item.kind == RECORD
     return {
         "kind": item.kind,
         "offset": item.offset,
         "bytes": item.size,
         "timestamp": None if item.timestamp == NO_TIME else item.timestamp,
-        "value": decoded(item, type_) if is_typed else None,
+        "value": decoded(item, type_) if type_ is not None and is_typed else None,
         "details": item.details,
         "head": data[item.offset : item.offset + min(SHOWN_BYTES, item.size)].hex(" "),
     }

@@ -14,7 +14,7 @@ from snapshots.domain.inventory.series import (
     with_counts,
 )
 from snapshots.domain.model.as_json import as_json
-from snapshots.store.inventory.reading import StoredInventory, as_checkpoint
+from snapshots.store.inventory.reading import StoredInventory, as_checkpoint, states_of
 
 MOST_COUNTED = 200_000  # entries of both checkpoints whose keys are compared at once
 _TOO_MANY = "There are too many keys to count them all at once. Compare this state alone."
@@ -62,10 +62,5 @@ def _counted(
 
 
 def _stored(checkpoint: dict[str, Any], operator: str, state: str | None) -> int:
-    return sum(
-        state_["stored"]
-        for owner in checkpoint["operators"]
-        if owner["id"] == operator
-        for state_ in owner["states"]
-        if state_["name"] == state
-    )
+    states = states_of(checkpoint, operator)
+    return sum(item["stored"] for item in states if item["name"] == state)

@@ -12,7 +12,7 @@ import orjson
 
 from snapshots.domain.conditions.expressions import ExpressionError
 from snapshots.domain.inventory.sums import Number, Path, leaves, plus, why_not
-from snapshots.domain.model.recording import Message
+from snapshots.domain.model.recording import Message, SnapshotId
 from snapshots.domain.properties.answers import Answer
 from snapshots.domain.properties.global_state import GlobalState
 from snapshots.problems import Refused
@@ -24,14 +24,13 @@ Sums = dict[str, Any]
 
 
 def sums(held: dict[str, Any], stored: StoredRecording) -> Sums:
-    """Return the sums of a checkpoint: ``states``, ``in_flight``, ``rows`` and ``left_out``.
+    """Return the sums of a checkpoint.
 
-    Members:
+    Members of the result:
         states: {operator: {state: sum}}; for values that are objects, the sums of their fields.
-        in_flight: {edge: [sum]}, one for each field of the records of an edge between known
-            vertices;
-            null if some record has no number there.
-        rows: the same as a list, each with the expression that stands for it.
+        in_flight: {edge: [sum]}, with a sum for each field of the records on an edge between known
+            vertices; null if some record has no number there.
+        rows: the same sums as a list, each with the expression that means it.
         left_out: what is not additive, with the reason.
     """
     states: dict[str, dict[str, Any]] = {}
@@ -49,11 +48,13 @@ def sums(held: dict[str, Any], stored: StoredRecording) -> Sums:
                 _put(states.setdefault(name, {}), path, total)
     flying = _in_flight(held, stored)
     for edge, fields in flying.items():
-        for number, total in enumerate(fields):
-            amount = f"in flight, field {number} of its records"
-            expression = f"{_expression('channels', edge)}[{number}]"
-            row = {"where": edge, "what": amount, "sum": total, "expression": expression}
-            rows += [row] if total is not None else []
+        for number, amount in enumerate(fields):
+            if amount is not None:
+                content = f"in flight, field {number} of its records"
+                expression = f"{_expression('channels', edge)}[{number}]"
+                rows.append(
+                    {"where": edge, "what": content, "sum": amount, "expression": expression}
+                )
     return {"states": states, "in_flight": flying, "rows": rows, "left_out": left_out}
 
 
@@ -82,7 +83,8 @@ def _in_flight(
     checkpoint: dict[str, Any], stored: StoredRecording
 ) -> dict[str, list[Number | None]]:
     try:
-        channels = stored.snapshot(checkpoint.get("snapshot") or str(checkpoint["id"])).channels
+        name = SnapshotId(checkpoint.get("snapshot") or str(checkpoint["id"]))
+        channels = stored.snapshot(name).channels
     except KeyError:
         return {}
     by_edge: dict[str, list[Message]] = {}
@@ -101,7 +103,7 @@ def _vertex(process: str) -> str:
 
 
 def _messages(held: SnapshotChannel) -> Iterable[Message]:
-    return (held.sent[name] for name in held.recorded if name in held.sent)
+    return (held.sent[name] for name in held.recorded or () if name in held.sent)
 
 
 def _by_field(messages: list[Message]) -> list[Number | None]:

@@ -8,6 +8,7 @@ import orjson
 from snapshots.domain import properties
 from snapshots.domain.conditions.expressions import ExpressionError
 from snapshots.domain.model.as_json import as_json
+from snapshots.domain.model.recording import SnapshotId
 from snapshots.domain.properties.answers import Answer
 from snapshots.domain.properties.global_state import GlobalState, at_start, of_stored
 from snapshots.models import Snapshot
@@ -60,7 +61,7 @@ def _property_or_expression(question: Mapping[str, Any]) -> tuple[str, str]:
 
 def _state(stored: StoredRecording, row: Snapshot) -> GlobalState:
     detail = orjson.loads(orjson.dumps(snapshot_detail(row, stored)))
-    return of_stored(detail, stored.topology)
+    return of_stored(detail, stored.scope(SnapshotId(row.snapshot)))
 
 
 def _built_in(

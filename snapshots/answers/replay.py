@@ -16,8 +16,8 @@ import orjson
 from snapshots.domain.judging import witnesses
 from snapshots.domain.judging.findings import Finding
 from snapshots.domain.model.as_json import as_json
-from snapshots.domain.model.recording import Message
-from snapshots.domain.model.topology import JsonText
+from snapshots.domain.model.recording import Message, SnapshotId
+from snapshots.domain.model.topology import ChannelId, JsonText, ProcessId
 from snapshots.payloads.window import window_payload
 from snapshots.problems import Conflict, Invalid, NotFound
 from snapshots.store import cones as store_cones
@@ -42,9 +42,8 @@ def cut(stored: StoredRecording, question: Mapping[str, Any]) -> dict[str, Any]:
     """Answer whether a cut is consistent and what lies in it, as CutAnswer in payloads/cuts.py.
 
     Args:
-        question: has exactly one of ``positions`` (by process id, where absent ones are 0, or a
-            list
-            in the order of the processes), ``at`` and ``step``.
+        question: has exactly one of ``positions``, ``at`` and ``step``. Positions are an object by
+            process id, where absent ones are 0, or a list in the order of the processes.
 
     Raises: Invalid.
     """
@@ -142,7 +141,9 @@ def _checked(stored: StoredRecording, positions: Sequence[Any]) -> Sequence[int]
     return positions
 
 
-def _contents(stored_cut: StoredCut) -> tuple[dict[str, Sequence[Message]], dict[str, int]]:
+def _contents(
+    stored_cut: StoredCut,
+) -> tuple[dict[ChannelId, tuple[Message, ...]], dict[ChannelId, int]]:
     """Return the messages in every channel, and how many of each channel are not listed."""
     depths = stored_cut.depths
     filled = int(np.count_nonzero(depths)) or 1
@@ -188,7 +189,7 @@ def _by_process(stored: StoredRecording, numbers: Ints) -> dict[str, int]:
 def event(stored: StoredRecording, process: str, index: int) -> dict[str, Any]:
     """Return all fields of one event and the message it belongs to. Raises: NotFound."""
     try:
-        fields = stored.event(process, index) if index <= LARGEST else None
+        fields = stored.event(ProcessId(process), index) if index <= LARGEST else None
     except KeyError:
         fields = None
     if fields is None:
@@ -207,7 +208,7 @@ def cones(stored: StoredRecording, process: str, index: int) -> dict[str, Any]:
     Raises: NotFound.
     """
     event(stored, process, index)
-    code, tables = stored.tables.process_code(process), stored.tables
+    code, tables = stored.tables.process_code(ProcessId(process)), stored.tables
     past = store_cones.past(tables, code, index)
     future = store_cones.future(tables, code, index)
     length = tables.events.length
@@ -229,7 +230,7 @@ def knowledge(stored: StoredRecording, snapshot: str) -> dict[str, Any]:
     Raises: Conflict.
     """
     try:
-        return store_knowledge.knowledge(stored.tables, snapshot).to_json()
+        return store_knowledge.knowledge(stored.tables, SnapshotId(snapshot)).to_json()
     except store_knowledge.TooManyMessages as error:
         raise Conflict(str(error)) from None
 
@@ -252,8 +253,8 @@ def _edge(stored: StoredRecording, positions: Ints, codes: Ints, indices: Ints) 
 def window(stored: StoredRecording, question: Mapping[str, Any]) -> dict[str, Any]:
     """Return what there is to draw between two coordinates (docs/websocket.md, "The window").
 
-    question: ``from`` <= ``to`` (by default the whole), ``width`` in pixels, ``axis``.
-    Raises: Invalid.
+    The question has ``from`` <= ``to`` (by default the whole recording), ``width`` in pixels and
+    ``axis``. Raises: Invalid.
     """
     axis = question.get("axis") or TIME
     if axis not in (TIME, ORDER):

@@ -201,7 +201,7 @@ def _once(checkpoints: Iterable[CheckpointFacts]) -> list[CheckpointFacts]:
         if earlier is None:
             by_key[facts.key] = facts
         elif contradict(earlier.triggered_at, facts.triggered_at):
-            by_key[facts.key] = max(earlier, facts, key=lambda item: item.triggered_at)
+            by_key[facts.key] = max(earlier, facts, key=lambda item: item.triggered_at or 0)
         else:
             by_key[facts.key] = merged(earlier, facts)
     return list(by_key.values())
@@ -245,8 +245,8 @@ def _take_chunk(
     return len(new) + len(changed)
 
 
-def _is_linked(row: EngineCheckpoint, recording: Recording, index: int) -> bool:
-    return (row.recording_id, row.contents) == (recording.pk, index)
+def _is_linked(row: EngineCheckpoint, recording: Recording | None, index: int) -> bool:
+    return recording is not None and (row.recording_id, row.contents) == (recording.pk, index)
 
 
 def _chunks(items: Iterable, size: int) -> Iterator[list]:

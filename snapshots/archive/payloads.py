@@ -1,10 +1,11 @@
 """Payloads of the archive.
 
-Instants are epoch milliseconds, durations milliseconds, sizes bytes; null is what is not known.
+Instants of checkpoints are epoch milliseconds, durations milliseconds, sizes bytes. Null means that
+a value is not known.
 """
 
 from datetime import UTC, datetime
-from typing import Any
+from typing import Annotated, Any
 
 from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
 
@@ -14,20 +15,24 @@ from snapshots.domain.archive.comparison import Difference, Rise, Share
 from snapshots.domain.archive.model import SubtaskFacts, VertexFacts, called
 from snapshots.domain.model.as_json import as_json
 from snapshots.models import Collector, EngineCheckpoint, EngineJob
-from snapshots.payloads.declaring import described, documented, list_of, payload_of
+from snapshots.payloads.declaring import Payload, described, documented, list_of, payload_of
 from snapshots.payloads.window import TypedArray
 
 
 @described
 class CollectorItem(TypedDict):
-    """A collector, which asks a running engine for its checkpoints again and again.
+    """A collector, which polls a running engine for its checkpoints.
 
     Attributes:
+        id: the number of the collector.
+        engine: the engine, always ``flink``.
         url: the address of the engine's REST API.
-        job_key: the key of the only job that it follows; empty where it follows all of the cluster.
-        interval_seconds: the time from one question to the next.
-        last_polled_at: when the engine was last asked and answered.
-        last_error: why the engine did not answer the last question; empty where it did.
+        job_key: the engine's id of the only job that it follows; empty if it follows all jobs.
+        interval_seconds: the seconds from one poll to the next.
+        is_collecting: whether it polls; false if it is stopped.
+        last_polled_at: when the engine last answered, as ISO 8601 in UTC; null if it never did.
+        last_error: why the last poll failed; empty if it did not.
+        created_at: when the collector was added, as ISO 8601 in UTC.
     """
 
     id: int
@@ -46,17 +51,23 @@ CollectorList = list_of(CollectorItem, "CollectorList")
 
 @described
 class ArchivedJob(TypedDict):
-    """A job of an engine, of which the archive keeps checkpoints.
+    """A job of an engine whose checkpoints the archive keeps.
 
     Attributes:
-        key: the engine's id of it.
-        run: 1, or more where the engine used the key again.
-        collector: the id of the collector that follows it.
-        heard_from: the running engine that reported it last; empty where only uploads did.
-        heard_at: when that engine reported it last.
+        id: the number of the job in the archive.
+        engine: ``flink``, ``spark`` or ``seatunnel``.
+        key: the engine's id of the job.
+        run: 1, or more if the engine used the key again.
+        name: the name that the engine gives the job; empty if it is not known.
+        state: the job's last known state, such as ``running``; empty if it is not known.
+        collector: the number of the collector that follows the job; null if none does.
+        heard_from: the address of the engine that reported it last; empty if only uploads did.
+        heard_at: when that engine reported it last, as ISO 8601 in UTC; null if none ever did.
         counts: how many checkpoints have each status, and their ``total``, as the engine counts.
         version: a number that grows with every change.
         checkpoints: how many checkpoints the archive keeps.
+        created_at: when the archive first saw the job, as ISO 8601 in UTC.
+        changed_at: when the job last changed in the archive, as ISO 8601 in UTC.
     """
 
     id: int
@@ -83,21 +94,31 @@ class ArchivedCheckpoint(TypedDict):
     """One checkpoint of an archived job.
 
     Attributes:
-        pipeline: its pipeline, where the engine numbers checkpoints by pipeline, else 0.
-        kind: its kind in words, as ``unaligned checkpoint``.
-        ended_at: when it completed or was given up.
-        uploaded: the new bytes of an incremental checkpoint.
-        in_flight: the bytes of stored data in flight.
-        subtasks: how many subtasks take part.
-        acknowledged: how many subtasks acknowledged.
-        start_delay_max, alignment_max, sync_max, async_max: the longest time of all subtasks.
-        slowest: the subtask that acknowledged last.
-        failure: why it failed, in the engine's words.
-        cause: why it failed, in a few words that many failures share.
-        phase: the phase in which it failed.
-        path: where the engine stored it.
-        recording: the id of an upload that holds it.
-        contents: its number in that upload.
+        pipeline: the number of its pipeline; 0 unless the engine numbers checkpoints by pipeline.
+        number: the engine's number of the checkpoint.
+        kind: the kind in words, such as ``unaligned checkpoint``; empty if it is not known.
+        status: ``completed``, ``failed``, ``in progress`` or ``unknown``.
+        triggered_at: when it was triggered, in epoch milliseconds; null if it is not known.
+        ended_at: when it completed or was given up, in epoch milliseconds; null if it is not known.
+        duration: the milliseconds from its trigger to its end; null if they are not known.
+        bytes: the size of its whole state in bytes; null if it is not known.
+        uploaded: the new bytes of an incremental checkpoint; null if they are not known.
+        in_flight: the bytes of stored data in flight; null if they are not known.
+        subtasks: how many subtasks take part; null if it is not known.
+        acknowledged: how many subtasks acknowledged; null if it is not known.
+        start_delay_max: the longest delay in milliseconds until a subtask began; null if no delay
+            is known.
+        alignment_max: the longest alignment of a subtask in milliseconds; null if none is known.
+        sync_max: the longest synchronous part of a subtask in milliseconds; null if none is known.
+        async_max: the longest asynchronous part of a subtask in milliseconds; null if none is
+            known.
+        slowest: the subtask that acknowledged last; empty if it is not known.
+        failure: why it failed, in the engine's words; empty if it did not or it is not known.
+        cause: why it failed, in a few words that many failures share; empty if it did not fail.
+        phase: the phase in which it failed; empty if it did not or it is not known.
+        path: where the engine stored it; empty if it is not known.
+        recording: the number of an upload that holds it; null if none does.
+        contents: its number in the inventory of that upload, from 0; null if no upload holds it.
     """
 
     pipeline: int
@@ -128,21 +149,26 @@ class ArchivedCheckpoint(TypedDict):
 ArchivedCheckpointList = list_of(ArchivedCheckpoint, "ArchivedCheckpointList")
 
 
-ArchivedSubtask = payload_of(
+_ArchivedSubtask = payload_of(
     SubtaskFacts,
     "ArchivedSubtask",
-    more={"name": documented(str, "its name, as ``map[1]``"), "vertex": str},
+    more={
+        "name": documented(str, "The name of the subtask, such as ``map[1]``."),
+        "vertex": documented(str, "The engine's id of the vertex to which it belongs."),
+    },
 )
+ArchivedSubtask = Annotated[dict[str, Any], Payload(_ArchivedSubtask)]
 
 
 @described
 class ArchivedCheckpointDetail(ArchivedCheckpoint):
-    """One checkpoint of an archived job, with what every subtask took.
+    """One checkpoint of an archived job, with the times and sizes of every subtask.
 
     Attributes:
-        missing: the subtasks that did not acknowledge in time, those that never did first; of a
-            checkpoint in progress those that have not acknowledged yet.
-        absence: the same as a sentence; empty where all subtasks acknowledged.
+        tasks: the subtasks by vertex; none if no report about them is kept.
+        missing: the subtasks that did not acknowledge in time, those that never did first. While
+            the checkpoint is in progress, the subtasks that have not acknowledged yet.
+        absence: the missing subtasks in a sentence; empty if all subtasks acknowledged.
     """
 
     tasks: list[ArchivedSubtask]
@@ -155,7 +181,18 @@ payload_of(Rise, "RiseItem")
 ArchivedComparison = payload_of(Difference, "ArchivedComparison")
 
 
+@described
 class TrendOutliers(TypedDict):
+    """The checkpoints that are outliers of one measure.
+
+    Attributes:
+        x: the place of each outlier on the axis.
+        y: the value of each outlier.
+        number: the number of each outlier.
+        pipeline: the pipeline of each outlier.
+        total: how many outliers there are; only the first are listed.
+    """
+
     x: TypedArray
     y: TypedArray
     number: TypedArray
@@ -165,15 +202,20 @@ class TrendOutliers(TypedDict):
 
 @described
 class TrendItem(TypedDict):
-    """One measure over time, in points that may stand for several checkpoints each.
+    """One measure over time, in points each of which may stand for several checkpoints.
 
     Attributes:
+        x: the place of each point on the axis.
         low: the least value at each point.
         mid: the median at each point.
         high: the greatest value at each point.
-        number, pipeline: the checkpoint with the greatest value at each point.
+        number: the number of the checkpoint with the greatest value at each point.
+        pipeline: the pipeline of the checkpoint with the greatest value at each point.
         exact: whether each point stands for one checkpoint.
-        band_x, lower, upper: the band outside which a checkpoint is an outlier.
+        band_x: the places on the axis at which ``lower`` and ``upper`` are given.
+        lower: the lower edge of the band outside which a checkpoint is an outlier.
+        upper: the upper edge of the band outside which a checkpoint is an outlier.
+        outliers: the checkpoints outside the band.
     """
 
     x: TypedArray
@@ -189,7 +231,19 @@ class TrendItem(TypedDict):
     outliers: TrendOutliers
 
 
+@described
 class CauseItem(TypedDict):
+    """A cause that failures share.
+
+    Attributes:
+        cause: the cause in a few words.
+        phase: the phase in which these checkpoints failed; empty if it is not known.
+        count: how many checkpoints failed so.
+        last_number: the number of the last of them.
+        last_pipeline: the pipeline of the last of them.
+        last_at: when the last of them was triggered, in epoch milliseconds; null if not known.
+    """
+
     cause: str
     phase: str
     count: int
@@ -198,7 +252,17 @@ class CauseItem(TypedDict):
     last_at: int | None
 
 
+@described
 class ArchiveFailures(TypedDict):
+    """How many checkpoints failed when, and why.
+
+    Attributes:
+        edges: where the bins begin and end on the axis: one more than there are bins.
+        failed: how many checkpoints of each bin failed.
+        completed: how many checkpoints of each bin completed.
+        causes: the causes that failures share.
+    """
+
     edges: TypedArray
     failed: TypedArray
     completed: TypedArray
@@ -207,11 +271,13 @@ class ArchiveFailures(TypedDict):
 
 @described
 class ArchiveSlowest(TypedDict):
-    """How often which subtask was the slowest of a checkpoint.
+    """How often each subtask was the slowest of a checkpoint.
 
     Attributes:
+        names: the subtasks that were the slowest most often.
         totals: how often each of the ``names`` was the slowest.
         others: how often subtasks that are not listed were the slowest.
+        edges: where the bins begin and end on the axis: one more than there are bins.
         counts: a row for each name: how often it was the slowest in each bin.
     """
 
@@ -224,15 +290,18 @@ class ArchiveSlowest(TypedDict):
 
 @described
 class ArchiveOverview(TypedDict):
-    """What passes a filter: trends, failures, and which subtasks were the slowest.
+    """The checkpoints that pass a filter: trends, failures, and the slowest subtasks.
 
     Attributes:
-        axis: ``time``, or ``number`` where no trigger is known.
+        axis: ``time`` in epoch milliseconds, or ``number`` if no trigger is known.
         total: how many checkpoints the job has.
         shown: how many of them pass the filter.
-        unplaced: how many of these have no trigger, so that no trend shows them.
-        trends: the trend of each measure.
-        lacking: the measures that no checkpoint of the job has, and so no trend.
+        unplaced: how many of these have no known trigger, so no trend shows them.
+        version: a number that grows with every change of the job.
+        trends: the trend of each measure by its name.
+        lacking: the measures that no checkpoint of the job has; they have no trend.
+        failures: how many checkpoints failed when, and why.
+        slowest: how often each subtask was the slowest of a checkpoint.
     """
 
     axis: str
@@ -246,7 +315,7 @@ class ArchiveOverview(TypedDict):
     slowest: ArchiveSlowest
 
 
-_CHECKPOINT = tuple(ArchivedCheckpoint.__annotations__)[:-2]
+_OWN_FIELDS = tuple(ArchivedCheckpoint.__annotations__)[:-2]
 
 
 def collector_item(row: Collector) -> dict[str, Any]:
@@ -283,9 +352,9 @@ def job_item(row: EngineJob, checkpoints: int) -> dict[str, Any]:
 
 
 def checkpoint_item(row: EngineCheckpoint) -> dict[str, Any]:
-    own = {name: getattr(row, name) for name in _CHECKPOINT}
-    held = row.recording_id is not None
-    return own | {"recording": row.recording_id, "contents": row.contents if held else None}
+    own = {name: getattr(row, name) for name in _OWN_FIELDS}
+    contents = None if row.recording_id is None else row.contents
+    return own | {"recording": row.recording_id, "contents": contents}
 
 
 def checkpoint_detail(row: EngineCheckpoint) -> dict[str, Any]:
@@ -299,8 +368,8 @@ def checkpoint_detail(row: EngineCheckpoint) -> dict[str, Any]:
 
 def _tasks(vertex: VertexFacts) -> list[dict[str, Any]]:
     return [
-        {"name": called(vertex, one.index), "vertex": vertex.id} | as_json(one)
-        for one in vertex.subtasks
+        {"name": called(vertex, subtask.index), "vertex": vertex.id} | as_json(subtask)
+        for subtask in vertex.subtasks
     ]
 
 

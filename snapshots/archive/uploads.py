@@ -86,11 +86,10 @@ def _job(
     own: list[tuple[int, CheckpointFacts]],
     reported: JobFacts | None,
 ) -> JobFacts:
-    from_engine = {} if reported is None else {facts.key: facts for facts in reported.checkpoints}
-    checkpoints = dict(from_engine)
+    checkpoints = {} if reported is None else {facts.key: facts for facts in reported.checkpoints}
     for _, facts in own:
-        from_engine_ = checkpoints.get(facts.key)
-        checkpoints[facts.key] = facts if from_engine_ is None else _joined(from_engine_, facts)
+        other = checkpoints.get(facts.key)
+        checkpoints[facts.key] = facts if other is None else _joined(other, facts)
     indices = {facts.key: index for index, facts in own}
     state, counts = ("", {}) if reported is None else (reported.state, reported.counts)
     return JobFacts(engine, key, name, state, tuple(checkpoints.values()), indices, counts)

@@ -8,7 +8,6 @@ nothing is set aside without one.
 import contextlib
 import json
 import logging
-import os
 import secrets
 import shutil
 from collections.abc import Iterator
@@ -18,6 +17,8 @@ from pathlib import Path
 
 from django.conf import settings
 from django.utils import timezone
+
+from snapshots.store.parts import synced
 
 logger = logging.getLogger(__name__)
 
@@ -61,7 +62,8 @@ def put(path: Path, folder: Path, kind: str, why: str) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     target = _free(folder / path.name)
     note = {"kind": kind, "was": path.name, "since": timezone.now().isoformat(), "why": why}
-    _write(_note_of(target), note)
+    with synced(_note_of(target)) as file:
+        file.write(json.dumps(note).encode())
     try:
         path.rename(target)
     except OSError:
@@ -91,7 +93,7 @@ def remove(entry: Entry) -> None:
 
 
 def put_back(entry: Entry, target: Path) -> None:
-    """Move an entry to ``place``, which must be free. Raises: OSError."""
+    """Move an entry to ``target``, which must be free. Raises: OSError."""
     if target.exists():
         raise FileExistsError(f"{target} exists already")
     entry.path.rename(target)
@@ -138,10 +140,3 @@ def _free(path: Path) -> Path:
     while path.exists() or _note_of(path).exists():
         path = path.with_name(f"{path.name.partition('~')[0]}~{secrets.token_hex(4)}")
     return path
-
-
-def _write(path: Path, note: dict[str, str]) -> None:
-    with path.open("w") as file:
-        json.dump(note, file)
-        file.flush()
-        os.fsync(file.fileno())

@@ -19,11 +19,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from django.conf import settings
-from django.db.models import Q
 from django.utils import timezone
 
 from snapshots.files import dump, identity, recordings, starting, uploads
-from snapshots.models import Recording
 
 FORMAT = "cutline-backup"
 VERSION = 1
@@ -136,12 +134,10 @@ class _Copy:
 
 
 def _named() -> set[Named]:
-    rows = Recording.objects.exclude(Q(upload="") & Q(store="")).values_list("upload", "store")
-    named = set()
-    for upload, store in rows.iterator():
-        named |= {Named(UPLOADS, upload)} if upload else set()
-        named |= {Named(STORE, store)} if store else set()
-    return named
+    named_uploads, named_stores = recordings.named()
+    return {Named(UPLOADS, name) for name in named_uploads} | {
+        Named(STORE, name) for name in named_stores
+    }
 
 
 def _copy_tree(source: Path, target: Path) -> None:

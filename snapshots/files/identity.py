@@ -9,21 +9,21 @@ import contextlib
 import fcntl
 import json
 import logging
-import os
 import secrets
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
 from django.conf import settings
 from django.db import IntegrityError, connection, transaction
-from django.db.models import F, Q
+from django.db.models import F
 from django.utils import timezone
 
 from snapshots.files import recordings
 from snapshots.files.folders import stored_names, upload_names
 from snapshots.models import Installation, Recording
+from snapshots.store.parts import write_bytes
 
 logger = logging.getLogger(__name__)
 
@@ -154,24 +154,18 @@ _REMEDY = (
 def _require_safe(mark: Mark | None) -> None:
     """Check that a database without an identity may take the folder. Raises: NotPaired."""
     named = _named_files()
-    if named and _any_is_there(named):
+    if any(path.exists() for path in named):
         return
     if named:
         raise NotPaired(
             f"The database names {len(named):,} uploads and stores, and none of them is in "
             f"DATA_DIR ({settings.DATA_DIR}) or STORE_URL. {_REMEDY}"
         )
-    if mark is not None and mark.beats:
-        raise NotPaired(_used_folder())
-    if holds_files():
-        raise NotPaired(_used_folder())
-
-
-def _used_folder() -> str:
-    return (
-        f"The data folder {settings.DATA_DIR} (DATA_DIR) is in use with another database: this "
-        f"one (DATABASE_URL) names none of the files in it. {_REMEDY}"
-    )
+    if (mark is not None and mark.beats) or holds_files():
+        raise NotPaired(
+            f"The data folder {settings.DATA_DIR} (DATA_DIR) is in use with another database: this "
+            f"one (DATABASE_URL) names none of the files in it. {_REMEDY}"
+        )
 
 
 def _named_files() -> set[Path]:
@@ -179,16 +173,8 @@ def _named_files() -> set[Path]:
     if Recording._meta.db_table not in connection.introspection.table_names():
         return set()
     uploads, root = Path(settings.UPLOADS_DIR), recordings.store().root
-    rows = Recording.objects.exclude(Q(upload="") & Q(store="")).values_list("upload", "store")
-    named = set()
-    for upload, store in rows.iterator():
-        named |= {uploads / upload} if upload else set()
-        named |= {root / store} if store else set()
-    return named
-
-
-def _any_is_there(paths: set[Path]) -> bool:
-    return any(path.exists() for path in paths)
+    named_uploads, named_stores = recordings.named()
+    return {uploads / name for name in named_uploads} | {root / name for name in named_stores}
 
 
 def holds_files() -> bool:
@@ -251,8 +237,8 @@ def _require_store(row: Installation) -> None:
 
 def _may_mark_store(root: Path) -> bool:
     names = stored_names(root)
-    rows = set(Recording.objects.exclude(store="").values_list("store", flat=True))
-    return bool(names & rows) or (not names and not rows)
+    _, named = recordings.named()
+    return bool(names & named) or (not names and not named)
 
 
 def _noticing_older_database(row: Installation, mark: Mark | None) -> Installation:
@@ -287,14 +273,5 @@ def _locked(path: Path) -> Iterator[None]:
 
 
 def _write(path: Path, mark: Mark) -> None:
-    """Write the file completely or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
-    try:
-        with draft.open("w") as file:
-            json.dump({"identity": mark.identity, "beats": mark.beats}, file)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.rename(path)
-    finally:
-        draft.unlink(missing_ok=True)
+    write_bytes(path, json.dumps(asdict(mark)).encode())

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+from django.utils import timezone
 
 from snapshots.files import aside
 from snapshots.files.folders import STORED, is_stored_name
-from snapshots.models import Recording
+from snapshots.models import Recording, Snapshot
 from snapshots.problems import LISTED_DEFECTS
 from snapshots.store import publish as publishing
 from snapshots.store.locations import TEMPORARY, Store
@@ -43,6 +44,15 @@ def store() -> Store:
 def name_of(job_id: int, attempt: int, nonce: str = "") -> str:
     """Return the name of the files of one attempt at a job; ``nonce`` is its lease's, in hex."""
     return f"j{job_id}-{attempt}-{nonce}" if nonce else f"j{job_id}-{attempt}"
+
+
+def named() -> tuple[set[str], set[str]]:
+    """Return the names of the uploads and of the stores that rows name."""
+    uploads, stores = set(), set()
+    for upload, folder in Recording.objects.values_list("upload", "store").iterator():
+        uploads.add(upload)
+        stores.add(folder)
+    return uploads - {""}, stores - {""}
 
 
 def open_recording(recording: Recording) -> StoredRecording:
@@ -88,8 +98,23 @@ def summary(name: str) -> Summary:
         "defects_total": defects["total"],
         "stored_bytes": folder_bytes(store().folder(name)),
     }
-    snapshots = [_snapshot_fields(code, item) for code, item in enumerate(summaries)]
+    snapshots = [
+        {"code": code, "answers": item.get("answers", [])}  # older stores have no answers
+        | {name: item[name] for name in _KEPT_OF_A_SNAPSHOT}
+        for code, item in enumerate(summaries)
+    ]
     return Summary(fields, snapshots, Counter(item["verdict"] for item in summaries))
+
+
+def make_ready(recording: Recording, name: str, summary: Summary) -> None:
+    """Replace the rows of a recording by those of a store; call it in a transaction."""
+    Snapshot.objects.filter(recording=recording).delete()
+    Snapshot.objects.bulk_create(
+        [Snapshot(recording=recording, **fields) for fields in summary.snapshots], batch_size=200
+    )
+    Recording.objects.filter(pk=recording.pk).update(
+        status=Recording.Status.READY, store=name, ready_at=timezone.now(), **summary.fields
+    )
 
 
 def folder_bytes(folder: Path) -> int:
@@ -102,10 +127,6 @@ def measure() -> None:
     for row in Recording.objects.filter(stored_bytes=0).exclude(store=""):
         size = folder_bytes(store().folder(row.store))
         Recording.objects.filter(pk=row.pk, store=row.store).update(stored_bytes=size)
-
-
-def _snapshot_fields(code: int, item: dict[str, Any]) -> dict[str, Any]:
-    return {"code": code} | {name: item[name] for name in _KEPT_OF_A_SNAPSHOT}
 
 
 def remove(name: str) -> None:

@@ -13,7 +13,7 @@ import os
 import shutil
 import uuid
 import zipfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import BinaryIO
 
@@ -23,6 +23,7 @@ from django.core.files.uploadhandler import FileUploadHandler
 
 from snapshots.files import aside
 from snapshots.problems import TooLarge, TooManyFiles
+from snapshots.store.parts import sync_folder
 
 UNFINISHED = "."  # begins the name of a file that is being written
 MOST_FILES = 500  # in one request; each is an open file while it is read
@@ -48,12 +49,16 @@ class Draft:
             raise too_large()
         self.file.write(chunk)
 
+    def flush(self) -> None:
+        """Write what is still in memory."""
+        self.file.flush()
+
     def keep(self) -> None:
         """Make the file outlive this object, on disk. Call it before its row is committed."""
         self.file.flush()
         os.fsync(self.file.fileno())
         self.path = self.path.rename(path_of(self.name))
-        _sync(self.path.parent)
+        sync_folder(self.path.parent)
         self._kept = True
 
     def discard(self) -> None:
@@ -94,14 +99,6 @@ def _is_at(file: BinaryIO, path: Path) -> bool:
         return False
 
 
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
 def pack(draft: Draft, files: Iterable[tuple[str, Path]]) -> None:
     """Write files into a draft as one package. Raises: TooLarge.
 
@@ -129,9 +126,12 @@ class _Counted(io.RawIOBase):
 
 
 class DraftUpload(UploadedFile):
-    """A file of a request that is in its draft already; ``draft`` is None if it is empty."""
+    """A file of a request that is already in its draft."""
 
-    def __init__(self, draft: Draft, name: str, content_type: str) -> None:
+    name: str
+    size: int
+
+    def __init__(self, draft: Draft, name: str | None, content_type: str | None) -> None:
         super().__init__(draft.file, name, content_type, draft.size)
         self.draft = draft
 
@@ -164,6 +164,7 @@ class UploadHandler(FileUploadHandler):
         self.draft = Draft()
 
     def receive_data_chunk(self, raw_data: bytes, start: int) -> None:
+        assert self.draft is not None  # Django has called ``new_file``
         try:
             self.draft.write(raw_data)
         except (TooLarge, OSError):
@@ -172,6 +173,7 @@ class UploadHandler(FileUploadHandler):
 
     def file_complete(self, file_size: int) -> DraftUpload:
         draft, self.draft = self.draft, None
+        assert draft is not None  # Django has called ``new_file``
         draft.file.seek(0)
         return DraftUpload(draft, self.file_name, self.content_type)
 
@@ -179,6 +181,13 @@ class UploadHandler(FileUploadHandler):
         if self.draft is not None:
             self.draft.close()
             self.draft = None
+
+
+def drafts(files: Collection[UploadedFile]) -> list[DraftUpload]:
+    """Return the files of a request, all of which ``UploadHandler`` has made."""
+    made = [file for file in files if isinstance(file, DraftUpload)]
+    assert len(made) == len(files)
+    return made
 
 
 def path_of(name: str) -> Path:
@@ -201,7 +210,7 @@ def too_large() -> TooLarge:
 
 def too_many_files() -> TooManyFiles:
     return TooManyFiles(
-        f"A request may hold at most {MOST_FILES:,} files. Send a folder as one archive (zip, tar, "
+        f"A request may hold at most {MOST_FILES:,} files. Send a folder as one package (zip, tar, "
         "tar.gz or tar.zst), or drop it on the page of recordings, which packs it for you; on "
         "the server, “python manage.py ingest FOLDER” reads it from its place.",
         limit=MOST_FILES,

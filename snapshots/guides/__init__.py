@@ -1,4 +1,4 @@
-"""Guided tours of the samples: a few sentences a step, beside the replay.
+"""Guided tours of the samples, with a few sentences for each step beside the replay.
 
 The texts are Markdown in ``texts``; ``reading`` describes how they are written.
 """
@@ -24,6 +24,6 @@ GUIDES: dict[str, Guide] = {guide.slug: guide for *_, guides in CHAPTERS for gui
 
 
 def slug_after(slug: str) -> str | None:
-    """Return the sample whose tour comes next, None after the last."""
+    """Return the sample with the next tour, or None after the last tour."""
     slugs = [*GUIDES, None]
     return slugs[slugs.index(slug) + 1]

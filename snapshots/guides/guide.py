@@ -1,4 +1,4 @@
-"""What a guided tour is made of."""
+"""The parts of a guided tour."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,10 +22,11 @@ class Term:
 class Step:
     """One place of a tour and what is to be seen there.
 
-    view: parameters of a link to the workbench (docs/workbench.md, "Links into it"); without
-    ``from`` and ``to`` it shows the whole recording.
-    leads: links to what to open next, as (words, address below /recordings/ID/).
-    look: panel of which the text speaks.
+    Attributes:
+        view: the parameters of a link to the workbench (docs/workbench.md, "Links into it");
+            without ``from`` and ``to`` it shows the whole recording.
+        leads: the links to read on, as (words, address below /recordings/ID/).
+        look: the panel that the text is about.
     """
 
     title: str
@@ -48,9 +49,10 @@ class Step:
 class Guide:
     """The tour of one sample.
 
-    slug: slug of the sample.
-    promise: what the reader knows after the tour.
-    terms: words of the field that the tour uses.
+    Attributes:
+        slug: the slug of the sample.
+        promise: what the reader knows after the tour.
+        terms: the words of the field that the tour uses.
     """
 
     slug: str

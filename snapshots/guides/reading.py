@@ -1,4 +1,4 @@
-"""Reads the texts of the tours from Markdown.
+"""Read the texts of the tours from Markdown.
 
 A text is a head of ``key: value`` lines between two lines ``---``, if it needs one, and sections
 that begin with ``# Title``. A section is made of paragraphs with empty lines between them. In a
@@ -36,10 +36,10 @@ class Section:
     title: str
     paragraphs: tuple[Paragraph, ...]
 
-    def taken(self, count: int, what: str) -> tuple[Paragraph, ...]:
+    def taken(self, count: int, parts: str) -> tuple[Paragraph, ...]:
         """Return the paragraphs. Raises: TextError if there are fewer than ``count``."""
         if len(self.paragraphs) < count:
-            raise TextError(self.path, self.line, f"“{self.title}” needs {what}.")
+            raise TextError(self.path, self.line, f"“{self.title}” needs {parts}.")
         return self.paragraphs
 
 
@@ -135,7 +135,7 @@ def _head(path: Path) -> tuple[dict[str, Line], list[Line]]:
 
 
 def _sections(path: Path, lines: list[Line]) -> list[Section]:
-    starts = [place for place, (_, text) in enumerate(lines) if text.startswith("# ")]
+    starts = [index for index, (_, text) in enumerate(lines) if text.startswith("# ")]
     for number, text in lines[: starts[0] if starts else None]:
         if text:
             raise TextError(path, number, "a text begins with a heading “# …”.")

@@ -20,7 +20,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from snapshots.jobs import live
-from snapshots.models import Job
+from snapshots.models import Job, Recording
 
 logger = logging.getLogger(__name__)
 
@@ -99,6 +99,12 @@ class Lease:
     def __exit__(self, *_) -> None:
         self._over.set()
         self._heart.join()
+
+    @property
+    def recording(self) -> Recording:
+        """Return the job's recording; every job has one."""
+        assert self.job.recording is not None
+        return self.job.recording
 
     @property
     def row(self) -> QuerySet[Job]:

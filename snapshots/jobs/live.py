@@ -1,7 +1,7 @@
 """Send messages to open pages through groups of the channel layer.
 
-Whoever misses a message finds the current state in the database. So an unreachable channel layer is
-only logged, and never stops a job or a request.
+A page that misses a message finds the current state in the database. So an unreachable channel
+layer is only logged, and never stops a job or a request.
 """
 
 import logging
@@ -22,17 +22,17 @@ NOT_FOUND = 4404
 
 
 def jobs_group(user_id: int) -> str:
-    """Return the group of the pages on which a person watches their jobs."""
+    """Return the group of the pages that show a person's jobs."""
     return f"jobs.{user_id}"
 
 
 def followers_group(recording_id: int) -> str:
-    """Return the group of those who follow the presenter's cursor in a recording."""
+    """Return the group of the pages that follow the presenter's cursor in a recording."""
     return f"recording.{recording_id}.followers"
 
 
 def viewers_group(recording_id: int) -> str:
-    """Return the group of all who have a recording open."""
+    """Return the group of all pages that show a recording."""
     return f"recording.{recording_id}.viewers"
 
 
@@ -52,29 +52,21 @@ def job_changed(job: Job) -> None:
         _send(jobs_group(job.owner_id), {"type": "job.changed", "job": job_detail(job)})
 
 
-def session_ended(key_hash: str) -> None:
+@receiver(signals.session_ended)
+def session_ended(key_hash: str, **_) -> None:
     """Close the websockets of a session."""
     _close(session_group(key_hash), UNAUTHORIZED, "You have been signed out.")
 
 
-def account_closed(user_id: int) -> None:
+@receiver(signals.account_closed)
+def account_closed(user_id: int, **_) -> None:
     """Close all websockets of a person."""
     _close(account_group(user_id), UNAUTHORIZED, "This account is closed.")
 
 
 def recording_deleted(recording_id: int) -> None:
-    """Close the websockets of all who have the recording open."""
+    """Close the websockets of all pages that show the recording."""
     _close(viewers_group(recording_id), NOT_FOUND, "This recording has been deleted.")
-
-
-@receiver(signals.session_ended)
-def _end_session(sender, key_hash: str, **_) -> None:
-    session_ended(key_hash)
-
-
-@receiver(signals.account_closed)
-def _close_account(sender, user_id: int, **_) -> None:
-    account_closed(user_id)
 
 
 def _close(group: str, code: int, reason: str) -> None:

@@ -75,6 +75,7 @@ def _understood(path: Path, recording: Recording, scratch: Path, progress: Progr
     files = registry.unpacked(path, recording.source_name, folder, limits).files
     recognised = registry.recognise(folder, files, recording.format)
     if recognised.reader is None:
+        assert recognised.log is not None  # else it would have been refused
         inside = recognised.log.relative_to(folder).as_posix()
         return Source(recognised.log, None, inside=inside, reason=recognised.reason)
     progress("reading checkpoints", 0, 0)
@@ -91,7 +92,7 @@ def _understood(path: Path, recording: Recording, scratch: Path, progress: Progr
 def _naming(refused: InputRefused, name: str) -> InputRefused:
     """Return the same refusal with the file's name in its first sentence."""
     first, *others = refused.defects
-    sentence = f"The file {quoted(name)} of the archive: {first.sentence}"
+    sentence = f"The file {quoted(name)} of the package: {first.sentence}"
     return InputRefused(
         [replace(first, sentence=sentence), *others], refused.total, refused.members
     )

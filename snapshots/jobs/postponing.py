@@ -69,9 +69,7 @@ def put_back(lease: Lease, reason: Reason, error: Exception) -> bool:
             **fields,
         )
     )
-    if lease.job.kind in Job.WRITING:
-        waiting = Recording.objects.filter(pk=lease.job.recording_id)
-        insist(lambda: waiting.update(status=Recording.Status.QUEUED))
+    insist(lambda: lease.job.written_recording().update(status=Recording.Status.QUEUED))
     return True
 
 

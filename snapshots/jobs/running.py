@@ -1,7 +1,7 @@
-"""Runs a job from the claim to the last write, whatever happens in between.
+"""Run a job from the claim to the last write, whatever happens in between.
 
-What a kind of job does is its step (``steps.py``). Until a step has ended nothing counts; what a
-crash leaves, a sweep removes.
+``steps.py`` has the step of each kind of job. Rows change only when a step has ended; a sweep
+removes what a crash leaves.
 """
 
 import logging
@@ -42,7 +42,7 @@ class WorkerDied(Exception):
 
 
 def run_next() -> bool:
-    """Run the job whose turn it is; False where no job can run now."""
+    """Run the job whose turn it is; return False if no job can run now."""
     lease = turns.claim_next()
     if lease is not None:
         _run(lease)
@@ -50,14 +50,14 @@ def run_next() -> bool:
 
 
 def run(job_id: int) -> None:
-    """Run this job, out of turn. Nothing happens if it has ended or a living worker has it."""
+    """Run this job out of turn, unless it has ended or a living worker runs it."""
     lease = leases.claim(job_id)
     if lease is not None:
         _run(lease)
 
 
 def _run(lease: Lease) -> None:
-    """Run a job to its end, or put it back. All that goes wrong ends in the job's ``error``."""
+    """Run a job to its end, or put it back. Every failure is noted in the job's ``error``."""
     with lease, about(job=lease.job.pk, user=lease.job.owner_id), timed(lease.job):
         try:
             _guarded(lease)
@@ -110,9 +110,9 @@ def _failure(lease: Lease, error: Exception, reason: postponing.Reason | None) -
 
 
 def _refuse(lease: Lease, refused: InputRefused) -> None:
-    """Keep in the recording why it was refused, and nothing else of it."""
-    body = Refused.of(refused, lease.job.recording.source_name).as_json()
-    upload = lease.job.recording.upload
+    """Note in the recording why it was refused, and remove its upload."""
+    body = Refused.of(refused, lease.recording.source_name).as_json()
+    upload = lease.recording.upload
     kept = {"upload": "", "defects": body["defects"], "defects_total": body["defects_total"]}
     _end(lease, Job.State.REFUSED, Recording.Status.REFUSED, body, **kept)
     uploads.remove(upload)
@@ -127,15 +127,13 @@ def _end(lease: Lease, state: str, status: str, error: dict[str, Any], **fields:
     @transaction.atomic
     def write() -> None:
         lease.write(state=state, finished_at=timezone.now(), error=error, rate=None)
-        if lease.job.kind in Job.WRITING:
-            row = Recording.objects.filter(pk=lease.job.recording_id)
-            row.update(status=status, error=error, **fields)
+        lease.job.written_recording().update(status=status, error=error, **fields)
 
     postponing.insist(write)
 
 
 def _drop_leftovers(lease: Lease) -> None:
-    """Remove what a run wrote that did not succeed; a later sweep removes what stays now."""
+    """Remove the files of a run that did not succeed, or leave them to a later sweep."""
     name = recordings.name_of(lease.job.pk, lease.job.attempt, lease.nonce)
     try:
         recordings.drop_unfinished(name)
@@ -144,5 +142,5 @@ def _drop_leftovers(lease: Lease) -> None:
 
 
 def remove_leftovers() -> None:
-    """Take away what crashed workers and web processes left in the folders."""
+    """Remove the files that crashed workers and web processes left."""
     sweeping.sweep()

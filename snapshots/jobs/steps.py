@@ -1,7 +1,7 @@
-"""What each kind of job does. A new kind is a function here and an entry in ``STEPS``.
+"""Carry out each kind of job. A new kind is a function here and an entry in ``STEPS``.
 
-A step writes files under names that nobody else uses, and makes them count in one transaction
-together with the end of the job. What it raises is dealt with in ``running.py``.
+A step writes files under unique names. One transaction makes rows name them and ends the job.
+``running.py`` handles what a step raises.
 """
 
 from collections.abc import Callable
@@ -13,12 +13,13 @@ from django.utils import timezone
 from snapshots.archive import uploads as archive_uploads
 from snapshots.domain.archive.model import JobFacts
 from snapshots.domain.model.as_json import as_json
+from snapshots.domain.model.recording import SnapshotId
 from snapshots.files import identity, recordings, uploads
 from snapshots.jobs import opening, postponing
 from snapshots.jobs.leases import Lease
 from snapshots.jobs.opening import Source
 from snapshots.limits import recording_limits
-from snapshots.models import Job, Recording, Snapshot
+from snapshots.models import Job, Recording
 from snapshots.payloads.progress import reached
 from snapshots.readers.logs.native import NativeReader
 from snapshots.simulating import simulations
@@ -37,7 +38,7 @@ class Progress:
 
 
 def _with_spark(step: Callable[[Lease], None]) -> Callable[[Lease], None]:
-    """Start Spark before a step, and tell a Spark that ended during it from a step that failed."""
+    """Start Spark before a step, and explain errors of a Spark that ended during it."""
 
     def run_step(lease: Lease) -> None:
         from tasks.spark import session
@@ -60,7 +61,7 @@ def _ingest(lease: Lease) -> None:
     from tasks.spark.ingest.job import ingest
     from tasks.spark.judge.job import judge_snapshots
 
-    recording = lease.job.recording
+    recording = lease.recording
     Recording.objects.filter(pk=recording.pk).update(status=Recording.Status.RUNNING, error=None)
     name = recordings.name_of(lease.job.pk, lease.job.attempt, lease.nonce)
     temporary = recordings.store().temporary(name)
@@ -79,21 +80,21 @@ def _ingest(lease: Lease) -> None:
         if source.upload is not None:
             progress("keeping contents", 0, 0)
             write_inventory(temporary, source.upload)
-        told = archive_uploads.reported_by(source.upload)
+        reported = archive_uploads.reported_by(source.upload)
     lease.report("publishing", 0.99)
     recordings.publish(temporary, name)
-    postponing.insist(lambda: _make_ready(lease, name, source, told))
+    postponing.insist(lambda: _make_ready(lease, name, source, reported))
 
 
-def _make_ready(lease: Lease, name: str, source: Source, told: tuple[JobFacts, ...] = ()) -> None:
+def _make_ready(lease: Lease, name: str, source: Source, reported: tuple[JobFacts, ...]) -> None:
     """Replace the recording's rows by those of the new store, and end the job.
 
     Args:
         name: the folder of the new store.
-        source: what was read.
-        told: what the engine says of its jobs, for the archive.
+        source: the log that was read.
+        reported: what the engine itself reported about its jobs, for the archive.
     """
-    recording = lease.job.recording
+    recording = lease.recording
     summary = recordings.summary(name)
     if source.shown_format is not None:
         summary.fields["format"] = source.shown_format
@@ -111,22 +112,15 @@ def _make_ready(lease: Lease, name: str, source: Source, told: tuple[JobFacts, .
             error=None,
             result={"recording": recording.pk, "verdicts": summary.verdicts},
         )
-        Snapshot.objects.filter(recording=recording).delete()
-        Snapshot.objects.bulk_create(
-            [Snapshot(recording=recording, **fields) for fields in summary.snapshots],
-            batch_size=200,
-        )
-        Recording.objects.filter(pk=recording.pk).update(
-            status=Recording.Status.READY, store=name, ready_at=timezone.now(), **summary.fields
-        )
-        archive_uploads.take_upload(recording, recordings.store().folder(name), told)
+        recordings.make_ready(recording, name, summary)
+        archive_uploads.take_upload(recording, recordings.store().folder(name), reported)
         transaction.on_commit(identity.beat, robust=True)
         transaction.on_commit(lambda: recordings.remove(replaced))
 
 
 def _simulate(lease: Lease) -> None:
     """Simulate to a native file, which is then ingested like any upload."""
-    recording = lease.job.recording
+    recording = lease.recording
     lease.report("simulating", 0.0)
     with uploads.Draft() as draft:
         simulations.write(draft, recording.name, recording.parameters, Progress(lease))
@@ -144,8 +138,8 @@ def _restore(lease: Lease) -> None:
     """Restore a snapshot and replay the rest. The report is the job's result."""
     from tasks.spark.restore.job import restore_snapshot
 
-    folder = recordings.store().folder(lease.job.recording.store)
-    report = restore_snapshot(folder, lease.job.snapshot, Progress(lease))
+    folder = recordings.store().folder(lease.recording.store)
+    report = restore_snapshot(folder, SnapshotId(lease.job.snapshot), Progress(lease))
     _answer(lease, "restored", as_json(report))
 
 
@@ -153,8 +147,8 @@ def _reorder(lease: Lease) -> None:
     """Reorder a run so that it passes through a snapshot. The report is the job's result."""
     from tasks.spark.reorder.job import reorder_snapshot
 
-    folder = recordings.store().folder(lease.job.recording.store)
-    report = reorder_snapshot(folder, lease.job.snapshot, Progress(lease))
+    folder = recordings.store().folder(lease.recording.store)
+    report = reorder_snapshot(folder, SnapshotId(lease.job.snapshot), Progress(lease))
     _answer(lease, "reordered", as_json(report))
 
 
@@ -162,7 +156,7 @@ def _search(lease: Lease) -> None:
     """Search for a predicate. The answer is the job's result."""
     from tasks.spark.search.job import search_predicate
 
-    folder = recordings.store().folder(lease.job.recording.store)
+    folder = recordings.store().folder(lease.recording.store)
     answer = search_predicate(folder, lease.job.expression, Progress(lease))
     _answer(lease, "searched", answer.to_json())
 

@@ -55,6 +55,7 @@ def _run_here(job: Job) -> None:
 
 def _sentence(job: Job) -> str:
     recording = job.recording
+    assert recording is not None  # every job has one
     recording.refresh_from_db()
     if job.state != Job.State.DONE:
         return f"{recording.name}: {job.state}. {(job.error or {}).get('detail', '')}"

@@ -2,12 +2,10 @@
 
 from typing import Any
 
-from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
-
 from snapshots.domain.dataflow_logs.checkpoints.files import Decision, FileReport
 from snapshots.domain.dataflow_logs.checkpoints.report import CheckpointReport, TaskReport
 from snapshots.domain.dataflow_logs.failovers import report as failovers
-from snapshots.payloads.declaring import described, list_of, payload_of
+from snapshots.payloads.declaring import list_of, many, payload_of
 from snapshots.store.reader import StoredRecording
 
 CheckpointTask = payload_of(TaskReport, "CheckpointTask")
@@ -19,25 +17,17 @@ CheckpointRequests = list_of(payload_of(Decision, "CheckpointRequest"), "Checkpo
 SinkEffect = payload_of(failovers.SinkEffect)
 Failover = payload_of(failovers.FailoverReport, "Failover")
 Dropped = payload_of(failovers.Dropped)
-
-
-class SinkTotal(SinkEffect, payload_of(failovers.SinkTotal, without=["effect"])):
-    """What all failures did at a sink, and how its writes and transactions ended."""
-
-
-@described
-class FailoverList(TypedDict):
-    """All failures of a recording.
-
-    Attributes:
-        sinks: what all failures did together.
-        dropped: records that were thrown out of channels and never came again.
-    """
-
-    items: list[Failover]
-    sinks: list[SinkTotal]
-    dropped: list[Dropped]
-    total: int
+SinkTotal = payload_of(
+    failovers.SinkTotal, "SinkTotal", without=["effect"], more=SinkEffect.__annotations__
+)
+FailoverList = list_of(
+    Failover,
+    "FailoverList",
+    more={
+        "sinks": many(SinkTotal, "What all failures together did at each sink."),
+        "dropped": many(Dropped, "Records that were thrown out of channels and never came again."),
+    },
+)
 
 
 def checkpoint_list(stored: StoredRecording) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Payloads of what lies in the store: snapshots with their contents, cuts, events.
+"""Declare and build the payloads of snapshots with their contents, of cuts and of events.
 
 States and values are sent as the JSON text that the store has.
 """
@@ -9,7 +9,7 @@ import orjson
 from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
 
 from snapshots.domain.model.derived import is_derived, why_empty, why_unknown
-from snapshots.domain.model.recording import Message
+from snapshots.domain.model.recording import Message, SnapshotId
 from snapshots.models import Snapshot
 from snapshots.payloads.declaring import described
 from snapshots.payloads.recordings import SnapshotSummary, snapshot_summary
@@ -17,8 +17,14 @@ from snapshots.store.reader import StoredRecording
 from snapshots.store.stored_snapshot import StoredSnapshot
 
 
+@described
 class SidesOfSnapshot(TypedDict):
-    """States and contents of channels; what is not known is absent."""
+    """States and contents of channels; what is not known is absent.
+
+    Attributes:
+        processes: the state of each process.
+        channels: the values of the messages in each channel; null for a value that is not known.
+    """
 
     processes: dict[str, Any]
     channels: dict[str, list[Any]]
@@ -29,13 +35,17 @@ class SnapshotDetail(SnapshotSummary):
     """One snapshot with the states and contents that it recorded and that the log recomputes.
 
     Attributes:
-        processes: the recomputed states.
-        channels: the recomputed contents; null for a channel whose contents are not known.
+        processes: the recomputed state of each process; absent where it is not known.
+        channels: the recomputed values in each channel; null where they are not known.
+        recorded: what the snapshot recorded.
+        recomputed: what the log recomputes.
         messages: the ids of the recomputed messages of each channel.
         recorded_messages: the ids of the recorded messages of each channel.
-        recorded_at: when each process recorded its state.
-        why_empty: why channels of a derived recording are known to be empty, as a sentence.
-        why_unknown: why channels of a derived recording are not known, as a sentence.
+        recorded_at: when each process recorded its state, in the time unit of the recording.
+        why_empty: why channels of a derived recording are known to be empty, as a sentence; null
+            for all other recordings.
+        why_unknown: why channels of a derived recording are not known, as a sentence; null for all
+            other recordings.
     """
 
     processes: dict[str, Any]
@@ -54,14 +64,18 @@ class CutAnswer(TypedDict):
     """A cut, and what lies in it.
 
     Attributes:
+        consistent: whether the cut is consistent.
         positions: how many events of each process lie inside.
+        at: the instant of the last event inside, in the time unit; null where no event is inside.
         states: the state of each process; absent where it is not known.
-        channels: the values of the messages in each channel.
+        channels: the values of the messages in each channel; null for a value that is not known.
         messages: the ids of the messages in each channel.
         omitted: for each channel how many messages are not listed.
-        orphans: the first messages that were received inside the cut and sent outside it.
-        strays: the first receives inside the cut that no send explains.
-        total: the sum of all states and values, where all are numbers.
+        orphans: the first 100 messages that were received inside the cut and sent outside it.
+        orphans_total: how many messages were received inside the cut and sent outside it.
+        strays: the first 100 receives inside the cut that no send explains.
+        strays_total: how many receives inside the cut no send explains.
+        total: the sum of all states and values; null where not all are numbers.
         nearest: the positions of the nearest consistent cut, where this one is not consistent.
     """
 
@@ -85,8 +99,12 @@ class Flight(TypedDict):
     """The way of one message or marker.
 
     Attributes:
+        channel: the channel on which it travels.
         ordinal: its number on the channel, in the order of sending.
-        received_index, received_at: null while it is in flight.
+        sent_index: the index of the event that sends it, within the sending process.
+        sent_at: when it is sent, in the time unit.
+        received_index: the index of the event that receives it; null where none does.
+        received_at: when it is received, in the time unit; null where it never is.
     """
 
     channel: str
@@ -102,12 +120,22 @@ class EventDetail(TypedDict):
     """One event with everything that the log says of it.
 
     Attributes:
-        at: its instant in causal time.
-        step: its place in the order of the whole recording.
+        process: the process of the event.
+        index: its number within the process, from 0.
+        at: its instant in causal time, in the time unit.
+        step: its place in the order of the whole recording, from 0.
         line: the line of the log.
-        logged_at: the time that the log gives it, where that is another.
-        state, value, extra: absent where the log does not say it.
-        flight: the message or marker that it sends or receives.
+        kind: the kind of event, such as ``send`` or ``record_state``.
+        channel: the channel; null where the event has none.
+        snapshot: the id of the snapshot; null where the event has none.
+        message: the id of the message; null where the event has none.
+        messages: the ids of the messages that the event records; null where it records none.
+        label: a text for people; null where the log has none.
+        logged_at: the time that the log gives it, in the time unit; null where it is ``at``.
+        state: the state of the process after the event; absent where the log does not say it.
+        value: the value of the message; absent where the log does not say it.
+        extra: what else the log says; absent where it says nothing else.
+        flight: the message or marker that it sends or receives; null where there is none.
     """
 
     process: str
@@ -135,7 +163,7 @@ class ProcessKnowledge(TypedDict):
     Attributes:
         whole: the event at which it knew the whole recorded state; null where it never did.
         missing: the processes whose pieces it never received.
-        pieces: the event at which it learned each process's piece.
+        pieces: for each process the event at which its piece was learned.
     """
 
     whole: dict[str, Any] | None
@@ -143,7 +171,15 @@ class ProcessKnowledge(TypedDict):
     pieces: dict[str, dict[str, Any]]
 
 
+@described
 class KnowledgePayload(TypedDict):
+    """Who knew which pieces of a snapshot when.
+
+    Attributes:
+        snapshot: the id of the snapshot.
+        processes: what each process came to know.
+    """
+
     snapshot: str
     processes: dict[str, ProcessKnowledge]
 
@@ -156,7 +192,7 @@ class ConeEdge(TypedDict):
         positions: in the past, how many events of the process are in it; in the future, the first
             index in it, or the number of events where there is none.
         at: the instant of the cone's outermost event; null where it has none of the process.
-        step: the step of that event.
+        step: the step of the cone's outermost event; null where it has none of the process.
     """
 
     positions: list[int]
@@ -169,9 +205,13 @@ class ConesPayload(TypedDict):
     """What happened before an event, and what it could influence.
 
     Attributes:
+        process: the process of the event.
+        index: the number of the event within its process.
         past: the events that happened before it, itself included: its vector clock.
-        future: the events that it could influence.
-        before, after, concurrent: how many other events happened before it, after it, and neither.
+        future: the events that it could influence, itself included.
+        before: how many other events happened before it.
+        after: how many other events happened after it.
+        concurrent: how many other events happened neither before nor after it.
     """
 
     process: str
@@ -185,10 +225,10 @@ class ConesPayload(TypedDict):
 
 def snapshot_detail(row: Snapshot, stored: StoredRecording) -> SnapshotDetail:
     """Return what the log recomputes, and beside it what was recorded."""
-    found = stored.snapshot(row.snapshot)
-    recorded = _recorded(found)
-    recomputed = _recomputed(found)
-    every_channel = dict.fromkeys(found.channels) | recomputed["channels"]
+    snapshot = stored.snapshot(SnapshotId(row.snapshot))
+    recorded = _recorded(snapshot)
+    recomputed = _recomputed(snapshot)
+    every_channel = dict.fromkeys(snapshot.channels) | recomputed["channels"]
     return {
         **snapshot_summary(row),
         "processes": recomputed["processes"],
@@ -197,61 +237,66 @@ def snapshot_detail(row: Snapshot, stored: StoredRecording) -> SnapshotDetail:
         "recomputed": recomputed,
         "messages": {
             name: [message.id for message in channel.recomputed]
-            for name, channel in found.channels.items()
+            for name, channel in snapshot.channels.items()
             if channel.recomputed is not None
         },
         "recorded_messages": {
             name: list(channel.recorded)
-            for name, channel in found.channels.items()
+            for name, channel in snapshot.channels.items()
             if channel.recorded is not None
         },
         "recorded_at": {
             name: state.recorded_at
-            for name, state in found.states.items()
+            for name, state in snapshot.states.items()
             if state.recorded_at is not None
         },
-        **_whys(row.snapshot, stored),
+        **_reasons(row.snapshot, stored),
     }
 
 
-def _whys(snapshot: str, stored: StoredRecording) -> dict[str, str | None]:
-    told = stored.manifest.header_extra
-    if not is_derived(told):
+class _Reasons(TypedDict):
+    why_empty: str | None
+    why_unknown: str | None
+
+
+def _reasons(snapshot: str, stored: StoredRecording) -> _Reasons:
+    extra = stored.manifest.header_extra
+    if not is_derived(extra):
         return {"why_empty": None, "why_unknown": None}
-    return {"why_empty": why_empty(told, snapshot), "why_unknown": why_unknown(told, snapshot)}
+    return {"why_empty": why_empty(extra, snapshot), "why_unknown": why_unknown(extra, snapshot)}
 
 
-def _recorded(found: StoredSnapshot) -> SidesOfSnapshot:
+def _recorded(snapshot: StoredSnapshot) -> SidesOfSnapshot:
     return {
         "processes": {
             name: orjson.Fragment(state.recorded)
-            for name, state in found.states.items()
+            for name, state in snapshot.states.items()
             if state.recorded is not None
         },
         "channels": {
             name: [_value(channel.sent.get(id)) for id in channel.recorded]
-            for name, channel in found.channels.items()
+            for name, channel in snapshot.channels.items()
             if channel.recorded is not None
         },
     }
 
 
-def _recomputed(found: StoredSnapshot) -> SidesOfSnapshot:
+def _recomputed(snapshot: StoredSnapshot) -> SidesOfSnapshot:
     return {
         "processes": {
             name: orjson.Fragment(state.recomputed)
-            for name, state in found.states.items()
+            for name, state in snapshot.states.items()
             if state.recomputed is not None
         },
         "channels": {
             name: [_value(message) for message in channel.recomputed]
-            for name, channel in found.channels.items()
+            for name, channel in snapshot.channels.items()
             if channel.recomputed is not None
         },
     }
 
 
 def _value(message: Message | None) -> orjson.Fragment:
-    """null where the value, or the message itself, is not known."""
-    known = message is not None and message.value is not None
-    return orjson.Fragment(message.value if known else "null")
+    """Return the value of a message, or null if it or the message itself is not known."""
+    value = None if message is None else message.value
+    return orjson.Fragment("null" if value is None else value)

@@ -1,42 +1,43 @@
 """Payloads of what an engine's checkpoints hold."""
 
-from typing import Any, NotRequired
+from typing import Annotated, Any, NotRequired
 
 from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
 
 from snapshots.domain.inventory import batches, model, series
-from snapshots.payloads.declaring import described, documented, list_of, payload_of
+from snapshots.payloads.declaring import Payload, described, documented, list_of, many, payload_of
 from snapshots.store.inventory.writing import PARTS
 
 _OF_NEWER_VERSIONS = ("snapshot", "phases", "planned", "settings")
 
 payload_of(model.Fact, "FactItem")
-EngineJobItem = payload_of(model.JobInventory, "EngineJobItem")
+EngineJobItem = Annotated[dict[str, Any], Payload(payload_of(model.JobInventory, "EngineJobItem"))]
 payload_of(batches.PlannedSource, "PlannedSourceItem")
 payload_of(batches.WrittenState, "WrittenStateItem")
 payload_of(batches.PlannedBatch, "PlannedBatchItem")
-FlawItem = payload_of(model.Flaw, "FlawItem")
+FlawItem = Annotated[dict[str, Any], Payload(payload_of(model.Flaw, "FlawItem"))]
 FileList = list_of(payload_of(model.FileUse, "FileItem"), "FileList")
 payload_of(model.SubtaskInventory, "SubtaskItem")
 payload_of(model.StateInventory, "StateItem", optional=["sums"])
 payload_of(model.OperatorInventory, "OperatorItem")
-InFlightItem = payload_of(model.ChannelContents, "InFlightItem")
+payload_of(model.ChannelContents, "InFlightItem")
 payload_of(model.MissingFile, "MissingItem")
 EngineCheckpointDetail = payload_of(
     model.CheckpointInventory, "EngineCheckpointDetail", optional=_OF_NEWER_VERSIONS
 )
-EngineCheckpointSummary = payload_of(
+_CHECKPOINT_SUMMARY = payload_of(
     model.CheckpointInventory,
     "EngineCheckpointSummary",
     without=PARTS,
     optional=_OF_NEWER_VERSIONS,
     more={
-        "operators": documented(int, "how many operators it has"),
-        "channels": documented(int, "how many channels with data in flight it has"),
-        "in_flight": documented(int, "the bytes of all data in flight"),
-        "missing": documented(int, "how many files that it needs the upload lacks"),
+        "operators": documented(int, "How many operators it has."),
+        "channels": documented(int, "How many channels with data in flight it has."),
+        "in_flight": documented(int, "The size of all data in flight, in bytes."),
+        "missing": documented(int, "How many files that it needs are not in the upload."),
     },
 )
+EngineCheckpointSummary = Annotated[dict[str, Any], Payload(_CHECKPOINT_SUMMARY)]
 
 
 @described
@@ -45,10 +46,12 @@ class ContentsSummary(TypedDict):
 
     Attributes:
         engine: ``flink``, ``spark`` or ``seatunnel``.
+        jobs: the jobs of the engine.
         checkpoints: the checkpoints by job, and in their order.
         files: how many files there are; all of them are under ``/contents/files``.
-        flaws: the first flaws, which are the worst for people to know.
-        flaws_total: how many flaws there are.
+        notes: what else has to be said of the upload, as sentences.
+        flaws: the first flaws, the most serious ones first; absent in uploads of older versions.
+        flaws_total: how many flaws there are; absent in uploads of older versions.
     """
 
     engine: str
@@ -65,9 +68,14 @@ class EntryItem(TypedDict):
     """One entry of a state.
 
     Attributes:
-        key, value: null where it is not known.
-        reason: why the key or the value is not known.
-        head: the first bytes of what is not known, in hexadecimal digits.
+        subtask: the subtask that holds it; -1 for what belongs to the coordinator.
+        key_group: the key group; null in operator state, which has none.
+        namespace: the namespace, such as a window; null where there is none, or it is not known.
+        key: the key; null where it is not known.
+        value: the value; null where it is not known.
+        bytes: the size of key and value as they are stored, in bytes.
+        reason: why the key or the value is not known; null where both are.
+        head: the first bytes of what is not known, in hexadecimal digits; null where all is known.
     """
 
     subtask: int
@@ -83,7 +91,16 @@ class EntryItem(TypedDict):
 EntryList = list_of(EntryItem, "EntryList")
 
 
+@described
 class DifferenceItem(TypedDict):
+    """A key that differs between two checkpoints.
+
+    Attributes:
+        kind: ``added``, ``removed``, ``changed`` or ``unknown``.
+        before: the entry in the earlier checkpoint; null where it has none.
+        after: the entry in the later checkpoint; null where it has none.
+    """
+
     kind: str
     before: EntryItem | None
     after: EntryItem | None
@@ -98,6 +115,7 @@ class StateComparison(TypedDict):
             ``same``.
         notes: what the counts leave out. A key that one checkpoint lacks is unknown where not all
             of that checkpoint is known.
+        examples: the first keys of each kind that is not ``same``.
     """
 
     counts: dict[str, int]
@@ -119,7 +137,12 @@ class ElementItem(TypedDict):
     """A record, watermark or other element of the data in flight on a channel.
 
     Attributes:
-        offset: the place in the channel's data.
+        kind: the kind of element, such as ``record`` or ``watermark``.
+        offset: the place in the channel's data, in bytes from its beginning.
+        bytes: the size in bytes.
+        timestamp: the event time in milliseconds; null where it has none.
+        value: the decoded record; null where no type was asked for, and for other elements.
+        details: the other fields of the element, by name; null where it has none.
         head: the first bytes, in hexadecimal digits.
     """
 
@@ -132,21 +155,25 @@ class ElementItem(TypedDict):
     head: str
 
 
-@described
-class ChannelElements(InFlightItem):
-    """The data in flight on one channel, element by element.
-
-    Attributes:
-        items: the elements; empty where they cannot be told apart.
-        type: the type as which the records are decoded.
-        suggested: types that fit all records.
-        described: those of them that the checkpoint's states have.
-    """
-
-    items: list[ElementItem]
-    total: int | None
-    type: str | None
-    suggested: list[str]
-    described: list[str]
-    head: str
-    texts: list[str]
+ChannelElements = payload_of(
+    model.ChannelContents,
+    "ChannelElements",
+    more={
+        "items": many(
+            ElementItem,
+            "The elements of this page; empty if the elements cannot be told apart.",
+        ),
+        "total": documented(
+            int | None, "How many elements there are; null if they cannot be told apart."
+        ),
+        "type": documented(
+            str | None, "The type as which the records are decoded; null if none was asked for."
+        ),
+        "suggested": documented(list[str], "Types that fit all records."),
+        "described": documented(
+            list[str], "Those of the suggested types that the checkpoint's states have."
+        ),
+        "head": documented(str, "The first bytes of the channel's data, in hexadecimal digits."),
+        "texts": documented(list[str], "The first texts that can be read in the channel's data."),
+    },
+)

@@ -1,11 +1,11 @@
-"""Jobs and how far they are."""
+"""Declare and build the payloads of jobs."""
 
 from typing import Any
 
 from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
 
 from snapshots.models import Job
-from snapshots.payloads.dates import date
+from snapshots.payloads.dates import date, optional_date
 from snapshots.payloads.declaring import described, list_of
 from snapshots.payloads.progress import remaining
 
@@ -15,13 +15,26 @@ class JobDetail(TypedDict):
     """A job, and how far it is.
 
     Attributes:
+        id: the number of the job.
+        kind: ``ingest``, ``simulate``, ``restore``, ``reordering`` or ``predicate``.
+        state: ``queued``, ``running``, ``done``, ``failed``, ``refused`` or ``cancelled``.
+        phase: what the worker does at the moment, in a few words; empty before it begins.
         progress: the part that is done, from 0 to 1.
-        done: how many events are done.
-        total: how many events there are.
-        rate: how many events are done in a second.
-        remaining: about how many seconds are left.
-        error: why it failed, or what a queued job waits for.
-        retry_at: when a worker may try the queued job again.
+        done: how many events of this phase are done.
+        total: how many events this phase has; null where that is not known.
+        rate: how many events are done in a second; null where that is not known.
+        remaining: about how many seconds are left; null where that cannot be estimated.
+        recording: the number of the recording; null where it has none.
+        recording_name: the name of the recording; null where it has none.
+        snapshot: the id of the snapshot that is restored or reordered; null for other jobs.
+        expression: the expression that is searched for; null for other jobs.
+        result: what the job found out; null until it is done, and for jobs without a result.
+        error: why it failed, or what a queued job waits for; null where all is well.
+        cancel_requested: whether a person has cancelled it; a running job ends at its next step.
+        retry_at: when a worker may try the queued job again, as ISO 8601 in UTC; null where the
+            job waits for nothing.
+        created_at: when the job was requested, as ISO 8601 in UTC.
+        finished_at: when the job ended, as ISO 8601 in UTC; null while it is open.
     """
 
     id: int
@@ -48,7 +61,14 @@ class JobDetail(TypedDict):
 JobList = list_of(JobDetail, "JobList")
 
 
+@described
 class AcceptedJob(TypedDict):
+    """The work was accepted, or the same work was accepted before.
+
+    Attributes:
+        job: the number of the job that does the work.
+    """
+
     job: int
 
 
@@ -70,7 +90,7 @@ def job_detail(row: Job) -> JobDetail:
         "result": row.result,
         "error": row.error,
         "cancel_requested": row.cancel_requested,
-        "retry_at": date(row.retry_at) if row.retry_at else None,
+        "retry_at": optional_date(row.retry_at),
         "created_at": date(row.created_at),
-        "finished_at": date(row.finished_at) if row.finished_at else None,
+        "finished_at": optional_date(row.finished_at),
     }

@@ -14,8 +14,12 @@ class MappingDetail(TypedDict):
     """A saved mapping.
 
     Attributes:
+        id: the number of the mapping.
+        name: the name that its owner gave it.
         document: how lines become events.
-        format: the format of an upload that is read with it.
+        format: the format of an upload that is read with it, as ``mapping:3``.
+        created_at: when it was saved first, as ISO 8601 in UTC.
+        updated_at: when it was saved last, as ISO 8601 in UTC.
     """
 
     id: int
@@ -34,9 +38,17 @@ class PreviewedEvent(TypedDict):
     """One event as it would be read.
 
     Attributes:
-        channel: null where the line tells only a name of which the ends are not known.
-        at: microseconds since the first time that is shown.
-        instant: the time itself, where it is a date or counted from 1970.
+        line: the number of the line.
+        process: the process of the event.
+        kind: the kind of event, such as ``send`` or ``receive``.
+        channel: the channel; null where the line gives no channel whose ends are known.
+        message: the id of the message; null where there is none.
+        at: the time in microseconds since the first time that is shown; null where there is none.
+        instant: the time itself, where it is a date or counted from 1970; null otherwise.
+        state: the state of the process after the event; null where the line has none.
+        value: the value of the message; null where the line has none.
+        snapshot: the id of the snapshot; null where there is none.
+        label: a text for people; null where there is none.
     """
 
     line: int
@@ -57,12 +69,13 @@ class MappingPreview(TypedDict):
     """The first events of a log as they would be read.
 
     Attributes:
+        events: the first events, at most 100.
         lines: how many lines were read.
         left_out: how many lines the mapping leaves out.
         misfits: how many lines are no event.
-        misfit_lines: the first of them, each as its number and the reason.
+        misfit_lines: the first of the lines that are no event, each as its number and the reason.
         without_time: how many of the shown events have a time that cannot be read.
-        ended: why reading stopped before the end.
+        ended: why reading stopped before the end; null where it did not.
         fields: the paths of fields in the log, each with an example.
     """
 

@@ -1,4 +1,4 @@
-"""What a recording says of itself: what it was recognised by, and what its log cannot tell."""
+"""Return the notes of a recording, which say what is missing or assumed in it."""
 
 from django.conf import settings
 
@@ -12,20 +12,23 @@ LONGEST = 1000  # characters
 
 
 def notes_of(row: Recording) -> list[str]:
-    """The sentences under ``notes`` in a ready recording's header, which its log may have made."""
+    """Return the sentences under ``notes`` in the header of a ready recording.
+
+    The header may come from the log, so number and length of the notes are limited.
+    """
     if not row.is_ready:
         return []
     try:
         folder = Store.at(settings.STORE_URL).folder(row.store)
-        told = open_cached(folder).manifest.header_extra.get("notes")
+        notes = open_cached(folder).manifest.header_extra.get("notes")
     except StoreError:
-        return []  # whoever needs the store says what is wrong with it
-    if not isinstance(told, list):
+        return []  # a page or call that needs the store reports what is wrong with it
+    if not isinstance(notes, list):
         return []
-    texts = [_shown(item) for item in told if isinstance(item, str) and item.strip()]
+    texts = [_shortened(note) for note in notes if isinstance(note, str) and note.strip()]
     more = len(texts) - MOST_NOTES
     return texts[:MOST_NOTES] + ([f"{more:,} more notes in the header of the log."] * (more > 0))
 
 
-def _shown(text: str) -> str:
+def _shortened(text: str) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"

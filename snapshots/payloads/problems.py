@@ -14,6 +14,8 @@ class Choice(TypedDict):
 
     Attributes:
         format: the format that chooses it when the file is uploaded again.
+        name: its name, for people.
+        events: how many events it has; null where that is not known.
     """
 
     format: str
@@ -26,10 +28,15 @@ class Problem(TypedDict):
     """A problem of RFC 9457, whose media type is application/problem+json.
 
     Attributes:
+        type: the kind of problem, whose last part is for programs: ``/problems/not-found``.
+        title: the kind of problem, in words.
+        status: the status of HTTP.
+        detail: what is wrong, as a sentence.
         line: the line of the input.
         field: the field of the request or of the line.
+        defects: the first defects of the input.
         choices: the things in a file between which to decide.
-        instead: the address where it can be done.
+        instead: the address of the page on which it can be done.
     """
 
     type: str

@@ -1,4 +1,4 @@
-"""How far a job is: the share of the whole at which its phases lie, and what remains of it."""
+"""Compute the progress of a job from its phase, and the time that remains."""
 
 from django.utils import timezone
 
@@ -22,28 +22,30 @@ SHARES = {
     "evaluating states": (0.0, 0.5),
     "searching cuts": (0.5, 1.0),
 }
-"""Between which parts of a whole job's 0..1 a phase lies; one that is not listed is all of it."""
+"""The part of the whole job, from 0 to 1, that a phase takes; other phases take all of it."""
 
 IN_BYTES = frozenset({"reading"})
-"""Phases that count bytes, where the others count events."""
+"""Phases that count bytes. All others count events."""
 
-_LEAST = 0.02  # of the job, before which nothing is foretold
+_LEAST = 0.02  # share of the job before which nothing is estimated
 
 
 def reached(phase: str, done: int, total: int) -> tuple[float, int, int | None]:
-    """0..1 of the whole job, and the events done of how many; what a phase does in bytes moves the
-    job, and tells of no events."""
+    """Return the share of the whole job that is done, the events done, and the events in all.
+
+    A phase that counts bytes reports no events.
+    """
     begin, end = SHARES.get(phase, (0.0, 1.0))
     share = min(done / total, 1.0) if total else 0.0
-    events, of = (0, None) if phase in IN_BYTES else (done, total or None)
-    return begin + (end - begin) * share, events, of
+    events, all_events = (0, None) if phase in IN_BYTES else (done, total or None)
+    return begin + (end - begin) * share, events, all_events
 
 
 def remaining(row: Job) -> float | None:
-    """Seconds, at the rate so far; None where nothing tells.
+    """Estimate the remaining seconds from the rate so far, or return None.
 
-    The shares are those of a log's phases. What an engine wrote takes most of its time elsewhere,
-    and a phase that has not counted anything yet tells nothing either.
+    The shares are those of a log. An engine's upload spends most of its time in other phases, and
+    a phase that has not counted anything yet has no rate.
     """
     if row.state != Job.State.RUNNING or not row.started_at or not _LEAST < row.progress < 1:
         return None

@@ -1,18 +1,15 @@
 """Payloads of properties evaluated on what snapshots recorded."""
 
-from typing import NotRequired
+from typing import Annotated, Any, NotRequired
 
 from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
 
 from snapshots.domain.properties.answers import Answer, Property
-from snapshots.payloads.declaring import described, payload_of
+from snapshots.payloads.declaring import Payload, described, list_of, payload_of
 
 BuiltInProperty = payload_of(Property, "BuiltInProperty")
-PropertyAnswer = payload_of(Answer, "PropertyAnswer")
-
-
-class PropertyList(TypedDict):
-    items: list[BuiltInProperty]
+PropertyList = list_of(BuiltInProperty, "PropertyList", is_paged=False)
+PropertyAnswer = Annotated[dict[str, Any], Payload(payload_of(Answer, "PropertyAnswer"))]
 
 
 @described
@@ -21,7 +18,11 @@ class PropertyStrip(TypedDict):
 
     Attributes:
         property: the name of a built-in property; null for an expression.
-        title, definition, shape: those of a built-in property.
+        title: the title of the built-in property; absent for an expression.
+        definition: when the built-in property is true; absent for an expression.
+        shape: what states and values must look like; absent for an expression.
+        expression: the expression in CEL; null for a built-in property.
+        items: the answer of each snapshot, in the order in which the snapshots began.
         total: how many snapshots there are.
         omitted: how many of them were not evaluated.
     """

@@ -3,20 +3,34 @@
 Instants are in the recording's time unit; dates are ISO 8601 in UTC.
 """
 
-from typing import Any
+from typing import Annotated, Any
 
 from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
 
+from snapshots.domain.judging.answers import Answer
 from snapshots.domain.model import defects
 from snapshots.models import Job, Recording, Snapshot
 from snapshots.payloads.dates import date
-from snapshots.payloads.declaring import described, list_of, payload_of
+from snapshots.payloads.declaring import Payload, described, list_of, payload_of
 from snapshots.payloads.notes import notes_of
 from snapshots.problems import LISTED_DEFECTS
 from snapshots.store import manifest
 
 
+@described
 class Counts(TypedDict):
+    """How much a recording holds.
+
+    Attributes:
+        events: how many events there are, those of the snapshot protocol included.
+        messages: how many messages were sent.
+        markers: how many markers were sent.
+        processes: how many processes there are.
+        channels: how many channels there are.
+        snapshots: how many snapshots there are.
+        defects: how many defects the input had.
+    """
+
     events: int
     messages: int
     markers: int
@@ -26,8 +40,11 @@ class Counts(TypedDict):
     defects: int
 
 
-Extent = payload_of(manifest.Extent)
-Defect = payload_of(defects.Defect, optional=["process", "count"])
+Extent = Annotated[dict[str, Any], Payload(payload_of(manifest.Extent))]
+AnswerItem = Annotated[dict[str, Any], Payload(payload_of(Answer, "AnswerItem"))]
+Defect = Annotated[
+    dict[str, Any], Payload(payload_of(defects.Defect, optional=["process", "count"]))
+]
 
 
 @described
@@ -35,11 +52,19 @@ class RecordingSummary(TypedDict):
     """A recording.
 
     Attributes:
+        id: the number of the recording.
+        name: the name that people gave it.
+        status: ``queued``, ``running``, ``ready``, ``refused`` or ``failed``.
+        format: the format as which it is read.
+        sample: whether it is a sample, which everybody can read and nobody can change.
+        description: what to look for in a sample; empty for all others.
         time_unit: the unit of all instants and durations of the recording.
         created_at: when it was uploaded or simulated, as ISO 8601 in UTC.
         size: the bytes of the upload.
-        job: the id of its newest job.
-        error: the problem for which it was refused, or could not be read.
+        counts: how much it holds; all are 0 until it is ready.
+        extent: its first and last instant, and its number of events.
+        job: the number of its newest job; null where it has none.
+        error: the problem for which it was refused, or could not be read; null where there is none.
     """
 
     id: int
@@ -74,9 +99,10 @@ class RecordingDetail(RecordingSummary):
 
     Attributes:
         recognised: how its format was recognised, as a sentence; null where that is not known.
-        notes: what such a log cannot tell, as sentences.
-        defects: the first defects of ``defects_total``.
-        snapshots: the names of the snapshots.
+        notes: what such a log cannot show, as sentences.
+        defects: the first 100 defects.
+        defects_total: how many defects the input had.
+        snapshots: the ids of the snapshots, in the order in which they began.
     """
 
     recognised: str | None
@@ -87,12 +113,18 @@ class RecordingDetail(RecordingSummary):
 
 
 RecordingList = list_of(ListedRecording, "RecordingList")
-
-
 DefectList = list_of(Defect, "DefectList")
 
 
+@described
 class VerdictCount(TypedDict):
+    """How often a snapshot has a verdict.
+
+    Attributes:
+        verdict: the name of the verdict.
+        count: how many findings have this verdict.
+    """
+
     verdict: str
     count: int
 
@@ -102,17 +134,28 @@ class SnapshotSummary(TypedDict):
     """One snapshot, judged.
 
     Attributes:
+        snapshot: the id of the snapshot.
         verdict: the worst verdict.
-        verdicts: the witnesses of all verdicts, the worst first.
-        verdict_counts: how many witnesses each verdict has; not all of them are listed.
+        answers: the four answers, in the order of cut, channels, states and rule; empty where the
+            snapshot was judged by an older version: ingest the recording again to have them.
+        verdicts: the findings, the worst verdict first, and at most 100 of each verdict.
+        verdict_counts: how many findings each verdict has, listed or not.
         initiators: the processes that began it.
+        began_at: the instant of its first event, in the time unit; null where it has none.
+        ended_at: the instant of its last event, in the time unit; null where it has none.
+        duration: the time from the first event to the last, in the time unit; null where it has
+            none.
+        markers_sent: how many of its markers were sent.
+        markers_received: how many of its markers were received.
         positions: for each process the index at which it recorded; a process that never recorded
             is absent.
-        totals: the sums of all states and contents, where they are numbers.
+        totals: the sums of all states and contents, where they are numbers; null where they are
+            not.
     """
 
     snapshot: str
     verdict: str
+    answers: list[AnswerItem]
     verdicts: list[dict[str, Any]]
     verdict_counts: list[VerdictCount]
     initiators: list[str]
@@ -125,8 +168,7 @@ class SnapshotSummary(TypedDict):
     totals: dict[str, Any] | None
 
 
-class SnapshotList(TypedDict):
-    items: list[SnapshotSummary]
+SnapshotList = list_of(SnapshotSummary, "SnapshotList", is_paged=False)
 
 
 @described
@@ -134,7 +176,8 @@ class Accepted(TypedDict):
     """The request was accepted, and its work has begun.
 
     Attributes:
-        job: the id of the job that does the work.
+        id: the number of the recording.
+        job: the number of the job that does the work.
     """
 
     id: int
@@ -209,8 +252,8 @@ def recognised(row: Recording) -> str | None:
 
 def accepted_recording(job: Job) -> AcceptedRecording:
     row = job.recording
-    told = {"format": row.format, "recognised": recognised(row)}
-    return {"id": row.pk, "job": job.pk, **told}
+    assert row is not None  # the job of an upload always has one
+    return {"id": row.pk, "job": job.pk, "format": row.format, "recognised": recognised(row)}
 
 
 def newest_job(row: Recording) -> int | None:
@@ -218,16 +261,19 @@ def newest_job(row: Recording) -> int | None:
 
 
 def snapshot_summary(row: Snapshot) -> SnapshotSummary:
-    known = row.began_at is not None and row.ended_at is not None
+    duration = None
+    if row.began_at is not None and row.ended_at is not None:
+        duration = row.ended_at - row.began_at
     return {
         "snapshot": row.snapshot,
         "verdict": row.verdict,
+        "answers": row.answers,
         "verdicts": row.verdicts,
         "verdict_counts": row.verdict_counts,
         "initiators": row.initiators,
         "began_at": row.began_at,
         "ended_at": row.ended_at,
-        "duration": row.ended_at - row.began_at if known else None,
+        "duration": duration,
         "markers_sent": row.markers_sent,
         "markers_received": row.markers_received,
         "positions": row.positions,

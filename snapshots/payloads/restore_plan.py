@@ -2,8 +2,8 @@
 
 from snapshots.domain.inventory import dealing, in_flight_plan, operator_plan, reading_again
 from snapshots.domain.inventory.restore_plan import RestorePlan
-from snapshots.payloads.declaring import documented, payload_of
-from snapshots.payloads.inventory import EntryList
+from snapshots.payloads.declaring import documented, list_of, many, payload_of
+from snapshots.payloads.inventory import EntryItem
 
 payload_of(dealing.Stretch, "StretchItem")
 payload_of(operator_plan.NewSubtask, "NewSubtaskItem")
@@ -14,15 +14,16 @@ payload_of(in_flight_plan.Receiver, "ReceiverItem")
 payload_of(in_flight_plan.EdgePlan, "EdgePlanItem")
 payload_of(reading_again.SinkAgain, "SinkAgainItem")
 
-
-class PositionList(EntryList):
-    state: str
-
-
-_POSITIONS = "the first entries of each state, which are, or hold, the offsets"
+PositionList = list_of(
+    EntryItem, "PositionList", more={"state": documented(str, "The name of the state.")}
+)
 payload_of(
     reading_again.SourceAgain,
     "SourceAgainItem",
-    more={"positions": documented(list[PositionList], _POSITIONS)},
+    more={
+        "positions": many(
+            PositionList, "The first entries of each state, which are, or hold, the offsets."
+        )
+    },
 )
 RestorePlanDetail = payload_of(RestorePlan, "RestorePlanDetail")

@@ -5,6 +5,7 @@ from typing import Any, NotRequired
 import orjson
 from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
 
+from snapshots.domain.model.topology import Channel, Process
 from snapshots.models import Topology
 from snapshots.payloads.dates import date
 from snapshots.payloads.declaring import described, list_of
@@ -16,6 +17,7 @@ class ProcessItem(TypedDict):
     """A node of the topology.
 
     Attributes:
+        id: the id of the process.
         state: the state at the start; absent where it is not known.
         scope: processes of the same scope take snapshots together.
     """
@@ -30,8 +32,11 @@ class ChannelItem(TypedDict):
     """A directed link from one process to another.
 
     Attributes:
+        id: the id of the channel.
+        source: the process that sends.
+        target: the process that receives.
         fifo: whether it delivers messages in the order of sending.
-        overtaking: whether markers may overtake messages.
+        overtaking: whether markers may overtake messages; absent where they may not.
     """
 
     id: str
@@ -41,12 +46,33 @@ class ChannelItem(TypedDict):
     overtaking: NotRequired[bool]
 
 
+@described
 class TopologyOfRecording(TypedDict):
+    """Processes and the channels between them.
+
+    Attributes:
+        processes: the processes, in the order in which other answers list them.
+        channels: the channels, in the order in which other answers list them.
+    """
+
     processes: list[ProcessItem]
     channels: list[ChannelItem]
 
 
+@described
 class TopologyDetail(TopologyOfRecording):
+    """A saved topology.
+
+    Attributes:
+        id: the number of the topology.
+        name: the name that people gave it.
+        sample: whether it is a sample, which everybody can read and nobody can change.
+        layout: where processes are drawn, as ``[x, y]`` in the square 0 to 1; not all have a place.
+        dataflow: the dataflow from which processes and channels follow; absent where there is none.
+        created_at: when it was saved first, as ISO 8601 in UTC.
+        updated_at: when it was saved last, as ISO 8601 in UTC.
+    """
+
     id: int
     name: str
     sample: bool
@@ -56,7 +82,19 @@ class TopologyDetail(TopologyOfRecording):
     updated_at: str
 
 
+@described
 class TopologySummary(TypedDict):
+    """A saved topology in a list.
+
+    Attributes:
+        id: the number of the topology.
+        name: the name that people gave it.
+        sample: whether it is a sample, which everybody can read and nobody can change.
+        processes: how many processes it has.
+        channels: how many channels it has.
+        updated_at: when it was saved last, as ISO 8601 in UTC.
+    """
+
     id: int
     name: str
     sample: bool
@@ -70,22 +108,34 @@ TopologyList = list_of(TopologySummary, "TopologyList")
 
 def topology_of_recording(stored: StoredRecording) -> TopologyOfRecording:
     return {
-        "processes": [
-            {"id": process.id}
-            | ({} if process.state is None else {"state": orjson.Fragment(process.state)})
-            | ({} if process.scope is None else {"scope": process.scope})
-            for process in stored.topology.processes
-        ],
-        "channels": [
-            {"id": item.id, "source": item.source, "target": item.target, "fifo": item.fifo}
-            | ({"overtaking": True} if item.overtaking else {})
-            for item in stored.topology.channels
-        ],
+        "processes": list(map(_process, stored.topology.processes)),
+        "channels": list(map(_channel, stored.topology.channels)),
     }
 
 
+def _process(process: Process) -> ProcessItem:
+    item: ProcessItem = {"id": process.id}
+    if process.state is not None:
+        item["state"] = orjson.Fragment(process.state)
+    if process.scope is not None:
+        item["scope"] = process.scope
+    return item
+
+
+def _channel(channel: Channel) -> ChannelItem:
+    item: ChannelItem = {
+        "id": channel.id,
+        "source": channel.source,
+        "target": channel.target,
+        "fifo": channel.fifo,
+    }
+    if channel.overtaking:
+        item["overtaking"] = True
+    return item
+
+
 def topology_detail(row: Topology) -> TopologyDetail:
-    return {
+    detail: TopologyDetail = {
         "id": row.pk,
         "name": row.name,
         "sample": row.is_sample,
@@ -94,7 +144,10 @@ def topology_detail(row: Topology) -> TopologyDetail:
         "layout": row.definition.get("layout", {}),
         "created_at": date(row.created_at),
         "updated_at": date(row.updated_at),
-    } | ({"dataflow": row.definition["dataflow"]} if row.is_dataflow else {})
+    }
+    if row.is_dataflow:
+        detail["dataflow"] = row.definition["dataflow"]
+    return detail
 
 
 def topology_summary(row: Topology) -> TopologySummary:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
 
 from snapshots.domain.model.topology import JsonText
-from snapshots.payloads.declaring import described, payload_of, show_as
+from snapshots.payloads.declaring import described, documented, payload_of, show_as
 from snapshots.store import windows
 
 _INSTANTS = frozenset({"at", "step", "sent_at", "received_at", "sent_step", "received_step"})
@@ -47,7 +47,7 @@ WindowPayload = payload_of(
     "WindowPayload",
     more={
         **dict.fromkeys(("positions", "positions_to", "depths"), list[int]),
-        "states_known": list[bool],
+        "states_known": documented(list[bool], "Whether each process of ``states`` has a state."),
     },
 )
 
@@ -102,7 +102,11 @@ def _bins(bins: windows.WindowBins) -> dict[str, Any]:
 
 
 def typed_array(numbers: NDArray) -> TypedArray:
-    """Whole numbers in the smallest type that holds them all; f8 beyond 32 bits, as fractions."""
+    """Encode numbers as Plotly takes them.
+
+    Whole numbers get the smallest type that holds them all. Those beyond 32 bits, and fractions,
+    are sent as f8.
+    """
     packed = np.ascontiguousarray(numbers.astype(_dtype(numbers)))
     array: TypedArray = {
         "dtype": packed.dtype.str[1:],

@@ -1,4 +1,4 @@
-"""Which format an input has: each reader is asked in turn, with the beginning of the input."""
+"""Finds out which format an input has; the first reader that recognises its beginning reads it."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -45,11 +45,12 @@ class Sniffed:
 
 @dataclass(frozen=True)
 class CheckedHead:
-    """What the beginning of an input tells.
+    """What the beginning of an input shows.
 
-    Args:
-        format, reason: the reader's name, and why it is this one.
-        header: None where only the whole input tells it.
+    Attributes:
+        format: the reader's name.
+        reason: a sentence that says why it is this reader.
+        header: none means that only the whole input has it.
         complete: whether the input was read to its end.
     """
 
@@ -67,7 +68,7 @@ def names() -> tuple[str, ...]:
 def reader_named(name: str) -> Reader:
     """Return the reader of a format.
 
-    ``shiviz:NAME`` reads one execution of several, ``mapped:DOCUMENT`` any JSON lines.
+    ``shiviz:NAME`` reads one execution of several; ``mapped:DOCUMENT`` reads any JSON lines.
     Raises: InputRefused; MappingRefused for a document that is no mapping.
     """
     format, colon, execution = name.partition(":")
@@ -78,14 +79,14 @@ def reader_named(name: str) -> Reader:
     if name not in READERS:
         raise refuse(
             "unknown-format",
-            f"There is no format {quoted(name)}. There are: {', '.join(READERS)}.",
+            f"There is no format {quoted(name)}. The formats are {', '.join(READERS)}.",
             field="format",
         )
     return READERS[name]
 
 
 def sniff(source: Path, limits: Limits, format: str | None = None) -> Sniffed:
-    """Return the reader for a file or folder; ``format`` names one, else the content decides.
+    """Return the reader for a file or folder: that of ``format``, or the one that recognises it.
 
     Raises: InputRefused (``empty``, ``unknown-format``, ``not-utf8``, ``header-missing`` …).
     """
@@ -114,17 +115,17 @@ def recognised(head: Head) -> Sniffed:
 def events(
     reader: Reader, source: Path, header: Header, limits: Limits, defects: Defects
 ) -> Iterator[LoggedEvent]:
-    """Yield all events of an input. Raises: InputRefused at the end at the latest."""
+    """Yield all events of an input. Raises: InputRefused, at the end at the latest."""
     yield from logged_events(reader.batches(source, header, limits, defects), header)
     defects.raise_refused()
 
 
 def check_head(head: Head, format: str | None = None) -> CheckedHead:
-    """Read the beginning of an input, the whole of a small one, and say what it is.
+    """Read the beginning of an input, or the whole of a small one, and return what it is.
 
-    About two chunks (base.HEAD_BYTES, after decompression) are read. An input that ends there and
-    has at most SMALL_EVENTS events is also put in order and matched, so that all that can make it
-    meaningless is found. Raises: InputRefused.
+    About two chunks (base.HEAD_BYTES, unpacked) are read. An input that ends there and has at most
+    SMALL_EVENTS events is also assembled, which finds everything that can make it meaningless.
+    Raises: InputRefused.
     """
     sniffed = _given(format) if format else recognised(head)
     reader, path, limits = sniffed.reader, head.source, head.limits

@@ -1,4 +1,4 @@
-"""What is said of an input that no reader recognises: what it may be, and what is read here."""
+"""Words the refusal of an input that no reader recognises: what it may be, and what can be read."""
 
 from collections.abc import Iterable
 
@@ -14,7 +14,7 @@ from snapshots.readers.logs import cos418, headers
 from snapshots.readers.logs.base import Reader
 
 MAPPINGS = "/mappings"
-"""The page on which a person says what the fields of a log mean."""
+"""The page on which people say what the fields of a log mean."""
 
 _HEADERS = (headers.FORMAT, cos418.FORMAT)
 
@@ -24,7 +24,7 @@ def readable(logs: Iterable[Reader], engines: Iterable[EngineReader]) -> str:
     listed = ", ".join(reader.title for reader in logs)
     written = ", ".join(reader.title for reader in engines)
     return (
-        f"Read here: {listed}; {written} (a folder, an archive of it, or single files); other "
+        f"Read here: {listed}; {written} (a folder, a package of it, or single files); other "
         f"logs of JSON lines by a mapping, made on {MAPPINGS}."
     )
 
@@ -32,9 +32,7 @@ def readable(logs: Iterable[Reader], engines: Iterable[EngineReader]) -> str:
 def refusal(head: Head, read_here: str) -> InputRefused:
     """Return the refusal of an input that no reader recognises.
 
-    Args:
-        head: the beginning of the input.
-        read_here: what ``readable`` says.
+    ``read_here`` is the sentence of ``readable``.
     """
     if head.not_text is not None:
         code, sentence = head.not_text
@@ -46,7 +44,7 @@ def refusal(head: Head, read_here: str) -> InputRefused:
         fields = loads(text)
     except JSONDecodeError:
         return _not_json(text, line, read_here)
-    if type(fields) is not dict:
+    if not isinstance(fields, dict):
         sentence = f"The first line is JSON but not a header object. {read_here}"
         return refuse("unknown-format", sentence, line=line)
     return _not_a_header(fields, line, read_here)
@@ -54,6 +52,7 @@ def refusal(head: Head, read_here: str) -> InputRefused:
 
 def _not_json(text: bytes, line: int, read_here: str) -> InputRefused:
     defect = fault(text, line)
+    assert defect is not None  # the line is no JSON
     if defect.code == NOT_UTF8 or (text.lstrip().startswith(b'{"') and len(text) > 2):
         return InputRefused([defect])
     hint = ""
@@ -66,8 +65,8 @@ def _not_a_header(fields: dict, line: int, read_here: str) -> InputRefused:
     if fields.get("kind") == "header":
         return refuse(
             "unknown-format",
-            f"The header's format is {quoted(fields.get('format'))}, which is not read here. Known "
-            f"are: {', '.join(_HEADERS)}.",
+            f"The header's format is {quoted(fields.get('format'))}, which is not read here. The "
+            f"known formats are {' and '.join(_HEADERS)}.",
             line=line,
             field="format",
         )

@@ -21,12 +21,14 @@ def main() -> None:
     lines = map(orjson.loads, sys.stdin.buffer)
     _limit(**next(lines))
     written, flushed = sys.stdout.buffer, time.monotonic()
-    expression, explain = None, False
+    expression: Expression | None = None
+    explain = False
     for line in lines:
         if "expression" in line:
             names, explain = frozenset(line["names"]), line["explain"]
             expression = Expression(line["expression"], names, must_decide=False)
             continue
+        assert expression is not None  # the parent sends it before its states
         written.write(orjson.dumps(_answered(expression, line["state"], explain)) + b"\n")
         if time.monotonic() - flushed > _BETWEEN_FLUSHES:
             written.flush()

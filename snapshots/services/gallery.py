@@ -2,7 +2,6 @@
 
 import gzip
 import hashlib
-from collections.abc import Iterator
 
 from django.db import transaction
 
@@ -58,7 +57,7 @@ TOPOLOGIES: dict[str, tuple[str, Shape | Dataflow]] = {
 
 
 def load() -> tuple[list[Job], list[str]]:
-    """Bring the gallery up to date; return the jobs begun for it, and the slugs left unchanged."""
+    """Bring the gallery up to date; return the new jobs, and the slugs of unchanged samples."""
     for slug, (name, shape) in TOPOLOGIES.items():
         _save_topology(slug, name, shape)
     jobs, unchanged = [], []
@@ -71,10 +70,10 @@ def load() -> tuple[list[Job], list[str]]:
 
 
 def _save_topology(slug: str, name: str, shape: Shape | Dataflow) -> None:
-    is_dataflow = isinstance(shape, Dataflow)
-    definition = (
-        topology_documents.document_of_dataflow if is_dataflow else topology_documents.document_of
-    )(shape)
+    if isinstance(shape, Dataflow):
+        definition = topology_documents.document_of_dataflow(shape)
+    else:
+        definition = topology_documents.document_of(shape)
     row = Topology.objects.filter(slug=slug).first()
     if row is None or (row.name, row.definition) != (name, definition):
         Topology.objects.update_or_create(
@@ -84,10 +83,11 @@ def _save_topology(slug: str, name: str, shape: Shape | Dataflow) -> None:
 
 def _load(sample: Sample) -> Job | None:
     """Return the job that ingests a sample, or None if the stored one has the same content."""
-    content = b"".join(_lines(sample))
+    log = sample.log()
+    content = b"".join(write_lines(log.header, log.events))
     fingerprint = hashlib.sha256(b"%d %b" % (VERSION, content)).hexdigest()
     row = Recording.objects.filter(slug=sample.slug).first()
-    if row is not None and row.fingerprint == fingerprint and _is_well(row):
+    if row is not None and row.fingerprint == fingerprint and _is_usable(row):
         Recording.objects.filter(pk=row.pk).update(
             name=sample.title, description=sample.description
         )
@@ -95,17 +95,12 @@ def _load(sample: Sample) -> Job | None:
     return _replace(sample, row or Recording(slug=sample.slug), fingerprint, content)
 
 
-def _is_well(row: Recording) -> bool:
+def _is_usable(row: Recording) -> bool:
     return row.status in (
         Recording.Status.QUEUED,
         Recording.Status.RUNNING,
         Recording.Status.READY,
     )
-
-
-def _lines(sample: Sample) -> Iterator[bytes]:
-    log = sample.log()
-    return write_lines(log.header, log.events)
 
 
 def _replace(sample: Sample, row: Recording, fingerprint: str, content: bytes) -> Job:

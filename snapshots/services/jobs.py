@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from snapshots import access, allowances
 from snapshots.access import require_ready
+from snapshots.domain.model.recording import SnapshotId
 from snapshots.domain.replaying.reordering_report import NotReorderable, require_complete
 from snapshots.jobs import live
 from snapshots.models import Job, Recording, Snapshot
@@ -57,7 +58,7 @@ def request_reordering(user, recording: Recording, snapshot: Snapshot) -> Job:
     """
     require_ready(recording)
     try:
-        require_complete(snapshot.snapshot, snapshot.verdicts)
+        require_complete(SnapshotId(snapshot.snapshot), snapshot.verdicts)
     except NotReorderable as incomplete:
         raise Conflict(str(incomplete)) from None
     return _existing_or_new(Job.Kind.REORDERING, user, recording, snapshot=snapshot.snapshot)
@@ -99,16 +100,9 @@ def cancel_job(job: Job) -> Job:
     if Job.objects.filter(pk=job.pk, state=Job.State.QUEUED).update(
         state=Job.State.CANCELLED, cancel_requested=True, finished_at=timezone.now(), phase=""
     ):
-        _note_cancelled(job)
+        job.written_recording().update(status=Recording.Status.FAILED, error=cancelled())
     elif not Job.objects.filter(pk=job.pk, state=Job.State.RUNNING).update(cancel_requested=True):
         raise Conflict(f"The job has already ended: it is {job.state}.")
     job.refresh_from_db()
     transaction.on_commit(lambda: live.job_changed(job), robust=True)
     return job
-
-
-def _note_cancelled(job: Job) -> None:
-    if job.kind in Job.WRITING:
-        Recording.objects.filter(pk=job.recording_id).update(
-            status=Recording.Status.FAILED, error=cancelled()
-        )

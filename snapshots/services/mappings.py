@@ -118,7 +118,7 @@ def _payload(log_preview: Preview, fields: dict[str, str]) -> mappings.MappingPr
 
 
 def _event(shown: Shown) -> mappings.PreviewedEvent:
-    source = shown.told
+    source = shown.event
     return {
         "line": shown.line,
         "process": source.process,

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from snapshots.domain.conditions.conditions import NotLocal, conjunction
+from snapshots.domain.conditions.conjunctions import NotLocal, conjunction
 from snapshots.domain.conditions.expressions import ExpressionError
 from snapshots.files.recordings import open_recording
 from snapshots.models import Recording

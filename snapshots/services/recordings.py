@@ -16,7 +16,7 @@ from snapshots.fields import clipped
 from snapshots.files import identity, recordings, uploads
 from snapshots.jobs import live
 from snapshots.limits import recording_limits
-from snapshots.models import Job, Mapping, Recording
+from snapshots.models import LONGEST_FORMAT, Job, Recording
 from snapshots.problems import Conflict, Invalid, Refused
 from snapshots.readers import recognition
 from snapshots.readers.engines import registry
@@ -27,8 +27,6 @@ from snapshots.services import mappings
 from snapshots.services.jobs import create_job
 from snapshots.simulating import topology_documents
 from webapp.accounts import audit
-
-LONGEST_FORMAT = Recording._meta.get_field("format").max_length
 
 
 def accept_uploads(
@@ -57,20 +55,11 @@ def accept_uploads(
     if name:
         name = topology_documents.checked_name(name)
     allowances.require_room_for(user, sum(file.size for file in files))
-    mapping = mappings.of_format(user, format)
-    if mapping is not None:
-        for file in files:
-            mappings.require_fit(mapping, file)
-    recognised = [
-        _of_mapping(mapping) if mapping else _checked_head(file, format) for file in files
-    ]
-    fields = {"parameters": {"mapping": mapping.document}} if mapping else {}
+    readings = _readings(user, files, format)
     with kept(file.draft for file in files), transaction.atomic():
         jobs = [
-            _queue_upload(
-                user, file.draft, file.name, name or file.name, *format_and_reason, **fields
-            )
-            for file, format_and_reason in zip(files, recognised, strict=True)
+            _queue_upload(user, file.draft, file.name, name or file.name, **reading)
+            for file, reading in zip(files, readings, strict=True)
         ]
         before_commit(jobs)
     return jobs
@@ -152,30 +141,32 @@ def common_folder(paths: Sequence[str]) -> str:
     return folders.pop() if len(folders) == 1 and all("/" in path for path in paths) else ""
 
 
-def accept_file(owner, path, *, format: str = "", name: str = "", **fields: Any) -> Job:
-    """Queue a recording for a file on this machine; ``fields`` are further fields of its row.
-
-    Raises: Refused, TooMany.
-    """
+def accept_file(owner, path: Path, *, format: str = "", name: str = "") -> Job:
+    """Queue a recording for a file on this machine. Raises: Refused, Invalid, TooMany."""
     allowances.require_room_for(owner, path.stat().st_size)
     with uploads.Draft() as draft, path.open("rb") as source:
         while chunk := source.read(1 << 20):
             draft.write(chunk)
         draft.file.flush()
-        upload = uploads.DraftUpload(draft, path.name, "")
-        mapping = mappings.of_format(owner, format)
-        if mapping is not None:
-            mappings.require_fit(mapping, upload)
-            fields["parameters"] = {"mapping": mapping.document}
-        format_and_reason = _of_mapping(mapping) if mapping else _checked_head(upload, format)
+        (reading,) = _readings(owner, [uploads.DraftUpload(draft, path.name, "")], format)
         with kept([draft]), transaction.atomic():
-            return _queue_upload(
-                owner, draft, path.name, name or path.name, *format_and_reason, **fields
-            )
+            return _queue_upload(owner, draft, path.name, name or path.name, **reading)
 
 
-def _of_mapping(mapping: Mapping) -> tuple[str, str]:
-    return mapping.format, f"The mapping “{mapping.name}” was given."
+def _readings(user, files: Sequence[uploads.DraftUpload], format: str) -> list[dict[str, Any]]:
+    """Return the fields of each file's row that say how it is read. Raises: Refused, Invalid."""
+    mapping = mappings.of_format(user, format)
+    if mapping is None:
+        checked = (_checked_head(file, format) for file in files)
+        return [
+            {"format": known, "parameters": None if reason is None else {"recognised": reason}}
+            for known, reason in checked
+        ]
+    for file in files:
+        mappings.require_fit(mapping, file)
+    reason = f"The mapping “{mapping.name}” was given."
+    parameters = {"mapping": mapping.document, "recognised": reason}
+    return [{"format": mapping.format, "parameters": parameters} for _ in files]
 
 
 def _checked_head(file: uploads.DraftUpload, format: str) -> tuple[str, str | None]:
@@ -219,15 +210,9 @@ def _queue_upload(
     source_name: str,
     name: str,
     format: str,
-    recognised: str | None = None,
-    **fields: Any,
+    parameters: dict[str, Any] | None = None,
 ) -> Job:
-    """Create the row and the job of an upload.
-
-    ``recognised`` tells how the format was detected, if that is known yet.
-    """
-    if recognised is not None:
-        fields["parameters"] = fields.get("parameters", {}) | {"recognised": recognised}
+    """Create the row and the job of an upload."""
     allowances.require_room_for(owner, draft.size)
     recording = Recording.objects.create(
         owner=owner,
@@ -236,7 +221,7 @@ def _queue_upload(
         format=format,
         size=draft.size,
         upload=draft.name,
-        **fields,
+        parameters=parameters,
     )
     if owner is not None:  # samples belong to the server
         audit.note(audit.UPLOADED, owner, recording.title, bytes=draft.size)

@@ -20,9 +20,11 @@ ANNOUNCED = timedelta(days=7)  # how long before its removal the list announces 
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """How long a person's recordings stay: ``days``, where 0 means for ever.
+    """The time for which a person's recordings are kept.
 
-    ``since`` is when that began to apply to them.
+    Attributes:
+        days: the number of days; 0 means for ever.
+        since: when this number began to apply.
     """
 
     days: int
@@ -73,7 +75,8 @@ def _expired_of(owner, now: datetime) -> list[Recording]:
     old = Recording.objects.filter(
         owner=owner, created_at__lte=now - timedelta(days=retention.days)
     ).exclude(jobs__state__in=Job.OPEN)
-    return [row for row in old.select_related("owner") if retention.goes_at(row) <= now]
+    due = ((row, retention.goes_at(row)) for row in old.select_related("owner"))
+    return [row for row, goes_at in due if goes_at is not None and goes_at <= now]
 
 
 def remove_expired() -> int:

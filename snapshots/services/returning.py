@@ -4,7 +4,6 @@ from pathlib import Path
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.utils import timezone
 
 from snapshots.archive import uploads as archive_uploads
 from snapshots.domain.model.defects import InputRefused
@@ -12,7 +11,7 @@ from snapshots.files import aside, recordings, uploads
 from snapshots.files.folders import stored_names, upload_names
 from snapshots.jobs import sweeping
 from snapshots.limits import recording_limits
-from snapshots.models import Job, Recording, Snapshot
+from snapshots.models import Recording
 from snapshots.problems import Problem
 from snapshots.readers import recognition
 from snapshots.readers.engines import registry
@@ -54,9 +53,8 @@ def described(entry: aside.Entry) -> str:
     if recording is not None:
         return f"belongs to recording {recording.pk} “{recording.name}”"
     try:
-        return (
-            _upload_in_words(entry.path) if entry.kind == aside.UPLOAD else _store_in_words(entry)
-        )
+        describe = _upload_in_words if entry.kind == aside.UPLOAD else _store_in_words
+        return describe(entry.path)
     except (InputRefused, StoreError, OSError, Problem) as fault:
         return f"cannot be read: {fault}"
 
@@ -79,8 +77,8 @@ def _format_and_name(path: Path) -> tuple[str, str]:
     return reader.name, reader.header(path, recording_limits()).name
 
 
-def _store_in_words(entry: aside.Entry) -> str:
-    manifest = StoredRecording.open(entry.path).manifest
+def _store_in_words(folder: Path) -> str:
+    manifest = StoredRecording.open(folder).manifest
     return f"stored recording, {manifest.counts['events']:,} events, “{manifest.name}”"
 
 
@@ -114,7 +112,7 @@ def _as_new_upload(entry: aside.Entry, owner: User) -> str:
         _, name = _format_and_name(entry.path)
     except InputRefused as refused:
         raise CannotBringBack(f"{entry.name} stays set aside: {refused}") from None
-    job: Job = accept_file(owner, entry.path, name=name[:200])
+    job = accept_file(owner, entry.path, name=name[:200])
     aside.remove(entry)
     return f"{entry.was} is queued as recording {job.recording_id}, job {job.pk}."
 
@@ -132,19 +130,10 @@ def _as_new_recording(entry: aside.Entry, owner: User) -> str:
             recording = Recording.objects.create(
                 owner=owner, name=name[:200], store=entry.was, stored_bytes=size
             )
-            _fill(recording)
+            recordings.make_ready(recording, entry.was, recordings.summary(entry.was))
+            folder = recordings.store().folder(entry.was)
+            archive_uploads.take_upload(recording, folder, ())
     except BaseException:
         aside.put(target, entry.path.parent, aside.STORE, entry.why)
         raise
     return f"{entry.was} is recording {recording.pk} “{recording.name}” again, without its upload."
-
-
-def _fill(recording: Recording) -> None:
-    summary = recordings.summary(recording.store)
-    Snapshot.objects.bulk_create(
-        [Snapshot(recording=recording, **fields) for fields in summary.snapshots], batch_size=200
-    )
-    Recording.objects.filter(pk=recording.pk).update(
-        status=Recording.Status.READY, ready_at=timezone.now(), **summary.fields
-    )
-    archive_uploads.take_upload(recording, recordings.store().folder(recording.store), ())

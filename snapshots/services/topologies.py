@@ -30,7 +30,8 @@ def import_topology(user, file: UploadedFile | None, text: str, name: str = "") 
     """
     if file is not None:
         text = topology_documents.decoded(file.read(topology_documents.MAX_TEXT_BYTES + 1))
-        name = name or topology_documents.checked_name(file.name.rpartition(".")[0] or file.name)
+        file_name = file.name or ""
+        name = name or topology_documents.checked_name(file_name.rpartition(".")[0] or file_name)
     return save_topology(user, topology_documents.read(text, name or "imported topology"))
 
 

@@ -1,7 +1,7 @@
-"""Documents of dataflows: ``{"vertices": [...], "edges": [...]}``, as in the JSON of a Dataflow.
+"""Checks documents of dataflows: ``{"vertices": [...], "edges": [...]}``, as in a Dataflow's JSON.
 
-Refused beyond what ``Dataflow`` refuses is what could not be drawn, stored or run here. The counts
-come first: it takes long to find out what is wrong with something very large.
+Beyond what ``Dataflow`` refuses, this refuses what could not be drawn, stored or run here. The
+counts come first: a very large document takes long to check.
 """
 
 from collections.abc import Mapping
@@ -13,12 +13,16 @@ from snapshots.problems import Refused
 
 MAX_VERTICES = 500
 MAX_EDGES = 2_000
-MAX_KEYS = 1_000_000  # of all splits together: each has a table of how frequent its keys are
+MAX_KEYS = 1_000_000
+"""How many keys all splits may have together; each has a table of how frequent its keys are."""
 MAX_SKEW = 20
 
 
 def checked_dataflow(document: Any, *, most_processes: int, most_channels: int) -> Dataflow:
-    """Raises: Refused, with the field, as in ``dataflow.vertices[0].parallelism``."""
+    """Return the dataflow of a document.
+
+    Raises: Refused, with the field, such as ``dataflow.vertices[0].parallelism``.
+    """
     try:
         _check_counts(document, most_processes)
         dataflow = Dataflow.from_json(document)
@@ -29,20 +33,20 @@ def checked_dataflow(document: Any, *, most_processes: int, most_channels: int) 
     return dataflow
 
 
-def refusal(refused: DataflowRefused, of: str = "") -> Refused:
-    """of: what the field is a part of."""
-    outer = of and refused.field != of
-    field = f"{of}.{refused.field}" if outer else refused.field
+def refusal(refused: DataflowRefused, parent: str = "") -> Refused:
+    """Return the refusal of a request. ``parent``: the object that the field is a part of."""
+    is_part = parent and refused.field != parent
+    field = f"{parent}.{refused.field}" if is_part else refused.field
     return Refused(refused.sentence, code="invalid-field", field=field[:200])
 
 
 def expanded(dataflow: Dataflow) -> Topology:
-    """With one coordinator, as Flink has."""
+    """Return the topology of subtasks with one coordinator, as in Flink."""
     return dataflow.expand(one_coordinator=True)
 
 
 def _check_counts(document: Any, most_processes: int) -> None:
-    """A subtask each, and the coordinator, are processes."""
+    """Refuse too many parts. Each subtask is a process, and so is the coordinator."""
     if not isinstance(document, Mapping):
         return
     for name, most in (("vertices", MAX_VERTICES), ("edges", MAX_EDGES)):
@@ -52,13 +56,13 @@ def _check_counts(document: Any, most_processes: int) -> None:
                 name, f"A dataflow has at most {most:,} {name}; this one has {len(items):,}."
             )
     subtasks = 0
-    for place, vertex in enumerate(_listed(document.get("vertices"))):
+    for index, vertex in enumerate(_listed(document.get("vertices"))):
         parallelism = vertex.get("parallelism", 1) if isinstance(vertex, Mapping) else 1
         subtasks += parallelism if isinstance(parallelism, int) else 1
         if subtasks >= most_processes:
             raise DataflowRefused(
-                f"vertices[{place}].parallelism",
-                f"With these the dataflow has {subtasks:,} subtasks; at most "
+                f"vertices[{index}].parallelism",
+                f"With this vertex the dataflow has {subtasks:,} subtasks; at most "
                 f"{most_processes - 1:,} are run here.",
             )
 
@@ -68,13 +72,13 @@ def _listed(items: Any) -> list[Any]:
 
 
 def _check_channels(dataflow: Dataflow, most: int) -> None:
-    wide = {vertex.id: vertex.parallelism for vertex in dataflow.vertices}
+    width = {vertex.id: vertex.parallelism for vertex in dataflow.vertices}
     channels = 0
-    for place, edge in enumerate(dataflow.edges):
-        channels += wide[edge.source] * (1 if edge.exchange == FORWARD else wide[edge.target])
+    for index, edge in enumerate(dataflow.edges):
+        channels += width[edge.source] * (1 if edge.exchange == FORWARD else width[edge.target])
         if channels > most:
             raise DataflowRefused(
-                f"edges[{place}].exchange",
+                f"edges[{index}].exchange",
                 f"With this edge the dataflow has {channels:,} channels; at most {most:,} are "
                 "run here. Give its vertices a lower parallelism.",
             )
@@ -82,17 +86,17 @@ def _check_channels(dataflow: Dataflow, most: int) -> None:
 
 def _check_keys(dataflow: Dataflow) -> None:
     keys = 0
-    for place, vertex in enumerate(dataflow.vertices):
+    for index, vertex in enumerate(dataflow.vertices):
         if vertex.kind != SOURCE:
             continue
         keys += vertex.keys * vertex.parallelism
         if keys > MAX_KEYS:
             raise DataflowRefused(
-                f"vertices[{place}].keys",
-                f"With these the splits of the dataflow have {keys:,} keys; at most "
+                f"vertices[{index}].keys",
+                f"With this vertex the splits of the dataflow have {keys:,} keys; at most "
                 f"{MAX_KEYS:,} are simulated here.",
             )
         if vertex.skew > MAX_SKEW:
             raise DataflowRefused(
-                f"vertices[{place}].skew", f"It is at most {MAX_SKEW}: nearly all have one key."
+                f"vertices[{index}].skew", f"It is at most {MAX_SKEW}: nearly all have one key."
             )

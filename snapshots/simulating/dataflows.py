@@ -1,4 +1,4 @@
-"""Simulated runs of dataflows: the protocols, and the check and the run of what is requested.
+"""Simulated runs of dataflows: the protocols, and the check and the run of a request.
 
 A protocol is a model of its parameters (``run_parameters.DataflowParameters``), entered here.
 """
@@ -8,6 +8,7 @@ from typing import Any
 
 from snapshots.domain.dataflow_logs.dataflow import Dataflow, DataflowRefused
 from snapshots.domain.model.recording import LoggedEvent
+from snapshots.domain.simulators.dataflows.parameters import MOST_EVENTS
 from snapshots.simulating.dataflow_documents import refusal
 from snapshots.simulating.flink_runs import FlinkParameters
 from snapshots.simulating.parameters import refused
@@ -24,16 +25,17 @@ FAILOVERS: dict[str, tuple[str, ...]] = {
     name: model.FAILOVERS for name, model in PROTOCOLS.items() if model.FAILOVERS
 }
 """The failover strategies of the protocols that have several."""
-MOST_EVENTS = 2_000_000
 
 
 class RunTooLong(Exception):
+    """The run was not over after MOST_EVENTS events."""
+
     permanent = True
 
     def __init__(self) -> None:
         super().__init__(
-            f"The run was not over after {MOST_EVENTS:,} events, and a part of it would tell the "
-            "wrong story. Do checkpoints fail again and again, or failures follow too fast?"
+            f"The run was not over after {MOST_EVENTS:,} events, and a part of it would be "
+            "misleading. Do checkpoints fail again and again, or failures follow too fast?"
         )
 
 
@@ -41,8 +43,8 @@ def checked(definition: Mapping[str, Any], given: Mapping[str, Any]) -> Dataflow
     """Return the parameters with every default filled in.
 
     Args:
-        definition: of the topology, a dataflow's.
-        given: what was asked for; its ``protocol`` says which parameters there are.
+        definition: the definition of a dataflow's topology.
+        given: the request; its ``protocol`` decides which parameters there are.
 
     Raises: Refused, with the parameter as field.
     """
@@ -63,7 +65,7 @@ def run(name: str, stored: Mapping[str, Any]) -> SimulatedRun:
     """Return a run whose events may raise RunTooLong.
 
     Args:
-        name: of the recording.
+        name: the name of the recording.
         stored: checked parameters, with the ``topology``.
     """
     dataflow = _dataflow(stored["topology"])

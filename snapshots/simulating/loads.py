@@ -1,4 +1,4 @@
-"""How large a run of a dataflow will be, from above: before it is begun."""
+"""Bounds the size of a run of a dataflow from above, before it begins."""
 
 from functools import cached_property
 
@@ -6,16 +6,13 @@ from snapshots.domain.dataflow_logs.dataflow import BROADCAST, SINK, SOURCE, Ver
 from snapshots.domain.simulators.dataflows.functions import FILTER_DROPS, FLATMAP_COPIES
 from snapshots.domain.simulators.flink.simulation import DataflowSimulation
 
-EVENTS_OF_A_TASK = 6  # of one checkpoint: record, copy, acknowledgement, word of completion …
+EVENTS_OF_A_TASK = 6  # of one checkpoint: record, copy, acknowledgement, notice of completion …
 EVENTS_OF_A_CHANNEL = 5  # marker out and in, block, unblock, channel state
 EVENTS_OF_A_REQUEST = 2
 
 
 class Load:
-    """Of a run without failures. Records that go through are counted as if they were spread evenly.
-
-    events: those of the records alone. duration: us, until the slowest vertex is through.
-    """
+    """The size of a run without failures. Records are counted as if they were spread evenly."""
 
     def __init__(self, simulation: DataflowSimulation) -> None:
         self.simulation = simulation
@@ -30,14 +27,14 @@ class Load:
             if vertex.kind == SOURCE:
                 taken[name] = float(vertex.records * vertex.parallelism)
             for edge in self.dataflow.edges_from(name):
-                wide = self.dataflow.vertex_by_id[edge.target].parallelism
-                copies = wide if edge.exchange == BROADCAST else 1
+                parallelism = self.dataflow.vertex_by_id[edge.target].parallelism
+                copies = parallelism if edge.exchange == BROADCAST else 1
                 taken[edge.target] += _made(vertex, taken[name]) * copies
         return taken
 
     @cached_property
     def events(self) -> float:
-        """A read; a send and a receive; a write."""
+        """How many events the records alone make: a read; a send and a receive; a write."""
         kinds = {SOURCE: 1, SINK: 3}
         return sum(
             kinds.get(vertex.kind, 2) * self.taken[vertex.id] for vertex in self.dataflow.vertices
@@ -45,32 +42,37 @@ class Load:
 
     @cached_property
     def largest_source(self) -> int:
-        """The place among the vertices."""
-        return max(self._sources, key=lambda place: self.taken[self.dataflow.vertices[place].id])
+        """The index of the source vertex with the most records."""
+        return max(self._sources, key=lambda index: self.taken[self.dataflow.vertices[index].id])
 
     @cached_property
     def duration(self) -> float:
+        """How long the slowest vertex takes, in us."""
         return self._slowest[0]
 
     @property
     def slowest(self) -> int:
-        """The place among the vertices."""
+        """The index of the slowest vertex."""
         return self._slowest[1]
 
     @property
     def reason(self) -> str:
-        """``rate`` or ``cost``: what makes the slowest slow."""
+        """``rate`` or ``cost``: what makes the slowest vertex slow."""
         return self._slowest[2]
 
     @cached_property
     def requests(self) -> float:
+        """How many checkpoints are requested."""
         settings = self.simulation.checkpoints
         periodic = self.duration / settings.interval if settings.interval else 0.0
         return periodic + len(settings.savepoints)
 
     @cached_property
     def checkpoint_events(self) -> float:
-        """A request of which nothing comes is an event or two; what comes of one takes its time."""
+        """How many events the checkpoints make.
+
+        A request without a checkpoint makes an event or two; a checkpoint takes its time.
+        """
         plan, settings = self.simulation, self.simulation.checkpoints
         takes = (plan.sync_time + plan.async_time + 2 * plan.control_delay) or 1
         apart = max(settings.interval or 1, settings.min_pause, takes / settings.max_concurrent)
@@ -83,23 +85,23 @@ class Load:
     @cached_property
     def _sources(self) -> list[int]:
         vertices = self.dataflow.vertices
-        return [place for place, vertex in enumerate(vertices) if vertex.kind == SOURCE]
+        return [index for index, vertex in enumerate(vertices) if vertex.kind == SOURCE]
 
     @cached_property
     def _slowest(self) -> tuple[float, int, str]:
         return max(
             time
-            for place, vertex in enumerate(self.dataflow.vertices)
-            for time in self._times(place, vertex)
+            for index, vertex in enumerate(self.dataflow.vertices)
+            for time in self._times(index, vertex)
         )
 
-    def _times(self, place: int, vertex: Vertex) -> list[tuple[float, int, str]]:
+    def _times(self, index: int, vertex: Vertex) -> list[tuple[float, int, str]]:
         slow = self.simulation.slow
         factor = max(slow.get(f"{vertex.id}[{n}]", 1) for n in range(vertex.parallelism))
         work = self.taken[vertex.id] / vertex.parallelism * vertex.cost * factor
-        times = [(work, place, "cost")]
+        times = [(work, index, "cost")]
         if vertex.kind == SOURCE and vertex.rate:
-            times.append((_quotient(vertex.records * 1e6, vertex.rate), place, "rate"))
+            times.append((_quotient(vertex.records * 1e6, vertex.rate), index, "rate"))
         return times
 
 
@@ -112,5 +114,5 @@ def _made(vertex: Vertex, taken: float) -> float:
     return taken * share.get(vertex.function, 1)
 
 
-def _quotient(above: float, below: float) -> float:
-    return above / below if below > above / 1e300 else 1e300
+def _quotient(numerator: float, denominator: float) -> float:
+    return numerator / denominator if denominator > numerator / 1e300 else 1e300

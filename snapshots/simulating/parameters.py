@@ -1,16 +1,25 @@
 """How the parameters of a simulated run are declared: once, as the fields of a model.
 
 A field has a type with its bounds and unit, a default, a title and a description. The check of a
-request, the HTML form, the API's schema and docs/simulation-parameters.md all follow from that.
+request, the HTML form, the API's schema and docs/simulation-parameters.md all follow from these.
 """
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields
+from inspect import signature
 from types import NoneType, SimpleNamespace
 from typing import Annotated, Any, Literal, NamedTuple, Self, TypeVar, get_args, get_origin
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    model_validator,
+)
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticCustomError, PydanticUndefined, core_schema
 
@@ -46,7 +55,7 @@ class Whole:
 
 @dataclass(frozen=True)
 class Option:
-    """A value of a choice. The sentence says what it does."""
+    """A value of a choice, with a sentence that says what it does."""
 
     name: str
     title: str
@@ -76,13 +85,13 @@ class OneOf:
 
 
 def _saying(sentence: str, schema: core_schema.CoreSchema) -> core_schema.CoreSchema:
-    """Return the schema with this sentence in place of all that it can complain about."""
+    """Return the schema with this sentence in place of all its messages."""
     return core_schema.custom_error_schema(schema, "refused", custom_error_message=sentence)
 
 
 @dataclass(frozen=True)
 class Multiple:
-    """Marks a number above 0. A whole one stays whole."""
+    """Marks a number above 0. A whole number stays whole."""
 
     most: int
 
@@ -109,14 +118,14 @@ Factor = Annotated[float, Multiple(1_000_000)]
 
 @dataclass(frozen=True)
 class Shown:
-    """How a form shows a parameter: folded away and under its own name, if not said otherwise.
+    """How a form shows a parameter: by default folded away, under its own name.
 
     Args:
-        name: the name of the input, where another parameter has the parameter's own.
-        main: shown without unfolding.
-        begins: what the form begins with, where that is not the default.
-        suggests: which names there are to choose from, ``processes`` or ``subtasks``.
-        hidden: left to the API.
+        name: the name of the input, if another parameter has the parameter's own.
+        main: whether it is shown without unfolding.
+        begins: the value that the form begins with, if that is not the default.
+        suggests: the names to choose from, ``processes`` or ``subtasks``.
+        hidden: whether only the API has it.
     """
 
     name: str = ""
@@ -143,7 +152,7 @@ def declared(
     Args:
         title: its label in forms.
         description: what it does, in sentences that forms, the API and the documentation show.
-        default: left out if the parameter is required, or if the class that has it says it.
+        default: left out if the parameter is required, or if the class that has it gives one.
         shown: where a form shows it.
         example: what a form begins with if the parameter is required; refusals show it too.
         most: how many items a list holds at most.
@@ -155,7 +164,7 @@ def declared(
 
 
 class Declared(NamedTuple):
-    """A parameter that holds no others. path: as in ``failures[0].at``."""
+    """A parameter that holds no others. ``path``: such as ``failures[0].at``."""
 
     path: str
     info: FieldInfo
@@ -166,13 +175,13 @@ class Declared(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """Return what it is: one of the names below, or of several numbers, texts or pairs."""
-        of = _plain(self.info.annotation)
-        if self.options or get_origin(of) is Literal:
+        """The kind of value: a name below, ``choice``, ``numbers`` or ``texts``."""
+        hint = _plain(self.info.annotation)
+        if self.options or get_origin(hint) is Literal:
             return "choice"
-        if get_origin(of) is list:
-            return "numbers" if _plain(get_args(of)[0]) is int else "texts"
-        return {bool: "flag", int: "number", float: "factor", str: "text"}.get(of, "map")
+        if get_origin(hint) is list:
+            return "numbers" if _plain(get_args(hint)[0]) is int else "texts"
+        return {bool: "flag", int: "number", float: "factor", str: "text"}.get(hint, "map")
 
     @property
     def options(self) -> tuple[Option, ...]:
@@ -189,13 +198,13 @@ class Declared(NamedTuple):
 
     @property
     def label(self) -> str:
-        """Return the title with the unit of its numbers."""
+        """The title with the unit of its numbers."""
         unit = self.bounds.unit if self.bounds else ""
         return f"{self.info.title}, {unit}" if unit else str(self.info.title)
 
     @property
     def default(self) -> Any:
-        """Return the default; None where there is none."""
+        """The default; None if there is none."""
         return None if self.info.is_required() else self.info.get_default(call_default_factory=True)
 
     @property
@@ -247,8 +256,8 @@ class Parameters(BaseModel):
         """Return the parameters with every default filled in.
 
         Args:
-            given: what was asked for.
-            context: what the run is made on; names are looked up there.
+            given: the request.
+            context: the topology or dataflow of the run; names are looked up there.
 
         Raises: Refused, with the parameter as field.
         """
@@ -260,7 +269,7 @@ class Parameters(BaseModel):
 
     @classmethod
     def read(cls, stored: Mapping[str, Any], context: Any) -> Self:
-        """Return stored parameters. Those that runs did not have yet get their defaults."""
+        """Return stored parameters. Those that older runs did not have get their defaults."""
         return cls.checked(
             {name: stored[name] for name in cls.model_fields if name in stored}, context
         )
@@ -270,25 +279,28 @@ class Parameters(BaseModel):
         return self.model_dump()
 
     @classmethod
-    def declared(cls, of: str = "") -> Iterator[Declared]:
-        """Yield all parameters, those within others too. of: the path of what they belong to."""
+    def declared(cls, prefix: str = "") -> Iterator[Declared]:
+        """Yield all parameters, including those within others.
+
+        ``prefix``: the path of their owner.
+        """
         for name, info in cls.model_fields.items():
             inner = _model_in(info)
             if inner is None:
-                yield Declared(f"{of}{name}", info)
+                yield Declared(f"{prefix}{name}", info)
             else:
                 in_list = get_origin(_plain(info.annotation)) is list
-                yield from inner.declared(f"{of}{name}[0]." if in_list else f"{of}{name}.")
+                yield from inner.declared(f"{prefix}{name}[0]." if in_list else f"{prefix}{name}.")
 
     def filled(self, into: type[Value], **others: Any) -> Value:
-        """Return a dataclass with the parameters that bear its fields' names, and the others."""
-        same = {item.name for item in fields(into)} & type(self).model_fields.keys() - others.keys()
+        """Return a dataclass from the parameters of the same names, and ``others``."""
+        same = signature(into).parameters.keys() & type(self).model_fields.keys() - others.keys()
         return into(**others, **{name: getattr(self, name) for name in same})
 
 
-def defaults(of: type) -> SimpleNamespace:
+def defaults(cls: type) -> SimpleNamespace:
     """Return the defaults of a dataclass, which the parameters of the same names take over."""
-    named = {item.name: item.default for item in fields(of) if item.default is not MISSING}
+    named = {item.name: item.default for item in fields(cls) if item.default is not MISSING}
     return SimpleNamespace(**named)
 
 
@@ -310,8 +322,14 @@ def refused(sentence: str, field: str) -> Refused:
     return Refused(sentence, code="invalid-field", field=field[:200])
 
 
+def context_of(info: ValidationInfo) -> Any:
+    """Return the topology or dataflow in which a validator looks names up."""
+    assert info.context is not None  # ``checked`` gives one to models that look names up
+    return info.context
+
+
 def not_there(sentence: str) -> PydanticCustomError:
-    """Return what a validator raises for a name that its context lacks."""
+    """Return the error for a name that a validator's context lacks."""
     return PydanticCustomError("refused", sentence)
 
 
@@ -325,9 +343,10 @@ def _refusal(error: Mapping[str, Any], example: str) -> Refused:
     return refused(template.format(field=field, example=example, **error.get("ctx", {})), path)
 
 
-def _example(model: type[Parameters], path: Iterable[str | int]) -> str:
+def _example(cls: type[Parameters], path: Iterable[str | int]) -> str:
     """Return the end of a sentence with the example declared at this path, else nothing."""
-    examples = None
+    examples: list[Any] | None = None
+    model: type[Parameters] | None = cls
     for part in path:
         if isinstance(part, int):
             examples = examples and examples[0][:1]
@@ -339,6 +358,6 @@ def _example(model: type[Parameters], path: Iterable[str | int]) -> str:
 
 def _model_in(info: FieldInfo) -> type[Parameters] | None:
     """Return the model of the parameters that this one holds, itself or in a list."""
-    of = _plain(info.annotation)
-    of = _plain(get_args(of)[0]) if get_origin(of) is list else of
-    return of if isinstance(of, type) and issubclass(of, Parameters) else None
+    hint = _plain(info.annotation)
+    hint = _plain(get_args(hint)[0]) if get_origin(hint) is list else hint
+    return hint if isinstance(hint, type) and issubclass(hint, Parameters) else None

@@ -1,4 +1,4 @@
-"""Parameters that several protocols of dataflows have, and the check of how large a run will be."""
+"""Parameters that several protocols of dataflows have, and the check of a run's size."""
 
 import math
 from typing import Annotated, Any, ClassVar
@@ -22,6 +22,7 @@ from snapshots.simulating.parameters import (
     Span,
     Time,
     Whole,
+    context_of,
     declared,
     not_there,
     refused,
@@ -39,7 +40,7 @@ def _checked_name(name: Any) -> str:
 
 
 def _known_subtask(name: str, info: ValidationInfo) -> str:
-    if name not in info.context.subtask_by_id:
+    if name not in context_of(info).subtask_by_id:
         raise not_there(f"There is no subtask {name[:100]!r}.")
     return name
 
@@ -172,7 +173,7 @@ def fail_ats(failures: list[InjectedFailure]) -> tuple[FailAt, ...]:
 
 
 class DataflowParameters(Parameters):
-    """What each protocol of dataflows gives: its parameters, and the run with them.
+    """The parameters of one protocol of dataflows, and the run with them.
 
     ``PROTOCOL`` is its name and what it does. ``FAILOVERS`` are the failover strategies with which
     a run can be compared, in that order.
@@ -184,23 +185,23 @@ class DataflowParameters(Parameters):
 
     @property
     def label(self) -> str:
-        """Return the words that tell this run apart from others on the same dataflow."""
+        """The words that distinguish this run from others on the same dataflow."""
         return self.PROTOCOL.name
 
     def check(self, dataflow: Dataflow) -> None:
-        """Raise Refused or DataflowRefused if the run makes no sense or is too large."""
+        """Check that the run makes sense and is not too large. Raises: Refused, DataflowRefused."""
         raise NotImplementedError
 
     def run(self, dataflow: Dataflow, name: str) -> SimulatedRun:
         raise NotImplementedError
 
 
-def check_size(load: Load, what: str = "checkpoints") -> None:
+def check_size(load: Load, noun: str = "checkpoints") -> None:
     """Refuse a run that would take for ever, or be too large to be stored, before it begins.
 
     Args:
         load: the size of the run.
-        what: what there would be too many of; the parameter of its interval is in an object of
+        noun: what there would be too many of; the object with the parameter of its interval has
             this name.
     """
     if load.events > MOST_EVENTS:
@@ -216,10 +217,10 @@ def check_size(load: Load, what: str = "checkpoints") -> None:
         )
     if load.requests > MOST_CHECKPOINTS or load.events + load.checkpoint_events > MOST_EVENTS:
         raise refused(
-            f"About {_about(load.requests)} {what} would be requested, and those begun make "
+            f"About {_about(load.requests)} {noun} would be requested, and those begun make "
             f"about {_about(load.checkpoint_events)} events: too many. Give them a longer "
             "interval.",
-            f"{what}.interval",
+            f"{noun}.interval",
         )
 
 

@@ -139,7 +139,7 @@ class SeaTunnelParameters(common.DataflowParameters):
 
 def _load(simulation: SeaTunnelSimulation, dataflow: Dataflow) -> Load:
     """Return the load of one coordinator that requests as often as those of all pipelines."""
-    known = dataflow.subtask_by_id
+    subtasks = dataflow.subtask_by_id
     interval = simulation.checkpoints.interval
     each = None if interval is None else max(1, interval // len(dataflow.pipelines))
     return Load(
@@ -149,6 +149,6 @@ def _load(simulation: SeaTunnelSimulation, dataflow: Dataflow) -> Load:
             control_delay=simulation.control_delay,
             sync_time=simulation.sync_time,
             async_time=simulation.store_time,
-            slow={task: factor for task, factor in simulation.slow.items() if task in known},
+            slow={task: factor for task, factor in simulation.slow.items() if task in subtasks},
         )
     )

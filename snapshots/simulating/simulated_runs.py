@@ -1,4 +1,4 @@
-"""What a simulator gives: the header, and the events while they are made."""
+"""The result of a simulator: the header, and the events while they are made."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -8,7 +8,7 @@ from snapshots.domain.model.recording import LoggedEvent
 
 
 class SimulatedRun(NamedTuple):
-    """expected: about how many events."""
+    """A run that has begun. ``expected``: about how many events it will have."""
 
     header: Header
     events: Iterable[LoggedEvent]

@@ -1,4 +1,4 @@
-"""Simulated recordings: the check of what is requested, and the run as a native file."""
+"""Simulated recordings: the check of a request, and the run as a native file."""
 
 import gzip
 from collections.abc import Callable, Mapping
@@ -20,18 +20,18 @@ _LINES_BETWEEN_REPORTS = 2_000
 def checked_for(
     definition: Mapping[str, Any], given: Mapping[str, Any]
 ) -> tuple[dict[str, Any], str]:
-    """Return the checked parameters of a run, and words that tell it apart from others.
+    """Return the checked parameters of a run, and words that distinguish it from others.
 
     Args:
-        definition: of the stored topology, which may be a dataflow's.
-        given: what was asked for.
+        definition: the definition of the stored topology, which may be a dataflow's.
+        given: the request.
 
     Raises: Refused, with the parameter as field.
     """
     if "dataflow" in definition:
-        parameters = dataflows.checked(definition, given)
-    else:
-        parameters = WorkloadParameters.checked(given, topology_documents.as_domain(definition))
+        run = dataflows.checked(definition, given)
+        return run.stored(), run.label
+    parameters = WorkloadParameters.checked(given, topology_documents.as_domain(definition))
     return parameters.stored(), parameters.label
 
 
@@ -50,9 +50,10 @@ def write(
 
     Args:
         draft: the file to write.
-        name: of the recording.
-        parameters: checked ones, with the ``topology``.
-        progress: called with the phase, what is done and what there is; may raise to cancel.
+        name: the name of the recording.
+        parameters: checked parameters, with the ``topology``.
+        progress: is called with the phase, the amount done and the amount in all; may raise to
+            cancel.
     """
     run = _run(name, parameters)
     lines = write_lines(run.header, run.events)

@@ -121,7 +121,7 @@ class SparkParameters(common.DataflowParameters):
 
 
 def _load(simulation: SparkSimulation) -> Load:
-    """Count a batch as a checkpoint that takes at least the way there and back and its commit."""
+    """Return the load; batches count as checkpoints that take two messages and a commit."""
     takes = simulation.commit_time + 2 * simulation.control_delay
     interval = max(1, simulation.batches.interval, takes)
     return Load(

@@ -1,9 +1,9 @@
 """Topology documents: checked, and read from the texts that people have.
 
 A document is ``{"name", "processes": [{"id", "state"}], "channels": [{"id", "source", "target",
-"fifo"}], "layout": {process: [x, y]}}``; that of a dataflow is ``{"name", "dataflow": {"vertices",
+"fifo"}], "layout": {process: [x, y]}}``. That of a dataflow is ``{"name", "dataflow": {"vertices",
 "edges"}}``, and its processes and channels follow from it. Whatever is wrong is a ``Refused`` with
-a field, and with a line where the text has lines.
+a field, and with a line if the text has lines.
 """
 
 import math
@@ -30,7 +30,7 @@ _EDGE = re.compile(r"\s*(?:<->|->|,|\s)\s*")
 
 
 def checked(document: Any) -> dict[str, Any]:
-    """The document with every default filled in. Raises: Refused."""
+    """Return the document with every default filled in. Raises: Refused."""
     if not isinstance(document, Mapping):
         raise _refused("A topology is an object with processes and channels.", "wrong-type")
     if document.get("dataflow") is not None:
@@ -48,7 +48,7 @@ def checked(document: Any) -> dict[str, Any]:
 
 
 def checked_name(name: Any, field: str = "name") -> str:
-    """1 to 200 characters without control characters. Raises: Refused."""
+    """Return a name of 1 to 200 characters without control characters. Raises: Refused."""
     if not isinstance(name, str):
         raise _refused("A name is a text.", "wrong-type", field)
     name = name.strip()
@@ -60,7 +60,7 @@ def checked_name(name: Any, field: str = "name") -> str:
 
 
 def as_domain(document: Mapping[str, Any]) -> Topology:
-    """The domain's topology of a checked document."""
+    """Return the domain's topology of a checked document."""
     return Topology(
         processes=tuple(
             Process(item["id"], canonical(item["state"]) if "state" in item else None)
@@ -74,7 +74,7 @@ def as_domain(document: Mapping[str, Any]) -> Topology:
 
 
 def document_of(topology: Topology) -> dict[str, Any]:
-    """The definition of a topology of the domain, without a name."""
+    """Return the definition of a topology of the domain, without a name."""
     return {
         "processes": [
             {"id": item.id} | ({} if item.state is None else {"state": orjson.loads(item.state)})
@@ -89,14 +89,15 @@ def document_of(topology: Topology) -> dict[str, Any]:
 
 
 def document_of_dataflow(dataflow: Dataflow) -> dict[str, Any]:
-    """The definition of a dataflow: also as the topology of subtasks that it runs as."""
+    """Return the definition of a dataflow, with the topology of subtasks that it runs as."""
     return {"dataflow": as_json(dataflow), **document_of(expanded(dataflow))}
 
 
 def read(text: str, name: str = "topology") -> dict[str, Any]:
-    """The checked document in a ``.top`` file, JSON or an edge list, told apart by content.
+    """Return the checked document in a ``.top`` file, JSON or an edge list; the content decides
+    which.
 
-    name: used where the text holds none. Raises: Refused.
+    ``name``: the name of a document that has none. Raises: Refused.
     """
     if len(text) > MAX_TEXT_BYTES:
         raise _refused(f"A topology has at most {MAX_TEXT_BYTES:,} bytes.", "too-large")
@@ -112,7 +113,7 @@ def read(text: str, name: str = "topology") -> dict[str, Any]:
 
 
 def decoded(raw: bytes) -> str:
-    """Raises: Refused, with the line, where it is not UTF-8."""
+    """Return the text of UTF-8. Raises: Refused, with the line, if it is not UTF-8."""
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -132,7 +133,7 @@ def _read_json(text: str, name: str) -> dict[str, Any]:
 
 
 def _read_top(lines: list[tuple[int, str]]) -> dict[str, Any]:
-    """The number of processes, a line ``ID TOKENS`` for each, then lines ``SRC DST``."""
+    """Read the number of processes, a line ``ID TOKENS`` for each, then lines ``SRC DST``."""
     count, rest = int(lines[0][1][:9]), lines[1:]
     if len(rest) < count:
         raise _refused(
@@ -157,7 +158,7 @@ def _read_top(lines: list[tuple[int, str]]) -> dict[str, Any]:
 
 
 def _read_edges(lines: list[tuple[int, str]]) -> dict[str, Any]:
-    """Lines ``A B``, ``A,B``, ``A -> B`` or ``A <-> B`` (a channel each way)."""
+    """Read lines ``A B``, ``A,B``, ``A -> B`` or ``A <-> B`` (a channel each way)."""
     channels = []
     for number, line in lines:
         edge = _edge(number, [part for part in _EDGE.split(line) if part])
@@ -188,8 +189,8 @@ def _content_lines(text: str) -> Iterator[tuple[int, str]]:
 
 def _dataflow(document: Any) -> Dataflow:
     dataflow = checked_dataflow(document, most_processes=MAX_PROCESSES, most_channels=MAX_CHANNELS)
-    for place, vertex in enumerate(dataflow.vertices):
-        checked_name(vertex.id, f"dataflow.vertices[{place}].id")
+    for index, vertex in enumerate(dataflow.vertices):
+        checked_name(vertex.id, f"dataflow.vertices[{index}].id")
     return dataflow
 
 
@@ -201,16 +202,16 @@ def _processes(items: Sequence[Any]) -> list[dict[str, Any]]:
             "processes",
         )
     processes: dict[str, dict[str, Any]] = {}
-    for place, item in enumerate(items):
-        field = f"processes[{place}]"
+    for index, item in enumerate(items):
+        field = f"processes[{index}]"
         item = {"id": item} if isinstance(item, str) else _mapping(item, field)
-        process = {"id": checked_name(item.get("id"), f"{field}.id")}
+        process: dict[str, Any] = {"id": checked_name(item.get("id"), f"{field}.id")}
         if "state" in item:
             process["state"] = _state(item["state"], f"{field}.state")
         elif "tokens" in item:
             process["state"] = {"tokens": _state(item["tokens"], f"{field}.tokens")}
         if process["id"] in processes:
-            raise _refused(f"The process “{process['id']}” is there twice.", "invalid-field", field)
+            raise _refused(f"Two processes have the id “{process['id']}”.", "invalid-field", field)
         processes[process["id"]] = process
     return list(processes.values())
 
@@ -223,13 +224,13 @@ def _channels(items: Sequence[Any], processes: set[str]) -> list[dict[str, Any]]
             "channels",
         )
     channels: dict[str, dict[str, Any]] = {}
-    for place, item in enumerate(items):
-        channel = _channel(item, f"channels[{place}]", processes)
+    for index, item in enumerate(items):
+        channel = _channel(item, f"channels[{index}]", processes)
         if channel["id"] in channels:
             raise _refused(
-                f"The channel “{channel['id']}” is there twice. Give one of them another id.",
+                f"Two channels have the id “{channel['id']}”. Give one of them another id.",
                 "invalid-field",
-                f"channels[{place}].id",
+                f"channels[{index}].id",
             )
         channels[channel["id"]] = channel
     return list(channels.values())
@@ -257,7 +258,7 @@ def _channel(item: Any, field: str, processes: set[str]) -> dict[str, Any]:
 
 
 def _state(state: Any, field: str) -> Any:
-    """Any JSON whose whole numbers fit 64 bits."""
+    """Check that a state is JSON whose whole numbers fit 64 bits, and return it."""
     if isinstance(state, Mapping):
         return {key: _state(item, field) for key, item in state.items()}
     if isinstance(state, list):
@@ -270,26 +271,26 @@ def _state(state: Any, field: str) -> Any:
 
 
 def _layout(layout: Any, processes: set[str]) -> dict[str, list[float]]:
-    places = {}
-    for process, place in _mapping(layout, "layout").items():
+    positions = {}
+    for process, position in _mapping(layout, "layout").items():
         if process not in processes:
             raise _refused(
                 f"The layout places “{process[:80]}”, which is not one of the processes.",
                 "unknown-process",
                 "layout",
             )
-        if not _is_place(place):
+        if not _is_position(position):
             raise _refused("A place is [x, y], both in 0..1.", "wrong-type", f"layout.{process}")
-        places[process] = [float(part) for part in place]
-    return places
+        positions[process] = [float(part) for part in position]
+    return positions
 
 
-def _is_place(place: Any) -> bool:
+def _is_position(position: Any) -> bool:
     return (
-        isinstance(place, list)
-        and len(place) == 2
-        and all(isinstance(part, int | float) and not isinstance(part, bool) for part in place)
-        and all(0 <= part <= 1 for part in place)
+        isinstance(position, list)
+        and len(position) == 2
+        and all(isinstance(part, int | float) and not isinstance(part, bool) for part in position)
+        and all(0 <= part <= 1 for part in position)
     )
 
 

@@ -20,6 +20,7 @@ from snapshots.simulating.parameters import (
     Time,
     Times,
     Whole,
+    context_of,
     declared,
     defaults,
     not_there,
@@ -29,7 +30,7 @@ from snapshots.simulating.simulated_runs import SimulatedRun
 
 MOST_SNAPSHOTS = 1_000
 MOST_RECORDS = 2_000_000  # events that snapshots add: records, markers, and collecting
-MOST_COLOURED = 50  # snapshots, where every message names those that its sender has recorded
+MOST_COLOURED = 50  # snapshots whose names every message carries
 DEFAULT_SNAPSHOTS = 3
 INITIATORS = (
     "The processes that begin a snapshot together. Without them it is the first that can send."
@@ -42,19 +43,19 @@ def _one_of(registered: Mapping[str, Any]) -> OneOf:
 
 
 def _known_channel(name: str, info: ValidationInfo) -> str:
-    if name not in info.context.channel_by_id:
+    if name not in context_of(info).channel_by_id:
         raise not_there(f"{name[:60]!r} is not a channel of this topology.")
     return name
 
 
 def _known_process(name: str, info: ValidationInfo) -> str:
-    if name not in info.context.process_by_id:
+    if name not in context_of(info).process_by_id:
         raise not_there(f"{name[:60]!r} is not a process of this topology.")
     return name
 
 
-def _all_channels(given: Any, info: ValidationInfo) -> Any:
-    return [channel.id for channel in info.context.channels] if given == "all" else given
+def _all_channels(names: Any, info: ValidationInfo) -> Any:
+    return [channel.id for channel in context_of(info).channels] if names == "all" else names
 
 
 def _once(names: list[str]) -> list[str]:
@@ -155,11 +156,11 @@ class WorkloadParameters(Parameters):
 
     @property
     def label(self) -> str:
-        """Return the words that tell this run apart from others on the same topology."""
+        """The words that distinguish this run from others on the same topology."""
         return self.workload
 
     @classmethod
-    def checked(cls, given: Mapping[str, Any], context: Topology) -> Self:
+    def checked(cls, given: Mapping[str, Any], context: Any = None) -> Self:
         """Return the parameters with every default filled in, also those from the topology."""
         parameters = super().checked(given, context)._with_snapshots(context)
         parameters._check_size(context)
@@ -167,7 +168,7 @@ class WorkloadParameters(Parameters):
         return parameters
 
     def stored(self) -> dict[str, Any]:
-        """Return what is kept with the recording; its snapshots are said in one way alone."""
+        """Return what is kept with the recording; its snapshots are written in one way only."""
         others = {"snapshots"} if self.snapshots is None else {"initiators", "snapshot_times"}
         return self.model_dump(exclude=others)
 

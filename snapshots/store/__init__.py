@@ -1,1 +1,1 @@
-"""Keeps recordings as sorted Arrow tables, and answers from them by binary search."""
+"""Keep recordings as sorted Arrow tables, and answer questions about them by binary search."""

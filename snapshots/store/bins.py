@@ -1,4 +1,4 @@
-"""Bins of a power of two, aligned to its multiples, and what the events are in them."""
+"""Count events and messages in bins whose width is a power of two and which begin at multiples."""
 
 from dataclasses import dataclass
 
@@ -18,13 +18,13 @@ class Bins:
 
     @classmethod
     def covering(cls, from_: int, to: int, exponent: int) -> "Bins":
-        """The bins that hold the coordinates ``from_`` to ``to``, both included."""
+        """Return the bins that hold the coordinates ``from_`` to ``to``, both included."""
         first = from_ >> exponent
         return cls(exponent, first, max((to >> exponent) - first + 1, 1))
 
     @classmethod
     def at_most(cls, from_: int, to: int, most: int) -> "Bins":
-        """The narrowest bins of which at most ``most`` (>= 2) hold ``from_`` to ``to``."""
+        """Return the narrowest bins of which at most ``most`` (>= 2) hold ``from_`` to ``to``."""
         exponent = max((to - from_) // most, 0).bit_length()
         bins = cls.covering(from_, to, exponent)
         return bins if bins.count <= most else cls.covering(from_, to, exponent + 1)
@@ -36,25 +36,25 @@ class Bins:
 
     @property
     def from_(self) -> int:
-        """The first coordinate inside."""
+        """Return the first coordinate in the bins."""
         return self.first << self.exponent
 
     @property
     def end(self) -> int:
-        """The first coordinate behind."""
+        """Return the first coordinate after the bins."""
         return (self.first + self.count) << self.exponent
 
     def edges(self) -> list[int]:
-        """The count + 1 edges."""
+        """Return the count + 1 coordinates at which bins begin or end."""
         return [(self.first + number) << self.exponent for number in range(self.count + 1)]
 
     def number_of(self, coordinates: Ints) -> Ints:
-        """In which bin each coordinate lies."""
+        """Return the number of the bin in which each coordinate lies."""
         return (coordinates >> self.exponent) - self.first
 
 
 def event_counts(tables: Tables, axis: str, processes: Ints, bins: Bins) -> Ints:
-    """int64[len(processes), bins.count]: how many events of each process lie in each bin."""
+    """Count the events of each process in each bin: int64[len(processes), bins.count]."""
     column, shift = COORDINATES[axis]
     first = tables.positions_before(axis, bins.from_)[processes]
     end = tables.positions_before(axis, bins.end)[processes]
@@ -64,9 +64,9 @@ def event_counts(tables: Tables, axis: str, processes: Ints, bins: Bins) -> Ints
 
 
 def most_messages(tables: Tables, axis: str, channels: Ints, bins: Bins) -> Ints:
-    """int64[len(channels), bins.count]: the most messages in each channel at once, per bin.
+    """Find the most messages in each channel at once, per bin: int64[len(channels), bins.count].
 
-    That is the largest of the number at the bin's begin and those after each of its instants.
+    That is the largest of the depths at the bin's begin and after each instant within it.
     """
     column, shift = COORDINATES[axis]
     messages, source, target = tables.messages, tables.source[channels], tables.target[channels]
@@ -94,18 +94,18 @@ def most_messages(tables: Tables, axis: str, channels: Ints, bins: Bins) -> Ints
 
 
 def _places(coordinates: list[Ints], shift: int, bins: Bins) -> Ints:
-    """The bins of all rows' coordinates, numbered row by row."""
+    """Return the bin of each coordinate; the bins are numbered row by row."""
     rows = np.repeat(np.arange(len(coordinates)), [len(row) for row in coordinates])
     return rows * bins.count + bins.number_of(_joined(coordinates) + shift)
 
 
 def _counts(places: Ints, rows: int, bins: Bins) -> Ints:
-    """int64[rows, bins.count]: how many of the places are which."""
+    """Count how often each bin occurs in ``places``: int64[rows, bins.count]."""
     return np.bincount(places, minlength=rows * bins.count).reshape(rows, bins.count)
 
 
 def _depth_after_each(departed: list[Ints], arrived: list[Ints], before: Ints) -> Ints:
-    """Row by row the depth after each departure, and all that arrived until its instant."""
+    """Return the depth after each departure and all arrivals until its instant, row by row."""
     lanes = zip(departed, arrived, before.tolist(), strict=True)
     return _joined(
         [
@@ -121,7 +121,7 @@ def _joined(rows: list[Ints]) -> Ints:
 
 
 def _raise(most: Ints, places: Ints, depths: Ints) -> None:
-    """Raise the bins at the (rising) places to the largest of their depths."""
+    """Raise each bin in ``places``, which rise, to the largest of its depths."""
     if len(places):
         begins = np.flatnonzero(np.diff(places, prepend=-1))
         flat, filled = most.reshape(-1), places[begins]

@@ -1,8 +1,8 @@
-"""The causal past and future of one event, by rounds of binary searches over all channels.
+"""Find the causal past and future of one event by rounds of binary searches over all channels.
 
-The same answers as `domain/vector_clocks.py`, for stored recordings of any size: a round follows
-one more message or marker on every channel, so there are at most as many as the longest chain of
-processes that can be reached.
+The answers are those of `domain/causality/vector_clocks.py`, for stored recordings of any size. A
+round follows one more message or marker on every channel, so there are at most as many rounds as
+the longest chain of processes that can be reached has members.
 """
 
 import numpy as np
@@ -14,8 +14,10 @@ from snapshots.store.tables import Tables
 
 
 def past(tables: Tables, process: int, index: int) -> Ints:
-    """int64[P]: how many events of each process happened before the event, itself included: its
-    vector clock."""
+    """Return the event's vector clock: int64[P].
+
+    It counts the events of each process that happened before the event, which itself counts too.
+    """
     positions = np.zeros(len(tables.all_processes), np.int64)
     positions[process] = index + 1
     while True:
@@ -28,8 +30,11 @@ def past(tables: Tables, process: int, index: int) -> Ints:
 
 
 def future(tables: Tables, process: int, index: int) -> Ints:
-    """int64[P]: the first index of each process that the event could influence, its own index for
-    its own process; the number of its events where there is none."""
+    """Return the first index of each process that the event could influence: int64[P].
+
+    This is the event's own index for its own process, and the number of events for a process that
+    it could not influence.
+    """
     first = tables.events.length.copy()
     first[process] = index
     while True:
@@ -42,17 +47,17 @@ def future(tables: Tables, process: int, index: int) -> Ints:
 
 
 def _last_sent(flights: Flights, channels: Ints, target: Ints) -> tuple[Ints, Ints]:
-    """Of channels on which anything is received before ``target``: the latest of these sends."""
+    """Find the latest send whose flight is received before ``target``, of each channel with one."""
     ends = flights.end_of_received(channels, target)
     codes, last = channels[ends > 0], ends[ends > 0] - 1
     return codes, flights.table.values("sent_index", codes, last)
 
 
 def _first_received(flights: Flights, channels: Ints, source: Ints) -> tuple[Ints, Ints]:
-    """Of channels on which anything is sent from ``source`` on: the earliest receive of these."""
+    """Find the earliest receive of what is sent from ``source`` on, of each channel with a send."""
     ordinals = flights.sent(channels, source)
-    there = ordinals < flights.table.length[channels]
-    codes, ordinals = channels[there], ordinals[there]
+    has_send = ordinals < flights.table.length[channels]
+    codes, ordinals = channels[has_send], ordinals[has_send]
     received = flights.received_index(codes, ordinals)
     received[received == NONE] = IN_FLIGHT
     lanes = np.flatnonzero(~flights.is_ordered(codes))

@@ -1,4 +1,4 @@
-"""A cut through a stored recording: computed by binary searches, everything else on demand."""
+"""Compute a cut through a stored recording by binary searches, and its contents on demand."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,31 +13,35 @@ from snapshots.store.mapped import Ints, ragged
 from snapshots.store.strays import Stray
 from snapshots.store.tables import Tables
 
-_LOOK_BACK = 64  # events, at first, in search of the last one that has a say on the state
+_LOOK_BACK = 64  # events in the second block that is searched for the event that sets the state
 
 
 @dataclass(frozen=True)
 class StoredCut:
-    """positions: int64[P], how many events of each process lie inside. Codes are header places."""
+    """A cut through a stored recording. "Inside" means before the process's position.
+
+    Attributes:
+        positions: how many events of each process lie inside: int64[P].
+    """
 
     tables: Tables
     positions: Ints
 
     @cached_property
     def sent(self) -> Ints:
-        """int64[C]: messages sent inside."""
+        """Count the messages sent inside: int64[C]."""
         tables = self.tables
         return tables.messages.sent(tables.all_channels, self._source)
 
     @cached_property
     def received(self) -> Ints:
-        """int64[C]: messages received inside, orphans too."""
+        """Count the messages received inside, including orphans: int64[C]."""
         tables = self.tables
         return tables.messages.received(tables.all_channels, self._target)
 
     @cached_property
     def orphan_counts(self) -> Ints:
-        """int64[C]: messages received inside and sent outside."""
+        """Count the messages received inside and sent outside: int64[C]."""
         tables = self.tables
         counts = np.maximum(self.received - self.sent, 0)
         unordered = np.flatnonzero(~tables.messages.is_ordered(tables.all_channels))
@@ -50,45 +54,45 @@ class StoredCut:
 
     @cached_property
     def depths(self) -> Ints:
-        """int64[C]: messages sent inside and not received inside."""
+        """Count the messages sent inside and not received inside: int64[C]."""
         return self.sent - self.received + self.orphan_counts
 
     @property
     def consistent(self) -> bool:
-        """Whether no message is received inside and sent outside."""
+        """Tell whether no message is received inside and sent outside."""
         return not self.orphan_counts.any()
 
     @cached_property
     def at(self) -> int | None:
-        """The latest instant inside, in the recording's time unit; None if nothing is inside."""
+        """Return the latest instant inside, in the recording's time unit; None if there is none."""
         begun = np.flatnonzero(self.positions)
         instants = self.tables.events.values("at", begun, self.positions[begun] - 1)
         return int(instants.max()) if len(begun) else None
 
     def orphans(self, most: int | None = None) -> tuple[Message, ...]:
-        """The first ``most`` orphans (or all), by channel, then as sent; see ``orphan_counts``."""
+        """Return the first ``most`` orphans (or all), by channel, then in the order of sending."""
         messages = self.tables.messages
         channels = np.flatnonzero(self.orphan_counts)
         codes, ordinals = messages.orphans(channels, self._target[channels], self.sent[channels])
         return self.tables.read_messages(codes[:most], ordinals[:most])
 
     def contents(self, channel: ChannelId, most: int | None = None) -> tuple[Message, ...]:
-        """The first ``most`` messages (or all) in one channel, as sent. Raises: KeyError."""
+        """Return the first ``most`` messages (or all) in one channel. Raises: KeyError."""
         return self._waiting(np.array([self.tables.channel_code(channel)]), most)[channel]
 
     def all_contents(self, most: int | None = None) -> dict[ChannelId, tuple[Message, ...]]:
-        """What lies in every channel of the topology, at most ``most`` of each; see ``depths``."""
+        """Return the messages in every channel, at most ``most`` of each; ``depths`` counts all."""
         filled = self._waiting(np.flatnonzero(self.depths), most)
         return {channel.id: filled.get(channel.id, ()) for channel in self._channels}
 
     def _waiting(self, codes: Ints, most: int | None) -> dict[ChannelId, tuple[Message, ...]]:
         flights = self.tables.messages
-        code_of, ordinals = flights.waiting(codes, self._target[codes], self.sent[codes])
-        begins = np.searchsorted(code_of, codes)
-        ends = np.searchsorted(code_of, codes, side="right")
+        repeated, ordinals = flights.waiting(codes, self._target[codes], self.sent[codes])
+        begins = np.searchsorted(repeated, codes)
+        ends = np.searchsorted(repeated, codes, side="right")
         ends = ends if most is None else np.minimum(ends, begins + most)
         _, rows = ragged(codes, begins, ends)
-        messages = self.tables.read_messages(code_of[rows], ordinals[rows])
+        messages = self.tables.read_messages(repeated[rows], ordinals[rows])
         limits = np.cumsum(ends - begins)
         firsts = limits - (ends - begins)
         return {
@@ -98,19 +102,19 @@ class StoredCut:
 
     @cached_property
     def states(self) -> tuple[JsonText | None, ...]:
-        """The state of every process after its last event inside; None where it is not known."""
+        """Return every process's state after its last event inside; None if it is not known."""
         last = self._last_application_event()
         begun = np.flatnonzero(last >= 0)
         states = [process.state for process in self.tables.topology.processes]
-        texts = self.tables.events.pick(begun, last[begun]).texts("state")
+        texts = self.tables.events.pick(begun, last[begun]).json("state")
         for code, text in zip(begun.tolist(), texts, strict=True):
             states[code] = text
         return tuple(states)
 
     def _last_application_event(self) -> Ints:
-        """int64[P]: index of the last internal, send or receive inside, or -1.
+        """Return the index of each process's last internal, send or receive inside, or -1.
 
-        Looks back in blocks that double, since only protocol events can lie behind the last one.
+        It searches backwards in blocks that double in size, and finds most events in the first.
         """
         events = self.tables.events
         application = self.tables.kind_codes(APPLICATION_KINDS)
@@ -120,19 +124,19 @@ class StoredCut:
         while len(open_ := np.flatnonzero(end > 0)):
             first = np.maximum(end[open_] - block, 0)
             codes, indices = ragged(open_, first, end[open_])
-            says = np.isin(events.values("kind", codes, indices), application)
-            np.maximum.at(last, codes[says], indices[says])
+            matches = np.isin(events.values("kind", codes, indices), application)
+            np.maximum.at(last, codes[matches], indices[matches])
             end[open_] = np.where(last[open_] >= 0, 0, first)
             block = max(_LOOK_BACK, block * 2)
         return last
 
     @cached_property
     def stray_count(self) -> int:
-        """How many receives inside no send explains."""
+        """Count the receives inside that have no send in the log."""
         return len(self._stray_rows)
 
     def strays(self, most: int | None = None) -> tuple[Stray, ...]:
-        """The first ``most`` receives inside (or all) that no send explains, by line."""
+        """Return the first ``most`` receives inside (or all) without a send in the log, by line."""
         return self.tables.strays.read(self._stray_rows[:most])
 
     @cached_property
@@ -142,10 +146,11 @@ class StoredCut:
 
     @cached_property
     def nearest(self) -> Ints:
-        """int64[P]: the largest consistent cut inside this one or the smallest around it.
+        """Return the nearest consistent cut: int64[P].
 
-        Whichever moves fewer events; the one inside when both move as many. Each needs at most as
-        many rounds of binary searches as there are processes.
+        It is the largest one inside this cut or the smallest one around it, whichever moves fewer
+        events; the one inside if both move as many. Each needs at most as many rounds of binary
+        searches as there are processes.
         """
         inside, around = self._shrunk(), self._grown()
         moved_back = (self.positions - inside).sum()
@@ -175,19 +180,18 @@ class StoredCut:
             np.maximum.at(positions, tables.source[used], needed)
 
     def total(self, most: int = 100_000) -> int | float | None:
-        """The sum of all states and all messages on their way, where each carries one number.
+        """Return the sum of all states and all messages in flight, if each carries one number.
 
-        None if one does not, or if more than ``most`` messages are on their way.
+        It is None if one does not, or if more than ``most`` messages are in flight.
         """
         if self.depths.sum() > most:
             return None
         tables = self.tables
         codes, ordinals = tables.messages.waiting(tables.all_channels, self._target, self.sent)
-        texts = [*self.states, *tables.messages.table.pick(codes, ordinals).texts("value")]
+        texts = [*self.states, *tables.messages.table.pick(codes, ordinals).json("value")]
         numbers = {text: number(text) for text in set(texts)}
-        if any(item is None for item in numbers.values()):
-            return None
-        return sum(numbers[text] for text in texts)
+        amounts = [amount for text in texts if (amount := numbers[text]) is not None]
+        return sum(amounts) if len(amounts) == len(texts) else None
 
     @cached_property
     def _source(self) -> Ints:

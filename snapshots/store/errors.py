@@ -1,4 +1,4 @@
-"""What can be wrong with a stored recording."""
+"""Errors about a stored recording: it is missing, or a file of it is damaged."""
 
 from pathlib import Path
 
@@ -6,13 +6,13 @@ from snapshots.store.layout import FOLDERS
 
 
 class StoreError(Exception):
-    """A stored recording cannot be used; ``permanent``: a retry cannot help."""
+    """A stored recording cannot be used."""
 
-    permanent = True
+    permanent = True  # a retry cannot help
 
 
 class StoreMissing(StoreError):
-    """There is no complete recording at that place."""
+    """A folder holds no complete recording."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(
@@ -22,7 +22,13 @@ class StoreMissing(StoreError):
 
 
 class StoreDamaged(StoreError):
-    """A file of a stored recording does not hold what it should: what, where, likely cause."""
+    """A file of a stored recording does not hold what it should.
+
+    Args:
+        where: the file's name within the recording.
+        what: what is wrong with it, as a sentence.
+        cause: the likely cause or the remedy, as a sentence.
+    """
 
     def __init__(self, where: str, what: str, cause: str) -> None:
         super().__init__(f"{where}: {what} {cause}")
@@ -31,7 +37,7 @@ class StoreDamaged(StoreError):
         self.cause = cause
 
 
-def place_of(path: Path) -> str:
-    """A file's name within its recording."""
+def name_in_recording(path: Path) -> str:
+    """Return the name of a file relative to its recording's folder."""
     folder = path.parent.name
     return f"{folder}/{path.name}" if folder in FOLDERS else path.name

@@ -1,8 +1,8 @@
-"""Every FENCE-th value of the columns that are searched: the top of each binary search.
+"""Keep every FENCE-th value of the searched columns, at which each binary search begins.
 
-Searches then touch one page of the table per run, and stay as fast when the recording grows. One
-matrix per table, ``fences/<table>.npy``: one row per searched column; the runs one after the other
-in the order of their codes, each with the value of the last row of every whole block.
+A search then touches one page of the table per run, and stays as fast when the recording grows.
+There is one matrix per table, ``fences/<table>.npy``, with one row per searched column. A row holds
+the value of the last row of every whole block, run after run in the order of their codes.
 """
 
 import io
@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from snapshots.store.errors import StoreDamaged, place_of
+from snapshots.store.errors import StoreDamaged, name_in_recording
 from snapshots.store.layout import (
     EVENTS,
     FENCES,
@@ -26,7 +26,7 @@ from snapshots.store.parts import write_matrix
 
 FENCE = 16  # rows in a block
 
-_LONGEST_HEADER = 1024  # bytes before the numbers of a matrix
+_LONGEST_HEADER = 1024  # bytes before the numbers of a matrix, at most
 
 SEARCHED = {
     EVENTS: ("at", "step"),
@@ -40,7 +40,12 @@ SEARCHED = {
 def write_fences(
     folder: Path, table: str, batches: list[pa.RecordBatch], runs: Iterable[tuple[int, int, int]]
 ) -> None:
-    """runs: (part, begin, end) of the codes that have rows, in the order of the codes."""
+    """Write the fences of one table.
+
+    Args:
+        batches: the parts of the table.
+        runs: (part, begin, end) of each code that has rows, in the order of the codes.
+    """
     columns = [[batch.column(name).to_numpy() for batch in batches] for name in SEARCHED[table]]
     blocks = [
         [column[part][begin + FENCE - 1 : end : FENCE] for part, begin, end in runs]
@@ -53,24 +58,24 @@ def write_fences(
 
 
 def read_fences(folder: Path, table: str, count: int) -> dict[str, np.ndarray]:
-    """The fences of every searched column, mapped; count: how many. Raises: StoreDamaged."""
+    """Map the ``count`` fences of each searched column. Raises: StoreDamaged."""
     matrix = read_matrix(folder / FENCES / f"{table}.npy", (len(SEARCHED[table]), count))
     return dict(zip(SEARCHED[table], matrix, strict=True))
 
 
 def read_matrix(path: Path, shape: tuple[int, int]) -> np.ndarray:
-    """A mapped matrix of that shape. Raises: StoreDamaged."""
+    """Map a matrix of the given shape. Raises: StoreDamaged."""
     try:
         mapped = map_file(path)
         header = io.BytesIO(mapped[:_LONGEST_HEADER])
         np.lib.format.read_magic(header)
-        found, _, dtype = np.lib.format.read_array_header_1_0(header)
-        if found != shape:
-            raise ValueError(f"its shape is {found}, not {shape}")
+        stored_shape, _, dtype = np.lib.format.read_array_header_1_0(header)
+        if stored_shape != shape:
+            raise ValueError(f"its shape is {stored_shape}, not {shape}")
         values = np.frombuffer(mapped, dtype, shape[0] * shape[1], header.tell())
     except (OSError, ValueError) as error:
         raise StoreDamaged(
-            place_of(path),
+            name_in_recording(path),
             f"It cannot be read ({error}).",
             "Was it deleted or cut short? Ingest the log again.",
         ) from error

@@ -1,12 +1,12 @@
-"""Sorted columns from which the contents of a channel are found by binary search.
+"""Compute the sorted columns in which binary search finds the contents of a channel.
 
 A *flight* is a message or a marker. On an ordered channel the flights arrive in the order in which
-they were sent, and only the last ones may be still in flight; then ``received_reach`` alone tells
-what has arrived when the receiver stands at position i: the flights before the first reach >= i.
-All other channels also have rows in the disorder table.
+they were sent, and only the last ones may still be in flight. Then ``received_reach`` is enough:
+when the receiver stands at position i, the flights before the first reach >= i have arrived. All
+other channels also have rows in the disorder table.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Disorder:
-    """The columns of DISORDER_COLUMNS, each as long as its channels have flights."""
+    """The columns of DISORDER_COLUMNS, with one row per flight of the disordered channels."""
 
     channel: NDArray[np.int32]
     received_sorted: Ints
@@ -27,9 +27,11 @@ class Disorder:
 
 
 def reach_and_disorder(channel: NDArray[np.int32], received_index: Ints) -> tuple[Ints, Disorder]:
-    """``received_reach`` of every flight, and the disorder rows of the channels that need them.
+    """Return ``received_reach`` of every flight, and the rows of disorder of the other channels.
 
-    channel, received_index: [N], sorted by (channel, ordinal); NONE where never received.
+    Args:
+        channel: the channel [N] of each flight, sorted by (channel, ordinal).
+        received_index: the index [N] at which it is received; NONE if it never is.
     """
     begins = _begins(channel)
     run = np.repeat(np.arange(len(begins)), np.diff(np.append(begins, len(channel))))
@@ -46,14 +48,14 @@ def reach_and_disorder(channel: NDArray[np.int32], received_index: Ints) -> tupl
 
 
 def _begins(channel: NDArray[np.int32]) -> Ints:
-    """The first row of each run of equal codes."""
+    """Return the first row of each run of equal codes."""
     if not len(channel):
         return np.zeros(0, np.int64)
     return np.concatenate(([0], np.flatnonzero(np.diff(channel)) + 1))
 
 
 def _running_max(received_index: Ints, run: Ints) -> Ints:
-    """The maximum so far, begun anew in each run: runs are lifted above each other."""
+    """Return the maximum so far in each run, by lifting each run above those before it."""
     if not len(received_index):
         return np.zeros(0, np.int64)
     lift = run * (int(received_index.max()) + 2)
@@ -82,11 +84,7 @@ def _disorder(channel: int, received_index: Ints) -> Disorder:
 
 
 def _joined(disordered: list[Disorder]) -> Disorder:
-    none = Disorder(np.zeros(0, np.int32), *(np.zeros(0, np.int64) for _ in range(3)))
-    runs = [none, *disordered]
-    return Disorder(
-        channel=np.concatenate([run.channel for run in runs]),
-        received_sorted=np.concatenate([run.received_sorted for run in runs]),
-        received_floor=np.concatenate([run.received_floor for run in runs]),
-        lost=np.concatenate([run.lost for run in runs]),
-    )
+    empty = Disorder(np.zeros(0, np.int32), *(np.zeros(0, np.int64) for _ in range(3)))
+    names = [field.name for field in fields(Disorder)]
+    columns = ([getattr(run, name) for run in (empty, *disordered)] for name in names)
+    return Disorder(*map(np.concatenate, columns))

@@ -1,7 +1,7 @@
-"""Further fields of a header that are too many for the manifest: a table of names and JSON texts.
+"""Keep further fields of a header in a table of names and JSON texts, if the manifest lacks room.
 
-Whoever opens a recording reads its manifest whole. A header may bring 16 MiB of fields that mean
-nothing here, so those stand beside it, and a value is parsed when somebody asks for it.
+The whole manifest is read when a recording is opened. A header may bring 16 MiB of fields that
+mean nothing here, so they lie in a file beside it, and a value is parsed when it is needed.
 """
 
 import json
@@ -17,11 +17,11 @@ from snapshots.store.errors import StoreDamaged
 from snapshots.store.layout import HEADER_FIELDS, HEADER_FIELDS_COLUMNS
 from snapshots.store.pages import map_file
 
-INLINE = 2**16  # characters of JSON that the manifest holds itself
+INLINE = 2**16  # characters of names and JSON that the manifest itself can hold
 
 
 class HeaderFields(Mapping[str, Any]):
-    """The fields by name. Safe for threads; remembers the values that were asked for."""
+    """The fields by name. Safe for threads; each value is parsed once."""
 
     def __init__(self, batch: pa.RecordBatch) -> None:
         self._names, self._texts = batch.column("name"), batch.column("value")
@@ -29,7 +29,7 @@ class HeaderFields(Mapping[str, Any]):
 
     @classmethod
     def open(cls, folder: Path) -> "HeaderFields":
-        """Map the table in a recording's folder. Raises: StoreDamaged."""
+        """Map the table in the folder of a recording. Raises: StoreDamaged."""
         try:
             reader = pa.ipc.open_file(pa.py_buffer(map_file(folder / HEADER_FIELDS)))
             if reader.schema != HEADER_FIELDS_COLUMNS or reader.num_record_batches != 1:
@@ -58,7 +58,7 @@ class HeaderFields(Mapping[str, Any]):
         return len(self._names)
 
     def _row(self, name: str) -> int | None:
-        """The row of a name, by binary search."""
+        """Find the row of a name by binary search; None if there is no such field."""
         row = bisect_left(range(len(self)), name, key=self._name)
         return row if row < len(self) and self._name(row) == name else None
 
@@ -67,7 +67,7 @@ class HeaderFields(Mapping[str, Any]):
 
 
 def table_of(fields: Mapping[str, Any]) -> pa.Table | None:
-    """The table to write beside the manifest; None where the manifest can hold the fields."""
+    """Return the table to write beside the manifest; None if the manifest can hold the fields."""
     names = sorted(fields)
     texts = [_text(fields[name]) for name in names]
     if sum(map(len, names)) + sum(map(len, texts)) <= INLINE:
@@ -76,7 +76,7 @@ def table_of(fields: Mapping[str, Any]) -> pa.Table | None:
 
 
 def _text(value: Any) -> str:
-    """The JSON of a value. orjson is quick and knows no whole number beyond 64 bits."""
+    """Return the JSON of a value, with orjson unless it has a whole number beyond 64 bits."""
     try:
         return orjson.dumps(value).decode()
     except TypeError:

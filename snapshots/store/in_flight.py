@@ -1,7 +1,8 @@
-"""What is on its way: messages (or markers) found by binary search, never by a scan.
+"""Find the messages (or markers) in flight at a cut by binary search, never by a scan.
 
 A *lane* is one channel with the positions of its two ends: ``codes`` [N] are the channels,
 ``source`` and ``target`` [N] the positions of the ends. All functions work on many lanes at once.
+"Inside" means inside the cut at these positions.
 """
 
 from dataclasses import dataclass
@@ -14,45 +15,56 @@ from snapshots.store.mapped import Ints, MappedTable, ragged
 
 @dataclass(frozen=True)
 class Flights:
-    """The messages or the markers of a stored recording. See flights.py for the sorted columns."""
+    """The messages or the markers of a stored recording.
+
+    ``flights.py`` explains the sorted columns of both tables.
+
+    Attributes:
+        disorder: the rows of channels that are not ordered.
+    """
 
     table: MappedTable
     disorder: MappedTable
 
     def is_ordered(self, codes: Ints) -> np.ndarray:
-        """bool[N]: whether flights arrive in the order of sending and only the last are missing."""
+        """Tell which channels are ordered: flights arrive as sent, and only the last are missing.
+
+        The result is bool[N].
+        """
         return self.disorder.length[codes] == 0
 
     def sent(self, codes: Ints, source: Ints) -> Ints:
-        """How many flights are sent inside."""
+        """Count the flights that are sent inside."""
         return self.table.bisect_in("sent_index", codes, source)
 
     def arrived(self, codes: Ints, target: Ints) -> Ints:
-        """The first ordinal from which a flight that arrives at all may not be received inside.
+        """Return the first ordinal at which a flight may arrive, but not inside.
 
-        On ordered channels: how many flights are received inside.
+        On an ordered channel this is the number of flights that are received inside.
         """
         return self.table.bisect_in("received_reach", codes, target)
 
     def received(self, codes: Ints, target: Ints) -> Ints:
-        """How many flights are received inside, orphans too."""
+        """Count the flights that are received inside, including orphans."""
+        return self._bisect_arrivals("received_sorted", codes, target)
+
+    def end_of_received(self, codes: Ints, target: Ints) -> Ints:
+        """Return one more than the last ordinal that is received inside, or 0."""
+        return self._bisect_arrivals("received_floor", codes, target)
+
+    def _bisect_arrivals(self, column: str, codes: Ints, target: Ints) -> Ints:
+        """Search ``column`` of the disorder; on an ordered channel ``received_reach`` equals it."""
         counts = self.arrived(codes, target)
         lanes = np.flatnonzero(~self.is_ordered(codes))
         if len(lanes):
-            exact = self.disorder.bisect_in("received_sorted", codes[lanes], target[lanes])
-            counts[lanes] = exact
+            counts[lanes] = self.disorder.bisect_in(column, codes[lanes], target[lanes])
         return counts
 
-    def end_of_received(self, codes: Ints, target: Ints) -> Ints:
-        """One more than the last ordinal received inside, or 0."""
-        ends = self.arrived(codes, target)
-        lanes = np.flatnonzero(~self.is_ordered(codes))
-        if len(lanes):
-            ends[lanes] = self.disorder.bisect_in("received_floor", codes[lanes], target[lanes])
-        return ends
-
     def waiting(self, codes: Ints, target: Ints, end: Ints) -> tuple[Ints, Ints]:
-        """(code, ordinal) of all flights before ordinal ``end`` not received inside, in order."""
+        """Find the flights before ordinal ``end`` that are not received inside.
+
+        Returns their codes and ordinals, in order.
+        """
         first = self.arrived(codes, target)
         lane, ordinals = ragged(np.arange(len(codes)), first, end)
         unordered = ~self.is_ordered(codes)
@@ -68,13 +80,13 @@ class Flights:
         return codes[lane[order]], ordinals[order]
 
     def _lost(self, lanes: Ints, codes: Ints, end: Ints) -> tuple[Ints, Ints]:
-        """(lane, ordinal) of the flights before ordinal ``end`` that never arrive."""
+        """Find (lane, ordinal) of the flights before ordinal ``end`` that never arrive."""
         counts = self.disorder.bisect_in("lost", codes[lanes], end[lanes])
         lane, places = ragged(lanes, np.zeros(len(lanes), np.int64), counts)
         return lane, self.disorder.values("lost", codes[lane], places)
 
     def orphans(self, codes: Ints, target: Ints, sent: Ints) -> tuple[Ints, Ints]:
-        """(code, ordinal) of all flights from ordinal ``sent`` on that are received inside."""
+        """Find (code, ordinal) of all flights from ordinal ``sent`` on that are received inside."""
         ends = self.end_of_received(codes, target)
         lane, ordinals = ragged(np.arange(len(codes)), sent, ends)
         unordered = ~self.is_ordered(codes)[lane]
@@ -85,57 +97,43 @@ class Flights:
         return codes[lane], ordinals
 
     def first_orphan(self, codes: Ints, target: Ints, sent: Ints) -> Ints:
-        """The earliest index of a receive inside whose send is outside; IN_FLIGHT if none."""
+        """Return the earliest index of a receive inside whose send is outside, or IN_FLIGHT."""
         earliest = np.full(len(codes), IN_FLIGHT)
         lanes = np.flatnonzero(self.end_of_received(codes, target) > sent)
-        earliest[lanes] = self._arriving("received_floor", codes[lanes], sent[lanes])
+        ordered = self.is_ordered(codes[lanes])
+        for table, column, places in (
+            (self.table, "received_index", lanes[ordered]),
+            (self.disorder, "received_floor", lanes[~ordered]),
+        ):
+            earliest[places] = table.values(column, codes[places], sent[places])
         return earliest
 
-    def send(self, codes: Ints, number: Ints) -> Ints:
-        """The index of the send number 0, 1, 2 … of each lane."""
-        return self.table.values("sent_index", codes, number)
-
-    def receive(self, codes: Ints, number: Ints) -> Ints:
-        """The index of the receive number 0, 1, 2 … of each lane, in their own order."""
-        return self._arriving("received_sorted", codes, number)
-
-    def _arriving(self, column: str, codes: Ints, offsets: Ints) -> Ints:
-        """Values of a column of disorder; on ordered channels it is received_index itself."""
-        found = np.zeros(len(codes), np.int64)
-        ordered = self.is_ordered(codes)
-        for table, name, lanes in (
-            (self.table, "received_index", ordered),
-            (self.disorder, column, ~ordered),
-        ):
-            found[lanes] = table.values(name, codes[lanes], offsets[lanes])
-        return found
-
     def sends(self, code: int, first: int, end: int) -> Ints:
-        """The indices of the sends number ``first`` to ``end`` of one channel: a view."""
+        """Return a view of the indices of the sends ``first`` .. ``end`` - 1 of one channel."""
         return self.table.run("sent_index", code)[first:end]
 
     def receives(self, code: int, first: int, end: int) -> Ints:
-        """The indices of the receives number ``first`` to ``end`` of one channel: a view."""
+        """Return a view of the indices of the receives ``first`` .. ``end`` - 1 of one channel."""
         if self.disorder.length[code]:
             return self.disorder.run("received_sorted", code)[first:end]
         return self.table.run("received_index", code)[first:end]
 
     def received_index(self, codes: Ints, ordinals: Ints) -> Ints:
-        """Where each flight is received; NONE if never."""
+        """Return the index at which each flight is received, or NONE if it never is."""
         return self.table.pick(codes, ordinals).nullable("received_index")
 
     def sent_by(self, code: int, index: int) -> int | None:
-        """The ordinal of the flight that the source's event ``index`` sends, if it sends one."""
+        """Return the ordinal of the flight that the source's event ``index`` sends, or None."""
         codes = np.array([code])
         ordinal = self.sent(codes, np.array([index]))
         after = self.sent(codes, np.array([index + 1]))
         return int(ordinal[0]) if after[0] > ordinal[0] else None
 
     def received_by(self, code: int, index: int) -> int | None:
-        """The ordinal of the flight that the target's event ``index`` receives, if it is one."""
+        """Return the ordinal of the flight that the target's event ``index`` receives, or None."""
         codes = np.array([code])
         first = self.arrived(codes, np.array([index]))
         end = self.end_of_received(codes, np.array([index + 1]))
-        code_of, ordinals = ragged(codes, first, end)
-        found = ordinals[self.received_index(code_of, ordinals) == index]
-        return int(found[0]) if len(found) else None
+        repeated, ordinals = ragged(codes, first, end)
+        matches = ordinals[self.received_index(repeated, ordinals) == index]
+        return int(matches[0]) if len(matches) else None

@@ -1,4 +1,4 @@
-"""The index: where each process and channel begins and ends in the parts."""
+"""Write the index: where each process and channel begins and ends in the parts."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,7 +30,7 @@ def write_index(folder: Path, manifest: Manifest) -> None:
 
 
 def _runs(codes: np.ndarray) -> Iterator[tuple[int, int, int]]:
-    """(code, begin, end) of each run of equal codes in a sorted column, by binary search."""
+    """Find (code, begin, end) of each run of equal codes in a sorted column, by binary search."""
     begin = 0
     while begin < len(codes):
         end = int(np.searchsorted(codes, codes[begin], side="right"))

@@ -1,10 +1,10 @@
-"""Who knew which pieces of a snapshot when, from the store: see domain/algorithms/flooding.py.
+"""Find out which process knew which pieces of a snapshot, and since when.
 
-Only the messages that were sent after the snapshot's first record are looked at, and at most
-_BUDGET of them.
+`domain/simulators/protocols/flooding.py` explains pieces and does the same in plain Python. Here,
+only messages that were sent after the snapshot's first record are read, and at most _BUDGET.
 """
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
@@ -12,63 +12,57 @@ import pyarrow.compute as pc
 
 from snapshots.domain.judging.findings import Place
 from snapshots.domain.model.recording import SnapshotId
+from snapshots.domain.model.topology import ChannelId, ProcessId
 from snapshots.domain.simulators.protocols.flooding import MARK, Knowledge, piece_of
 from snapshots.store.layout import NONE
+from snapshots.store.mapped import rows_of_snapshot
 from snapshots.store.tables import TIME, Tables
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from snapshots.domain.model.topology import ProcessId
 
 _BUDGET = 5 * 10**6  # messages
 
 
 class TooManyMessages(Exception):
-    """What would have to be looked at is more than a request may take."""
+    """The snapshot is followed by more messages than a request may read."""
 
 
 def knowledge(tables: Tables, snapshot: SnapshotId) -> Knowledge:
-    """Raises: KeyError if there is no such snapshot; TooManyMessages."""
+    """Return where each process first knew each piece of a snapshot.
+
+    Raises: KeyError if there is no such snapshot; TooManyMessages.
+    """
     learned: dict[ProcessId, dict[ProcessId, Place]] = {
         process.id: {} for process in tables.topology.processes
     }
-    for process, place in _own(tables, snapshot):
+    records = rows_of_snapshot(tables.records, tables.snapshot_code(snapshot))
+    for process, place in _completed(tables, records):
         learned[process][process] = place
-    for of, place in sorted(_received(tables, snapshot), key=lambda found: found[1].index):
-        learned[place.process].setdefault(of, place)
+    received = _received(tables, snapshot, records)
+    for process, place in sorted(received, key=lambda piece: piece[1].index):
+        learned[place.process].setdefault(process, place)
     return Knowledge(snapshot, learned)
 
 
-def _records(tables: Tables, snapshot: SnapshotId) -> pa.RecordBatch:
-    """The snapshot's rows of RECORD_COLUMNS."""
-    code = tables.snapshot_code(snapshot)
-    codes = tables.records.column("snapshot").to_numpy()
-    first, end = np.searchsorted(codes, [code, code + 1])
-    return tables.records.slice(first, end - first)
-
-
-def _own(tables: Tables, snapshot: SnapshotId) -> "Iterator[tuple[ProcessId, Place]]":
-    """Each process whose own piece is whole, and the record that made it so."""
+def _completed(tables: Tables, records: pa.RecordBatch) -> Iterator[tuple[ProcessId, Place]]:
+    """Yield each process that recorded its whole piece, and the last record of it."""
     topology = tables.topology
-    rows = _records(tables, snapshot).select(["process", "index", "at", "channel"])
-    waited = {
-        process: {channel.id for channel in channels} | {None}
+    missing: dict[ProcessId, set[ChannelId | None]] = {
+        process: {None, *(channel.id for channel in channels)}
         for process, channels in topology.incoming.items()
     }
-    for row in rows.to_pylist():
+    for row in records.select(["process", "index", "at", "channel"]).to_pylist():
         process = topology.processes[row["process"]].id
-        name = None if row["channel"] == NONE else topology.channels[row["channel"]].id
-        if name in waited[process]:
-            waited[process].remove(name)
-            if not waited[process]:
+        channel = None if row["channel"] == NONE else topology.channels[row["channel"]].id
+        if channel in missing[process]:
+            missing[process].remove(channel)
+            if not missing[process]:
                 yield process, Place(process, row["index"], row["at"])
 
 
-def _received(tables: Tables, snapshot: SnapshotId) -> "Iterator[tuple[ProcessId, Place]]":
-    """(whose piece, the receive that brought it), for every piece that arrived."""
+def _received(
+    tables: Tables, snapshot: SnapshotId, records: pa.RecordBatch
+) -> Iterator[tuple[ProcessId, Place]]:
+    """Yield the process whose piece it is, and the receive, for every piece that arrived."""
     flights = tables.messages
-    records = _records(tables, snapshot)
     if not records.num_rows:
         return
     began = int(records.column("at").to_numpy().min())
@@ -80,10 +74,11 @@ def _received(tables: Tables, snapshot: SnapshotId) -> "Iterator[tuple[ProcessId
         )
     for channel in np.flatnonzero(first < flights.table.length).tolist():
         values = flights.table.texts("value", channel).slice(first[channel])
-        found = np.flatnonzero(pc.match_substring(values, MARK).fill_null(False).to_numpy(False))
-        ordinals = first[channel] + found
+        matches = pc.match_substring(values, MARK).fill_null(False).to_numpy(False)
+        ordinals = first[channel] + np.flatnonzero(matches)
+        target = tables.topology.channels[channel].target
         for message in tables.read_messages(np.full(len(ordinals), channel), ordinals):
             piece = piece_of(message.value)
-            if piece and piece[0] == snapshot and message.received_index is not None:
-                target = tables.topology.channels[channel].target
-                yield piece[1], Place(target, message.received_index, message.received_at)
+            index, at = message.received_index, message.received_at
+            if piece and piece[0] == snapshot and index is not None and at is not None:
+                yield piece[1], Place(target, index, at)

@@ -1,9 +1,10 @@
-"""What a recording is on disk: file names, columns, and what each column means.
+"""Define a recording on disk: the names of its files, their columns, and what each column means.
 
-A recording is a folder, written once and then read-only. The tables in folders are lists of Arrow
-IPC files (parts) of one uncompressed record batch each: one contiguous, memory-mappable buffer a
-column. The manifest lists the parts; their names are unique and mean nothing. Processes, channels,
-snapshots and kinds are codes: places in the manifest's lists (kinds, snapshots) or in their table.
+A recording is a folder that is written once and then only read. The tables in folders are lists of
+Arrow IPC files (parts) with one uncompressed record batch each, so every column is one contiguous
+buffer that can be mapped. The manifest lists the parts; their names are unique and mean nothing.
+Processes, channels, snapshots and kinds are codes: places in the manifest's lists (kinds,
+snapshots) or rows of their table.
 
     manifest.json            Manifest; written last, so a folder with one is complete
     header_fields.arrow      further fields of the header, where the manifest lacks room for them
@@ -12,10 +13,10 @@ snapshots and kinds are codes: places in the manifest's lists (kinds, snapshots)
     events/…                 each part sorted by (process, index); a process lies in one part
     messages/…               each part sorted by (channel, ordinal); a channel lies in one part
     message_disorder/…       likewise, only the channels whose messages overtake or get lost
-    markers/…                as messages
-    marker_disorder/…        as message_disorder
+    markers/…                like messages
+    marker_disorder/…        like message_disorder
     index.arrow              where each process and channel begins and ends
-    fences/                  every so many values of the searched columns, see fences.py
+    fences/                  some values of the searched columns, see fences.py
     records.arrow            record_state, record_channel, sorted by (snapshot, process, index)
     strays.arrow             receives that no send explains, sorted by line
     levels/                  the overview, see levels.py
@@ -23,8 +24,8 @@ snapshots and kinds are codes: places in the manifest's lists (kinds, snapshots)
     snapshot_channels.arrow  likewise, sorted by (snapshot, channel)
     snapshots.json           one summary per snapshot: verdicts, witnesses, times
     checkpoints.json         of a dataflow: one report per checkpoint
-    checkpoint_files.json    likewise: its incremental files, and what became of requests
-    failovers.json           likewise: its failures, and what they repeated and lost
+    checkpoint_files.json    of a dataflow: its incremental files, and what became of requests
+    failovers.json           of a dataflow: its failures, and what they repeated and lost
     defects.json             what was wrong with the input
 """
 
@@ -52,7 +53,7 @@ CHECKPOINT_FILES = "checkpoint_files.json"
 FAILOVERS = "failovers.json"
 DEFECTS = "defects.json"
 
-NONE = -1  # a code or an index that is not there
+NONE = -1  # in place of a code or an index
 IN_FLIGHT = 2**63 - 1  # later than every index
 
 _text = pa.large_string()
@@ -60,7 +61,11 @@ _text = pa.large_string()
 HEADER_FIELDS_COLUMNS = pa.schema([("name", _text), ("value", _text)])  # by name; JSON
 
 PROCESS_COLUMNS = pa.schema(
-    [("id", pa.string()), ("state", _text), ("scope", pa.string())]  # null: not known; none
+    [
+        ("id", pa.string()),
+        ("state", _text),  # null: not known
+        ("scope", pa.string()),  # null: none
+    ]
 )
 
 CHANNEL_COLUMNS = pa.schema(
@@ -81,14 +86,14 @@ EVENT_COLUMNS = pa.schema(
         ("at", pa.int64()),  # never falls within a process
         ("step", pa.int64()),  # rises within a process; one causal order of the whole recording
         ("line", pa.int64()),
-        ("channel", pa.int32()),  # NONE where there is none
+        ("channel", pa.int32()),  # or NONE
         ("snapshot", pa.int32()),  # place in Manifest.snapshots, or NONE
         ("message", _text),
         ("value", _text),
         ("state", _text),
         ("label", _text),
         ("extra", _text),
-        ("logged_at", pa.int64()),  # null where the log says the same as ``at``
+        ("logged_at", pa.int64()),  # null if it equals ``at``
     ]
 )
 
@@ -97,12 +102,12 @@ MESSAGE_COLUMNS = pa.schema(
     [
         ("channel", pa.int32()),
         ("sent_index", pa.int64()),
-        ("received_index", pa.int64()),  # null while in flight: a null is a message
+        ("received_index", pa.int64()),  # null while in flight
         # Max of received_index up to here, or NONE; IN_FLIGHT after the channel's last received
-        # message. It rises, so it can be searched. See flights.py, which computes it.
+        # message. It never falls, so it can be searched. See flights.py, which computes it.
         ("received_reach", pa.int64()),
         ("sent_at", pa.int64()),
-        ("received_at", pa.int64()),  # null as received_index
+        ("received_at", pa.int64()),  # null while in flight
         ("message", _text),
         ("value", _text),
     ]
@@ -120,18 +125,18 @@ MARKER_COLUMNS = pa.schema(
     ]
 )
 
-# As many rows as the channel has messages (or markers); only for channels where a message overtakes
-# another, or is lost before one that arrives. Three sorted lists side by side; pads are IN_FLIGHT.
+# Only channels where a message (or marker) overtakes another or is lost before one that arrives,
+# with as many rows as the channel has messages. Three sorted lists, padded with IN_FLIGHT.
 DISORDER_COLUMNS = pa.schema(
     [
         ("channel", pa.int32()),
-        ("received_sorted", pa.int64()),  # every received_index, sorted, then pads
+        ("received_sorted", pa.int64()),  # every received_index, sorted
         ("received_floor", pa.int64()),  # min of received_index from this ordinal on
-        ("lost", pa.int64()),  # the ordinals never received, sorted, then pads
+        ("lost", pa.int64()),  # the ordinals that are never received, sorted
     ]
 )
 
-# One row per process in events and per channel in the other tables, where it has rows at all.
+# One row per process in events and per channel in the other tables, if it has rows there.
 INDEX_COLUMNS = pa.schema(
     [
         ("table", pa.string()),
@@ -179,19 +184,19 @@ SNAPSHOT_STATE_COLUMNS = pa.schema(
     ]
 )
 
-# Only channels with something to say: a recorded list (empty ones too) or messages in flight.
+# Only channels with a recorded list (which may be empty) or with messages in flight.
 SNAPSHOT_CHANNEL_COLUMNS = pa.schema(
     [
         ("snapshot", pa.int32()),
         ("channel", pa.int32()),
-        ("recorded", pa.list_(_text)),  # message ids; null: the log does not say
+        ("recorded", pa.list_(_text)),  # ids of messages; null: the log does not say
         ("recomputed", pa.list_(pa.int64())),  # ordinals; null: an end never recorded
     ]
 )
 
 FOLDERS = (EVENTS, MESSAGES, MESSAGE_DISORDER, MARKERS, MARKER_DISORDER, FENCES, LEVELS)
 
-# Tables that are lists of parts: their columns, and the column whose codes the index lists.
+# The tables that are lists of parts, with their columns and the column whose codes the index lists.
 PARTED = {
     EVENTS: (EVENT_COLUMNS, "process"),
     MESSAGES: (MESSAGE_COLUMNS, "channel"),

@@ -1,9 +1,10 @@
-"""The overview: events and depths in bins of several widths, written once with the recording.
+"""Write and read the overview: events and depths in bins of several widths.
 
-Per axis and level two matrices, ``levels/<axis>-<exponent>-events.npy`` [P, bins] and
-``…-depth.npy`` [C, bins] (the most messages in the channel at once). Bins are 2**exponent wide and
-aligned to its multiples; each level's bins are twice as wide as the finer one's, so all follow from
-the finest. A recording that a window can count at once has no levels.
+It is written once, with the recording. Each level of an axis has two matrices,
+``levels/<axis>-<exponent>-events.npy`` [P, bins] and ``…-depth.npy`` [C, bins] (the most messages
+in the channel at once). Bins are 2**exponent wide and begin at its multiples. The bins of each
+level are twice as wide as those of the next finer one, so all follow from the finest. A recording
+that is small enough to be counted for each window has no levels.
 """
 
 from collections.abc import Callable
@@ -20,7 +21,7 @@ from snapshots.store.mapped import Ints
 from snapshots.store.parts import write_matrix
 from snapshots.store.tables import AXES, TIME, Tables
 
-COUNTED_ON_THE_FLY = 100_000  # events that a window counts without a level
+COUNTED_ON_THE_FLY = 100_000  # events that are counted for a window without a level
 _COARSEST = 256  # bins over the extent
 _EVENTS_A_BIN = 128  # at the finest level, where the other limits allow it
 _FINEST = 2**16
@@ -31,10 +32,9 @@ _CHUNK = 2**22  # matrix entries, or messages, in memory at once
 def write_levels(
     folder: Path, manifest: Manifest, above: int = COUNTED_ON_THE_FLY
 ) -> dict[str, tuple[int, ...]]:
-    """Write all levels of a recording whose index is written; per axis their exponents.
+    """Write all levels of a recording whose index is written. Return the exponents of each axis.
 
-    above: a recording of so many events or fewer has none.
-
+    A recording gets levels only if it has more than ``above`` events.
     Raises: StoreDamaged, OSError.
     """
     if manifest.counts["events"] <= above:
@@ -60,26 +60,25 @@ def _write_axis(folder: Path, tables: Tables, axis: str, manifest: Manifest) -> 
     exponents = []
     while True:
         exponents.append(bins.exponent)
-        _save(folder, axis, bins.exponent, "events", events)
-        _save(folder, axis, bins.exponent, "depth", depth)
+        write_matrix(_path(folder, axis, bins.exponent, "events"), events)
+        write_matrix(_path(folder, axis, bins.exponent, "depth"), depth)
         if bins.count <= _COARSEST:
             return tuple(exponents)
-        wider = Bins(bins.exponent + 1, bins.first >> 1, 0)
         odd = bins.first & 1
         events = _paired(events, odd, np.add)
         depth = _paired(depth, odd, np.maximum)
-        bins = Bins(wider.exponent, wider.first, events.shape[1])
+        bins = Bins(bins.exponent + 1, bins.first >> 1, events.shape[1])
 
 
 def span(extent: Extent, axis: str) -> tuple[int, int]:
-    """The first and the last coordinate of the axis."""
+    """Return the first and the last coordinate of the axis."""
     return (extent.from_, extent.to) if axis == TIME else (0, extent.steps)
 
 
 def _stacked(
     lengths: np.ndarray, bins: Bins, counted: Callable[[np.ndarray], np.ndarray]
 ) -> np.ndarray:
-    """``counted`` of all codes, a few at a time, so that memory stays bounded."""
+    """Return the matrix of all codes, counted a few codes at a time to keep memory bounded."""
     matrices = [np.zeros((0, bins.count), np.int64)]
     codes = np.arange(len(lengths))
     load = np.cumsum(lengths + bins.count) // _CHUNK
@@ -92,7 +91,10 @@ def _stacked(
 
 
 def _paired(matrix: np.ndarray, odd: int, joined: np.ufunc) -> np.ndarray:
-    """The next wider level: neighbours joined. odd: the first bin is the second of its pair."""
+    """Join neighbouring bins into the next wider level.
+
+    ``odd`` is 1 if the first bin is the second of its pair, else 0.
+    """
     width = matrix.shape[1]
     wide = matrix.astype(np.int64) if joined is np.add else matrix
     padded = np.pad(wide, ((0, 0), (odd, (odd + width) % 2)))
@@ -100,27 +102,21 @@ def _paired(matrix: np.ndarray, odd: int, joined: np.ufunc) -> np.ndarray:
     return pairs.astype(np.min_scalar_type(int(pairs.max(initial=0))))
 
 
-def _save(folder: Path, axis: str, exponent: int, what: str, matrix: np.ndarray) -> None:
-    write_matrix(_path(folder, axis, exponent, what), matrix)
+def _path(folder: Path, axis: str, exponent: int, quantity: str) -> Path:
+    return folder / LEVELS / f"{axis}-{exponent}-{quantity}.npy"
 
 
-def _path(folder: Path, axis: str, exponent: int, what: str) -> Path:
-    return folder / LEVELS / f"{axis}-{exponent}-{what}.npy"
-
-
-def level(tables: Tables, axis: str, bins: Bins, what: str, codes: Ints) -> np.ndarray:
+def level(tables: Tables, axis: str, bins: Bins, quantity: str, codes: Ints) -> np.ndarray:
     """Return the rows ``codes`` of a stored level in ``bins``.
 
-    Args:
-        what: ``events``, a row for each process, or ``depth``, one for each channel.
-
+    ``quantity`` is ``events``, with one row per process, or ``depth``, with one row per channel.
     Raises: StoreDamaged.
     """
     stored = Bins.covering(*span(tables.manifest.extent, axis), bins.exponent)
-    key = axis, bins.exponent, what
+    key = axis, bins.exponent, quantity
     if key not in tables.matrices:
-        rows = tables.all_processes if what == "events" else tables.all_channels
-        path = _path(tables.folder, axis, bins.exponent, what)
+        rows = tables.all_processes if quantity == "events" else tables.all_channels
+        path = _path(tables.folder, axis, bins.exponent, quantity)
         tables.matrices[key] = read_matrix(path, (len(rows), stored.count))
     first = bins.first - stored.first
     return tables.matrices[key][codes, first : first + bins.count]

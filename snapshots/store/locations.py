@@ -1,7 +1,7 @@
-"""Where stored recordings lie: the store URL and the folders under it.
+"""Locate stored recordings: the store URL and the folders under it.
 
-The only scheme is ``file:``. Another one belongs in ``Store.at`` and nowhere else: it would bring
-the folder to a local one first, since readers map files into memory.
+The only scheme is ``file:``. Any other scheme belongs in ``Store.at`` alone. It would have to copy
+a recording to a local folder first, because files are mapped into memory.
 """
 
 import re
@@ -23,9 +23,10 @@ class Store:
 
     @classmethod
     def at(cls, url: str) -> "Store":
-        """The store at ``url``: ``file:`` and a path, absolute or relative to the working folder.
+        """Return the store at ``url``, which is ``file:`` and a path.
 
-        Raises: ValueError, with a sentence, for another scheme, a host or an empty path.
+        A relative path begins at the working folder. Raises: ValueError, with a sentence, for
+        another scheme, a host or an empty path.
         """
         parts = urlsplit(url)
         if parts.scheme != "file":
@@ -37,18 +38,21 @@ class Store:
         return cls(Path(unquote(parts.path)).absolute())
 
     def folder(self, name: str) -> Path:
-        """The folder of one recording. name: letters, digits, ``_``, ``-``. Raises: ValueError."""
+        """Return the folder of one recording.
+
+        Raises: ValueError if ``name`` has anything but letters, digits, ``_`` and ``-``.
+        """
         if not _NAME.fullmatch(name):
             raise ValueError(f"{name!r} is no name of a stored recording")
         return self.root / name
 
     def temporary(self, name: str) -> Path:
-        """A new empty folder beside ``folder(name)``, to be published there."""
+        """Create an empty folder beside ``folder(name)``, from which ``publish`` moves it there."""
         folder = beside(self.folder(name), TEMPORARY)
         folder.mkdir(parents=True)
         return folder
 
 
 def beside(folder: Path, mark: str) -> Path:
-    """A sibling of ``folder`` with a name that nobody else takes."""
+    """Return the path of a sibling of ``folder`` with a unique name."""
     return folder.with_name(f"{folder.name}{mark}{secrets.token_hex(8)}")

@@ -1,4 +1,4 @@
-"""The manifest: what a stored recording is, as a whole."""
+"""Read and write the manifest, which describes a stored recording as a whole."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -12,14 +12,18 @@ from snapshots.store.header_fields import HeaderFields
 from snapshots.store.layout import MANIFEST, PARTED
 
 FORMAT = "cutline-store"
-VERSION = 2  # of the layout; a store of another one is to be ingested again
+VERSION = 2  # of the layout; a recording with another version must be ingested again
 
 _COUNTS = ("events", "messages", "markers", "processes", "channels", "snapshots", "defects")
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One file of a table. ``file`` is relative to the recording's folder, with slashes."""
+    """One file of a table.
+
+    Attributes:
+        file: the path relative to the recording's folder, with slashes.
+    """
 
     table: str
     file: str
@@ -31,9 +35,9 @@ class Extent:
     """The first and the last instant of a recording, and its number of events.
 
     Attributes:
-        from_: the first instant; 0 where there is no event.
-        to: the last instant; 0 where there is no event.
-        steps: how many events there are.
+        from_: the first instant in the recording's time unit; 0 if there is no event.
+        to: the last instant in the recording's time unit; 0 if there is no event.
+        steps: the number of events.
     """
 
     from_: int
@@ -46,10 +50,13 @@ class Manifest:
     """The content of ``manifest.json``.
 
     Attributes:
-        source_format: the reader's name of the input's format.
-        kinds, snapshots: names in the order of their codes.
-        counts: how many events, messages, markers, processes, channels, snapshots and defects.
-        levels: for each axis the exponents of the bin widths that ``levels/`` holds, finest first.
+        source_format: the name of the input's format, as its reader gives it.
+        kinds: the kinds of events in the order of their codes.
+        snapshots: the snapshots in the order of their codes.
+        counts: the numbers of events, messages, markers, processes, channels, snapshots and
+            defects.
+        levels: the exponents of the bin widths in ``levels/``, finest first, for each axis.
+        header_extra: the fields of the header that have no meaning here.
     """
 
     name: str
@@ -64,14 +71,11 @@ class Manifest:
     header_extra: Mapping[str, Any] = field(default_factory=dict)
 
     def parts_of(self, table: str) -> tuple[Part, ...]:
-        """The parts of one table, in the order in which the index counts them."""
+        """Return the parts of one table in the order of the numbers in the index."""
         return tuple(part for part in self.parts if part.table == table)
 
     def to_json(self, *, fields_beside: bool = False) -> str:
-        """Return the text of ``manifest.json``.
-
-        Where ``fields_beside`` is True, ``header_extra`` is not in it but in a table.
-        """
+        """Return the text of ``manifest.json``, without ``header_extra`` if a table holds it."""
         own = members_as_json(self, without=("header_extra",))
         extra = None if fields_beside else dict(self.header_extra)
         content = {"format": FORMAT, "version": VERSION, **own, "header_extra": extra}
@@ -81,9 +85,9 @@ class Manifest:
     def from_json(
         cls, text: str, fields_beside: Callable[[], Mapping[str, Any]] = dict
     ) -> "Manifest":
-        """The manifest that ``to_json`` wrote. Raises: StoreDamaged.
+        """Parse what ``to_json`` wrote. Raises: StoreDamaged.
 
-        fields_beside: opens ``header_extra`` where it is in a table.
+        ``fields_beside`` opens ``header_extra`` if it is in a table.
         """
         try:
             return _checked(json.loads(text), fields_beside)
@@ -96,7 +100,7 @@ class Manifest:
 
     @classmethod
     def read(cls, folder: Path) -> "Manifest":
-        """The manifest of the recording in ``folder``. Raises: StoreMissing, StoreDamaged."""
+        """Read the manifest of the recording in ``folder``. Raises: StoreMissing, StoreDamaged."""
         try:
             text = (folder / MANIFEST).read_bytes()
         except (FileNotFoundError, NotADirectoryError):

@@ -1,10 +1,11 @@
-"""A mapped table of a stored recording: gathers and binary searches over many runs at once.
+"""Map a table of a stored recording, to gather from many runs and search them at once.
 
-A *run* is the rows of one process or channel (its *code*), in order; an *offset* is a place in a
-run: the index of an event, the ordinal of a message. Runs lie in parts, an array a column and part.
+A *run* is the ordered rows of one process or channel, whose number is the *code*. An *offset* is a
+place in a run: the index of an event or the ordinal of a message. Each run lies in one part, where
+each column is one array.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from snapshots.store.errors import StoreDamaged, place_of
+from snapshots.domain.model.recording import MessageId
+from snapshots.domain.model.topology import JsonText
+from snapshots.store.errors import StoreDamaged, name_in_recording
 from snapshots.store.fences import FENCE, read_fences
 from snapshots.store.layout import INDEX, NONE, PARTED
 from snapshots.store.manifest import Manifest, Part
@@ -29,14 +32,20 @@ _NOTHING: Ints = np.zeros(0, np.int64)
 class MappedTable:
     """One of the PARTED tables. Safe for threads: nothing changes but a cache of array views.
 
-    batches: its parts. part, begin, end: int64[runs], the rows of each run within its part (NONE
-    and none where it has no rows); length: int64[runs].
+    ``batches`` are its parts. ``part``, ``begin``, ``end`` and ``length`` are int64[runs]: the part
+    of each run and its rows in that part. A run without rows has the part NONE and length 0.
     """
 
-    def __init__(self, folder: Path, manifest: Manifest, table: str, index: pa.Table, runs: int):
-        """index: the rows of INDEX_COLUMNS of this table. runs: how many codes there are.
+    def __init__(
+        self, folder: Path, manifest: Manifest, table: str, index: pa.Table, runs: int
+    ) -> None:
+        """Map the parts of a table.
 
-        Raises: StoreDamaged if a part is missing or is not what manifest and index say.
+        Args:
+            index: the rows of INDEX_COLUMNS of this table.
+            runs: the number of codes.
+
+        Raises: StoreDamaged if a part is missing or does not fit the manifest and the index.
         """
         parts = manifest.parts_of(table)
         self.name = table
@@ -49,7 +58,7 @@ class MappedTable:
         self._run_views: dict[tuple[str, int], NDArray[Any]] = {}
 
     def column(self, number: int, name: str) -> NDArray[Any]:
-        """The values of a column of fixed width in one part; where it is null, anything."""
+        """Return the values of a column of fixed width in one part; nulls have any value."""
         if (number, name) not in self._columns:
             self._columns[number, name] = self._view(number, name)
         return self._columns[number, name]
@@ -61,30 +70,30 @@ class MappedTable:
         return values[column.offset : column.offset + len(column)]
 
     def bisect(self, column: str, targets: Ints) -> Ints:
-        """Per run the number of its first rows whose value in the sorted ``column`` is < target."""
+        """Count per run the rows whose value in the sorted ``column`` is below the target."""
         return self.bisect_in(column, np.arange(len(self.length)), targets)
 
     def bisect_in(self, column: str, codes: Ints, targets: Ints) -> Ints:
-        """As ``bisect`` for the runs ``codes`` [N], which may repeat; targets: [N].
+        """Do the same as ``bisect`` for the runs ``codes`` [N], which may repeat; targets: [N].
 
-        One binary search in the fences that advances over all runs at once, then one comparison
-        with all rows of the block found.
+        One binary search in the fences advances over all runs at once. Then the target is compared
+        with all rows of the block that was found.
         """
         begin = self._fence_begin[codes]
         fences = self._fences[column]
-        found = _first_not_below(fences, begin, self._fence_begin[codes + 1], targets) - begin
-        found *= FENCE
-        rows = (self.begin[codes] + found)[:, None] + _BLOCK
+        blocks = _first_not_below(fences, begin, self._fence_begin[codes + 1], targets) - begin
+        before = blocks * FENCE
+        rows = (self.begin[codes] + before)[:, None] + _BLOCK
         block = np.zeros(rows.shape, np.int64)
         for number, lanes in self._by_part(codes):
             block[lanes] = self.column(number, column).take(rows[lanes], mode="clip")
         below = (block < targets[:, None]) & (rows < self.end[codes, None])
-        return found + np.count_nonzero(below, axis=1)
+        return before + np.count_nonzero(below, axis=1)
 
     def pick(self, codes: Ints, offsets: Ints) -> "Picked":
-        """The rows at ``offsets`` [N] of the runs ``codes`` [N]. Raises: StoreDamaged.
+        """Choose the rows at ``offsets`` [N] of the runs ``codes`` [N].
 
-        A row that is not there means that another file pointed at it.
+        Raises: StoreDamaged if there is no such row, since then another file refers to it wrongly.
         """
         if len(offsets) and ((offsets < 0) | (offsets >= self.length[codes])).any():
             raise StoreDamaged(
@@ -93,34 +102,35 @@ class MappedTable:
                 "Was a file exchanged or changed? Ingest the log again.",
             )
         rows = self.begin[codes] + offsets
-        return Picked(self, len(rows), [(n, at, rows[at]) for n, at in self._by_part(codes)])
+        places = [(number, lanes, rows[lanes]) for number, lanes in self._by_part(codes)]
+        return Picked(self, len(rows), places)
 
     def values(self, column: str, codes: Ints, offsets: Ints) -> NDArray[Any]:
-        """``pick(codes, offsets).values(column)``."""
+        """Return one column of the rows that ``pick`` chooses."""
         return self.pick(codes, offsets).values(column)
 
     def run(self, column: str, code: int) -> NDArray[Any]:
-        """A view of all values of one run; where it is null, anything."""
+        """Return a view of all values of one run; nulls have any value."""
         if (column, code) not in self._run_views:
             rows = slice(self.begin[code], self.end[code])
             values = self.column(int(self.part[code]), column) if self.length[code] else _NOTHING
             self._run_views[column, code] = values[rows]
         return self._run_views[column, code]
 
-    def find_texts(self, column: str, code: int, texts: list[str]) -> Ints:
-        """The offsets in one run where a column of text holds one of ``texts``. Reads the run."""
+    def find_texts(self, column: str, code: int, texts: Sequence[str]) -> Ints:
+        """Find the offsets in one run where a column of text has one of ``texts``. Read it all."""
         if not self.length[code]:
             return np.zeros(0, np.int64)
         run = self.texts(column, code)
         return np.flatnonzero(pc.is_in(run, pa.array(texts, run.type)).to_numpy(False))
 
     def texts(self, column: str, code: int) -> pa.Array:
-        """A view of a column of text in one run that has rows."""
+        """Return a view of a column of text in one run that has rows."""
         rows = self.batches[int(self.part[code])].column(column)
         return rows.slice(self.begin[code], self.length[code])
 
     def _by_part(self, codes: Ints) -> Iterator[tuple[int, Any]]:
-        """(part, places in ``codes`` that lie in it); codes without rows lie in none."""
+        """Yield each part and the places of its runs in ``codes``; skip runs without rows."""
         parts = self.part[codes]
         if len(self.batches) == 1 and len(codes) and parts.min() == 0:
             yield 0, slice(None)
@@ -133,14 +143,20 @@ class MappedTable:
 
 @dataclass(frozen=True, slots=True)
 class Picked:
-    """Chosen rows of a table. places: per part its number, the places [N] of its rows, the rows."""
+    """Chosen rows of a table.
+
+    Attributes:
+        count: the number N of rows.
+        places: the number of each part, which of the N rows lie in it, and which rows of it they
+            are.
+    """
 
     table: MappedTable
     count: int
     places: list[tuple[int, Any, Ints]]
 
     def values(self, column: str) -> NDArray[Any]:
-        """[N] values of a column without nulls."""
+        """Return the values [N] of a column without nulls."""
         gathered: NDArray[Any] | None = None
         for number, lanes, rows in self.places:
             values = self.table.column(number, column)
@@ -150,7 +166,7 @@ class Picked:
         return np.zeros(self.count, np.int64) if gathered is None else gathered
 
     def nullable(self, column: str) -> Ints:
-        """[N] values of a column of int64 that may be null: there NONE."""
+        """Return the values [N] of a column of int64, with NONE for null."""
         gathered = self.values(column)
         for number, lanes, rows in self.places:
             bits = self.table.batches[number].column(column).buffers()[0]
@@ -160,7 +176,18 @@ class Picked:
         return gathered
 
     def texts(self, column: str) -> list[str | None]:
-        """[N] values of a column of text; None where it is null."""
+        """Return the values [N] of a column of text, with None for null."""
+        return self._texts(column)
+
+    def ids(self, column: str) -> list[MessageId]:
+        """Return the values [N] of a column of ids of messages without nulls."""
+        return self._texts(column)
+
+    def json(self, column: str) -> list[JsonText | None]:
+        """Return the values [N] of a column of JSON, with None for null."""
+        return self._texts(column)
+
+    def _texts(self, column: str) -> list[Any]:
         gathered = np.full(self.count, None, object)
         for number, lanes, rows in self.places:
             texts = self.table.batches[number].column(column)
@@ -169,13 +196,13 @@ class Picked:
         return gathered.tolist()
 
     def number_or_none(self, column: str) -> int | None:
-        """The one value picked, of a column of int64 that may be null."""
+        """Return the value of the only row in a column of int64 that may be null."""
         number, _, rows = self.places[0]
         return self.table.batches[number].column(column)[int(rows[0])].as_py()
 
 
 def ragged(codes: Ints, first: Ints, end: Ints) -> tuple[Ints, Ints]:
-    """All (code, offset) with first <= offset < end of each code, in order."""
+    """Return all (code, offset) with first <= offset < end of each code, in order."""
     counts = np.maximum(end - first, 0)
     starts = np.cumsum(counts) - counts
     offsets = np.arange(counts.sum()) - np.repeat(starts - first, counts)
@@ -183,7 +210,7 @@ def ragged(codes: Ints, first: Ints, end: Ints) -> tuple[Ints, Ints]:
 
 
 def _first_not_below(values: Ints, begin: Ints, end: Ints, targets: Ints) -> Ints:
-    """Per lane the first row in begin .. end with values[row] >= target, or end."""
+    """Return per lane the first row in begin .. end with values[row] >= target, or end."""
     if not len(values):
         return begin
     below = begin - 1  # the last row known to be below the target
@@ -209,8 +236,8 @@ def _mapped(folder: Path, part: Part) -> pa.RecordBatch:
 
 
 def read_batch(path: Path, schema: pa.Schema) -> pa.RecordBatch:
-    """The mapped batch of a file of the layout. Raises: StoreDamaged."""
-    where = place_of(path)
+    """Map a file of the layout that holds one batch. Raises: StoreDamaged."""
+    where = name_in_recording(path)
     try:
         batch = map_batch(path)
     except FileNotFoundError:
@@ -228,8 +255,15 @@ def read_batch(path: Path, schema: pa.Schema) -> pa.RecordBatch:
     return batch
 
 
+def rows_of_snapshot(batch: pa.RecordBatch, snapshot: int) -> pa.RecordBatch:
+    """Return the rows of the snapshot with this code, of a table sorted by snapshot."""
+    codes = batch.column("snapshot").to_numpy()
+    first, end = np.searchsorted(codes, [snapshot, snapshot + 1])
+    return batch.slice(first, end - first)
+
+
 def _runs(table: str, index: pa.Table, runs: int, parts: tuple[Part, ...]) -> tuple[Ints, ...]:
-    """part, begin and end of each code; NONE and an empty range where it has no rows."""
+    """Return part, begin and end of each run; NONE and an empty range if it has no rows."""
     code, part, begin, end = (index[name].to_numpy() for name in ("code", "part", "begin", "end"))
     rows = np.array([item.rows for item in parts], np.int64)
     known = (code >= 0) & (code < runs) & (part >= 0) & (part < len(parts))

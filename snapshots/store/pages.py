@@ -1,7 +1,7 @@
-"""Mapped files, and giving back the memory that their pages take.
+"""Map files, and release the memory that their pages take.
 
-A page that has been looked at counts as memory of this process until it is given back. It stays in
-the machine's cache, so that looking again costs next to nothing.
+A page that was read counts as memory of this process until it is released. It stays in the
+machine's cache, so reading it again costs next to nothing.
 """
 
 import mmap
@@ -16,12 +16,12 @@ _MOST = 160 * 2**20  # bytes of files in memory, the libraries' own included
 _PAUSE = 1.0  # seconds
 
 _lock = threading.Lock()
-_given_back_at = -_PAUSE
+_released_at = -_PAUSE
 _maps: "weakref.WeakSet[MappedFile]" = weakref.WeakSet()
 
 
 class MappedFile(mmap.mmap):
-    """A file mapped for reading, for as long as anything looks at it."""
+    """A file mapped for reading. It stays mapped as long as anything refers to it."""
 
 
 def map_file(path: Path) -> MappedFile:
@@ -33,19 +33,19 @@ def map_file(path: Path) -> MappedFile:
     return mapped
 
 
-def give_back(now: float | None = None) -> bool:
-    """Give the pages of all mapped files back if they take much memory; whether it did so.
+def release_pages(now: float | None = None) -> bool:
+    """Release the pages of all mapped files if they take much memory. Return whether it did so.
 
-    At most once a second: one look maps many pages around it, and giving back after every question
-    would make each of them map its pages anew. Safe at any time: who still looks at a page gets it
-    from the machine's cache again. now: seconds on a clock that never goes back.
+    It does so at most once a second: each read maps many pages around it, and a release after every
+    question would make each question map its pages anew. It is safe at any time: a page that is
+    still in use comes from the machine's cache again. ``now`` is in seconds on a monotonic clock.
     """
-    global _given_back_at
+    global _released_at
     now = time.monotonic() if now is None else now
     with _lock:
-        if now - _given_back_at < _PAUSE or _resident_files() <= _MOST:
+        if now - _released_at < _PAUSE or _resident_files() <= _MOST:
             return False
-        _given_back_at = now
+        _released_at = now
         maps = list(_maps)
     for mapped in maps:
         mapped.madvise(mmap.MADV_DONTNEED)
@@ -53,7 +53,7 @@ def give_back(now: float | None = None) -> bool:
 
 
 def _resident_files() -> int:
-    """Bytes of mapped files in this process's memory; 0 where the system does not tell."""
+    """Return the bytes of mapped files in this process's memory; 0 if the system does not say."""
     if not _STATM.exists():
         return 0
     return int(_STATM.read_text().split()[2]) * mmap.PAGESIZE

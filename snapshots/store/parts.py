@@ -1,13 +1,16 @@
-"""Writing files of a stored recording: parts (by anyone, in any order) and the small tables.
+"""Write the files of a stored recording: the parts of its tables, and the small tables.
 
-Parts may be written by many processes at once and more than once (a task that is tried again):
+Many processes may write parts at once, in any order, and more than once if a task is tried again:
 names are unique, and only the parts that the manifest lists count. What a function here returns
-belongs into ``Manifest.parts``.
+belongs in ``Manifest.parts``.
 """
 
 import os
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -31,20 +34,24 @@ _DISORDER_OF = {MESSAGES: MESSAGE_DISORDER, MARKERS: MARKER_DISORDER}
 
 
 def write_events(folder: Path, events: pa.Table) -> list[Part]:
-    """Write one part of the events. events: EVENT_COLUMNS, whole processes, sorted as they say."""
+    """Write one part of the events.
+
+    ``events`` has EVENT_COLUMNS and holds whole processes, sorted by (process, index).
+    """
     return _write_part(folder, EVENTS, events)
 
 
 def write_messages(folder: Path, messages: pa.Table) -> list[Part]:
-    """Write one part of the messages, and of their disorder where there is any.
+    """Write one part of the messages, and one of their disorder if there is any.
 
-    messages: MESSAGE_COLUMNS without ``received_reach``, whole channels, by (channel, ordinal).
+    ``messages`` has MESSAGE_COLUMNS without ``received_reach`` and holds whole channels, sorted by
+    (channel, ordinal).
     """
     return _write_flights(folder, MESSAGES, messages)
 
 
 def write_markers(folder: Path, markers: pa.Table) -> list[Part]:
-    """As ``write_messages``, with MARKER_COLUMNS."""
+    """Write one part of the markers as ``write_messages`` does, with MARKER_COLUMNS."""
     return _write_flights(folder, MARKERS, markers)
 
 
@@ -71,44 +78,58 @@ def _write_part(folder: Path, table: str, rows: pa.Table) -> list[Part]:
     return [Part(table, file, rows.num_rows)]
 
 
-def write_table(path: Path, rows: pa.Table, schema: pa.Schema) -> None:
-    """Write one Arrow IPC file of one record batch and see it to the disk.
+@contextmanager
+def synced(path: Path) -> Iterator[BinaryIO]:
+    """Open a new file for writing and force it to the disk at the end of the block."""
+    with path.open("wb") as sink:
+        yield sink
+        sink.flush()
+        os.fsync(sink.fileno())
 
-    rows: at least the columns of ``schema``, in any order. Raises: OSError (disk full), KeyError or
-    pa.ArrowInvalid for rows that do not fit the schema.
+
+def sync_folder(folder: Path) -> None:
+    """Force the entries of a folder to the disk."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def write_table(path: Path, rows: pa.Table, schema: pa.Schema) -> None:
+    """Write one Arrow IPC file of one record batch and force it to the disk.
+
+    ``rows`` has at least the columns of ``schema``, in any order.
+    Raises: OSError if the disk is full; KeyError or pa.ArrowInvalid if rows do not fit the schema.
     """
     columns = rows.select(schema.names).cast(schema).combine_chunks().columns
     arrays = [pa.concat_arrays(column.chunks) if column.num_chunks else [] for column in columns]
     batch = pa.RecordBatch.from_arrays(arrays, schema=schema)
-    with path.open("wb") as sink:
-        with pa.ipc.new_file(sink, schema) as writer:
-            writer.write_batch(batch)
-        sink.flush()
-        os.fsync(sink.fileno())
+    with synced(path) as sink, pa.ipc.new_file(sink, schema) as writer:
+        writer.write_batch(batch)
 
 
 def write_bytes(path: Path, content: bytes) -> None:
     """Replace a whole file at once: after a crash it holds the old content or the new."""
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    with temporary.open("wb") as sink:
-        sink.write(content)
-        sink.flush()
-        os.fsync(sink.fileno())
-    temporary.rename(path)
+    try:
+        with synced(temporary) as sink:
+            sink.write(content)
+        temporary.rename(path)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def write_matrix(path: Path, matrix: np.ndarray) -> None:
-    """Write one ``.npy`` file and see it to the disk."""
-    with path.open("wb") as sink:
+    """Write one ``.npy`` file and force it to the disk."""
+    with synced(path) as sink:
         np.save(sink, np.ascontiguousarray(matrix))
-        sink.flush()
-        os.fsync(sink.fileno())
 
 
 def map_batch(path: Path) -> pa.RecordBatch:
-    """The one record batch of a file, mapped: columns are pages of the file.
+    """Map a file that holds one record batch; the columns are views of its pages.
 
-    Raises: FileNotFoundError; pa.ArrowInvalid if it is no such file.
+    Raises: FileNotFoundError; pa.ArrowInvalid if the file is not of this form.
     """
     reader = pa.ipc.open_file(pa.py_buffer(map_file(path)))
     if reader.num_record_batches != 1:

@@ -1,10 +1,9 @@
-"""Putting a written recording in its place, so that a crash leaves the old one or the new one.
+"""Move a written recording to its place, so that a crash leaves the old one or the new one.
 
-A folder is swapped by two renames. A crash between them leaves the old recording beside its place,
-where ``sweep`` finds it; workers sweep when they start.
+Two renames swap the folders. A crash between them leaves the old recording beside its place, where
+``sweep`` finds it; workers sweep when they start.
 """
 
-import os
 import shutil
 from collections.abc import Collection
 from pathlib import Path
@@ -12,12 +11,13 @@ from pathlib import Path
 from snapshots.store.layout import MANIFEST, PARTED
 from snapshots.store.locations import REPLACED, TEMPORARY, Store, beside
 from snapshots.store.manifest import Manifest
+from snapshots.store.parts import sync_folder
 
 
 def publish(temporary: Path, final: Path) -> None:
-    """Move a complete recording to ``final``, replacing what is there; files nobody lists go.
+    """Replace what is at ``final`` by a complete recording, without the parts it does not list.
 
-    Raises: StoreMissing if ``temporary`` has no manifest, OSError.
+    Raises: StoreMissing if ``temporary`` has no manifest; OSError.
     """
     _drop_unlisted_parts(temporary)
     _sync_folders(temporary)
@@ -26,13 +26,13 @@ def publish(temporary: Path, final: Path) -> None:
     if replaces:
         final.rename(old)
     temporary.rename(final)
-    _sync(final.parent)
+    sync_folder(final.parent)
     if replaces:
         shutil.rmtree(old, ignore_errors=True)
 
 
 def _drop_unlisted_parts(folder: Path) -> None:
-    """Tasks that ran twice leave parts behind which the manifest does not list."""
+    """Remove the parts that the manifest does not list: tasks that ran twice leave some."""
     listed = {folder / part.file for part in Manifest.read(folder).parts}
     for table in PARTED:
         for file in (folder / table).glob("*"):
@@ -42,22 +42,14 @@ def _drop_unlisted_parts(folder: Path) -> None:
 
 def _sync_folders(folder: Path) -> None:
     for path in (folder, *(path for path in folder.rglob("*") if path.is_dir())):
-        _sync(path)
-
-
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        sync_folder(path)
 
 
 def sweep(store: Store, busy: Collection[str] = ()) -> list[str]:
-    """Clear up after crashes: put replaced recordings back whose place is empty, delete leftovers.
+    """Clear up after crashes and return the names of the folders put back or deleted.
 
-    busy: names of recordings that a job writes right now; their folders are left alone.
-    Returns the names of the folders put back or deleted.
+    A replaced recording is put back if its place is empty; other leftovers are deleted. Those of
+    ``busy`` recordings, which a job is writing, stay.
     """
     if not store.root.is_dir():
         return []
@@ -72,9 +64,8 @@ def sweep(store: Store, busy: Collection[str] = ()) -> list[str]:
 
 
 def _owner(path: Path) -> str | None:
-    """The name of the recording whose leftover this is; None for anything else."""
+    """Return the name of the recording whose leftover this is; None for anything else."""
     for mark in (TEMPORARY, REPLACED):
-        name, found, _ = path.name.partition(mark)
-        if found:
-            return name
+        if mark in path.name:
+            return path.name.partition(mark)[0]
     return None

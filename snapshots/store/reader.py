@@ -1,4 +1,4 @@
-"""A stored recording, opened: maps its files and answers; reads no whole column."""
+"""Open a stored recording: its files are mapped, and no column is read as a whole."""
 
 import json
 import threading
@@ -11,9 +11,9 @@ import numpy as np
 
 from snapshots.domain.dataflow_logs.failovers.report import Failovers
 from snapshots.domain.model.as_json import as_json
-from snapshots.domain.model.recording import Message, SnapshotId
-from snapshots.domain.model.topology import ChannelId, ProcessId, Topology
-from snapshots.store import search, windows
+from snapshots.domain.model.recording import SnapshotId
+from snapshots.domain.model.topology import ProcessId, Topology
+from snapshots.store import events, windows
 from snapshots.store.cut import StoredCut
 from snapshots.store.errors import StoreDamaged, StoreMissing
 from snapshots.store.layout import (
@@ -26,15 +26,15 @@ from snapshots.store.layout import (
 )
 from snapshots.store.manifest import Manifest
 from snapshots.store.mapped import Ints
-from snapshots.store.pages import give_back
+from snapshots.store.pages import release_pages
 from snapshots.store.stored_snapshot import StoredSnapshot, read_snapshot
-from snapshots.store.tables import ORDER, TIME, Tables
+from snapshots.store.tables import TIME, Tables
 
 _KEPT_OPEN = 8
 
 
 class StoredRecording:
-    """One recording of the store. Safe for threads; stays as it was opened when it is replaced."""
+    """One recording of the store. Safe for threads; if it is replaced, this stays the old one."""
 
     def __init__(self, folder: Path, manifest: Manifest) -> None:
         self.folder = folder
@@ -53,14 +53,14 @@ class StoredRecording:
         return self.tables.topology
 
     def positions_at(self, *, at: int | None = None, step: int | None = None) -> Ints:
-        """int64[P]: the events with ``at`` <= at, or those with ``step`` < step. Always consistent.
+        """Return the positions of the consistent cut at an instant or a step: int64[P].
 
         Raises: ValueError unless exactly one is given.
         """
         return self.tables.positions_at(at=at, step=step)
 
     def cut(self, positions: Ints) -> StoredCut:
-        """The cut at ``positions`` [P]. Raises: ValueError, with a sentence, if they do not fit."""
+        """Return the cut at ``positions`` [P]. Raises: ValueError if they do not fit."""
         positions = np.asarray(positions, np.int64)
         lengths = self.tables.events.length
         if positions.shape != lengths.shape:
@@ -76,50 +76,36 @@ class StoredRecording:
     def window(
         self, from_: float, to: float, width: int = 1000, axis: str = TIME
     ) -> windows.Window:
-        """What there is to draw between two coordinates; see windows.py. Raises: ValueError."""
+        """Return what there is to draw between two coordinates; see windows.py.
+
+        Raises: ValueError.
+        """
         return windows.window(self.tables, from_, to, width, axis)
 
     def event(self, process: ProcessId, index: int) -> dict[str, Any]:
-        """All fields of one event, by name, and the flight it sends or receives.
+        """Return the fields of one event and the flight that it sends or receives; see events.py.
 
         Raises: KeyError if there is no such event.
         """
-        return search.event(self.tables, process, index)
-
-    def neighbour(
-        self, cursor: int, direction: int, group: str = search.EVENT, axis: str = ORDER
-    ) -> search.Neighbour | None:
-        """The next (1) or previous (-1) event, marker or record from a cursor; see search.py."""
-        return search.neighbour(self.tables, cursor, direction, group, axis)
-
-    def find(self, text: str, most: int = 50) -> search.Found:
-        """Events by message id or label; see search.py."""
-        return search.find(self.tables, text, most)
-
-    def message(self, channel: ChannelId, sent_index: int) -> Message | None:
-        """The message that the channel's source sends with its event ``sent_index``, if it does."""
-        code = self.tables.channel_code(channel)
-        ordinal = self.tables.messages.sent_by(code, sent_index)
-        if ordinal is None:
-            return None
-        return self.tables.read_messages(np.array([code]), np.array([ordinal]))[0]
+        return events.event(self.tables, process, index)
 
     def snapshot_positions(self, snapshot: SnapshotId) -> Ints:
-        """int64[P]: index of each process's first ``record_state``; NONE where it never records.
+        """Return the index of each process's first ``record_state``, or NONE: int64[P].
 
-        Raises: KeyError.
+        Raises: KeyError if there is no such snapshot.
         """
-        return search.snapshot_positions(self.tables, self.tables.snapshot_code(snapshot))
+        return events.snapshot_positions(self.tables, self.tables.snapshot_code(snapshot))
+
+    def scope(self, snapshot: SnapshotId) -> Topology:
+        """Return the part of the topology that belongs to a snapshot. Raises: KeyError."""
+        return self.tables.scope(self.tables.snapshot_code(snapshot))
 
     def snapshots(self) -> list[dict[str, Any]]:
-        """One summary per snapshot, as the snapshots job wrote it; empty before it ran."""
+        """Return one summary per snapshot; none before the snapshots job ran."""
         return self._json(SNAPSHOTS, [])
 
     def snapshot(self, snapshot: SnapshotId, *, inferred: bool = False) -> StoredSnapshot:
-        """Return what one snapshot recorded and what the log recomputes.
-
-        Args:
-            inferred: see ``read_snapshot``.
+        """Return what one snapshot recorded and what the log recomputes; see ``read_snapshot``.
 
         Raises: KeyError if there is no such snapshot, or none has been judged yet.
         """
@@ -129,29 +115,29 @@ class StoredRecording:
         raise KeyError(snapshot)
 
     def checkpoints(self) -> list[dict[str, Any]]:
-        """One CheckpointReport as JSON per checkpoint of a dataflow; empty for other recordings."""
+        """Return the CheckpointReports of a dataflow as JSON; none for other recordings."""
         return self._json(CHECKPOINTS, [])
 
     @cached_property
     def checkpoint_names(self) -> frozenset[str]:
-        """Which snapshots are checkpoints."""
+        """Return the ids of the snapshots that are checkpoints."""
         return frozenset(report["checkpoint"] for report in self.checkpoints())
 
     @property
     def is_dataflow(self) -> bool:
-        """Whether there are reports of checkpoints and failures."""
+        """Tell whether there are reports of checkpoints and failures."""
         return (self.folder / CHECKPOINTS).exists()
 
     def checkpoint_files(self) -> dict[str, Any]:
-        """``{"files": [fields of FileReport], "decisions": [fields of Decision]}``."""
+        """Return ``{"files": [fields of FileReport], "decisions": [fields of Decision]}``."""
         return self._json(CHECKPOINT_FILES, {"files": [], "decisions": []})
 
     def failovers(self) -> dict[str, Any]:
-        """Return Failovers as JSON; without items for what is no dataflow."""
+        """Return Failovers as JSON, which has no items if the recording is no dataflow."""
         return self._json(FAILOVERS, as_json(Failovers((), (), ())))
 
     def defects(self) -> dict[str, Any]:
-        """``{"total", "defects": [fields of domain.defects.Defect]}``."""
+        """Return ``{"total", "defects": [fields of domain.model.defects.Defect]}``."""
         return self._json(DEFECTS, {"total": 0, "defects": []})
 
     def _json(self, name: str, absent: Any) -> Any:
@@ -168,13 +154,12 @@ _lock = threading.Lock()
 
 
 def open_cached(folder: Path) -> StoredRecording:
-    """As ``StoredRecording.open``; keeps the last few open. Sees when the folder was replaced.
+    """Open a recording and keep the last few open; open it again if the folder was replaced.
 
-    Keeps memory in bounds: call it for every question rather than keeping what it returns.
-
+    Call it for every question instead of keeping the result, since it also bounds the memory.
     Raises: StoreMissing, StoreDamaged.
     """
-    give_back()
+    release_pages()
     version = _version(folder)
     with _lock:
         cached = _open.get(folder)
@@ -191,7 +176,7 @@ def open_cached(folder: Path) -> StoredRecording:
 
 
 def _opened(folder: Path) -> tuple[tuple[int, int], StoredRecording]:
-    """Opened between two looks at the manifest, so that no file is of another version."""
+    """Open a recording; try again if it was replaced meanwhile, so that all files fit together."""
     while True:
         version = _version(folder)
         try:

@@ -1,4 +1,4 @@
-"""One snapshot of a stored recording: what was recorded beside what the log recomputes."""
+"""Read one snapshot of a stored recording: what it recorded and what the log recomputes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 
 from snapshots.domain.model.derived import is_derived
 from snapshots.domain.model.recording import Message, MessageId, SnapshotId
-from snapshots.domain.model.scopes import in_scope
 from snapshots.domain.model.topology import ChannelId, JsonText, ProcessId, Topology
 from snapshots.store.layout import (
     NONE,
@@ -19,13 +18,20 @@ from snapshots.store.layout import (
     SNAPSHOT_STATE_COLUMNS,
     SNAPSHOT_STATES,
 )
-from snapshots.store.mapped import read_batch
+from snapshots.store.mapped import read_batch, rows_of_snapshot
 from snapshots.store.tables import Tables
 
 
 @dataclass(frozen=True, slots=True)
 class SnapshotState:
-    """position, recorded_at: None if the process never recorded; states: None if not known."""
+    """One process in a snapshot.
+
+    Attributes:
+        position: the number of events before the process recorded; None if it never did.
+        recorded_at: the instant at which the process recorded; None if it never did.
+        recorded: the recorded state; None if it is not known.
+        recomputed: the state according to the log; None if it is not known.
+    """
 
     position: int | None
     recorded_at: int | None
@@ -35,10 +41,14 @@ class SnapshotState:
 
 @dataclass(frozen=True, slots=True)
 class SnapshotChannel:
-    """recorded: ids, None if the log does not say. recomputed: None if an end never recorded; of a
-    derived recording also where nothing was recorded, for it has no other messages.
+    """One channel in a snapshot.
 
-    sent: those of the recorded ids that were really sent, as messages.
+    Attributes:
+        recorded: the recorded messages; None if the log does not say.
+        recomputed: the messages in flight according to the log; None if an end never recorded. A
+            derived recording has only messages that were recorded, so it is None also where none
+            was.
+        sent: those of the recorded messages that were really sent.
     """
 
     recorded: tuple[MessageId, ...] | None
@@ -48,9 +58,13 @@ class SnapshotChannel:
 
 @dataclass(frozen=True, slots=True)
 class StoredSnapshot:
-    """summary: its entry of ``StoredRecording.snapshots``. topology: what the snapshot is of.
+    """One snapshot: what it recorded and what the log recomputes.
 
-    states, channels: of the whole of that topology.
+    Attributes:
+        summary: the snapshot's entry of ``StoredRecording.snapshots``.
+        topology: the processes and channels in the snapshot's scope.
+        states: the state of every process of the topology.
+        channels: the contents of every channel of the topology.
     """
 
     id: SnapshotId
@@ -66,41 +80,34 @@ def read_snapshot(
     """Return what one snapshot recorded and what the log recomputes.
 
     Args:
-        summary: its entry of ``StoredRecording.snapshots``.
+        summary: the snapshot's entry of ``StoredRecording.snapshots``.
         inferred: add what the events of a derived recording say of channels that nobody recorded.
     """
     snapshot = summary["snapshot"]
     code = tables.snapshot_code(snapshot)
     rows = _rows(tables, SNAPSHOT_STATES, SNAPSHOT_STATE_COLUMNS, code)
-    processes = tables.topology.processes
-    recorded = [processes[row["process"]].id for row in rows if row["position"] != NONE]
-    topology = in_scope(tables.topology, recorded)
+    topology = tables.scope(code)
     states = _states(tables, topology, rows)
     rows = _rows(tables, SNAPSHOT_CHANNELS, SNAPSHOT_CHANNEL_COLUMNS, code)
     derived = is_derived(tables.manifest.header_extra) and not inferred
-    found = {
+    listed = {
         row["channel"]: _channel(tables, **row)
         for row in rows
         if row["recorded"] is not None or not derived
     }
     unknown = SnapshotChannel(None, None, {})
-    silent = unknown if derived else SnapshotChannel(None, (), {}), unknown
-    channels = {
-        channel.id: found.get(
-            number,
-            silent[any(states[end].position is None for end in (channel.source, channel.target))],
-        )
-        for number, channel in enumerate(tables.topology.channels)
-        if channel.source in states
-    }
+    empty = unknown if derived else SnapshotChannel(None, (), {})
+    channels = {}
+    for number, channel in enumerate(tables.topology.channels):
+        if channel.source in states:
+            ends = (channel.source, channel.target)
+            unlisted = unknown if any(states[end].position is None for end in ends) else empty
+            channels[channel.id] = listed.get(number, unlisted)
     return StoredSnapshot(snapshot, summary, topology, states, channels)
 
 
 def _rows(tables: Tables, name: str, schema: pa.Schema, snapshot: int) -> list[dict[str, Any]]:
-    batch = read_batch(tables.folder / name, schema)
-    codes = batch.column("snapshot").to_numpy()
-    first, end = np.searchsorted(codes, [snapshot, snapshot + 1])
-    return batch.slice(first, end - first).to_pylist()
+    return rows_of_snapshot(read_batch(tables.folder / name, schema), snapshot).to_pylist()
 
 
 def _states(
@@ -124,7 +131,7 @@ def _states(
 def _channel(
     tables: Tables,
     channel: int,
-    recorded: list[str] | None,
+    recorded: list[MessageId] | None,
     recomputed: list[int] | None,
     snapshot: int,
 ) -> SnapshotChannel:

@@ -1,4 +1,4 @@
-"""Receives, of messages and of markers, that no send in the log explains."""
+"""Read the strays of a recording: receives of messages and markers without a send in the log."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,7 +16,12 @@ from snapshots.store.mapped import Ints, read_batch
 
 @dataclass(frozen=True, slots=True)
 class Stray:
-    """A receive that no send explains. Exactly one of ``message`` and ``snapshot`` is set."""
+    """A receive without a send in the log.
+
+    Attributes:
+        message: the id of the message; None for a marker.
+        snapshot: the snapshot to which the marker belongs; None for a message.
+    """
 
     process: ProcessId
     index: int
@@ -28,28 +33,28 @@ class Stray:
 
 
 class Strays:
-    """All strays of a stored recording, in the order of their lines."""
+    """All strays of a stored recording, in the order of their lines. Raises: StoreDamaged."""
 
     def __init__(self, folder: Path, manifest: Manifest, topology: Topology) -> None:
-        """Raises: StoreDamaged."""
-        self._batch = read_batch(folder / STRAYS, STRAY_COLUMNS)
+        """Map STRAY_COLUMNS as ``batch``."""
+        self.batch = read_batch(folder / STRAYS, STRAY_COLUMNS)
         self._manifest = manifest
         self._topology = topology
 
     @cached_property
     def places(self) -> tuple[Ints, Ints]:
-        """process [N] and index [N] of every stray."""
-        return tuple(self._batch.column(name).to_numpy() for name in ("process", "index"))
+        """Return the process code [N] and the index [N] of every stray."""
+        return self.batch.column("process").to_numpy(), self.batch.column("index").to_numpy()
 
     def read(self, rows: Ints) -> tuple[Stray, ...]:
         """Return the strays in these rows."""
-        taken = self._batch.take(pa.array(rows, pa.int64())).to_pylist()
+        taken = self.batch.take(pa.array(rows, pa.int64())).to_pylist()
         return tuple(self._stray(**row) for row in taken)
 
     def _stray(self, process: int, channel: int, snapshot: int, **fields: Any) -> Stray:
         return Stray(
             process=self._topology.processes[process].id,
             channel=None if channel == NONE else self._topology.channels[channel].id,
-            snapshot=None if snapshot == NONE else self._manifest.snapshots[snapshot],
+            snapshot=None if snapshot == NONE else SnapshotId(self._manifest.snapshots[snapshot]),
             **fields,
         )

@@ -1,4 +1,4 @@
-"""All tables of a stored recording, mapped, and how its two axes are read."""
+"""Map all tables of a stored recording, and find positions on its two axes."""
 
 from collections.abc import Collection
 from functools import cached_property
@@ -7,8 +7,10 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
-from snapshots.domain.model.recording import RECORD_STATE, Message, SnapshotId
+from snapshots.domain.model.recording import MARKER_RECEIVE, RECORD_STATE, Message, SnapshotId
+from snapshots.domain.model.scopes import in_scope
 from snapshots.domain.model.topology import Channel, ChannelId, Process, ProcessId, Topology
 from snapshots.store.errors import StoreDamaged
 from snapshots.store.in_flight import Flights
@@ -36,22 +38,20 @@ TIME = "time"
 ORDER = "order"
 AXES = (TIME, ORDER)
 COORDINATES = {TIME: ("at", 0), ORDER: ("step", 1)}
-"""Where an event stands on an axis: the value of a column, and what is added to it."""
+"""An event's coordinate on each axis: the column that holds it, and what must be added."""
 
 
 class Tables:
-    """What the questions to a stored recording are answered from; see layout.py.
+    """The mapped tables of one stored recording; see layout.py.
 
-    Processes, channels and snapshots are numbered by their places in the header and the manifest:
-    these numbers are their codes.
-
-    topology: of the header. source, target: int64[C], the processes at the ends of each channel.
-    scopes: int64[P], a number for the scope of each process. matrices: the levels mapped so far,
-    see levels.py.
+    The code of a process, channel or snapshot is its place in the header or the manifest.
+    ``source`` and ``target`` are int64[C], the processes at the ends of each channel. ``scopes`` is
+    int64[P], with equal numbers for processes of one scope. ``matrices`` are the levels mapped so
+    far, see levels.py.
+    Raises: StoreDamaged.
     """
 
     def __init__(self, folder: Path, manifest: Manifest) -> None:
-        """Raises: StoreDamaged."""
         self.folder = folder
         self.manifest = manifest
         self.matrices: dict[tuple[str, int, str], np.ndarray] = {}
@@ -84,46 +84,85 @@ class Tables:
         self.all_channels: Ints = np.arange(channels.num_rows)
 
     def positions_before(self, axis: str, coordinate: int) -> Ints:
-        """int64[P]: how many events of each process stand left of ``coordinate`` on the axis.
+        """Count the events of each process left of ``coordinate`` on the axis: int64[P].
 
-        On the time axis an event stands at its instant, on the order axis at its step + 1.
+        An event's coordinate is its instant on the time axis and its step + 1 on the order axis.
         """
         column, shift = COORDINATES[axis]
         limit = min(max(coordinate - shift, -(2**63)), 2**63 - 1)
         return self.events.bisect(column, np.full(len(self.all_processes), limit))
 
     def positions_at(self, *, at: int | None = None, step: int | None = None) -> Ints:
-        """int64[P]: the events with ``at`` <= at, or those with ``step`` < step. Always consistent.
+        """Return the positions of the cut at an instant or a step: int64[P].
 
-        Raises: ValueError unless exactly one is given.
+        Inside are the events with ``at`` <= at, or those with ``step`` < step. Such a cut is always
+        consistent. Raises: ValueError unless exactly one is given.
         """
-        if (at is None) == (step is None):
-            raise ValueError("a cut is asked for by exactly one of at and step")
-        if at is not None:
+        if at is not None and step is None:
             return self.positions_before(TIME, at + 1)
-        return self.positions_before(ORDER, step + 1)
+        if step is not None and at is None:
+            return self.positions_before(ORDER, step + 1)
+        raise ValueError("a cut needs exactly one of at and step")
 
     @cached_property
     def records(self) -> pa.RecordBatch:
-        """RECORD_COLUMNS, mapped. Raises: StoreDamaged."""
+        """Map the rows of RECORD_COLUMNS. Raises: StoreDamaged."""
         return read_batch(self.folder / RECORDS, RECORD_COLUMNS)
 
     @cached_property
     def record_order(self) -> tuple[Ints, Ints, Ints]:
-        """step, process and index [N] of all ``record_state`` events, by step."""
-        kinds, processes, indices = (
-            self.records.column(name).to_numpy() for name in ("kind", "process", "index")
-        )
-        states = np.isin(kinds, self.kind_codes({RECORD_STATE}))
-        codes, indices = processes[states].astype(np.int64), indices[states]
+        """Return step, process and index [N] of all ``record_state`` events, sorted by step."""
+        codes, indices = self.recorded_states(self.records)
         steps = self.events.values("step", codes, indices)
         order = np.argsort(steps)
         return steps[order], codes[order], indices[order]
 
+    def recorded_states(self, records: pa.RecordBatch) -> tuple[Ints, Ints]:
+        """Return process and index [N] of the ``record_state`` events among these records."""
+        kinds, processes, indices = (
+            records.column(name).to_numpy() for name in ("kind", "process", "index")
+        )
+        states = np.isin(kinds, self.kind_codes({RECORD_STATE}))
+        return processes[states].astype(np.int64), indices[states]
+
+    @cached_property
+    def snapshot_scopes(self) -> NDArray[np.bool_]:
+        """bool[snapshots, scopes]: which scopes each snapshot has; see ``domain.model.scopes``."""
+        shape = len(self.manifest.snapshots), int(self.scopes.max(initial=0)) + 1
+        if shape[1] == 1:
+            return np.ones(shape, np.bool_)
+        involved = np.zeros(shape, np.bool_)
+        for part, _ in enumerate(self.markers.table.batches):
+            snapshot, channel = (
+                self.markers.table.column(part, name) for name in ("snapshot", "channel")
+            )
+            involved[snapshot, self.scopes[self.source[channel]]] = True
+        for batch in (self.records, self.stray_markers):
+            snapshot, process = (batch.column(name).to_numpy() for name in ("snapshot", "process"))
+            involved[snapshot, self.scopes[process]] = True
+        involved[~involved.any(axis=1)] = True
+        return involved
+
+    def in_scope(self, snapshot: int) -> NDArray[np.bool_]:
+        """bool[P]: which processes belong to a snapshot, given by its code."""
+        return self.snapshot_scopes[snapshot, self.scopes]
+
+    def scope(self, snapshot: int) -> Topology:
+        """Return the part of the topology that belongs to a snapshot, given by its code."""
+        codes = np.flatnonzero(self.in_scope(snapshot)).tolist()
+        return in_scope(self.topology, [self.topology.processes[code].id for code in codes])
+
     @cached_property
     def strays(self) -> Strays:
-        """Raises: StoreDamaged."""
+        """Map the strays. Raises: StoreDamaged."""
         return Strays(self.folder, self.manifest, self.topology)
+
+    @cached_property
+    def stray_markers(self) -> pa.RecordBatch:
+        """STRAY_COLUMNS: the received markers that no send explains. Raises: StoreDamaged."""
+        kind = self.events.values("kind", *self.strays.places)
+        is_marker = np.isin(kind, self.kind_codes({MARKER_RECEIVE}))
+        return self.strays.batch.filter(pa.array(is_marker))
 
     def read_messages(self, codes: Ints, ordinals: Ints) -> tuple[Message, ...]:
         """Return the messages with these ordinals [N] on the channels with these codes [N]."""
@@ -134,8 +173,8 @@ class Tables:
         columns = (
             [channels[code].id for code in codes.tolist()],
             ordinals.tolist(),
-            rows.texts("message"),
-            rows.texts("value"),
+            rows.ids("message"),
+            rows.json("value"),
             rows.values("sent_index").tolist(),
             rows.values("sent_at").tolist(),
             [None if index == NONE else index for index in received],
@@ -176,22 +215,16 @@ class Tables:
 
 
 def _topology(processes: pa.RecordBatch, channels: pa.RecordBatch) -> Topology:
-    names = processes.column("id").to_pylist()
-    ends = (channels.column(end).to_pylist() for end in ("source", "target"))
-    states = processes.column("state").to_pylist()
-    scopes = processes.column("scope").to_pylist()
-    names_of_channels = channels.column("id").to_pylist()
-    kept = (channels.column(flag).to_pylist() for flag in ("fifo", "overtaking"))
+    names, states, scopes = (processes.column(n).to_pylist() for n in ("id", "state", "scope"))
+    ids, sources, targets, fifo, overtaking = (c.to_pylist() for c in channels.columns)
+    ends = ([names[code] for code in codes] for codes in (sources, targets))
     return Topology(
-        tuple(Process(*fields) for fields in zip(names, states, scopes, strict=True)),
-        tuple(
-            Channel(name, names[source], names[target], *flags)
-            for name, source, target, *flags in zip(names_of_channels, *ends, *kept, strict=True)
-        ),
+        tuple(map(Process, names, states, scopes)),
+        tuple(map(Channel, ids, *ends, fifo, overtaking)),
     )
 
 
 def _codes(names: list[str | None]) -> Ints:
-    """int64[N]: equal numbers for equal names."""
+    """Return equal numbers for equal names: int64[N]."""
     codes = {name: code for code, name in enumerate(dict.fromkeys(names))}
     return np.array([codes[name] for name in names], np.int64)

@@ -1,8 +1,8 @@
-"""A window of a stored recording: what there is to draw between two coordinates of an axis.
+"""Find what there is to draw between two coordinates of an axis: a window.
 
-On the time axis an event stands at its instant, on the order axis at its step + 1; it is in the
-window if from <= coordinate <= to. A window small enough holds every event and every message that
-overlaps it, those included that are on their way at its left edge; a larger one holds bins.
+An event's coordinate is its instant on the time axis and its step + 1 on the order axis. The event
+is in the window if from <= coordinate <= to. A small window holds every event and every message
+that overlaps it, including those in flight at its left edge; a larger one holds bins.
 """
 
 import math
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from snapshots.domain.model.recording import MessageId
 from snapshots.domain.model.topology import JsonText
 from snapshots.store.bins import Bins, event_counts, most_messages
 from snapshots.store.cut import StoredCut
@@ -25,11 +26,15 @@ _WIDTHS = 256, 4096  # bins, least and most
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one window may hold.
+    """How much one window may hold.
 
-    An exact window: so many messages (and as many markers) and events. A binned one: so many record
-    events, and so many markers, beside its bins; rows of so many processes and channels; so many
-    events counted where no level is fine enough.
+    Attributes:
+        messages: the most messages, and the most markers, of an exact window.
+        events: the most events of an exact window.
+        beside_bins: the most record events, and the most markers, that a binned window also lists.
+        processes: the most processes that have a row of bins.
+        channels: the most channels that have a row of bins.
+        counted: the most events that are counted if no level is fine enough.
     """
 
     messages: int = 4_000
@@ -45,10 +50,17 @@ class WindowEvents:
     """Columns with one entry for each event, by process and index.
 
     Attributes:
-        channel, snapshot: the code; -1 where there is none.
-        state: the JSON text that the event has; where it is no application event, what the protocol
-            recorded.
-        state_known: 0 where the event has no state.
+        process: the code of the event's process.
+        index: the event's index within its process, from 0.
+        at: the event's instant in the recording's time unit.
+        step: the event's place in one causal order of the whole recording, from 0.
+        kind: the code of the event's kind.
+        channel: the code of the event's channel; -1 if it has none.
+        snapshot: the code of the event's snapshot; -1 if it has none.
+        state: the JSON of the state after an application event, or of what a protocol event
+            recorded. It is None if the event has no state.
+        state_known: whether the event has a state: 0 or 1.
+        label: the event's label; None if it has none.
     """
 
     process: Ints
@@ -68,8 +80,17 @@ class WindowMessages:
     """Columns with one entry for each message, by channel and ordinal.
 
     Attributes:
-        ordinal: its number on the channel, in the order of sending.
-        received_index, received_at, received_step: -1 while the message is in flight.
+        channel: the code of the message's channel.
+        ordinal: the message's number on the channel in the order of sending, from 0.
+        sent_index: the index of the send within the channel's source.
+        received_index: the index of the receive within the channel's target; -1 while the message
+            is in flight.
+        sent_at: the instant of the send in the recording's time unit.
+        received_at: the instant of the receive in the recording's time unit; -1 while in flight.
+        sent_step: the step of the send.
+        received_step: the step of the receive; -1 while the message is in flight.
+        message: the message's id.
+        value: the JSON of the message's value; None if it is not known.
     """
 
     channel: Ints
@@ -80,7 +101,7 @@ class WindowMessages:
     received_at: Ints
     sent_step: Ints
     received_step: Ints
-    message: list[str]
+    message: list[MessageId]
     value: list[JsonText | None]
 
 
@@ -89,7 +110,15 @@ class WindowMarkers:
     """Columns with one entry for each marker, by channel and the order of sending.
 
     Attributes:
-        received_index, received_at, received_step: -1 while the marker is in flight.
+        channel: the code of the marker's channel.
+        snapshot: the code of the marker's snapshot.
+        sent_index: the index of the send within the channel's source.
+        received_index: the index of the receive within the channel's target; -1 while the marker is
+            in flight.
+        sent_at: the instant of the send in the recording's time unit.
+        received_at: the instant of the receive in the recording's time unit; -1 while in flight.
+        sent_step: the step of the send.
+        received_step: the step of the receive; -1 while the marker is in flight.
     """
 
     channel: Ints
@@ -104,16 +133,18 @@ class WindowMarkers:
 
 @dataclass(frozen=True, slots=True)
 class WindowBins:
-    """A window in bins, where it holds too much to draw each event.
+    """A window in bins, if it holds too much to draw each event.
 
     Attributes:
-        edges: the edges of the bins. The outer ones may lie outside the window; each bin is counted
-            whole.
-        events: how many events each of the ``processes`` has in each bin.
-        depth: the most messages that each of the ``channels`` has at once in each bin.
-        processes, channels: the codes of the busiest ones, which have a row.
-        hidden_processes: how many processes have no row.
-        hidden_channels: how many channels have no row.
+        edges: the coordinates of the bins' edges. The outer ones may lie outside the window. Each
+            bin is counted whole.
+        bin_width: the width of a bin, in steps or in the recording's time unit.
+        events: the number of events of each process in ``processes``, per bin.
+        depth: the most messages that each channel in ``channels`` holds at once, per bin.
+        processes: the codes of the busiest processes, which have a row.
+        channels: the codes of the busiest channels, which have a row.
+        hidden_processes: the number of processes without a row.
+        hidden_channels: the number of channels without a row.
     """
 
     edges: NDArray[np.float64]
@@ -128,17 +159,27 @@ class WindowBins:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """What there is to draw between two coordinates.
+    """The events, messages and markers between two coordinates, or how many there are.
 
     Attributes:
-        exact: whether all events, messages and markers are listed, rather than counted in bins.
-        events_total, messages_total, markers_total: how many the window holds, drawn or not.
-        positions: how many events of each process lie left of the window.
-        positions_to: how many events of each process lie left of its right edge.
-        states: the state of each process at ``positions``.
-        depths: how many messages each channel holds at ``positions``.
-        kinds, snapshots: names in the order of the codes in the columns.
-        bins: None where the window is exact.
+        axis: the axis of all coordinates: ``time`` or ``order``.
+        from_: the left edge, which belongs to the window.
+        to: the right edge, which belongs to the window.
+        exact: whether all events, messages and markers are listed instead of counted in bins.
+        events_total: the number of events in the window, whether or not they are listed.
+        messages_total: the number of messages in the window, whether or not they are listed.
+        markers_total: the number of markers in the window, whether or not they are listed.
+        positions: the number of events of each process before the left edge.
+        positions_to: the number of events of each process up to and at the right edge.
+        states: the JSON of each process's state at ``positions``; None if it is not known.
+        depths: the number of messages in each channel at ``positions``.
+        events: the events in the window; in a binned one, only the records of states, if they are
+            few.
+        messages: the messages that overlap the window; none in a binned one.
+        markers: the markers that overlap the window; in a binned one only if they are few.
+        kinds: the names of the kinds of events, in the order of their codes.
+        snapshots: the ids of the snapshots, in the order of their codes.
+        bins: the counts of a binned window; None if the window is exact.
     """
 
     axis: str
@@ -168,9 +209,10 @@ def window(
     axis: str = TIME,
     limits: Limits = Limits(),
 ) -> Window:
-    """The window ``from_`` .. ``to``; width: pixels, of which a bin takes at least one.
+    """Return the window from ``from_`` to ``to``, both included.
 
-    Raises: ValueError, with a sentence, for an unknown axis or edges that are no window.
+    It is ``width`` pixels wide; a bin is at least one pixel wide.
+    Raises: ValueError, with a sentence, for an unknown axis or for edges that are no window.
     """
     if axis not in AXES:
         raise ValueError(f"axis {axis!r} is none of {', '.join(AXES)}")
@@ -180,15 +222,14 @@ def window(
 
 
 class _View:
-    """The edges of one window, and what lies between them."""
+    """One window, with the positions at its edges."""
 
     def __init__(self, tables: Tables, from_: float, to: float, axis: str, limits: Limits) -> None:
         self.limits = limits
         self.tables = tables
         self.from_, self.to, self.axis = from_, to, axis
-        self.left = self.tables.positions_before(axis, math.ceil(from_))
-        self.right = self.tables.positions_before(axis, math.floor(to) + 1)
-        self.right = np.maximum(self.right, self.left)
+        self.left = tables.positions_before(axis, math.ceil(from_))
+        self.right = np.maximum(tables.positions_before(axis, math.floor(to) + 1), self.left)
 
     def window(self, width: int) -> Window:
         cut = StoredCut(self.tables, self.left)
@@ -220,17 +261,17 @@ class _View:
         )
 
     def _ends(self, flights: Flights) -> Ints:
-        """Per channel, how many flights are sent up to the right edge."""
+        """Count per channel the flights that are sent up to the right edge."""
         return flights.sent(self.tables.all_channels, self.right[self.tables.source])
 
     def _overlapping(self, flights: Flights) -> Ints:
-        """Per channel, how many flights overlap the window. Both edges are consistent cuts."""
+        """Count per channel the flights that overlap the window. Both edges are consistent cuts."""
         target = self.left[self.tables.target]
         return self._ends(flights) - flights.received(self.tables.all_channels, target)
 
-    def _drawn(self, flights: Flights, drawn: bool) -> tuple[Ints, Ints]:
-        """(channel, ordinal) of the flights that overlap the window, or of none."""
-        if not drawn:
+    def _listed(self, flights: Flights, listed: bool) -> tuple[Ints, Ints]:
+        """Return (channel, ordinal) of the flights that overlap the window if they are listed."""
+        if not listed:
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
         codes = self.tables.all_channels
         return flights.waiting(codes, self.left[self.tables.target], self._ends(flights))
@@ -249,7 +290,7 @@ class _View:
     def _event_columns(self, codes: Ints, indices: Ints) -> WindowEvents:
         rows = self.tables.events.pick(codes, indices)
         names = ("at", "step", "kind", "channel", "snapshot")
-        states = rows.texts("state")
+        states = rows.json("state")
         return WindowEvents(
             process=codes,
             index=indices,
@@ -259,28 +300,28 @@ class _View:
             label=rows.texts("label"),
         )
 
-    def _messages(self, drawn: bool) -> WindowMessages:
+    def _messages(self, listed: bool) -> WindowMessages:
         flights = self.tables.messages
-        codes, ordinals = self._drawn(flights, drawn)
+        codes, ordinals = self._listed(flights, listed)
         rows = flights.table.pick(codes, ordinals)
         return WindowMessages(
             channel=codes,
             ordinal=ordinals,
             **self._ways(codes, rows),
-            message=rows.texts("message"),
-            value=rows.texts("value"),
+            message=rows.ids("message"),
+            value=rows.json("value"),
         )
 
-    def _markers(self, drawn: bool) -> WindowMarkers:
+    def _markers(self, listed: bool) -> WindowMarkers:
         flights = self.tables.markers
-        codes, ordinals = self._drawn(flights, drawn)
+        codes, ordinals = self._listed(flights, listed)
         rows = flights.table.pick(codes, ordinals)
         return WindowMarkers(
             channel=codes, snapshot=rows.values("snapshot"), **self._ways(codes, rows)
         )
 
     def _ways(self, codes: Ints, rows: Picked) -> dict[str, Ints]:
-        """Where each flight begins and ends: indices, instants and steps."""
+        """Return the indices, instants and steps at which each flight is sent and received."""
         events = self.tables.events
         sent, received = rows.values("sent_index"), rows.nullable("received_index")
         arrived = np.flatnonzero(received != NONE)
@@ -318,9 +359,10 @@ class _View:
         )
 
     def _choose_bins(self, width: int, events: int) -> tuple[Bins, bool]:
-        """The bins that match the pixels, and whether a level holds them.
+        """Return the bins that match the pixels, and whether a level holds them.
 
-        What no level holds is counted now; if that is too much, the finest level must do.
+        Bins that no level holds are counted now; if the events are too many, the nearest level is
+        taken instead.
         """
         manifest = self.tables.manifest
         first, last = span(manifest.extent, self.axis)
@@ -337,7 +379,7 @@ class _View:
 
 
 def _busiest(loads: Ints, most: int) -> Ints:
-    """The codes of the ``most`` largest loads, as sorted codes; all if there are not more."""
+    """Return the codes of the ``most`` largest loads, sorted."""
     if len(loads) <= most:
         return np.arange(len(loads))
     return np.sort(np.argsort(-loads, kind="stable")[:most])

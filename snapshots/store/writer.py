@@ -1,4 +1,4 @@
-"""Finishing a stored recording, and the reference writer in plain Python.
+"""Finish a stored recording, and write one in plain Python as the reference.
 
 The reference writer and the Spark ingest write the same tables; a test compares them.
 """
@@ -61,11 +61,14 @@ _RECORDS = (RECORD_STATE, RECORD_CHANNEL)
 def finish(
     folder: Path, manifest: Manifest, levels_above: int = levels.COUNTED_ON_THE_FLY
 ) -> Manifest:
-    """Write index, fences, levels and, last, the manifest of a folder with all its tables.
+    """Write index, fences, levels and, last, the manifest of a folder that has all its tables.
 
-    manifest: with its parts; ``levels`` is filled in. levels_above: a recording of so many events
-    or fewer has no levels. Returns the manifest as written.
-    Raises: StoreDamaged if a part is not what the manifest says, OSError.
+    Args:
+        manifest: lists the parts; its ``levels`` are filled in here.
+        levels_above: a recording gets levels only if it has more events than this.
+
+    Returns the manifest as written.
+    Raises: StoreDamaged if a part is not what the manifest says; OSError.
     """
     write_index(folder, manifest)
     complete = replace(manifest, levels=levels.write_levels(folder, manifest, levels_above))
@@ -78,7 +81,7 @@ def finish(
 
 
 def write_defects(folder: Path, defects: Iterable[Defect], total: int | None = None) -> None:
-    """Write ``defects.json``. total: how many there are, where not all are listed."""
+    """Write ``defects.json``; ``total`` is the number of defects if not all are listed."""
     listed = [asdict(defect) for defect in defects]
     content = {"total": len(listed) if total is None else total, "defects": listed}
     write_bytes(folder / DEFECTS, json.dumps(content, ensure_ascii=False).encode())
@@ -87,10 +90,12 @@ def write_defects(folder: Path, defects: Iterable[Defect], total: int | None = N
 def write_snapshots(
     folder: Path, summaries: list[Mapping[str, Any]], states: pa.Table, channels: pa.Table
 ) -> None:
-    """Write what the snapshots job found; ``snapshots.json`` last, so that it stands for all.
+    """Write what the snapshots job found; ``snapshots.json`` last, since it stands for all.
 
-    summaries: one JSON object per snapshot, with its id under ``snapshot``. states, channels: rows
-    of SNAPSHOT_STATE_COLUMNS and SNAPSHOT_CHANNEL_COLUMNS in any order.
+    Args:
+        summaries: one JSON object per snapshot, with its id under ``snapshot``.
+        states: rows of SNAPSHOT_STATE_COLUMNS in any order.
+        channels: rows of SNAPSHOT_CHANNEL_COLUMNS in any order.
     """
     for name, rows, schema, by in (
         (SNAPSHOT_STATES, states, SNAPSHOT_STATE_COLUMNS, "process"),
@@ -129,12 +134,12 @@ def write_recording(
     defects: Iterable[Defect] = (),
     source_format: str = "cutline",
 ) -> Manifest:
-    """Write a whole recording into an empty folder: the reference that Spark's store must equal."""
+    """Write a recording into an empty folder, as the reference for what Spark writes."""
     return _Writer(recording, folder, source_format).write(defects)
 
 
 class _Writer:
-    """Codes of one recording, and its tables as rows."""
+    """The reference writer of one recording, with the codes of its ids."""
 
     def __init__(self, recording: Recording, folder: Path, source_format: str) -> None:
         topology = recording.topology
@@ -202,7 +207,7 @@ class _Writer:
         ]
         records = [self._event(event) for event in self.events if event.kind in _RECORDS]
         records.sort(key=lambda row: (row["snapshot"], row["process"], row["index"]))
-        strays = map(self._stray, self.recording.strays)
+        strays = map(self._event, self.recording.strays)
         for name, rows, schema in (
             (PROCESSES, processes, PROCESS_COLUMNS),
             (CHANNELS, channels, CHANNEL_COLUMNS),
@@ -211,18 +216,13 @@ class _Writer:
         ):
             write_table(self.folder / name, _table(schema, rows), schema)
 
-    def _codes(self, event: Event) -> dict[str, int]:
-        return {
+    def _event(self, event: Event) -> dict[str, Any]:
+        return asdict(event) | {
             "process": self.processes[event.process],
             "channel": NONE if event.channel is None else self.channels[event.channel],
             "snapshot": NONE if event.snapshot is None else self.snapshots[event.snapshot],
+            "kind": self.kinds[event.kind],
         }
-
-    def _event(self, event: Event) -> dict[str, Any]:
-        return asdict(event) | self._codes(event) | {"kind": self.kinds[event.kind]}
-
-    def _stray(self, event: Event) -> dict[str, Any]:
-        return asdict(event) | self._codes(event)
 
     def _messages(self) -> pa.Table:
         rows = [
@@ -247,5 +247,5 @@ def _without_reach(schema: pa.Schema) -> pa.Schema:
 
 
 def _table(schema: pa.Schema, rows: Iterable[dict[str, Any]]) -> pa.Table:
-    """Rows as a table; keys that are not columns are left out."""
+    """Return rows as a table, without the keys that are not columns."""
     return pa.Table.from_pylist(list(rows), schema)

@@ -1,4 +1,4 @@
-"""The tag that asks for all of a page's JavaScript modules at once.
+"""The tag with which a page loads all its JavaScript modules at once.
 
 Without it the browser loads one level of imports after the other.
 """
@@ -23,7 +23,7 @@ _IMPORT = re.compile(r'(?:\bfrom|^import) "(\.[^"]+)"', re.MULTILINE)
 def modulepreload(entry: str) -> SafeString:
     """Write a ``modulepreload`` link for a module and for each module that it imports.
 
-    entry: path of the module below ``static``, as in ``{% static %}``.
+    ``entry`` is the path of the module below ``static``, as in ``{% static %}``.
     """
     links = ((static(path),) for path in modules_of(entry))
     return format_html_join("\n", '<link rel="modulepreload" href="{}">', links)

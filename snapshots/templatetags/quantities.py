@@ -1,10 +1,11 @@
-"""The filters of the pages; what they say is in ``snapshots/quantities.py``."""
+"""The filters and tags of the pages; most of their words are in ``snapshots/quantities.py``."""
 
 import json
 
 from django import template
 
 from snapshots import quantities
+from snapshots.readers.engines import registry
 from snapshots.web.pages import links
 
 register = template.Library()
@@ -19,20 +20,26 @@ register.filter(quantities.amount)
 
 
 @register.filter
+def format_name(format: str) -> str:
+    """Return the name of a recording's format; a zip or tar is a package until it is unpacked."""
+    return "package" if format == registry.PACKAGE else format
+
+
+@register.filter
 def counted(number: int, words: str) -> str:
-    """``{{ 2|counted:"process,processes" }}`` is "2 processes"."""
+    """Return a number with its noun: ``{{ 2|counted:"process,processes" }}`` is "2 processes"."""
     return quantities.counted(number, *words.split(","))
 
 
 @register.filter
 def percent(share: float) -> str:
-    """0.4217 is "42 %"."""
+    """Return a share as percent: 0.4217 is "42 %"."""
     return f"{share * 100:.0f} %"
 
 
 @register.filter
 def date_text(moment: str) -> str:
-    """A date of a payload: "2026-11-20T23:57:45.123Z" is "2026-11-20 23:57"."""
+    """Return a date of a payload to the minute, such as "2026-11-20 23:57"."""
     return moment[:16].replace("T", " ")
 
 
@@ -43,15 +50,15 @@ def snapshot_address(recording: int, snapshot: str) -> str:
 
 @register.simple_tag(takes_context=True)
 def page_address(context, parameter: str, number: int) -> str:
-    """This page with another page number; what else the address holds stays."""
+    """Return the address of this page with another page number."""
     query = context["request"].GET.copy()
     query[parameter] = number
     return f"?{query.urlencode()}"
 
 
 @register.filter
-def item(items: list, place: int):
-    return items[place]
+def item(items: list, index: int):
+    return items[index]
 
 
 @register.filter

@@ -1,8 +1,8 @@
 """Serve websockets: check access, answer from the store, and relay messages.
 
-Work for one client is bounded. Of its requests for windows, and of those for cuts, one is computed
-while only the newest other one waits; older ones are answered as dropped. While a client does not
-read its answers, nothing further is computed for it, so nothing piles up here.
+Work for one client is bounded. One window and one cut are computed at a time, and only the newest
+other request of each kind waits; older requests are refused. Nothing further is computed for a
+client that does not read its answers.
 """
 
 import asyncio
@@ -10,7 +10,7 @@ import contextlib
 import logging
 import random
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from typing import Any
 
@@ -21,7 +21,6 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 from django.conf import settings
 
 from snapshots import access
-from snapshots.access import require_ready
 from snapshots.answers import replay
 from snapshots.files import recordings
 from snapshots.jobs import live
@@ -42,19 +41,19 @@ TOO_LARGE = 1009
 MOST_BYTES = 1024**2  # of one message of a client; a cut of the largest recording fits
 MOST_REASON_BYTES = 120  # of a close frame
 CURSORS_A_SECOND = 20
-LOOK_SECONDS = 30  # at most, between two checks whether a person may still be here
+CHECK_SECONDS = 30  # the most between two checks whether a person may still be here
 
 Answer = Callable[[StoredRecording, Mapping[str, Any]], dict[str, Any]]
 
 
 class JsonConsumer(AsyncWebsocketConsumer):
-    """Accepts whoever is signed in; a refused connection closes with a reason.
+    """Accepts people who are signed in, and closes other connections with a reason.
 
-    It also ends when the right to it ends. A message announces that, and if the message is lost, a
-    regular check of the database finds it.
+    A connection also ends when the right to it ends. A message announces that; if the message is
+    lost, a regular check of the database notices it.
     """
 
-    _looking: asyncio.Task | None = None
+    _checking: asyncio.Task | None = None
 
     async def connect(self) -> None:
         self.joined: set[str] = set()
@@ -62,15 +61,15 @@ class JsonConsumer(AsyncWebsocketConsumer):
         if not self.scope["user"].is_authenticated:
             await self.end(UNAUTHORIZED, "Sign in first.")
             return
-        self._looking = asyncio.create_task(self._look_again_and_again())
+        self._checking = asyncio.create_task(self._check_regularly())
         await asyncio.gather(self.begin(), *map(self.join, self._own_groups()))
 
     async def begin(self) -> None:
-        """Join groups; end the connection if there is nothing to join."""
+        """Join the groups of this kind of connection, or end the connection."""
 
     async def disconnect(self, code: int) -> None:
-        if self._looking is not None:
-            self._looking.cancel()
+        if self._checking is not None:
+            self._checking.cancel()
         await asyncio.gather(*map(self.leave, list(self.joined)))
 
     def _own_groups(self) -> list[str]:
@@ -82,25 +81,25 @@ class JsonConsumer(AsyncWebsocketConsumer):
     async def join(self, group: str) -> None:
         """Receive what is sent to a group; if Redis does not answer, the next check joins again."""
         self.joined.add(group)
-        with _noted("join"):
+        with _logged("join"):
             await self.channel_layer.group_add(group, self.channel_name)
 
     async def leave(self, group: str) -> None:
         self.joined.discard(group)
-        with _noted("leave"):
+        with _logged("leave"):
             await self.channel_layer.group_discard(group, self.channel_name)
 
     async def end(self, code: int, reason: str) -> None:
-        """Close with a reason, cut to what fits into the frame."""
-        cut = reason.encode()[:MOST_REASON_BYTES].decode(errors="ignore")
-        await self.close(code, cut)
+        """Close with a reason, shortened to what fits into the frame."""
+        await self.close(code, reason.encode()[:MOST_REASON_BYTES].decode(errors="ignore"))
 
     async def socket_end(self, event: Mapping[str, Any]) -> None:
         await self.end(event["code"], event["reason"])
 
-    async def _look_again_and_again(self) -> None:
+    async def _check_regularly(self) -> None:
         while True:
-            await asyncio.sleep(LOOK_SECONDS * random.uniform(0.5, 1))  # not all at the same moment
+            # Connections check at different moments, so that the database is asked evenly.
+            await asyncio.sleep(CHECK_SECONDS * random.uniform(0.5, 1))
             try:
                 await self.require_right(await self._person())
             except Problem as problem:
@@ -112,7 +111,7 @@ class JsonConsumer(AsyncWebsocketConsumer):
             await asyncio.gather(*map(self.join, list(self.joined)))
 
     async def _person(self):
-        """Return the session's person as the database has them now."""
+        """Return the person of the session as the database has them now."""
         if "session" not in self.scope:
             return self.scope["user"]
         engine = import_module(settings.SESSION_ENGINE)
@@ -128,8 +127,8 @@ class JsonConsumer(AsyncWebsocketConsumer):
         await self.send(text_data=dumps(payload).decode())
 
     async def refuse(self, detail: str, request: Any = None) -> None:
-        """Send a refusal; ``request`` is the number that the client gave its question."""
-        payload = {"type": "refused", "detail": detail}
+        """Send a refusal; ``request`` is the number or text that the client gave its question."""
+        payload: dict[str, object] = {"type": "refused", "detail": detail}
         if isinstance(request, int | float | str):
             payload["request"] = request
         await self.send_payload(payload)
@@ -172,8 +171,7 @@ class RecordingConsumer(JsonConsumer):
             await self.join(live.viewers_group(self.id))
 
     def _open(self) -> StoredRecording:
-        recording = access.recording(self.scope["user"], self.id)
-        require_ready(recording)
+        recording = access.ready_recording(self.scope["user"], self.id)
         self.shows_names = access.shows_names(recording)
         return recordings.open_recording(recording)
 
@@ -197,7 +195,7 @@ class RecordingConsumer(JsonConsumer):
         await super().disconnect(code)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
-        raw = text_data if text_data is not None else bytes_data
+        raw = text_data if text_data is not None else bytes_data or b""
         if len(raw) > MOST_BYTES:
             await self.end(TOO_LARGE, f"A message has at most {MOST_BYTES:,} bytes.")
         elif self.stored is not None:
@@ -235,7 +233,7 @@ class RecordingConsumer(JsonConsumer):
         await (self.join if role == "follower" else self.leave)(self.group)
 
     def _present(self, kind: str, message: Mapping[str, Any]) -> None:
-        """Relay the newest of a presenter's cursors, at most CURSORS_A_SECOND times a second."""
+        """Relay the newest cursor of a presenter, at most CURSORS_A_SECOND times a second."""
         cursor: dict[str, Any] = {"playing": message.get("playing", kind == "play") is True}
         for name in ("at", "step", "speed"):
             if message.get(name) is not None:
@@ -261,7 +259,7 @@ class NowhereConsumer(AsyncWebsocketConsumer):
 
 
 @contextlib.contextmanager
-def _noted(action: str):
+def _logged(action: str) -> Iterator[None]:
     """Log a failure of Redis and continue."""
     try:
         yield
@@ -270,7 +268,7 @@ def _noted(action: str):
 
 
 class Newest:
-    """Answers one question at a time, and then the newest of those that came meanwhile."""
+    """Answers one question at a time, and then the newest of those that arrived meanwhile."""
 
     def __init__(self, consumer: RecordingConsumer, answer: Answer) -> None:
         self.consumer, self.answer = consumer, answer
@@ -297,7 +295,9 @@ class Newest:
     async def _reply(self, question: dict[str, Any]) -> None:
         request = question.get("request")
         try:
-            answer = await asyncio.to_thread(self.answer, self.consumer.stored, question)
+            stored = self.consumer.stored
+            assert stored is not None  # questions are taken only about an open recording
+            answer = await asyncio.to_thread(self.answer, stored, question)
         except Problem as problem:
             await self.consumer.refuse(problem.detail, request)
         except Exception:
@@ -314,7 +314,7 @@ class Newest:
 
 
 class Latest:
-    """Passes on the latest value, at most once in ``seconds``."""
+    """Sends the latest value, at most once in ``seconds``."""
 
     def __init__(self, send: Callable, seconds: float) -> None:
         self.send, self.seconds = send, seconds

@@ -1,5 +1,5 @@
 class TextConverter:
-    """Any text in an address, as ids of processes and snapshots are: slashes, line breaks, all."""
+    """Accepts any text in an address, also with slashes, as ids of processes and snapshots are."""
 
     regex = r"(?s:.+)"
 

@@ -1,8 +1,10 @@
-"""JSON in and out: strict on the way in, quick on the way out."""
+"""Read JSON strictly, and write it quickly."""
 
+from collections.abc import Callable
 from typing import Any
 
 import orjson
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from ninja.parser import Parser
 from ninja.renderers import BaseRenderer
@@ -32,6 +34,7 @@ class OrjsonRenderer(BaseRenderer):
 
 
 def dumps(payload: Any) -> bytes:
+    """Return JSON in UTF-8, in which whole numbers may have any size."""
     try:
         return orjson.dumps(payload)
     except orjson.JSONEncodeError:
@@ -39,7 +42,7 @@ def dumps(payload: Any) -> bytes:
 
 
 def _with_wide_numbers(payload: Any) -> Any:
-    """orjson writes no whole number beyond 64 bits; sums of states can be such numbers."""
+    """Replace whole numbers beyond 64 bits, which sums of states can be and orjson refuses."""
     if isinstance(payload, dict):
         return {key: _with_wide_numbers(item) for key, item in payload.items()}
     if isinstance(payload, list | tuple):
@@ -50,5 +53,13 @@ def _with_wide_numbers(payload: Any) -> Any:
 
 
 def reply(payload: Any, status: int = 200) -> HttpResponse:
-    """A payload as it is: its declared type is for the documentation and the tests."""
+    """Send a payload without checking it: declared types are for the document and the tests."""
     return HttpResponse(dumps(payload), status=status, content_type="application/json")
+
+
+def reply_page(
+    rows: QuerySet, offset: int, limit: int, payload: Callable[[Any], object]
+) -> HttpResponse:
+    """Send one page of a list, each row as ``payload`` shows it, with the total of all rows."""
+    items = [payload(row) for row in rows[offset : offset + limit]]
+    return reply({"items": items, "total": rows.count()})

@@ -1,13 +1,20 @@
-// Types of what the server sends and of what the library modules make of it. Only `make check-pages`
-// reads this file. The fields of payloads are those of /api/openapi.json.
+// Types of what the server sends, and of what the scripts make of it. Only `make check-pages` reads this file. The
+// fields of payloads are those of /api/openapi.json.
 
-/** A script of its own, not a module: it stands on the window. */
+/** Plotly and htmx are classic scripts, not modules: they are properties of the window. */
 interface Window {
   Plotly: any;
   htmx: any;
 }
 
 declare const Plotly: any;
+
+/** Methods of arrays that this version of TypeScript does not know yet. */
+interface Array<T> {
+  toReversed(): T[];
+  toSorted(compare?: (a: T, b: T) => number): T[];
+  findLast(predicate: (value: T, index: number) => boolean): T | undefined;
+}
 
 /** Every element of the pages belongs to HTML or SVG. */
 interface Element extends HTMLOrSVGElement, ElementCSSInlineStyle {}
@@ -16,10 +23,52 @@ interface HTMLElementEventMap {
   "htmx:afterSwap": CustomEvent;
 }
 
-declare const OffscreenCanvas: new (width: number, height: number) => any;
+declare class OffscreenCanvas {
+  constructor(width: number, height: number);
+  getContext(kind: "2d"): Context;
+}
+
+type Context = CanvasRenderingContext2D;
+
+interface Point {
+  x: number;
+  y: number;
+}
+
+interface Size {
+  width: number;
+  height: number;
+}
+
+interface Box extends Point, Size {}
+
+/** Returns the colour of a name in tokens.css. */
+type Colours = (name: string) => string;
 
 /** A trace as Plotly and the sketches take it. */
-type Trace = Record<string, any>;
+interface Trace {
+  x?: any[];
+  y?: any[];
+  z?: ArrayLike<number>[];
+  [name: string]: any;
+}
+
+/** A layout, an axis or another part of a layout, as Plotly takes it. */
+type Layout = Record<string, any>;
+
+/** An axis that a sketch can paint. */
+interface AxisLayout {
+  range: number[];
+  tickvals: number[];
+  ticktext: string[];
+  [name: string]: any;
+}
+
+/** What Plotly and the sketches draw. */
+interface Figure {
+  data: Trace[];
+  layout: Layout;
+}
 
 /** A time axis, or the number of events that have happened. */
 type Axis = "time" | "order";
@@ -27,18 +76,23 @@ type Axis = "time" | "order";
 /** Numbers of a payload: a list, or base64 of little-endian bytes. `shape` is "rows,columns". */
 type Packed = number[] | ArrayBufferView | { dtype: string; bdata: string; shape?: string } | null | undefined;
 
-/** What `decode` makes of it. */
-type Column = any;
+/** What `decode` makes of it: an array or a typed array. */
+interface Column extends ArrayLike<number>, Iterable<number> {
+  keys(): IterableIterator<number>;
+  indexOf(value: number): number;
+  forEach(callback: (value: number, index: number) => void): void;
+}
 
 interface Matrix {
   rows: number;
   columns: number;
-  values: Column;
+  values: Float64Array;
 }
 
 interface ProcessPayload {
   id: string;
   state?: unknown;
+  scope?: string | null;
 }
 
 interface ChannelPayload {
@@ -132,9 +186,44 @@ interface WindowPayload {
   bins?: BinsPayload;
 }
 
-interface OpenTable {
+/** Columns of events; `x` is on the window's own axis. */
+interface OpenEvents {
   count: number;
-  [column: string]: Column;
+  process: Column;
+  index: Column;
+  at: Column;
+  step: Column;
+  kind: Column;
+  channel: Column;
+  snapshot: Column;
+  known: Column;
+  x: Column;
+  state: unknown[];
+  label: string[];
+}
+
+/** Columns of messages or markers; `sentX` and `receivedX` are on the window's own axis. */
+interface OpenFlights {
+  count: number;
+  channel: Column;
+  sent_index: Column;
+  received_index: Column;
+  sent_at: Column;
+  received_at: Column;
+  sent_step: Column;
+  received_step: Column;
+  sentX: Column;
+  receivedX: Column;
+}
+
+interface OpenMessages extends OpenFlights {
+  ordinal: Column;
+  id: string[];
+  value: unknown[];
+}
+
+interface OpenMarkers extends OpenFlights {
+  snapshot: Column;
 }
 
 interface OpenBins {
@@ -160,9 +249,9 @@ interface OpenWindow {
   states: unknown[];
   known: boolean[];
   depths: Column;
-  events: OpenTable;
-  messages: OpenTable;
-  markers: OpenTable;
+  events: OpenEvents;
+  messages: OpenMessages;
+  markers: OpenMarkers;
   kinds: string[];
   /** For each kind: whether its events carry the state of their process. */
   application: boolean[];
@@ -196,14 +285,21 @@ interface CutPayload {
   at?: number;
 }
 
-/** A cut as the panels show it. The sums are null where something is not a number. */
+/** A message in a channel at a cut; `row` is its row in the window, if the cut is from one. */
+interface MessageInFlight {
+  id: string;
+  value: unknown;
+  row?: number;
+}
+
+/** A cut as the panels show it. The sums are null if a value is not a number. */
 interface Cut {
   window?: OpenWindow;
   positions: number[];
   states: unknown[];
   known: boolean[];
   /** Messages in flight by the code of their channel, in order. */
-  channels: Map<number, { id: string; value: unknown; row?: number }[]>;
+  channels: Map<number, MessageInFlight[]>;
   consistent: boolean;
   orphans: OrphanPayload[];
   orphansTotal: number;
@@ -230,6 +326,9 @@ type Chosen =
   | { of: "process"; process: number }
   | { of: "channel"; channel: number };
 
+/** Something in the diagram, with its row in the window. */
+type Target = { of: string; process?: number; index?: number; channel?: number; id?: string; row?: number };
+
 /** What a link to the workbench names. */
 interface View {
   axis?: Axis;
@@ -244,7 +343,9 @@ interface View {
 }
 
 interface SocketOptions {
+  /** Is called with each message that answers no request. */
   onMessage?(message: any): void;
+  /** Is called with "open", "closed", or "ended" and a sentence if the server wants no more connection of this page. */
   onState?(state: string, sentence?: string): void;
   /** Class of the socket. */
   Socket?: any;
@@ -253,6 +354,640 @@ interface SocketOptions {
 interface ReplaySocket {
   isOpen(): boolean;
   send(message: object): void;
+  /** Resolves with the answer to a request. Rejects if the server refuses it or the socket closes. */
   ask(type: string, body: object): Promise<any>;
   close(): void;
+}
+
+interface Command {
+  name?: string;
+  title: string;
+  keys?: string[];
+  run(event?: Event): void;
+}
+
+interface RunEvent {
+  process: string;
+  kind: string;
+  channel?: string;
+  message?: string;
+  label?: string;
+  prerecording?: boolean;
+}
+
+/** A message between two events of a run, by their indexes. */
+interface RunMessage {
+  channel: string;
+  message: string;
+  sent: number | null;
+  received: number | null;
+}
+
+interface DroppedFile {
+  file: File;
+  path: string;
+}
+
+/** The frame of a diagram on a canvas: its edges in pixels, and functions from values to pixels. */
+interface Frame {
+  left: number;
+  right: number;
+  top: number;
+  bottom: number;
+  xaxis: AxisLayout;
+  yaxis: AxisLayout;
+  x(value: number): number;
+  y(value: number): number;
+}
+
+/** When a channel is blocked, on the window's axis. */
+interface BlockedSpan {
+  channel: number;
+  process: number;
+  from: number;
+  to: number;
+}
+
+/** The functions that end a promise. */
+interface Settle {
+  resolve(value: any): void;
+  reject(error: Error): void;
+}
+
+interface PlayerState {
+  axis: Axis;
+  now: number;
+  from: number;
+  to: number;
+  playing: boolean;
+  speed: number;
+  selection: Chosen | null;
+  cones: ConesPayload | null;
+  snapshot: string | null;
+  /** Positions of the dragged cut. */
+  cut: number[] | null;
+  /** What can be drawn. */
+  window: OpenWindow | null;
+  /** The cut that the panels show. */
+  shown: Cut | null;
+  folded: Set<string>;
+  tables: Set<string>;
+}
+
+type Player = ReturnType<typeof import("./lib/player.js").createPlayer>;
+
+/** The events at the edge of a cone, by process; null for a process without any. */
+interface ConeEdge {
+  at: (number | null)[];
+  step: (number | null)[];
+}
+
+interface ConesPayload {
+  process: string;
+  before: number;
+  after: number;
+  concurrent: number;
+  past: ConeEdge;
+  future: ConeEdge;
+}
+
+/** One verdict about a snapshot, with the events and the message that show it. */
+interface Finding {
+  verdict?: string;
+  sentence?: string;
+  process?: string;
+  channel?: string;
+  message?: string;
+  value?: unknown;
+  sent?: EventLink;
+  received?: EventLink;
+}
+
+interface EventLink {
+  process: string;
+  index: number;
+  at?: number;
+}
+
+/** What a link in the workbench leads to, by ids. */
+interface LinkTarget extends Partial<EventLink> {
+  of: string;
+  channel?: string;
+  id?: string;
+  near?: EventLink;
+}
+
+/** A word of a sentence and what it selects. */
+interface Noun {
+  text: unknown;
+  target: LinkTarget;
+}
+
+/** One of the four answers of a snapshot. */
+interface AnswerPayload {
+  question: string;
+  answer: string;
+  sentence: string;
+  not_compared?: string;
+}
+
+interface SnapshotSummary {
+  snapshot: string;
+  verdict: string;
+  answers?: AnswerPayload[];
+  verdicts?: Finding[];
+  positions?: Record<string, number>;
+  initiators?: string[];
+  began_at?: number | null;
+  ended_at?: number | null;
+  duration?: number | null;
+  markers_received?: number | null;
+}
+
+/** A summary with its positions in the order of the processes. */
+interface OpenSummary extends SnapshotSummary {
+  codes: number[];
+}
+
+/** The states of processes and the values in channels, by id. */
+interface Contents {
+  processes?: Record<string, unknown>;
+  channels?: Record<string, unknown[]>;
+}
+
+interface SnapshotDetail {
+  snapshot: string;
+  recorded?: Contents;
+  recomputed?: Contents;
+  recorded_messages?: Record<string, string[]>;
+  messages?: Record<string, string[]>;
+  recorded_at?: Record<string, number>;
+  why_unknown?: string;
+  why_empty?: string;
+}
+
+/** A message or marker as the server describes it at one of its events. */
+interface FlightPayload {
+  channel: string;
+  sent_index: number;
+  sent_at: number;
+  received_index: number | null;
+  received_at: number | null;
+}
+
+interface JobPayload {
+  id: number;
+  state: string;
+  phase?: string;
+  progress?: number;
+  done?: number;
+  total?: number | null;
+  rate?: number | null;
+  remaining?: number | null;
+  recording?: number;
+  cancel_requested?: boolean;
+  error?: ProblemPayload | null;
+}
+
+interface ProblemPayload {
+  type?: string;
+  status?: number;
+  detail: string;
+  line?: number;
+  field?: string;
+  defects?: { line?: number; sentence: string }[];
+  defects_total?: number;
+  instead?: string;
+  choices?: { format: string; name?: string; events: number | null }[];
+}
+
+/** What is uploaded as one: a File, files that go together (parts), or a file that is read in another way (source). */
+interface Upload {
+  name: string;
+  size: number;
+  parts?: DroppedFile[];
+  source?: any;
+  format?: string;
+  title?: string;
+}
+
+interface UploadEvent {
+  file: Upload;
+  type: "waiting" | "sending" | "accepted" | "refused";
+  sent?: number;
+  total?: number;
+  body?: any;
+  problem?: ProblemPayload;
+}
+
+interface Answer {
+  status: number;
+  body: any;
+}
+
+/** A file for which a refusal offers another way to read it. */
+interface Offer {
+  item: Upload;
+  words: string;
+}
+
+/** Instants of one task of a checkpoint; null or absent is not known. */
+interface CheckpointTask {
+  process: string;
+  busy_until?: number | null;
+  first_barrier_at?: number | null;
+  last_barrier_at?: number | null;
+  sync_from?: number | null;
+  sync_to?: number | null;
+  async_to?: number | null;
+  acked_at?: number | null;
+  notified_at?: number | null;
+  committed_at?: number | null;
+}
+
+interface CheckpointPayload {
+  triggered_at: number;
+  ended_at: number | null;
+  tasks: CheckpointTask[];
+  critical_path?: { process: string; from: number; to: number }[] | null;
+}
+
+/** A phase of a task, between two of its instants. */
+interface Phase {
+  name: string;
+  from(task: CheckpointTask, checkpoint: CheckpointPayload): number | null | undefined;
+  to(task: CheckpointTask, checkpoint?: CheckpointPayload): number | null | undefined;
+  colour: string;
+}
+
+/** The answer of /api/archive/ID/overview. */
+interface OverviewPayload {
+  job: number;
+  axis: "time" | "number";
+  trends: Record<string, any>;
+  failures: { edges: Packed; failed: Packed; completed: Packed };
+  slowest: { names: string[]; edges: Packed; counts: number[][] };
+}
+
+interface FigureOptions {
+  colours: Colours;
+  width: number;
+  range?: number[] | null;
+}
+
+interface ProofPayload {
+  events: RunEvent[];
+  start: { processes: Record<string, unknown> };
+  middle: number;
+  occurred: boolean;
+  occurred_after: number;
+}
+
+/** A swap of two neighbours, by their indexes. */
+interface Swap {
+  mover: number;
+  passed: number;
+}
+
+interface TimelinePayload {
+  processes: string[];
+  at: number[];
+  initiators: string[];
+  began_at: number | null;
+  ended_at: number | null;
+  unit: string;
+}
+
+interface EditedProcess {
+  key: string;
+  id: string;
+  state: string;
+  x: number | null;
+  y: number | null;
+}
+
+interface EditedChannel {
+  key: string;
+  id: string;
+  source: string | null;
+  target: string | null;
+  fifo: boolean;
+  named: boolean;
+}
+
+interface EditedTopology {
+  name: string;
+  processes: EditedProcess[];
+  channels: EditedChannel[];
+  nextKey: number;
+}
+
+/** A vertex of an edited dataflow; its numbers are texts as they were typed. */
+interface FlowVertex {
+  key: string;
+  id: string;
+  kind: string;
+  function: string;
+  sink: string;
+  rest: Record<string, unknown>;
+  [field: string]: any;
+}
+
+interface FlowEdge {
+  key: string;
+  source: string | null;
+  target: string | null;
+  exchange: string;
+}
+
+interface Flow {
+  name: string;
+  vertices: FlowVertex[];
+  edges: FlowEdge[];
+  nextKey: number;
+}
+
+interface FieldProblem {
+  key: string;
+  field: string;
+  sentence: string;
+}
+
+interface Refusal {
+  field?: string;
+  detail: string;
+}
+
+/** What the server put beside an editor's form. */
+interface EditorStart {
+  document: any;
+  /** Why the server refused the document. */
+  refusal: Refusal | null;
+  /** Whether the document differs from what is stored. */
+  unsaved: boolean;
+}
+
+/** What the form of an editor needs of it. `T` is the value that is edited. */
+interface EditorParts<T> {
+  model: {
+    fromDocument(document: any): T;
+    toDocument(value: T): object;
+    asText(value: T): string;
+    rename(value: T, name: string): T;
+    problems(value: T): FieldProblem[];
+    refusalsOf(refusal: Refusal | null, value: T): FieldProblem[];
+  };
+  /** Draws the editor. */
+  show(): void;
+  /** Is called after undo and redo. */
+  stepped(): void;
+  /** Focuses a field of a row. */
+  focus(key: string, field: string): void;
+}
+
+/** The subtasks and channels of a dataflow that are drawn; see `unfold`. */
+interface Unfolded {
+  shown: Map<string, number>;
+  widths: Map<string, number>;
+  channels: { edge: FlowEdge; source: number; target: number }[];
+  channelTotal: number;
+  subtaskTotal: number;
+}
+
+interface Bend extends Point {
+  length: number;
+}
+
+/** Where a dataflow is drawn; see `place`. */
+interface FlowLayout extends Size {
+  boxes: Map<string, Box>;
+  bends: Map<string, Bend[]>;
+  pipelines: (Box & { keys: string[] })[];
+}
+
+/** What one drawing of a dataflow needs. */
+interface FlowScene {
+  dataflow: Flow;
+  layout: FlowLayout;
+  unfolded: Unfolded | null;
+  down: boolean;
+  edges: FlowEdge[];
+}
+
+/** A vertex in a layer, or an edge that passes it. */
+type LayerItem = { key?: string; edge?: string };
+
+interface FlowEditor {
+  now(): Flow;
+  selected(): string | null;
+  unfolded(): boolean;
+  refusals(): FieldProblem[];
+  select(key: string): void;
+  focusRow(key: string): void;
+  addVertex(): void;
+  addEdge(): void;
+  changeVertex(key: string, fields: object): void;
+  changeEdge(key: string, fields: object): void;
+  removeVertex(key: string): void;
+  removeEdge(key: string): void;
+}
+
+interface TopologyEditor {
+  now(): EditedTopology;
+  tool(): string;
+  selected(): string | null;
+  channelFrom(): string | null;
+  refusals(): FieldProblem[];
+  select(key: string | null): void;
+  pick(key: string): void;
+  startChannel(key: string): void;
+  connect(source: string, target: string): void;
+  addAt(x: number | null, y: number | null): void;
+  addChannelRow(): void;
+  moveTo(key: string, x: number, y: number, going: boolean): void;
+  changeProcess(key: string, fields: object): void;
+  changeChannel(key: string, fields: object): void;
+  remove(key: string): void;
+  makeBidirectional(): void;
+  rename(key: string): void;
+  cancel(): void;
+}
+
+/** The colours of the workbench, as canvas and Plotly take them. */
+type WorkbenchColours = Record<string, string>;
+
+/** What determines the geometry of the space-time diagram: its size and margins in pixels, and the part in view. */
+interface Measures extends Size {
+  left: number;
+  right: number;
+  top: number;
+  bottom: number;
+  from: number;
+  to: number;
+  processes: number;
+  first: number;
+}
+
+/** The geometry of the space-time diagram. */
+type Geometry = ReturnType<typeof import("./views/workbench/geometry.js").geometry>;
+
+/** What a drawing of the space-time diagram needs. */
+interface Scene {
+  window: OpenWindow | null;
+  g: Geometry;
+  topology: OpenTopology;
+  colours: WorkbenchColours;
+  axis: Axis;
+  unit: string;
+  bounds: { from: number; to: number };
+  snapshot: string | null;
+  /** Positions of the chosen snapshot. */
+  positions: number[] | null;
+  recordedAt: Record<string, number> | null | undefined;
+  dragging: boolean;
+}
+
+/** The rows of messages and markers of a window. */
+interface Flights {
+  window: OpenWindow | null;
+  messages: number[];
+  markers: number[];
+}
+
+/** What a frame of the moving canvas needs. */
+interface MovingScene extends Scene {
+  state: any;
+  flights: Flights;
+  /** The pixel of the cut on each lane. */
+  cutX: number[] | null;
+  shown: Cut | null;
+  hover: Target | null;
+  peer: number | null;
+}
+
+/** A list of lines for Plotly, each ended by null. */
+interface LineSet {
+  x: (number | null)[];
+  y: (number | null)[];
+}
+
+/** A chart of the workbench: its figure, the rows of its table, and the element of Plotly. */
+interface Chart {
+  figure(): Figure;
+  rows(): TableRows;
+  plot: HTMLElement;
+  /** Whether the table changes with the shown cut. */
+  follows?: boolean;
+}
+
+interface TableRows {
+  head: string[];
+  rows: any[][];
+  notice?: string;
+}
+
+interface DepthMatrix {
+  edges: ArrayLike<number>;
+  channels: number[];
+  rows: Float64Array[];
+}
+
+/** A part of the workbench that draws what has changed. */
+interface WorkbenchPart {
+  update(state: PlayerState, keys: Set<string>): void;
+}
+
+interface TourStep {
+  title: string;
+  text: string;
+  view: Record<string, string>;
+  leads: [string, string][];
+  look: string;
+}
+
+interface Guide {
+  steps: TourStep[];
+  /** Name and address of the next tour. */
+  onward: [string, string] | null;
+}
+
+/** What the parts of the workbench share. */
+interface App {
+  root: any;
+  recording: any;
+  topology: OpenTopology;
+  player: Player;
+  urls: Record<string, string>;
+  /** For each process whose handle was dragged where no window answers, its place on an axis. */
+  cutHints: Map<number, { time?: number; order?: number }>;
+  colours: WorkbenchColours;
+  reducedMotion: boolean;
+  say(text: string): void;
+  readInstant(at: number): string;
+  readDuration(amount: number): string;
+  readPlace(x: number): string;
+  socket: ReplaySocket;
+  source: ReturnType<typeof import("./lib/source.js").createSource>;
+  steps: ReturnType<typeof import("./views/workbench/steps.js").createSteps>;
+  snapshots: ReturnType<typeof import("./views/workbench/snapshots.js").createSnapshots>;
+  spacetime: ReturnType<typeof import("./views/workbench/spacetime.js").createSpacetime>;
+  palette: { open(query?: string): void };
+  help: HTMLDialogElement;
+  firstPicture: Promise<void>;
+  snap(x: number): number;
+  changeAxis(axis: Axis): Promise<void>;
+  plotWidth(): number;
+  loadView(): Promise<void>;
+  showTab(name: string): void;
+  run(name: string): void;
+  link(): string;
+  select(selection: Chosen | null): void;
+  go(target: LinkTarget): Promise<void>;
+  messageRow(window: OpenWindow | null, message: { channel?: number; id?: string }): number;
+  markerEvent(row: number): Chosen;
+  eventsOf(p: number): number;
+  chooseSnapshot(snapshot: string): Promise<void>;
+  fit(): void;
+  changeSpeed(steps: number): void;
+  back(): void;
+  beginCut(): Promise<void>;
+  endCut(): void;
+  nearest(): void;
+  copyLink(): Promise<void>;
+  takeRole(name: "presenter" | "follower"): void;
+  peerNow(axis: Axis): number | null;
+  onNews?(news: any): void;
+  onConnected?(): void;
+}
+
+/** What the pointer acts on: the canvas of the space-time diagram. */
+interface PointerSurface {
+  canvas: HTMLCanvasElement;
+  measures(): Geometry;
+  window(): OpenWindow | null;
+  setHover(target: Target | null, px?: number, py?: number): void;
+  scrollLanes(count: number): void;
+}
+
+interface TablePanel {
+  head: string[];
+  rows: HTMLElement[];
+  buttons: HTMLElement;
+  /** The sentence that is shown without items. */
+  empty: string;
+  /** Selector of the element around the table. */
+  wrap?: string;
+  /** Further classes of the table. */
+  kind?: string;
+  more?: HTMLElement | null;
+}
+
+/** Where the events of a run are drawn: the column by index, the lane by process. */
+interface OrderPlaces {
+  column: Map<number, number>;
+  lane: Map<string, number>;
+  colours: Colours;
+  count?: number;
+  pre?: boolean;
+  named?: boolean;
 }

@@ -3,6 +3,7 @@
 import contextlib
 import socket
 from collections.abc import Mapping
+from functools import partial
 from urllib.parse import urlsplit
 
 from pyspark.sql import SparkSession
@@ -15,7 +16,7 @@ from tasks.spark.time_limits import within
 PORT = 15002
 SECONDS_TO_CONNECT = 10
 SECONDS_TO_CLOSE = 5.0
-RETRIES = {"max_retries": 10, "max_backoff": 5000}
+MOST_RETRIES, LONGEST_BACKOFF = 10, 5000  # ms
 """Retries last half a minute; the client's own ten minutes would also delay the process's end."""
 
 
@@ -32,15 +33,17 @@ def is_remote(session: SparkSession) -> bool:
 def connect(remote: str, options: Mapping[str, str]) -> SparkSession:
     """Open a new session. Raises: SparkUnavailable."""
     need_server(remote)
-    session = None
     try:
         session = within(start_seconds(), SparkSession.builder.remote(remote).create)
-        session.client.set_retry_policies([DefaultPolicy(**RETRIES)])
-        for key, value in options.items():
-            within(start_seconds(), lambda key=key, value=value: session.conf.set(key, value))
     except Exception as error:
-        if session is not None:
-            close(session)
+        raise unreachable(remote, error) from error
+    try:
+        policy = DefaultPolicy(max_retries=MOST_RETRIES, max_backoff=LONGEST_BACKOFF)
+        session.client.set_retry_policies([policy])
+        for key, value in options.items():
+            within(start_seconds(), partial(session.conf.set, key, value))
+    except Exception as error:
+        close(session)
         raise unreachable(remote, error) from error
     return session
 

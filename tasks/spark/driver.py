@@ -122,6 +122,7 @@ class Driver:
 
     def end(self) -> None:
         """Close the JVM's input so that it ends; kill it if it does not, and remove its folder."""
+        assert self.process.stdin is not None  # it is a pipe
         with contextlib.suppress(OSError):
             self.process.stdin.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -140,6 +141,7 @@ class Driver:
 
     def _read(self) -> None:
         """Keep the last lines and write all of them to the log, so that the pipe never fills."""
+        assert self.process.stdout is not None  # it is a pipe
         with self.process.stdout as lines:
             for line in iter(partial(lines.readline, LONGEST_LINE), b""):
                 text = line.decode(errors="replace").rstrip()

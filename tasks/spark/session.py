@@ -60,7 +60,7 @@ def get() -> SparkSession:
     """
     global _session
     with _turn:
-        if _session is not None and not _is_alive():
+        if _session is not None and not _is_alive(_session):
             logger.warning("Spark's session ended unexpectedly. Starting another.")
             drop()
         if _session is None:
@@ -112,7 +112,7 @@ def drop() -> None:
 def explained(error: Exception) -> Exception:
     """Return the reason if Spark is gone and ``error`` came from it, else ``error`` itself."""
     from_spark = isinstance(error, Py4JError | PySparkException | RpcError | OSError)
-    if not from_spark or _session is None or _is_alive():
+    if not from_spark or _session is None or _is_alive(_session):
         return error
     kind = SparkUnavailable if connect.is_remote(_session) else SparkStopped
     return kind(f"Spark stopped while it worked: {first_line(error)}")
@@ -142,8 +142,8 @@ def _cores() -> int:
     return os.cpu_count() or 1
 
 
-def _is_alive() -> bool:
-    return (_driver is None or not _driver.has_ended) and answers(_session)
+def _is_alive(session: SparkSession) -> bool:
+    return (_driver is None or not _driver.has_ended) and answers(session)
 
 
 def _started() -> SparkSession:

@@ -14,7 +14,7 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol, TypeVar
 
 import pyarrow as pa
 from grpc import RpcError
@@ -48,6 +48,9 @@ MOST_TRIES = 3
 RESULT = pa.schema([("place", pa.int64()), ("result", pa.binary())])
 _RESULT_DDL = "place bigint, result binary"
 
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+Kernel = Callable[[Task], Result]
 Advance = Callable[[int], None]
 """Is called with the weight of the finished tasks; may raise to cancel the stage."""
 
@@ -57,19 +60,46 @@ class Stages(Protocol):
 
     def run(
         self,
-        kernel: Callable[[Any], Any],
-        tasks: Iterable[Any],
+        kernel: Kernel[Task, Result],
+        tasks: Iterable[Task],
         *,
         weights: Sequence[int] | None = None,
         advance: Advance | None = None,
-    ) -> list:
+    ) -> list[Result]:
         """Return the kernel's results in the order of the tasks. Raises what ``advance`` raises."""
+
+
+Progress = Callable[[str, int, int], None]
+"""Is called with a phase, the amount done and the amount in all; may raise to cancel."""
+
+
+def run_phase(
+    stages: Stages,
+    progress: Progress,
+    phase: str,
+    kernel: Kernel[Task, Result],
+    tasks: Iterable[Task],
+    weights: Sequence[int],
+) -> list[Result]:
+    """Run a stage as a phase of a job and report its progress. Raises what ``progress`` raises."""
+    goal = sum(weights)
+    progress(phase, 0, goal)
+    return stages.run(
+        kernel, tasks, weights=weights, advance=lambda done: progress(phase, done, goal)
+    )
 
 
 class StagesHere:
     """Runs every task in this process, one after the other."""
 
-    def run(self, kernel, tasks, *, weights=None, advance=None):
+    def run(
+        self,
+        kernel: Kernel[Task, Result],
+        tasks: Iterable[Task],
+        *,
+        weights: Sequence[int] | None = None,
+        advance: Advance | None = None,
+    ) -> list[Result]:
         results = []
         done = 0
         for number, task in enumerate(tasks):
@@ -91,7 +121,14 @@ class SparkStages:
         self._session = session
         self._folder = folder
 
-    def run(self, kernel, tasks, *, weights=None, advance=None):
+    def run(
+        self,
+        kernel: Kernel[Task, Result],
+        tasks: Iterable[Task],
+        *,
+        weights: Sequence[int] | None = None,
+        advance: Advance | None = None,
+    ) -> list[Result]:
         tasks = list(tasks)
         if not tasks:
             return []
@@ -102,7 +139,13 @@ class SparkStages:
                 logger.warning("%s It will be run again.", error)
         return self._run(kernel, tasks, weights, advance)
 
-    def _run(self, kernel, tasks, weights, advance):
+    def _run(
+        self,
+        kernel: Kernel[Task, Result],
+        tasks: list[Task],
+        weights: Sequence[int] | None,
+        advance: Advance | None,
+    ) -> list[Result]:
         if advance is None:
             return self._collect(kernel, tasks, None)
         signs = Path(tempfile.mkdtemp(prefix="signs-", dir=self._folder))
@@ -111,9 +154,16 @@ class SparkStages:
         finally:
             shutil.rmtree(signs, ignore_errors=True)
 
-    def _watched(self, kernel, tasks, weights, advance, signs):
+    def _watched(
+        self,
+        kernel: Kernel[Task, Result],
+        tasks: list[Task],
+        weights: Sequence[int],
+        advance: Advance,
+        signs: Path,
+    ) -> list[Result]:
         tag = f"cutline-{uuid.uuid4().hex}"
-        outcome: dict[str, object] = {}
+        outcome: dict[str, Any] = {}
         worker = threading.Thread(
             target=self._collect_into, args=(outcome, tag, kernel, tasks, str(signs)), daemon=True
         )
@@ -145,34 +195,38 @@ class SparkStages:
         if worker.is_alive() and not is_remote(self._session):
             kill_jvm()
 
-    def _collect_into(self, outcome, tag, kernel, tasks, signs) -> None:
+    def _collect_into(
+        self, outcome: dict[str, Any], tag: str, kernel: Kernel, tasks: list, signs: str
+    ) -> None:
         try:
             self._begin(tag, kernel)
             outcome["results"] = self._collect(kernel, tasks, signs)
         except BaseException as error:
             outcome["error"] = error
 
-    def _begin(self, tag: str, kernel) -> None:
+    def _begin(self, tag: str, kernel: Kernel) -> None:
         try:
             _tag(self._session, tag)
         except Exception as error:
             raise self._failure(kernel, error) from error
 
-    def _collect(self, kernel, tasks, signs):
+    def _collect(
+        self, kernel: Kernel[Task, Result], tasks: list[Task], signs: str | None
+    ) -> list[Result]:
         try:
             numbers = self._session.range(0, len(tasks), 1, len(tasks))
             table = numbers.mapInArrow(_each(kernel, tasks, signs), _RESULT_DDL).toArrow()
         except Exception as error:
             raise self._failure(kernel, error) from error
-        results: list = [None] * len(tasks)
+        results: dict[int, Result] = {}
         for number, packed in zip(*(column.to_pylist() for column in table.columns), strict=True):
             refused, result = pickle.loads(packed)
             if refused:
                 raise result
             results[number] = result
-        return results
+        return [results[number] for number in range(len(tasks))]
 
-    def _failure(self, kernel, error: Exception) -> Exception:
+    def _failure(self, kernel: Kernel, error: Exception) -> Exception:
         """Return the error to raise for Spark's; it is the task's own only if Spark answers."""
         if not answers(self._session):
             return self._stopped(first_line(error))
@@ -213,7 +267,9 @@ def _interrupt(session: SparkSession, tag: str) -> None:
         session.sparkContext.cancelJobsWithTag(tag)
 
 
-def _each(kernel, tasks, signs):
+def _each(
+    kernel: Kernel[Task, Result], tasks: list[Task], signs: str | None
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """Return the function for ``mapInArrow`` over a DataFrame of indices into ``tasks``."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -228,7 +284,9 @@ def _each(kernel, tasks, signs):
     return run
 
 
-def _outcome(kernel, task):
+def _outcome(
+    kernel: Kernel[Task, Result], task: Task
+) -> tuple[Literal[False], Result] | tuple[Literal[True], Exception]:
     """Return (False, result), or (True, error) for an error that a retry cannot fix."""
     try:
         return False, kernel(task)

@@ -2,10 +2,12 @@
 
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
+
+Result = TypeVar("Result")
 
 
-def within(seconds: float, call: Callable[[], Any]) -> Any:
+def within(seconds: float, call: Callable[[], Result]) -> Result:
     """Return what ``call`` returns. Raises what it raises, and TimeoutError when time is up.
 
     A call whose time is up continues in its thread, which does not keep the process alive.

@@ -4,11 +4,32 @@ Spark ends Python workers that idle for a minute. The next ones are forks of thi
 begin with everything loaded.
 """
 
-import pyspark.worker  # noqa: F401
+import io
+import sys
+
+import pyspark.worker
 from pyspark import daemon
 
 import tasks.spark.ingest.job
 import tasks.spark.judge.job  # noqa: F401
 
+_run_task = pyspark.worker.main
+
+
+def run_task(requests: io.BufferedReader, answers: io.BufferedWriter) -> None:
+    """Run the next task, or end the process if Spark has closed the connection of an idle worker.
+
+    PySpark would report the closed connection over that connection, and print a traceback.
+    """
+    try:
+        is_closed = not requests.peek(1)
+    except ConnectionError:
+        is_closed = True
+    if is_closed:
+        sys.exit(1)
+    _run_task(requests, answers)
+
+
 if __name__ == "__main__":
+    pyspark.worker.main = run_task
     daemon.manager()

@@ -1,7 +1,7 @@
-"""A Flink that answers over HTTP with real recorded answers: its history slides on as asked.
+"""A Flink that answers over HTTP with recorded answers, whose history moves on with each request.
 
-The k-th checkpoint is a recorded one, with its number and times moved. As Flink does, it tells of
-the last ten alone, forgets all when it starts again, and goes on counting.
+The k-th checkpoint is a recorded one, with its number and times moved. Like Flink, it reports only
+the last ten, forgets all when it starts again, and goes on counting.
 """
 
 import json
@@ -16,8 +16,11 @@ _MOVED = ("trigger_timestamp", "latest_ack_timestamp", "failure_timestamp", "ack
 
 
 class RecordedFlink:
-    """count: checkpoints so far. first: the first since it started. left: questions that it still
-    answers, None: all; then it hangs up."""
+    """The answers of a Flink with a growing history.
+
+    count: checkpoints so far. first: the first one since its start. left: how many requests it
+    still answers before it hangs up, None for all.
+    """
 
     def __init__(self, rest: Path) -> None:
         self._rest = rest
@@ -35,7 +38,7 @@ class RecordedFlink:
     def start_again(self) -> None:
         self.first = self.count + 1
 
-    def told(self) -> range:
+    def reported_numbers(self) -> range:
         return range(max(self.first, self.count - WINDOW + 1), self.count + 1)
 
     def checkpoint(self, number: int) -> dict:
@@ -49,14 +52,14 @@ class RecordedFlink:
         return self._moved(self._json(name), number)
 
     def answer(self, path: str) -> Any:
-        """Raises: KeyError."""
+        """Return the answer at a path. Raises KeyError if there is none."""
         parts = path.strip("/").split("/")
         if parts == ["jobs"]:
             return {"jobs": [{"id": self.key, "status": "RUNNING"}]}
         if parts == ["jobs", self.key]:
             return self.job
         if parts == ["jobs", self.key, "checkpoints"]:
-            history = [self.checkpoint(number) for number in reversed(self.told())]
+            history = [self.checkpoint(number) for number in reversed(self.reported_numbers())]
             return {
                 "counts": {"total": self.count},
                 "summary": {},
@@ -66,7 +69,7 @@ class RecordedFlink:
         if parts[:4] != ["jobs", self.key, "checkpoints", "details"]:
             raise KeyError(path)
         number = int(parts[4])
-        if number not in self.told():
+        if number not in self.reported_numbers():
             raise KeyError(path)
         return self.details(number) if len(parts) == 5 else self.subtasks(number, parts[6])
 
@@ -89,7 +92,10 @@ class RecordedFlink:
 
 
 class Server:
-    """``with Server(answers) as url``. answers: path -> JSON, bytes, or (status, headers)."""
+    """An HTTP server, used as ``with Server(answers) as url``.
+
+    answers: path -> JSON, bytes, or (status, headers).
+    """
 
     def __init__(self, flink: RecordedFlink | None = None, answers=None, port: int = 0) -> None:
         self.flink, self.answers = flink, answers

@@ -1,4 +1,4 @@
-"""The archive: filled from real answers of Flink, asked over the API and on its pages."""
+"""The archive is filled from real answers of Flink, and read over the API and on its pages."""
 
 import base64
 import re
@@ -29,13 +29,13 @@ def nothing_kept():
 
 @pytest.fixture
 def failures(shared_data) -> JobFacts:
-    """The job of the case ``failures``: 15 checkpoints, 7 of them failed."""
+    """Return the job of the case ``failures``: 15 checkpoints, 7 of them failed."""
     (told,) = facts_of_upload(read_upload(shared_data / "flink" / "failures" / "rest"))
     return told
 
 
 def state(job: EngineJob) -> list[dict]:
-    """All that the database holds of the job's checkpoints, but the version."""
+    """Return all that the database holds of the job's checkpoints, except the version."""
     rows = job.checkpoints.select_related("detail")
     return [
         {"facts": filling.facts_of(row), "slowest": row.slowest, "cause": row.cause} for row in rows
@@ -148,7 +148,7 @@ def decoded(column: dict) -> list:
     return np.frombuffer(data, np.dtype(f"<{column['dtype']}")).tolist()
 
 
-def test_the_api_tells_trends_failures_and_one_checkpoint(ada, failures):
+def test_the_api_has_trends_failures_and_each_checkpoint(ada, failures):
     api = a_client(ada)
     job = filling.take(ada, failures)
     (listed,) = api.get("/api/archive").json()["items"]
@@ -245,23 +245,23 @@ def test_a_real_failure_names_who_never_acknowledged_before_who_was_late(ada, fa
     client, api = signed_in(ada), a_client(ada)
     job = filling.take(ada, failures)
 
-    def told(slow: int, healthy: int) -> str:
+    def comparison(slow: int, healthy: int) -> str:
         return api.get(f"/api/archive/{job.pk}/compare?slow={slow}&healthy={healthy}").json()[
             "sentence"
         ]
 
     absent = "Not acknowledged by slow-sink[0]; too late by apply-rules[0] (2 ms)."
-    assert told(14, 13).endswith(absent)
+    assert comparison(14, 13).endswith(absent)
     assert absent in words(text_of(client.get(f"/archive/{job.pk}/checkpoints/0/14")))
     begun = "Checkpoint 15 is in progress: how long it takes is not known yet. Not yet acknowledged"
-    assert told(15, 13) == f"{begun} by slow-sink[0]."
+    assert comparison(15, 13) == f"{begun} by slow-sink[0]."
     page = words(text_of(client.get(f"/archive/{job.pk}/checkpoints/0/15")))
     assert "Not yet acknowledged by slow-sink[0]." in page
     assert "in time" not in page
-    assert "busy with the copy for checkpoint 3 until 690 ms" in told(4, 5)
+    assert "busy with the copy for checkpoint 3 until 690 ms" in comparison(4, 5)
 
 
-def test_a_busy_subtask_is_told_and_drawn_on_the_page_of_one(ada, failures):
+def test_a_busy_subtask_is_named_and_drawn_on_the_page_of_its_checkpoint(ada, failures):
     job = filling.take(ada, failures)
     answer = signed_in(ada).get(f"/archive/{job.pk}/checkpoints/0/8")
     assert (

@@ -1,4 +1,5 @@
-"""Collecting from a Flink over real HTTP: no gap, no double, whoever is killed and when."""
+"""Collecting from a Flink over real HTTP leaves no gap and no double, whatever is killed and
+when."""
 
 import json
 import sys
@@ -44,7 +45,7 @@ def kept(job: EngineJob) -> dict:
 
 
 def require_all(job: EngineJob, flink: RecordedFlink, rest) -> None:
-    """Each number once, each with what every subtask took as recorded."""
+    """Require each number once, with the recorded times of every subtask."""
     (told,) = facts_of_upload(read_upload(rest))
     recorded = {one.number: one for one in told.checkpoints}
     found = kept(job)
@@ -116,7 +117,7 @@ def test_a_checkpoint_forgotten_between_two_questions_keeps_what_the_history_sai
     assert found[3].vertices
 
 
-def test_an_upload_and_the_collector_tell_one_and_the_same_job(ada, flink, rest):
+def test_an_upload_and_the_collector_fill_the_same_job(ada, flink, rest):
     (told,) = facts_of_upload(read_upload(rest))
     first = [one for one in told.checkpoints if one.number < 8]
     filling.take(ada, JobFacts("flink", told.key, checkpoints=tuple(first)))
@@ -188,12 +189,12 @@ def test_a_large_or_slow_answer_is_cut_off(monkeypatch):
     "body",
     [b"[]", b"null", b'{"jobs": 3}', b'{"jobs": [1, {"id": "../x"}, {"id": null}]}', b'"x"'],
 )
-def test_answers_of_another_shape_tell_nothing(ada, body):
+def test_answers_of_another_shape_are_ignored(ada, body):
     with answering(body=body) as url:
         assert collecting.poll(ada, url).jobs == []
 
 
-def test_answers_about_a_job_of_another_shape_tell_nothing(ada, flink):
+def test_answers_about_a_job_of_another_shape_are_ignored(ada, flink):
     flink.count = 2
     whole = flink.answer
     for odd in ([], None, {"history": [{"id": "1"}, 3], "vertices": 5}, {"history": {}}):

@@ -1,4 +1,4 @@
-"""What the archive says of a job of which a running Flink has told, and tells no more."""
+"""What the archive shows of a job that a running Flink has reported, but reports no more."""
 
 import time
 from types import SimpleNamespace
@@ -30,7 +30,7 @@ def flink(shared_data):
 
 
 def listing(flink: RecordedFlink, *keys: str):
-    """As ``flink`` answers, but these are its jobs."""
+    """Return a function that answers like ``flink``, but with these jobs."""
     whole = RecordedFlink.answer
 
     def answer(path):
@@ -41,7 +41,7 @@ def listing(flink: RecordedFlink, *keys: str):
     return answer
 
 
-def test_a_job_tells_when_and_from_whom_it_was_heard(ada, flink):
+def test_a_job_says_when_and_by_whom_it_was_reported(ada, flink):
     with Server(flink) as url:
         collecting.poll(ada, url)
         first = EngineJob.objects.get()
@@ -54,12 +54,12 @@ def test_a_job_tells_when_and_from_whom_it_was_heard(ada, flink):
     assert (told["heard_from"], told["counts"]) == (url, {"total": 3})
     assert told["heard_at"].endswith("Z")
     page = text_of(signed_in(ada).get("/archive"))
-    assert f"heard {job.heard_at:%Y-%m-%d %H:%M:%S}" in page
+    assert f"reported {job.heard_at:%Y-%m-%d %H:%M:%S}" in page
     assert f'data-label="Collected by">{url}<' in page
-    assert "last heard of at" in text_of(signed_in(ada).get(f"/archive/{job.pk}"))
+    assert "last reported at" in text_of(signed_in(ada).get(f"/archive/{job.pk}"))
 
 
-def test_a_job_that_flink_lists_no_more_is_not_said_to_be_running(ada, flink):
+def test_a_job_that_flink_lists_no_more_is_not_shown_as_running(ada, flink):
     with Server(flink) as url:
         collecting.poll(ada, url, collector=Collector.objects.create(owner=ada, url=url))
         flink.answer = listing(flink, OTHER)
@@ -67,7 +67,7 @@ def test_a_job_that_flink_lists_no_more_is_not_said_to_be_running(ada, flink):
         job = EngineJob.objects.get()
         assert (job.state, job.heard_from) == (EngineJob.GONE, url)
         page = text_of(signed_in(ada).get(f"/archive/{job.pk}"))
-        assert f"Collected from {url}; last heard of at" in page
+        assert f"Collected from {url}; last reported at" in page
         assert "every 10 s" not in page
         flink.answer = listing(flink, flink.key)
         collecting.poll(ada, url)
@@ -115,7 +115,7 @@ def test_what_is_no_flink_says_nothing_about_jobs(ada, flink):
     assert EngineJob.objects.get().state == "running"
 
 
-def test_more_jobs_than_are_followed_are_told(ada, flink, monkeypatch):
+def test_more_jobs_than_are_followed_are_reported(ada, flink, monkeypatch):
     monkeypatch.setattr(collecting, "MOST_JOBS", 1)
     flink.answer = listing(flink, flink.key, OTHER)
     with Server(flink) as url:
@@ -124,7 +124,7 @@ def test_more_jobs_than_are_followed_are_told(ada, flink, monkeypatch):
     assert found.problems == [f"{url} lists 2 jobs: 1 are followed."]
 
 
-def test_failures_that_flink_alone_has_counted_are_told(ada):
+def test_failures_that_only_flink_has_counted_are_shown(ada):
     failed = CheckpointFacts(1, status="failed", triggered_at=1, failure="Checkpoint expired.")
     counts = {"total": 4, "failed": 4, "completed": 0}
     job = filling.take(ada, JobFacts("flink", OTHER, checkpoints=(failed,), counts=counts))
@@ -135,8 +135,8 @@ def test_failures_that_flink_alone_has_counted_are_told(ada):
 
 
 @pytest.mark.parametrize("is_engine_first", [True, False])
-def test_the_size_that_flink_told_stays_beside_that_of_a_file(ada, is_engine_first):
-    """As in a folder that was copied after the answers: its newest checkpoint is not in them."""
+def test_the_size_that_flink_reports_stays_beside_that_of_a_file(ada, is_engine_first):
+    """The newest checkpoint is missing in the answers, as in a folder that was copied later."""
     both = [
         CheckpointFacts(77, status="completed", bytes=312_144, is_bytes_told=True),
         CheckpointFacts(77, status="completed", bytes=312_160),
@@ -160,7 +160,8 @@ def test_the_list_says_that_a_collector_fails_and_its_row_says_why(ada, flink):
 
 
 def rounds(monkeypatch, *steps) -> None:
-    """The command sleeps between its rounds; so each of ``steps`` happens, then Ctrl-C."""
+    """Replace each sleep between the command's rounds by the next of ``steps``, the last by
+    Ctrl-C."""
     left = list(steps)
 
     def sleep(seconds):
@@ -173,7 +174,7 @@ def rounds(monkeypatch, *steps) -> None:
     monkeypatch.setattr("snapshots.management.commands.collect.time", clock)
 
 
-def test_what_is_wrong_is_said_once_and_then_that_it_is_right_again(flink, monkeypatch, capsys):
+def test_what_is_wrong_is_printed_once_and_then_that_it_is_right_again(flink, monkeypatch, capsys):
     def away():
         flink.left = 0
 

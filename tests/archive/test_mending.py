@@ -1,4 +1,4 @@
-"""What the archive kept before it knew better is mended where it lies."""
+"""Wrong entries that earlier versions wrote into the archive are corrected in place."""
 
 from importlib import import_module
 
@@ -16,15 +16,15 @@ LATE = SubtaskFacts(0, True, duration=213)
 GONE = SubtaskFacts(1, acknowledged=False)
 
 
-def told() -> JobFacts:
-    own = (VertexFacts("a", "sink", 2, (LATE, GONE)),)
+def a_reported_job() -> JobFacts:
+    vertices = (VertexFacts("a", "sink", 2, (LATE, GONE)),)
     checkpoints = (
         CheckpointFacts(1, status="completed", duration=9),
         CheckpointFacts(
-            2, status="failed", duration=211, failure=f"{OURS}Disk full.", vertices=own
+            2, status="failed", duration=211, failure=f"{OURS}Disk full.", vertices=vertices
         ),
         CheckpointFacts(3, status="failed", failure=f"{OURS}The REST API does not say why."),
-        CheckpointFacts(4, status="in progress", duration=213, vertices=own),
+        CheckpointFacts(4, status="in progress", duration=213, vertices=vertices),
     )
     return JobFacts("flink", "k", checkpoints=checkpoints, contents={(0, 1): 0})
 
@@ -32,7 +32,7 @@ def told() -> JobFacts:
 def test_old_rows_are_mended_where_they_lie():
     ada = a_person()
     recording = a_ready_recording(ada)
-    job = filling.take(ada, told(), recording=recording)
+    job = filling.take(ada, a_reported_job(), recording=recording)
     job.uploads.clear()
     job.checkpoints.filter(number__in=(2, 4)).update(slowest="sink[0]")
     import_module("snapshots.migrations.0007_archive_uploads").mend(apps, None)

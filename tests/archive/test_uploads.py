@@ -1,16 +1,13 @@
 """Uploads of real engines' files fill the archive as they are ingested."""
 
-import io
-import zipfile
-from pathlib import Path
-
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from snapshots.archive import columns
 from snapshots.domain.simulators.samples import two_banks
 from snapshots.jobs import running
-from snapshots.models import EngineCheckpoint, EngineJob, Job
+from snapshots.models import EngineCheckpoint, EngineJob
+from tests.web.api.uploading import as_it_is, upload, zipped
 from tests.web.given import a_client, a_person, native, signed_in, text_of
 from tests.web.pages.test_snapshot import words
 
@@ -27,34 +24,15 @@ def api():
     return a_client(a_person())
 
 
-def zipped(folder: Path, *parts: str) -> bytes:
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        for part in parts:
-            for path in sorted((folder / part).rglob("*")):
-                archive.write(path, path.relative_to(folder).as_posix())
-    return packed.getvalue()
-
-
-def ingest(api, name: str, content: bytes) -> int:
-    """The recording's id."""
-    answer = api.post("/api/recordings", {"file": SimpleUploadedFile(name, content)})
-    assert answer.status_code == 202, answer.content
-    running.run(answer.json()["job"])
-    job = Job.objects.get(pk=answer.json()["job"])
-    assert job.state == "done", job.error
-    return answer.json()["id"]
-
-
 def test_a_job_grows_with_its_uploads(api, shared_data):
     folder = shared_data / "flink" / "failures"
-    files = ingest(api, "files.zip", zipped(folder, "files"))
+    files = upload(api, zipped(folder, "files")).id
     job = EngineJob.objects.get()
     held = EngineCheckpoint.objects.filter(recording=files)
     assert (job.engine, held.count(), job.checkpoints.count()) == ("flink", 7, 7)
     assert set(held.values_list("status", "duration")) == {("completed", None)}
 
-    both = ingest(api, "both.zip", zipped(folder, "files", "rest"))
+    both = upload(api, zipped(folder, "files", "rest")).id
     job.refresh_from_db()
     assert EngineJob.objects.count() == 1
     assert (job.name, job.checkpoints.count()) == ("failures", 15)
@@ -83,8 +61,8 @@ def test_a_job_grows_with_its_uploads(api, shared_data):
 
 
 def test_pipelines_of_one_job_number_their_own_checkpoints(api, shared_data):
-    name = "synthetic-two-pipelines-idle-reader.zip"
-    recording = ingest(api, name, (shared_data / "seatunnel" / name).read_bytes())
+    path = shared_data / "seatunnel" / "synthetic-two-pipelines-idle-reader.zip"
+    recording = upload(api, as_it_is(path)).id
     job = EngineJob.objects.get()
     assert job.engine == "seatunnel"
     rows = job.checkpoints.values_list("pipeline", "number", "status", "duration")
@@ -102,13 +80,12 @@ def test_pipelines_of_one_job_number_their_own_checkpoints(api, shared_data):
 
 def test_batches_of_a_query_are_its_checkpoints(api, shared_data):
     folder = shared_data / "spark-streaming"
-    archive = next(iter(sorted(folder.rglob("*.zip"))))
-    ingest(api, archive.name, archive.read_bytes())
+    upload(api, as_it_is(min(folder.rglob("*.zip"))))
     job = EngineJob.objects.get(engine="spark")
     assert job.checkpoints.filter(status="completed").exists()
     assert api.get(f"/api/archive/{job.pk}/overview").json()["total"] == job.checkpoints.count()
 
 
 def test_an_ordinary_log_leaves_the_archive_alone(api):
-    ingest(api, "log.jsonl", native(two_banks()))
+    upload(api, SimpleUploadedFile("log.jsonl", native(two_banks())))
     assert not EngineJob.objects.exists()

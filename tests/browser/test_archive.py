@@ -26,7 +26,7 @@ print(json.dumps([job.pk, job.checkpoints.count()]))
 
 @pytest.fixture(scope="module")
 def many(server, signed_in_state) -> int:
-    """A job with 3,000 checkpoints."""
+    """Make a job with 3,000 checkpoints and return its id."""
     return int(server.manage("shell", "--verbosity", "0", "-c", FILL))
 
 
@@ -47,13 +47,13 @@ DIFFERENCE = """async (pictures) => {
 
 
 def drawn(page, name: str = "trend") -> None:
-    """By Plotly, which has taken the sketch's place."""
+    """Wait until Plotly has replaced the sketch."""
     page.locator(f"[data-{name}] > canvas[hidden]").wait_for(state="attached")
     page.locator(f"[data-{name}] .main-svg").first.wait_for()
 
 
 def hold_plotly(page) -> list:
-    """The requests for it, which nobody answers."""
+    """Hold back the requests for Plotly, and return them."""
     held = []
     page.route("**/plotly.min.js", lambda route: held.append(route))  # noqa: PLW0108, Playwright marks it
     return held

@@ -1,4 +1,4 @@
-"""The measurements that need a server, a worker or a browser run to their end, at a small size."""
+"""The measurements that need a server, a worker or a browser run to their end at a small size."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What the charts' CSV files hold of a log whose names and states are spreadsheet formulas."""
+"""The CSV files of charts, for a log whose names and states are formulas of a spreadsheet."""
 
 import csv
 import io
@@ -39,7 +39,7 @@ def recording(stack) -> int:
 
 @pytest.fixture
 def cells(recording, page):
-    """Returns a function that downloads a chart's CSV and gives its rows."""
+    """Return a function that downloads a chart's CSV and returns its rows."""
     page.goto(f"/recordings/{recording}")
     wait_until_drawn(page)
 

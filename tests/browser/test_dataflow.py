@@ -16,7 +16,7 @@ def editor(page):
 
 
 def boxes(page) -> dict[str, dict[str, float]]:
-    """Where each vertex is drawn, by its name."""
+    """Return the box of each drawn vertex by its name."""
     drawn = page.locator(".flow-vertex")
     names = drawn.locator("title").all_text_contents()
     return {

@@ -1,4 +1,4 @@
-"""What keeps open pages current."""
+"""Open pages stay current."""
 
 import os
 import signal

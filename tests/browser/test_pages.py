@@ -47,11 +47,10 @@ print(refused.pk, running.pk, job.pk, topology.pk, banks.pk, pressed.pk, twice.p
 
 
 @pytest.fixture(scope="module")
-def furnished(stack, browser, signed_in_state):
-    """Addresses of one page of each kind, by the name of its picture."""
-    stack.manage("load_samples", "--wait")
-    late = upload(stack, browser, signed_in_state, record_late(simulated()).log)
-    found = stack.manage("shell", "--verbosity", "0", "-c", FURNISH).split()
+def furnished(samples, browser, signed_in_state):
+    """Return the address of one page of each kind, by the name of its picture."""
+    late = upload(samples, browser, signed_in_state, record_late(simulated()).log)
+    found = samples.manage("shell", "--verbosity", "0", "-c", FURNISH).split()
     refused, running, job, topology, banks, pressed, twice = found
     return {
         "recordings": "/",

@@ -5,14 +5,14 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.conftest import open_sample
+
 
 @pytest.fixture
-def banks(stack, page):
-    """The workbench of the two banks; nothing has been asked of them."""
-    stack.manage("load_samples", "--wait")
+def banks(samples, page):
+    """Return the workbench of the two banks, without any predicate yet."""
     page.goto("/")
-    page.get_by_role("link", name="Two banks").click()
-    page.locator("#workbench.is-ready").wait_for()
+    open_sample(page, "Two banks")
     return page
 
 
@@ -38,6 +38,6 @@ def test_what_is_not_local_leads_to_the_recorded_snapshots(banks):
     banks.get_by_label("More about this recording").click()
     banks.get_by_role("link", name="Did it ever hold?").click()
     ask(banks, "A + B == 12000")
-    expect(banks.get_by_role("alert")).to_contain_text("speaks of A and B at once")
+    expect(banks.get_by_role("alert")).to_contain_text("is about A and B at once")
     banks.get_by_role("link", name="Ask it of the recorded snapshots").click()
     expect(banks.get_by_role("cell", name="true", exact=True)).to_be_visible()

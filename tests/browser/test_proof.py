@@ -1,19 +1,18 @@
-"""Theorem 1 in a browser, on the paper's own example, and the tour that leads to it."""
+"""Theorem 1 in a browser: the paper's own example, and the tour that leads to it."""
 
 import re
 
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.conftest import open_sample
+
 
 @pytest.fixture
-def paper(stack, page):
-    """The page of the sample whose recorded state never occurred."""
-    stack.manage("load_samples", "--wait")
-    page.goto("/learn")
-    page.get_by_role("link", name="A state that never occurred").click()
-    page.locator("#workbench.is-ready").wait_for()
-    return page
+def paper(learn):
+    """Return the page of the sample whose recorded state never occurred."""
+    open_sample(learn, "A state that never occurred")
+    return learn
 
 
 def test_the_tour_leads_step_by_step_to_the_other_order(paper):
@@ -50,7 +49,7 @@ def test_the_swaps_lead_from_e0_e1_e2_to_e1_e0_e2(paper):
 
 
 def order(page, chart: str) -> list[str]:
-    """The names of the events from left to right."""
+    """Return the names of the events from left to right."""
     return page.locator(f"{chart} .textpoint text").evaluate_all(
         "texts => texts.map((t) => [t.getBoundingClientRect().x, t.textContent])"
         ".sort((a, b) => a[0] - b[0]).map(([, name]) => name)"

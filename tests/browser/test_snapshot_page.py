@@ -1,4 +1,4 @@
-"""The snapshot page in a browser: the picture, the way into the workbench, restore."""
+"""The snapshot page in a browser: the figure, the link to the workbench, restore."""
 
 import re
 
@@ -11,7 +11,7 @@ from tests.damage import lose_recorded_message
 
 
 def uploaded(page, log, name: str) -> str:
-    """The address of a ready recording of the log."""
+    """Return the address of a ready recording of the log."""
     page.goto("/")
     content = b"".join(write_lines(log.header, log.events))
     page.set_input_files(
@@ -23,13 +23,12 @@ def uploaded(page, log, name: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def two_banks(stack):
-    """The address of the sample."""
-    stack.manage("load_samples", "--wait")
+def two_banks(samples):
+    """Return the address of the sample."""
     code = (
         "from snapshots.models import Recording; print(Recording.objects.get(slug='two-banks').pk)"
     )
-    return f"/recordings/{stack.manage('shell', '--verbosity', '0', '-c', code)}"
+    return f"/recordings/{samples.manage('shell', '--verbosity', '0', '-c', code)}"
 
 
 def test_the_two_banks_are_as_the_paper_has_them(two_banks, page):

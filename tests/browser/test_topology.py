@@ -1,4 +1,4 @@
-"""The topology editor: with the pointer, with the keyboard alone, in tables, from text."""
+"""The topology editor: by pointer, by keyboard alone, in tables, from text."""
 
 import re
 
@@ -14,7 +14,7 @@ def editor(page):
 
 
 def at(page, x: float, y: float) -> dict[str, float]:
-    """A place on the drawing, x and y in 0..1 of it."""
+    """Return the pixels of a place on the drawing, x and y in 0..1."""
     box = page.locator("svg.drawing").bounding_box()
     return {"x": box["x"] + x * box["width"], "y": box["y"] + y * box["height"]}
 
@@ -121,7 +121,7 @@ def test_the_tables_do_what_the_drawing_does(editor):
     expect(editor.locator("[data-field=target]")).to_have_value(re.compile(".+"))
 
 
-def test_a_taken_id_is_told_at_its_field_and_stops_saving(editor):
+def test_a_taken_id_is_marked_at_its_field_and_stops_saving(editor):
     for _ in range(2):
         editor.get_by_role("button", name="Add process").click()
     second = editor.get_by_label("Id of the process").nth(1)

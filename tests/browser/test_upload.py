@@ -1,4 +1,4 @@
-"""Uploading in a browser: one file, several, a refused one, and all of it without JavaScript."""
+"""Uploads in a browser: one file, several, a refused one, and all of them without JavaScript."""
 
 import re
 
@@ -25,7 +25,7 @@ def row_of(page, name: str):
 
 
 def drop(page, **files: bytes) -> None:
-    """What a person does who drags files from a folder onto the page."""
+    """Drag files from a folder and drop them onto the page."""
     page.evaluate(
         """files => {
           const data = new DataTransfer();
@@ -78,7 +78,7 @@ def test_a_queued_job_can_be_cancelled_where_it_is_shown(server, page):
 
 
 def a_waiting_job(server) -> int:
-    """One that no worker may take before tomorrow."""
+    """Make a job that no worker may take before tomorrow, and return its id."""
     code = (
         "from datetime import timedelta; from django.utils import timezone; "
         "from django.contrib.auth.models import User; "
@@ -93,7 +93,7 @@ def a_waiting_job(server) -> int:
 
 @pytest.fixture
 def plain(browser, server, signed_in_state):
-    """A page without JavaScript."""
+    """Return a page without JavaScript."""
     context = browser.new_context(
         base_url=server.url, storage_state=signed_in_state, java_script_enabled=False
     )

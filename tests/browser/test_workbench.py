@@ -11,16 +11,9 @@ from tests.conftest import watch_for_errors
 from tests.stack import PICTURES
 
 
-@pytest.fixture(scope="session")
-def samples(stack):
-    """The gallery, ready."""
-    stack.manage("load_samples", "--wait")
-    return stack
-
-
 @pytest.fixture
 def banks(samples, page):
-    """The workbench of the two banks, drawn."""
+    """Return the drawn workbench of the two banks."""
     page.goto("/")
     page.goto(
         page.get_by_role("link", name=re.compile("two banks", re.I)).first.get_attribute("href")
@@ -66,7 +59,7 @@ def wait_for_address(page, name: str, value: str | None = None) -> None:
 
 
 def make_an_orphan(page) -> None:
-    """Draw A's position back to its start, before it sends what B has received."""
+    """Drag A's position back to its start, before it sends what B has received."""
     page.keyboard.press("c")
     handle(page, "A").focus()
     page.keyboard.press("ArrowLeft")
@@ -254,7 +247,7 @@ def test_without_javascript_the_title_and_the_tables_are_there(samples, browser,
 def test_it_works_at_every_width_and_in_both_themes(
     samples, browser, signed_in_state, scheme, width
 ):
-    """Takes the pictures of the documentation."""
+    """Take the pictures of the documentation."""
     context = browser.new_context(
         base_url=samples.url,
         storage_state=signed_in_state,
@@ -313,7 +306,7 @@ def test_the_diagram_stands_before_plotly_has_been_read(banks):
 
 
 def test_a_selected_event_shows_its_past_and_future(banks):
-    """B's third event, the receive of m1: four events before it, two of them A's."""
+    """B's third event receives m1. Four events are before it, two of them A's."""
     open_view(banks, f"{banks.url.partition('?')[0]}?event=2@B")
     said = banks.locator("#wb-cones")
     expect(said).to_contain_text("4 events happened before it, in 1 other process.")

@@ -1,4 +1,4 @@
-"""Backups: whole, verified, and restored elsewhere into the same answers."""
+"""Backups are complete, verified, and give the same answers when they are restored elsewhere."""
 
 import filecmp
 import json
@@ -37,7 +37,7 @@ def recording(data_dir) -> Recording:
 
 @pytest.fixture
 def folder(tmp_path_factory) -> Path:
-    """On the disk of the data, but not in their folder."""
+    """Return a folder on the disk of the data, but outside of their folder."""
     return tmp_path_factory.mktemp("backups") / "today"
 
 
@@ -90,7 +90,7 @@ def test_the_sums_are_those_of_sha256sum(made):
     assert (ran.returncode, ran.stdout) == (0, ""), ran.stderr
 
 
-def test_what_a_row_names_in_vain_is_told(recording, folder, capsys):
+def test_missing_files_that_rows_name_are_listed(recording, folder, capsys):
     uploads.path_of("log").unlink()
     call_command("backup", str(folder))
     assert "uploads/log is missing" in capsys.readouterr().err
@@ -104,8 +104,8 @@ def test_a_backup_needs_a_new_folder_outside_of_the_data(made, data_dir):
         call_command("backup", str(data_dir / "backup"))
 
 
-def test_what_comes_and_goes_during_a_backup_leaves_no_hole(recording, folder, monkeypatch):
-    """Between copy and rows one recording is deleted, one is new, one is ingested again."""
+def test_uploads_and_deletions_during_a_backup_leave_no_gap(recording, folder, monkeypatch):
+    """Between copy and rows, one recording is deleted, one is added, one is ingested again."""
     deleted = a_ready_recording(a_person(), upload="deleted")
     again = a_ready_recording(a_person(), upload="again")
     for name in ("deleted", "again"):
@@ -133,7 +133,7 @@ def test_what_comes_and_goes_during_a_backup_leaves_no_hole(recording, folder, m
 
 
 def replace(recording: Recording) -> str:
-    """What an ingest does in the end: another folder, and the old one goes."""
+    """Replace the recording's folder by another one, as the end of an ingest does."""
     old = recordings.store().folder(recording.store)
     shutil.copytree(old, recordings.store().folder("j900-1-ab"))
     Recording.objects.filter(pk=recording.pk).update(store="j900-1-ab")
@@ -142,7 +142,7 @@ def replace(recording: Recording) -> str:
 
 
 def rename_all(name: str) -> None:
-    """Write over a connection of this thread's own."""
+    """Write a row over this thread's own connection."""
     try:
         Recording.objects.update(name=name)
     finally:
@@ -160,7 +160,7 @@ def test_writers_do_not_wait_for_a_backup_that_reads(recording):
 
 @pytest.fixture(scope="module")
 def migrated(tmp_path_factory) -> Path:
-    """A database with its tables and nothing else."""
+    """Return a database that has its tables and nothing else."""
     folder = tmp_path_factory.mktemp("migrated")
     ran = managed(another_installation(folder), "migrate", "--verbosity", "0")
     assert ran.returncode == 0, ran.stderr
@@ -269,7 +269,7 @@ def test_a_used_installation_is_refused_and_stays_as_it_is(made, recording, sett
         call_command("restore_backup", str(made))
 
 
-def test_files_without_rows_are_not_written_over(made, elsewhere):
+def test_files_without_rows_are_not_overwritten(made, elsewhere):
     upload = Path(elsewhere["DATA_DIR"]) / "uploads" / "log"
     upload.parent.mkdir(parents=True, exist_ok=True)
     upload.write_bytes(b"somebody's")
@@ -291,7 +291,7 @@ def test_a_backup_of_another_version_is_refused(made, elsewhere):
     assert not list((Path(elsewhere["DATA_DIR"]) / "uploads").iterdir())
 
 
-def test_rows_that_cannot_be_taken_over_leave_no_file(made, elsewhere):
+def test_rows_that_cannot_be_loaded_leave_no_file(made, elsewhere):
     rows = re.sub(r'"pk": \d+', '"pk": "one"', (made / "rows.jsonl").read_text(), count=1)
     (made / "rows.jsonl").write_text(rows)
     (made / "SHA256SUMS").unlink()
@@ -311,7 +311,7 @@ LOGS = [native(sample.log()) for sample in SAMPLES[:4]]
 
 
 class Work(threading.Thread):
-    """Somebody who uploads, ingests again and deletes until told to stop."""
+    """A person who uploads, ingests again and deletes until stopped."""
 
     def __init__(self, stack: Stack) -> None:
         super().__init__(daemon=True)
@@ -331,7 +331,7 @@ class Work(threading.Thread):
 
 
 def answers(api: Api, recording: int) -> dict[str, object]:
-    """All that the API tells of a ready recording."""
+    """Return everything that the API answers about a ready recording."""
     own = f"/recordings/{recording}"
     told = {path: api.get(own + path) for path in ("", "/snapshots", "/topology", "/defects")}
     for item in told["/snapshots"]["items"]:
@@ -379,7 +379,7 @@ def test_a_backup_under_load_is_restored_elsewhere_into_the_same_answers(
 
 
 def compare(stack: Stack, other: Stack, folder: Path, first: list[int]) -> None:
-    """Every recording that the backup names is there; those that stayed are the same."""
+    """Check that every recording of the backup is there, and unchanged if it was not deleted."""
     rows = [json.loads(line) for line in (folder / "rows.jsonl").read_text().splitlines()]
     kept = {row["pk"]: row["fields"] for row in rows if row["model"] == "snapshots.recording"}
     here, there = Api(stack, "ada@example.org"), Api(other, "ada@example.org")

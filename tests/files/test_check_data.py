@@ -29,7 +29,7 @@ def recording() -> Recording:
 
 @pytest.fixture
 def checked(capsys):
-    """The exit code of ``check_data`` and what it said."""
+    """Return the exit code of ``check_data`` and what it printed."""
 
     def run() -> tuple[int, str]:
         try:
@@ -42,7 +42,7 @@ def checked(capsys):
     return run
 
 
-def test_rows_and_files_that_agree_are_told_with_their_sizes(recording, checked):
+def test_rows_and_files_that_agree_are_listed_with_their_sizes(recording, checked):
     code, said = checked()
     assert code == 0
     assert "Rows and files agree." in said
@@ -119,7 +119,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("damage", WRONG, ids=lambda damage: damage.__name__)
-def test_each_difference_is_found_with_what_to_do(recording, checked, damage):
+def test_each_difference_is_listed_with_advice(recording, checked, damage):
     damage(recording)
     code, said = checked()
     sentence, advice = (text.format(recording.pk) for text in WRONG[damage])
@@ -128,7 +128,7 @@ def test_each_difference_is_found_with_what_to_do(recording, checked, damage):
     assert advice in said
 
 
-def test_what_is_at_work_is_no_difference(recording, checked):
+def test_files_that_a_process_is_writing_are_no_difference(recording, checked):
     with uploads.Draft() as draft:
         draft.write(b"half")
         assert checked()[0] == 0
@@ -137,7 +137,7 @@ def test_what_is_at_work_is_no_difference(recording, checked):
         draft.discard()
 
 
-def test_what_a_crash_left_unfinished_is_a_note(recording, checked):
+def test_unfinished_files_of_a_crash_are_a_note(recording, checked):
     uploads.path_of(f"{uploads.UNFINISHED}half").write_bytes(b"x")
     (recordings.store().root / "j77-1-ab.tmp-01").mkdir()
     code, said = checked()
@@ -145,7 +145,7 @@ def test_what_a_crash_left_unfinished_is_a_note(recording, checked):
     assert said.count("Note: ") == 2
 
 
-def test_a_recording_that_is_deleted_during_the_look_is_no_difference(recording, monkeypatch):
+def test_a_recording_that_is_deleted_during_the_check_is_no_difference(recording, monkeypatch):
     fault_of = checking.fault_of
 
     def deleted_first(folder):
@@ -159,7 +159,7 @@ def test_a_recording_that_is_deleted_during_the_look_is_no_difference(recording,
     )
 
 
-def test_what_is_unknown_can_be_taken_aside_and_come_back(recording, data_dir, capsys):
+def test_unknown_files_can_be_set_aside_and_brought_back(recording, data_dir, capsys):
     uploads.path_of("later").write_bytes(native(two_banks()))
     call_command("set_aside", "--take", "later")
     assert [entry.was for entry in sweeping.all_aside()] == ["later"]
@@ -172,7 +172,7 @@ def test_what_is_unknown_can_be_taken_aside_and_come_back(recording, data_dir, c
         call_command("set_aside", "--take", "../secret_key")
 
 
-def test_an_upload_that_is_being_written_cannot_be_taken_aside():
+def test_an_upload_that_is_being_written_cannot_be_set_aside():
     path = uploads.path_of("busy")
     with path.open("wb") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -188,7 +188,7 @@ def queued_again(capsys, *arguments: str) -> str:
     return capsys.readouterr().out
 
 
-def test_all_kept_uploads_are_queued_again_and_the_others_told(recording, capsys):
+def test_all_kept_uploads_are_queued_again_and_the_others_are_listed(recording, capsys):
     without = a_ready_recording(a_person())
     gone = a_ready_recording(a_person(), upload="gone")
     said = queued_again(capsys, "--all")
@@ -201,7 +201,7 @@ def test_all_kept_uploads_are_queued_again_and_the_others_told(recording, capsys
     assert "still under way" in again
 
 
-def test_the_failed_ones_or_some_are_queued_again(recording, capsys):
+def test_failed_or_chosen_recordings_are_queued_again(recording, capsys):
     assert "0 recordings queued" in queued_again(capsys, "--failed")
     Recording.objects.update(status="failed")
     assert "1 recording queued, 0 left out." in queued_again(capsys, "--failed")
@@ -209,7 +209,7 @@ def test_the_failed_ones_or_some_are_queued_again(recording, capsys):
     assert "1 recording queued, 0 left out." in queued_again(capsys, str(recording.pk))
 
 
-def test_a_wrong_choice_is_a_sentence(recording):
+def test_a_wrong_choice_is_explained_in_a_sentence(recording):
     for arguments in ((), ("--all", "--failed"), (str(recording.pk), "--all")):
         with pytest.raises(CommandError, match="Give the ids"):
             call_command("ingest_again", *arguments)
@@ -219,7 +219,7 @@ def test_a_wrong_choice_is_a_sentence(recording):
 
 @pytest.mark.spark
 @pytest.mark.django_db(transaction=True)
-def test_an_upload_ingested_again_ends_in_another_folder_that_keeps_its_verdict(
+def test_an_upload_that_is_ingested_again_gets_another_folder_and_keeps_its_verdict(
     recording, spark, checked
 ):
     before = recording.store

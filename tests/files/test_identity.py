@@ -1,4 +1,4 @@
-"""A database and its data folder know each other: nothing starts, and no sweep runs, on others."""
+"""A database and its data folder are paired: nothing starts and no sweep runs on another pair."""
 
 import json
 import os
@@ -34,7 +34,7 @@ def mark() -> dict:
 
 
 def another_database() -> None:
-    """What a new, migrated database knows: nothing."""
+    """Make the database like a new one with empty tables."""
     Recording.objects.all().delete()
     Installation.objects.all().delete()
 
@@ -78,10 +78,10 @@ def test_a_running_worker_whose_database_was_exchanged_stops(data_dir, monkeypat
     assert recordings.store().folder(kept.store).is_dir()
 
 
-def test_an_upload_is_noticed_by_the_database_of_a_moment_before(
+def test_a_database_from_just_before_an_upload_notices_that_it_is_older(
     data_dir, django_capture_on_commit_callbacks
 ):
-    """No sweep has come by between the backup of the database and the upload."""
+    """There was no sweep between the backup of the database and the upload."""
     before = Installation.objects.values("beats").get()
     log = data_dir / "log.jsonl"
     log.write_bytes(native(two_banks()))
@@ -113,7 +113,7 @@ def test_a_used_database_with_another_used_folder_is_refused(data_dir):
     assert len(list((data_dir / "store").iterdir())) == 1
 
 
-def test_a_mark_that_cannot_be_understood_is_one_sentence(data_dir):
+def test_a_mark_that_cannot_be_parsed_is_explained_in_one_sentence(data_dir):
     for text in ("", "[]", "{}", "7"):
         identity.mark_path().write_text(text)
         with pytest.raises(NotPaired, match="cannot be understood"):
@@ -167,7 +167,7 @@ def test_beats_stand_in_the_row_and_in_the_folder(data_dir):
         assert Installation.objects.get().beats == mark()["beats"] == count
 
 
-def test_of_several_workers_the_later_beat_stays(data_dir):
+def test_the_highest_beat_of_several_workers_stays(data_dir):
     identity.beat()
     identity.beat()
     identity._advance(identity.Mark(mark()["identity"], 1))
@@ -182,7 +182,7 @@ def test_beats_are_some_seconds_apart(data_dir, monkeypatch):
     assert mark()["beats"] == 1
 
 
-def test_an_older_database_is_noticed_and_files_it_does_not_know_stay(data_dir, caplog):
+def test_an_older_database_is_noticed_and_files_that_it_does_not_name_stay(data_dir, caplog):
     before = Installation.objects.get().known_since
     write_mark(beats=7)
     uploads.path_of("later").write_bytes(b"x")
@@ -203,7 +203,7 @@ def test_an_older_database_is_noticed_and_files_it_does_not_know_stay(data_dir, 
 
 
 def test_two_runs_of_one_attempt_never_share_a_folder(data_dir):
-    """After an older database was restored, ids of jobs come again."""
+    """After an older database is restored, ids of jobs are used again."""
     from snapshots.jobs import leases, sweeping
 
     recording = Recording.objects.create(owner=a_person(), name="log", upload="u")
@@ -264,7 +264,7 @@ def test_commands_that_touch_files_refuse_another_folder(data_dir, tmp_path):
             call_command(*command)
 
 
-def test_a_store_at_no_folder_is_one_sentence(data_dir, settings):
+def test_a_store_url_without_a_folder_is_explained_in_one_sentence(data_dir, settings):
     settings.STORE_URL = "s3://bucket/store"
     with pytest.raises(starting.CannotStart, match="only file: is known"):
         starting.require_all()
@@ -286,7 +286,7 @@ def test_a_database_that_lacks_a_change_is_refused(data_dir):
 
 
 class Installed:
-    """A migrated installation in folders of its own, started by the lines of the Procfile."""
+    """A migrated installation in its own folders, started by the lines of the Procfile."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -305,7 +305,7 @@ class Installed:
         )
 
     def starts(self, **variables: str) -> list[subprocess.CompletedProcess]:
-        """What each kind of process but the launcher says; all must end by themselves."""
+        """Return what each kind of process but the launcher prints; all must end by themselves."""
         web = ["-m", "uvicorn", "webapp.asgi:application", "--port", self.port, "--lifespan", "off"]
         worker = ["-m", "celery", "--quiet", "--app", "webapp", "worker", "--without-mingle"]
         variables["REDIS_URL"] = "redis://127.0.0.1:1/0"
@@ -328,7 +328,7 @@ def assert_one_sentence(ran: subprocess.CompletedProcess, text: str) -> None:
 
 @pytest.fixture(scope="module")
 def migrated(tmp_path_factory) -> Path:
-    """The folder of a database with its tables, and nothing else."""
+    """Return the folder of a database that has its tables and nothing else."""
     one = Installed(tmp_path_factory.mktemp("migrated"))
     ran = one.ran("manage.py", "migrate", "--verbosity", "0")
     assert ran.returncode == 0, ran.stderr

@@ -1,4 +1,4 @@
-"""What is kept is for the user that runs Cutline alone: other users of the machine read nothing."""
+"""Only the user that runs Cutline can read its files."""
 
 import os
 import shutil
@@ -31,7 +31,7 @@ for path in sys.stdin.read().split("\\0"):
 
 
 def open_to_others(root: Path) -> list[str]:
-    """What has any right for group or others; links have no rights of their own."""
+    """Return the paths with any right for group or others; links have no rights of their own."""
     return [
         f"{path} {stat.filemode(path.lstat().st_mode)}"
         for path in (root, *root.rglob("*"))
@@ -40,7 +40,7 @@ def open_to_others(root: Path) -> list[str]:
 
 
 def read_by_another_user(root: Path) -> list[str]:
-    """The paths under ``root`` that the user nobody can read. Their names are told to it."""
+    """Return the paths under ``root`` that the user nobody can read when it knows their names."""
     if os.geteuid() != 0 or shutil.which("setpriv") is None:
         skip_or_fail("Trying as another user takes root and setpriv.")
     paths = "\0".join(map(str, (root, *root.rglob("*"))))
@@ -59,7 +59,7 @@ def read_by_another_user(root: Path) -> list[str]:
 
 @pytest.fixture
 def public_folder():
-    """A folder that everyone may enter, as /var/lib is."""
+    """Return a folder that everyone may enter, like /var/lib."""
     folder = Path(tempfile.mkdtemp(prefix="cutline-public-"))
     folder.chmod(0o755)
     yield folder
@@ -88,7 +88,7 @@ def test_another_user_reads_nothing_of_a_new_installation(public_folder):
 
 
 @pytest.mark.slow
-def test_an_installation_that_was_open_is_closed_at_the_start(public_folder):
+def test_an_installation_that_was_open_to_others_is_closed_at_the_start(public_folder):
     data_dir, store = public_folder / "var", public_folder / "store"
     elsewhere = {"STORE_URL": store.as_uri()}
     assert ran(data_dir, "manage.py", "migrate", "--verbosity", "0", **elsewhere).returncode == 0
@@ -108,7 +108,7 @@ def test_an_installation_that_was_open_is_closed_at_the_start(public_folder):
         assert read_by_another_user(root) == []
 
 
-def test_files_of_someone_else_are_one_sentence(public_folder, monkeypatch):
+def test_files_of_another_user_are_explained_in_one_sentence(public_folder, monkeypatch):
     (public_folder / "theirs").touch()
     (public_folder / "theirs").chmod(0o644)
 
@@ -122,7 +122,7 @@ def test_files_of_someone_else_are_one_sentence(public_folder, monkeypatch):
 
 @pytest.mark.slow
 def test_another_users_open_folder_is_refused_by_a_process(public_folder):
-    """Started as nobody on a folder of root: it cannot be closed, so nothing runs."""
+    """The user nobody cannot close a folder of root, so nothing runs."""
     if os.geteuid() != 0 or shutil.which("setpriv") is None:
         skip_or_fail("Trying as another user takes root and setpriv.")
     code = f"exec(open(0).read()); mend(Path({str(public_folder)!r}))"
@@ -150,7 +150,7 @@ def test_links_are_not_followed(tmp_path):
 
 @pytest.fixture
 def open_stack(public_folder):
-    """A whole stack whose processes are started with the umask that most machines have."""
+    """Start a whole stack with the umask that most machines have."""
     before = os.umask(0o022)
     try:
         stack = Stack(public_folder / "var")

@@ -1,4 +1,4 @@
-"""Recordings go when they are old, and not before a week's announcement."""
+"""Old recordings are removed a week after that was announced."""
 
 from datetime import datetime, timedelta
 
@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
 
 @pytest.fixture
 def later(monkeypatch):
-    """Move the clock of retention on by so many days."""
+    """Move the clock of retention forward by a number of days."""
     begin = timezone.now()
 
     def move(days: float):
@@ -46,7 +46,7 @@ def test_without_a_retention_everything_stays(ada, later):
     assert not AuditEntry.objects.filter(action="retention-changed").exists()
 
 
-def test_what_is_old_goes_after_a_week_of_announcement(
+def test_old_recordings_are_removed_after_a_week_of_announcement(
     ada, settings, later, data_dir, django_capture_on_commit_callbacks
 ):
     old, young = aged(ada, 100), aged(ada, 1)
@@ -77,7 +77,7 @@ def test_a_shorter_time_begins_a_week_of_its_own(ada, settings, later):
     assert Recording.objects.count() == 1
 
 
-def test_a_persons_own_retention_goes_before_the_servers(ada, settings, later):
+def test_a_persons_own_retention_overrides_the_servers(ada, settings, later):
     bob = a_person("bob@example.org")
     rows = {aged(user, 100).pk: user for user in (ada, bob)}
     settings.RETENTION_DAYS = 30
@@ -88,7 +88,7 @@ def test_a_persons_own_retention_goes_before_the_servers(ada, settings, later):
     assert {rows[pk] for pk in names()} == {bob}
 
 
-def test_what_a_job_still_runs_on_waits(ada, settings, later):
+def test_a_recording_with_a_running_job_is_removed_later(ada, settings, later):
     row = aged(ada, 100)
     job = Job.objects.create(kind="restore", owner=ada, recording=row)
     settings.RETENTION_DAYS = 30
@@ -101,7 +101,7 @@ def test_what_a_job_still_runs_on_waits(ada, settings, later):
     assert not names()
 
 
-def test_what_was_handed_over_is_announced_to_the_new_owner(ada, settings, later):
+def test_the_removal_of_a_handed_over_recording_is_announced_to_its_new_owner(ada, settings, later):
     bob = a_person("bob@example.org")
     people.allow(ada, None, {"retention_days": 0})
     aged(ada, 100)
@@ -112,7 +112,7 @@ def test_what_was_handed_over_is_announced_to_the_new_owner(ada, settings, later
     assert not retention.expired(timezone.now())
 
 
-def test_the_list_says_when_a_recording_goes(ada, settings):
+def test_the_list_says_when_a_recording_will_be_removed(ada, settings):
     settings.RETENTION_DAYS = 30
     retention.sweep()
     rows = {aged(ada, days).pk: days for days in (10, 24)}

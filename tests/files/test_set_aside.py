@@ -1,4 +1,4 @@
-"""What a sweep takes away lies aside for some days, and can be brought back."""
+"""Files that a sweep sets aside are kept for some days and can be brought back."""
 
 import json
 from datetime import timedelta
@@ -25,7 +25,7 @@ def lost_upload() -> str:
 
 @pytest.fixture
 def lost_store() -> str:
-    """A ready recording whose row is not in the database any more."""
+    """Return the store of a ready recording whose row is no longer in the database."""
     row = a_ready_recording(a_person())
     Recording.objects.all().delete()
     running.remove_leftovers()
@@ -44,7 +44,7 @@ def grow_older(days: int) -> None:
         entry.note.write_text(json.dumps(note))
 
 
-def test_the_list_says_what_lies_aside_and_why(lost_upload, lost_store, capsys):
+def test_the_list_says_what_is_set_aside_and_why(lost_upload, lost_store, capsys):
     listed = said(capsys)
     assert lost_upload in listed
     assert lost_store in listed
@@ -83,7 +83,7 @@ def test_a_stored_recording_comes_back_with_its_verdicts(lost_store, capsys):
     assert not sweeping.all_aside()
 
 
-def test_what_a_mistaken_database_moved_goes_back_to_its_recording(data_dir):
+def test_files_that_the_wrong_database_set_aside_go_back_to_their_recording(data_dir):
     row = a_ready_recording(a_person(), upload="kept")
     uploads.path_of("kept").write_bytes(b"log")
     aside.put(uploads.path_of("kept"), uploads.aside_folder(), aside.UPLOAD, "mistaken")
@@ -95,7 +95,7 @@ def test_what_a_mistaken_database_moved_goes_back_to_its_recording(data_dir):
     assert recordings.open_recording(row).manifest.counts["events"]
 
 
-def test_a_sweep_returns_by_itself_what_a_row_names():
+def test_a_sweep_puts_back_files_that_a_row_names():
     row = a_ready_recording(a_person())
     aside.put(
         recordings.store().folder(row.store), recordings.aside_folder(), aside.STORE, "mistaken"
@@ -105,7 +105,7 @@ def test_a_sweep_returns_by_itself_what_a_row_names():
     assert recordings.open_recording(row).manifest.counts["events"]
 
 
-def test_it_is_removed_for_good_after_the_days(lost_upload, lost_store, settings):
+def test_an_entry_is_removed_for_good_after_the_days(lost_upload, lost_store, settings):
     grow_older(settings.SET_ASIDE_DAYS - 1)
     running.remove_leftovers()
     assert len(sweeping.all_aside()) == 2
@@ -115,14 +115,14 @@ def test_it_is_removed_for_good_after_the_days(lost_upload, lost_store, settings
     assert not list(uploads.aside_folder().iterdir())
 
 
-def test_one_or_all_can_be_removed_at_once(lost_upload, lost_store, capsys):
+def test_one_entry_or_all_can_be_removed_at_once(lost_upload, lost_store, capsys):
     said(capsys, "--remove", lost_upload)
     assert [entry.was for entry in sweeping.all_aside()] == [lost_store]
     said(capsys, "--remove", "--all")
     assert not sweeping.all_aside()
 
 
-def test_a_name_that_is_not_there_is_a_sentence():
+def test_an_unknown_name_is_explained_in_a_sentence():
     for option in ("--bring-back", "--remove"):
         with pytest.raises(CommandError, match="Nothing called 'x' is set aside"):
             call_command("set_aside", option, "x")
@@ -130,7 +130,7 @@ def test_a_name_that_is_not_there_is_a_sentence():
         call_command("set_aside", "--all")
 
 
-def test_what_cannot_be_read_stays_aside_with_the_reason(capsys):
+def test_an_entry_that_cannot_be_read_stays_aside_with_the_reason(capsys):
     uploads.path_of("odd").write_bytes(b"no log at all\n")
     (recordings.store().root / "j9-1-00").mkdir(parents=True)
     running.remove_leftovers()
@@ -142,20 +142,20 @@ def test_what_cannot_be_read_stays_aside_with_the_reason(capsys):
     assert not Recording.objects.exists()
 
 
-def test_an_entry_without_its_note_is_listed_all_the_same(lost_upload, capsys):
+def test_an_entry_without_its_note_is_listed_too(lost_upload, capsys):
     [entry] = sweeping.all_aside()
     entry.note.unlink()
     assert "It has no readable note." in said(capsys)
     assert "two banks" in said(capsys)
 
 
-def test_a_name_that_lies_aside_already_is_no_hindrance(lost_upload):
+def test_an_entry_may_have_a_name_that_is_already_set_aside(lost_upload):
     uploads.path_of("lost").write_bytes(b"another")
     running.remove_leftovers()
     assert [entry.was for entry in sweeping.all_aside()] == ["lost", "lost"]
 
 
-def test_one_that_cannot_be_moved_does_not_stop_the_sweep(lost_upload, monkeypatch, caplog):
+def test_a_file_that_cannot_be_moved_does_not_stop_the_sweep(lost_upload, monkeypatch, caplog):
     uploads.path_of("a").write_bytes(b"x")
     uploads.path_of("b").write_bytes(b"x")
     put = aside.put

@@ -23,7 +23,7 @@ PATIENCE_SECONDS = 300
 
 @cache
 def a_long_log() -> bytes:
-    """Simulate a log that is large enough to be in the middle of its ingest for a while."""
+    """Simulate a log that is so large that its ingest takes a while."""
     simulation = Simulation(
         shapes.random_connected(20, 3, seed=1),
         Bank(),
@@ -40,7 +40,7 @@ def log() -> bytes:
 
 @pytest.fixture
 def api(stack):
-    """Whatever a test killed runs again afterwards."""
+    """Start every process that a test killed again afterwards."""
     yield Api(stack)
     if "redis" not in stack.processes:
         stack.run_redis()
@@ -52,7 +52,7 @@ def api(stack):
 
 @pytest.fixture
 def leftovers(stack):
-    """What is in the folders beyond what was there before."""
+    """Return the files that were not in the folders before."""
     before = files(stack)
     return lambda: files(stack) - before
 
@@ -74,7 +74,7 @@ def until(what: str, is_so) -> None:
 
 
 def begun(api: Api, log: bytes) -> tuple[int, int]:
-    """A recording and its job, whose ingest is in the middle."""
+    """Return a recording and its job in the middle of the ingest."""
     accepted = api.upload(log).body
     until("the ingest", lambda: api.get(f"/jobs/{accepted['job']}")["state"] == "running")
     until("a store", lambda: api.get(f"/jobs/{accepted['job']}")["progress"] > 0.1)
@@ -113,7 +113,7 @@ def test_a_killed_redis_stops_no_job(stack, api, log, leftovers):
     api.call("DELETE", f"/recordings/{later['id']}")
 
 
-def test_a_job_that_the_queue_forgot_is_run_all_the_same(stack, api, log, leftovers):
+def test_a_job_whose_message_the_queue_lost_runs(stack, api, log, leftovers):
     stack.kill("worker")
     accepted = api.upload(log).body
     with Redis.from_url(stack.redis_url) as redis:

@@ -1,4 +1,4 @@
-"""What comes in is kept exactly and found again, on SQLite as on PostgreSQL."""
+"""Any input is stored exactly and found again, on SQLite and on PostgreSQL."""
 
 import json
 
@@ -35,7 +35,7 @@ STRANGE = {
 
 
 def same(one: object, other: object) -> bool:
-    """Whether both are the same to the last digit, sign and type; 1 and 1.0 differ."""
+    """Tell whether both are the same to the last digit, sign and type; 1 and 1.0 differ."""
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
@@ -82,7 +82,7 @@ def test_a_nul_in_a_text_is_marked_and_found_again():
     assert Recording.objects.filter(name="a\0b").get() == recording
 
 
-def test_a_line_that_is_too_long_says_so():
+def test_a_line_that_is_too_long_is_clipped_visibly():
     job = Job.objects.create(kind="ingest", phase="waiting: " + "x" * 100)
     job.refresh_from_db()
     assert len(job.phase) == 60
@@ -104,7 +104,7 @@ def test_several_long_lines_are_written_at_once():
 
 
 def test_every_column_of_free_text_and_json_is_one_of_ours():
-    """Django's own would differ between the databases; ``session_data`` is written by Django."""
+    """Django's own columns differ between databases; only Django writes ``session_data``."""
     columns = {
         f"{model._meta.label}.{field.name}": type(field)
         for model in apps.get_models()
@@ -122,7 +122,7 @@ BEFORE = [("snapshots", "0008_fair_turns_and_identity")]
 
 @pytest.fixture
 def tables_of_before(transactional_db):
-    """Take the tables back to before 0009, and forward again after the test."""
+    """Migrate the tables back to before 0009, and forward again after the test."""
     executor = MigrationExecutor(connection)
     executor.migrate(BEFORE)
     yield executor.loader.project_state(BEFORE).apps.get_model
@@ -141,7 +141,7 @@ def type_on_postgres(model: type[models.Model], column: str) -> str:
         return cursor.fetchone()[0]
 
 
-def test_rows_from_before_are_as_they_were_and_take_what_they_refused(tables_of_before):
+def test_older_rows_keep_their_values_and_take_values_that_were_refused_before(tables_of_before):
     plain = {"a": [1, 1.5, "\u00e9", None], "b": {}}
     old = tables_of_before("snapshots", "Recording")
     pk = old.objects.create(name="old", parameters=plain).pk
@@ -215,7 +215,7 @@ def test_a_log_with_nuls_is_ingested_shown_and_restored():
         "/api/recordings/{}/snapshots/%00",
     ],
 )
-def test_an_address_with_a_nul_is_answered(address):
+def test_a_request_with_a_nul_in_its_address_is_answered(address):
     ada = a_person()
     browser = Client(raise_request_exception=False)
     browser.force_login(ada)
@@ -234,7 +234,7 @@ def test_a_recording_is_found_by_the_mark_of_its_nul():
 
 @pytest.fixture
 def broken_connection(transactional_db):
-    """End this thread's connection from the side of the server, as its restart does."""
+    """End this thread's connection on the server, as a restart of it does."""
     if connection.vendor != "postgresql":
         pytest.skip("SQLite has no server that restarts.")
 
@@ -248,9 +248,7 @@ def broken_connection(transactional_db):
     return end
 
 
-def test_a_connection_that_rested_is_replaced_where_the_server_ended_it(
-    broken_connection, monkeypatch
-):
+def test_an_idle_connection_is_replaced_if_the_server_closed_it(broken_connection, monkeypatch):
     monkeypatch.setattr("webapp.postgres.base.REST_SECONDS", 0.0)
     Topology.objects.create(name="before", definition={})
     broken_connection()
@@ -277,7 +275,7 @@ def create_halves(between) -> None:
     Topology.objects.create(name="second half", definition={})
 
 
-def test_what_a_transaction_did_is_not_committed_in_halves(broken_connection, monkeypatch):
+def test_a_transaction_is_committed_as_a_whole_or_not_at_all(broken_connection, monkeypatch):
     monkeypatch.setattr("webapp.postgres.base.REST_SECONDS", 0.0)
     with pytest.raises(OperationalError):
         create_halves(between=broken_connection)

@@ -1,4 +1,4 @@
-"""Jobs: asked for, leased, cancelled, tried again, and what they leave in their rows."""
+"""Jobs are requested, leased, cancelled and tried again, and their rows say how they went."""
 
 import errno
 import os
@@ -37,7 +37,7 @@ def job(ada) -> Job:
 
 
 def steps(monkeypatch, step) -> None:
-    """Run ``step`` in the place of an ingest."""
+    """Run ``step`` instead of an ingest."""
     monkeypatch.setitem(STEPS, Job.Kind.INGEST, step)
 
 
@@ -46,7 +46,7 @@ def test_one_of_two_workers_gets_the_job(job):
     assert leases.claim(job.pk) is None
 
 
-def test_of_many_workers_at_once_one_gets_the_job(job):
+def test_only_one_of_many_workers_gets_the_job(job):
     together = threading.Barrier(8)
 
     def claimed(_) -> bool:
@@ -68,7 +68,7 @@ def test_a_job_that_has_ended_is_not_run_again(job):
         assert leases.claim(job.pk) is None
 
 
-def test_a_job_whose_heart_stopped_is_taken_over_and_its_old_worker_writes_no_more(job):
+def test_a_job_without_heartbeat_is_taken_over_and_its_old_worker_cannot_write(job):
     first = leases.claim(job.pk)
     long_ago = timezone.now() - leases.STALE_AFTER - timedelta(seconds=1)
     Job.objects.update(heartbeat_at=long_ago, worker="elsewhere/1/1")
@@ -101,14 +101,14 @@ def test_a_pid_that_was_given_to_another_process_is_not_the_worker(job):
     assert leases.claim(job.pk) is not None
 
 
-def test_a_job_with_a_heart_and_no_worker_is_left_alone(job):
+def test_a_job_with_a_heartbeat_and_no_worker_is_left_alone(job):
     Job.objects.update(state="running", attempt=1, heartbeat_at=timezone.now(), worker="")
     assert leases.claim(job.pk) is None
     assert leases.lost() == []
 
 
-def test_a_heart_that_beats_again_keeps_its_job(job):
-    """The heart may beat between the look at the row and the claim."""
+def test_a_worker_whose_heartbeat_returns_keeps_its_job(job):
+    """The heartbeat may come between the read of the row and the claim."""
     leases.claim(job.pk)
     seen = Job.objects.get()
     Job.objects.update(heartbeat_at=timezone.now() - leases.STALE_AFTER * 2)
@@ -158,7 +158,7 @@ def test_a_job_that_has_ended_cannot_be_cancelled(job):
         cancel_job(job)
 
 
-def test_a_fault_of_ours_is_in_the_row_and_not_in_the_way(job, monkeypatch):
+def test_a_fault_in_cutline_is_noted_in_the_row(job, monkeypatch):
     def broken(lease):
         lease.report("matching", 0.6)
         raise ZeroDivisionError("division by zero")
@@ -176,7 +176,7 @@ def no_spark(lease):
     raise SparkUnavailable("Spark needs Java 17, and there is none.")
 
 
-def test_spark_that_does_not_start_puts_the_job_off_and_counts_no_death(job, monkeypatch):
+def test_a_spark_that_does_not_start_postpones_the_job_and_counts_no_death(job, monkeypatch):
     steps(monkeypatch, no_spark)
     pauses = []
     for tries in range(1, 13):
@@ -191,7 +191,7 @@ def test_spark_that_does_not_start_puts_the_job_off_and_counts_no_death(job, mon
     assert pauses[-1] == 300
 
 
-def test_a_job_that_was_put_off_for_a_day_has_failed_for_the_true_reason(job, monkeypatch):
+def test_a_job_that_was_postponed_for_a_day_fails_with_the_true_reason(job, monkeypatch):
     steps(monkeypatch, no_spark)
     running.run(job.pk)
     Job.objects.update(postponed_at=timezone.now() - postponing.PATIENCE - timedelta(minutes=1))
@@ -212,7 +212,7 @@ def test_a_job_that_was_put_off_for_a_day_has_failed_for_the_true_reason(job, mo
         (RuntimeError("Job aborted: IOException: No space left on device"), "disk is full"),
     ],
 )
-def test_what_passes_by_itself_puts_a_job_off(job, monkeypatch, error, sentence):
+def test_a_temporary_failure_postpones_a_job(job, monkeypatch, error, sentence):
     def stopped(lease):
         raise error
 
@@ -227,8 +227,8 @@ def test_what_passes_by_itself_puts_a_job_off(job, monkeypatch, error, sentence)
     assert (job.state, job.error, job.retry_at) == ("done", None, None)
 
 
-def test_a_database_that_is_locked_at_the_end_is_asked_until_it_answers(job, monkeypatch):
-    """The answer is written by the same run, however long the lock is held."""
+def test_the_end_of_a_run_is_written_again_until_the_database_accepts_it(job, monkeypatch):
+    """The same run writes the answer, however long the database is locked."""
     monkeypatch.setattr(postponing, "SECONDS_BETWEEN_WRITES", 0.01)
     refusals = iter([OperationalError("database is locked")] * 3)
     write = leases.Lease.write
@@ -303,7 +303,7 @@ def test_a_deleted_recording_stops_its_job_and_nothing_stays(job, monkeypatch, d
     assert not list((data_dir / "store").iterdir())
 
 
-def test_cancelling_takes_a_request(ada, job):
+def test_a_job_is_cancelled_by_a_request(ada, job):
     api = a_client(ada)
     answer = api.post(f"/api/jobs/{job.pk}/cancel")
     assert answer.status_code == 202
@@ -328,7 +328,7 @@ def test_a_restore_that_fails_leaves_its_recording_ready(ada, monkeypatch):
     assert Recording.objects.get().status == "ready"
 
 
-def test_the_same_restore_asked_ten_times_is_one_job(ada):
+def test_the_same_restore_requested_ten_times_is_one_job(ada):
     recording = a_ready_recording(ada, ready_at=timezone.now())
     snapshot = recording.snapshots.get()
     asked = {request_restore(ada, recording, snapshot).pk for _ in range(10)}
@@ -354,7 +354,7 @@ def test_a_reordering_is_computed_once_for_a_person_and_a_store(ada):
     assert a_reordering(ada, recording) not in (first, again)
 
 
-def test_what_was_cancelled_or_asked_by_others_is_computed_anew(ada):
+def test_a_cancelled_job_or_one_of_another_person_is_computed_again(ada):
     sample = a_ready_recording(None)
     first = a_reordering(ada, sample)
     assert a_reordering(a_person("bob@example.org"), sample) != first

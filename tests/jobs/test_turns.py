@@ -36,7 +36,7 @@ def a_job(owner) -> Job:
 
 @pytest.fixture
 def order(monkeypatch) -> list:
-    """The owners' names, in the order in which their jobs run; jobs end at once."""
+    """Return the owners' names in the order in which their jobs run; jobs end at once."""
     ran = []
 
     def step(lease):
@@ -78,7 +78,7 @@ def test_samples_take_their_turn_like_a_person(ada, order):
     assert sorted(order[:2]) == ["ada", "nobody"]
 
 
-def test_who_has_a_running_job_waits_for_who_has_none(ada, bob):
+def test_a_person_with_a_running_job_waits_for_people_without_one(ada, bob):
     running, _, waiting = a_job(ada), a_job(ada), a_job(bob)
     assert leases.claim(running.pk)
     Job.objects.filter(pk=running.pk).update(started_at=timezone.now() - timedelta(days=1))
@@ -87,7 +87,7 @@ def test_who_has_a_running_job_waits_for_who_has_none(ada, bob):
     assert turns.next_job() == waiting
 
 
-def test_a_lost_job_runs_before_all_that_wait(ada, bob, order):
+def test_a_lost_job_runs_before_all_waiting_jobs(ada, bob, order):
     lost = a_job(bob)
     for _ in range(8):
         a_job(ada)
@@ -98,7 +98,7 @@ def test_a_lost_job_runs_before_all_that_wait(ada, bob, order):
     assert order == ["bob"]
 
 
-def test_a_job_that_is_put_off_is_passed_over_until_its_time(ada, order):
+def test_a_postponed_job_is_skipped_until_its_time(ada, order):
     first, second = a_job(ada), a_job(ada)
     Job.objects.filter(pk=first.pk).update(retry_at=timezone.now() + timedelta(minutes=4))
     assert turns.next_job() == second
@@ -107,7 +107,7 @@ def test_a_job_that_is_put_off_is_passed_over_until_its_time(ada, order):
     assert turns.next_job() == first
 
 
-def test_a_job_that_is_put_off_does_not_wait_for_a_clock_that_was_set_back(ada, order):
+def test_a_postponed_job_does_not_wait_longer_if_the_clock_is_set_back(ada, order):
     job = a_job(ada)
     Job.objects.filter(pk=job.pk).update(retry_at=timezone.now() + timedelta(hours=1))
     assert turns.runnable() == 1
@@ -123,7 +123,7 @@ def test_a_worker_without_work_takes_nothing(ada):
 
 @pytest.fixture
 def messages(monkeypatch) -> list:
-    """The messages that the queue holds."""
+    """Return the messages that the queue holds."""
     held = []
     monkeypatch.setattr(queue.run_job, "apply_async", lambda args, **options: held.append(args))
     monkeypatch.setattr(sweeping, "_queue_length", lambda: len(held))
@@ -131,7 +131,7 @@ def messages(monkeypatch) -> list:
 
 
 def test_a_lost_job_gets_its_message_while_others_wait_in_the_queue(ada, bob, messages):
-    """It waited until the queue was empty: minutes, with a few open jobs before it."""
+    """Before, it waited until the queue was empty, which took minutes."""
     for _ in range(8):
         a_job(ada)
     lost = a_job(bob)
@@ -144,7 +144,7 @@ def test_a_lost_job_gets_its_message_while_others_wait_in_the_queue(ada, bob, me
     assert len(messages) == 9
 
 
-def test_a_queue_that_forgot_everything_is_filled_again(ada, messages):
+def test_a_queue_that_lost_its_messages_is_filled_again(ada, messages):
     for _ in range(3):
         a_job(ada)
     messages.clear()
@@ -152,7 +152,7 @@ def test_a_queue_that_forgot_everything_is_filled_again(ada, messages):
     assert len(messages) == 3
 
 
-def test_the_page_of_a_job_that_is_put_off_says_why_and_when_it_goes_on(ada, monkeypatch):
+def test_the_page_of_a_postponed_job_says_why_it_waits_and_until_when(ada, monkeypatch):
     def stopped(lease):
         raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -170,7 +170,7 @@ def test_the_page_of_a_job_that_is_put_off_says_why_and_when_it_goes_on(ada, mon
     assert answer["retry_at"] is not None
 
 
-def test_who_has_as_many_open_jobs_as_they_may_is_told_so(ada, bob, settings):
+def test_a_person_with_as_many_open_jobs_as_allowed_is_refused_with_the_reason(ada, bob, settings):
     settings.MAX_OPEN_JOBS = 2
     recording = a_ready_recording(ada)
     for _ in range(2):

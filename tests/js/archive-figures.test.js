@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { encode } from "../../static/js/lib/arrays.js";
 import { clicked, formTime, slowestFigure, trendFigure } from "../../static/js/views/archive/figures.js";
+import { encode } from "./builders.js";
 
 const colours = () => "rgb(1, 2, 3)";
 const f8 = (...numbers) => encode(numbers, "f8");
@@ -54,7 +54,7 @@ test("points of many checkpoints show least and most", () => {
   assert.equal(data.filter(({ name }) => name === "least to most").length, 4);
 });
 
-test("an empty trend breaks nothing", () => {
+test("an empty trend can be drawn", () => {
   const none = {
     ...TREND,
     x: f8(),
@@ -89,7 +89,7 @@ test("a measure that no checkpoint has leaves no empty row", () => {
   assert.equal(bare.data.find(({ name }) => name === "failed").yaxis, "y");
 });
 
-test("what is in view of the axis can be chosen, and no value lies outside the picture", () => {
+test("the part of the axis in view can be chosen, and no value lies outside the figure", () => {
   const { layout } = trendFigure({ ...OVERVIEW, axis: "number" }, { colours, width: 900, range: [200, 400] });
   assert.deepEqual(layout.xaxis.range, [200, 400]);
   assert.ok(layout.xaxis.tickvals.every((value) => value >= 200 && value <= 400));
@@ -107,6 +107,6 @@ test("names are shown as they are, not as HTML", () => {
   assert.equal(data[0].text[0][0], "map &lt;a&gt;[0]: 1 times");
 });
 
-test("what is zoomed to becomes the form's time in UTC", () => {
+test("a zoomed range becomes the form's time in UTC", () => {
   assert.equal(formTime(Date.UTC(2026, 10, 20, 16, 32, 15, 500)), "2026-11-20T16:32:15.500");
 });

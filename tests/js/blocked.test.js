@@ -34,12 +34,12 @@ test("a span lies between block and unblock of the same channel", () => {
   assert.equal(blockedAt(spans, 40).size, 0);
 });
 
-test("what began before the window or ends after it is cut off at its edges", () => {
+test("a span that begins before the window or ends after it is cut off at its edges", () => {
   const spans = blockedSpans(windowOf([[0, UNBLOCK, 7, 30], [0, BLOCK, 7, 80]]));
   assert.deepEqual(spans.map(({ from, to }) => [from, to]), [[0, 30], [80, 100]]);
 });
 
-test("a task that dies or is started anew lets go of its channels", () => {
+test("a task that crashes or starts again unblocks its channels", () => {
   const ends = ["crash", "restore", "restart"].map((_, place) => 3 + place);
   for (const end of ends) {
     const spans = blockedSpans(
@@ -52,7 +52,7 @@ test("a task that dies or is started anew lets go of its channels", () => {
   }
 });
 
-test("windows of bins and logs without blocking have none", () => {
+test("windows of bins and logs without blocking have no spans", () => {
   assert.deepEqual(blockedSpans(windowOf([[0, BLOCK, 7, 10]], { exact: false })), []);
   assert.deepEqual(blockedSpans(windowOf([[0, 0, 7, 10]], { kinds: ["send"] })), []);
   assert.deepEqual(blockedSpans(null), []);

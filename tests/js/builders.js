@@ -1,12 +1,24 @@
 /** Recordings for tests: events in causal order become window payloads as the server writes them. */
 
-import { encode } from "../../static/js/lib/arrays.js";
 import { openTopology } from "../../static/js/lib/topology.js";
 import { openWindow } from "../../static/js/lib/window.js";
 
 const APPLICATION = ["internal", "send", "receive"];
+const TYPES = {
+  i1: Int8Array,
+  u1: Uint8Array,
+  u2: Uint16Array,
+  i4: Int32Array,
+  i8: BigInt64Array,
+  f8: Float64Array,
+};
 
-/** processes: {id: start state}; channels: ["A->B"]; events: [{process, kind, at, channel, message, …}]. */
+/** Encodes numbers as the server does. */
+export function encode(numbers, dtype) {
+  return { dtype, bdata: Buffer.from(TYPES[dtype].from(numbers).buffer).toString("base64") };
+}
+
+/** Makes a recording. processes: {id: start state}; channels: ["A->B"]; events: [{process, kind, at, channel, …}]. */
 export function aRecording({ processes, channels, events }) {
   const topology = openTopology({
     processes: Object.entries(processes).map(([id, state]) => ({ id, state })),
@@ -19,7 +31,7 @@ export function aRecording({ processes, channels, events }) {
     return { at: step * 10, ...event, step, index };
   });
   const { messages, markers } = matched(placed);
-  return { topology, events: placed, messages, markers, ...asked({ topology, events: placed, messages, markers }) };
+  return { topology, events: placed, messages, markers, ...views({ topology, events: placed, messages, markers }) };
 }
 
 function matched(events) {
@@ -44,7 +56,7 @@ function matched(events) {
   return { messages, markers };
 }
 
-function asked(recording) {
+function views(recording) {
   const payload = (from, to, axis = "time") => windowPayload(recording, from, to, axis);
   return { payload, window: (from, to, axis) => openWindow(payload(from, to, axis), recording.topology) };
 }
@@ -127,7 +139,7 @@ function ends(rows, { topology }) {
   };
 }
 
-/** The two-bank example: A 9000, B 3000, A->B empty, B->A [1000, 2000]. */
+/** Makes the two-bank example. Its snapshot is A 9000, B 3000, A->B empty, B->A [1000, 2000]. */
 export function twoBanks() {
   return aRecording({
     processes: { A: 10000, B: 5000 },

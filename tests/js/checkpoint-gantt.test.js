@@ -46,23 +46,26 @@ test("a source has no barrier: its start is delayed until it records", () => {
 });
 
 test("a task that was still at an earlier checkpoint was not waiting for a barrier meanwhile", () => {
-  const told = (task) => PHASES.slice(0, 2).flatMap(
+  const phases = (task) => PHASES.slice(0, 2).flatMap(
     (each) => bars({ ...CHECKPOINT, tasks: [{ ...TASK, ...task }] }, each).map(({ from, to }) => [each.name, from, to]),
   );
-  assert.deepEqual(told({ busy_until: 107 }), [["copy of an earlier checkpoint", 100, 107], ["start delay", 107, 110]]);
   assert.deepEqual(
-    told({ busy_until: 130 }),
+    phases({ busy_until: 107 }),
+    [["copy of an earlier checkpoint", 100, 107], ["start delay", 107, 110]],
+  );
+  assert.deepEqual(
+    phases({ busy_until: 130 }),
     [["copy of an earlier checkpoint", 100, 110]],
     "at the latest until it took up a barrier",
   );
   assert.deepEqual(
-    told({ busy_until: 130, first_barrier_at: null, sync_from: null }),
+    phases({ busy_until: 130, first_barrier_at: null, sync_from: null }),
     [["copy of an earlier checkpoint", 100, 130]],
   );
-  assert.deepEqual(told({ busy_until: null }), [["start delay", 100, 110]]);
+  assert.deepEqual(phases({ busy_until: null }), [["start delay", 100, 110]]);
 });
 
-test("what the log does not hold makes no bar", () => {
+test("a phase that the log does not hold has no bar", () => {
   assert.deepEqual(phase("upload (async)").map(({ process }) => process), ["count[0]"]);
   assert.deepEqual(phase("commit"), []);
 });
@@ -84,7 +87,7 @@ test("the figure has a row per task, the critical path and the end", () => {
   assert.equal(layout.shapes[0].x0, 100);
 });
 
-test("a bar begins where its phase does since the trigger, and is as long, in the unit of the axis", () => {
+test("a bar has the begin and the length of its phase, since the trigger and in the unit of the axis", () => {
   const tasks = [
     { process: "a", first_barrier_at: 3000, last_barrier_at: 8000, sync_from: 8000, sync_to: 8500 },
     { process: "b", first_barrier_at: 4000, last_barrier_at: 4500 },
@@ -109,7 +112,7 @@ test("a bar begins where its phase does since the trigger, and is as long, in th
   near([layout.shapes[0].x0], [20]);
 });
 
-test("a checkpoint under way has no end line, and no task breaks nothing", () => {
+test("a checkpoint under way has no end line, and one without tasks can be drawn", () => {
   const { layout } = ganttFigure(
     { ...CHECKPOINT, ended_at: null, tasks: [] },
     "us",

@@ -4,13 +4,13 @@ import { clockTicks } from "../../static/js/lib/clock.js";
 
 const at = (text) => Date.parse(`${text}Z`);
 
-test("hours have the time of day, and the day where it begins or changes", () => {
+test("ticks of hours have the time of day, and the day where it begins or changes", () => {
   const { values, texts } = clockTicks(at("2026-11-20T16:10"), at("2026-11-21T09:00"), 6);
   assert.deepEqual(texts, ["18:00<br>2026-11-20", "21:00", "00:00<br>2026-11-21", "03:00", "06:00", "09:00"]);
   assert.equal(values[0], at("2026-11-20T18:00"));
 });
 
-test("days have the year where it changes, weeks begin on Mondays", () => {
+test("ticks of days have the year where it changes, and weeks begin on Mondays", () => {
   assert.deepEqual(
     clockTicks(at("2026-12-30"), at("2027-01-02"), 5).texts,
     ["12-30<br>2026", "12-31", "01-01<br>2027", "01-02"],
@@ -19,7 +19,7 @@ test("days have the year where it changes, weeks begin on Mondays", () => {
   assert.deepEqual(weeks.texts, ["11-02<br>2026", "11-09", "11-16", "11-23", "11-30"]);
 });
 
-test("months and years are those of the calendar", () => {
+test("ticks of months and years follow the calendar", () => {
   assert.deepEqual(
     clockTicks(at("2026-01-15"), at("2026-07-15"), 7).texts,
     ["02-01<br>2026", "03-01", "04-01", "05-01", "06-01", "07-01"],
@@ -30,7 +30,7 @@ test("months and years are those of the calendar", () => {
   );
 });
 
-test("seconds and parts of them are told apart", () => {
+test("seconds and their fractions are distinguished", () => {
   assert.deepEqual(
     clockTicks(at("2026-11-20T16:10:02"), at("2026-11-20T16:10:12"), 5).texts.slice(0, 2),
     ["16:10:02<br>2026-11-20", "16:10:04"],
@@ -41,7 +41,7 @@ test("seconds and parts of them are told apart", () => {
   );
 });
 
-test("any span, however absurd, has few ticks, and what no date can say is written as a number", () => {
+test("any span, however absurd, has few ticks, and an instant beyond all dates is a number", () => {
   for (const [from, to] of [[0, 1], [0, 8.6e15], [5, 5], [1.79e12, 1.8e12 + 7], [0, 9.2e18]]) {
     const { values, texts } = clockTicks(from, to, 6);
     assert.ok(values.length >= 1 && values.length <= 8, `${from} to ${to}: ${texts}`);

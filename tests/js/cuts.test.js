@@ -71,7 +71,7 @@ test("the nearest consistent cut changes as few events as it can, on whichever s
   assert.deepEqual(nearestConsistent(window, [1, 4]), [1, 4]);
 });
 
-test("repairing one orphan can make another, which is repaired too", () => {
+test("repairing one orphan can make another, which is repaired, too", () => {
   const chain = aRecording({
     processes: { P: 0, Q: 0, R: 0 },
     channels: ["P->Q", "Q->R"],
@@ -116,7 +116,7 @@ test("a state is not known after an application event without one, and kept by c
   );
 });
 
-test("positions outside an exact window are not its to answer", () => {
+test("positions outside an exact window are left to the server", () => {
   const window = twoBanks().window(25, 45);
   assert.equal(isInside(window, positionsAt(window, 30)), true);
   assert.equal(isInside(window, [0, 2]), false);
@@ -132,7 +132,7 @@ test("a handle stands after the last event inside, or just before a record", () 
   assert.equal(handleX(twoBanks().window(45, 70), 1, 0, 1), -Infinity);
 });
 
-test("numbers are counted alone or as the only number of an object", () => {
+test("a number is summed if it stands alone or is the only number of an object", () => {
   assert.deepEqual(
     [7, { balance: 7, name: "A" }, { a: 1, b: 2 }, "7", true, null].map(numberIn),
     [7, 7, null, null, null, null],

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import * as layout from "../../static/js/views/dataflow/layout.js";
 import * as model from "../../static/js/views/dataflow/model.js";
 
-/** "orders*2 clean=map*2 sink" and ["orders-hash-clean"]: what has no input is a source. */
+/** Makes a dataflow of vertices, "orders*2", and edges, "orders-hash-clean". A vertex without input is a source. */
 function dataflow(vertices, edges) {
   const document = {
     vertices: vertices.map((text) => {
@@ -39,7 +39,7 @@ test("a vertex stands behind the longest way that leads to it", () => {
   );
 });
 
-test("a cycle and an edge to nowhere still have a drawing", () => {
+test("a dataflow with a cycle and with an edge to nowhere can be drawn", () => {
   const flow = dataflow(["a", "b", "c"], ["a-hash-b", "b-hash-c", "c-hash-b", "c-hash-nowhere"]);
   const { boxes } = layout.place(flow);
   assert.equal(boxes.size, 3);
@@ -102,7 +102,7 @@ test("unfolded, forward joins subtasks one to one and the others all to all", ()
   assert.equal(channelTotal, channels.length);
 });
 
-test("of very many subtasks and channels some are drawn and all are counted", () => {
+test("some of very many subtasks and channels are drawn, and all are counted", () => {
   const flow = dataflow(["a*1000", "b*900", "c*2"], ["a-hash-b", "b-hash-c"]);
   const { shown, channels, channelTotal, subtaskTotal } = layout.unfold(flow);
   assert.deepEqual([...shown.values()], [99, 99, 2]);
@@ -112,7 +112,7 @@ test("of very many subtasks and channels some are drawn and all are counted", ()
   assert.ok(channels.every(({ source, target }) => source < 99 && target < 99));
 });
 
-test("what fits is drawn whole", () => {
+test("a dataflow that fits is drawn whole", () => {
   const { shown, channels, channelTotal } = layout.unfold(dataflow(["a*100", "b*100"], ["a-forward-b"]));
   assert.deepEqual([...shown.values()], [100, 100]);
   assert.equal(channels.length, channelTotal);
@@ -137,7 +137,7 @@ test("a document that is opened and not changed is the same document", () => {
   assert.deepEqual(model.toDocument(model.fromDocument(document)), document);
 });
 
-test("what is no number stays what was typed, and draws as one subtask", () => {
+test("a text that is no number stays as it was typed, and is drawn as one subtask", () => {
   const flow = model.changeVertex(JOIN, "v0", { parallelism: "two" });
   assert.equal(model.toDocument(flow).dataflow.vertices[0].parallelism, "two");
   assert.equal(model.width(flow.vertices[0]), 1);

@@ -29,23 +29,23 @@ test("a unit that is no time is written as it is", () => {
   assert.equal(instant(12, "tick", 100), "12 ticks");
 });
 
-test("instants that lie close together are told apart", () => {
+test("instants that lie close together are distinguished", () => {
   assert.equal(instant(12400, "us", 40000), "12.400 ms");
   assert.notEqual(instant(5000001, "us", 10), instant(5000002, "us", 10));
 });
 
-test("three digits count", () => {
+test("numbers keep three significant digits", () => {
   assert.deepEqual([9.8149, 12.449, 123.6, 12400, 0].map(threeDigits), ["9.81", "12.4", "124", "12,400", "0"]);
 });
 
-test("one is singular and thousands are separated", () => {
+test("the noun of one is singular, and thousands are separated", () => {
   assert.deepEqual(
     [counted(1, "event"), counted(2000, "event"), counted(2, "process", "processes")],
     ["1 event", "2,000 events", "2 processes"],
   );
 });
 
-test("values read as text, and what is cut off shows it", () => {
+test("values are written as text, with an ellipsis where they are cut off", () => {
   assert.equal(valueText({ balance: 9000, open: true }), "balance: 9,000, open: true");
   assert.equal(valueText({ a: { b: 1, c: {} }, d: 2 }), "a (b: 1, c ()), d: 2");
   assert.equal(valueText([1, "a"]), '[1,"a"]');
@@ -53,7 +53,7 @@ test("values read as text, and what is cut off shows it", () => {
   assert.equal(valueText(null), "null");
 });
 
-test("ticks are round, inside, and whole where asked", () => {
+test("ticks are round, inside the range, and whole on demand", () => {
   assert.deepEqual(ticks(0, 100, 5), [0, 20, 40, 60, 80, 100]);
   assert.deepEqual(ticks(-2.1, 72.1, 4), [0, 20, 40, 60]);
   assert.deepEqual(ticks(3, 5, 10, true), [3, 4, 5]);

@@ -33,7 +33,7 @@ for (const view of views) {
   });
 }
 
-test("what a link names wrongly is left out", () => {
+test("wrong parameters of a link are left out", () => {
   const query = "t=NaN&from=9&to=3&axis=up&event=x@A&process=nobody&cut=1.2.3&message=m@nowhere";
   assert.deepEqual(readView(query, topology), {});
 });

@@ -5,7 +5,6 @@ import { isNewer, jobLine, jobWords } from "../../static/js/views/jobs/words.js"
 import { timelineLayout, timelineTraces } from "../../static/js/views/snapshot/timeline.js";
 import { channelPath, point, processAt, sizeFor, toPlace } from "../../static/js/views/topology/geometry.js";
 import {
-  asked,
   formOf,
   grouped,
   offered,
@@ -13,6 +12,7 @@ import {
   postFile,
   problemOf,
   sendAll,
+  withFormat,
 } from "../../static/js/views/recordings/upload-queue.js";
 
 const RUNNING = {
@@ -26,7 +26,7 @@ const RUNNING = {
   remaining: 95,
 };
 
-test("a running job says phase, progress, events, rate and what remains", () => {
+test("a running job has phase, progress, events, rate and remaining time", () => {
   assert.deepEqual(jobWords(RUNNING), {
     phase: "sorting",
     progress: "42 %",
@@ -37,7 +37,7 @@ test("a running job says phase, progress, events, rate and what remains", () => 
   assert.equal(jobLine(RUNNING), "sorting, 42 %");
 });
 
-test("a job of which nothing is known yet has a word in every place", () => {
+test("a job of which nothing is known yet has a text in every place", () => {
   const words = jobWords({
     state: "queued",
     phase: "",
@@ -50,7 +50,7 @@ test("a job of which nothing is known yet has a word in every place", () => {
   assert.deepEqual(words, { phase: "queued", progress: "0 %", done: "0", rate: "–", remaining: "–" });
 });
 
-test("a late message does not take a job back", () => {
+test("a late message does not replace a newer one", () => {
   assert.ok(isNewer(RUNNING, undefined));
   assert.ok(!isNewer({ ...RUNNING, progress: 0.3 }, RUNNING));
   assert.ok(isNewer({ ...RUNNING, state: "done", progress: 0 }, RUNNING));
@@ -74,7 +74,7 @@ test("a file that is refused does not stop the ones after it", async () => {
   assert.deepEqual(last, ["accepted", "refused", "accepted"]);
 });
 
-test("an answer without a reason gets one that says what to do", () => {
+test("an answer without a reason is explained by a sentence that says what to do", () => {
   assert.match(problemOf(0, null).detail, /connection/);
   assert.match(problemOf(502, null).detail, /502/);
   assert.equal(problemOf(422, { detail: "as told" }).detail, "as told");
@@ -94,7 +94,7 @@ const TIMELINE = {
   unit: "us",
 };
 
-test("the timeline tells initiators from the others and shows names as they are", () => {
+test("the timeline distinguishes initiators and shows names as they are", () => {
   const [initiator, others] = timelineTraces(TIMELINE, (name) => name);
   assert.deepEqual([initiator.name, initiator.x, others.x], ["initiator", [2.9], [5.2]]);
   assert.ok(initiator.text[0].startsWith("&lt;b&gt;A"));
@@ -114,14 +114,14 @@ test("a place on the drawing is found again where it was put", () => {
   assert.equal(processAt({ processes: [process] }, point(process, size), size), process);
 });
 
-test("two channels that run both ways do not lie on one another", () => {
+test("the two channels between a pair of processes do not cover each other", () => {
   const size = sizeFor(800);
   const [a, b] = [{ x: 0, y: 0.5 }, { x: 1, y: 0.5 }];
   const middle = (path) => Number(path.split("Q")[1].split(" ")[1]);
   assert.notEqual(middle(channelPath(a, b, true, size)), middle(channelPath(b, a, true, size)));
 });
 
-test("a folder goes as one, logs and archives each by itself, loose parts together", () => {
+test("a folder is one upload, each log and package is one, and loose parts are one together", () => {
   const file = (path) => ({ file: { name: path.split("/").at(-1), size: 10 }, path });
   const groups = grouped(
     ["job/chk-1/_metadata", "job/shared/a", "run.jsonl", "all.zip", "_metadata", "plan.json"].map(file),
@@ -135,7 +135,7 @@ test("a folder goes as one, logs and archives each by itself, loose parts togeth
   assert.deepEqual(grouped([file("_metadata")]).map(({ name }) => name), ["_metadata"]);
 });
 
-test("a folder goes as one file under the folder's name, however many files it has", async () => {
+test("a folder is sent as one file under its name, however many files it has", async () => {
   const parts = Array.from({ length: 3000 }, (_, i) => ({ file: new Blob([`${i}`]), path: `job/shared/${i}` }));
   const form = formOf({ name: "job", parts, format: "flink" });
   assert.deepEqual([...form.keys()], ["file", "name", "format"]);
@@ -143,7 +143,7 @@ test("a folder goes as one file under the folder's name, however many files it h
   assert.equal(form.get("file").size, 3000 * 1024 + 1024);
 });
 
-test("of several executions each is offered, to be sent as a recording of its own", async () => {
+test("each of several executions is offered as a recording of its own", async () => {
   const file = new File(["log"], "runs.log");
   const choices = [{ format: "shiviz:1", name: "first", events: 1 }, { format: "shiviz:2", name: "", events: null }];
   const [one, two] = offered(file, { choices });
@@ -156,22 +156,22 @@ test("of several executions each is offered, to be sent as a recording of its ow
   assert.deepEqual(offered(file, {}), []);
 });
 
-test("a format that was chosen goes along, and may be taken back", () => {
+test("a chosen format is sent along, and can be taken back", () => {
   const file = new File(["log"], "runs.log");
-  assert.equal(asked(file), file);
-  const chosen = asked(file, "shiviz");
+  assert.equal(withFormat(file), file);
+  const chosen = withFormat(file, "shiviz");
   assert.equal(formOf(chosen).get("format"), "shiviz");
-  assert.equal(formOf(asked(chosen)).has("format"), false);
-  assert.equal(formOf(asked({ name: "job", size: 1, parts: [] }, "flink")).get("file").name, "job.tar");
+  assert.equal(formOf(withFormat(chosen)).has("format"), false);
+  assert.equal(formOf(withFormat({ name: "job", size: 1, parts: [] }, "flink")).get("file").name, "job.tar");
 });
 
-test("more files than an archive may hold are not sent", async () => {
+test("more files than a package may hold are not sent", async () => {
   const { status, body } = await postFile("/", "", null)({ name: "all", parts: Array(100_001) }, () => {});
   assert.equal(status, 413);
   assert.match(body.detail, /100,001 files; at most 100,000/);
 });
 
-/** A request that meets `fates` in turn: a status with its body, or "broken". Notes what was sent. */
+/** Makes a class of requests with these outcomes in turn: a status with its body, or "broken". Notes what is sent. */
 function requests(fates) {
   const sent = [];
   class ARequest {
@@ -197,7 +197,7 @@ function requests(fates) {
 
 const AN_UPLOAD = () => new File(["{}"], "a.jsonl");
 
-test("an upload that gets no answer is sent again with its key", async () => {
+test("an upload without an answer is repeated with its key", async () => {
   const { post, sent, waits } = requests(["broken", [409, { type: "/problems/request-under-way" }], [202, { id: 1 }]]);
   assert.deepEqual(await post(AN_UPLOAD(), () => {}), { status: 202, body: { id: 1 } });
   assert.equal(sent.length, 3);
@@ -206,13 +206,13 @@ test("an upload that gets no answer is sent again with its key", async () => {
   assert.equal(waits.length, 2);
 });
 
-test("every upload has a key of its own, and an answer is taken as it is", async () => {
+test("every upload has a key of its own, and is not repeated after an answer", async () => {
   const { post, sent } = requests([[202, { id: 1 }], [422, { detail: "no" }], [409, { type: "/problems/conflict" }]]);
   for (const status of [202, 422, 409]) assert.equal((await post(AN_UPLOAD(), () => {})).status, status);
   assert.equal(new Set(sent).size, 3);
 });
 
-test("a server that never answers is not asked for ever", async () => {
+test("a server that never answers is not asked forever", async () => {
   const { post, sent } = requests(Array(10).fill("broken"));
   assert.equal((await post(AN_UPLOAD(), () => {})).status, 0);
   assert.equal(sent.length, 4);

@@ -16,24 +16,24 @@ function aPlayer(extent = { from: 0, to: 1000, steps: 100 }) {
   return { player, frame };
 }
 
-test("several changes in one frame are told once", () => {
+test("listeners are called once for several changes in one frame", () => {
   const { player, frame } = aPlayer();
-  const told = [];
-  player.subscribe((_, keys) => told.push([...keys].sort()));
+  const calls = [];
+  player.subscribe((_, keys) => calls.push([...keys].sort()));
   player.set({ speed: 2 });
   player.seek(10);
   frame();
   frame();
-  assert.deepEqual(told, [["now", "speed"]]);
+  assert.deepEqual(calls, [["now", "speed"]]);
 });
 
-test("what does not change is not told", () => {
+test("listeners are not called without a change", () => {
   const { player, frame } = aPlayer();
-  let told = 0;
-  player.subscribe(() => (told += 1));
+  let calls = 0;
+  player.subscribe(() => (calls += 1));
   player.set({ speed: 1 });
   frame();
-  assert.equal(told, 0);
+  assert.equal(calls, 0);
 });
 
 test("at speed 1 the part in view passes in 20 seconds, whatever the frame rate", () => {

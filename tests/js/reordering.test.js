@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { countSwaps, messagesOf, orderAfter, swapAt, told } from "../../static/js/lib/reordering.js";
+import { countSwaps, eventWords, messagesOf, orderAfter, swapAt } from "../../static/js/lib/reordering.js";
 
 const PAPER = [false, true, false]; // e0 after p recorded, e1 before q recorded, e2 after
 
@@ -26,7 +26,7 @@ test("every swap changes two neighbours, and all of them give the stable partiti
   assert.deepEqual(orderAfter(isPre, swaps), [1, 4, 5, 7, 0, 2, 3, 6]);
 });
 
-test("nothing to swap", () => {
+test("a run without swaps stays as it is", () => {
   assert.equal(countSwaps([true, false]), 0);
   assert.equal(swapAt([true, false], 0), null);
   assert.deepEqual(orderAfter([], 0), []);
@@ -42,7 +42,7 @@ test("sends meet receives of the same id in order, and ends outside are null", (
   );
 });
 
-test("events are told in words", () => {
-  assert.equal(told({ kind: "send", process: "p", message: "M", channel: "c" }), "p sends M on c");
-  assert.equal(told({ kind: "internal", process: "p", label: "work" }), "p: work");
+test("events are described in words", () => {
+  assert.equal(eventWords({ kind: "send", process: "p", message: "M", channel: "c" }), "p sends M on c");
+  assert.equal(eventWords({ kind: "internal", process: "p", label: "work" }), "p: work");
 });

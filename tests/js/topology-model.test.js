@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { history } from "../../static/js/views/topology/history.js";
 import * as model from "../../static/js/views/topology/model.js";
 
 const TWO = {
@@ -80,7 +81,7 @@ test("a new process takes an id that is free and a place of its own", () => {
 });
 
 test("undo goes back one step, redo forward, and a change forgets what was undone", () => {
-  const steps = model.history("a");
+  const steps = history("a");
   steps.change("b");
   steps.change("c");
   steps.undo();
@@ -95,7 +96,7 @@ test("undo goes back one step, redo forward, and a change forgets what was undon
 });
 
 test("a whole drag is one step", () => {
-  const steps = model.history("start");
+  const steps = history("start");
   steps.change("moving");
   steps.amend("moved further");
   steps.amend("dropped");
@@ -104,7 +105,7 @@ test("a whole drag is one step", () => {
 });
 
 test("what is typed into one field is one step, and every other change begins a new one", () => {
-  const steps = model.history("");
+  const steps = history("");
   for (const text of ["a", "ab", "abc"]) steps.type("id", text);
   steps.undo();
   assert.equal(steps.now, "");

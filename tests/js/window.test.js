@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { decode, decodeMatrix, encode, upperBound } from "../../static/js/lib/arrays.js";
+import { decode, decodeMatrix, upperBound } from "../../static/js/lib/arrays.js";
 import { depthBins, depthSteps } from "../../static/js/lib/depth.js";
 import { covers, eventRow, eventsBefore, neighbour, openWindow } from "../../static/js/lib/window.js";
-import { aRecording, twoBanks } from "./builders.js";
+import { aRecording, encode, twoBanks } from "./builders.js";
 
 test("typed arrays come out as they went in", () => {
   for (const [dtype, numbers] of [
@@ -35,7 +35,7 @@ test("the upper bound counts what is not above", () => {
   assert.deepEqual([0, 1, 2, 5].map((x) => upperBound([1, 2, 2, 4], x)), [0, 1, 3, 4]);
 });
 
-test("a window knows its events by process and index", () => {
+test("a window finds its events by process and index", () => {
   const window = twoBanks().window(25, 70);
   assert.equal(window.events.at[eventRow(window, 1, 2)], 30);
   assert.equal(eventRow(window, 1, 0), -1);

@@ -14,7 +14,7 @@ import {
   nearestLine,
   progress,
 } from "../../static/js/views/workbench/geometry.js";
-import { cutSentence, derivedSilence, linked, nounsOf } from "../../static/js/views/workbench/sentences.js";
+import { cutSentence, derivedContents, linked, nounsOf } from "../../static/js/views/workbench/sentences.js";
 import { describeCut } from "../../static/js/lib/cuts.js";
 import { twoBanks } from "./builders.js";
 
@@ -80,7 +80,7 @@ test("the same topology always looks the same, inside the unit square, no two on
   }
 });
 
-test("of too many processes those with most channels are drawn", () => {
+test("if there are too many processes, those with most channels are drawn", () => {
   const drawn = drawnProcesses(100, [[99, 98], [99, 97]]);
   assert.equal(drawn.length, MOST_DRAWN);
   assert.ok(drawn.includes(99) && drawn.includes(97));
@@ -182,7 +182,7 @@ test("a socket that the server has ended stays closed and says why", (t) => {
   assert.equal(states[1][1], "You have been signed out.");
 });
 
-test("a cut of the server reads like one of the window", () => {
+test("a cut from the server has the form of one from the window", () => {
   const recording = twoBanks();
   const answer = {
     consistent: true,
@@ -214,19 +214,19 @@ test("the verdict of a cut names the message and both processes, and links them"
   assert.equal(pieces.map((piece) => piece.text ?? piece).join(""), sentence);
 });
 
-test("what no checkpoint tells of the channels is not known, and not empty", () => {
+test("channels that no checkpoint holds are not known, and not empty", () => {
   const between = "Between checkpoints it is not known.";
   const detail = (channels, more = {}) => (
     { snapshot: "3", recorded: { channels }, why_empty: "Aligned.", why_unknown: "It failed.", ...more }
   );
-  assert.equal(derivedSilence(null, 2, between), between);
+  assert.equal(derivedContents(null, 2, between), between);
   assert.equal(
-    derivedSilence(detail({ "A->B": [], "B->A": [] }), 2, between),
+    derivedContents(detail({ "A->B": [], "B->A": [] }), 2, between),
     "Snapshot 3: 2 channels known to be empty. Aligned.",
   );
-  assert.equal(derivedSilence(detail({}), 2, between), "Snapshot 3: 2 channels not known. It failed.");
+  assert.equal(derivedContents(detail({}), 2, between), "Snapshot 3: 2 channels not known. It failed.");
   assert.equal(
-    derivedSilence(detail({ "A->B": [] }), 2, between),
+    derivedContents(detail({ "A->B": [] }), 2, between),
     "Snapshot 3: 1 channel known to be empty. Aligned. 1 more channel not known. It failed.",
   );
 });
@@ -240,7 +240,7 @@ test("a cut of a derived recording without messages does not say that channels a
   );
 });
 
-test("a noun is linked as a whole word only, and a channel before its processes", () => {
+test("only whole words are linked, and a channel before its processes", () => {
   const nouns = [{ text: "A", target: 1 }, { text: "A->B", target: 2 }];
   assert.deepEqual(linked("A sent on A->B. AB?", nouns), [nouns[0], " sent on ", nouns[1], ". AB?"]);
   assert.deepEqual(linked("m(1) came", [{ text: "m(1)", target: 1 }]), [{ text: "m(1)", target: 1 }, " came"]);
@@ -260,13 +260,13 @@ test("key presses have names", () => {
   );
 });
 
-test("the palette finds by words, what begins so first", () => {
+test("the palette finds titles by words, those that begin with the first word first", () => {
   const commands = ["Copy a link", "Open Jobs", "Link nothing"].map((title) => ({ title }));
   assert.deepEqual(matching(commands, "link").map(({ title }) => title), ["Link nothing", "Copy a link"]);
   assert.equal(matching(commands, "jobs open").length, 1);
 });
 
-test("a socket that does not answer is passed by over HTTP, a refusal is not", async () => {
+test("a request that the socket does not answer is repeated over HTTP, a refused one is not", async () => {
   const recording = twoBanks();
   globalThis.fetch = async () => ({ ok: true, json: async () => recording.payload(0, 70) });
   const asking = (error) => createSource({

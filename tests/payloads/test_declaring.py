@@ -10,7 +10,14 @@ from typing_extensions import TypedDict
 
 from snapshots.domain.model.as_json import Absent, Hidden, JsonName, as_json, json_property
 from snapshots.domain.model.topology import JsonText, ProcessId
-from snapshots.payloads.declaring import described, documented, list_of, payload_of, show_as
+from snapshots.payloads.declaring import (
+    Payload,
+    described,
+    documented,
+    list_of,
+    payload_of,
+    show_as,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +94,23 @@ def test_the_docstring_describes_the_payload_and_its_fields():
     schema = schema_of(StopItem)
     assert schema["description"] == "A stop on the way."
     assert {name: field["description"] for name, field in schema["properties"].items()} == {
-        "process": "where it is; a text that goes on in a second line.",
-        "from": "true where it counts.",
-        "to": "true where it counts.",
+        "process": "Where it is; a text that goes on in a second line.",
+        "from": "True where it counts.",
+        "to": "True where it counts.",
     }
+
+
+def test_a_field_can_have_a_docstring_of_its_own():
+    @dataclass
+    class Leg:
+        """A part of the way."""
+
+        length: int | None
+        """How long it is,
+        in km. None if nobody measured it."""
+
+    (field,) = schema_of(payload_of(Leg))["properties"].values()
+    assert field["description"] == "How long it is, in km. Null if nobody measured it."
 
 
 def test_a_docstring_that_describes_a_field_of_another_name_is_refused():
@@ -131,16 +151,16 @@ def test_what_lacks_a_field_does_not_fit_unless_the_field_is_optional():
 
 
 def test_a_payload_can_leave_fields_out_and_have_further_ones():
-    extra = {"place": documented(int, "its number")}
+    extra = {"place": documented(int, "Its number.")}
     schema = schema_of(payload_of(Stop, "Short", without=["from", "to"], more=extra))
     assert schema["title"] == "Short"
     assert schema["properties"].keys() == set(schema["required"]) == {"process", "place"}
-    assert schema["properties"]["place"]["description"] == "its number"
+    assert schema["properties"]["place"]["description"] == "Its number."
 
 
 def test_a_field_can_be_shown_as_another_type_under_its_description():
     field = schema_of(payload_of(Stop, more={"to": list[int]}))["properties"]["to"]
-    assert (field["type"], field["description"]) == ("array", "true where it counts.")
+    assert (field["type"], field["description"]) == ("array", "True where it counts.")
 
 
 def test_fields_of_any_class_can_be_shown_as_a_payload():
@@ -161,6 +181,13 @@ def test_a_page_of_a_list_has_items_and_a_total():
     assert schema["title"] == "StopList"
     assert schema["properties"]["items"]["items"] == {"$ref": "#/$defs/StopItem"}
     assert schema["properties"]["total"]["type"] == "integer"
+    assert all(field["description"].endswith(".") for field in schema["properties"].values())
+
+
+def test_a_list_that_is_sent_whole_has_no_total_and_may_have_further_fields():
+    more = {"name": documented(str, "Its name.")}
+    schema = schema_of(list_of(StopItem, "Stops", is_paged=False, more=more))
+    assert schema["properties"].keys() == {"items", "name"}
 
 
 def test_a_payload_written_by_hand_is_described_by_its_docstring_too():
@@ -178,4 +205,12 @@ def test_a_payload_written_by_hand_is_described_by_its_docstring_too():
     schema = schema_of(Named)
     assert schema["description"] == "A name."
     assert schema["required"] == ["name"]
-    assert schema["properties"]["short"]["description"] == "without the rest."
+    assert schema["properties"]["short"]["description"] == "Without the rest."
+
+
+def test_a_payload_written_by_hand_can_hold_one_that_a_dataclass_declares():
+    class Journey(TypedDict):
+        stops: list[Annotated[dict[str, Any], Payload(StopItem)]]
+
+    stops = schema_of(Journey)["properties"]["stops"]
+    assert stops["items"] == {"$ref": "#/$defs/StopItem"}

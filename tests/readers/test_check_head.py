@@ -20,7 +20,7 @@ def test_a_small_log_is_read_to_its_end(tmp_path):
     assert head.reason == "Cutline JSON Lines, by the format in its header."
 
 
-def test_the_reason_tells_the_packing(tmp_path):
+def test_the_reason_names_the_compression(tmp_path):
     head = checked(source(tmp_path, gzip.compress(text(HEADER))), SMALL)
     assert "inside gzip" in head.reason
 
@@ -46,7 +46,7 @@ def test_a_small_log_with_a_circle_of_causes_is_refused(tmp_path):
     assert caught.value.defects[0].code == "causal-cycle"
 
 
-def test_of_a_large_log_only_the_head_is_read(tmp_path):
+def test_only_the_head_of_a_large_log_is_read(tmp_path):
     line = text({"process": "A", "kind": "internal", "label": "x" * 1000})
     path = source(tmp_path, text(HEADER) + line * 15_000 + b"this is not JSON")
     head = checked(path, Limits())
@@ -87,7 +87,7 @@ def long_log(tmp_path, line: bytes, first: bytes = b"", suffix=".log"):
 
 
 def test_a_long_log_without_a_header_is_not_read_whole_before_the_answer(tmp_path):
-    """What lies behind the head would refuse each of them: the worker says so."""
+    """The rest of each log has a fault, which only the worker finds."""
     trace = long_log(tmp_path, text(a_line("Ready", "1"), a_line("Ready", "2")))
     head = checked(trace, Limits(processes=1))
     assert (head.format, head.header, head.complete) == ("raft-trace", None, False)
@@ -104,11 +104,11 @@ def test_a_long_log_without_a_header_is_not_read_whole_before_the_answer(tmp_pat
     ("line", "format", "words"),
     [
         (b'{"a": 1}\n', "raft-trace", "Nothing in the first 8,388,608 bytes is an event"),
-        (b'{"event": 1}\n', "raft-trace", "Line 1 has an event that is no object."),
-        (b"no clock\n", "shiviz", "No form of log with vector clocks"),
+        (b'{"event": 1}\n', "raft-trace", "Line 1 has an event that is not an object."),
+        (b"no clock\n", "shiviz", "no event in any known form of log with vector clocks"),
         (b"(?<host>[)\n", "shiviz", "expression"),
     ],
 )
-def test_a_long_log_whose_head_is_none_is_refused_at_once(tmp_path, line, format, words):
+def test_a_long_log_with_a_wrong_head_is_refused_at_once(tmp_path, line, format, words):
     with pytest.raises(InputRefused, match=words):
         checked(long_log(tmp_path, line), Limits(), format)

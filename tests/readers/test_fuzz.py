@@ -72,7 +72,7 @@ def edited(data: bytes, steps) -> bytes:
 
 
 def read_or_refuse(path, format=None):
-    """Reads and assembles; a refusal must have refused defects with sentences."""
+    """Read and assemble a file; a refusal must have refused defects with sentences."""
     try:
         header, events, _ = read(path, SMALL, format)
         return assemble(header, events)

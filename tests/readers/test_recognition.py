@@ -42,7 +42,7 @@ def test_a_reader_recognises_its_own_format_alone(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", recognition.READERS)
-def test_who_recognises_an_input_needs_nothing_but_its_head(name, tmp_path):
+def test_a_reader_recognises_an_input_by_its_head_alone(name, tmp_path):
     path = source(tmp_path, SAMPLES[name])
     head = read_head(path, SMALL)
     path.unlink()
@@ -60,7 +60,7 @@ def test_a_header_that_is_longer_than_the_head_is_read_to_its_end(tmp_path):
     assert (head.first_line[0], head.fields["x"]) == (2, "y" * 2**17)
 
 
-def test_damage_behind_the_beginning_is_no_fault_of_the_beginning(tmp_path):
+def test_the_first_bytes_are_kept_if_damage_follows(tmp_path):
     packed = gzip.compress(bytes(range(256)) * 3, 0)
     head = read_head(source(tmp_path, packed[:600]), SMALL)
     assert head.first(512) == bytes(range(256)) * 2

@@ -1,4 +1,4 @@
-"""How much a person may use: refused with the limit, what is used, and what to do."""
+"""More than a person may use is refused with the limit, the usage and advice."""
 
 import pytest
 from django.test import Client
@@ -109,7 +109,7 @@ def test_the_page_says_why_an_upload_was_refused(ada, settings):
     assert "that you may store" in answer.text
 
 
-def test_a_folder_and_a_file_of_the_shell_count_too(ada, settings, tmp_path):
+def test_files_and_folders_ingested_from_the_shell_count_too(ada, settings, tmp_path):
     settings.MAX_STORED_BYTES = 10
     path = tmp_path / "in" / "log.jsonl"
     path.parent.mkdir()
@@ -121,7 +121,7 @@ def test_a_folder_and_a_file_of_the_shell_count_too(ada, settings, tmp_path):
     assert accept_file(None, path)  # a sample
 
 
-def test_collectors_are_counted_and_ask_no_more_often_than_allowed(ada, settings):
+def test_collectors_are_counted_and_poll_no_more_often_than_allowed(ada, settings):
     settings.COLLECTOR_HOSTS = ["a", "b", "c"]
     settings.MAX_COLLECTORS, settings.MIN_COLLECT_SECONDS = 2, 5
     client = a_client(ada)

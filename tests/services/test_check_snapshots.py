@@ -34,7 +34,7 @@ ORPHAN = log(
 
 
 def check(capsys, path, *options):
-    """(exit code, what it printed, what it complained of)"""
+    """Return the exit code, and what it printed to standard output and standard error."""
     code = 0
     try:
         call_command("check_snapshots", str(path), *options)
@@ -47,7 +47,7 @@ def check(capsys, path, *options):
 def test_a_consistent_snapshot_is_a_row_and_exit_code_0(tmp_path, capsys):
     code, out, err = check(capsys, source(tmp_path, CONSISTENT))
     assert (code, err) == (0, "")
-    heading, row = out.splitlines()
+    heading, row, *answers = out.splitlines()
     assert heading.split() == [
         "snapshot",
         "verdict",
@@ -58,6 +58,12 @@ def test_a_consistent_snapshot_is_a_row_and_exit_code_0(tmp_path, capsys):
         "duration",
     ]
     assert row.split() == ["1", "consistent", "2/2", "1", "6", "us", "1", "us"]
+    assert [line.split(":")[0].strip() for line in answers if not line.startswith("    ")] == [
+        "cut holds",
+        "channels is not known",
+        "states holds",
+        "rule holds",
+    ]
 
 
 def test_an_orphan_is_named_and_exit_code_1(tmp_path, capsys):
@@ -100,7 +106,7 @@ def test_a_log_without_a_snapshot_says_so(tmp_path, capsys):
     assert "no snapshot" in out
 
 
-def test_an_input_without_meaning_is_exit_code_2_with_line_and_code(tmp_path, capsys):
+def test_an_invalid_input_is_exit_code_2_with_line_and_code(tmp_path, capsys):
     code, out, err = check(capsys, source(tmp_path, log(SEND | {"at": -4})))
     assert (code, out) == (2, "")
     assert "number-range: Line 2: " in err
@@ -109,14 +115,16 @@ def test_an_input_without_meaning_is_exit_code_2_with_line_and_code(tmp_path, ca
     assert json.loads(out)["defects"][0]["field"] == "at"
 
 
-def test_a_file_that_is_not_there_is_exit_code_2(tmp_path, capsys):
+def test_a_missing_file_is_exit_code_2(tmp_path, capsys):
     code, _, err = check(capsys, tmp_path / "nowhere.jsonl")
     assert code == 2
     assert "No such file" in err
 
 
 @pytest.mark.parametrize("kind", ["zip", "tar", "_metadata", "folder"])
-def test_what_is_no_log_is_sent_to_the_command_that_reads_it(tmp_path, capsys, shared_data, kind):
+def test_what_is_no_log_is_refused_with_the_command_that_reads_it(
+    tmp_path, capsys, shared_data, kind
+):
     found = shared_data / "flink" / "bank-aligned"
     if kind in ("zip", "tar"):
         found = Path(shutil.make_archive(str(tmp_path / "all"), kind, found))

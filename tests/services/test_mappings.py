@@ -63,7 +63,7 @@ def test_a_mapping_is_saved_changed_listed_and_deleted(api):
         ({"document": {"process": "a"}}, "name"),
     ],
 )  # fmt: skip
-def test_what_is_no_mapping_is_refused_with_its_field(api, body, field):
+def test_an_invalid_mapping_is_refused_with_its_field(api, body, field):
     answer = post_json(api, "/api/mappings", body)
     assert (answer.status_code, answer.json()["field"]) == (422, field)
     assert not Mapping.objects.exists()
@@ -88,7 +88,7 @@ def test_nobody_has_mappings_without_signing_in(client):
     assert client.get("/mappings").status_code == 302
 
 
-def test_a_preview_tells_events_and_what_cannot_be_mapped(api, data_dir):
+def test_a_preview_shows_events_and_lines_that_cannot_be_mapped(api, data_dir):
     lines = [SEND, {"host": "A"}, SNAP, RECEIVE, b"{"]
     body = {"file": a_log(*lines), "mapping": json.dumps(MAPPING)}
     answer = api.post("/api/mappings/preview", body)
@@ -112,7 +112,7 @@ def test_a_preview_tells_events_and_what_cannot_be_mapped(api, data_dir):
 @pytest.mark.parametrize(
     ("mapping", "field"), [("{", "mapping"), ('{"process": 7}', "process"), ("[]", "mapping")]
 )
-def test_a_preview_by_what_is_no_mapping_is_refused(api, mapping, field):
+def test_a_preview_with_an_invalid_mapping_is_refused(api, mapping, field):
     answer = api.post("/api/mappings/preview", {"file": a_log(SEND), "mapping": mapping})
     assert (answer.status_code, answer.json()["field"]) == (422, field)
 
@@ -165,7 +165,7 @@ def test_a_log_that_does_not_fit_is_refused_at_once(api, ada, data_dir):
     assert not uploads_of(data_dir)
 
 
-def test_a_file_of_this_machine_by_a_mapping(ada, tmp_path):
+def test_a_file_on_this_machine_is_read_by_a_mapping(ada, tmp_path):
     path = tmp_path / "log.jsonl"
     path.write_bytes(text(SEND))
     job = accept_file(ada, path, format=saved(ada).format)
@@ -214,7 +214,7 @@ def test_a_mapping_is_typed_tried_and_saved(pages):
     assert row.document == MAPPING | {"kind": MAPPING["kind"] | {"otherwise": "internal"}}
 
 
-def test_what_is_saved_is_shown_as_it_was_typed(pages, ada):
+def test_a_saved_mapping_is_shown_as_it_was_typed(pages, ada):
     row = saved(ada, document=MAPPING | {"fifo": True})
     page = pages.get(f"/mappings/{row.pk}").content.decode()
     assert 'value="event.from"' in page
@@ -246,7 +246,7 @@ def test_a_document_comes_back_from_the_form_with_the_same_meaning(document):
         assert before == after
 
 
-def test_a_file_is_looked_at_and_stays_in_the_page(pages):
+def test_a_file_is_previewed_without_leaving_the_page(pages):
     body = TYPED | {"action": "preview", "file": a_log(SEND, RECEIVE)}
     page = text_of(pages.post("/mappings/new", body))
     assert "2 events from 2 lines" in page
@@ -264,7 +264,7 @@ def test_a_file_is_looked_at_and_stays_in_the_page(pages):
         ({"name": ""}, "A name has 1 to"),
     ],
 )
-def test_what_is_wrong_stands_at_its_field(pages, change, words):
+def test_a_wrong_value_is_explained_at_its_field(pages, change, words):
     action = "save" if "name" in change else "preview"
     answer = pages.post("/mappings/new", TYPED | change | {"action": action, "lines": "{}"})
     page = answer.content.decode()
@@ -285,7 +285,7 @@ def test_a_log_is_uploaded_from_the_page(pages):
     assert "The request has no file" in answer.content.decode()
 
 
-def test_the_list_and_the_end_of_a_mapping(pages, ada):
+def test_a_mapping_is_listed_until_it_is_deleted(pages, ada):
     row = saved(ada)
     assert "event.type" in pages.get("/mappings").content.decode()
     assert "Nothing matches" in pages.get("/mappings?q=zzz").content.decode()

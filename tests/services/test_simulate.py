@@ -76,7 +76,7 @@ def test_a_topology_is_replaced_and_deleted_by_its_owner_only(api, ring):
         ({"name": "  "}, "name"),
     ],
 )
-def test_a_topology_without_meaning_is_refused_with_its_field(api, change, field):
+def test_an_invalid_topology_is_refused_with_its_field(api, change, field):
     answer = post_json(api, "/api/topologies", RING | change)
     assert answer.status_code == 422, answer.content
     assert answer.json()["field"] == field
@@ -95,7 +95,7 @@ READ = {
 
 
 @pytest.mark.parametrize("text", READ.values(), ids=READ)
-def test_a_topology_is_read_from_what_people_have(api, text):
+def test_a_topology_is_read_from_common_formats(api, text):
     by_text = api.post("/api/topologies/import", {"text": text, "name": "banks"})
     by_file = api.post("/api/topologies/import", {"file": a_file(text.encode(), "banks.top")})
     for answer in (by_text, by_file):
@@ -118,7 +118,7 @@ def test_a_topology_is_read_from_what_people_have(api, text):
         ('{"processes":\n[}', 2),
     ],
 )
-def test_a_text_without_meaning_is_refused_with_its_line(api, text, line):
+def test_an_invalid_text_is_refused_with_its_line(api, text, line):
     answer = api.post("/api/topologies/import", {"text": text})
     assert answer.status_code == 422
     assert answer.json().get("line") == line
@@ -171,7 +171,7 @@ def test_a_file_that_is_not_text_is_refused_with_its_line(api):
         ({"weather": 1}, "weather"),
     ],
 )
-def test_a_simulation_without_meaning_is_refused_with_its_field(api, ring, parameters, field):
+def test_an_invalid_simulation_is_refused_with_its_field(api, ring, parameters, field):
     answer = post_json(api, f"/api/topologies/{ring}/simulate", parameters)
     assert answer.status_code == 422, answer.content
     assert answer.json()["field"] == field
@@ -227,7 +227,7 @@ def test_the_initiators_begin_each_snapshot_together():
 
 @pytest.fixture
 def run(tmp_path):
-    """The recording of a run with these parameters, as it is read back."""
+    """Simulate a run with these parameters and read its recording back."""
 
     def run(**parameters):
         header, events, defects = read(source(tmp_path, simulated(**parameters)))
@@ -292,7 +292,7 @@ def test_every_new_parameter_is_kept_with_the_recording(api, ring):
     assert "snapshot_times" not in kept
 
 
-def test_collecting_more_than_is_simulated_here_is_refused():
+def test_collecting_too_many_pieces_is_refused():
     names = [f"p{number}" for number in range(40)]
     document = {"processes": names, "channels": [[a, b] for a in names for b in names if a != b]}
     topology = topology_documents.as_domain(topology_documents.checked({"name": "all", **document}))
@@ -303,7 +303,7 @@ def test_collecting_more_than_is_simulated_here_is_refused():
     assert refusal.value.members["field"] == "collect"
 
 
-def test_a_run_asked_for_before_there_were_algorithms_is_still_made():
+def test_a_run_requested_before_there_were_algorithms_is_still_simulated():
     topology = topology_documents.checked(RING)
     checked = simulations.checked_parameters(topology_documents.as_domain(topology), {})
     later = {"algorithm", "collect", "reorder", "stuck", "silent"}

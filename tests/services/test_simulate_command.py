@@ -11,7 +11,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
 
 @pytest.fixture(autouse=True)
 def worker_that_answers(monkeypatch):
-    """The run itself is the worker's: the tests of the stack see it through."""
+    """Pretend that a worker answers; the tests of the stack run such a job to its end."""
     monkeypatch.setattr("snapshots.management.commands.simulate.workers_answer", lambda: True)
 
 
@@ -60,7 +60,7 @@ def test_a_file_is_stored_as_a_topology(tmp_path):
         (["NET", "sed=1"], "sed: There is no parameter 'sed'"),
     ],
 )
-def test_what_makes_no_sense_is_said_in_one_line_and_nothing_is_run(tmp_path, arguments, said):
+def test_a_wrong_command_line_is_explained_in_one_line_and_nothing_runs(tmp_path, arguments, said):
     (tmp_path / "net.txt").write_text("A <-> B\n")
     arguments = [str(tmp_path / "net.txt") if word == "NET" else word for word in arguments]
     with pytest.raises(CommandError, match=said.replace("[", r"\[")):

@@ -19,7 +19,7 @@ def named(value: object) -> str | None:
     return value.__name__ if isinstance(value, type) else getattr(value, "path", None)
 
 
-def test_the_page_of_parameters_is_the_written_one():
+def test_the_page_of_parameters_is_up_to_date():
     written = (settings.BASE_DIR / "docs" / "simulation-parameters.md").read_text()
     assert written == documentation.page(), (
         "Write it again: python -m snapshots.simulating.documentation > "
@@ -49,7 +49,7 @@ WHOLE = [
 
 
 @pytest.mark.parametrize(("model", "item"), WHOLE, ids=named)
-def test_the_simulator_takes_what_lies_within_the_bounds_and_nothing_else_passes(model, item):
+def test_only_values_within_the_bounds_are_accepted_and_the_simulator_runs_with_them(model, item):
     for value in (item.bounds.least, item.bounds.most):
         model.checked(asked(item.path, value), WORDS_DATAFLOW)._simulation(WORDS_DATAFLOW)
     for value in (item.bounds.least - 1, item.bounds.most + 1, True, "5", 1.0):
@@ -60,14 +60,14 @@ def test_the_simulator_takes_what_lies_within_the_bounds_and_nothing_else_passes
 
 
 @pytest.mark.parametrize(("model", "item"), DECLARED, ids=named)
-def test_null_stands_for_the_default_where_it_is_no_value_of_its_own(model, item):
+def test_null_means_the_default_unless_it_is_a_value_itself(model, item):
     if "[" in item.path or item.path.startswith("start_from") or item.takes_null:
         return
     assert model.model_validate(asked(item.path, None)) == model.model_validate({})
 
 
 @pytest.mark.parametrize("model", PROTOCOLS.values(), ids=named)
-def test_stored_parameters_are_read_back_and_what_is_younger_than_they_has_its_default(model):
+def test_stored_parameters_are_read_back_and_newer_ones_have_their_defaults(model):
     parameters = model.checked({"seed": 7, "slow": {"count[1]": 2.5}}, WORDS_DATAFLOW)
     stored = {**parameters.stored(), "topology": {}, "recognised": "simulated"}
     assert model.read(stored, WORDS_DATAFLOW) == parameters

@@ -40,7 +40,7 @@ def test_an_upload_is_kept_and_queued(api, data_dir):
     assert uploads.path_of(recording.upload).read_bytes() == native(two_banks())
 
 
-def test_the_name_of_a_file_never_names_a_file_here(api, data_dir):
+def test_the_name_of_an_uploaded_file_never_names_a_file_of_the_server(api, data_dir):
     upload(api, native(two_banks()), "../../../etc/passwd")
     [stored] = uploads_of(data_dir)
     assert stored.isalnum()
@@ -64,7 +64,7 @@ def test_several_files_are_several_recordings(api, data_dir):
     assert len(uploads_of(data_dir)) == 2
 
 
-def test_of_several_files_one_that_is_refused_stops_all(api, data_dir):
+def test_one_refused_file_of_several_refuses_all(api, data_dir):
     answer = api.post("/api/recordings", {"file": [a_file(), a_file(b"{}\n", "b.jsonl")]})
     assert answer.status_code == 422
     assert answer.json()["file"] == "b.jsonl"
@@ -93,7 +93,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_input_without_meaning_is_refused_with_its_line_and_leaves_nothing(api, data_dir, case):
+def test_an_invalid_input_is_refused_with_its_line_and_leaves_nothing(api, data_dir, case):
     content, code, line = REFUSED[case]
     answer = upload(api, content)
     assert 400 <= answer.status_code < 500, answer.content
@@ -166,7 +166,7 @@ def test_a_failing_transaction_leaves_no_file(data_dir, monkeypatch):
     assert not Recording.objects.exists()
 
 
-def test_the_sweep_removes_what_no_row_keeps_and_nobody_writes(data_dir):
+def test_the_sweep_removes_files_that_no_row_names_and_no_process_writes(data_dir):
     kept = a_ready_recording(a_person(), upload="kept")
     uploads.path_of("kept").write_bytes(b"x")
     uploads.path_of("orphan").write_bytes(b"x")
@@ -198,8 +198,8 @@ def test_a_draft_that_a_sweep_removed_before_its_lock_is_made_again(data_dir, mo
     assert swept
 
 
-def test_the_lock_on_a_draft_dies_with_its_writer(data_dir):
-    """A writer in another process that is killed: its file can be swept at once."""
+def test_the_lock_on_a_draft_ends_with_its_writer(data_dir):
+    """The file of a writer in another process can be swept as soon as that is killed."""
     read_end, write_end = os.pipe()
     child = os.fork()
     if child == 0:

@@ -1,4 +1,4 @@
-"""Several files as one upload, and archives: kept whole, told when they are unpacked."""
+"""Several files as one upload, and packages: kept whole, recognised when they are unpacked."""
 
 import io
 import zipfile
@@ -36,7 +36,7 @@ def zipped(**contents: bytes) -> bytes:
     return packed.getvalue()
 
 
-def test_a_folder_is_kept_as_one_archive(api, data_dir):
+def test_a_folder_is_kept_as_one_package(api, data_dir):
     answer = together(api, "job/chk-1/_metadata", "job/shared/one")
     assert answer.status_code == 202, answer.content
     recording = Recording.objects.get(pk=answer.json()["id"])
@@ -47,7 +47,7 @@ def test_a_folder_is_kept_as_one_archive(api, data_dir):
         assert archive.read("job/shared/one") == b"some bytes"
 
 
-def test_loose_files_together_have_their_names_for_paths(api):
+def test_files_without_a_folder_have_their_names_as_paths(api):
     answer = together(api, "_metadata", "plan.json", paths=[])
     assert Recording.objects.get(pk=answer.json()["id"]).name == "2 files"
 
@@ -85,7 +85,7 @@ def refused(api, content: bytes, name: str = "upload.zip") -> tuple[Recording, s
 
 
 @pytest.mark.spark
-def test_a_log_in_an_archive_is_read_as_that_log(api):
+def test_a_log_in_a_package_is_read_as_that_log(api):
     content = zipped(banks=native(two_banks()))
     answer = api.post("/api/recordings", {"file": SimpleUploadedFile("banks.zip", content)})
     running.run(answer.json()["job"])
@@ -102,7 +102,7 @@ def test_a_log_in_an_archive_is_read_as_that_log(api):
         ({}, "no file"),
     ],
 )
-def test_what_no_engine_wrote_is_refused_with_the_reason(api, data_dir, contents, words):
+def test_files_that_no_engine_wrote_are_refused_with_the_reason(api, data_dir, contents, words):
     recording, sentence = refused(api, zipped(**contents))
     assert recording.status == "refused"
     assert words in sentence
@@ -111,11 +111,11 @@ def test_what_no_engine_wrote_is_refused_with_the_reason(api, data_dir, contents
 
 
 @pytest.mark.spark
-def test_the_file_of_an_archive_that_cannot_be_read_is_named(api):
+def test_the_file_of_a_package_that_cannot_be_read_is_named(api):
     _, sentence = refused(api, zipped(holiday__photo=b"\xff\xd8\xff\xe0"))
-    assert sentence.startswith('The file "holiday/photo" of the archive: This is a picture.')
+    assert sentence.startswith('The file "holiday/photo" of the package: This is a picture.')
     _, sentence = refused(api, zipped(logs__a=native(two_banks()) * 2))
-    assert 'The file "logs/a" of the archive: ' in sentence
+    assert 'The file "logs/a" of the package: ' in sentence
 
 
 def test_a_damaged_metadata_is_named_with_its_path(api):
@@ -124,7 +124,7 @@ def test_a_damaged_metadata_is_named_with_its_path(api):
     assert '"job/chk-7/_metadata" cannot be read' in sentence
 
 
-def test_an_archive_that_leads_out_of_its_folder_is_refused(api, data_dir):
+def test_a_package_that_leads_out_of_its_folder_is_refused(api, data_dir):
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         archive.writestr("../outside", b"x")
@@ -134,7 +134,7 @@ def test_an_archive_that_leads_out_of_its_folder_is_refused(api, data_dir):
     assert not list(data_dir.rglob("outside"))
 
 
-def test_a_folder_of_this_machine(ada, tmp_path, data_dir):
+def test_a_folder_on_this_machine_is_queued(ada, tmp_path, data_dir):
     (tmp_path / "checkpoint" / "offsets").mkdir(parents=True)
     (tmp_path / "checkpoint" / "offsets" / "0").write_bytes(b"v1\n")
     (tmp_path / "checkpoint" / "link").symlink_to("/etc/passwd")
@@ -158,7 +158,7 @@ def test_a_few_hundred_files_may_come_in_one_request(api, shared_data):
 
 
 @pytest.mark.parametrize("number", [501, 2_500])
-def test_beyond_the_limit_the_sentence_says_what_to_do(api, data_dir, number):
+def test_more_files_than_allowed_are_refused_with_advice(api, data_dir, number):
     answer = together(api, *(f"job/{place}" for place in range(number)))
     assert (answer.status_code, answer.json()["type"]) == (413, "/problems/too-many-files")
     assert "at most 500 files" in answer.json()["detail"]
@@ -166,7 +166,7 @@ def test_beyond_the_limit_the_sentence_says_what_to_do(api, data_dir, number):
     assert not uploads_of(data_dir)
 
 
-def test_the_page_without_scripts_says_it_too(ada, data_dir):
+def test_the_page_without_scripts_gives_the_same_advice(ada, data_dir):
     client = Client()
     client.force_login(ada)
     answer = client.post("/", {"file": files(*map(str, range(501)))})

@@ -1,4 +1,4 @@
-"""Does what Spark wrote and judged equal what the reference does with the same log?"""
+"""Compare what Spark writes and judges with what the reference does with the same log."""
 
 import re
 from collections import Counter
@@ -29,17 +29,17 @@ LIMITS = Limits()
 
 
 def silent(phase: str, done: int, total: int) -> None:
-    """Progress that nobody looks at."""
+    """Take reports of progress and drop them."""
 
 
 def written(log: Log, path: Path) -> Path:
-    """The log as a native file."""
+    """Write the log as a native file."""
     path.write_bytes(b"".join(write_lines(*log)))
     return path
 
 
 def assembled(source: Path) -> Assembly:
-    """What the reference makes of a file; its defects with those of the reader."""
+    """Return what the reference makes of a file, with the defects of the reader."""
     reader = recognition.sniff(source, LIMITS).reader
     header, found = reader.header(source, LIMITS), Defects()
     assembly = assemble(header, list(recognition.events(reader, source, header, LIMITS, found)))
@@ -53,14 +53,14 @@ def ingested(source: Path, folder: Path, spark=None) -> IngestResult:
 
 
 def table(folder: Path, manifest: Manifest, name: str) -> pa.Table:
-    """All parts of a table as one."""
+    """Read all parts of a table as one."""
     schema, _ = PARTED[name]
     parts = [map_batch(folder / part.file) for part in manifest.parts_of(name)]
     return pa.Table.from_batches(parts, schema)
 
 
 def assert_same_store(folder: Path, result: IngestResult, assembly: Assembly, other: Path) -> None:
-    """Table by table, and the manifest but for its parts; ``other``: an empty folder."""
+    """Compare stores table by table, and their manifests without the parts; ``other`` is empty."""
     other.mkdir()
     source_format = result.manifest.source_format
     expected = write_recording(assembly.recording, other, assembly.defects, source_format)
@@ -84,7 +84,7 @@ def assert_same_rows(name: str, found, expected) -> None:
 
 
 def assert_same_reports(found: tuple[SnapshotReport, ...], expected) -> None:
-    """Field by field, so that a failure names the one that differs."""
+    """Compare reports field by field, so that a failure names the one that differs."""
     assert [report.snapshot for report in found] == [report.snapshot for report in expected]
     for ours, theirs in zip(found, expected, strict=True):
         for field in theirs.__dataclass_fields__:
@@ -92,7 +92,7 @@ def assert_same_reports(found: tuple[SnapshotReport, ...], expected) -> None:
 
 
 def assert_same_refusal(found: InputRefused, expected: InputRefused) -> None:
-    """The same defects refuse it. Kept ones may differ: the job looks no further than it must."""
+    """Check that the same defects refuse it; kept ones may differ, as the job stops early."""
     assert refused(found) == refused(expected)
 
 

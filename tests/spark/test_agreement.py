@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from snapshots.domain.model.recording import RECORD_CHANNEL
 from snapshots.domain.simulators.samples import SAMPLES
 from snapshots.domain.simulators.script import Log
+from snapshots.store.reader import StoredRecording
 from tests import damage
 from tests.builders import a_run, runs, side_by_side, simulated
 from tests.spark.agreement import agree, written
@@ -52,6 +53,16 @@ def test_spark_and_the_reference_agree_on_generated_recordings(spark, log):
 def test_spark_and_the_reference_agree_on_runs_in_scopes_of_their_own(spark, one, other):
     with tempfile.TemporaryDirectory() as folder:
         agree(written(side_by_side(one, other), Path(folder, "log.jsonl")), Path(folder), spark)
+
+
+@pytest.mark.parametrize("step", ["send_marker", "receive_marker", "record_channel"])
+def test_spark_and_the_reference_agree_on_a_snapshot_without_states(spark, tmp_path, step):
+    """Its scope follows from its markers, from markers without a send, and from its records."""
+    run = getattr(a_run(), step)("p->q", "s1")
+    log = side_by_side(run.log(), simulated())
+    agree(written(log, tmp_path / "log.jsonl"), tmp_path, spark)
+    snapshot = StoredRecording.open(tmp_path / "spark").snapshot("1 s1")
+    assert list(snapshot.states) == ["1 p", "1 q"]
 
 
 @pytest.mark.parametrize("spoil", DAMAGES, ids=lambda spoil: spoil.__name__)

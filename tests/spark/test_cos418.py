@@ -1,4 +1,4 @@
-"""The expected snapshots of the COS 418 cases, to the token, by the Spark jobs."""
+"""The Spark jobs find the expected snapshots of the COS 418 cases, to the token."""
 
 import gzip
 import json
@@ -35,7 +35,7 @@ def answers_of(data: Path, case: str) -> list[Path]:
 
 
 def expected(path: Path) -> tuple[str, dict[str, int], dict[str, list[int]]]:
-    """The snapshot's id, tokens by process, and tokens in each channel that holds some."""
+    """Return the snapshot's id, tokens by process, and tokens in each channel that holds some."""
     name, *lines = path.read_text().split("\n")
     states: dict[str, int] = {}
     channels: dict[str, list[int]] = {}
@@ -49,7 +49,7 @@ def expected(path: Path) -> tuple[str, dict[str, int], dict[str, list[int]]]:
 
 
 def stored(folder: Path, snapshot: str) -> tuple[dict[str, int], dict[str, list[int]]]:
-    """What the store says the log recomputes for a snapshot."""
+    """Return what the store has recomputed for a snapshot."""
     found = StoredRecording.open(folder).snapshot(snapshot)
     states = {name: json.loads(state.recomputed) for name, state in found.states.items()}
     channels = {
@@ -61,7 +61,7 @@ def stored(folder: Path, snapshot: str) -> tuple[dict[str, int], dict[str, list[
 
 
 def without_channel_records(source: Path, target: Path) -> Path:
-    """The log as it would be if nobody had said what arrived while channels were recorded."""
+    """Remove from the log what arrived while channels were recorded."""
     opened = gzip.open if source.suffix == ".gz" else open
     with opened(source, "rt") as lines:
         kept = [line for line in lines if json.loads(line)["kind"] not in RECORDING]

@@ -1,4 +1,4 @@
-"""Stored recordings for tests: written by the reference writer, opened, scattered over parts."""
+"""Write recordings to stores for tests, open them, and scatter them over parts."""
 
 import random
 import tempfile
@@ -26,7 +26,7 @@ _WRITERS = {
 
 @contextmanager
 def stored(recording: Recording, *, scattered: int | None = None) -> Iterator[StoredRecording]:
-    """The recording, written and opened. scattered: a seed, to spread it over parts at random."""
+    """Write a recording and open it; ``scattered`` is a seed to spread it over parts at random."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         manifest = write_recording(recording, folder)
@@ -36,7 +36,7 @@ def stored(recording: Recording, *, scattered: int | None = None) -> Iterator[St
 
 
 def scatter(folder: Path, manifest: Manifest, seed: int) -> Manifest:
-    """Write the parts again: up to four a table, with any processes or channels, in any order."""
+    """Write the parts again, up to four per table, with random processes or channels in each."""
     chance = random.Random(seed)
     written = []
     for table, write in _WRITERS.items():

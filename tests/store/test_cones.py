@@ -1,4 +1,4 @@
-"""The cones of single events in the store are the domain's vector clocks."""
+"""The cones of single events in the store equal the domain's vector clocks."""
 
 import numpy as np
 from hypothesis import given, settings

@@ -1,10 +1,11 @@
-"""Whatever the domain says of a cut by looking at every message, the store says by searching."""
+"""Searches in the store give the same cuts as the domain, which looks at every message."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from snapshots.domain.causality.causal_closure import nearest_consistent_cut
 from snapshots.domain.judging import cuts
 from snapshots.domain.judging.cuts import Cut
 from snapshots.domain.model.recording import Recording
@@ -51,7 +52,7 @@ def assert_agree(recording: Recording, opened: StoredRecording, positions: np.nd
 
 @settings(max_examples=examples(15), deadline=None)
 @given(log=MESSY_RUNS, scattered=st.integers(0, 99), data=st.data())
-def test_any_cut_is_the_domains(log, scattered, data):
+def test_any_cut_equals_that_of_the_domain(log, scattered, data):
     recording = recorded(log)
     with stored(recording, scattered=scattered) as opened:
         for _ in range(5):
@@ -60,20 +61,20 @@ def test_any_cut_is_the_domains(log, scattered, data):
 
 @settings(max_examples=examples(15), deadline=None)
 @given(log=MESSY_RUNS, scattered=st.integers(0, 99), data=st.data())
-def test_the_nearest_consistent_cut_is_the_domains(log, scattered, data):
+def test_the_nearest_consistent_cut_equals_that_of_the_domain(log, scattered, data):
     recording = recorded(log)
     with stored(recording, scattered=scattered) as opened:
         for _ in range(5):
             positions = any_positions(data, opened)
             nearest = opened.cut(positions).nearest
-            expected = cuts.nearest_consistent_cut(recording, as_cut(opened, positions))
+            expected = nearest_consistent_cut(recording, as_cut(opened, positions))
             assert as_cut(opened, nearest) == expected
             assert opened.cut(nearest).consistent
 
 
 @settings(max_examples=examples(15), deadline=None)
 @given(log=MESSY_RUNS, scattered=st.integers(0, 99), data=st.data())
-def test_positions_at_an_instant_and_at_a_step_are_the_domains(log, scattered, data):
+def test_positions_at_an_instant_and_at_a_step_equal_those_of_the_domain(log, scattered, data):
     recording = recorded(log)
     with stored(recording, scattered=scattered) as opened:
         extent = opened.manifest.extent
@@ -118,7 +119,7 @@ def test_a_lost_message_lies_between_others_that_have_not_arrived_yet():
         assert cut.depths.tolist() == [3, 0]
 
 
-def test_only_the_last_missing_leaves_a_channel_in_order():
+def test_a_channel_whose_last_message_is_in_flight_is_ordered():
     run = a_run()
     for message in ("m1", "m2"):
         run.send("p->q", message, value=1)
@@ -127,7 +128,7 @@ def test_only_the_last_missing_leaves_a_channel_in_order():
         assert opened.tables.messages.disorder.length.tolist() == [0, 0]
 
 
-def test_at_most_so_many_messages_are_listed_and_all_are_counted():
+def test_a_limited_number_of_messages_is_listed_and_all_are_counted():
     run = a_run()
     for number in range(5):
         run.send("p->q", f"m{number}", value=1)

@@ -1,4 +1,4 @@
-"""A damaged store says what is wrong, where, and why that may be; it never answers wrongly."""
+"""A damaged store is refused with what is wrong, where and why; it never answers wrongly."""
 
 import json
 import shutil
@@ -94,7 +94,7 @@ def test_a_table_with_other_columns_is_named(folder):
     assert "another release" in error.cause
 
 
-def test_a_row_that_points_nowhere_is_an_error_and_no_answer(tmp_path):
+def test_a_row_that_refers_to_a_missing_row_is_an_error(tmp_path):
     manifest = write_recording(recorded(a_run().send("p->q", "m", value=1)), tmp_path)
     row = {
         "channel": [0],
@@ -148,7 +148,7 @@ def test_a_changed_manifest_is_refused(folder, change):
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", "null", '{"format": "cutline-store"}'])
-def test_a_manifest_that_is_none_is_refused(folder, text):
+def test_a_file_that_is_no_manifest_is_refused(folder, text):
     (folder / "manifest.json").write_text(text)
     assert opening(folder).where == "manifest.json"
 

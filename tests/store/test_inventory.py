@@ -1,4 +1,4 @@
-"""Contents come back as they were written: entries, their counts, data in flight, differences."""
+"""An inventory comes back as it was written: entries, counts, data in flight, differences."""
 
 from collections import Counter
 from dataclasses import dataclass, replace
@@ -24,7 +24,7 @@ from snapshots.domain.inventory.model import (
     SubtaskInventory,
     UploadInventory,
 )
-from snapshots.domain.inventory.restore_plan import StoredSizes
+from snapshots.domain.inventory.operator_plan import StoredSizes
 from snapshots.store.errors import StoreDamaged
 from snapshots.store.inventory.differences import ADDED, CHANGED, REMOVED, SAME, UNKNOWN
 from snapshots.store.inventory.layout import CONTENTS, ENTRIES, UPLOAD, VERSION
@@ -35,7 +35,7 @@ from tests.effort import examples
 
 @dataclass
 class Upload:
-    """An upload whose contents are given."""
+    """An upload with the given inventory."""
 
     checkpoints: tuple
     state: list
@@ -93,20 +93,20 @@ def stored(tmp_path, checkpoints, entries=(), channels=(), **options):
     return StoredInventory(tmp_path)
 
 
-def rows(inventory, number=0, state="counts", **asked):
-    return inventory.entries(inventory.checkpoint(number), "op", state, **asked)
+def rows(inventory, number=0, state="counts", **options):
+    return inventory.entries(inventory.checkpoint(number), "op", state, **options)
 
 
 def test_a_checkpoint_comes_back_as_it_was(tmp_path):
     channel = ChannelContents("c", "a[0]", "op[1]", "whole", 0, 2, 3, 1)
     checkpoint = a_checkpoint(channels=(channel,))
     inventory = stored(tmp_path, [checkpoint], [an_entry("k", 1)], [ChannelBytes(0, 0, b"abc")])
-    found = as_checkpoint(inventory.checkpoint(0))
+    restored = as_checkpoint(inventory.checkpoint(0))
     counted = replace(
         checkpoint.operators[0].states[0], entries=1, bytes=7, stored=1, undecoded=0, sum=1
     )
     expected = replace(checkpoint, operators=(replace(checkpoint.operators[0], states=(counted,)),))
-    assert found == expected
+    assert restored == expected
     assert inventory.channel(0, 0) == b"abc"
     listed = inventory.upload["checkpoints"][0]
     assert (listed["operators"], listed["channels"], listed["in_flight"]) == (1, 1, 3)
@@ -131,10 +131,10 @@ def test_entries_come_back_in_order_up_to_the_limit_and_all_are_counted(
     entries = [an_entry(*pair) for pair in pairs]
     folder = tmp_path_factory.mktemp("store")
     inventory = stored(folder, [a_checkpoint()], entries, most=most)
-    found = rows(inventory, limit=100)
+    page = rows(inventory, limit=100)
     kept = pairs[:most]
-    assert found.total == len(kept)
-    assert [(orjson.loads(row["key"]), orjson.loads(row["value"])) for row in found.rows] == [
+    assert page.total == len(kept)
+    assert [(orjson.loads(row["key"]), orjson.loads(row["value"])) for row in page.rows] == [
         (orjson.loads(orjson.dumps(key)), orjson.loads(orjson.dumps(value))) for key, value in kept
     ]
     [state] = inventory.checkpoint(0)["operators"][0]["states"]
@@ -171,7 +171,7 @@ def test_states_of_several_operators_and_checkpoints_stay_apart(tmp_path):
     ]
 
 
-def test_what_could_not_be_read_keeps_its_reason_and_first_bytes(tmp_path):
+def test_values_that_cannot_be_read_keep_the_reason_and_their_first_bytes(tmp_path):
     entries = [
         an_entry("k", NotRead(900, b"\x01\x02", "Kryo wrote it.")),
         an_entry(NotRead(4, b"\xff", "unknown"), 5),
@@ -196,37 +196,39 @@ def test_two_checkpoints_are_compared_key_by_key(tmp_path):
         an_entry("x", 1, checkpoint=1, digest=None),
     ]
     inventory = stored(tmp_path, [a_checkpoint(), a_checkpoint(2)], [*before, *after])
-    one, other = inventory.checkpoint(0), inventory.checkpoint(1)
-    found = inventory.compare(one, other, "op", "counts")
-    assert found.counts == {ADDED: 1, REMOVED: 1, CHANGED: 1, UNKNOWN: 1, SAME: 1}
-    told = {
+    earlier, later = inventory.checkpoint(0), inventory.checkpoint(1)
+    comparison = inventory.compare(earlier, later, "op", "counts")
+    assert comparison.counts == {ADDED: 1, REMOVED: 1, CHANGED: 1, UNKNOWN: 1, SAME: 1}
+    keys = {
         kind: (first and first["key"], second and second["key"])
-        for kind, first, second in found.examples
+        for kind, first, second in comparison.examples
     }
-    assert told == {
+    assert keys == {
         ADDED: (None, '"new"'),
         REMOVED: ('"gone"', None),
         CHANGED: ('"changed"', '"changed"'),
         UNKNOWN: ('"x"', '"x"'),
     }
-    assert len(inventory.compare(one, other, "op", "counts", most=0).examples) == 0
+    assert len(inventory.compare(earlier, later, "op", "counts", most=0).examples) == 0
 
 
 @settings(max_examples=examples(40), deadline=None)
 @given(
-    one=st.lists(st.tuples(st.integers(0, 4), st.integers(0, 2)), max_size=12),
-    other=st.lists(st.tuples(st.integers(0, 4), st.integers(0, 2)), max_size=12),
+    earlier=st.lists(st.tuples(st.integers(0, 4), st.integers(0, 2)), max_size=12),
+    later=st.lists(st.tuples(st.integers(0, 4), st.integers(0, 2)), max_size=12),
 )
-def test_differences_add_up(tmp_path_factory, one, other):
-    entries = [an_entry(*pair) for pair in one] + [an_entry(*pair, checkpoint=1) for pair in other]
+def test_differences_add_up(tmp_path_factory, earlier, later):
+    entries = [an_entry(*pair) for pair in earlier] + [
+        an_entry(*pair, checkpoint=1) for pair in later
+    ]
     inventory = stored(tmp_path_factory.mktemp("store"), [a_checkpoint(), a_checkpoint(2)], entries)
     pair = inventory.checkpoint(0), inventory.checkpoint(1)
     counts = inventory.compare(*pair, "op", "counts").counts
-    keys = Counter(key for key, _ in one), Counter(key for key, _ in other)
+    keys = Counter(key for key, _ in earlier), Counter(key for key, _ in later)
     assert counts[ADDED] == (keys[1] - keys[0]).total()
     assert counts[REMOVED] == (keys[0] - keys[1]).total()
     assert counts[SAME] + counts[CHANGED] == (keys[0] & keys[1]).total()
-    assert inventory.compare(pair[0], pair[0], "op", "counts").counts[SAME] == len(one)
+    assert inventory.compare(pair[0], pair[0], "op", "counts").counts[SAME] == len(earlier)
 
 
 def with_states(checkpoint, *states, parallelism=2):
@@ -241,66 +243,66 @@ def compared(tmp_path, checkpoints, entries, **options):
     return inventory.compare(*pair, "op", "counts")
 
 
-def test_a_key_that_a_part_lacks_may_be_in_the_rest(tmp_path):
+def test_a_key_that_a_partial_state_lacks_is_unknown(tmp_path):
     known, part = (
         StateInventory("counts", "value"),
         StateInventory("counts", "value", complete=False),
     )
-    one, other = with_states(a_checkpoint(), part), with_states(a_checkpoint(2), known)
+    earlier, later = with_states(a_checkpoint(), part), with_states(a_checkpoint(2), known)
     entries = [an_entry("gone", 1), an_entry("new", 1, checkpoint=1)]
-    found = compared(tmp_path, [one, other], entries)
-    assert found.counts == {ADDED: 0, REMOVED: 1, CHANGED: 0, UNKNOWN: 1, SAME: 0}
-    assert found.notes == (
+    comparison = compared(tmp_path, [earlier, later], entries)
+    assert comparison.counts == {ADDED: 0, REMOVED: 1, CHANGED: 0, UNKNOWN: 1, SAME: 0}
+    assert comparison.notes == (
         "Not all of the state in checkpoint 1 is known: files are missing or damaged.",
     )
 
 
-def test_of_entries_that_are_not_kept_nobody_knows_whether_they_are_gone(tmp_path):
+def test_entries_that_are_not_kept_are_unknown(tmp_path):
     entries = [an_entry("a", 1), an_entry("b", 1), an_entry("a", 1, checkpoint=1)]
     entries += [an_entry("b", 1, checkpoint=1)]
-    found = compared(tmp_path, [a_checkpoint(), a_checkpoint(2)], entries, most=3)
-    assert found.counts == {ADDED: 0, REMOVED: 0, CHANGED: 0, UNKNOWN: 1, SAME: 1}
-    assert found.notes == ("Of checkpoint 2 1 of 2 entries are kept.",)
+    comparison = compared(tmp_path, [a_checkpoint(), a_checkpoint(2)], entries, most=3)
+    assert comparison.counts == {ADDED: 0, REMOVED: 0, CHANGED: 0, UNKNOWN: 1, SAME: 1}
+    assert comparison.notes == ("Only 1 of 2 entries of checkpoint 2 are kept.",)
 
 
-def test_a_state_whose_files_may_be_missing_is_not_gone(tmp_path):
-    other = with_states(a_checkpoint(2))  # lists a missing file
-    found = compared(tmp_path, [a_checkpoint(), other], [an_entry("a", 1)])
-    assert (found.counts[UNKNOWN], found.counts[REMOVED]) == (1, 0)
-    whole = replace(other, missing=())
+def test_a_state_whose_files_may_be_missing_is_unknown(tmp_path):
+    later = with_states(a_checkpoint(2))  # lists a missing file
+    comparison = compared(tmp_path, [a_checkpoint(), later], [an_entry("a", 1)])
+    assert (comparison.counts[UNKNOWN], comparison.counts[REMOVED]) == (1, 0)
+    whole = replace(later, missing=())
     (tmp_path / "whole").mkdir()
-    found = compared(tmp_path / "whole", [a_checkpoint(), whole], [an_entry("a", 1)])
-    assert (found.counts[UNKNOWN], found.counts[REMOVED]) == (0, 1)
+    comparison = compared(tmp_path / "whole", [a_checkpoint(), whole], [an_entry("a", 1)])
+    assert (comparison.counts[UNKNOWN], comparison.counts[REMOVED]) == (0, 1)
 
 
-def test_a_checkpoint_without_files_tells_of_no_key(tmp_path):
+def test_every_key_of_a_checkpoint_without_files_is_unknown(tmp_path):
     bare = replace(a_checkpoint(2), operators=(), problem="There are none.")
-    found = compared(tmp_path, [a_checkpoint(), bare], [an_entry("a", 1)])
-    assert found.counts[UNKNOWN] == 1
-    assert found.notes == ("Of checkpoint 2 no state is known: There are none.",)
+    comparison = compared(tmp_path, [a_checkpoint(), bare], [an_entry("a", 1)])
+    assert comparison.counts[UNKNOWN] == 1
+    assert comparison.notes == ("No state of checkpoint 2 is known: There are none.",)
 
 
-def test_elements_that_were_dealt_out_anew_are_compared_by_value(tmp_path):
+def test_elements_that_were_distributed_anew_are_compared_by_value(tmp_path):
     state = StateInventory("counts", LISTED)
-    one = with_states(a_checkpoint(), state)
-    other = with_states(a_checkpoint(2), state, parallelism=3)
+    earlier = with_states(a_checkpoint(), state)
+    later = with_states(a_checkpoint(2), state, parallelism=3)
     before = [an_entry(0, "x"), an_entry(1, "y"), an_entry(0, "z", subtask=1)]
     after = [an_entry(0, value, checkpoint=1, subtask=n) for n, value in enumerate("zyq")]
-    found = compared(tmp_path, [one, other], before + after)
-    assert found.counts == {ADDED: 1, REMOVED: 1, CHANGED: 0, UNKNOWN: 0, SAME: 2}
+    comparison = compared(tmp_path, [earlier, later], before + after)
+    assert comparison.counts == {ADDED: 1, REMOVED: 1, CHANGED: 0, UNKNOWN: 0, SAME: 2}
     (tmp_path / "same").mkdir()
     again = with_states(a_checkpoint(2), state)
-    found = compared(tmp_path / "same", [one, again], before + after)
-    assert found.counts[CHANGED] > 0
+    comparison = compared(tmp_path / "same", [earlier, again], before + after)
+    assert comparison.counts[CHANGED] > 0
 
 
-def test_of_broadcast_state_one_copy_is_compared(tmp_path):
+def test_one_copy_of_a_broadcast_state_is_compared(tmp_path):
     state = StateInventory("counts", BROADCAST)
-    one = with_states(a_checkpoint(), state)
-    other = with_states(a_checkpoint(2), state, parallelism=3)
+    earlier = with_states(a_checkpoint(), state)
+    later = with_states(a_checkpoint(2), state, parallelism=3)
     before = [an_entry(n, "map", subtask=n) for n in range(2)]
     after = [an_entry(n, "map", checkpoint=1, subtask=n) for n in range(3)]
-    assert compared(tmp_path, [one, other], before + after).counts[SAME] == 1
+    assert compared(tmp_path, [earlier, later], before + after).counts[SAME] == 1
 
 
 def test_bytes_by_key_group(tmp_path):
@@ -309,19 +311,19 @@ def test_bytes_by_key_group(tmp_path):
     assert inventory.sizes(inventory.checkpoint(0))["op"] == StoredSizes({0: 21, 1: 14})
 
 
-def test_bytes_by_key_group_are_not_told_of_a_part(tmp_path):
+def test_bytes_by_key_group_are_not_known_if_only_a_part_is_kept(tmp_path):
     entries = [an_entry(n, n, key_group=n % 2) for n in range(5)]
     inventory = stored(tmp_path, [a_checkpoint()], entries, most=4)
     assert inventory.sizes(inventory.checkpoint(0))["op"].key_groups is None
 
 
-def test_bytes_by_key_group_are_not_told_where_some_entry_has_none(tmp_path):
+def test_bytes_by_key_group_are_not_known_if_an_entry_has_no_key_group(tmp_path):
     entries = [an_entry(1, 1, key_group=1), an_entry(2, 2, key_group=None)]
     inventory = stored(tmp_path, [a_checkpoint()], entries)
     assert inventory.sizes(inventory.checkpoint(0))["op"].key_groups is None
 
 
-def test_elements_of_the_operators_own_state_with_their_subtasks(tmp_path):
+def test_elements_of_operator_state_have_their_subtasks(tmp_path):
     states = (StateInventory("counts", LISTED), StateInventory("part", UNION, complete=False))
     operator = OperatorInventory("op", "count", 2, states=states)
     entries = [an_entry(n, n, subtask=n // 2) for n in range(3)]
@@ -330,7 +332,7 @@ def test_elements_of_the_operators_own_state_with_their_subtasks(tmp_path):
     assert sizes == StoredSizes(None, {"counts": [(0, 7), (0, 7), (1, 7)]})
 
 
-def test_what_is_not_there_is_a_key_error(tmp_path):
+def test_a_missing_item_is_a_key_error(tmp_path):
     inventory = stored(tmp_path, [a_checkpoint()])
     for ask in (
         lambda: inventory.checkpoint(1),
@@ -343,7 +345,7 @@ def test_what_is_not_there_is_a_key_error(tmp_path):
     assert rows(inventory).rows == []
 
 
-def test_a_damaged_file_is_an_error_and_no_answer(tmp_path):
+def test_a_damaged_file_is_an_error(tmp_path):
     inventory = stored(tmp_path, [a_checkpoint()], [an_entry("a", 1)])
     path = tmp_path / CONTENTS / ENTRIES
     path.write_bytes(path.read_bytes()[:40])
@@ -362,7 +364,7 @@ def test_descriptions_of_types_come_back_by_checkpoint(tmp_path):
 
 
 @pytest.mark.parametrize("version", [None, 1, "2"])
-def test_contents_of_another_release_are_told_apart(tmp_path, version):
+def test_an_inventory_of_another_release_is_refused(tmp_path, version):
     inventory = stored(tmp_path, [a_checkpoint()])
     assert "version" not in inventory.upload
     path = tmp_path / CONTENTS / UPLOAD
@@ -381,7 +383,7 @@ def test_contents_of_another_release_are_told_apart(tmp_path, version):
     ("values", "total"),
     [((1, 2.5), 3.5), ((), None), ((1, "2"), None), ((True,), None), ((2**52, 2**52), None)],
 )
-def test_numbers_are_summed_as_long_as_all_are(tmp_path, values, total):
+def test_values_are_summed_if_all_are_numbers(tmp_path, values, total):
     entries = [an_entry(place, value) for place, value in enumerate(values)]
     inventory = stored(tmp_path, [a_checkpoint()], entries)
     assert inventory.checkpoint(0)["operators"][0]["states"][0]["sum"] == total

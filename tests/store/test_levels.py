@@ -1,4 +1,4 @@
-"""Every level holds what counting its bins afresh gives."""
+"""Every level holds the same as counting its bins."""
 
 import pytest
 
@@ -25,7 +25,7 @@ def leveled(request, tmp_path_factory) -> StoredRecording:
 
 
 @pytest.mark.parametrize("axis", ["time", "order"])
-def test_every_level_is_as_if_counted_afresh(leveled, axis):
+def test_every_level_holds_the_counts_of_its_bins(leveled, axis):
     tables, manifest = leveled.tables, leveled.manifest
     exponents = manifest.levels[axis]
     assert len(exponents) >= 5
@@ -47,7 +47,7 @@ def test_levels_halve_from_the_finest_to_the_coarsest(leveled, axis):
     assert coarsest.count <= 4
 
 
-def test_no_level_is_written_where_a_window_can_count(leveled):
+def test_no_level_is_written_if_a_window_can_count(leveled):
     small = finish(leveled.folder, leveled.manifest)
     assert dict(small.levels) == {"time": (), "order": ()}
 

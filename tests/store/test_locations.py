@@ -1,4 +1,4 @@
-"""Store URLs and names: only what stays inside the store."""
+"""Store URLs and names of recordings: none leads out of the store."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What was looked at is given back, and can be looked at again."""
+"""Pages of mapped files are released, and can be read again."""
 
 from pathlib import Path
 
@@ -18,28 +18,28 @@ def large(tmp_path_factory) -> Path:
     return file
 
 
-def test_pages_are_given_back_once_they_are_many_and_can_be_read_again(large, monkeypatch):
-    monkeypatch.setattr(pages, "_given_back_at", 0.0)
+def test_pages_are_released_once_they_are_many_and_can_be_read_again(large, monkeypatch):
+    monkeypatch.setattr(pages, "_released_at", 0.0)
     values = np.frombuffer(pages.map_file(large), np.uint8)
     total = int(values[:: 2**12].sum())
     assert pages._resident_files() > pages._MOST
-    assert pages.give_back(now=10.0)
+    assert pages.release_pages(now=10.0)
     assert pages._resident_files() < pages._MOST
-    assert not pages.give_back(now=20.0)
+    assert not pages.release_pages(now=20.0)
     assert int(values[:: 2**12].sum()) == total
 
 
-def test_pages_are_not_given_back_again_and_again(large, monkeypatch):
-    monkeypatch.setattr(pages, "_given_back_at", 0.0)
+def test_pages_are_released_at_most_once_a_second(large, monkeypatch):
+    monkeypatch.setattr(pages, "_released_at", 0.0)
     values = np.frombuffer(pages.map_file(large), np.uint8)
     values[:: 2**12].sum()
-    assert pages.give_back(now=10.0)
+    assert pages.release_pages(now=10.0)
     values[:: 2**12].sum()
-    assert not pages.give_back(now=10.5)
-    assert pages.give_back(now=11.5)
+    assert not pages.release_pages(now=10.5)
+    assert pages.release_pages(now=11.5)
 
 
-def test_a_file_is_mapped_only_as_long_as_someone_looks_at_it(tmp_path):
+def test_a_file_is_mapped_only_as_long_as_something_refers_to_it(tmp_path):
     file = tmp_path / "small"
     file.write_bytes(b"12345678")
     before = len(pages._maps)

@@ -80,7 +80,7 @@ def test_a_recording_that_was_being_replaced_is_put_back(store):
     assert names(store) == ["7"]
 
 
-def test_leftovers_go_but_not_those_of_a_job_at_work(store):
+def test_leftovers_are_removed_unless_a_job_is_writing_them(store):
     put(store, "7", "first")
     store.temporary("7")
     busy = store.temporary("8")
@@ -91,12 +91,12 @@ def test_leftovers_go_but_not_those_of_a_job_at_work(store):
     assert names(store) == ["7"]
 
 
-def test_a_sweep_of_a_store_that_does_not_exist_yet_is_nothing(tmp_path):
+def test_a_sweep_of_a_store_that_does_not_exist_yet_does_nothing(tmp_path):
     assert sweep(Store(tmp_path / "not yet")) == []
 
 
 def publish_and_be_killed(folder: Path, final: Path, renames: int) -> None:
-    """Killed instead of one rename more than ``renames``."""
+    """Publish a recording, but be killed after ``renames`` renames."""
     rename, done = Path.rename, 0
 
     def counted(self, target):

@@ -1,4 +1,4 @@
-"""Binary searches over many runs find what a search of each run finds."""
+"""Binary searches over many runs at once find what a search of each run finds."""
 
 from typing import TYPE_CHECKING
 
@@ -47,7 +47,7 @@ def columns(arrivals: list[list[int]]) -> tuple[np.ndarray, np.ndarray]:
 
 @settings(max_examples=examples(50), deadline=None)
 @given(ARRIVALS)
-def test_reach_and_disorder_are_what_they_say_of_every_channel(arrivals):
+def test_reach_and_disorder_follow_from_the_arrivals_of_every_channel(arrivals):
     channel, received = columns(arrivals)
     reach, disorder = reach_and_disorder(channel, received)
     for code, run in enumerate(arrivals):
@@ -130,7 +130,7 @@ def _messages(sent: dict[int, np.ndarray]) -> pa.Table:
     ).select([name for name in MESSAGE_COLUMNS.names if name != "received_reach"])
 
 
-def test_a_search_finds_in_every_run_what_a_search_of_it_alone_finds(long_runs):
+def test_a_search_of_all_runs_finds_what_a_search_of_each_run_finds(long_runs):
     tables, sent = long_runs
     chance = np.random.default_rng(6)
     for _ in range(200):
@@ -139,7 +139,7 @@ def test_a_search_finds_in_every_run_what_a_search_of_it_alone_finds(long_runs):
         assert tables.messages.table.bisect("sent_index", targets).tolist() == expected
 
 
-def test_a_search_of_chosen_runs_takes_them_in_any_order_and_twice(long_runs):
+def test_chosen_runs_may_be_searched_in_any_order_and_twice(long_runs):
     tables, sent = long_runs
     codes = np.array([6, 0, 8, 6, 2])
     targets = np.array([4_000, 1, 2_500, 10, 2_500])
@@ -147,7 +147,7 @@ def test_a_search_of_chosen_runs_takes_them_in_any_order_and_twice(long_runs):
     assert tables.messages.table.bisect_in("sent_index", codes, targets).tolist() == expected
 
 
-def test_values_and_texts_come_in_the_order_asked_for(long_runs):
+def test_values_and_texts_have_the_order_of_the_chosen_rows(long_runs):
     tables, sent = long_runs
     codes, offsets = np.array([8, 1, 6, 8]), np.array([699, 0, 500, 3])
     picked = tables.messages.table.pick(codes, offsets)
@@ -157,7 +157,7 @@ def test_values_and_texts_come_in_the_order_asked_for(long_runs):
     assert picked.nullable("received_index").tolist() == [NONE] * 4
 
 
-def test_ragged_ranges_leave_out_the_empty_ones():
+def test_ragged_ranges_leave_out_empty_ones():
     codes, offsets = ragged(np.array([4, 5, 6, 7]), np.array([2, 9, 3, 0]), np.array([4, 9, 1, 1]))
     assert codes.tolist() == [4, 4, 7]
     assert offsets.tolist() == [2, 3, 0]

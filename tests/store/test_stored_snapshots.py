@@ -1,4 +1,4 @@
-"""What the snapshots job found, read back beside the positions the log holds."""
+"""The results of the snapshots job are read back, beside positions from the log."""
 
 from dataclasses import replace
 
@@ -7,12 +7,12 @@ import pytest
 
 from snapshots.store.layout import NONE, SNAPSHOT_CHANNEL_COLUMNS, SNAPSHOT_STATE_COLUMNS
 from snapshots.store.writer import write_snapshots
-from tests.builders import a_run, recorded
+from tests.builders import a_run, recorded, side_by_side, simulated
 from tests.store.folders import stored
 
 
 def two_banks():
-    """p records s before m2 arrives, so m2 is in flight; q never records t."""
+    """Return a run in which p records s before m2 arrives, and q never records t."""
     run = a_run()
     run.send("q->p", "m1", value=1).send("q->p", "m2", value=2)
     run.receive("q->p", "m1").record("p", "s").record("q", "s").receive("q->p", "m2")
@@ -73,7 +73,7 @@ def test_a_silent_channel_is_empty_or_unknown_where_an_end_never_recorded():
         assert unfinished.states["q"].recorded_at is None
 
 
-def test_in_a_derived_recording_a_channel_that_was_not_recorded_is_not_known():
+def test_a_channel_that_a_derived_recording_does_not_record_is_not_known():
     derived = replace(two_banks(), header_extra={"derived": True})
     unsaid = CHANNELS.set_column(2, "recorded", pa.array([None], CHANNELS["recorded"].type))
     with stored(derived) as opened:
@@ -92,6 +92,16 @@ def test_the_position_of_a_snapshot_is_its_first_record():
     run = a_run().internal("p", "think").record("p", "s").internal("p", "on").record("p", "s")
     with stored(recorded(run)) as opened:
         assert opened.snapshot_positions("s").tolist() == [1, NONE]
+
+
+@pytest.mark.parametrize("step", ["send_marker", "receive_marker", "record_channel"])
+def test_a_snapshot_without_states_belongs_to_the_scope_of_its_events(step):
+    run = getattr(a_run(), step)("p->q", "s1")
+    with stored(recorded(side_by_side(run.log(), simulated()))) as opened:
+        scope = {code: opened.tables.in_scope(code).tolist() for code in (0, 1)}
+        names = opened.manifest.snapshots
+        assert scope[names.index("1 s1")] == [True, True, False, False, False, False]
+        assert scope[names.index("2 s1")] == [False, False, True, True, True, True]
 
 
 def test_snapshots_are_numbered_as_they_first_occur():

@@ -1,4 +1,4 @@
-"""A window holds exactly what a look at every event and every message would put in it."""
+"""A window holds exactly the events and messages that looking at each of them would find."""
 
 import itertools
 from collections.abc import Callable
@@ -35,7 +35,7 @@ def edges(data: st.DataObject, opened: StoredRecording, axis: str) -> tuple[int,
 
 
 class Expected:
-    """The same window, from the domain's recording by looking at everything."""
+    """The same window, found by looking at every event and message of the domain's recording."""
 
     def __init__(self, recording: Recording, axis: str, from_: float, to: float) -> None:
         self.recording, self.axis, self.from_, self.to = recording, axis, from_, to
@@ -73,7 +73,7 @@ class Expected:
         return sum(coordinate(self.axis, event) < edge for event in events)
 
     def most(self, channel, from_: int, end: int) -> int:
-        """The largest depth at the begin of the bin and after each of its instants."""
+        """Return the largest depth at the begin of the bin and after each of its instants."""
         flights = self.recording.messages[channel.id]
         sent = [self.sent(channel, flight) for flight in flights]
         received = [self.received(channel, flight) for flight in flights]
@@ -284,7 +284,7 @@ NOTHING: dict[str, Callable] = {
 
 @pytest.mark.parametrize("name", NOTHING)
 @pytest.mark.parametrize("axis", ["time", "order"])
-def test_little_and_nothing_can_be_drawn(name, axis):
+def test_a_window_of_a_recording_with_little_or_nothing_can_be_drawn(name, axis):
     recording = recorded(NOTHING[name]())
     with stored(recording) as opened:
         assert_exact(opened.window(0, 999, 100, axis), recording, Expected(recording, axis, 0, 999))

@@ -1,7 +1,7 @@
-"""What the tests of the web half begin with: people, clients, files, and ready recordings.
+"""What the tests of the web half need: users, clients, files, and ready recordings.
 
 A ready recording is written by the reference (assembly, verdicts, the store's writer), which makes
-the same store as Spark does, in milliseconds.
+the same store as Spark, but in milliseconds.
 """
 
 import gzip
@@ -39,7 +39,7 @@ def a_person(email: str = "ada@example.org") -> User:
 
 
 def a_client(user: User) -> Client:
-    """With a bearer token. A 500 is an answer to look at, not an exception."""
+    """Return a client with a bearer token. An answer of 500 is returned, not raised."""
     _, token = make_token(user, "test")
     return Client(headers={"Authorization": f"Bearer {token}"}, raise_request_exception=False)
 
@@ -66,7 +66,7 @@ def post_json(client: Client, address: str, body: object, method: str = "post"):
 
 
 def a_ready_recording(owner: User | None, log: Log | None = None, **fields) -> Recording:
-    """The two banks, unless another log is given."""
+    """Return a ready recording, by default of the two banks."""
     log = log or two_banks()
     row = Recording.objects.create(owner=owner, name=log.header.name, **fields)
     name = recordings.name_of(row.pk, 0)
@@ -86,7 +86,8 @@ def a_ready_recording(owner: User | None, log: Log | None = None, **fields) -> R
 
 @cache
 def _kept() -> Path:
-    """Copies of what was written: most tests want the same log, and writing it takes longer."""
+    """Return the folder of stores that are copied, for most tests need the same log and writing is
+    slow."""
     return Path(tempfile.mkdtemp(dir=os.environ["DATA_DIR"]))
 
 
@@ -152,14 +153,14 @@ def _channel(report: SnapshotReport, snapshot: int, place: int, channel: str) ->
 
 
 def signed_in(user) -> Client:
-    """A client like a browser, in which a person is signed in."""
+    """Return a client like a browser in which somebody is signed in."""
     client = Client(raise_request_exception=False)
     client.force_login(user)
     return client
 
 
 def text_of(answer, status: int = 200) -> str:
-    """Return the page of an answer, with white space of any length as one space.
+    """Return the text of an answered page, with each run of white space as one space.
 
     A browser shows it so. A status other than ``status`` fails.
     """

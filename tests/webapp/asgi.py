@@ -1,4 +1,4 @@
-"""Requests straight to the ASGI application, as a web server would hand them over.
+"""Requests straight to the ASGI application, in the way of a web server.
 
 ``webapp.asgi`` itself also looks at the process's own database and folder when it is imported.
 """
@@ -13,7 +13,7 @@ application = TrustedProxies(Requests(get_asgi_application()))
 
 
 async def get(path: str, headers=(), client="203.0.113.7", app=application) -> dict:
-    """Return the answer: ``status``, ``headers`` by name, ``body``."""
+    """Return the answer: ``status``, ``headers`` by name, and ``body``."""
     scope = {
         "type": "http",
         "asgi": {"version": "3.0"},

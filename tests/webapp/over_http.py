@@ -1,4 +1,4 @@
-"""The API of a running stack, called as other programs call it."""
+"""The API of a running stack, called over HTTP like other programs do."""
 
 import http.client
 import json
@@ -50,7 +50,7 @@ class Api:
         return self.call("POST", "/recordings", body, **kind)
 
     def ended(self, job: int) -> dict[str, Any]:
-        """The job, when it has ended."""
+        """Return the job once it has ended."""
         deadline = time.monotonic() + PATIENCE_SECONDS
         while (found := self.get(f"/jobs/{job}"))["state"] in ("queued", "running"):
             assert time.monotonic() < deadline, f"the job is still under way: {found}"
@@ -58,7 +58,7 @@ class Api:
         return found
 
     def ingested(self, content: bytes, name: str = "log.jsonl", **fields: str) -> int:
-        """The id of the ready recording."""
+        """Return the id of the recording once it is ready."""
         accepted = self.upload(content, name, **fields)
         assert accepted.status == 202, accepted
         job = self.ended(accepted.body["job"])

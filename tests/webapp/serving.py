@@ -1,4 +1,4 @@
-"""A server that runs: what it holds, recordings to look at there, and websockets to it."""
+"""Help for tests with a running server: what it holds, recordings, and websockets."""
 
 import contextlib
 import json
@@ -15,7 +15,7 @@ BUSY = 1_500  # messages of the busy recording: a window of it has some 100 kB
 
 
 def descriptors(stack: Stack) -> list[str]:
-    """What the server has open."""
+    """Return the files and sockets that the server has open."""
     found = []
     for link in Path(f"/proc/{stack.processes['server'].pid}/fd").iterdir():
         with contextlib.suppress(FileNotFoundError):
@@ -28,7 +28,7 @@ def open_sockets(stack: Stack) -> int:
 
 
 def memory(stack: Stack) -> int:
-    """Bytes of the server that lie in memory."""
+    """Return how many bytes of memory the server takes."""
     status = Path(f"/proc/{stack.processes['server'].pid}/status").read_text()
     [line] = (line for line in status.splitlines() if line.startswith("VmRSS:"))
     return int(line.split()[1]) * 1024
@@ -42,9 +42,9 @@ def wait_until(is_so: Callable[[], bool], seconds: float = 30) -> None:
 
 
 def prepared(stack: Stack, **made: str) -> dict[str, Any]:
-    """Make things in the stack's own database, by name: each an expression of ``PREPARING``.
+    """Make things in the stack's own database, by name: each is an expression of ``PREPARING``.
 
-    All at once, since starting a process for it takes seconds.
+    One process makes all of them, since to start it takes seconds.
     """
     each = ", ".join(f"{name!r}: {expression}" for name, expression in made.items())
     code = f"{PREPARING}; print(json.dumps({{{each}}}))"
@@ -58,7 +58,7 @@ PREPARING = (
 
 
 def session(email: str = "owner@localhost") -> str:
-    """The cookie of a person who is signed in."""
+    """Return the cookie of somebody who is signed in."""
     from django.test import Client
 
     from tests.web.given import a_person
@@ -75,7 +75,7 @@ def token(email: str = "owner@localhost") -> str:
 
 
 def busy():
-    """A log of BUSY messages, one after the other."""
+    """Return a log of BUSY messages, one after the other."""
     from snapshots.domain.simulators.script import Script
 
     run = Script("busy", {"p": 0, "q": 0}, ["p->q"])
@@ -85,7 +85,7 @@ def busy():
 
 
 def opened(stack: Stack, path: str, cookie: str, **options):
-    """A websocket as a page of this server opens it; to be awaited."""
+    """Open a websocket like a page of this server does. The answer must be awaited."""
     headers = {"Cookie": cookie, **options.pop("headers", {})}
     return connect(
         f"ws://127.0.0.1:{stack.port}{path}",

@@ -1,4 +1,4 @@
-"""The audit log: what is noted, by whom it is seen, and that nothing takes it back."""
+"""The audit log: what is written into it, who may read it, and that nothing deletes it."""
 
 import csv
 import io
@@ -29,7 +29,7 @@ def signed_in(user) -> Client:
 
 
 def noted() -> list[tuple[str, str, str]]:
-    """Action, actor, address of every entry, in order."""
+    """Return action, actor and address of every entry, in order."""
     entries = AuditEntry.objects.order_by("pk")
     return [(entry.action, entry.actor, entry.address) for entry in entries]
 

@@ -1,4 +1,4 @@
-"""The examples in ``deploy/``, tried: nginx before two web processes, and the units of systemd."""
+"""The examples in ``deploy/`` work: nginx before two web processes, and the units of systemd."""
 
 import http.client
 import json
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.slow
 
 
 class Proxied(Stack):
-    """Two web processes with an nginx that runs our example in front of them."""
+    """Two web processes behind an nginx that runs the example."""
 
     def begin(self) -> None:
         self.start_redis()
@@ -47,7 +47,7 @@ class Proxied(Stack):
         self.start_nginx()
 
     def web_command(self, port: int) -> list[str]:
-        """Return what the unit of systemd runs, with this Python."""
+        """Return the command of the unit of systemd, with this Python."""
         unit = (DEPLOY / "cutline-web@.service").read_text().replace("\\\n", " ")
         words = re.search("ExecStart=(.*)", unit)[1].replace("%i", str(port)).split()
         return [sys.executable, "-m", "uvicorn", *words[1:]]

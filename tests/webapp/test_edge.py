@@ -1,4 +1,4 @@
-"""What a stranger, or a client that does not go on, can make a real server hold."""
+"""How much of a real server a stranger, or a client that stops in the middle, can occupy."""
 
 import contextlib
 import http.client
@@ -23,7 +23,7 @@ MANY = 1_500
 
 @pytest.fixture(scope="module")
 def edge(live_redis, tmp_path_factory):
-    """A server that is less patient than by default."""
+    """Provide a server that waits less long than by default."""
     folder = tmp_path_factory.mktemp("edge")
     limits = {"HEADER_SECONDS": 2, "BODY_SECONDS": 2, "MAX_WAITING_CONNECTIONS": 1_200}
     stack = live_redis.beside(folder, **limits)
@@ -34,7 +34,8 @@ def edge(live_redis, tmp_path_factory):
 
 @pytest.fixture
 def connected(edge):
-    """Opens connections to the server; they are closed when the test ends."""
+    """Provide a function that opens connections to the server. They are closed when the test
+    ends."""
     with contextlib.ExitStack() as connections:
         yield lambda: connections.enter_context(
             socket.create_connection(("127.0.0.1", edge.port), timeout=30)
@@ -42,7 +43,8 @@ def connected(edge):
 
 
 def spooled(stack: Stack) -> list[str]:
-    """Files in the data folder, with or without a name, that the server has open for a body."""
+    """Return the files in the data folder, even deleted ones, that the server has open for a
+    body."""
     here = [path for path in descriptors(stack) if path.startswith(str(stack.folder))]
     return [path for path in here if "sqlite" not in path and not path.endswith(".log")]
 
@@ -70,7 +72,7 @@ def test_many_half_requests_are_gone_after_the_limit(edge, connected):
 
 
 def test_of_too_many_half_requests_the_oldest_goes_first(edge, connected):
-    """Long before its time is over."""
+    """It ends long before its time is over."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 4_096), hard))
     first = connected()
@@ -86,7 +88,7 @@ def test_of_too_many_half_requests_the_oldest_goes_first(edge, connected):
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
-def test_a_half_request_is_told_why_it_ends(connected):
+def test_a_half_request_is_answered_with_why_it_ends(connected):
     connection = connected()
     connection.sendall(HALF)
     status, problem = answer_of(connection)
@@ -157,7 +159,7 @@ def test_a_stranger_on_a_page_gets_a_sentence(connected):
 
 
 def test_a_large_body_of_a_known_person_is_spooled_in_the_data_folder(edge, connected):
-    """Return a file without a name, which vanishes with its process."""
+    """The file has no name, so it vanishes with its process."""
     token = f"Authorization: Bearer {edge.token()}"
     connection = connected()
     kind = "Content-Type: multipart/form-data; boundary=x"

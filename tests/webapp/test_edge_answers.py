@@ -1,4 +1,4 @@
-"""What every answer carries, and what a request that is not for us gets."""
+"""What every answer contains, and how a request for another host is refused."""
 
 import logging
 
@@ -43,7 +43,7 @@ def test_static_files_are_kept():
 
 
 @pytest.mark.parametrize("host", ["evil.example", "a b", "127.0.0.1:port", "-", "x" * 5_000])
-def test_a_wrong_host_is_told_so_and_logs_no_traceback(host, caplog):
+def test_a_wrong_host_is_refused_and_logs_no_traceback(host, caplog):
     with caplog.at_level(logging.DEBUG):
         answer = Client().get("/api/recordings", headers={"Host": host})
         page = Client().get("/", headers={"Host": host})

@@ -32,7 +32,7 @@ SIZE = 48 * 1024**2
 
 @contextlib.contextmanager
 def locked_database(*, patience: int = 50):
-    """Another connection holds SQLite's write lock. patience: ms for which requests wait for it."""
+    """Hold SQLite's write lock in another connection. Requests wait for it `patience` ms."""
     with connection.cursor() as cursor:
         cursor.execute(f"PRAGMA busy_timeout = {patience}")
     other = sqlite3.connect(settings.DATABASES["default"]["NAME"], isolation_level=None)
@@ -87,7 +87,7 @@ def test_a_page_that_must_write_says_so_while_the_database_is_locked(ada):
 
 
 def test_lists_and_pages_are_read_while_the_database_is_locked(ada):
-    """Nor do they wait for it as long as a request that must write."""
+    """They also wait for a shorter time than a request that must write."""
     api, client = a_client(ada), session_of(ada)
     with locked_database(patience=20_000):
         began = time.monotonic()
@@ -97,7 +97,7 @@ def test_lists_and_pages_are_read_while_the_database_is_locked(ada):
 
 
 def seen(request) -> HttpResponse:
-    """A view that writes into the session, as one does that shows a message for the first time."""
+    """Write into the session, like a view that shows a message for the first time."""
     request.session["seen"] = True
     return HttpResponse("read")
 
@@ -129,7 +129,7 @@ def test_a_wrong_query_is_no_passing_failure(db):
 
 @pytest.fixture
 def mounted(tmp_path):
-    """A small disk of its own, in memory."""
+    """Mount a small disk in memory."""
     if os.geteuid() != 0:
         pytest.skip("Only root can mount a disk.")
     folder = tmp_path / "disk"
@@ -143,7 +143,7 @@ def mounted(tmp_path):
 
 @pytest.fixture
 def small(live_redis, mounted, tmp_path):
-    """A server whose data lie on the small disk; it has one recording and an open session."""
+    """Provide a server whose data are on the small disk, with one recording and an open session."""
     stack = live_redis.beside(tmp_path, DATA_DIR=mounted, MIN_FREE_BYTES=0)
     stack.start_server()
     stack.api = Api(stack)
@@ -198,7 +198,7 @@ def test_a_full_disk_refuses_uploads_and_shows_everything(small, mounted):
 
 @pytest.mark.slow
 def test_a_disk_that_became_read_only_shows_everything(small, mounted):
-    """New files meet a read-only disk, as those do on one that the kernel has closed."""
+    """New files fail like on a disk that the kernel has remounted read-only."""
     subprocess.run(["mount", "--bind", mounted, mounted], check=True)
     subprocess.run(["mount", "-o", "remount,bind,ro", mounted], check=True)
     try:

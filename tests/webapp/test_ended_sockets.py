@@ -1,4 +1,4 @@
-"""Websockets end with the right to them. A real server closes them, over a real Redis."""
+"""A websocket ends with the right to it. A real server closes it, over a real Redis."""
 
 import asyncio
 import http.client
@@ -36,7 +36,7 @@ def site(live_redis, tmp_path_factory):
 
 
 async def end_of(socket) -> tuple[int, str]:
-    """Close code and reason."""
+    """Return the close code and the reason."""
     try:
         while True:
             await asyncio.wait_for(socket.recv(), SOON)
@@ -45,7 +45,7 @@ async def end_of(socket) -> tuple[int, str]:
 
 
 async def both(site, recording: int, cookie: str) -> list:
-    """The websockets of a workbench and of a list of jobs."""
+    """Open the websockets of a workbench and of a list of jobs."""
     paths = (f"/ws/recordings/{recording}", "/ws/jobs")
     sockets = [await opened(site, path, cookie) for path in paths]
     await sockets[0].send('{"type": "cut", "request": 1, "at": 0}')
@@ -55,7 +55,7 @@ async def both(site, recording: int, cookie: str) -> list:
 
 
 def sign_out(site, cookie: str) -> int:
-    """Send the form as the page does, with its CSRF token."""
+    """Send the form like the page does, with its CSRF token."""
     connection = http.client.HTTPConnection("127.0.0.1", site.port, timeout=30)
     token = "a" * 32
     headers = {

@@ -1,4 +1,4 @@
-"""A Redis that stands still for a while, or goes away and comes back."""
+"""A Redis that stops for a while, or goes away and comes back."""
 
 import contextlib
 import os
@@ -20,7 +20,7 @@ FEW_SECONDS = 12.0  # what people wait for, on a machine that does other things 
 
 @pytest.fixture(scope="module")
 def own(tmp_path_factory):
-    """A server with a Redis of its own, so that nobody else's stands still."""
+    """Provide a server with a Redis of its own, so that no other server's stops."""
     stack = Stack(tmp_path_factory.mktemp("frozen"))
     stack.start_redis()
     made = prepared(
@@ -55,7 +55,7 @@ def test_uploads_are_taken_while_redis_stands_still(own):
 
 
 @pytest.mark.slow
-def test_health_is_told_while_redis_stands_still(own):
+def test_health_answers_while_redis_stands_still(own):
     with frozen(own):
         began = time.monotonic()
         assert not own.answers()
@@ -65,7 +65,7 @@ def test_health_is_told_while_redis_stands_still(own):
 
 @pytest.mark.slow
 async def test_a_page_is_opened_while_redis_stands_still(own):
-    """It may look at everything, and hears what happens when Redis goes on."""
+    """The page shows everything, and receives the news when Redis runs again."""
     with frozen(own):
         began = time.monotonic()
         socket = await opened(own, f"/ws/recordings/{own.recording}", own.cookie)

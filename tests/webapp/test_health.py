@@ -1,4 +1,4 @@
-"""Probes, and what operators and strangers learn about the server."""
+"""Health probes, and what operators and strangers learn about the server."""
 
 import json
 import re
@@ -36,7 +36,7 @@ def an_operator(db):
 
 @pytest.fixture
 def live(live_redis, settings):
-    """A real Redis without anybody's notes."""
+    """Provide a real Redis that holds no notes."""
     settings.REDIS_URL = live_redis.empty_redis_url
     with redis_client() as redis:
         redis.flushdb()

@@ -1,4 +1,4 @@
-"""A request that is sent again with its key is carried out once."""
+"""A request that is repeated with its key is carried out once."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -168,7 +168,7 @@ def test_the_same_key_at_another_address_is_another_request(api, ada):
 
 
 def in_the_middle(monkeypatch, then) -> None:
-    """Do something while a recording is being made, in its transaction."""
+    """Call something while a recording is being made, inside its transaction."""
     create = recordings.create_job
 
     def create_job(*args, **fields):
@@ -179,7 +179,7 @@ def in_the_middle(monkeypatch, then) -> None:
 
 
 def test_while_the_first_is_under_way_the_second_is_put_off(api, monkeypatch):
-    """It is told so where the first one works, before the database is locked."""
+    """The refusal comes from where the first one works, before the database is locked."""
     seen = []
     check = recordings._checked_head
 
@@ -228,7 +228,7 @@ def test_what_fails_in_the_middle_leaves_neither_row_nor_file(api, monkeypatch, 
 
 
 def test_a_request_that_a_crash_left_is_taken_over(api, ada):
-    """Its process is gone; nothing was committed."""
+    """Its process has ended, and nothing was committed."""
     upload(api)
     Recording.objects.all().delete()
     IdempotentRequest.objects.update(status=None, body=None)
@@ -240,7 +240,7 @@ def test_a_request_that_a_crash_left_is_taken_over(api, ada):
 
 
 def test_a_request_that_was_taken_over_makes_nothing(api, monkeypatch, data_dir):
-    """It was taken for abandoned and goes on all the same."""
+    """It was considered abandoned, but still runs."""
     in_the_middle(monkeypatch, IdempotentRequest.objects.all().delete)
     answer = upload(api)
     assert answer.status_code == 409

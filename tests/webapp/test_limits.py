@@ -1,4 +1,5 @@
-"""Bodies of requests are cut off while they arrive; the app below sees a client that went away."""
+"""A body that is too large is cut off while it arrives. The app below sees a client that
+disconnects."""
 
 import asyncio
 import json
@@ -28,7 +29,7 @@ def token() -> str:
 
 
 class App:
-    """Reads the whole body as Django does, then answers 200; notes what it saw."""
+    """Reads the whole body like Django does, answers 200, and notes what it saw."""
 
     def __init__(self) -> None:
         self.read = 0
@@ -55,7 +56,8 @@ async def answered(
     token: str = "",
     gate: BodyGate | None = None,
 ):
-    """(status, body) of a request with chunks of these sizes; how many of them were read."""
+    """Return status and body for a request with chunks of these sizes, and how many of them were
+    read."""
     bodies = [
         {"type": "http.request", "body": b"x" * size, "more_body": place < len(chunks) - 1}
         for place, size in enumerate(chunks)
@@ -139,7 +141,7 @@ async def test_a_large_body_of_a_known_person_passes(token):
 
 
 class Waiting(App):
-    """Answers when it is told to."""
+    """Answers when it is released."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -152,7 +154,7 @@ class Waiting(App):
 
 
 async def while_one_is_under_way(token: str, other: str):
-    """The answer to ``other``'s upload while one of ``token``'s is under way, and after it."""
+    """Return the answers to an upload of ``other``: while ``token`` uploads, and after that."""
     app = Waiting()
     gate = BodyGate(app)
 
@@ -193,7 +195,7 @@ async def test_an_upload_that_does_not_fit_on_the_disk_is_not_read(token, settin
 
 
 async def test_what_others_will_still_write_counts_as_taken(token, settings):
-    """Each is spooled and then written as a file, so it needs its size twice."""
+    """Each is spooled and then written as a file, so it needs twice its size."""
     settings.MAX_UPLOAD_BYTES = 2_000_000_000
     free = shutil.disk_usage(settings.DATA_DIR).free
     settings.MIN_FREE_BYTES = free - 3_000_000_000
@@ -209,7 +211,7 @@ async def test_what_others_will_still_write_counts_as_taken(token, settings):
 
 
 async def trickled(pause: float, settings, pieces: int = 40) -> int:
-    """The status of a request whose body comes in pieces of 10 bytes, with pauses."""
+    """Return the status of a request whose body arrives in pieces of 10 bytes, with pauses."""
     settings.BODY_SECONDS, settings.BODY_BYTES_PER_SECOND = 0.3, 100
     sent, left = [], pieces
 

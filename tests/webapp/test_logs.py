@@ -1,4 +1,4 @@
-"""What log lines carry, and what they never carry."""
+"""What lines of the log contain, and what they never contain."""
 
 import io
 import json

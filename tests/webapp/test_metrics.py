@@ -1,4 +1,4 @@
-"""What Prometheus reads at /metrics, and who may read it."""
+"""The metrics that Prometheus reads at /metrics, and who may read them."""
 
 import json
 
@@ -36,7 +36,7 @@ def token(settings):
 
 
 def scraped(client, headers) -> dict[tuple, float]:
-    """Return the samples by name and labels, read as Prometheus reads them."""
+    """Return the samples by name and labels, parsed like Prometheus does."""
     answer = client.get("/metrics", headers=headers)
     assert answer.status_code == 200, answer.content
     assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4")
@@ -65,7 +65,7 @@ def test_operators_read_it_with_their_own_token_and_others_do_not(settings):
     assert a_client(person).get("/metrics").status_code == 200
 
 
-def test_jobs_workers_bytes_and_disks_are_told(client, live, token, data_dir):
+def test_jobs_workers_bytes_and_disks_are_measured(client, live, token, data_dir):
     Job.objects.create(kind="ingest")
     Job.objects.create(kind="ingest")
     Job.objects.create(kind="restore", state="done")
@@ -116,7 +116,7 @@ def test_a_job_that_is_put_back_is_not_an_end(live, monkeypatch):
     assert job_times.times(live) == {}
 
 
-def test_without_redis_the_rest_is_still_told(client, settings, token, data_dir):
+def test_without_redis_the_rest_is_still_shown(client, settings, token, data_dir):
     settings.REDIS_URL = "redis://127.0.0.1:1/0"
     Job.objects.create(kind="ingest")
     samples = scraped(client, token)

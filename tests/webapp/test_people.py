@@ -1,4 +1,4 @@
-"""Operators: what they do with people's accounts, in the shell, on the page and in the API."""
+"""What operators do with accounts: in the shell, on the page and in the API."""
 
 import pytest
 from django.contrib.auth.models import User
@@ -40,7 +40,8 @@ def command(capsys, *arguments) -> str:
 
 
 def with_everything(user) -> Recording:
-    """The person's recording; they also have a job, a topology, a mapping and a collector."""
+    """Return somebody's recording, beside which they have a job, a topology, a mapping and a
+    collector."""
     row = a_ready_recording(user)
     Job.objects.create(kind="restore", owner=user, recording=row)
     Topology.objects.create(owner=user, name="ring", definition={})

@@ -1,4 +1,4 @@
-"""Which headers are believed from whom."""
+"""Headers are believed only from a trusted proxy."""
 
 import json
 import os

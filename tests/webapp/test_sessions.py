@@ -1,4 +1,4 @@
-"""Sessions: what is kept of them, when they end, and who learns of it."""
+"""Sessions: what is stored of them, when they end, and who is notified."""
 
 import importlib
 import re
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def ended():
-    """The hashes of the sessions that were announced as ended."""
+    """Collect the hashes of the sessions whose end is announced."""
     hashes = []
 
     def listen(key_hash, **_):

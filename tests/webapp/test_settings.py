@@ -11,7 +11,7 @@ from webapp import env, secret_key
 
 
 def settings_with(tmp_path, **variables) -> subprocess.CompletedProcess:
-    """What a fresh process says when it reads its settings from ``variables``."""
+    """Return what a fresh process prints when it reads its settings from ``variables``."""
     return subprocess.run(
         [sys.executable, "manage.py", "shell", "--no-imports", "-c", PRINT_SETTINGS],
         cwd=ROOT,

@@ -1,4 +1,4 @@
-"""What a token may do, and for how long."""
+"""What a token allows, and for how long."""
 
 import re
 from datetime import timedelta
@@ -29,7 +29,7 @@ def reader() -> Client:
 
 
 def changing_calls() -> list[tuple[str, str]]:
-    """Every call of the API that is no GET, with 1 for numbers and x for texts."""
+    """Return every call of the API that changes something, as (method, path)."""
     return [
         (method, re.sub(r"\{\w+\}", "1", path))
         for path, calls in api.get_openapi_schema(path_prefix="/api/")["paths"].items()

@@ -1,7 +1,7 @@
-"""Many who look at one recording at the same time, over a real Redis.
+"""Many people look at one recording at the same time, over a real Redis.
 
-They stay for VIEWERS_SECONDS (by default a moment; 600 is what the product promises), and what the
-server took is printed.
+They stay for VIEWERS_SECONDS, by default a moment; the product promises 600. The test prints how
+much memory and time the server took.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ def server(live_redis, tmp_path_factory):
 
 
 async def joined(server, path: str = "") -> list:
-    """All viewers at once."""
+    """Connect all viewers at once."""
     path = path or f"/ws/recordings/{server.recording}"
     return await asyncio.gather(*(opened(server, path, server.cookie) for _ in range(VIEWERS)))
 
@@ -48,7 +48,7 @@ async def closed(sockets: list) -> None:
 
 
 async def cut(socket, number: int) -> float:
-    """Ask for a cut; the seconds until it is answered."""
+    """Return the seconds until a request for a cut is answered."""
     began = time.monotonic()
     await socket.send(json.dumps({"type": "cut", "request": number, "at": number % 1_000}))
     answer = json.loads(await asyncio.wait_for(socket.recv(), 60))
@@ -57,7 +57,7 @@ async def cut(socket, number: int) -> float:
 
 
 async def stay(socket, place: int, until: float) -> list[float]:
-    """Ask for a cut now and then."""
+    """Request a cut now and then."""
     await asyncio.sleep(PAUSE * place / VIEWERS)  # people do not ask in step
     took = [await cut(socket, place)]
     while time.monotonic() < until:
@@ -85,7 +85,7 @@ async def test_many_join_at_once_and_none_is_cut_off(server):
 
 
 async def test_many_watch_their_jobs(server):
-    """Each joins a group of its own person, which asks Redis."""
+    """Each joins a group of its own user, which needs Redis."""
     sockets = await joined(server, "/ws/jobs")
     await asyncio.sleep(3)
     assert [socket.state.name for socket in sockets] == ["OPEN"] * VIEWERS
@@ -96,7 +96,7 @@ async def test_many_watch_their_jobs(server):
 
 
 async def never_read(server, seconds: float):
-    """Asks for windows all the time and reads no answer."""
+    """Request windows all the time without reading an answer."""
     path = f"/ws/recordings/{server.recording}"
     socket = await opened(server, path, server.cookie, max_queue=1, ping_interval=None)
     until = time.monotonic() + seconds

@@ -3,7 +3,7 @@
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.db import transaction
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
@@ -11,6 +11,7 @@ from django.views.decorators.http import require_POST, require_safe
 from snapshots import allowances
 from snapshots.quantities import counted
 from webapp.accounts import audit, closing, services
+from webapp.accounts.auth import SignedInRequest
 from webapp.accounts.forms import TokenForm
 from webapp.accounts.models import ApiToken
 from webapp.accounts.sessions import key_hash
@@ -21,13 +22,13 @@ ENTRIES_ON_A_PAGE = 100
 
 @never_cache
 @require_safe
-def account(request: HttpRequest) -> HttpResponse:
+def account(request: SignedInRequest) -> HttpResponse:
     return render_account(request, TokenForm())
 
 
 @never_cache
 @require_POST
-def create_token(request: HttpRequest) -> HttpResponse:
+def create_token(request: SignedInRequest) -> HttpResponse:
     """Create a token and show it at once: it is stored nowhere, so a redirect could not show it."""
     form = TokenForm(request.POST)
     if not form.is_valid():
@@ -45,7 +46,7 @@ def make_token(user, name: str, scope: str, days: int | None) -> tuple[ApiToken,
 
 
 @require_POST
-def revoke_token(request: HttpRequest, pk: int) -> HttpResponse:
+def revoke_token(request: SignedInRequest, pk: int) -> HttpResponse:
     token = get_object_or_404(request.user.api_tokens, pk=pk)
     forget_token(token)
     messages.success(request, f"The token {token.name} is revoked.")
@@ -60,7 +61,7 @@ def forget_token(token: ApiToken) -> None:
 
 
 @require_POST
-def end_session(request: HttpRequest, pk: str) -> HttpResponse:
+def end_session(request: SignedInRequest, pk: str) -> HttpResponse:
     """End another session of the person; this one can only be ended by signing out."""
     session = get_object_or_404(request.user.sessions, pk=pk)
     if session.pk == this_session(request):
@@ -74,7 +75,7 @@ def end_session(request: HttpRequest, pk: str) -> HttpResponse:
 
 
 @require_POST
-def end_other_sessions(request: HttpRequest) -> HttpResponse:
+def end_other_sessions(request: SignedInRequest) -> HttpResponse:
     with transaction.atomic():
         ended = closing.end_sessions(request.user, keep=this_session(request))
         if ended:
@@ -85,20 +86,22 @@ def end_other_sessions(request: HttpRequest) -> HttpResponse:
 
 @never_cache
 @require_safe
-def activity(request: HttpRequest) -> HttpResponse:
+def activity(request: SignedInRequest) -> HttpResponse:
     """Show all entries of the audit log that concern the person."""
     entries = Paginator(audit.entries_of(request.user), ENTRIES_ON_A_PAGE)
     context = {"page": entries.get_page(request.GET.get("page"))}
     return render(request, "accounts/activity.html", context)
 
 
-def this_session(request: HttpRequest) -> str | None:
+def this_session(request: SignedInRequest) -> str | None:
     """Return the hash of the session that sent the request, or None if a token sent it."""
     key = request.session.session_key
     return key_hash(key) if key else None
 
 
-def render_account(request, form, *, status=200, **new) -> HttpResponse:
+def render_account(
+    request: SignedInRequest, form: TokenForm, *, status: int = 200, **new: object
+) -> HttpResponse:
     user = request.user
     context = {
         "form": form,

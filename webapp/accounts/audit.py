@@ -93,7 +93,7 @@ def note_refusal(reason: str) -> None:
     if noted >= REFUSALS_AN_HOUR:
         logger.warning("A sign-in from %s was refused: %s", client_address(), reason)
         return
-    last = {"last_of_hour": True} if noted == REFUSALS_AN_HOUR - 1 else {}
+    last: dict[str, Any] = {"last_of_hour": True} if noted == REFUSALS_AN_HOUR - 1 else {}
     note(SIGN_IN_REFUSED, None, reason, **last)
 
 

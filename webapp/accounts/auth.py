@@ -5,6 +5,12 @@ from webapp.accounts.models import ApiToken
 from webapp.accounts.services import TokenRefused, valid_token
 
 
+class SignedInRequest(HttpRequest):
+    """The type of the request in views that only people who are signed in reach."""
+
+    user: User
+
+
 def bearer_token(request: HttpRequest) -> ApiToken:
     """Return the token that the request carries in ``Authorization: Bearer``.
 

@@ -191,7 +191,9 @@ def allow(user: User, by: User | None, changes: Mapping[str, Any]) -> None:
     if not limits:
         raise Invalid(f"Name a limit: {', '.join(NAMES)}.", field=NAMES[0])
     row, _ = Allowance.objects.get_or_create(owner=user)
-    changed = {name: value for name, value in limits.items() if getattr(row, name) != value}
+    changed: dict[str, Any] = {
+        name: value for name, value in limits.items() if getattr(row, name) != value
+    }
     if not changed:
         return
     Allowance.objects.filter(pk=user.pk).update(**changed)
@@ -208,7 +210,7 @@ def checked_limit(name: str, value: Any) -> int | None:
     most = MOST.get(name, MOST_OTHERWISE)
     match = SIZE.fullmatch(text)
     unit = UNITS.get(match[3]) if match and (name == "stored_bytes" or not match[3]) else None
-    if unit is None or (unit == 1 and match[2]):
+    if match is None or unit is None or (unit == 1 and match[2]):
         raise Invalid(
             f"{name} must be a whole number{_SIZES.get(name, '')}; 0 means no limit.", field=name
         )

@@ -38,6 +38,7 @@ class SessionStore(DatabaseSessions):
         return Session
 
     def _get_session_from_db(self) -> Session | None:
+        assert self.session_key is not None  # Django loads only sessions that have a key
         row = Session.objects.filter(
             session_key=key_hash(self.session_key), expire_date__gt=timezone.now()
         ).first()
@@ -52,8 +53,9 @@ class SessionStore(DatabaseSessions):
 
     def create_model_instance(self, data: dict) -> Session:
         row = super().create_model_instance(data)
+        assert isinstance(row, Session)  # as ``get_model_class`` says
         row.session_key = key_hash(row.session_key)
-        row.user_id = data.get(SESSION_KEY)  # type: ignore[attr-defined]
+        row.user_id = data.get(SESSION_KEY)
         return row
 
     def delete(self, session_key: str | None = None) -> None:

@@ -19,6 +19,7 @@ from django.utils import timezone
 
 from snapshots.models import IdempotentRequest
 from snapshots.problems import Invalid, Problem
+from webapp.accounts.auth import SignedInRequest
 
 HEADER = "Idempotency-Key"
 REPLAYED = "Idempotency-Replayed"
@@ -91,7 +92,7 @@ def idempotent(
         return lambda view: idempotent(view, keeps_itself=keeps_itself)
 
     @wraps(view)
-    def answer(request: HttpRequest, *args, **kwargs) -> HttpResponse:
+    def answer(request: SignedInRequest, *args, **kwargs) -> HttpResponse:
         request.attempt = attempt = _claimed(request)  # type: ignore[attr-defined]
         if isinstance(attempt, HttpResponse):
             return attempt
@@ -119,7 +120,7 @@ def under_way() -> UnderWay:
     )
 
 
-def _claimed(request: HttpRequest) -> Attempt | HttpResponse:
+def _claimed(request: SignedInRequest) -> Attempt | HttpResponse:
     """Return the attempt of this request, or the answer of the request that it repeats."""
     if HEADER not in request.headers:
         return Attempt()
@@ -160,21 +161,21 @@ def _answer_of(first: IdempotentRequest | None, fingerprint: str) -> HttpRespons
 def fingerprint_of(request: HttpRequest) -> str:
     """Return the SHA-256 of a request: address, fields, names and contents of files."""
     digest = hashlib.sha256()
-    for part in (request.method, request.get_full_path(), *_content(request)):
+    for part in (request.method or "", request.get_full_path(), *_content(request)):
         raw = part if isinstance(part, bytes) else part.encode(errors="surrogatepass")
         digest.update(len(raw).to_bytes(8, "big") + raw)
     return digest.hexdigest()
 
 
 def _content(request: HttpRequest) -> Iterator[str | bytes]:
-    if not request.content_type.startswith("multipart/"):
+    if not (request.content_type or "").startswith("multipart/"):
         yield request.body
         return
     for name, values in sorted(request.POST.lists()):
         yield from (f"field {name}", *values)
     for name, files in sorted(request.FILES.lists()):
         for file in files:
-            yield from (f"file {name}", file.name, _digest(file))
+            yield from (f"file {name}", file.name or "", _digest(file))
 
 
 def _digest(file) -> bytes:

@@ -5,6 +5,7 @@ import io
 from django.contrib.auth import get_user
 from django.contrib.sessions.middleware import SessionMiddleware
 from django.core.handlers.asgi import ASGIRequest
+from django.http import HttpResponse
 
 from webapp.accounts.auth import bearer_user
 
@@ -19,8 +20,8 @@ def person_of(scope) -> int | None:
     except UnicodeDecodeError:  # from the query; Django will refuse it
         return None
     if "Authorization" in request.headers:
-        user = bearer_user(request)
-    else:
-        SessionMiddleware(lambda _: None).process_request(request)
-        user = get_user(request)
-    return user.pk if user is not None and user.is_authenticated else None
+        owner = bearer_user(request)
+        return None if owner is None else owner.pk
+    SessionMiddleware(lambda _: HttpResponse()).process_request(request)
+    user = get_user(request)
+    return user.pk if user.is_authenticated else None

@@ -3,13 +3,14 @@
 from typing import Annotated, Any
 
 from django.db import transaction
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from ninja import Field, Query, Router, Schema
 
 from snapshots import access
 from snapshots.web.api.parameters import Limit, Offset, PersonId
-from snapshots.web.json import reply
+from snapshots.web.json import reply, reply_page
 from webapp.accounts import people
+from webapp.accounts.auth import SignedInRequest
 from webapp.accounts.payloads import AuditList, audit_item
 from webapp.operating import payloads
 from webapp.operating.audit_filter import AuditFilter
@@ -41,7 +42,7 @@ class Taker(Schema):
 
 @router.get("/operator/people", response=payloads.PersonList)
 def list_people(
-    request: HttpRequest,
+    request: SignedInRequest,
     limit: Limit,
     offset: Offset,
     q: Annotated[str, Query(description="Part of the e-mail address; empty for all.")] = "",
@@ -51,12 +52,11 @@ def list_people(
     rows = people.people().order_by("username")
     if q:
         rows = rows.filter(username__icontains=q.replace("\0", ""))
-    items = [payloads.person_item(row) for row in rows[offset : offset + limit]]
-    return reply({"items": items, "total": rows.count()})
+    return reply_page(rows, offset, limit, payloads.person_item)
 
 
 @router.get("/operator/people/{int:id}", response=payloads.PersonDetail)
-def get_person(request: HttpRequest, id: PersonId) -> HttpResponse:
+def get_person(request: SignedInRequest, id: PersonId) -> HttpResponse:
     """Return a person with what they use and may use."""
     access.require_operator(request.user)
     return reply(payloads.person_detail(people.person(id)))
@@ -64,7 +64,7 @@ def get_person(request: HttpRequest, id: PersonId) -> HttpResponse:
 
 @router.patch("/operator/people/{int:id}", response=payloads.PersonDetail)
 @transaction.atomic
-def change_person(request: HttpRequest, id: PersonId, body: PersonChange) -> HttpResponse:
+def change_person(request: SignedInRequest, id: PersonId, body: PersonChange) -> HttpResponse:
     """Close or open an account; make the person an operator, or take that back."""
     access.require_operator(request.user)
     user = people.person(id)
@@ -76,7 +76,7 @@ def change_person(request: HttpRequest, id: PersonId, body: PersonChange) -> Htt
 
 
 @router.delete("/operator/people/{int:id}", response={204: None})
-def delete_person(request: HttpRequest, id: PersonId) -> HttpResponse:
+def delete_person(request: SignedInRequest, id: PersonId) -> HttpResponse:
     """Delete a closed account that holds no recording, topology or mapping any more."""
     access.require_operator(request.user)
     people.delete(people.person(id), request.user)
@@ -84,7 +84,7 @@ def delete_person(request: HttpRequest, id: PersonId) -> HttpResponse:
 
 
 @router.patch("/operator/people/{int:id}/limits", response=payloads.PersonDetail)
-def change_limits(request: HttpRequest, id: PersonId, body: LimitsChange) -> HttpResponse:
+def change_limits(request: SignedInRequest, id: PersonId, body: LimitsChange) -> HttpResponse:
     """Change what a person may use."""
     access.require_operator(request.user)
     people.allow(people.person(id), request.user, body.dict(exclude_unset=True))
@@ -92,7 +92,7 @@ def change_limits(request: HttpRequest, id: PersonId, body: LimitsChange) -> Htt
 
 
 @router.post("/operator/people/{int:id}/end-sessions", response=payloads.PersonDetail)
-def end_sessions_of_person(request: HttpRequest, id: PersonId) -> HttpResponse:
+def end_sessions_of_person(request: SignedInRequest, id: PersonId) -> HttpResponse:
     """Sign a person out everywhere. Tokens keep working."""
     access.require_operator(request.user)
     people.end_sessions(people.person(id), request.user)
@@ -100,7 +100,7 @@ def end_sessions_of_person(request: HttpRequest, id: PersonId) -> HttpResponse:
 
 
 @router.post("/operator/people/{int:id}/hand-over", response=payloads.HandOverPayload)
-def hand_over(request: HttpRequest, id: PersonId, body: Taker) -> HttpResponse:
+def hand_over(request: SignedInRequest, id: PersonId, body: Taker) -> HttpResponse:
     """Give everything that a person owns to another person."""
     access.require_operator(request.user)
     result = people.hand_over(people.person(id), people.named(body.to), request.user)
@@ -109,7 +109,7 @@ def hand_over(request: HttpRequest, id: PersonId, body: Taker) -> HttpResponse:
 
 @router.get("/operator/audit", response=AuditList)
 def list_audit_entries(
-    request: HttpRequest,
+    request: SignedInRequest,
     limit: Limit,
     offset: Offset,
     person: Annotated[str, Query(description="Part of an e-mail address; empty for all.")] = "",
@@ -120,5 +120,4 @@ def list_audit_entries(
     """List the entries of the audit log, newest first."""
     access.require_operator(request.user)
     entries = AuditFilter.of_query(request.GET.dict()).entries()
-    items = [audit_item(entry) for entry in entries[offset : offset + limit]]
-    return reply({"items": items, "total": entries.count()})
+    return reply_page(entries, offset, limit, audit_item)

@@ -59,7 +59,7 @@ def times(redis: Redis) -> dict[tuple[str, str], Times]:
     """Return the times by (kind, state). Raises: RedisError."""
     by_end: dict[tuple[str, str], Times] = defaultdict(Times)
     for name, value in redis.hgetall(KEY).items():
-        kind, state, bound = name.split(" ")
+        kind, state, bound = str(name).split(" ")
         if bound == "sum":
             by_end[kind, state].seconds = float(value)
         else:

@@ -4,11 +4,26 @@ from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
 
 from snapshots import allowances
 from snapshots.domain.model.as_json import as_json
+from snapshots.payloads.dates import optional_date
 from snapshots.payloads.declaring import described, list_of
-from webapp.accounts.payloads import LimitsPayload, UsagePayload, optional_date
+from webapp.accounts.payloads import LimitsPayload, UsagePayload
 
 
+@described
 class PersonItem(TypedDict):
+    """A person in a list.
+
+    Attributes:
+        id: the number of the person.
+        email: the e-mail address with which the person signs in.
+        is_active: whether the account is open.
+        is_operator: whether the person is an operator.
+        seen_at: when the person was last seen, as ISO 8601 in UTC; null where that never was.
+        sessions: in how many browsers the person is signed in.
+        tokens: how many tokens the person has.
+        usage: how much the person uses.
+    """
+
     id: int
     email: str
     is_active: bool
@@ -24,8 +39,8 @@ class PersonDetail(PersonItem):
     """A person with the limits that hold.
 
     Attributes:
-        limits: the limits that hold.
-        own_limits: the limits that differ from the server's settings.
+        limits: how much the person may use.
+        own_limits: the limits that differ from the server's settings, by name.
     """
 
     limits: LimitsPayload
@@ -68,7 +83,7 @@ def person_item(user) -> PersonItem:
 
 
 def person_detail(user) -> PersonDetail:
-    """Return a row of ``people.people`` as it stands in lists."""
+    """Return a row of ``people.people`` with the limits that hold for the person."""
     return {
         **person_item(user),
         "limits": as_json(allowances.allowance(user)),

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from django.contrib import messages
 from django.contrib.auth.models import User
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -15,6 +15,7 @@ from snapshots.quantities import counted, file_size
 from snapshots.web.pages.listing import Column, Listing
 from snapshots.web.pages.rendering import wants_list_alone
 from webapp.accounts import people
+from webapp.accounts.auth import SignedInRequest
 from webapp.operating.pages import operator_page
 
 COLUMNS = [
@@ -123,7 +124,7 @@ ACTIONS = {
 
 @operator_page
 @require_safe
-def people_list(request: HttpRequest) -> HttpResponse:
+def people_list(request: SignedInRequest) -> HttpResponse:
     listing = Listing(request, people.people(), COLUMNS, search=["username"], sort="-stored")
     name = "people_rows" if wants_list_alone(request) else "people"
     return render(request, f"operating/{name}.html", {"listing": listing})
@@ -131,12 +132,12 @@ def people_list(request: HttpRequest) -> HttpResponse:
 
 @operator_page
 @require_safe
-def person(request: HttpRequest, pk: int) -> HttpResponse:
+def person(request: SignedInRequest, pk: int) -> HttpResponse:
     return _render_person(request, people.person(pk))
 
 
 def _render_person(
-    request: HttpRequest, user: User, *, refusal: Problem | None = None
+    request: SignedInRequest, user: User, *, refusal: Problem | None = None
 ) -> HttpResponse:
     context = {
         "person": user,
@@ -149,7 +150,7 @@ def _render_person(
     return render(request, "operating/person.html", context, status=status)
 
 
-def _fields(request: HttpRequest, user: User, refusal: Problem | None) -> list[dict]:
+def _fields(request: SignedInRequest, user: User, refusal: Problem | None) -> list[dict]:
     own, server = allowances.own_limits(user), allowances.of_the_server()
     typed = request.POST
     return [
@@ -159,7 +160,7 @@ def _fields(request: HttpRequest, user: User, refusal: Problem | None) -> list[d
             "hint": hint,
             "value": typed.get(name, "") if refusal else _shown(name, own.get(name)),
             "server": getattr(server, name),
-            "is_wrong": bool(refusal) and refusal.members.get("field") == name,
+            "is_wrong": refusal is not None and refusal.members.get("field") == name,
         }
         for name, label, hint in FIELDS
     ]
@@ -181,7 +182,7 @@ def _possible(user: User) -> list[str]:
 
 @operator_page
 @require_POST
-def allow(request: HttpRequest, pk: int) -> HttpResponse:
+def allow(request: SignedInRequest, pk: int) -> HttpResponse:
     user = people.person(pk)
     changes = {name: request.POST.get(name, "") for name, *_ in FIELDS if name in request.POST}
     try:
@@ -194,7 +195,7 @@ def allow(request: HttpRequest, pk: int) -> HttpResponse:
 
 @operator_page
 @require_http_methods(["GET", "HEAD", "POST"])
-def act(request: HttpRequest, pk: int, slug: str) -> HttpResponse:
+def act(request: SignedInRequest, pk: int, slug: str) -> HttpResponse:
     """Ask before an action, then do it."""
     user = people.person(pk)
     if slug not in ACTIONS:
@@ -212,14 +213,15 @@ def act(request: HttpRequest, pk: int, slug: str) -> HttpResponse:
 
 @operator_page
 @require_http_methods(["GET", "HEAD", "POST"])
-def hand_over(request: HttpRequest, pk: int) -> HttpResponse:
+def hand_over(request: SignedInRequest, pk: int) -> HttpResponse:
     """Ask for the other person, then hand over."""
     giver = people.person(pk)
-    context = {"person": giver, "to": request.POST.get("to", "")}
+    to = request.POST.get("to", "")
+    context: dict[str, object] = {"person": giver, "to": to}
     if request.method != "POST":
         return render(request, "operating/hand_over.html", context)
     try:
-        taker = people.named(context["to"])
+        taker = people.named(to)
         context |= {"taker": taker, "result": people.hand_over(giver, taker, request.user)}
     except Problem as refusal:
         context["refusal"] = refusal.detail

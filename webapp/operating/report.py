@@ -1,7 +1,6 @@
 """Report the state of the whole server: parts, workers, Spark, the queue, the disk."""
 
 from collections import Counter
-from dataclasses import asdict
 from typing import Literal
 
 from django.db import DatabaseError
@@ -11,6 +10,7 @@ from redis import RedisError
 from typing_extensions import TypedDict
 
 from snapshots.models import Job
+from snapshots.payloads.declaring import described
 from snapshots.quantities import counted
 from webapp.operating import checks, disk, presence
 from webapp.operating.presence import SparkCondition, Worker
@@ -21,16 +21,32 @@ Status = Literal["ok", "failed"]
 QUEUE = "celery"  # the list in Redis that holds the messages
 
 
+@described
 class PartHealth(TypedDict):
-    """One part that the server needs; ``problem`` says what is wrong."""
+    """One part that the server needs.
+
+    Attributes:
+        name: the name of the part, such as ``database`` or ``redis``.
+        status: ``ok`` or ``failed``.
+        problem: what is wrong, as a sentence; empty where nothing is.
+    """
 
     name: str
     status: Status
     problem: str
 
 
+@described
 class SparkHealth(TypedDict):
-    """Spark in one process of a worker; ``state`` is starting, up or down."""
+    """Spark in one process of a worker.
+
+    Attributes:
+        pid: the number of the process.
+        state: ``starting``, ``up`` or ``down``.
+        since: when it came into this state, as ISO 8601 in UTC.
+        reason: why it is down, as a sentence; empty where it is not.
+        restarts: how often it was started again.
+    """
 
     pid: int
     state: str
@@ -39,8 +55,16 @@ class SparkHealth(TypedDict):
     restarts: int
 
 
+@described
 class RunningJob(TypedDict):
-    """A job that a worker runs now."""
+    """A job that a worker runs now.
+
+    Attributes:
+        id: the number of the job.
+        kind: ``ingest``, ``simulate``, ``restore``, ``reordering`` or ``predicate``.
+        phase: what the worker does at the moment, in a few words.
+        started_at: when the job began, as ISO 8601 in UTC; null where that is not known.
+    """
 
     id: int
     kind: str
@@ -48,8 +72,23 @@ class RunningJob(TypedDict):
     started_at: str | None
 
 
+@described
 class WorkerHealth(TypedDict):
-    """A living worker; ``problem`` says why it cannot run jobs."""
+    """A living worker.
+
+    Attributes:
+        host: the name of its machine.
+        pid: the number of its main process.
+        status: ``ok`` or ``failed``.
+        problem: why it cannot run jobs, as sentences; empty where it can.
+        version: the version of Cutline that it runs.
+        concurrency: how many jobs it runs at once.
+        started_at: when it began, as ISO 8601 in UTC.
+        noted_at: when it was last known to be alive, as ISO 8601 in UTC.
+        swept_at: when it last looked for lost jobs, as ISO 8601 in UTC; null before the first time.
+        spark: Spark in each of its processes.
+        jobs: the jobs that it runs now.
+    """
 
     host: str
     pid: int
@@ -64,10 +103,17 @@ class WorkerHealth(TypedDict):
     jobs: list[RunningJob]
 
 
+@described
 class QueueHealth(TypedDict):
     """The open jobs in numbers.
 
-    ``messages`` is null if Redis does not answer, ``oldest_seconds`` if there are no jobs.
+    Attributes:
+        messages: how many messages wait in Redis; null where Redis does not answer.
+        queued: how many jobs are queued.
+        running: how many jobs run.
+        oldest_job: the number of the oldest open job; null where there is none.
+        oldest_seconds: how many seconds ago the oldest open job was requested; null where there is
+            none.
     """
 
     messages: int | None
@@ -77,16 +123,34 @@ class QueueHealth(TypedDict):
     oldest_seconds: int | None
 
 
+@described
 class DiskHealth(TypedDict):
-    """The disk of one folder, in bytes."""
+    """The disk of one folder.
+
+    Attributes:
+        folder: what the folder holds: ``data`` or ``store``.
+        free: how many bytes are free.
+        total: how many bytes the disk has.
+    """
 
     folder: str
     free: int
     total: int
 
 
+@described
 class OperatorHealth(TypedDict):
-    """The state of the whole server; ``status`` is failed if anything needs the operator."""
+    """The state of the whole server.
+
+    Attributes:
+        status: ``failed`` if anything needs the operator, else ``ok``.
+        version: the version of Cutline that the web process runs.
+        at: when this was found out, as ISO 8601 in UTC.
+        parts: the parts that the server needs.
+        workers: the living workers.
+        queue: the open jobs in numbers; null where the database does not answer.
+        disks: the disks of the folders in which Cutline keeps files.
+    """
 
     status: Status
     version: str
@@ -149,9 +213,13 @@ def _worker(worker: Worker, conditions: list[SparkCondition]) -> WorkerHealth:
 
 
 def _spark(condition: SparkCondition) -> SparkHealth:
-    fields = asdict(condition)
-    del fields["host"]
-    return fields
+    return {
+        "pid": condition.pid,
+        "state": condition.state,
+        "since": condition.since,
+        "reason": condition.reason,
+        "restarts": condition.restarts,
+    }
 
 
 def _jobs(worker: Worker) -> list[RunningJob]:

@@ -1,1 +1,1 @@
-"""Checkpoints of jobs of engines, kept for long: what is known of each, and what many tell."""
+"""Checkpoints of engines' jobs, kept for long: what is known of each, and of many together."""

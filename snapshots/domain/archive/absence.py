@@ -1,6 +1,7 @@
-"""Who did not acknowledge a checkpoint, who did too late, and who was last."""
+"""Finds who did not acknowledge a checkpoint, who did too late, and who was last."""
 
 from collections.abc import Iterator
+from operator import itemgetter
 
 from snapshots.domain.archive.model import (
     ALIGNMENT,
@@ -12,84 +13,88 @@ from snapshots.domain.archive.model import (
     CheckpointFacts,
     SubtaskFacts,
 )
+from snapshots.domain.model.listing import listed
 
 MOST_NAMED = 3  # subtasks in a sentence
 
 
 def silent(facts: CheckpointFacts) -> list[str]:
-    """The subtasks that are known not to have acknowledged, as ``map[1]``."""
+    """Return the subtasks that are known not to have acknowledged, as ``map[1]``."""
     return [name for name, subtask in facts.all_subtasks() if subtask.acknowledged is False]
 
 
-def late(facts: CheckpointFacts) -> list[tuple[str, SubtaskFacts]]:
-    """Those that acknowledged when it had failed already, the latest first."""
-    if facts.status != FAILED or facts.duration is None:
+def late(facts: CheckpointFacts) -> list[tuple[str, int, SubtaskFacts]]:
+    """Return the subtasks that acknowledged after the checkpoint had failed, the latest first.
+
+    Each comes as its name, how many milliseconds it was late, and its facts.
+    """
+    end = facts.duration
+    if facts.status != FAILED or end is None:
         return []
-    known = [
-        (name, subtask)
+    subtasks = [
+        (name, subtask.duration - end, subtask)
         for name, subtask in facts.all_subtasks()
-        if subtask.acknowledged is not False and (subtask.duration or 0) > facts.duration
+        if subtask.acknowledged is not False
+        and subtask.duration is not None
+        and subtask.duration > end
     ]
-    return sorted(known, key=lambda one: -one[1].duration)
+    return sorted(subtasks, key=lambda item: -item[1])
 
 
 def missing(facts: CheckpointFacts) -> Iterator[str]:
-    """The subtasks that are known not to have acknowledged in time; those that never did first."""
+    """Yield the subtasks that did not acknowledge in time; those that never did come first."""
     yield from silent(facts)
-    yield from (name for name, _ in late(facts))
+    yield from (name for name, *_ in late(facts))
 
 
 def slowest(facts: CheckpointFacts) -> str:
-    """The subtask that was last to acknowledge; of a failed one the first that was missing.
+    """Return the subtask that acknowledged last; of a failed checkpoint the first missing one.
 
-    Empty where that is not known, as of a checkpoint that goes on.
+    Empty if that is not known, or if the checkpoint is in progress.
     """
-    if facts.status == FAILED and (found := next(missing(facts), "")):
-        return found
-    known = [(one.duration, name) for name, one in facts.all_subtasks() if one.duration is not None]
-    if facts.status == IN_PROGRESS or not known:
+    if facts.status == FAILED and (first := next(missing(facts), "")):
+        return first
+    durations = [
+        (subtask.duration, name)
+        for name, subtask in facts.all_subtasks()
+        if subtask.duration is not None
+    ]
+    if facts.status == IN_PROGRESS or not durations:
         return ""
-    longest = max(duration for duration, _ in known)
-    return next(name for duration, name in known if duration == longest)
+    return max(durations, key=itemgetter(0))[1]
 
 
 def sentence(facts: CheckpointFacts) -> str:
-    """Who lacks, as a sentence; empty where nobody is known to."""
+    """Say in a sentence who did not acknowledge in time; empty if nobody is known to."""
     parts = []
     if names := silent(facts):
-        word = "Not acknowledged" if facts.is_final else "Not yet acknowledged"
-        parts.append(f"{word} by {_listed(names)}")
-    if behind := late(facts):
-        names = [f"{name} ({one.duration - facts.duration:,} ms)" for name, one in behind]
-        parts.append(f"{'too late' if parts else 'Acknowledged too late'} by {_listed(names)}")
+        words = "Not acknowledged" if facts.is_final else "Not yet acknowledged"
+        parts.append(f"{words} by {listed(names, MOST_NAMED)}")
+    if names := [f"{name} ({more:,} ms)" for name, more, _ in late(facts)]:
+        words = "too late" if parts else "Acknowledged too late"
+        parts.append(f"{words} by {listed(names, MOST_NAMED)}")
     return f"{'; '.join(parts)}." if parts else ""
 
 
 def phase_at_end(facts: CheckpointFacts) -> str:
-    """One of PHASES: in which the last of the late subtasks was when the checkpoint failed.
+    """Return the phase in which the last of the late subtasks was when the checkpoint failed.
 
-    Empty where a subtask is silent, for what it did is not known, or where no phase covers that.
+    One of PHASES. Empty if a subtask is silent, because what it did is not known, or if no phase
+    covers that time.
     """
     behind = late(facts)
     if silent(facts) or not behind:
         return ""
-    _, one = behind[0]
-    order = (START_DELAY, ALIGNMENT, SYNC, ASYNC)
-    if one.unaligned:
-        order = (START_DELAY, SYNC, ASYNC)  # the alignment goes on beside the rest
-    end = 0
-    for phase in order:
-        length = getattr(one, phase)
+    _, _, subtask = behind[0]
+    left = facts.duration or 0
+    phases: tuple[str, ...] = (START_DELAY, ALIGNMENT, SYNC, ASYNC)
+    if subtask.unaligned:
+        phases = (START_DELAY, SYNC, ASYNC)  # the alignment goes on beside the rest
+    for phase in phases:
+        length = getattr(subtask, phase)
         if length is None:
             return ""
-        end += length
-        if facts.duration < end:
+        left -= length
+        if left < 0:
             return phase
     return ""
-
-
-def _listed(names: list[str]) -> str:
-    named, more = names[:MOST_NAMED], len(names) - MOST_NAMED
-    if more > 0:
-        named = [*named, f"{more:,} more"]
-    return " and ".join(filter(None, (", ".join(named[:-1]), named[-1])))

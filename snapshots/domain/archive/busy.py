@@ -1,6 +1,6 @@
-"""Who was still copying state for an earlier checkpoint when a checkpoint was triggered.
+"""Finds who was still copying state for an earlier checkpoint when a checkpoint was triggered.
 
-While a subtask copies its state it takes up no barrier, so that its start delay holds this time.
+While a subtask copies its state it handles no barrier, so that its start delay includes this time.
 """
 
 from collections.abc import Iterable, Mapping
@@ -8,34 +8,47 @@ from dataclasses import dataclass
 
 from snapshots.domain.archive.model import CheckpointFacts, SubtaskFacts
 
-MOST_EARLIER = 10  # checkpoints before one that are looked at
+MOST_EARLIER = 10
+"""How many checkpoints before one are searched."""
 
 
 @dataclass(frozen=True, slots=True)
 class Busy:
-    """number: of the earlier checkpoint. until: ms since the trigger of the later one, over 0."""
+    """The copy of state that kept a subtask busy.
+
+    Attributes:
+        number: the number of the earlier checkpoint.
+        until: the milliseconds from the trigger of the later checkpoint to the end of the copy,
+            above 0.
+    """
 
     number: int
     until: int
 
 
 def busy(facts: CheckpointFacts, earlier: Iterable[CheckpointFacts]) -> Mapping[str, Busy]:
-    """By subtask; without those of which it is not known. earlier: of the same pipeline."""
-    found: dict[str, Busy] = {}
-    for one in earlier if facts.triggered_at is not None else ():
-        if one.triggered_at is None or one.triggered_at > facts.triggered_at:
+    """Return what kept each subtask busy, by name, as far as it is known.
+
+    ``earlier``: checkpoints of the same pipeline.
+    """
+    busy_by_name: dict[str, Busy] = {}
+    if facts.triggered_at is None:
+        return busy_by_name
+    for checkpoint in earlier:
+        if checkpoint.triggered_at is None or checkpoint.triggered_at > facts.triggered_at:
             continue
-        ahead = facts.triggered_at - one.triggered_at
-        for name, subtask in one.all_subtasks():
+        ahead = facts.triggered_at - checkpoint.triggered_at
+        for name, subtask in checkpoint.all_subtasks():
             until = _copied(subtask) - ahead
-            if until > 0 and (name not in found or until > found[name].until):
-                found[name] = Busy(one.number, until)
-    return found
+            if until > 0 and (name not in busy_by_name or until > busy_by_name[name].until):
+                busy_by_name[name] = Busy(checkpoint.number, until)
+    return busy_by_name
 
 
 def _copied(subtask: SubtaskFacts) -> int:
-    """When the copy was done, ms since the trigger; 0 where that is not known."""
+    """Return the milliseconds from the trigger to the end of the copy; 0 if that is not known."""
     parts = [subtask.start_delay, subtask.sync]
     if not subtask.unaligned:  # else the alignment goes on beside the copy
         parts.append(subtask.alignment)
-    return 0 if None in parts else sum(parts)
+    known = [part for part in parts if part is not None]
+    return sum(known) if len(known) == len(parts) else 0

@@ -1,6 +1,6 @@
-"""Why a checkpoint failed, and in which phase, from the engine's words and the subtasks' times.
+"""Finds why a checkpoint failed, and in which phase, from the engine's words and subtasks' times.
 
-The words are those of Flink's CheckpointFailureReason; of others nothing is guessed.
+The words are those of Flink's CheckpointFailureReason; nothing is guessed from other words.
 """
 
 import re
@@ -52,23 +52,25 @@ _VARIABLE = re.compile(r"\b[0-9a-f]{8,}\b|\b\d+\b")
 
 
 def phase_of(facts: CheckpointFacts) -> str:
-    """One of FAILURE_PHASES, or what the source says; empty for what did not fail.
+    """Return one of FAILURE_PHASES, or the phase that the source says; empty if it did not fail.
 
-    Of one that expired it is what the subtask that was too late did when the time was over, where
-    its times are known.
+    The phase of an expired checkpoint is what the subtask that was too late did when the time was
+    over, if its times are known.
     """
     if facts.status != FAILED:
         return ""
     if facts.phase:
         return facts.phase
     text = facts.failure.lower()
-    told = next((phase for words, phase in _WORDS if words in text), NOT_KNOWN)
-    return _AT_END.get(phase_at_end(facts), told) if told == ACKNOWLEDGE else told
+    phase = next((phase for words, phase in _WORDS if words in text), NOT_KNOWN)
+    return _AT_END.get(phase_at_end(facts), phase) if phase == ACKNOWLEDGE else phase
 
 
 def cause_of(facts: CheckpointFacts) -> str:
-    """The first line of the engine's words, numbers and ids left out, so that equal causes are
-    equal texts; empty for what did not fail."""
+    """Return the first line of the engine's words; empty if the checkpoint did not fail.
+
+    Numbers and ids are replaced, so that equal causes are equal texts.
+    """
     if facts.status != FAILED:
         return ""
     line = next((part.strip() for part in facts.failure.splitlines() if part.strip()), "")
@@ -76,13 +78,16 @@ def cause_of(facts: CheckpointFacts) -> str:
 
 
 def most(facts: CheckpointFacts, number: str) -> int | None:
-    """The largest of all subtasks' numbers, one of ``model.NUMBERS``; None where none is known, or
-    not that of one who did not acknowledge: it may be the largest."""
-    known = []
+    """Return the largest of all subtasks' values of one of ``model.NUMBERS``.
+
+    None if no value is known, or if a subtask did not acknowledge, since its value may be the
+    largest.
+    """
+    values = []
     for _, subtask in facts.all_subtasks():
         value = getattr(subtask, number)
         if value is not None:
-            known.append(value)
+            values.append(value)
         elif subtask.acknowledged is False and facts.is_final:
             return None
-    return max(known, default=None)
+    return max(values, default=None)

@@ -27,7 +27,7 @@ SORTABLE = (
 
 @dataclass(frozen=True, slots=True)
 class Coded:
-    """A column of texts: names[codes[row]]."""
+    """A column of texts: ``names[codes[row]]``."""
 
     codes: NDArray[np.int32]
     names: tuple[str, ...]
@@ -35,23 +35,30 @@ class Coded:
     @classmethod
     def of(cls, texts: Sequence[str]) -> "Coded":
         """Code texts by the order in which they first appear."""
-        places = {text: code for code, text in enumerate(dict.fromkeys(texts))}
-        codes = np.fromiter(map(places.__getitem__, texts), np.int32, len(texts))
-        return cls(codes, tuple(places))
+        codes_by_text = {text: code for code, text in enumerate(dict.fromkeys(texts))}
+        codes = np.fromiter(map(codes_by_text.__getitem__, texts), np.int32, len(texts))
+        return cls(codes, tuple(codes_by_text))
 
     def __getitem__(self, row: int) -> str:
         return self.names[self.codes[row]]
 
     def where(self, holds: Callable[[str], bool]) -> NDArray[np.bool_]:
-        """bool[rows]: where ``holds(text)``; asked once for each text."""
+        """Return a mask of the rows whose text passes; ``holds`` is called once for each text."""
         passing = np.array([bool(holds(name)) for name in self.names], np.bool_)
         return passing[self.codes] if len(self.names) else np.zeros(len(self.codes), np.bool_)
 
 
 @dataclass(frozen=True)
 class Columns:
-    """By number, then pipeline. key: of the database's row. Numbers as in the model, the largest
-    of all subtasks for phases; NaN is not known. status: places in STATUSES."""
+    """Checkpoints as columns, sorted by (number, pipeline). Instants and durations are in
+    milliseconds.
+
+    NaN means unknown. Phase columns hold the maximum over all subtasks.
+
+    Attributes:
+        key: the primary key of the database's row.
+        status: the place in STATUSES.
+    """
 
     key: Ints
     pipeline: Ints
@@ -80,18 +87,23 @@ class Columns:
         return self.status == STATUSES.index(name)
 
     def place(self, pipeline: int, number: int) -> int | None:
-        """The row of a checkpoint; None where there is none."""
+        """Return the row of a checkpoint, or None if there is none."""
         first, last = np.searchsorted(self.number, [number, number + 1])
-        found = np.flatnonzero(self.pipeline[first:last] == pipeline)
-        return int(first + found[0]) if len(found) else None
+        places = np.flatnonzero(self.pipeline[first:last] == pipeline)
+        return int(first + places[0]) if len(places) else None
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """What is asked for; an empty text and None pass all.
+    """What checkpoints must have to pass. An empty text and None let all pass.
 
-    since, until: instants of the trigger, both included. longer: a duration of at least that.
-    failing: a part of the engine's words, whatever the case. cause, slowest: exactly that.
+    Attributes:
+        since: the first instant of the trigger that passes.
+        until: the last instant of the trigger that passes.
+        longer: the least duration that passes.
+        failing: a part of the engine's words, in either case.
+        cause: the exact cause.
+        slowest: the exact name of the slowest subtask.
     """
 
     status: str = ""
@@ -111,13 +123,13 @@ class Filter:
         return all(getattr(self, field.name) in ("", None) for field in fields(self))
 
     def rows(self, columns: Columns) -> Ints:
-        """The rows that pass, in the order of the columns. What is not known does not pass."""
+        """Return the rows that pass, in the order of the columns. Unknown values do not pass."""
         passing = np.ones(len(columns), np.bool_)
         if self.status:
             passing &= columns.has_status(self.status)
         for name in ("kind", "cause", "phase", "slowest"):
-            if wanted := getattr(self, name):
-                passing &= getattr(columns, name).where(wanted.__eq__)
+            if text := getattr(self, name):
+                passing &= getattr(columns, name).where(text.__eq__)
         if self.pipeline is not None:
             passing &= columns.pipeline == self.pipeline
         if self.since is not None:
@@ -133,9 +145,11 @@ class Filter:
 
 
 def ordered(columns: Columns, rows: Ints, by: str) -> Ints:
-    """The rows by one of SORTABLE, ``-`` before it for the largest first; not known is last."""
-    name, down = by.removeprefix("-"), by.startswith("-")
+    """Return the rows sorted by one of SORTABLE, with ``-`` before it descending; unknown comes
+    last.
+    """
+    name, descending = by.removeprefix("-"), by.startswith("-")
     values = getattr(columns, name)[rows].astype(np.float64)
-    keys = -values if down else values
-    ties = -rows if down else rows
+    keys = -values if descending else values
+    ties = -rows if descending else rows
     return rows[np.lexsort((ties, keys))]

@@ -1,14 +1,14 @@
-"""Two checkpoints of one job, a slow and a healthy one: where the difference comes from.
+"""Compares a slow and a healthy checkpoint of one job: where does the difference come from?
 
-The time of a checkpoint is that of the subtask that acknowledged last. Its time falls into phases:
-the barrier on its way (start delay), alignment, sync, async, and what is left. Their differences
-from the same subtask in the other checkpoint add up to the difference of its time. A later barrier
-is made upstream, or waits for a copy for an earlier checkpoint, so what rose most in other subtasks
-is ranked, too, and who was busy is told.
+The time of a checkpoint is that of the subtask that acknowledged last. It consists of phases: the
+barrier on its way (start delay), alignment, sync, async, and a rest. Their differences from the
+same subtask in the other checkpoint add up to the difference of its time. A barrier is late because
+of what happened upstream, or because the subtask was copying state for an earlier checkpoint. So
+what rose most in other subtasks is ranked, too, and the sentences name who was busy.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from snapshots.domain.archive.absence import missing, sentence, slowest
 from snapshots.domain.archive.busy import Busy, busy
@@ -33,7 +33,8 @@ WORDS = {
     REST: "what no phase covers",
 }
 MOST_RISES = 20
-_WORTH_TELLING = 0.1  # of the difference
+_WORTH_TELLING = 0.1
+"""The least share of the difference that is mentioned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,8 @@ class Share:
 
     Attributes:
         phase: ``start_delay``, ``alignment``, ``sync``, ``async_`` or ``rest``.
+        slow: how long the phase took in the slow checkpoint, in milliseconds.
+        healthy: how long the phase took in the healthy checkpoint, in milliseconds.
     """
 
     phase: str
@@ -50,13 +53,22 @@ class Share:
 
     @json_property
     def more(self) -> int:
-        """Return how much higher the slow checkpoint's value is; negative if it is lower."""
+        """How many milliseconds longer the phase took in the slow checkpoint; negative if it was
+        shorter.
+        """
         return self.slow - self.healthy
 
 
 @dataclass(frozen=True, slots=True)
 class Rise:
-    """A phase of a subtask that took longer than in the healthy checkpoint."""
+    """A phase of a subtask that took longer than in the healthy checkpoint.
+
+    Attributes:
+        subtask: the name of the subtask, such as ``map[1]``.
+        phase: ``start_delay``, ``alignment``, ``sync`` or ``async_``.
+        slow: how long the phase took in the slow checkpoint, in milliseconds.
+        healthy: how long the phase took in the healthy checkpoint, in milliseconds.
+    """
 
     subtask: str
     phase: str
@@ -65,7 +77,7 @@ class Rise:
 
     @json_property
     def more(self) -> int:
-        """Return how much higher the slow checkpoint's value is; negative if it is lower."""
+        """How many milliseconds longer the phase took in the slow checkpoint."""
         return self.slow - self.healthy
 
 
@@ -74,13 +86,14 @@ class Difference:
     """Why one checkpoint took longer than another.
 
     Attributes:
-        more: how many milliseconds longer the slow one took; None where it is not known.
-        last: the subtask of the slow one that acknowledged last.
-        shares: the phases of ``last``, the one that adds most first.
-        rises: the phases of all subtasks that took longer, the largest rise first.
+        sentence: a summary in a few sentences.
+        more: how many milliseconds longer the slow checkpoint took. None if it is not known.
+        last: the subtask of the slow checkpoint that acknowledged last; empty if it is not known.
+        shares: the phases of ``last``; the one that adds most comes first.
+        rises: the phases of all subtasks that took longer; the largest rise comes first.
         rises_total: how many such phases there are; not all of them are listed.
-        more_bytes: how many bytes of state the slow one has more.
-        absent: the subtasks of the slow one that did not acknowledge.
+        more_bytes: how many bytes of state the slow checkpoint has more. None if it is not known.
+        absent: the subtasks of the slow checkpoint that did not acknowledge in time.
     """
 
     sentence: str
@@ -96,44 +109,43 @@ class Difference:
 def compare(
     slow: CheckpointFacts, healthy: CheckpointFacts, earlier: Iterable[CheckpointFacts] = ()
 ) -> Difference:
-    """earlier: checkpoints before the slow one, of its pipeline, as far as they are known."""
-    absent = tuple(missing(slow))
+    """Compare two checkpoints.
+
+    ``earlier``: checkpoints before the slow one, of its pipeline, as far as they are known.
+    """
     last = slowest(slow)
-    one, other = _subtask(slow, last), _subtask(healthy, last)
-    shares = tuple(sorted(_shares(one, other), key=lambda share: -share.more))
+    shares = sorted(_shares(slow, healthy, last), key=lambda share: -share.more)
     rises = sorted(_rises(slow, healthy), key=lambda rise: (-rise.more, rise.subtask, rise.phase))
     is_over = slow.status != IN_PROGRESS
-    more = _minus(slow.duration, healthy.duration) if is_over else None
-    found = Difference(
-        "",
-        more,
-        last,
-        shares,
-        tuple(rises[:MOST_RISES]),
-        len(rises),
-        _minus(slow.bytes, healthy.bytes),
-        absent,
+    difference = Difference(
+        sentence="",
+        more=_minus(slow.duration, healthy.duration) if is_over else None,
+        last=last,
+        shares=tuple(shares),
+        rises=tuple(rises[:MOST_RISES]),
+        rises_total=len(rises),
+        more_bytes=_minus(slow.bytes, healthy.bytes),
+        absent=tuple(missing(slow)),
     )
-    told = " ".join(_sentences(slow, healthy, found, busy(slow, earlier)))
-    return Difference(told, *(getattr(found, name) for name in Difference.__slots__[1:]))
+    sentences = _sentences(slow, healthy, difference, busy(slow, earlier))
+    return replace(difference, sentence=" ".join(sentences))
 
 
-def _subtask(facts: CheckpointFacts, name: str) -> SubtaskFacts | None:
-    return next((one for called, one in facts.all_subtasks() if called == name), None)
-
-
-def _shares(one: SubtaskFacts | None, other: SubtaskFacts | None) -> Iterator[Share]:
-    if one is None or other is None:
+def _shares(slow: CheckpointFacts, healthy: CheckpointFacts, name: str) -> Iterator[Share]:
+    """Yield the phases of a subtask that are known in both checkpoints."""
+    before, after = dict(healthy.all_subtasks()).get(name), dict(slow.all_subtasks()).get(name)
+    if before is None or after is None:
         return
     for phase in (*PHASES, REST):
-        slow, healthy = _length(one, phase), _length(other, phase)
-        if slow is not None and healthy is not None:
-            yield Share(phase, slow, healthy)
+        longer, shorter = _length(after, phase), _length(before, phase)
+        if longer is not None and shorter is not None:
+            yield Share(phase, longer, shorter)
 
 
 def _length(subtask: SubtaskFacts, phase: str) -> int | None:
     if phase != REST:
-        return getattr(subtask, phase)
+        length: int | None = getattr(subtask, phase)
+        return length
     parts = [getattr(subtask, name) or 0 for name in PHASES]
     if subtask.unaligned:
         parts[PHASES.index(ALIGNMENT)] = 0  # goes on beside the copy and the upload
@@ -141,34 +153,39 @@ def _length(subtask: SubtaskFacts, phase: str) -> int | None:
 
 
 def _rises(slow: CheckpointFacts, healthy: CheckpointFacts) -> Iterator[Rise]:
-    before = dict(healthy.all_subtasks())
+    subtasks = dict(healthy.all_subtasks())
     for name, subtask in slow.all_subtasks():
-        other = before.get(name)
-        for phase in PHASES if other is not None else ():
-            one, two = getattr(subtask, phase), getattr(other, phase)
-            if one is not None and two is not None and one > two:
-                yield Rise(name, phase, one, two)
+        if name not in subtasks:
+            continue
+        for phase in PHASES:
+            before, after = getattr(subtasks[name], phase), getattr(subtask, phase)
+            if before is not None and after is not None and after > before:
+                yield Rise(name, phase, after, before)
 
 
 def _sentences(
     slow: CheckpointFacts,
     healthy: CheckpointFacts,
-    found: Difference,
+    difference: Difference,
     occupied: Mapping[str, Busy],
 ) -> Iterator[str]:
-    yield _durations(slow, healthy, found.more)
-    if found.absent:
+    yield _durations(slow, healthy, difference.more)
+    if difference.absent:
         yield sentence(slow)
-    if not found.shares:
-        if not found.absent:
-            who = f"{found.last}, the last to acknowledge," if found.last else "single subtasks"
-            yield f"What {who} took is not known of both."
+    if not difference.shares:
+        if not difference.absent:
+            subject = (
+                f"{difference.last}, the last to acknowledge,"
+                if difference.last
+                else "single subtasks"
+            )
+            yield f"What {subject} took is not known of both."
         return
-    yield from _of_last(found)
-    yield from _of_delay(found, occupied)
-    if found.more_bytes and healthy.bytes and abs(found.more_bytes) > healthy.bytes / 10:
-        word = "more" if found.more_bytes > 0 else "less"
-        share = abs(found.more_bytes) / healthy.bytes
+    yield from _of_last(difference)
+    yield from _of_delay(difference, occupied)
+    if difference.more_bytes and healthy.bytes and abs(difference.more_bytes) > healthy.bytes / 10:
+        word = "more" if difference.more_bytes > 0 else "less"
+        share = abs(difference.more_bytes) / healthy.bytes
         yield f"Its state was {share:.0%} {word}."
 
 
@@ -185,33 +202,35 @@ def _durations(slow: CheckpointFacts, healthy: CheckpointFacts, more: int | None
     )
 
 
-def _of_last(found: Difference) -> Iterator[str]:
-    """What adds most to the time of the last subtask."""
-    longer = [share for share in found.shares if share.more > 0]
+def _of_last(difference: Difference) -> Iterator[str]:
+    """Say what adds most to the time of the last subtask."""
+    longer = [share for share in difference.shares if share.more > 0]
     if not longer:
-        yield f"The last was {found.last}; no phase of it took longer."
+        yield f"The last was {difference.last}; no phase of it took longer."
         return
     total = sum(share.more for share in longer)
     worth = [share for share in longer if share.more >= _WORTH_TELLING * total][:3]
     parts = [f"{share.more:,} ms more for {WORDS[share.phase]}" for share in worth]
-    yield f"The last was {found.last}: {', '.join(parts)}."
+    yield f"The last was {difference.last}: {', '.join(parts)}."
 
 
-def _of_delay(found: Difference, occupied: Mapping[str, Busy]) -> Iterator[str]:
-    """Why the first barrier was taken up late, where that is known: the subtask was busy, or
-    others were or worked longer. What else holds a barrier up no source says."""
-    first = found.shares[0]
+def _of_delay(difference: Difference, occupied: Mapping[str, Busy]) -> Iterator[str]:
+    """Say why the first barrier was handled late, as far as that is known.
+
+    The subtask was busy, or others were busy or worked longer. No source names other reasons.
+    """
+    first = difference.shares[0]
     if first.phase != START_DELAY or first.more <= 0:
         return
     worth = _WORTH_TELLING * first.more
-    own = occupied.get(found.last)
+    own = occupied.get(difference.last)
     if own is not None and own.until >= worth:
         yield f"It was {_busy_with(own)}, and took up no barrier before."
         if own.until >= first.more:
             return
     others = [
-        *(_longer(rise) for rise in _of_others(found, worth)[:1]),
-        *_busiest(found, occupied, worth),
+        *(_longer(rise) for rise in _of_others(difference, worth)[:1]),
+        *_busiest(difference, occupied, worth),
     ]
     if others:
         yield from others
@@ -222,12 +241,12 @@ def _of_delay(found: Difference, occupied: Mapping[str, Busy]) -> Iterator[str]:
         )
 
 
-def _of_others(found: Difference, worth: float) -> list[Rise]:
+def _of_others(difference: Difference, worth: float) -> list[Rise]:
     return [
         rise
-        for rise in found.rises
+        for rise in difference.rises
         if rise.phase in (SYNC, ASYNC, ALIGNMENT)
-        and rise.subtask != found.last
+        and rise.subtask != difference.last
         and rise.more >= worth
     ]
 
@@ -237,16 +256,16 @@ def _longer(rise: Rise) -> str:
     return f"Elsewhere {rise.subtask} took {rise.more:,} ms more for {words}."
 
 
-def _busiest(found: Difference, occupied: Mapping[str, Busy], worth: float) -> Iterator[str]:
-    others = [(one.until, name) for name, one in occupied.items() if name != found.last]
+def _busiest(difference: Difference, occupied: Mapping[str, Busy], worth: float) -> Iterator[str]:
+    others = [(copy.until, name) for name, copy in occupied.items() if name != difference.last]
     until, name = max(others, default=(0, ""))
     if name and until >= worth:
         yield f"{name} was {_busy_with(occupied[name])}."
 
 
-def _busy_with(one: Busy) -> str:
+def _busy_with(copy: Busy) -> str:
     return (
-        f"busy with the copy for checkpoint {one.number} until {one.until:,} ms after the trigger"
+        f"busy with the copy for checkpoint {copy.number} until {copy.until:,} ms after the trigger"
     )
 
 

@@ -1,14 +1,13 @@
-"""What two sources know of one checkpoint, put together so that nothing known is lost.
+"""Merges what two sources know of one checkpoint, so that nothing known is lost.
 
-A field that one source lacks comes from the other. Where both have it, the one that says more
-counts: the later status, the larger number (those of a checkpoint under way only grow), the longer
-text; and a size that the engine told before one that was counted in files. So it does not matter in
-which order sources arrive, nor how often.
+A field that one source lacks comes from the other. If both have it, the one that says more counts:
+the later status, the larger number (numbers of a checkpoint under way only grow), the longer text,
+and a size from the engine rather than one that was counted in files. So neither the order of the
+sources nor repetition matters.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import fields, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from snapshots.domain.archive.model import STATUSES, CheckpointFacts, SubtaskFacts, VertexFacts
 
@@ -26,73 +25,78 @@ _Item = TypeVar("_Item", VertexFacts, SubtaskFacts)
 
 
 class NotTheSame(ValueError):
-    """Two checkpoints with different numbers, or triggers, are two checkpoints."""
+    """The checkpoints are two, because their numbers, or the instants of their triggers, differ."""
 
 
-def merged(one: CheckpointFacts, other: CheckpointFacts) -> CheckpointFacts:
-    """Raises: NotTheSame."""
-    if one.key != other.key or contradict(one.triggered_at, other.triggered_at):
-        raise NotTheSame(f"{one.key} at {one.triggered_at}, {other.key} at {other.triggered_at}")
-    texts = {name: _longer(getattr(one, name), getattr(other, name)) for name in _TEXTS}
-    counts = {name: _larger(getattr(one, name), getattr(other, name)) for name in _COUNTS}
-    size, is_told = _size(one, other)
+def merged(first: CheckpointFacts, second: CheckpointFacts) -> CheckpointFacts:
+    """Merge what two sources know of a checkpoint. Raises: NotTheSame."""
+    if first.key != second.key or contradict(first.triggered_at, second.triggered_at):
+        raise NotTheSame(
+            f"{first.key} at {first.triggered_at}, {second.key} at {second.triggered_at}"
+        )
+    fields: dict[str, Any] = {
+        name: _longer(getattr(first, name), getattr(second, name)) for name in _TEXTS
+    }
+    fields |= {name: _larger(getattr(first, name), getattr(second, name)) for name in _COUNTS}
+    size, is_told = _size(first, second)
     return CheckpointFacts(
-        one.number,
-        one.pipeline,
-        status=max(one.status, other.status, key=STATUSES.index),
+        first.number,
+        first.pipeline,
+        status=max(first.status, second.status, key=STATUSES.index),
         bytes=size,
         is_bytes_told=is_told,
-        vertices=_united(one.vertices, other.vertices, "id", _vertex),
-        **texts,
-        **counts,
+        vertices=_united(first.vertices, second.vertices, "id", _vertex),
+        **fields,
     )
 
 
-def contradict(one: int | None, other: int | None) -> bool:
-    """Whether two instants of a trigger are of two checkpoints, as of a job that began again."""
-    return one is not None and other is not None and one != other
+def contradict(first: int | None, second: int | None) -> bool:
+    """Tell whether two instants of a trigger differ, so that they are of two checkpoints."""
+    return first is not None and second is not None and first != second
 
 
-def _vertex(one: VertexFacts, other: VertexFacts) -> VertexFacts:
+def _vertex(first: VertexFacts, second: VertexFacts) -> VertexFacts:
     return VertexFacts(
-        one.id,
-        _longer(one.name, other.name),
-        _larger(one.parallelism, other.parallelism),
-        _united(one.subtasks, other.subtasks, "index", _subtask),
+        first.id,
+        _longer(first.name, second.name),
+        _larger(first.parallelism, second.parallelism),
+        _united(first.subtasks, second.subtasks, "index", _subtask),
     )
 
 
-def _subtask(one: SubtaskFacts, other: SubtaskFacts) -> SubtaskFacts:
-    names = [field.name for field in fields(SubtaskFacts)]
-    known = {name: _larger(getattr(one, name), getattr(other, name)) for name in names}
-    return replace(one, **known)
+def _subtask(first: SubtaskFacts, second: SubtaskFacts) -> SubtaskFacts:
+    values: dict[str, Any] = {
+        name: _larger(getattr(first, name), getattr(second, name))
+        for name in SubtaskFacts.__dataclass_fields__
+    }
+    return SubtaskFacts(**values)
 
 
 def _united(
-    one: Iterable[_Item],
-    other: Iterable[_Item],
+    first: Iterable[_Item],
+    second: Iterable[_Item],
     key: str,
     join: Callable[[_Item, _Item], _Item],
 ) -> tuple[_Item, ...]:
-    found = {getattr(item, key): item for item in one}
-    for item in other:
-        place = getattr(item, key)
-        found[place] = join(found[place], item) if place in found else item
-    return tuple(found[place] for place in sorted(found))
+    items = {getattr(item, key): item for item in first}
+    for item in second:
+        id_ = getattr(item, key)
+        items[id_] = join(items[id_], item) if id_ in items else item
+    return tuple(items[id_] for id_ in sorted(items))
 
 
-def _size(one: CheckpointFacts, other: CheckpointFacts) -> tuple[int | None, bool]:
-    """The bytes, and whether the engine told them."""
-    if one.is_bytes_told != other.is_bytes_told:
-        return (one if one.is_bytes_told else other).bytes, True
-    return _larger(one.bytes, other.bytes), one.is_bytes_told
+def _size(first: CheckpointFacts, second: CheckpointFacts) -> tuple[int | None, bool]:
+    """Return the bytes, and whether the engine gave them."""
+    if first.is_bytes_told != second.is_bytes_told:
+        return (first if first.is_bytes_told else second).bytes, True
+    return _larger(first.bytes, second.bytes), first.is_bytes_told
 
 
-def _larger(one: int | None, other: int | None) -> int | None:
-    if one is None or other is None:
-        return other if one is None else one
-    return max(one, other)
+def _larger(first: int | None, second: int | None) -> int | None:
+    if first is None or second is None:
+        return second if first is None else first
+    return max(first, second)
 
 
-def _longer(one: str, other: str) -> str:
-    return max(one, other, key=lambda text: (len(text), text))
+def _longer(first: str, second: str) -> str:
+    return max(first, second, key=lambda text: (len(text), text))

@@ -1,7 +1,7 @@
-"""What one source, an upload or an answer of an engine, tells of a checkpoint of a job.
+"""What one source, an upload or an answer of an engine, says of a checkpoint of a job.
 
-Instants are epoch milliseconds, durations milliseconds, sizes bytes. None, and the empty text, is
-what the source does not say.
+Instants are epoch milliseconds, durations milliseconds, sizes bytes. None, and the empty text,
+mean that the source does not say.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,7 +16,7 @@ UNKNOWN, IN_PROGRESS, FAILED, COMPLETED = STATUSES = (
     "failed",
     "completed",
 )
-"""In the order in which later knowledge replaces earlier."""
+"""The statuses in the order in which later knowledge replaces earlier."""
 
 START_DELAY, ALIGNMENT, SYNC, ASYNC = PHASES = ("start_delay", "alignment", "sync", "async_")
 NUMBERS = (*PHASES, "duration", "bytes", "uploaded", "in_flight")
@@ -24,18 +24,21 @@ NUMBERS = (*PHASES, "duration", "bytes", "uploaded", "in_flight")
 
 @dataclass(frozen=True, slots=True)
 class SubtaskFacts:
-    """What one subtask did for a checkpoint.
+    """What one subtask did for a checkpoint. None means that the source does not say.
 
     Attributes:
-        acknowledged: None where it is not known.
-        unaligned: whether the subtask took part unaligned.
-        start_delay: the time from the trigger to the first barrier.
-        alignment: the time from the first barrier to the last.
-        sync: the time that the copy of its state took.
-        async_: the time that the upload took.
-        duration: the time from the trigger to the acknowledgement.
-        uploaded: the bytes that are new.
-        in_flight: the bytes of stored data in flight.
+        index: the number of the subtask.
+        acknowledged: whether the subtask acknowledged. None if it is not known.
+        unaligned: whether the subtask took part unaligned. None if it is not known.
+        start_delay: the milliseconds from the trigger to the first barrier. None if it is not
+            known.
+        alignment: the milliseconds from the first barrier to the last. None if it is not known.
+        sync: the milliseconds that the copy of its state took. None if it is not known.
+        async_: the milliseconds that the upload took. None if it is not known.
+        duration: the milliseconds from the trigger to the acknowledgement. None if it is not known.
+        bytes: the size of its state. None if it is not known.
+        uploaded: how many of these bytes are new. None if it is not known.
+        in_flight: the bytes of stored data in flight. None if it is not known.
     """
 
     index: int
@@ -56,7 +59,7 @@ class VertexFacts:
     """What the subtasks of one vertex did for a checkpoint.
 
     Attributes:
-        parallelism: how many subtasks take part.
+        parallelism: how many subtasks take part. None if it is not known.
         subtasks: the subtasks that are known, by index.
     """
 
@@ -71,16 +74,17 @@ class CheckpointFacts:
     """One checkpoint of a job.
 
     Attributes:
-        pipeline: its pipeline, where the engine numbers checkpoints by pipeline, else 0.
-        kind: its kind in words, as ``unaligned checkpoint``.
-        ended_at: when it completed or was given up.
+        pipeline: the pipeline of the checkpoint if the engine numbers checkpoints by pipeline, else
+            0.
+        kind: the kind in words, such as ``unaligned checkpoint``.
+        ended_at: when the checkpoint completed or was given up.
         is_bytes_told: whether ``bytes`` is the engine's own figure; files are counted otherwise.
         uploaded: the new bytes of an incremental checkpoint.
         subtasks: how many subtasks take part.
         acknowledged: how many subtasks acknowledged.
-        failure: why it failed, in the engine's words.
-        phase: the phase in which it failed, where the source says so.
-        path: where it lies.
+        failure: why the checkpoint failed, in the engine's words.
+        phase: the phase in which the checkpoint failed, if the source says so.
+        path: where the checkpoint lies.
         vertices: the vertices, by id.
     """
 
@@ -124,7 +128,7 @@ class JobFacts:
     """A job of an engine and its checkpoints.
 
     Attributes:
-        key: the engine's id of it.
+        key: the engine's id of the job.
         contents: the places, in the inventory of the upload, of the checkpoints that it holds, by
             pipeline and number.
         counts: how many checkpoints have each status, and their ``total``, as the engine counts.

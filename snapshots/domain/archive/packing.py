@@ -1,4 +1,4 @@
-"""The per-subtask numbers of a checkpoint as bytes: JSON in columns, compressed."""
+"""Packs the per-subtask numbers of a checkpoint as bytes: JSON in columns, compressed."""
 
 import json
 import zlib
@@ -11,14 +11,14 @@ _COLUMNS = tuple(field.name for field in fields(SubtaskFacts))
 
 
 def pack(vertices: tuple[VertexFacts, ...]) -> bytes:
-    """Empty for none."""
+    """Return the vertices as bytes; no bytes for no vertices."""
     if not vertices:
         return b""
-    return zlib.compress(json.dumps([_packed(one) for one in vertices]).encode())
+    return zlib.compress(json.dumps([_packed(vertex) for vertex in vertices]).encode())
 
 
 def unpack(data: bytes) -> tuple[VertexFacts, ...]:
-    """data: of ``pack``."""
+    """Return the vertices that ``pack`` made bytes of."""
     return tuple(map(_unpacked, json.loads(zlib.decompress(data)))) if data else ()
 
 
@@ -35,11 +35,11 @@ def _packed(vertex: VertexFacts) -> dict[str, object]:
     }
 
 
-def _unpacked(found: dict[str, Any]) -> VertexFacts:
-    columns = found["subtasks"]
+def _unpacked(packed: dict[str, Any]) -> VertexFacts:
+    columns = packed["subtasks"]
     names = list(columns)
     subtasks = tuple(
         SubtaskFacts(**dict(zip(names, row, strict=True)))
         for row in zip(*columns.values(), strict=True)
     )
-    return VertexFacts(found["id"], found["name"], found["parallelism"], subtasks)
+    return VertexFacts(packed["id"], packed["name"], packed["parallelism"], subtasks)

@@ -1,10 +1,10 @@
-"""How a measure went over thousands of checkpoints, in as many points as a picture is wide.
+"""Summarises how a measure went over thousands of checkpoints, in points as many as fit a picture.
 
 The band around a trend: the checkpoints, in their order, are cut into bins of equally many (at
-least BAND_LEAST, at most BAND_BINS bins); a bin's band is its median ± BAND_WIDTH times its spread,
+least BAND_LEAST, at most BAND_BINS bins). A bin's band is its median ± BAND_WIDTH times its spread,
 and a checkpoint outside is an outlier. The spread is the median absolute deviation times 1.4826,
-which is the standard deviation where values are normal, but no less than FLOOR of the median and
-one unit: where most values are equal, a value beside them is no outlier yet.
+which is the standard deviation if values are normal, but no less than FLOOR of the median and one
+unit: if most values are equal, a value close to them is no outlier.
 """
 
 from dataclasses import dataclass
@@ -24,11 +24,20 @@ TIME, NUMBER = "time", "number"
 
 @dataclass(frozen=True)
 class Trend:
-    """x: float[points]; mid the median of each point, low and high the least and most in it.
+    """A measure over time, with its band and outliers.
 
-    rows: of each point the row with the most. exact: each point is one checkpoint.
-    band_x, lower, upper: the band, at both ends of each bin. outliers: rows, by x, the
-    MOST_OUTLIERS farthest out of ``outliers_total``.
+    Attributes:
+        x: float[points]: the instant or number of each point.
+        low: float[points]: the least value in each point.
+        mid: float[points]: the median of each point.
+        high: float[points]: the largest value in each point.
+        rows: int[points]: the row with the largest value of each point.
+        exact: whether each point is one checkpoint.
+        band_x: float[2 * bins]: both ends of each bin of the band.
+        lower: float[2 * bins]: the lower edge of the band.
+        upper: float[2 * bins]: the upper edge of the band.
+        outliers: the rows of the MOST_OUTLIERS farthest outliers, by x.
+        outliers_total: how many outliers there are.
     """
 
     x: Floats
@@ -45,7 +54,7 @@ class Trend:
 
 
 def axis(columns: Columns, rows: Ints) -> tuple[str, Floats]:
-    """TIME and the triggers of the rows, or NUMBER and numbers where no trigger is known."""
+    """Return TIME and the rows' triggers, or NUMBER and their numbers if no trigger is known."""
     at = columns.triggered_at[rows]
     if len(rows) and np.isnan(at).all():
         return NUMBER, columns.number[rows].astype(np.float64)
@@ -53,7 +62,12 @@ def axis(columns: Columns, rows: Ints) -> tuple[str, Floats]:
 
 
 def trend(x: Floats, y: Floats, rows: Ints, width: int) -> Trend:
-    """x, y: float[n], NaN where not known: those are left out. rows: int[n]. width: most points."""
+    """Summarise ``y`` over ``x`` in at most ``width`` points; NaN is left out.
+
+    Args:
+        x, y: float[n].
+        rows: int[n], the row of each value.
+    """
     known = np.flatnonzero(~(np.isnan(x) | np.isnan(y)))
     order = known[np.argsort(x[known], kind="stable")]
     x, y, rows = x[order], y[order], rows[order]
@@ -76,7 +90,7 @@ def trend(x: Floats, y: Floats, rows: Ints, width: int) -> Trend:
 
 
 def _points(x: Floats, y: Floats, width: int) -> tuple[Floats, Floats, Floats, Floats, Ints]:
-    """Low, median, high, x and the place of the most, of at most ``width`` parts of the axis."""
+    """Return low, median, high, x and the place of the largest, in at most ``width`` parts of x."""
     if len(x) <= width:
         return y, y, y, x, np.arange(len(x))
     span = x[-1] - x[0]
@@ -97,42 +111,53 @@ def _bins(count: int) -> list[tuple[int, int]]:
 
 
 def spread(values: Floats) -> tuple[float, float]:
-    """Median and spread of at least one value."""
+    """Return median and spread of at least one value."""
     median = _median(values)
     deviation = 1.4826 * _median(np.abs(values - median))
     return median, max(deviation, FLOOR * abs(median), 1.0)
 
 
 def _median(values: Floats) -> float:
-    """numpy's own looks for NaN, which takes longer than the median."""
-    found, middle = np.sort(values), len(values) // 2
-    return float(found[middle] if len(values) % 2 else (found[middle - 1] + found[middle]) / 2)
+    """Return the median. numpy's own searches for NaN, which takes longer than the median."""
+    ordered, middle = np.sort(values), len(values) // 2
+    return float(
+        ordered[middle] if len(values) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
+    )
 
 
 def _band(x: Floats, y: Floats) -> tuple[Floats, Floats, Floats, Ints, Floats]:
-    """The band's x, lower and upper; the places outside it, and how many spreads each lies from
-    the median. Empty where there are too few."""
+    """Return the band's x, lower and upper, the places outside it, and their distances in spreads.
+
+    All are empty if there are too few values.
+    """
     if len(x) < BAND_LEAST:
         return x[:0], y[:0], y[:0], np.zeros(0, np.int64), y[:0]
-    at, lower, upper, outside, by = [], [], [], [], []
+    at, lower, upper, outside, distances_of_bins = [], [], [], [], []
     for start, end in _bins(len(x)):
-        own = y[start:end]
-        median, deviation = spread(own)
-        away = np.abs(own - median) / deviation
+        values = y[start:end]
+        median, deviation = spread(values)
+        away = np.abs(values - median) / deviation
         at += [x[start], x[end - 1]]
         lower += [max(0.0, median - BAND_WIDTH * deviation)] * 2
         upper += [median + BAND_WIDTH * deviation] * 2
-        found = np.flatnonzero(away > BAND_WIDTH)
-        outside.append(start + found)
-        by.append(away[found])
-    places, distances = np.concatenate(outside), np.concatenate(by)
+        far = np.flatnonzero(away > BAND_WIDTH)
+        outside.append(start + far)
+        distances_of_bins.append(away[far])
+    places, distances = np.concatenate(outside), np.concatenate(distances_of_bins)
     return np.array(at), np.array(lower), np.array(upper), places, distances
 
 
 @dataclass(frozen=True)
 class Slowest:
-    """names: the most frequent first. edges: float[bins + 1]. counts: int[names, bins]: how often
-    each was the slowest. totals: int[names]; others: how often any other was."""
+    """How often each subtask was the slowest, over time.
+
+    Attributes:
+        names: the most frequent subtasks; the most frequent one comes first.
+        edges: float[bins + 1]: the edges of the bins of time.
+        counts: int[names, bins]: how often each was the slowest.
+        totals: int[names]: how often each was the slowest in all bins.
+        others: how often any other subtask was.
+    """
 
     names: tuple[str, ...]
     edges: Floats
@@ -142,7 +167,7 @@ class Slowest:
 
 
 def slowest(columns: Columns, rows: Ints, x: Floats) -> Slowest:
-    """Who was the slowest, over time. x: of the rows."""
+    """Count who was the slowest, over time. ``x``: the instants of the rows."""
     known = np.array([bool(name) for name in columns.slowest.names], np.bool_)
     codes = columns.slowest.codes[rows]
     keep = ~np.isnan(x) & (known[codes] if len(known) else False)
@@ -160,8 +185,14 @@ def slowest(columns: Columns, rows: Ints, x: Floats) -> Slowest:
 
 @dataclass(frozen=True)
 class Failures:
-    """edges: float[bins + 1]; failed, completed: int[bins]. causes: (cause, phase, how many, the
-    last row), the most frequent first."""
+    """How many checkpoints failed over time, and why.
+
+    Attributes:
+        edges: float[bins + 1]: the edges of the bins of time.
+        failed: int[bins]: how many checkpoints failed.
+        completed: int[bins]: how many checkpoints completed.
+        causes: (cause, phase, how many, the last row) of each cause; the most frequent comes first.
+    """
 
     edges: Floats
     failed: Ints
@@ -170,7 +201,7 @@ class Failures:
 
 
 def failures(columns: Columns, rows: Ints, x: Floats) -> Failures:
-    """x: of the rows."""
+    """Count failures over time and by cause. ``x``: the instants of the rows."""
     placed = ~np.isnan(x)
     edges, bins = _time_bins(x[placed])
     counts = []
@@ -180,7 +211,7 @@ def failures(columns: Columns, rows: Ints, x: Floats) -> Failures:
     failed = rows[columns.has_status(FAILED)[rows]]
     width = max(1, len(columns.phase.names))
     codes = columns.cause.codes[failed].astype(np.int64) * width + columns.phase.codes[failed]
-    found, back, number = np.unique(codes[::-1], return_index=True, return_counts=True)
+    pairs, last, frequencies = np.unique(codes[::-1], return_index=True, return_counts=True)
     causes = [
         (
             columns.cause.names[code // width],
@@ -188,14 +219,14 @@ def failures(columns: Columns, rows: Ints, x: Floats) -> Failures:
             int(count),
             int(failed[len(failed) - 1 - place]),
         )
-        for code, place, count in zip(found, back, number, strict=True)
+        for code, place, count in zip(pairs, last, frequencies, strict=True)
     ]
     causes.sort(key=lambda item: (-item[2], item[0], item[1]))
     return Failures(edges, counts[0], counts[1], tuple(causes))
 
 
 def _time_bins(x: Floats) -> tuple[Floats, Ints]:
-    """Edges, and the bin of each x; one bin for no or one instant."""
+    """Return edges, and the bin of each x; there is one bin for no or one instant."""
     if not len(x):
         return np.zeros(1), np.zeros(0, np.int64)
     first, last = float(x.min()), float(x.max())

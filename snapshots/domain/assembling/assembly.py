@@ -1,20 +1,22 @@
-"""Logged events put in order, matched and timed: the reference for the Spark ingest.
+"""Order, match and time logged events: the reference for the Spark ingest.
 
-Rows: all events numbered process by process, in the order of the header, each process's in order.
+A row is the number of an event when all events are listed process by process, in the order of the
+header.
 """
 
 import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import itemgetter
 
 import numpy as np
 
 from snapshots.domain.assembling import irregular
 from snapshots.domain.assembling.clocks import NONE, CausalCycle, Times, causal_times, early, fallen
 from snapshots.domain.assembling.matching import Traffic, match
-from snapshots.domain.model import defects as say
-from snapshots.domain.model.defects import Defect, Defects, InputRefused, refuse
+from snapshots.domain.model import defects as complaints
+from snapshots.domain.model.defects import Defect, Defects, InputRefused, quoted, refuse
 from snapshots.domain.model.recording import (
     MARKER_RECEIVE,
     MARKER_SEND,
@@ -24,6 +26,7 @@ from snapshots.domain.model.recording import (
     RESTORE,
     SEND,
     Event,
+    Instant,
     LoggedEvent,
     Marker,
     Message,
@@ -43,11 +46,22 @@ NEEDED = {
     RESTORE: ("snapshot",),
 }
 """The fields without which an event of a kind has no meaning."""
+_ENDS = {
+    SEND: "sends",
+    RECEIVE: "receives",
+    MARKER_SEND: "marker_sends",
+    MARKER_RECEIVE: "marker_receives",
+}
+"""The list in Traffic that takes the events of a kind."""
 
 
 @dataclass(frozen=True)
 class Header:
-    """What stands before the events. extra: the header's further fields, kept as they are."""
+    """The part of a log before its events.
+
+    Attributes:
+        extra: the fields of the header that Cutline does not know, kept as they are.
+    """
 
     name: str
     time_unit: str
@@ -56,12 +70,12 @@ class Header:
 
     @cached_property
     def process_codes(self) -> dict[ProcessId, int]:
-        """The place of each process in the topology."""
+        """The code of each process: its place in the topology."""
         return {process.id: code for code, process in enumerate(self.topology.processes)}
 
     @cached_property
     def channel_codes(self) -> dict[ChannelId, int]:
-        """The place of each channel in the topology."""
+        """The code of each channel: its place in the topology."""
         return {channel.id: code for code, channel in enumerate(self.topology.channels)}
 
     @cached_property
@@ -75,7 +89,11 @@ class Header:
 
 @dataclass(frozen=True)
 class Assembly:
-    """defects: kept ones only, at most MOST_LISTED of defects_total."""
+    """The recording that a log describes, and what is odd in the log.
+
+    Attributes:
+        defects: the kept defects, at most MOST_LISTED of ``defects_total``.
+    """
 
     recording: Recording
     defects: tuple[Defect, ...]
@@ -83,10 +101,7 @@ class Assembly:
 
 
 def assemble(header: Header, logged_events: Iterable[LoggedEvent]) -> Assembly:
-    """The recording that a log tells, and what was wrong with it but kept.
-
-    Raises: InputRefused where the log has no meaning.
-    """
+    """Make a recording of a log. Raises: InputRefused if the log has no meaning."""
     defects = Defects()
     topology = header.topology
     by_process = _by_process(topology, logged_events, defects)
@@ -124,7 +139,7 @@ def _by_process(
         if event.process in by_process:
             by_process[event.process].append(event)
         else:
-            defects.add(say.unknown_process(name=event.process, line=event.line))
+            defects.add(complaints.unknown_process(name=event.process, line=event.line))
         _check_fields(topology, event, defects)
     return by_process
 
@@ -132,18 +147,18 @@ def _by_process(
 def _check_fields(topology: Topology, event: LoggedEvent, defects: Defects) -> None:
     for name in NEEDED.get(event.kind, ()):
         if getattr(event, name) is None:
-            defects.add(say.missing_field(kind=event.kind, field=name, line=event.line))
+            defects.add(complaints.missing_field(kind=event.kind, field=name, line=event.line))
     if event.channel is None:
         return
     channel = topology.channel_by_id.get(event.channel)
     if channel is None:
-        defects.add(say.unknown_channel(name=event.channel, line=event.line))
+        defects.add(complaints.unknown_channel(name=event.channel, line=event.line))
         return
     end = "source" if event.kind in SOURCE_KINDS else "target"
     expected = getattr(channel, end)
     if event.kind in SOURCE_KINDS | TARGET_KINDS and event.process != expected:
         defects.add(
-            say.wrong_end(
+            complaints.wrong_end(
                 kind=event.kind,
                 process=event.process,
                 channel=channel.id,
@@ -155,51 +170,43 @@ def _check_fields(topology: Topology, event: LoggedEvent, defects: Defects) -> N
 
 
 def _ordered(process: ProcessId, events: list[LoggedEvent], defects: Defects) -> list[LoggedEvent]:
-    """By index where every event has one, else in the order of the file."""
+    """Sort the events of a process by index if every event has one, else by line."""
     events = sorted(events, key=lambda event: event.line)
-    without = [event.line for event in events if event.index is None]
-    indexed = sorted(
-        (event for event in events if event.index is not None),
-        key=lambda event: (event.index, event.line),
-    )
-    for earlier, later in itertools.pairwise(indexed):
-        if earlier.index == later.index:
+    without_index = [event.line for event in events if event.index is None]
+    indexed = [(event.index, event) for event in events if event.index is not None]
+    indexed.sort(key=itemgetter(0))  # stable: events with one index stay in the order of the file
+    for (earlier_index, earlier), (index, later) in itertools.pairwise(indexed):
+        if earlier_index == index:
             defects.add(
-                say.index_twice(
-                    process=process, index=later.index, line=later.line, earlier_line=earlier.line
+                complaints.index_twice(
+                    process=process, index=index, line=later.line, earlier_line=earlier.line
                 )
             )
-    if without and indexed:
-        defects.add(say.index_partly(process=process, count=len(without), line=without[0]))
-    if without:
+    if without_index:
+        if indexed:
+            count, line = len(without_index), without_index[0]
+            defects.add(complaints.index_partly(process=process, count=count, line=line))
         return events
-    gap = next((place for place, event in enumerate(indexed) if event.index > place), None)
+    gap = next((n for n, (index, _) in enumerate(indexed) if index > n), None)
     if gap is not None:
-        missing = indexed[-1].index + 1 - len(indexed)
-        defects.add(
-            say.index_gap(process=process, count=missing, first=gap, line=indexed[gap].line)
-        )
-    return indexed
+        missing, line = indexed[-1][0] + 1 - len(indexed), indexed[gap][1].line
+        defects.add(complaints.index_gap(process=process, count=missing, first=gap, line=line))
+    return [event for _, event in indexed]
 
 
 def _traffic(topology: Topology, rows: list[LoggedEvent]) -> dict[ChannelId, Traffic]:
     traffic = {channel.id: Traffic() for channel in topology.channels}
     for row, event in enumerate(rows):
-        if event.kind == SEND:
-            traffic[event.channel].sends.append(row)
-        elif event.kind == RECEIVE:
-            traffic[event.channel].receives.append(row)
-        elif event.kind == MARKER_SEND:
-            traffic[event.channel].marker_sends.append(row)
-        elif event.kind == MARKER_RECEIVE:
-            traffic[event.channel].marker_receives.append(row)
+        if event.kind in _ENDS:
+            assert event.channel is not None  # _check_fields refuses these kinds without a channel
+            getattr(traffic[event.channel], _ENDS[event.kind]).append(row)
     return traffic
 
 
 def _match_all(
     traffic: dict[ChannelId, Traffic], rows: list[LoggedEvent], defects: Defects
 ) -> list[int]:
-    """Fills ``received`` of every channel; gives the rows of the strays."""
+    """Fill ``received`` of every channel, and return the rows of the stray receives."""
     strays: list[int] = []
     for channel, flow in traffic.items():
         messages = match(
@@ -239,8 +246,8 @@ def _timed(
 
 
 def refused_cycle(events: list[tuple[ProcessId, int]]) -> InputRefused:
-    """The InputRefused for a circle of events, given as (process, line), causes first."""
-    shown = [f"{say.quoted(process)} in line {line}" for process, line in events[:6]]
+    """Return the refusal for a circle of events, given as (process, line), causes first."""
+    shown = [f"{quoted(process)} in line {line}" for process, line in events[:6]]
     more = f" and {len(events) - 6} more" if len(events) > 6 else ""
     return refuse(
         "causal-cycle",
@@ -251,7 +258,7 @@ def refused_cycle(events: list[tuple[ProcessId, int]]) -> InputRefused:
 
 
 def _placed(rows: list[LoggedEvent], starts: np.ndarray, times: Times) -> list[Event]:
-    places = np.arange(len(rows)) - np.repeat(starts[:-1], np.diff(starts))
+    indexes = np.arange(len(rows)) - np.repeat(starts[:-1], np.diff(starts))
     return [
         Event(
             process=event.process,
@@ -271,7 +278,7 @@ def _placed(rows: list[LoggedEvent], starts: np.ndarray, times: Times) -> list[E
             logged_at=event.at if event.at not in (None, at) else None,
         )
         for event, index, at, step in zip(
-            rows, places.tolist(), times.at.tolist(), times.step.tolist(), strict=True
+            rows, indexes.tolist(), times.at.tolist(), times.step.tolist(), strict=True
         )
     ]
 
@@ -286,31 +293,30 @@ def _split(
 
 
 def _messages(flow: Traffic, events: list[Event]) -> tuple[Message, ...]:
-    return tuple(
-        Message(
-            id=events[send].message,
-            value=events[send].value,
-            **_way(events, send, ordinal, flow),
+    messages = []
+    for ordinal, send in enumerate(flow.sends):
+        sent, receive = events[send], _receive(flow, events, send)
+        assert sent.channel is not None  # _check_fields refuses a send without channel or message
+        assert sent.message is not None
+        messages.append(
+            Message(sent.channel, ordinal, sent.message, sent.value, sent.index, sent.at, *receive)
         )
-        for ordinal, send in enumerate(flow.sends)
-    )
+    return tuple(messages)
 
 
 def _markers(flow: Traffic, events: list[Event]) -> tuple[Marker, ...]:
-    return tuple(
-        Marker(snapshot=events[send].snapshot, **_way(events, send, ordinal, flow))
-        for ordinal, send in enumerate(flow.marker_sends)
-    )
+    markers = []
+    for ordinal, send in enumerate(flow.marker_sends):
+        sent, receive = events[send], _receive(flow, events, send)
+        assert sent.channel is not None  # _check_fields refuses a marker without one of the two
+        assert sent.snapshot is not None
+        markers.append(Marker(sent.channel, ordinal, sent.snapshot, sent.index, sent.at, *receive))
+    return tuple(markers)
 
 
-def _way(events: list[Event], send: int, ordinal: int, flow: Traffic) -> dict[str, object]:
-    sent = events[send]
-    received = events[flow.received[send]] if send in flow.received else None
-    return {
-        "channel": sent.channel,
-        "ordinal": ordinal,
-        "sent_index": sent.index,
-        "sent_at": sent.at,
-        "received_index": received and received.index,
-        "received_at": received and received.at,
-    }
+def _receive(
+    flow: Traffic, events: list[Event], send: int
+) -> tuple[int, Instant] | tuple[None, None]:
+    """Return index and time of the receive of a send, or (None, None) if it has none."""
+    row = flow.received.get(send)
+    return (None, None) if row is None else (events[row].index, events[row].at)

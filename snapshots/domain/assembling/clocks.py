@@ -1,11 +1,11 @@
-"""Times and one order of a recording that agree with causality.
+"""Compute times and one order of all events that agree with causality.
 
-All functions work on columns, one row per event, sorted by (process, index):
+All functions work on columns with one row per event, sorted by (process, index):
 
-* ``starts``: int64[P + 1], the first row of each process, the last entry is the number of rows;
-* ``at``: int64[N], what the log says; only rows with ``known`` (bool[N]) count;
-* ``line``: int64[N], the place in the log;
-* ``cause``: int64[N], the row of the send whose message or marker a row receives, NONE elsewhere.
+* ``starts``: int64[P + 1], the first row of each process; the last entry is the number of rows.
+* ``at``: int64[N], the time in the log, valid where ``known`` (bool[N]) is true.
+* ``line``: int64[N], the line in the log.
+* ``cause``: int64[N], the row of the send whose message or marker a row receives, else NONE.
 
 Source: Lamport, "Time, Clocks, and the Ordering of Events in a Distributed System",
 CACM 21(7), 1978.
@@ -25,7 +25,8 @@ NONE = -1
 class CausalCycle(Exception):
     """Some events each come before the next, and the last before the first.
 
-    rows: these events, every one a cause of the one behind it, the last a cause of the first.
+    Args:
+        rows: these events; each is a cause of the next one, and the last of the first.
     """
 
     def __init__(self, rows: list[int]) -> None:
@@ -35,10 +36,11 @@ class CausalCycle(Exception):
 
 @dataclass(frozen=True)
 class Times:
-    """at: int64[N], never falls within a process nor lies before the cause.
+    """Times and steps that agree with causality. In the order of steps, ``at`` never falls.
 
-    step: int64[N], 0 .. N - 1, rises within a process and from cause to effect; sorted by step,
-    ``at`` never falls.
+    Attributes:
+        at: int64[N]: the times, which never fall within a process nor from cause to effect.
+        step: int64[N]: 0 .. N - 1, which rise within a process and from cause to effect.
     """
 
     at: np.ndarray
@@ -48,11 +50,11 @@ class Times:
 def causal_times(
     starts: np.ndarray, at: np.ndarray, known: np.ndarray, line: np.ndarray, cause: np.ndarray
 ) -> Times:
-    """The log's own times where they are causal, else the least times above them that are.
+    """Return the log's own times if they are causal, else the least causal times above them.
 
-    A row without a time gets that of its latest predecessor (the earliest time of the log if it has
-    none); if no row has a time, rows count 0, 1, 2 … along causality (Lamport's clock).
-    Steps rank by (at, line) where that is causal, and otherwise put causes first among equal times.
+    A row without a time gets the time of its latest predecessor, or the earliest time of the log if
+    it has no predecessor. If no row has a time, rows count 0, 1, 2 … along causality (Lamport's
+    clock). Steps rank by (at, line); where that is not causal, causes come first among equal times.
     Raises: CausalCycle.
     """
     if not len(at):
@@ -67,7 +69,7 @@ def causal_times(
 
 
 def fallen(starts: np.ndarray, at: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """bool[N]: rows whose time lies before that of an earlier row of the same process."""
+    """Tell which rows have a time before that of an earlier row of their process: bool[N]."""
     given = np.where(known, at, np.iinfo(np.int64).min)
     falls = np.zeros(len(at), bool)
     for first, end in itertools.pairwise(starts):
@@ -77,23 +79,22 @@ def fallen(starts: np.ndarray, at: np.ndarray, known: np.ndarray) -> np.ndarray:
 
 
 def early(at: np.ndarray, known: np.ndarray, cause: np.ndarray) -> np.ndarray:
-    """bool[N]: rows that receive at a time before the send's."""
+    """Tell which rows receive at a time before that of the send: bool[N]."""
     source = np.where(cause == NONE, 0, cause)
     return (cause != NONE) & known & known[source] & (at < at[source])
 
 
 def _walked(starts: np.ndarray, given: np.ndarray, cause: np.ndarray, tick: int) -> np.ndarray:
-    """max(given, predecessors' times + tick) of every row.
+    """Return the least time of every row: max(given, times of its predecessors + tick).
 
-    Each process runs until it stands before a receive whose send has not been walked; that send
-    wakes it. Raises: CausalCycle.
+    Each process advances until it comes to a receive whose send has no time yet; that send wakes
+    it. Raises: CausalCycle.
     """
     walked = given.copy()
-    here, causes = memoryview(walked), memoryview(np.ascontiguousarray(cause))
-    position = [int(start) for start in starts[:-1]]
-    ends = [int(end) for end in starts[1:]]
+    here, causes = _view(walked), _view(cause)
+    position, ends = starts[:-1].tolist(), starts[1:].tolist()
     owner = _owners(starts)
-    asleep: dict[int, int] = {}  # row of a send -> the process that waits for it
+    asleep: dict[int, int] = {}  # the process that waits for a send, by the row of the send
     awake = deque(range(len(ends)))
     while awake:
         process = awake.popleft()
@@ -122,28 +123,33 @@ def _walked(starts: np.ndarray, given: np.ndarray, cause: np.ndarray, tick: int)
 
 
 def _owners(starts: np.ndarray) -> memoryview:
-    """The process of each row."""
+    """Return the process of each row."""
     counts = np.diff(starts)
-    return memoryview(np.repeat(np.arange(len(counts), dtype=np.int64), counts))
+    return _view(np.repeat(np.arange(len(counts), dtype=np.int64), counts))
+
+
+def _view(column: np.ndarray) -> memoryview:
+    """Return an array as a view of plain ints, which is faster to index one by one."""
+    return np.ascontiguousarray(column).data
 
 
 def _waits_for(row: int, position: list[int], causes: memoryview, owner: memoryview) -> int:
-    """What holds up a row that was not walked: its process's next row, or that one's cause."""
+    """Return the row that blocks another one: the next row of its process, or its cause."""
     blocked = position[owner[row]]
     return causes[row] if row == blocked else blocked
 
 
 def _circle(row: int, waits_for: Callable[[int], int]) -> list[int]:
-    """The circle into which ``waits_for`` leads from ``row``, causes before effects."""
-    place: dict[int, int] = {}
-    while row not in place:
-        place[row] = len(place)
+    """Return the circle into which ``waits_for`` leads from ``row``, causes before effects."""
+    visited: dict[int, int] = {}
+    while row not in visited:
+        visited[row] = len(visited)
         row = waits_for(row)
-    return list(place)[place[row] :][::-1]
+    return list(visited)[visited[row] :][::-1]
 
 
 def _steps(starts: np.ndarray, at: np.ndarray, line: np.ndarray, cause: np.ndarray) -> np.ndarray:
-    """The rank of each row by (at, line); among equal times causes come first. ``at`` is causal."""
+    """Rank rows by (at, line), with causes first among equal times. ``at`` must be causal."""
     order = np.lexsort((line, at))
     step = _ranks(order)
     source = np.where(cause == NONE, 0, cause)
@@ -166,14 +172,14 @@ def _ranks(order: np.ndarray) -> np.ndarray:
 
 
 def _first_rows(starts: np.ndarray, length: int) -> np.ndarray:
-    """bool[N]: the rows that are the first of their process."""
+    """Tell which rows are the first of their process: bool[N]."""
     first = np.zeros(length + 1, bool)
     first[starts] = True
     return first[:-1]
 
 
 def _untied(tied: np.ndarray, starts: np.ndarray, line: np.ndarray, cause: np.ndarray) -> list[int]:
-    """The tied rows, causes first, else by line (Kahn's topological sort). Raises: CausalCycle."""
+    """Sort rows of one time, causes first, else by line (Kahn). Raises: CausalCycle."""
     lines = dict(zip(tied.tolist(), line[tied].tolist(), strict=True))
     causes = dict(zip(tied.tolist(), cause[tied].tolist(), strict=True))
     effects = {source: row for row, source in causes.items() if source != NONE}

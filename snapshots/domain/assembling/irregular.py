@@ -1,16 +1,24 @@
-"""What is odd in a log that still has a meaning: the kept defects of the assembly.
+"""Report what is odd in a log that still has a meaning: the kept defects of the assembly.
 
-rows: all logged events in the order of their processes, as in `assembly`.
+In every function ``rows`` holds all logged events, process by process, as in `assembly`.
 """
 
 from collections import defaultdict
+from typing import TypedDict
 
 import numpy as np
 
 from snapshots.domain.assembling.matching import IN_FLIGHT, Matches, Traffic, overtaken
-from snapshots.domain.model import defects as say
-from snapshots.domain.model.defects import Defects
-from snapshots.domain.model.recording import MARKER_SEND, RECORD_CHANNEL, RECORD_STATE, LoggedEvent
+from snapshots.domain.model import defects as complaints
+from snapshots.domain.model.defects import Defects, quoted
+from snapshots.domain.model.recording import (
+    MARKER_SEND,
+    RECORD_CHANNEL,
+    RECORD_STATE,
+    LoggedEvent,
+    MessageId,
+    SnapshotId,
+)
 from snapshots.domain.model.topology import ChannelId, ProcessId, Topology
 
 
@@ -21,34 +29,40 @@ def report_strays(
     markers: Matches,
     defects: Defects,
 ) -> None:
-    """One defect per receive, of a message or a marker of the channel, that took no send."""
+    """Report each receive on the channel, of a message or a marker, that has no send."""
     for complaint, numbers in (
-        (say.stray_receive, messages.unexplained),
-        (say.received_twice, messages.surplus),
-        (say.stray_marker, markers.unexplained),
-        (say.marker_received_twice, markers.surplus),
+        (complaints.stray_receive, messages.unexplained),
+        (complaints.received_twice, messages.surplus),
+        (complaints.stray_marker, markers.unexplained),
+        (complaints.marker_received_twice, markers.surplus),
     ):
         for event in (rows[number] for number in numbers):
             defects.add(complaint(channel=channel, message=event.message, **_facts(event)))
 
 
-def _facts(event: LoggedEvent) -> dict[str, object]:
+class _Facts(TypedDict):
+    process: ProcessId
+    snapshot: SnapshotId | None
+    line: int
+
+
+def _facts(event: LoggedEvent) -> _Facts:
     return {"process": event.process, "snapshot": event.snapshot, "line": event.line}
 
 
 def report_resent(channel: ChannelId, sends: list[LoggedEvent], defects: Defects) -> None:
-    """One defect per channel that sends an id again."""
-    seen: set[str] = set()
-    again: list[LoggedEvent] = []
+    """Report a channel that sends an id again, at the first such send."""
+    seen: set[MessageId | None] = set()
+    repeated: list[LoggedEvent] = []
     for event in sends:
         if event.message in seen:
-            again.append(event)
+            repeated.append(event)
         seen.add(event.message)
-    if again:
-        first = again[0]
+    if repeated:
+        first = repeated[0]
         defects.add(
-            say.sent_twice(
-                channel=channel, message=first.message, count=len(again), line=first.line
+            complaints.sent_twice(
+                channel=channel, message=first.message, count=len(repeated), line=first.line
             )
         )
 
@@ -56,12 +70,19 @@ def report_resent(channel: ChannelId, sends: list[LoggedEvent], defects: Defects
 def report_skew(
     rows: list[LoggedEvent], falls: np.ndarray, too_early: np.ndarray, defects: Defects
 ) -> None:
-    """One defect per process whose clock goes back, one per channel with receives too early."""
+    """Report each process whose clock goes back, and each channel with receives before sends.
+
+    Args:
+        falls: bool[N], the rows at which a clock goes back.
+        too_early: bool[N], the receives that lie before their sends.
+    """
     for process, events in _grouped(rows, falls, "process").items():
-        defects.add(say.falling_clock(process=process, count=len(events), line=events[0].line))
+        defects.add(
+            complaints.falling_clock(process=process, count=len(events), line=events[0].line)
+        )
     for channel, events in _grouped(rows, too_early, "channel").items():
         defects.add(
-            say.received_before_sent(channel=channel, count=len(events), line=events[0].line)
+            complaints.received_before_sent(channel=channel, count=len(events), line=events[0].line)
         )
 
 
@@ -78,9 +99,10 @@ def report_overtaking(
     rows: list[LoggedEvent],
     defects: Defects,
 ) -> None:
-    """One defect per FIFO channel: the first that was overtaken, by the first received after it.
+    """Report each FIFO channel on which a message or marker was overtaken.
 
-    Where markers may overtake, nothing counts as overtaken by one.
+    The defect names the first one overtaken, and what arrived first of all that were sent after it.
+    On a channel where markers may overtake, being overtaken by one does not count.
     """
     for channel in topology.channels:
         flow = traffic[channel.id]
@@ -95,38 +117,43 @@ def report_overtaking(
             first = int(np.argmax(late))
             later = first + 1 + int(np.argmin(by[first + 1 :]))
             defects.add(
-                say.overtaken(
+                complaints.overtaken(
                     channel=channel.id,
-                    first=_called(rows[sends[first]]),
-                    later=_called(rows[sends[later]]),
+                    first=_named(rows[sends[first]]),
+                    later=_named(rows[sends[later]]),
                     count=int(late.sum()),
                     line=rows[sends[first]].line,
                 )
             )
 
 
-def _called(event: LoggedEvent) -> str:
+def _named(event: LoggedEvent) -> str:
     if event.kind == MARKER_SEND:
-        return f"the marker of snapshot {say.quoted(event.snapshot)}"
-    return say.quoted(event.message)
+        return f"the marker of snapshot {quoted(event.snapshot)}"
+    return quoted(event.message)
 
 
 def report_records(
     traffic: dict[ChannelId, Traffic], rows: list[LoggedEvent], defects: Defects
 ) -> None:
-    """One defect per record that is not the first of its kind, and per one that names no send."""
+    """Report each record that is not the first of its part, and each that names an unsent id."""
     sent = {name: {rows[row].message for row in flow.sends} for name, flow in traffic.items()}
-    seen: set[tuple[ProcessId, str, ChannelId | None]] = set()
+    seen: set[tuple[ProcessId, SnapshotId | None, ChannelId | None]] = set()
     for event in rows:
         if event.kind not in (RECORD_STATE, RECORD_CHANNEL):
             continue
         channel = event.channel if event.kind == RECORD_CHANNEL else None
         key = (event.process, event.snapshot, channel)
         if key in seen:
-            part = "its state" if channel is None else f"channel {say.quoted(channel)}"
-            defects.add(say.recorded_twice(part=part, **_facts(event)))
+            part = "its state" if channel is None else f"channel {quoted(channel)}"
+            defects.add(complaints.recorded_twice(part=part, **_facts(event)))
         seen.add(key)
-        for message in event.messages if channel is not None else ():
-            if message not in sent[channel]:
-                defects.add(say.unknown_message(channel=channel, message=message, **_facts(event)))
-                break
+        unsent = (
+            message
+            for message in event.messages or ()
+            if channel is not None and message not in sent[channel]
+        )
+        if (message := next(unsent, None)) is not None:
+            defects.add(
+                complaints.unknown_message(channel=channel, message=message, **_facts(event))
+            )

@@ -1,4 +1,4 @@
-"""Which receive takes which send, and what overtook what on a FIFO channel."""
+"""Match receives to sends, and find what was overtaken on a FIFO channel."""
 
 from collections import defaultdict, deque
 from collections.abc import Hashable, Iterable
@@ -11,8 +11,13 @@ IN_FLIGHT = 2**63 - 1  # later than every index
 
 @dataclass
 class Matches:
-    """received: send -> its receive; unexplained: receives of ids never sent; surplus: receives of
-    an id beyond its sends. Sends and receives stand for themselves (rows, events)."""
+    """The result of matching; sends and receives are given by their rows.
+
+    Attributes:
+        received: the receive of each send that has one.
+        unexplained: the receives of ids that were never sent.
+        surplus: the receives of an id beyond the number of its sends.
+    """
 
     received: dict[int, int] = field(default_factory=dict)
     unexplained: list[int] = field(default_factory=list)
@@ -21,9 +26,10 @@ class Matches:
 
 @dataclass
 class Traffic:
-    """The rows of one channel's sends and receives, in order of their process.
+    """The rows of one channel's sends and receives, in the order of their process.
 
-    received: row of a send -> row of its receive.
+    Attributes:
+        received: the row of the receive of each send, of a message or a marker, that has one.
     """
 
     sends: list[int] = field(default_factory=list)
@@ -36,7 +42,11 @@ class Traffic:
 def match(
     sends: Iterable[tuple[Hashable, int]], receives: Iterable[tuple[Hashable, int]]
 ) -> Matches:
-    """The k-th send of an id meets the k-th receive of it; both in order of their process."""
+    """Match the k-th send of an id to its k-th receive.
+
+    Args:
+        sends, receives: (id, row) of each, in the order of their process.
+    """
     waiting: dict[Hashable, deque[int]] = defaultdict(deque)
     for key, send in sends:
         waiting[key].append(send)
@@ -52,11 +62,13 @@ def match(
 
 
 def overtaken(received_index: np.ndarray, by: np.ndarray | None = None) -> np.ndarray:
-    """bool[N]: which of one channel's messages and markers a later one overtook.
+    """Tell which messages and markers of one channel were overtaken by a later one: bool[N].
 
-    received_index: int64[N] in order of sending, IN_FLIGHT where not received. What is still in
-    flight while a later one has been received was overtaken too. by: the same with IN_FLIGHT for
-    those that may overtake.
+    One that is still in flight while a later one has been received counts as overtaken.
+
+    Args:
+        received_index: int64[N], in the order of sending; IN_FLIGHT if not received.
+        by: the same with IN_FLIGHT also for those that may overtake; None if none may.
     """
     by = received_index if by is None else by
     late = np.zeros(len(received_index), bool)

@@ -1,74 +1,58 @@
-"""Vector clocks of a whole recording, and the causal past and future of one event.
+"""Compute the vector clocks of a recording: the reference for the cones of single events.
 
-All events count, those of snapshot protocols too, and a marker carries causality as a message does:
-this is the order that ``at`` and ``step`` agree with. A vector clock is a cut: of each process, how
-many events happened before an event, itself included.
-
-The matrix of all clocks is limited in size (MOST_CELLS). The cones of one event need no matrix:
-`past_cone` and `future_cone` walk over sorted columns, one binary search a channel and round.
+All events count, also those of snapshot protocols, and markers carry causality as messages do: this
+is the order with which ``at`` and ``step`` agree. The vector clock of an event is a cut: it counts
+the events of each process that happened before it, itself included.
 
 Sources: Mattern, "Virtual Time and Global States of Distributed Systems", 1989; Fidge, "Timestamps
 in Message-Passing Systems That Preserve the Partial Ordering", 1988.
 """
 
-from collections.abc import Iterable, Sequence
+import itertools
 from dataclasses import dataclass
 from functools import cached_property
+from operator import attrgetter
 
 import numpy as np
 
-from snapshots.domain.judging.cuts import received_index
 from snapshots.domain.model.recording import Marker, Message, Recording
 from snapshots.domain.model.topology import ProcessId
-
-MOST_CELLS = 5 * 10**7  # processes x events, 4 bytes each
-
-
-class TooManyCells(Exception):
-    """The recording is too large for a matrix of clocks. Cones of single events still work."""
-
-    permanent = True
-
-    def __init__(self, processes: int, events: int) -> None:
-        super().__init__(
-            f"{processes:,} processes x {events:,} events are {processes * events:,} numbers; "
-            f"vector clocks are computed for up to {MOST_CELLS:,}."
-        )
 
 
 @dataclass(frozen=True)
 class VectorClocks:
-    """processes: in the order of the header. starts: int64[P + 1], the first row of each.
+    """The vector clocks of all events of a recording.
 
-    matrix: int32[events, P], sorted by (process, index): how many events of each process happened
-    before the row's event, itself included.
+    Attributes:
+        processes: the processes in the order of the header.
+        starts: int64[P + 1]: the first row of each process; the last entry is the number of rows.
+        matrix: int32[events, P]: the clock of each event, sorted by (process, index).
     """
 
     processes: tuple[ProcessId, ...]
     starts: np.ndarray
     matrix: np.ndarray
 
-    def of(self, process: ProcessId, index: int) -> np.ndarray:
-        """int32[P]: the clock of an event; as positions it is the event's past cone."""
-        return self.matrix[self.starts[self._code[process]] + index]
+    def row(self, process: ProcessId, index: int) -> int:
+        """Return the row of an event in the matrix."""
+        return int(self.starts[self._code[process]]) + index
 
-    def happened_before(self, earlier: tuple[ProcessId, int], later: tuple[ProcessId, int]) -> bool:
-        """Whether the one event could influence the other; both as (process, index). No event
-        happened before itself."""
-        process, index = earlier
-        return earlier != later and int(self.of(*later)[self._code[process]]) > index
+    def of(self, process: ProcessId, index: int) -> np.ndarray:
+        """Return the clock of an event: int32[P]. As positions of a cut it is its past cone."""
+        return self.matrix[self.row(process, index)]
 
     def future(self, process: ProcessId, index: int) -> np.ndarray:
-        """int64[P]: the first index of each process that the event could influence, its own index
-        for its own process; the number of its events where there is none."""
+        """Return the first index of each process that an event could influence: int64[P].
+
+        For its own process this is its own index. Where there is none, it is the number of the
+        process's events.
+        """
         code = self._code[process]
-        return np.array(
-            [
-                np.searchsorted(self.matrix[first:end, code], index, side="right")
-                for first, end in zip(self.starts[:-1], self.starts[1:], strict=True)
-            ],
-            np.int64,
-        )
+        firsts = [
+            np.searchsorted(self.matrix[first:end, code], index, side="right")
+            for first, end in itertools.pairwise(self.starts)
+        ]
+        return np.array(firsts, np.int64)
 
     @cached_property
     def _code(self) -> dict[ProcessId, int]:
@@ -76,158 +60,33 @@ class VectorClocks:
 
 
 def vector_clocks(recording: Recording) -> VectorClocks:
-    """Raises: TooManyCells beyond MOST_CELLS."""
+    """Compute the vector clocks of all events, in the order of their steps."""
     processes = tuple(process.id for process in recording.topology.processes)
-    counts = np.array([len(recording.events.get(process, ())) for process in processes], np.int64)
-    if len(processes) * int(counts.sum()) > MOST_CELLS:
-        raise TooManyCells(len(processes), int(counts.sum()))
-    starts = np.concatenate(([0], np.cumsum(counts)))
-    arrivals = _arrivals(recording, {process: code for code, process in enumerate(processes)})
-    return VectorClocks(processes, starts, _matrix(starts, arrivals))
+    counts = [len(recording.events.get(process, ())) for process in processes]
+    starts = np.cumsum([0, *counts])
+    clocks = VectorClocks(processes, starts, np.zeros((starts[-1], len(processes)), np.int32))
+    row_of_cause = _causes(recording, clocks)
+    for event in sorted(itertools.chain(*recording.events.values()), key=attrgetter("step")):
+        row = clocks.row(event.process, event.index)
+        clock = clocks.matrix[row]
+        if event.index:
+            clock[:] = clocks.matrix[row - 1]
+        if row in row_of_cause:
+            np.maximum(clock, clocks.matrix[row_of_cause[row]], out=clock)
+        clock[processes.index(event.process)] = event.index + 1
+    return clocks
 
 
-def _arrivals(recording: Recording, codes: dict[ProcessId, int]) -> np.ndarray:
-    """int64[R, 4]: target, received_index, source, sent_index of all that arrived, by step."""
-    rows = []
+def _causes(recording: Recording, clocks: VectorClocks) -> dict[int, int]:
+    """Return the row of the send for the row of each receive, of messages and markers."""
+    causes = {}
     for channel in recording.topology.channels:
-        received = recording.events.get(channel.target, ())
-        ends = codes[channel.target], codes[channel.source]
-        travellers: list[Message | Marker] = [
+        travellers: tuple[Message | Marker, ...] = (
             *recording.messages.get(channel.id, ()),
             *recording.markers.get(channel.id, ()),
-        ]
+        )
         for travelling in travellers:
-            index = travelling.received_index
-            if index is not None:
-                step = received[index].step
-                rows.append((step, ends[0], index, ends[1], travelling.sent_index))
-    return np.array(sorted(rows), np.int64).reshape(-1, 5)[:, 1:]
-
-
-def _matrix(starts: np.ndarray, arrivals: np.ndarray) -> np.ndarray:
-    """Between two arrivals only a process's own count rises, so there is one clock a stretch: the
-    k-th arrival begins stretch P + k, and each process begins with a stretch of zeros."""
-    size = len(starts) - 1
-    clocks = np.zeros((size + len(arrivals), size), np.int32)
-    stretch = np.zeros(int(starts[-1]), np.int64)
-    starting = [[0] for _ in range(size)]  # of each process, where its stretches begin
-    stretches = [[process] for process in range(size)]
-    for number, (target, index, source, sent) in enumerate(arrivals.tolist(), start=size):
-        place = np.searchsorted(starting[source], sent, side="right") - 1
-        clock = np.maximum(clocks[stretches[target][-1]], clocks[stretches[source][place]])
-        clock[source] = max(clock[source], sent + 1)
-        clocks[number] = clock
-        starting[target].append(index)
-        stretches[target].append(number)
-    for process in range(size):
-        begins = np.array([*starting[process], starts[process + 1] - starts[process]])
-        stretch[starts[process] : starts[process + 1]] = np.repeat(
-            stretches[process], np.diff(begins)
-        )
-    matrix = clocks[stretch]
-    owner = np.repeat(np.arange(size), np.diff(starts))
-    rows = np.arange(len(matrix))
-    matrix[rows, owner] = rows - starts[owner] + 1
-    return matrix
-
-
-@dataclass(frozen=True)
-class Lane:
-    """The messages, or the markers, of one channel, sorted for both directions.
-
-    source, target: codes of the processes. sent: rises; first_received: the least received_index
-    of a message sent there or later. received: rises; last_sent: the largest sent_index of a
-    message received there or earlier. int64 each; what is in flight has cuts.NEVER as its
-    received_index.
-    """
-
-    source: int
-    target: int
-    sent: np.ndarray
-    first_received: np.ndarray
-    received: np.ndarray
-    last_sent: np.ndarray
-
-    @classmethod
-    def in_order(cls, source: int, target: int, sent: np.ndarray, received: np.ndarray) -> "Lane":
-        """Of a channel that overtakes nothing: both columns rise, and are used as they are."""
-        return cls(source, target, sent, received, received, sent)
-
-    @classmethod
-    def of(cls, source: int, target: int, sent: np.ndarray, received: np.ndarray) -> "Lane":
-        """Of any channel. sent: rises; received: in the order of sending."""
-        order = np.argsort(received, kind="stable")
-        return cls(
-            source,
-            target,
-            sent,
-            np.minimum.accumulate(received[::-1])[::-1],
-            received[order],
-            np.maximum.accumulate(sent[order]),
-        )
-
-
-def lanes(recording: Recording) -> list[Lane]:
-    """Two for every channel: its messages and its markers."""
-    codes = {process.id: code for code, process in enumerate(recording.topology.processes)}
-    return [
-        Lane.of(
-            codes[channel.source],
-            codes[channel.target],
-            np.array([travelling.sent_index for travelling in flow], np.int64),
-            np.array([received_index(travelling) for travelling in flow], np.int64),
-        )
-        for channel in recording.topology.channels
-        for flow in (
-            recording.messages.get(channel.id, ()),
-            recording.markers.get(channel.id, ()),
-        )
-        if flow
-    ]
-
-
-def past_cone(process: int, index: int, lanes: Sequence[Lane], processes: int) -> np.ndarray:
-    """int64[P]: how many events of each process happened before an event, itself included.
-
-    process: its code, 0 .. processes - 1. The same as the event's vector clock.
-    """
-    positions = [0] * processes
-    positions[process] = index + 1
-    incoming = _grouped(lanes, (lane.target for lane in lanes), processes)
-    moved = {process}
-    while moved:
-        targets, moved = moved, set()
-        for lane in (lane for target in targets for lane in incoming[target]):
-            arrived = int(np.searchsorted(lane.received, positions[lane.target]))
-            if arrived and lane.last_sent[arrived - 1] >= positions[lane.source]:
-                positions[lane.source] = int(lane.last_sent[arrived - 1]) + 1
-                moved.add(lane.source)
-    return np.array(positions, np.int64)
-
-
-def future_cone(process: int, index: int, lanes: Sequence[Lane], ends: np.ndarray) -> np.ndarray:
-    """int64[P]: the first index of each process that an event could influence, its own index for
-    its own process.
-
-    process: its code. ends: int64[P], the number of events of each process, which also stands for
-    "none" in the answer.
-    """
-    first = [int(end) for end in ends]
-    first[process] = index
-    outgoing = _grouped(lanes, (lane.source for lane in lanes), len(first))
-    moved = {process}
-    while moved:
-        sources, moved = moved, set()
-        for lane in (lane for source in sources for lane in outgoing[source]):
-            place = int(np.searchsorted(lane.sent, first[lane.source]))
-            if place < len(lane.sent) and lane.first_received[place] < first[lane.target]:
-                first[lane.target] = int(lane.first_received[place])
-                moved.add(lane.target)
-    return np.array(first, np.int64)
-
-
-def _grouped(lanes: Sequence[Lane], ends: Iterable[int], processes: int) -> list[list[Lane]]:
-    groups: list[list[Lane]] = [[] for _ in range(processes)]
-    for lane, end in zip(lanes, ends, strict=True):
-        groups[end].append(lane)
-    return groups
+            if travelling.received_index is not None:
+                receive = clocks.row(channel.target, travelling.received_index)
+                causes[receive] = clocks.row(channel.source, travelling.sent_index)
+    return causes

@@ -1,10 +1,10 @@
-"""Expressions in CEL over a global state: compiled, checked, and what they speak of.
+"""Compile, check and evaluate CEL expressions over a global state.
 
-Variables: ``processes`` (states by id), ``channels`` (lists of values by id), ``snapshot`` (its
-id). A process whose id is a CEL name may also be written by that name alone: ``A.balance`` is
-``processes["A"].balance``. Google's CEL (cel-expr-python) checks types before it runs, runs no
-code but its own, matches patterns in linear time, takes a nesting of at most 32, and stops after
-looking at 10,000 items. What it lacks, a limit of time and memory, is in `snapshots/sandbox/`.
+The variables are ``processes`` (states by id), ``channels`` (lists of values by id) and
+``snapshot`` (its id). A process whose id is a CEL name may also be written by that name alone:
+``A.balance`` is ``processes["A"].balance``. Google's CEL (cel-expr-python) checks types before it
+runs, runs no code but its own, matches patterns in linear time, allows a nesting depth of 32, and
+stops after 10,000 items. It has no limits of time and memory; `snapshots/sandbox/` adds these.
 
 Source: the Common Expression Language, https://cel.dev.
 """
@@ -23,8 +23,8 @@ from cel_expr_python import cel
 from snapshots.domain.conditions import expression_tree as tree
 from snapshots.domain.conditions.expression_tree import Node
 
-LONGEST = 2000  # characters
-LONGEST_SHOWN = 80
+LONGEST = 2000  # characters of an expression
+LONGEST_SHOWN = 80  # characters of an excerpt or a value
 VARIABLES = ("processes", "channels", "snapshot")
 _TYPES = {
     "processes": cel.Type.Map(cel.Type.STRING, cel.Type.DYN),
@@ -35,16 +35,24 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _REPORT = re.compile(r"ERROR: <input>:(-?\d+):(-?\d+): (.*)")
 _ANSWERS = ("BOOL", "DYN")
 _COMPARISONS = {f"_{sign}_": sign for sign in ("==", "!=", "<", "<=", ">", ">=")}
-_AROUND = ("_&&_", "_||_", "!_", "_?_:_")  # what comparisons stand in
-MOST_COMPARED = 3
-ALL = "*"
+_AROUND = ("_&&_", "_||_", "!_", "_?_:_")  # the operators that may contain comparisons
+MOST_COMPARED = 3  # comparisons that an outcome lists
+ALL = "*"  # the name in a Use that may mean any process or channel
 
 
 class ExpressionError(ValueError):
-    """What is wrong, where. offset: 0-based, in the whole text. line, column: 1-based, in
-    characters. excerpt: that line of the expression, and below it a caret."""
+    """An expression is wrong at one place.
 
-    permanent = True
+    ``line`` and ``column`` count characters from 1. ``excerpt`` is that line of the expression with
+    a caret below it.
+
+    Args:
+        sentence: what is wrong.
+        text: the whole expression.
+        offset: the place in it, in characters from 0.
+    """
+
+    permanent = True  # a retry cannot help
 
     def __init__(self, sentence: str, text: str, offset: int = 0) -> None:
         super().__init__(sentence)
@@ -56,12 +64,12 @@ class ExpressionError(ValueError):
         self.excerpt = _excerpt(text, self.line, self.column)
 
     def __reduce__(self) -> tuple[object, ...]:
-        """It can be sent between processes, which would else call ``__init__`` with less."""
+        # Pickle would call ``__init__`` with the sentence alone.
         rebuild = copyreg.__newobj__  # type: ignore[attr-defined]
         return rebuild, (type(self), *self.args), self.__dict__
 
     def to_json(self) -> dict[str, object]:
-        """Return the error as JSON, with the place in the expression."""
+        """Return the error and its place in the expression as JSON."""
         return {
             "sentence": self.sentence,
             "line": self.line,
@@ -71,7 +79,7 @@ class ExpressionError(ValueError):
 
 
 def _excerpt(text: str, line: int, column: int) -> str:
-    """Of a long line only the neighbourhood of the column."""
+    """Return the line, or the part of a long line around the column, with a caret below it."""
     lines = text.split("\n")
     shown = lines[line - 1] if line <= len(lines) else ""
     first = max(0, column - 1 - LONGEST_SHOWN // 2)
@@ -81,8 +89,13 @@ def _excerpt(text: str, line: int, column: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """kind: a variable. name: the one process or channel that is meant, ALL where it is not said
-    by a constant; of ``snapshot`` always ALL. offset: where."""
+    """One place at which an expression uses a variable.
+
+    Attributes:
+        kind: the variable, one of VARIABLES.
+        name: the id of the process or channel; ALL if no constant names one, and for ``snapshot``.
+        offset: the place in the expression, in characters from 0.
+    """
 
     kind: str
     name: str
@@ -100,10 +113,13 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What an expression came to: value is True or False, or None with the error.
+    """The result of evaluating an expression.
 
-    compared: what its first comparisons came to, where it was asked to explain itself. came_to: of
-    one that is neither true nor false its value, as a text.
+    Attributes:
+        value: the result; None if there is an error.
+        error: why there is no result.
+        compared: the values in its first comparisons, if an explanation was requested.
+        came_to: the value as a text, if it is neither true nor false.
     """
 
     value: bool | None
@@ -114,8 +130,12 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """An expression, and the variables of each state to evaluate it over. explain: with what its
-    comparisons came to, which takes longer."""
+    """An expression, and the states on which to evaluate it.
+
+    Attributes:
+        variables: the variables of each state.
+        explain: whether outcomes list the values in comparisons, which takes longer.
+    """
 
     expression: "Expression"
     variables: Iterable[Mapping[str, object]]
@@ -123,13 +143,17 @@ class Question:
 
 
 class Expression:
-    """A compiled expression. names: the processes that it may write without ``processes``.
-    must_decide: refuse one whose type is another than true or false."""
+    """A compiled expression. Raises: ExpressionError.
+
+    Args:
+        text: the source.
+        names: ids of the processes that may be written without ``processes``.
+        must_decide: refuse an expression whose type is not boolean.
+    """
 
     def __init__(
         self, text: str, names: AbstractSet[str] = frozenset(), *, must_decide: bool = True
     ) -> None:
-        """Raises: ExpressionError."""
         _check_text(text)
         self.text = text
         self.names = frozenset(_NAME.findall(text)) & names - set(VARIABLES)
@@ -141,17 +165,17 @@ class Expression:
         kind = self._compiled.return_type().name()
         if must_decide and kind not in _ANSWERS:
             raise ExpressionError(
-                f"The expression is {_in_words(kind)}; it must be true or false.", text
+                f"The expression gives {_in_words(kind)}; it must be true or false.", text
             )
 
     @cached_property
     def tree(self) -> Node:
-        """Parse the compiled expression into a tree."""
+        """The syntax tree of the expression."""
         return tree.read(self._serialized)
 
     @cached_property
     def uses(self) -> tuple[Use, ...]:
-        """Which variables it speaks of, each place of the source once."""
+        """The places at which the expression uses variables."""
         return tuple(uses_in(self.tree, self.names))
 
     @cached_property
@@ -159,8 +183,12 @@ class Expression:
         return self._compiled.serialize()
 
     def outcome(self, variables: Mapping[str, object], *, explain: bool = False) -> Outcome:
-        """Its value. variables: ``processes``, ``channels``, ``snapshot``; what is not known is
-        absent. No limit of time or memory."""
+        """Evaluate the expression on one state, without limits of time or memory.
+
+        Args:
+            variables: ``processes``, ``channels`` and ``snapshot``; leave out what is not known.
+            explain: list the values in the first comparisons.
+        """
         data = self._data(variables)
         value = _evaluated(self._compiled, data)
         if isinstance(value, bool):
@@ -168,12 +196,12 @@ class Expression:
         if isinstance(value, _Failure):
             sentence, offset = _readable_failure(value.message), self._blamed(data)
             return Outcome(None, ExpressionError(sentence, self.text, offset))
-        sentence = f"It came out as {_shown(value)}, {_of_value(value)}; it must be true or false."
+        sentence = f"The result is {_shown(value)}, {_of_value(value)}; it must be true or false."
         error = ExpressionError(sentence, self.text, self.tree.offset)
         return Outcome(None, error, came_to=_shown(value))
 
     def _compared(self, data: Mapping[str, object]) -> Iterator[Compared]:
-        """The first comparisons outside of loops."""
+        """Yield the first comparisons outside of loops."""
         for node in islice(_comparisons(self.tree), MOST_COMPARED):
             left, right = (self._value(child, data) for child in node.children)
             if not isinstance(left, _Failure) and not isinstance(right, _Failure):
@@ -181,11 +209,12 @@ class Expression:
 
     def _data(self, variables: Mapping[str, object]) -> dict[str, object]:
         processes = variables.get("processes", {})
+        assert isinstance(processes, Mapping)
         alone = {name: processes[name] for name in self.names if name in processes}
         return {"processes": {}, "channels": {}, "snapshot": "", **variables, **alone}
 
     def _blamed(self, data: Mapping[str, object]) -> int:
-        """The offset of the innermost part that has no value by itself."""
+        """Return the offset of the innermost part that has no value by itself."""
         node = self.tree
         while True:
             failing = next((child for child in _parts(node) if self._fails(child, data)), None)
@@ -216,7 +245,7 @@ def _evaluated(compiled: cel.Expression, data: Mapping[str, object]) -> object:
 
 
 def _parts(node: Node) -> tuple[Node, ...]:
-    """The children that can be evaluated by themselves: of a comprehension only its range."""
+    """Return the children that can be evaluated alone; for a comprehension only its range."""
     return node.children[:1] if node.kind == tree.COMPREHENSION else node.children
 
 
@@ -231,7 +260,12 @@ def _comparisons(node: Node) -> Iterator[Node]:
 def uses_in(
     node: Node, names: AbstractSet[str], hidden: AbstractSet[str] = frozenset()
 ) -> Iterator[Use]:
-    """The variables below a node. hidden: names that a loop around it has given to its items."""
+    """Yield the uses of variables below a node.
+
+    Args:
+        names: ids of the processes that may be written without ``processes``.
+        hidden: names that a loop around the node gives to its items.
+    """
     chosen = _chosen(node)
     if chosen is not None and chosen.kind in VARIABLES and chosen.kind not in hidden:
         yield chosen
@@ -241,14 +275,13 @@ def uses_in(
         elif node.name in VARIABLES:
             yield Use(node.name, ALL, node.offset)
     else:
-        inside = hidden | node.bound
-        for place, child in enumerate(node.children):
-            is_range = node.kind == tree.COMPREHENSION and place == 0
-            yield from uses_in(child, names, hidden if is_range else inside)
+        for number, child in enumerate(node.children):
+            is_range = node.kind == tree.COMPREHENSION and number == 0
+            yield from uses_in(child, names, hidden if is_range else hidden | node.bound)
 
 
 def _chosen(node: Node) -> Use | None:
-    """``processes["A"]`` and ``processes.A``."""
+    """Return the use in ``processes["A"]`` or ``processes.A``, and None for other nodes."""
     if node.kind == tree.SELECT and not node.is_test and node.children[0].kind == tree.IDENT:
         owner = node.children[0]
         return Use(owner.name, node.name, owner.offset)
@@ -270,19 +303,19 @@ def _check_text(text: str) -> None:
         raise ExpressionError(
             f"An expression has at most {LONGEST:,} characters, not {len(text):,}.", text, LONGEST
         )
-    for place, character in enumerate(text):
+    for offset, character in enumerate(text):
         if 0xD800 <= ord(character) <= 0xDFFF or character == "\0":
-            raise ExpressionError("This character is no text.", text, place)
+            raise ExpressionError("This character is not allowed.", text, offset)
 
 
 def _compile_error(text: str, report: str) -> ExpressionError:
-    """The first error of CEL's report, in our words and with its place."""
-    found = _REPORT.search(report)
-    if found is None or int(found[1]) < 1:
+    """Return the first error in CEL's report, in plain words and with its place."""
+    entry = _REPORT.search(report)
+    if entry is None or int(entry[1]) < 1:
         if "recursion" in report:
             return ExpressionError("The expression is nested too deeply (32 at most).", text)
-        return ExpressionError(f"CEL does not take this: {report[:LONGEST_SHOWN]}", text)
-    line, column, message = int(found[1]), int(found[2]), found[3]
+        return ExpressionError(f"CEL refuses this: {report[:LONGEST_SHOWN]}", text)
+    line, column, message = int(entry[1]), int(entry[2]), entry[3]
     offset = sum(len(part) + 1 for part in text.split("\n")[: line - 1]) + column - 1
     undeclared = re.match(r"undeclared reference to '([^']*)'", message)
     if undeclared:
@@ -296,7 +329,7 @@ def _undeclared(text: str, offset: int, name: str) -> str:
     if text[offset + len(name) :].lstrip().startswith("("):
         return f"CEL has no function {name}."
     return (
-        f"There is no {name} here. An expression speaks of processes, channels and snapshot, for "
+        f"There is no {name} here. The variables are processes, channels and snapshot, for "
         f'example processes["{name}"].'
     )
 
@@ -310,8 +343,8 @@ def _readable_report(message: str) -> str:
         return "The expression ends too early."
     if unread := re.match(r"Syntax error: token recognition error at: '(.*)'", message):
         sign = unread[1].strip()
-        hint = {"=": " Equal is ==.", "&": " And is &&.", "|": " Or is ||."}.get(sign, "")
-        return f"{sign} cannot be read.{hint}"
+        hint = {"=": " Write == for equal.", "&": " Write && for and.", "|": " Write || for or."}
+        return f"{sign} cannot be read.{hint.get(sign, '')}"
     if unexpected := re.match(
         r"Syntax error: (?:mismatched|extraneous) input '(.*?)' exp", message
     ):
@@ -320,7 +353,7 @@ def _readable_report(message: str) -> str:
 
 
 def _readable_failure(message: str) -> str:
-    """What went wrong while it ran."""
+    """Return an error of evaluation in plain words."""
     message = re.sub(r"^[A-Z_]+: | \[[A-Z_]+\]$", "", message)
     if unfit := re.match(r"No matching overloads found : (.*?)\((.*)\)", message):
         return _unfit(unfit[1], unfit[2])
@@ -329,11 +362,11 @@ def _readable_failure(message: str) -> str:
     if absent := re.match(r'No value with name "(.*)" found', message):
         return f"There is no {absent[1]} in it."
     if index := re.match(r"Index error: index=(-?\d+) size=(\d+)", message):
-        return f"There is no item {index[1]}; it has {index[2]}."
+        return f"There is no item {index[1]}; the list has {index[2]}."
     if "Iteration budget" in message:
-        return "It looks at more than 10,000 items; that is the limit."
+        return "The expression looks at more than 10,000 items, which is the limit."
     if "divide by zero" in message or "modulus by zero" in message:
-        return "Nothing can be divided by zero."
+        return "This divides by zero."
     if "SELECT to non-message" in message:
         return "Only an object has fields."
     return f"{message[:200].rstrip('.')}."
@@ -358,7 +391,7 @@ def _no_item(owner: str, key: str) -> str:
     return f"Only a list or an object has something in [ ], not {owner}."
 
 
-_KINDS = re.compile(r"[^,(<]+(?:\([^()]*(?:\([^()]*\)[^()]*)*\)|<[^>]*>)?")  # one of several
+_KINDS = re.compile(r"[^,(<]+(?:\([^()]*(?:\([^()]*\)[^()]*)*\)|<[^>]*>)?")  # one type in a list
 _WORDS = {
     "int": "a whole number",
     "uint": "a whole number",
@@ -376,7 +409,7 @@ _OF_VALUES[type(None)] = "null"
 
 
 def _in_words(kind: str) -> str:
-    """A type of CEL: ``list(dyn)``, ``INT64``, ``null_type``."""
+    """Return a type of CEL, such as ``list(dyn)``, ``INT64`` or ``null_type``, in plain words."""
     name = re.split(r"[(<]", kind.strip().lower())[0]
     return _WORDS.get(name.replace("64", "").removesuffix("_type"), name)
 
@@ -386,7 +419,7 @@ def _of_value(value: object) -> str:
 
 
 def _shown(value: object) -> str:
-    """As JSON, with numbers as people write them."""
+    """Format a value as JSON, with separators of thousands in numbers."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         text = f"{value:,}"
     else:

@@ -1,11 +1,14 @@
-"""Possibly and definitely: does a conjunction of local conditions hold in some consistent cut, and
-in every run that agrees with what happened before what?
+"""Decide whether a conjunction of local conditions holds possibly, and definitely.
 
-The consistent cuts in which the conditions hold are closed under union and intersection, so there
-is a first and a last one, found by moving every process on (back) only where it must. Definitely
-holds iff there is an interval of truth on each process such that none can be left before all have
-been entered: the entering of each happens before the leaving of every other. Both cost
-(number of events) x (channels of a process) at most, times the number of conditions for definitely.
+It holds *possibly* if it holds in some consistent cut, and *definitely* if every run with the same
+causality passes a cut in which it holds.
+
+The consistent cuts in which it holds are closed under union and intersection. There is a first and
+a last one, found by moving a process on (or back) only where it must move. It holds definitely iff
+each process has an interval of truth such that no interval can be left before all are entered: the
+entering of each happens before the leaving of every other. Possibly takes at most
+(number of events) x (channels of a process) steps, definitely the same times the number of
+conditions.
 
 Source: Garg and Waldecker, "Detection of Weak Unstable Predicates in Distributed Programs", IEEE
 TPDS 5(3), 1994, and "Detection of Strong Unstable Predicates in Distributed Programs", IEEE TPDS
@@ -13,16 +16,15 @@ TPDS 5(3), 1994, and "Detection of Strong Unstable Predicates in Distributed Pro
 """
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated
 
 import numpy as np
 
-from snapshots.domain.causality.causality import Causality, causality
-from snapshots.domain.conditions.conditions import (
-    Condition,
+from snapshots.domain.causality.causal_closure import Causality, causality
+from snapshots.domain.conditions.conjunctions import (
     Evaluate,
     Truth,
     conjunction,
@@ -34,15 +36,17 @@ from snapshots.domain.conditions.conditions import (
 from snapshots.domain.conditions.spans import Spans
 from snapshots.domain.judging.cuts import Cut
 from snapshots.domain.model.as_json import JsonName, members_as_json
+from snapshots.domain.model.derived import is_derived
 from snapshots.domain.model.recording import Recording
 from snapshots.domain.model.topology import ProcessId
 
-MOST_LEGS = 100  # of an avoiding run, kept
-_BETWEEN_LOOKS = 1_000  # intervals
+MOST_LEGS = 100  # legs of an avoiding run that an answer lists
+_BETWEEN_REPORTS = 1_000  # intervals
 
-Holds = Mapping[ProcessId, Spans]  # other processes do not matter
+Holds = Mapping[ProcessId, Spans]
+"""Where the conditions on each process hold. Processes without conditions are absent."""
 Advance = Callable[[int], None]
-"""Called now and then with how many intervals have been passed over; may raise to stop."""
+"""Called now and then with the number of intervals that were skipped; may raise to stop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +60,15 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Obstacle:
-    """Why not definitely: ``process`` can leave ``interval``, its last one that counts, before
-    ``other`` has entered its own. Both None: the conditions hold nowhere on ``process``."""
+    """Why conditions do not hold definitely.
+
+    Both intervals are None if the conditions on ``process`` hold nowhere.
+
+    Attributes:
+        process: the process that can leave ``interval`` before another process enters ``other``.
+        interval: the last interval of ``process`` that could be part of the answer.
+        other: the interval of the other process.
+    """
 
     process: ProcessId
     interval: Interval | None = None
@@ -66,7 +77,11 @@ class Obstacle:
 
 @dataclass(frozen=True, slots=True)
 class Leg:
-    """One part of a run: up to ``until``, in any order, the conditions on ``process`` fail."""
+    """One part of a run during which the conditions on one process fail all the time.
+
+    Attributes:
+        until: the cut at which the part ends. The order of events within the part does not matter.
+    """
 
     process: ProcessId
     until: Cut
@@ -74,19 +89,22 @@ class Leg:
 
 @dataclass(frozen=True)
 class PredicateAnswer:
-    """Whether conditions hold together in some consistent cut, and whether in every run.
+    """Whether conditions hold together in some consistent cut, and in every run.
 
     Attributes:
-        possibly: None where what is not known decides; ``missing`` says what that is.
-        definitely: None where what is not known decides.
-        first: the least cut in which all conditions hold, where ``possibly`` is True.
+        possibly: whether all conditions hold in some consistent cut; None if that depends on
+            ``missing``.
+        definitely: whether every run passes such a cut; None if that depends on ``missing``.
+        first: the least cut in which all conditions hold; None unless ``possibly`` is True.
         last: the greatest such cut.
-        intervals: one interval of each process, where ``definitely`` is True; every run passes a
-            cut that lies in all of them.
-        obstacle: why not, where ``definitely`` is False.
-        avoiding: then the first MOST_LEGS legs of a run that never passes a cut in which all
-            conditions hold; empty where the search does not tell such a run.
+        intervals: one interval of each process such that every run is in all of them at once. Empty
+            unless ``definitely`` is True.
+        obstacle: why not, if ``definitely`` is False.
+        avoiding: the first MOST_LEGS legs of a run that never passes a cut in which all conditions
+            hold. Empty unless ``definitely`` is False, and if the search did not come across such a
+            run.
         avoiding_total: how many legs this run has.
+        missing: what is not known and would decide, one phrase each.
     """
 
     text: Annotated[str, JsonName("expression")]
@@ -102,93 +120,107 @@ class PredicateAnswer:
 
     def to_json(self) -> dict[str, object]:
         """Return the answer as JSON values."""
-        words = {"possibly": _answer(self.possibly), "definitely": _answer(self.definitely)}
-        return members_as_json(self) | words
-
-
-def _answer(holds: bool | None) -> str:
-    return {True: "true", False: "false", None: "unknown"}[holds]
+        answers = {True: "true", False: "false", None: "unknown"}
+        return members_as_json(self) | {
+            "possibly": answers[self.possibly],
+            "definitely": answers[self.definitely],
+        }
 
 
 def detect(recording: Recording, text: str, evaluate: Evaluate = plainly) -> PredicateAnswer:
-    """Both questions about one conjunction.
+    """Decide whether a conjunction holds possibly and definitely.
 
-    evaluate: `evaluation.evaluate` where a person wrote the text. Raises: ExpressionError; NotLocal
-    for what is no conjunction of local conditions.
+    Args:
+        text: the conjunction.
+        evaluate: use `sandbox.evaluation.evaluate` for a text that a person wrote.
+
+    Raises: ExpressionError; it is NotLocal if the text is not a conjunction of local conditions.
     """
     conditions = conjunction(text, frozenset(recording.topology.process_by_id))
-    return detect_conditions(recording, text, conditions, evaluate)
-
-
-def detect_conditions(
-    recording: Recording, text: str, conditions: Sequence[Condition], evaluate: Evaluate = plainly
-) -> PredicateAnswer:
-    """The same of a conjunction that has been parsed."""
+    if is_derived(recording.header_extra):
+        return of_derived(text)
     states = {process: states_of(recording, process) for process in processes_of(conditions)}
     return searched(text, causality(recording), local_truth(states, conditions, evaluate))
+
+
+def of_derived(text: str) -> PredicateAnswer:
+    """Return the answer for a derived recording, whose cuts are not the cuts of the run."""
+    return PredicateAnswer(
+        text=text,
+        possibly=None,
+        definitely=None,
+        first=None,
+        last=None,
+        intervals=(),
+        obstacle=None,
+        avoiding=(),
+        avoiding_total=0,
+        missing=("the events between two checkpoints, which the engine does not keep",),
+    )
 
 
 def searched(
     text: str, order: Causality, truth: Mapping[ProcessId, Truth], advance: Advance | None = None
 ) -> PredicateAnswer:
-    """The answer, where it is known at which positions the conditions of each process hold."""
-    surely = {process: known.surely for process, known in truth.items()}
-    perhaps = {process: known.perhaps for process, known in truth.items()}
-    something_is_missing = any(known.missing for known in truth.values())
-    first = least_cut(order, surely)
-    possibly, definitely = first is not None, False
-    if not possibly and something_is_missing:
-        possibly = _unless(least_cut(order, perhaps) is not None)
-    found = overlapping(order, surely, advance)
-    if found.intervals:
-        definitely = True
-    elif something_is_missing:
-        definitely = _unless(bool(overlapping(order, perhaps, advance).intervals))
-    is_avoidable = definitely is False
+    """Return the answer for conditions whose truth at all positions is known.
+
+    Args:
+        text: the conjunction, for the answer.
+        order: the causality of the recording.
+        truth: where the conditions on each process hold.
+        advance: reports progress.
+    """
+    surely = {process: item.surely for process, item in truth.items()}
+    perhaps = {process: item.perhaps for process, item in truth.items()}
+    is_missing = any(item.missing for item in truth.values())
+    first, overlap = least_cut(order, surely), overlapping(order, surely, advance)
+    possibly: bool | None = first is not None
+    definitely: bool | None = bool(overlap.intervals)
+    if is_missing and not possibly and least_cut(order, perhaps) is not None:
+        possibly = None
+    if is_missing and not definitely and overlapping(order, perhaps, advance).intervals:
+        definitely = None
+    if definitely is not False:
+        overlap = Overlap(overlap.intervals)
     return PredicateAnswer(
         text=text,
         possibly=possibly,
         definitely=definitely,
         first=first,
         last=greatest_cut(order, surely) if first else None,
-        intervals=found.intervals,
-        obstacle=found.obstacle if is_avoidable else None,
-        avoiding=found.avoiding if is_avoidable else (),
-        avoiding_total=found.avoiding_total if is_avoidable else 0,
-        missing=_missing(truth, possibly, definitely),
+        intervals=overlap.intervals,
+        obstacle=overlap.obstacle,
+        avoiding=overlap.avoiding,
+        avoiding_total=overlap.avoiding_total,
+        missing=tuple(sentence for item in truth.values() for sentence in item.missing)
+        if None in (possibly, definitely)
+        else (),
     )
 
 
-def _unless(it_could_be: bool) -> bool | None:
-    return None if it_could_be else False
-
-
-def _missing(truth: Mapping[ProcessId, Truth], *answers: bool | None) -> tuple[str, ...]:
-    if None not in answers:
-        return ()
-    return tuple(sentence for known in truth.values() for sentence in known.missing)
-
-
 def least_cut(order: Causality, holds: Holds) -> Cut | None:
-    """The first consistent cut in which all hold; None if there is none."""
+    """Return the least consistent cut in which all conditions hold, or None."""
     spans = {order.number[process]: inside for process, inside in holds.items()}
-    firsts = {process: inside.following(0) for process, inside in spans.items()}
-    if None in firsts.values():
-        return None
+    firsts = {}
+    for process, inside in spans.items():
+        first = inside.following(0)
+        if first is None:
+            return None
+        firsts[process] = first
     positions = [0] * len(order.ends)
     goal = partial(_goal, spans, Spans.following)
     return order.cut(positions) if order.grow(positions, firsts, goal) else None
 
 
 def greatest_cut(order: Causality, holds: Holds) -> Cut | None:
-    """The last one."""
+    """Return the greatest consistent cut in which all conditions hold, or None."""
     spans = {order.number[process]: inside for process, inside in holds.items()}
     positions = list(order.ends)
     for process, inside in spans.items():
-        at = inside.preceding(order.ends[process])
-        if at is None:
+        last = inside.preceding(order.ends[process])
+        if last is None:
             return None
-        positions[process] = at
+        positions[process] = last
     goal = partial(_goal, spans, Spans.preceding)
     return order.cut(positions) if order.shrink(positions, spans, goal) else None
 
@@ -204,8 +236,10 @@ def _goal(
 
 @dataclass(frozen=True)
 class Overlap:
-    """intervals: one of each process such that every run is in all of them at once; or, empty, the
-    obstacle, and a run that avoids it, as in PredicateAnswer."""
+    """The intervals that every run is in at once, or the reason why there are none.
+
+    The fields are as in PredicateAnswer.
+    """
 
     intervals: tuple[Interval, ...] = ()
     obstacle: Obstacle | None = None
@@ -214,8 +248,11 @@ class Overlap:
 
 
 def overlapping(order: Causality, holds: Holds, advance: Advance | None = None) -> Overlap:
-    """An interval that can be left before another process has entered its current one can never be
-    part of the answer, and is passed over for the next."""
+    """Find one interval of each process such that every run is in all of them at once.
+
+    An interval that can be left before another process has entered its current interval cannot be
+    part of the answer and is skipped.
+    """
     search = _IntervalSearch(order, holds, advance)
     obstacle = search.run()
     if obstacle is not None:
@@ -224,9 +261,13 @@ def overlapping(order: Causality, holds: Holds, advance: Advance | None = None) 
 
 
 class _IntervalSearch:
-    """current: which interval of each process is looked at. past: for each process the positions
-    that have happened when it has left that one. because: for each process int64[intervals, 2], why
-    an interval was passed over: the other process, and its interval, which can be entered later."""
+    """The search for overlapping intervals. Processes are given by their numbers.
+
+    ``current`` is the interval of each process that is tried. ``past`` is, for each process, the
+    cut that must have happened when it leaves that interval. ``because`` (int64[intervals, 2] for
+    each process) tells why an interval was skipped: the other process, and the interval of that
+    process that can be entered later.
+    """
 
     def __init__(self, order: Causality, holds: Holds, advance: Advance | None) -> None:
         self.order = order
@@ -237,27 +278,28 @@ class _IntervalSearch:
         self.because = {
             process: np.full((len(inside), 2), -1) for process, inside in self.spans.items()
         }
-        self.passed = 0
+        self.skipped = 0
 
     def run(self) -> Obstacle | None:
+        """Advance the current intervals until all overlap (None) or one process has no more."""
         for process, inside in self.spans.items():
             if not len(inside):
                 return Obstacle(self.order.processes[process])
             self.leave(process)
         changed = deque(self.spans)
         while changed:
-            one = changed.popleft()
+            process = changed.popleft()
             for other in self.spans:
-                for leaver, enterer in ((one, other), (other, one)):
+                for leaver, enterer in ((process, other), (other, process)):
                     while not self.must_wait(leaver, enterer):
-                        obstacle = self.pass_over(leaver, enterer)
+                        obstacle = self.skip(leaver, enterer)
                         if obstacle is not None:
                             return obstacle
                         changed.append(leaver)
         return None
 
     def must_wait(self, leaver: int, enterer: int) -> bool:
-        """Whether one cannot leave its interval before the other has entered its own."""
+        """Tell whether one cannot leave its interval before the other has entered its own."""
         return (
             leaver == enterer
             or self.last(leaver) == self.order.ends[leaver]
@@ -267,20 +309,21 @@ class _IntervalSearch:
     def last(self, process: int) -> int:
         return int(self.spans[process].lasts[self.current[process]])
 
-    def pass_over(self, leaver: int, enterer: int) -> Obstacle | None:
+    def skip(self, leaver: int, enterer: int) -> Obstacle | None:
+        """Go on to the next interval of ``leaver``; return the obstacle if there is none."""
         self.because[leaver][self.current[leaver]] = enterer, self.current[enterer]
         if self.current[leaver] + 1 == len(self.spans[leaver]):
             names = self.order.processes
             return Obstacle(names[leaver], self.interval(leaver), self.interval(enterer))
         self.current[leaver] += 1
         self.leave(leaver)
-        self.passed += 1
-        if self.advance and not self.passed % _BETWEEN_LOOKS:
-            self.advance(self.passed)
+        self.skipped += 1
+        if self.advance and not self.skipped % _BETWEEN_REPORTS:
+            self.advance(self.skipped)
         return None
 
     def leave(self, process: int) -> None:
-        """Brings the past of leaving up to date; an interval that lasts to the end has none."""
+        """Update ``past`` of a process, unless its interval lasts to the end and is never left."""
         last = self.last(process)
         if last < self.order.ends[process]:
             self.order.grow(self.past[process], {process: last + 1})
@@ -290,12 +333,12 @@ class _IntervalSearch:
         return Interval(self.order.processes[process], first, self.last(process))
 
     def avoiding(self, obstacle: Obstacle) -> tuple[tuple[Leg, ...], int]:
-        """The first MOST_LEGS legs of the run that the search has found on its way to the obstacle,
-        and how many there are; none where it did not find one.
+        """Return the first MOST_LEGS legs of an avoiding run, and how many legs it has.
 
-        Before one process leaves an interval, another stays outside its own; that one had left its
-        interval before while a third stayed outside, and so on back to the start. At the end the
-        first process has left its last interval for good.
+        The search has come across this run on its way to the obstacle; there are no legs if it has
+        not. While one process leaves an interval, another stays outside its own. Before that, the
+        other one had left its previous interval while a third stayed outside, and so on back to the
+        start. At the end the first process has left its last interval for good.
         """
         order, total = self.order, 1
         legs: list[Leg] = []
@@ -315,7 +358,7 @@ class _IntervalSearch:
         return tuple(legs[:MOST_LEGS]), total
 
     def _story(self, process: int) -> list[tuple[int, int, int]]:
-        """(who leaves, which interval, who waits outside meanwhile), in the order of the run."""
+        """Return (leaving process, its interval, process outside) for each leg, in order."""
         story = []
         interval = len(self.spans[process]) - 1
         while interval >= 0:

@@ -1,1 +1,1 @@
-"""What the log of a dataflow tells of its checkpoints and failures."""
+"""Analyses of dataflow logs: checkpoints and failures."""

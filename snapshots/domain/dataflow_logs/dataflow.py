@@ -1,14 +1,15 @@
 """A dataflow: vertices and edges, as one draws it, and the topology of subtasks that it runs as.
 
-Offsets of a source count from 1; each of its subtasks reads one split, which bears its name. What
-the records hold, and which way they go, follows from the dataflow alone: every run has the same.
+Offsets of a source count from 1. Each subtask of a source reads one split, which bears the name of
+the subtask. The dataflow alone decides what the records hold and which way they go, so that every
+run of it has the same records.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from snapshots.domain.model.as_json import Absent
 from snapshots.domain.model.topology import Channel, ChannelId, Process, ProcessId, Topology
@@ -19,7 +20,7 @@ PLAIN, IDEMPOTENT, TWO_PHASE = SINK_KINDS = ("plain", "idempotent", "two-phase")
 FUNCTIONS = ("map", "filter", "flatmap", "count", "sum", "total", "join")
 KEYED = frozenset({"count", "sum", "join"})
 OVERTAKEN = frozenset({HASH, REBALANCE})
-"""Exchanges on which unaligned barriers overtake; on the others they keep their place."""
+"""Exchanges on which unaligned barriers overtake records; on the others they keep their place."""
 MOST_SUBTASKS = 10_000
 MOST_CHANNELS = 1_000_000
 MOST_MAX_PARALLELISM = 32_768
@@ -27,9 +28,11 @@ MOST_KEYS = 1_000_000
 LONGEST_NAME = 80
 LARGEST = 1_000_000_000
 
+Name = TypeVar("Name", bound=str)
+
 
 class DataflowRefused(Exception):
-    """The dataflow cannot be. field: where (``vertices[2].parallelism``, ``edges[0].target``)."""
+    """The dataflow is invalid. ``field`` says where, such as ``vertices[2].parallelism``."""
 
     permanent = True
 
@@ -44,15 +47,18 @@ class Vertex:
     """An operator with its parallel subtasks.
 
     Attributes:
+        kind: one of VERTEX_KINDS.
+        max_parallelism: how many key groups the keyed state has.
         cost: how many microseconds a record takes.
-        rate: how many records a second are created in each split of a source; 0 where all are there
+        rate: how many records a second are created in each split of a source; 0 if all are there
             from the start.
         records: how many records each split of a source has.
         keys: how many different keys the records of a source have.
-        skew: 0 where all keys are equally frequent; the greater, the more frequent the first keys.
-        value: the value of every record of a source; None for 1 to 1000, by split and offset.
+        skew: 0 if all keys are equally frequent; the greater, the more frequent are the first keys.
+        value: the value of every record of a source. None for values from 1 to 1000 that depend on
+            split and offset.
         function: what an operator does, one of FUNCTIONS.
-        sink: what kind of sink it is.
+        sink: what kind of sink it is, one of SINK_KINDS.
     """
 
     id: str
@@ -80,7 +86,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Subtask:
-    """One parallel instance of a vertex; ``id`` is that of its process."""
+    """One parallel instance of a vertex."""
 
     vertex: str
     index: int
@@ -93,18 +99,21 @@ class Subtask:
 
 @dataclass(frozen=True)
 class Dataflow:
-    """Raises: DataflowRefused, with the field, for one that cannot be."""
+    """Vertices and the edges between them.
+
+    Raises: DataflowRefused, with the field, if they are no valid dataflow.
+    """
 
     vertices: tuple[Vertex, ...]
     edges: tuple[Edge, ...] = ()
 
     def __post_init__(self) -> None:
-        for place, vertex in enumerate(self.vertices):
-            _check_vertex(vertex, f"vertices[{place}]")
+        for index, vertex in enumerate(self.vertices):
+            _check_vertex(vertex, f"vertices[{index}]")
         _check_names(self.vertices)
         self._check_size()
-        for place, edge in enumerate(self.edges):
-            self._check_edge(edge, f"edges[{place}]")
+        for index, edge in enumerate(self.edges):
+            self._check_edge(edge, f"edges[{index}]")
         self._check_inputs()
         self._check_acyclic()
 
@@ -115,7 +124,7 @@ class Dataflow:
 
     @cached_property
     def subtasks(self) -> tuple[Subtask, ...]:
-        """Of all vertices, in their order."""
+        """List the subtasks of all vertices, in the order of the vertices."""
         return tuple(
             Subtask(vertex.id, index)
             for vertex in self.vertices
@@ -136,7 +145,7 @@ class Dataflow:
         return tuple(edge for edge in self.edges if edge.target == vertex)
 
     def targets(self, edge: Edge, index: int) -> range:
-        """The subtasks of the edge's target to which that of its source has a channel."""
+        """Return the target subtasks to which a source subtask has a channel, by index."""
         if edge.exchange == FORWARD:
             return range(index, index + 1)
         return range(self.vertex_by_id[edge.target].parallelism)
@@ -147,32 +156,19 @@ class Dataflow:
 
     @cached_property
     def pipelines(self) -> tuple[tuple[str, ...], ...]:
-        """The connected components: the vertices of each, all in the order of the vertices."""
+        """The connected components of the vertices, all in the order of the vertices."""
         links = [(edge.source, edge.target) for edge in self.edges]
         return components([vertex.id for vertex in self.vertices], links)
 
     @cached_property
     def regions(self) -> tuple[tuple[ProcessId, ...], ...]:
-        """The connected components of the subtasks: without an all-to-all exchange, many."""
+        """The connected components of the subtasks; there are many if no exchange is all-to-all."""
         links = [(channel.source, channel.target) for channel in self._channels(False)]
         return components([subtask.id for subtask in self.subtasks], links)
 
     @cached_property
-    def layers(self) -> tuple[tuple[str, ...], ...]:
-        """The vertices by their longest way from a source."""
-        depth: dict[str, int] = {}
-        for vertex in self.in_order:
-            before = [depth[edge.source] for edge in self.edges_to(vertex)]
-            depth[vertex] = 1 + max(before, default=-1)
-        layers: list[list[str]] = [[] for _ in range(1 + max(depth.values(), default=-1))]
-        for id_ in self.vertex_by_id:
-            layers[depth[id_]].append(id_)
-        return tuple(map(tuple, layers))
-
-    @cached_property
     def in_order(self) -> tuple[str, ...]:
-        """The vertices, each after all from which an edge leads to it; without those on or after
-        a cycle."""
+        """The vertices in topological order, without those that are on or behind a cycle."""
         waiting = Counter(edge.target for edge in self.edges)
         ready = [vertex.id for vertex in self.vertices if not waiting[vertex.id]]
         for vertex in ready:
@@ -183,14 +179,19 @@ class Dataflow:
         return tuple(ready)
 
     def coordinators(self, *, one: bool = False) -> tuple[ProcessId, ...]:
-        """``coordinator``; where there are several pipelines, one each, unless one does for all."""
+        """Return ``coordinator``, or a numbered one for each of several pipelines unless ``one`` is
+        set.
+        """
         count = 1 if one else len(self.pipelines)
         if count == 1:
             return (ProcessId("coordinator"),)
         return tuple(ProcessId(f"coordinator {number}") for number in range(1, count + 1))
 
     def expand(self, *, one_coordinator: bool = False, overtaking: bool = False) -> Topology:
-        """Subtasks and coordinators as processes. overtaking: unaligned barriers will run."""
+        """Return the topology of subtasks and coordinators.
+
+        ``overtaking``: unaligned barriers will run.
+        """
         names = [subtask.id for subtask in self.subtasks]
         names += self.coordinators(one=one_coordinator)
         return Topology(tuple(Process(name) for name in names), tuple(self._channels(overtaking)))
@@ -208,34 +209,29 @@ class Dataflow:
 
     @classmethod
     def from_json(cls, document: object) -> "Dataflow":
-        """Raises: DataflowRefused, with the field."""
+        """Return the dataflow of a JSON document. Raises: DataflowRefused, with the field."""
         if not isinstance(document, Mapping):
             raise DataflowRefused("dataflow", "A dataflow is an object with vertices and edges.")
         return cls(_parts(document, "vertices", Vertex), _parts(document, "edges", Edge))
 
     def _check_size(self) -> None:
         subtasks = 0
-        for place, vertex in enumerate(self.vertices):
+        for index, vertex in enumerate(self.vertices):
             subtasks += vertex.parallelism
             if subtasks > MOST_SUBTASKS:
                 raise DataflowRefused(
-                    f"vertices[{place}].parallelism",
-                    f"With these the dataflow has {subtasks:,} subtasks; "
+                    f"vertices[{index}].parallelism",
+                    f"With this vertex the dataflow has {subtasks:,} subtasks; "
                     f"at most {MOST_SUBTASKS:,} are run here.",
                 )
 
     def _check_edge(self, edge: Edge, path: str) -> None:
-        ends = {}
-        for end in ("source", "target"):
-            name = getattr(edge, end)
-            ends[end] = self.vertex_by_id.get(name) if isinstance(name, str) else None
-            if ends[end] is None:
-                raise DataflowRefused(
-                    f"{path}.{end}", f"There is no vertex {getattr(edge, end)!r} for the edge."
-                )
+        source, target = (
+            self._end(edge.source, f"{path}.source"),
+            self._end(edge.target, f"{path}.target"),
+        )
         if edge.exchange not in EXCHANGES:
             raise DataflowRefused(f"{path}.exchange", _one_of(edge.exchange, EXCHANGES))
-        source, target = ends["source"], ends["target"]
         if source.kind == SINK:
             raise DataflowRefused(f"{path}.source", "Nothing flows out of a sink.")
         if target.kind == SOURCE:
@@ -254,60 +250,66 @@ class Dataflow:
                 "exchanged by hash, or a key's state would lie in two places.",
             )
 
+    def _end(self, name: object, path: str) -> Vertex:
+        vertex = self.vertex_by_id.get(name) if isinstance(name, str) else None
+        if vertex is None:
+            raise DataflowRefused(path, f"There is no vertex {name!r} for the edge.")
+        return vertex
+
     def _check_inputs(self) -> None:
         if not self.vertices:
             raise DataflowRefused("vertices", "A dataflow has at least one vertex.")
         pairs = Counter((edge.source, edge.target) for edge in self.edges)
-        for place, edge in enumerate(self.edges):
+        for index, edge in enumerate(self.edges):
             if pairs[edge.source, edge.target] > 1:
                 raise DataflowRefused(
-                    f"edges[{place}]", f"Two edges lead from {edge.source} to {edge.target}."
+                    f"edges[{index}]", f"Two edges lead from {edge.source} to {edge.target}."
                 )
         if self._channel_count() > MOST_CHANNELS:
             raise DataflowRefused(
                 "edges", f"The dataflow has more than {MOST_CHANNELS:,} channels."
             )
-        for place, vertex in enumerate(self.vertices):
+        for index, vertex in enumerate(self.vertices):
             inputs = len(self.edges_to(vertex.id))
             if vertex.kind != SOURCE and not inputs:
-                raise DataflowRefused(f"vertices[{place}].id", f"No edge leads to {vertex.id}.")
+                raise DataflowRefused(f"vertices[{index}].id", f"No edge leads to {vertex.id}.")
             if vertex.kind == OPERATOR and vertex.function == "join" and inputs != 2:
                 raise DataflowRefused(
-                    f"vertices[{place}].function",
+                    f"vertices[{index}].function",
                     f"A join has two inputs; {vertex.id} has {inputs}.",
                 )
 
     def _channel_count(self) -> int:
-        wide = {vertex.id: vertex.parallelism for vertex in self.vertices}
+        width = {vertex.id: vertex.parallelism for vertex in self.vertices}
         return sum(
-            wide[edge.source] * (1 if edge.exchange == FORWARD else wide[edge.target])
+            width[edge.source] * (1 if edge.exchange == FORWARD else width[edge.target])
             for edge in self.edges
         )
 
     def _check_acyclic(self) -> None:
-        done = set(self.in_order)
-        for place, edge in enumerate(self.edges):
-            if edge.source not in done and edge.target not in done:
+        acyclic = set(self.in_order)
+        for index, edge in enumerate(self.edges):
+            if edge.source not in acyclic and edge.target not in acyclic:
                 raise DataflowRefused(
-                    f"edges[{place}]", f"{edge.source} -> {edge.target} lies on a cycle."
+                    f"edges[{index}]", f"{edge.source} -> {edge.target} lies on a cycle."
                 )
 
 
 def components(
-    names: Iterable[str], links: Iterable[tuple[str, str]]
-) -> tuple[tuple[str, ...], ...]:
-    """Connected components, each and all in the order of the names."""
+    names: Iterable[Name], links: Iterable[tuple[Name, Name]]
+) -> tuple[tuple[Name, ...], ...]:
+    """Return the connected components, each and all in the order of the names."""
     parent = {name: name for name in names}
 
-    def root(name: str) -> str:
+    def root(name: Name) -> Name:
         while parent[name] != name:
             parent[name] = parent[parent[name]]
             name = parent[name]
         return name
 
-    for one, other in links:
-        parent[root(other)] = root(one)
-    groups: dict[str, list[str]] = {}
+    for source, target in links:
+        parent[root(target)] = root(source)
+    groups: dict[Name, list[Name]] = {}
     for name in parent:
         groups.setdefault(root(name), []).append(name)
     return tuple(map(tuple, groups.values()))
@@ -332,8 +334,8 @@ def _check_vertex(vertex: Vertex, path: str) -> None:
             raise DataflowRefused(f"{path}.{field}", _one_of(getattr(vertex, field), allowed))
     for field, least in _LEAST.items():
         largest = MOST_KEYS if field == "keys" else LARGEST
-        broken = field in ("rate", "skew")
-        _check_number(getattr(vertex, field), least, broken, f"{path}.{field}", largest)
+        fractional = field in ("rate", "skew")
+        _check_number(getattr(vertex, field), least, fractional, f"{path}.{field}", largest)
     if vertex.value is not None:
         _check_number(vertex.value, 0, False, f"{path}.value")
     if vertex.max_parallelism > MOST_MAX_PARALLELISM:
@@ -349,21 +351,24 @@ def _check_vertex(vertex: Vertex, path: str) -> None:
 
 
 def _check_number(
-    value: object, least: int, broken: bool, path: str, largest: int = LARGEST
+    value: object, least: int, fractional: bool, path: str, largest: int = LARGEST
 ) -> None:
-    allowed = int | float if broken else int
-    is_number = isinstance(value, allowed) and not isinstance(value, bool)
-    if not is_number or value != value:
-        raise DataflowRefused(path, f"It is a {'' if broken else 'whole '}number, not {value!r}.")
+    allowed = int | float if fractional else int
+    if not isinstance(value, allowed) or isinstance(value, bool) or value != value:
+        raise DataflowRefused(
+            path, f"It is a {'' if fractional else 'whole '}number, not {value!r}."
+        )
     if not least <= value <= largest:
         raise DataflowRefused(path, f"It lies between {least} and {largest:,}.")
 
 
 def _check_names(vertices: tuple[Vertex, ...]) -> None:
     seen: set[str] = set()
-    for place, vertex in enumerate(vertices):
+    for index, vertex in enumerate(vertices):
         if vertex.id in seen:
-            raise DataflowRefused(f"vertices[{place}].id", f"{vertex.id!r} stands twice.")
+            raise DataflowRefused(
+                f"vertices[{index}].id", f"Two vertices are called {vertex.id!r}."
+            )
         seen.add(vertex.id)
 
 
@@ -375,22 +380,18 @@ def _parts(document: Mapping[str, Any], name: str, part: type) -> tuple[Any, ...
     items = document.get(name, [])
     if not isinstance(items, list):
         raise DataflowRefused(name, "It is a list.")
-    known = {field.name for field in fields(part)}
-    made = []
-    for place, item in enumerate(items):
+    allowed = {field.name for field in fields(part)}
+    required = [field.name for field in fields(part) if field.default is MISSING]
+    parts = []
+    for index, item in enumerate(items):
+        path = f"{name}[{index}]"
         if not isinstance(item, Mapping):
-            raise DataflowRefused(f"{name}[{place}]", "It is an object.")
+            raise DataflowRefused(path, "It is an object.")
         for field in item:
-            if field not in known:
-                raise DataflowRefused(f"{name}[{place}].{field}", "There is no such field.")
-        try:
-            made.append(part(**item))
-        except TypeError:
-            missing = "id" if part is Vertex and "id" not in item else "kind"
-            missing = (
-                missing
-                if part is Vertex
-                else next(end for end in ("source", "target") if end not in item)
-            )
-            raise DataflowRefused(f"{name}[{place}].{missing}", "It is missing.") from None
-    return tuple(made)
+            if field not in allowed:
+                raise DataflowRefused(f"{path}.{field}", "There is no such field.")
+        for field in required:
+            if field not in item:
+                raise DataflowRefused(f"{path}.{field}", "It is missing.")
+        parts.append(part(**item))
+    return tuple(parts)

@@ -1,12 +1,12 @@
 """Picks the events of a checkpoint protocol out of a log; they are few beside its records.
 
 Reports are made from these events and from counts of records. A field that is missing, or has
-another type than docs/formats/dataflow-events.md says, is not known here.
+another type than docs/formats/dataflow-events.md says, counts as unknown.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, final
 
 from snapshots.domain.dataflow_logs.dataflow import Dataflow, DataflowRefused
 from snapshots.domain.dataflow_logs.kinds import (
@@ -46,7 +46,7 @@ from snapshots.domain.model.recording import (
     RESTORE,
     Event,
 )
-from snapshots.domain.model.topology import ChannelId, ProcessId, Topology
+from snapshots.domain.model.topology import ChannelId, JsonText, ProcessId, Topology
 from snapshots.domain.model.values import parsed
 
 CHECKPOINT_KINDS = (
@@ -69,7 +69,7 @@ CHECKPOINT_KINDS = (
     CP_NOTIFIED,
     TX_PRECOMMIT,
 )
-"""Each of these belongs to the checkpoint that it names."""
+"""Kinds of events that belong to the checkpoint that they name."""
 RUN_KINDS = (
     CP_REQUEST,
     CP_DECISION,
@@ -85,16 +85,21 @@ RUN_KINDS = (
     TX_TIMEOUT,
     BATCH_PLAN,
 )
-"""These belong to the run: what every checkpoint's report may need."""
+"""Kinds of events of the run, which every checkpoint's report may need."""
 NAMING_KINDS = frozenset(CHECKPOINT_KINDS) & frozenset(DATAFLOW_KINDS)
-"""A snapshot that one of these names is a checkpoint."""
+"""Kinds of events whose snapshot is a checkpoint."""
 DISCARDED = "discarded"
 
 
+@final
 @dataclass(frozen=True, slots=True)
 class ProtocolEvent:
-    """As ``Event``. fields: its further fields. held: how many messages a ``record_channel`` lists,
-    None where it lists none."""
+    """An event of a checkpoint protocol, with its further fields parsed.
+
+    Attributes:
+        held: how many messages a ``record_channel`` lists. None if it lists none.
+        fields: the further fields of the event.
+    """
 
     process: ProcessId
     index: int
@@ -137,30 +142,30 @@ class ProtocolEvent:
         return self.fields.get(name) is True
 
     def is_inferred(self, name: str) -> bool:
-        """Whether no log says ``name`` (``at``), so that it is given only for the order."""
+        """Tell whether no log says ``name``, such as ``at``, so that it only serves the order."""
         return name in (self.names("inferred") or ())
 
     def names(self, name: str) -> tuple[str, ...] | None:
-        """A list of texts; what is none is left out."""
+        """Return the texts in a field that holds a list, or None if it holds no list."""
         value = self.fields.get(name)
         if not isinstance(value, list):
             return None
         return tuple(item for item in value if isinstance(item, str))
 
 
-def fields_of(extra: str | None) -> dict[str, Any]:
+def fields_of(extra: JsonText | None) -> dict[str, Any]:
     """Parse an event's extra fields. Anything but a JSON object counts as no fields."""
-    found = parsed(extra)
-    return found if isinstance(found, dict) else {}
+    value = parsed(extra)
+    return value if isinstance(value, dict) else {}
 
 
 def whole(value: object) -> int | None:
-    """The value where it is a whole number."""
+    """Return the value if it is a whole number, or None."""
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def dataflow_of(header_extra: object) -> Dataflow | None:
-    """The logical graph in a header; None where there is none, or one that cannot be."""
+    """Return the logical graph in a header, or None if it has none or an invalid one."""
     document = header_extra.get("dataflow") if hasattr(header_extra, "get") else None
     try:
         return Dataflow.from_json(document)
@@ -170,9 +175,9 @@ def dataflow_of(header_extra: object) -> Dataflow | None:
 
 @dataclass(frozen=True)
 class Plan:
-    """What the header says of a run: the topology, and the dataflow where it holds one.
+    """What the header says of a run: the topology, and the dataflow if the header holds one.
 
-    is_derived: it is put together from checkpoints, which do not tell what its sinks wrote.
+    ``is_derived``: the run is put together from checkpoints, which do not tell what sinks wrote.
     """
 
     topology: Topology
@@ -182,26 +187,26 @@ class Plan:
 
     @property
     def tasks(self) -> tuple[ProcessId, ...]:
-        """All processes but the coordinators."""
+        """Return all processes but the coordinators."""
         names = (process.id for process in self.topology.processes)
         return tuple(name for name in names if not name.startswith("coordinator"))
 
     def vertex_of(self, process: ProcessId) -> str:
-        """``map`` of ``map[1]``, by the dataflow where it knows the task."""
-        known = None if self.dataflow is None else self.dataflow.subtask_by_id.get(process)
-        if known is not None:
-            return known.vertex
+        """Return ``map`` for ``map[1]``; the dataflow decides if it has the task."""
+        subtask = None if self.dataflow is None else self.dataflow.subtask_by_id.get(process)
+        if subtask is not None:
+            return subtask.vertex
         return process.rpartition("[")[0] or process if process.endswith("]") else process
 
 
 def by_checkpoint(events: Iterable[ProtocolEvent]) -> dict[str, list[ProtocolEvent]]:
-    """The events of each checkpoint in their order; only snapshots that are checkpoints."""
-    found: dict[str, list[ProtocolEvent]] = {}
+    """Group events by checkpoint, in their order, without snapshots that are no checkpoints."""
+    by_snapshot: dict[str, list[ProtocolEvent]] = {}
     for event in events:
         if event.snapshot is not None:
-            found.setdefault(event.snapshot, []).append(event)
+            by_snapshot.setdefault(event.snapshot, []).append(event)
     return {
-        snapshot: own
-        for snapshot, own in found.items()
-        if any(event.kind in NAMING_KINDS for event in own)
+        snapshot: group
+        for snapshot, group in by_snapshot.items()
+        if any(event.kind in NAMING_KINDS for event in group)
     }

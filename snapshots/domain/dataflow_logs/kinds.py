@@ -1,6 +1,6 @@
-"""Names the kinds of events that dataflow engines log, beside those of every distributed system.
+"""The kinds of events that dataflow engines log, beside those of every distributed system.
 
-Their fields are in docs/formats/dataflow-events.md. READ and WRITE change the state of their
+docs/formats/dataflow-events.md describes their fields. READ and WRITE change the state of their
 process, as a send does; all others leave it as it was.
 """
 
@@ -82,4 +82,4 @@ BATCH_COMMIT = "batch_commit"
 SPARK_KINDS = (BATCH_PLAN, TASK_END, SINK_WRITE, BATCH_COMMIT)
 
 DATAFLOW_KINDS = (READ, WRITE, *COORDINATOR_KINDS, *TASK_KINDS, *SEATUNNEL_KINDS, *SPARK_KINDS)
-"""In a fixed order: new ones go to the end, for stores number the kinds."""
+"""All kinds in a fixed order. New ones go to the end, because stores number the kinds."""

@@ -1,1 +1,1 @@
-"""What is in the checkpoints that people upload, told in the same words for every engine."""
+"""What the checkpoints that people upload hold, in the same words for every engine."""

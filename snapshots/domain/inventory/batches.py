@@ -4,20 +4,24 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import groupby
 
+from snapshots.domain.model.listing import listed
+
 
 @dataclass(frozen=True, slots=True)
 class PlannedSource:
-    """What one source is to give to the batch: what lies behind ``start``, up to ``end``.
+    """What one source is to give to a batch: what lies behind ``start``, up to ``end``.
 
     Attributes:
-        description: the source in words for people.
-        start: the offset behind which the batch begins, as JSON text; None where there is none yet.
-        end: the last offset of the batch, as JSON text; None where there is none yet.
-        start_known: False where the files do not tell the batch before.
-        files: the names of the first files.
-        files_total: how many files there are; None where it is not known.
-        rows: how many rows there are; None where it is not known.
-        offsets: how many offsets lie between ``start`` and ``end``; None where they are no numbers.
+        source: the number or name by which the engine calls the source.
+        description: the source in words for people. None if the files do not say.
+        start: the offset behind which the batch begins, as JSON text. None if there is none yet.
+        end: the last offset of the batch, as JSON text. None if there is none yet.
+        start_known: false if the files do not tell the batch before, so that ``start`` is not
+            known.
+        files: the names of the first files that the batch reads.
+        files_total: how many files there are. None if it is not known.
+        rows: how many rows there are. None if it is not known.
+        offsets: how many offsets lie between ``start`` and ``end``. None if they are no numbers.
     """
 
     source: str
@@ -33,14 +37,15 @@ class PlannedSource:
 
 @dataclass(frozen=True, slots=True)
 class WrittenState:
-    """Which partitions of an operator wrote the state of the batch, and which did not.
+    """Which partitions of an operator wrote the state of a batch, and which did not.
 
     Attributes:
-        store: the name of the state store; None where the operator has only one.
-        wrote: how many partitions wrote it.
-        lacking: how many partitions did not.
-        wrote_text: the numbers of the partitions that wrote it, as ``0 and 1``.
-        lacking_text: the numbers of the partitions that did not.
+        operator: the name of the operator.
+        store: the name of the state store. None if the operator has only one.
+        wrote: how many partitions wrote the state.
+        lacking: how many partitions did not write it.
+        wrote_text: the numbers of the partitions that wrote it, such as ``0 and 1``.
+        lacking_text: the numbers of the partitions that did not write it.
     """
 
     operator: str
@@ -56,11 +61,13 @@ class PlannedBatch:
     """A batch that was planned and not committed.
 
     Attributes:
-        kind: how far it had come, in a word.
-        how_far: how far it had come, as a sentence.
-        restart: what a restart does with it, as a sentence.
-        rows: how many rows all sources have; None where it is not known.
-        files: how many files all sources have; None where it is not known.
+        kind: how far the batch had come, in a word.
+        how_far: how far the batch had come, as a sentence.
+        restart: what a restart does with the batch, as a sentence.
+        rows: how many rows all sources have. None if it is not known.
+        files: how many files all sources have. None if it is not known.
+        sources: what each source is to give to the batch.
+        written: which partitions of each operator wrote the state of the batch.
     """
 
     kind: str
@@ -77,16 +84,14 @@ def spans_text(numbers: Iterable[int], most: int = 10) -> str:
 
     At most ``most`` runs are named; the text says how many numbers are left.
     """
-    named: list[str] = []
+    names: list[str] = []
     left = 0
-    for _, run in groupby(enumerate(numbers), lambda item: item[1] - item[0]):
-        own = [number for _, number in run]
-        if len(named) >= most:
-            left += len(own)
-        elif len(own) > 2:
-            named.append(f"{own[0]} to {own[-1]}")
+    for _, group in groupby(enumerate(numbers), lambda item: item[1] - item[0]):
+        run = [number for _, number in group]
+        if len(names) >= most:
+            left += len(run)
+        elif len(run) > 2:
+            names.append(f"{run[0]} to {run[-1]}")
         else:
-            named += map(str, own)
-    if left:
-        named.append(f"{left:,} more")
-    return " and ".join([", ".join(named[:-1]), named[-1]] if len(named) > 1 else named)
+            names += map(str, run)
+    return listed([*names, f"{left:,} more"] if left else names)

@@ -1,4 +1,4 @@
-"""Entries of state, and data in flight: what there is too much of for one document."""
+"""Entries of state, and data in flight, which are too much for one document."""
 
 import builtins
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class NotRead:
-    """Bytes whose meaning is not known. head: the first of them."""
+    """Bytes whose meaning is not known. ``head`` holds the first of them."""
 
     bytes: int
     head: builtins.bytes
@@ -17,11 +17,16 @@ class NotRead:
 class StateEntry:
     """One key's value in one state.
 
-    checkpoint: number in ``UploadInventory.checkpoints``; operator, subtask: as in
-    OperatorInventory; state: its name. key_group, namespace: None where there is none. key, value,
-    namespace: JSON-able, key and value NotRead where not known. bytes: of the entry as stored.
-    identity: what tells that an entry of another checkpoint is of the same key; digest: what tells
-    whether its value is the same, None where that cannot be told.
+    Attributes:
+        checkpoint: the number of the checkpoint in ``UploadInventory.checkpoints``.
+        operator: the id of the operator, as in OperatorInventory.
+        key: JSON, or NotRead if it cannot be decoded.
+        value: JSON, or NotRead if it cannot be decoded.
+        bytes: the size of the entry as stored.
+        key_group: none if the state has no key groups.
+        namespace: JSON, or None if the state has no namespaces.
+        identity: equal in entries of other checkpoints that have the same key.
+        digest: equal in entries that have the same value. None if that cannot be told.
     """
 
     checkpoint: int
@@ -39,8 +44,10 @@ class StateEntry:
 
 @dataclass(frozen=True, slots=True)
 class StateTypes:
-    """How states of a checkpoint are written, in the engine's own description: records in flight
-    may be of these types, too."""
+    """How states of a checkpoint are written, in the engine's own description.
+
+    Records in flight may be of these types, too.
+    """
 
     checkpoint: int
     data: bytes
@@ -48,7 +55,7 @@ class StateTypes:
 
 @dataclass(frozen=True, slots=True)
 class ChannelBytes:
-    """The data in flight of one channel, whole or half; number: as in ChannelContents."""
+    """The data in flight of one channel, whole or half. ``number`` is as in ChannelContents."""
 
     checkpoint: int
     number: int

@@ -1,15 +1,16 @@
 """Where data in flight goes when a job is started with another number of subtasks.
 
-A channel i -> j is restored at every new subtask that the receiver's rule gives j to; where that
-is more than one, each drops the records that belong to others. What lay at the sender's side is
-sent there once more by one new sender. Source: Flink, StateAssignmentOperation,
-TaskStateAssignment, SubtaskStateMapper and the partitioners.
+A channel i -> j is restored at every new subtask that the receiver's rule gives j to; if these are
+several, each drops the records that belong to others. What lay at the sender's side is sent once
+more by one new sender. Source: Flink, StateAssignmentOperation, TaskStateAssignment,
+SubtaskStateMapper and the partitioners.
 """
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import accumulate
+from typing import final
 
 from snapshots.domain.inventory.model import WHOLE, ChannelContents
 from snapshots.domain.model.key_groups import key_group_range, owning_subtask
@@ -22,10 +23,11 @@ class Receiver:
     """A new subtask that is given data in flight: the channels of some old subtasks.
 
     Attributes:
+        index: the number of the new subtask.
         first: the first old subtask whose channels it reads.
         last: the last old subtask whose channels it reads.
         step: the distance from one of these old subtasks to the next.
-        bytes: the bytes in these channels.
+        bytes: the size of the data in these channels.
     """
 
     index: int
@@ -40,13 +42,19 @@ class EdgePlan:
     """What becomes of the data in flight between two vertices.
 
     Attributes:
-        exchange: Flink's word for the rule by which senders choose receivers; None where it is not
+        source: the sending vertex. None if it is not known.
+        target: the receiving vertex. None if it is not known.
+        exchange: Flink's word for the rule by which senders choose receivers. None if it is not
             known.
-        channels: how many channels there are.
+        channels: how many channels hold data.
+        bytes: the size of the data.
+        parallelism_before: how many subtasks the receiver had. None if it is not known.
+        parallelism_after: how many subtasks the receiver will have. None if it is not known.
         rule: where the data goes, as a sentence.
         filtered: whether new subtasks drop what belongs to others, so that they read more bytes
             than they keep.
-        problem: why it cannot be restored like this.
+        receivers: the new subtasks that are given the data.
+        problem: why the data cannot be restored like this, as a sentence. None if it can.
     """
 
     source: str | None
@@ -62,9 +70,10 @@ class EdgePlan:
     problem: str | None = None
 
 
+@final
 @dataclass(frozen=True, slots=True)
 class Width:
-    """The numbers of subtasks of a vertex. ``before`` is None where it is not known."""
+    """How many subtasks a vertex had and will have. ``before`` is None if it is not known."""
 
     before: int | None
     after: int
@@ -73,16 +82,16 @@ class Width:
 def plan_in_flight(
     channels: Iterable[ChannelContents], widths: Mapping[str, Width]
 ) -> tuple[EdgePlan, ...]:
-    """Of each edge whose channels hold data, in their order. widths: by vertex."""
+    """Plan each edge whose channels hold data, in their order. ``widths`` are by vertex."""
     edges: dict[tuple[str | None, str | None, str | None], list[ChannelContents]] = {}
     for channel in channels:
         ends = vertex_of(channel.source), vertex_of(channel.target)
         edges.setdefault((*ends, channel.exchange), []).append(channel)
-    return tuple(_edge(*key, own, widths) for key, own in edges.items())
+    return tuple(_edge(*key, group, widths) for key, group in edges.items())
 
 
 def vertex_of(subtask: str | None) -> str | None:
-    """``map`` of ``map[1]``."""
+    """Return ``map`` for ``map[1]``."""
     return None if subtask is None else subtask.rpartition("[")[0]
 
 
@@ -94,90 +103,75 @@ def _edge(
     widths: Mapping[str, Width],
 ) -> EdgePlan:
     sender, receiver = widths.get(source or ""), widths.get(target or "")
-    told = {
-        "source": source,
-        "target": target,
-        "exchange": exchange,
-        "channels": len(channels),
-        "bytes": sum(channel.bytes for channel in channels),
-        "parallelism_before": receiver and receiver.before,
-        "parallelism_after": receiver and receiver.after,
-    }
-    if target is None or source is None or any(one.part != WHOLE for one in channels):
-        return _of_halves(told, sender, receiver)
+    plan = EdgePlan(
+        source=source,
+        target=target,
+        exchange=exchange,
+        channels=len(channels),
+        bytes=sum(channel.bytes for channel in channels),
+        parallelism_before=receiver and receiver.before,
+        parallelism_after=receiver and receiver.after,
+        rule="",
+    )
+    if target is None or source is None or any(channel.part != WHOLE for channel in channels):
+        return replace(plan, rule=_rule_of_halves(sender, receiver))
     if receiver is None or receiver.before is None:
-        return EdgePlan(**told, rule="Of how many subtasks the receiver is, is not told.")
-    after = receiver.after
-    if receiver.before == after:
-        each = [range(index, index + 1) for index in range(after)]
-        rule = "Each subtask gets the data of its own channels back."
-        return _planned(told, rule + _of_senders(sender), each, channels)
-    if exchange is None:
-        return EdgePlan(**told, rule="By what rule records go to the receiver is not told.")
-    if exchange not in _RULES:
-        problem = (
-            f"What is in flight from {source} to {target} ({exchange}) cannot be given to another "
-            "number of subtasks."
-        )
-        return EdgePlan(**told, rule="It cannot be divided anew.", problem=problem)
-    rule, filtered, olds = _RULES[exchange]
-    each = [olds(index, receiver.before, after) for index in range(after)]
-    return _planned(told, rule + _of_senders(sender), each, channels, filtered=filtered)
+        return replace(plan, rule="How many subtasks the receiver had is not known.")
+    before, after = receiver.before, receiver.after
+    rule, filtered = "Each subtask gets the data of its own channels back.", False
+    olds: Callable[[int, int, int], range] = _the_same
+    if before != after:
+        if exchange is None:
+            return replace(plan, rule="The rule by which records go to the receiver is not known.")
+        if exchange not in _RULES:
+            problem = (
+                f"What is in flight from {source} to {target} ({exchange}) cannot be given to "
+                "another number of subtasks."
+            )
+            return replace(plan, rule="It cannot be divided anew.", problem=problem)
+        rule, filtered, olds = _RULES[exchange]
+    receivers = _receivers(channels, [olds(index, before, after) for index in range(after)])
+    rule += _rule_of_senders(sender)
+    return replace(plan, rule=rule, filtered=filtered, receivers=tuple(receivers))
 
 
-def _of_halves(told: dict[str, object], sender: Width | None, receiver: Width | None) -> EdgePlan:
-    """Without both ends the exchange is not known, and so not who gets what; but it is where
-    nothing changes."""
-    known = [width for width in (sender, receiver) if width is not None]
-    if known and all(width.before == width.after for width in known):
-        rule = "Each subtask gets its own data back, if those at the other end stay as many, too."
-        return EdgePlan(**told, rule=rule)
-    return EdgePlan(
-        **told,
-        rule="The upload does not tell between which subtasks this lay, so that it is not known "
-        "who gets it.",
+def _rule_of_halves(sender: Width | None, receiver: Width | None) -> str:
+    """Return where the data of channels goes of which one end is not known.
+
+    Without both ends the exchange, and so who gets what, is only known if nothing changes.
+    """
+    widths = [width for width in (sender, receiver) if width is not None]
+    if widths and all(width.before == width.after for width in widths):
+        return "Each subtask gets its own data back if the number at the other end stays the same."
+    return (
+        "The upload does not say between which subtasks this data was in flight, so it is not "
+        "known who gets it."
     )
 
 
-def _planned(
-    told: dict[str, object],
-    rule: str,
-    each: Sequence[range],
-    channels: Sequence[ChannelContents],
-    *,
-    filtered: bool = False,
-) -> EdgePlan:
-    held = _by_target(channels)
-    receivers = []
-    for index, olds in enumerate(each):
-        if size := held(olds):
-            receivers.append(Receiver(index, olds[0], olds[-1], olds.step, size))
-    return EdgePlan(**told, rule=rule, filtered=filtered, receivers=tuple(receivers))
-
-
-def _by_target(channels: Sequence[ChannelContents]) -> Callable[[range], int]:
-    """Gives the bytes of all channels into some old subtasks."""
+def _receivers(channels: Sequence[ChannelContents], olds: Sequence[range]) -> Iterator[Receiver]:
+    """Yield the new subtasks that get data from the channels of the old subtasks in ``olds``."""
     sizes: dict[int, int] = {}
     for channel in channels:
-        index = int(channel.target.rpartition("[")[2].rstrip("]"))
+        index = int((channel.target or "").rpartition("[")[2].rstrip("]"))
         sizes[index] = sizes.get(index, 0) + channel.bytes
     indexes = sorted(sizes)
     sums = [0, *accumulate(sizes[index] for index in indexes)]
+    for index, old in enumerate(olds):
+        if old.step > 1:
+            size = sum(sizes.get(place, 0) for place in old)
+        else:
+            size = sums[bisect_left(indexes, old.stop)] - sums[bisect_left(indexes, old.start)]
+        if size:
+            yield Receiver(index, old[0], old[-1], old.step, size)
 
-    def held(olds: range) -> int:
-        if olds.step > 1:
-            return sum(sizes.get(index, 0) for index in olds)
-        return sums[bisect_left(indexes, olds.stop)] - sums[bisect_left(indexes, olds.start)]
 
-    return held
-
-
-def _of_senders(sender: Width | None) -> str:
+def _rule_of_senders(sender: Width | None) -> str:
     if sender is None or sender.before is None:
         return ""
     if sender.before == sender.after:
-        return " What was still at a sender is sent by the same one."
-    return f" What was still at sender i is sent by the new one i modulo {sender.after:,}."
+        return " What was still at a sender is sent by the same sender."
+    return f" What was still at sender i is sent by new sender i modulo {sender.after:,}."
 
 
 # --- which old subtasks a new one reads ---------------------------------------------------------
@@ -192,6 +186,10 @@ def _by_range(index: int, before: int, after: int) -> range:
     )
 
 
+def _the_same(index: int, before: int, after: int) -> range:
+    return range(index, index + 1)
+
+
 def _in_turn(index: int, before: int, after: int) -> range:
     return range(index, before, after)
 
@@ -204,7 +202,7 @@ def _all_to_all(index: int, before: int, after: int) -> range:
     return range(before)
 
 
-_ROUND = "Old receiver j's channels go to the new one with the number j modulo their number."
+_ROUND = "The channels of old receiver j go to new receiver j modulo the new number of receivers."
 _RULES: dict[str, tuple[str, bool, Callable[[int, int, int], range]]] = {
     "HASH": (
         "Each new subtask reads the channels of all old ones that had keys of its key groups, and "

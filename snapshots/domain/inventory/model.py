@@ -1,11 +1,12 @@
 """The inventory of an engine's upload: checkpoints, operators, states, data in flight, files.
 
-None is what the files do not say. Sizes are bytes, instants epoch milliseconds. Each engine's
-reader fills this; pages, API and comparisons read nothing else.
+None means that the files do not say. Sizes are in bytes, instants in epoch milliseconds. Each
+engine's reader fills this; pages, API and comparisons read nothing else.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import final
 
 from snapshots.domain.inventory.batches import PlannedBatch
 
@@ -22,12 +23,14 @@ COORDINATOR = -1  # as a subtask: an enumerator, a committer, the coordinator of
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """Something that only this engine knows, for people to read.
+    """Something that only this engine has, for people to read.
 
     Attributes:
-        inferred: from what it is inferred, where no file says it.
-        unit: the unit of a number: ``epoch ms``, ``ms``, ``bytes`` or ``count``; None for a text,
-            and for a number that only names, as a version does.
+        name: what the fact is about.
+        value: the value. None if it is not known.
+        inferred: what the value is inferred from if no file says it. None if a file does.
+        unit: the unit of a number: ``epoch ms``, ``ms``, ``bytes`` or ``count``. None for a text,
+            and for a number that only names, such as a version.
     """
 
     name: str
@@ -36,21 +39,26 @@ class Fact:
     unit: str | None = None
 
 
+@final
 @dataclass(frozen=True, slots=True)
 class StateInventory:
     """One named state of an operator. The store fills in what its entries tell.
 
     Attributes:
-        kind: the engine's word for it, as ``map`` or ``timers``.
-        type: the type of key and value, for people.
-        entries: how many entries there are.
-        bytes: the size of all entries.
+        name: the name of the state. None if it has none.
+        kind: the engine's word for the kind of state, such as ``map`` or ``timers``.
+        type: the type of key and value, for people. None if it is not known.
+        entries: how many entries there are. None if it is not known.
+        bytes: the size of all entries. None if it is not known.
         stored: how many entries can be shown.
-        undecoded: how many entries have a key or a value that cannot be read.
-        reason: why the first of them cannot be read.
-        complete: False where files are missing or damaged, so that entries may be missing, too.
-        sum: the sum of the values, where all are numbers.
-        sums: the sums of their fields, where all are objects, in objects as they are.
+        undecoded: how many entries have a key or a value that cannot be decoded.
+        reason: why the first of these cannot be decoded. None if all can.
+        complete: false if files are missing or damaged, so that entries may be missing, too.
+        sum: the sum of the values. None if some value is no number.
+        sums: the sums of the fields of the values, in objects as they are; empty if some value is
+            no object.
+        type_in_full: the type with the fields of its classes. None if that says no more than
+            ``type``.
     """
 
     name: str | None
@@ -64,17 +72,20 @@ class StateInventory:
     complete: bool = True
     sum: int | float | None = None
     sums: Mapping[str, object] = field(default_factory=dict)
+    type_in_full: str | None = None
 
 
+@final
 @dataclass(frozen=True, slots=True)
 class SubtaskInventory:
     """One subtask of an operator.
 
     Attributes:
-        index: its number; -1 for what belongs to the coordinator.
-        key_groups: its first and its last key group.
-        parts: its bytes by part, as ``keyed`` or ``in flight``.
-        finished: whether it had ended before the checkpoint.
+        index: the number of the subtask; -1 for what belongs to the coordinator.
+        bytes: the size of the subtask's state. None if it is not known.
+        key_groups: the first and the last key group of the subtask. None if it has none.
+        parts: the bytes by part, such as ``keyed state`` or ``operator state``.
+        finished: whether the subtask had ended before the checkpoint.
     """
 
     index: int
@@ -84,13 +95,26 @@ class SubtaskInventory:
     finished: bool = False
 
 
+@final
 @dataclass(frozen=True, slots=True)
 class OperatorInventory:
     """One operator, with its subtasks and states.
 
     Attributes:
-        id: the engine's id of it.
-        vertex: the vertex of the dataflow in which it runs, where that has another name.
+        id: the engine's id of the operator.
+        name: the name of the operator. None if the files do not say.
+        parallelism: how many subtasks the operator has. None if the files do not say.
+        max_parallelism: how many key groups the operator has. None if the files do not say.
+        uid: the uid that the program gives the operator. None if it gives none or the files do not
+            say.
+        vertex: the vertex of the dataflow in which the operator runs. None if it has the operator's
+            name.
+        bytes: the size of the operator's state. None if it is not known.
+        finished: whether the whole operator had ended before the checkpoint.
+        subtasks: the subtasks of the operator.
+        states: the named states of the operator.
+        facts: what only this engine has to say of the operator.
+        notes: further remarks, as sentences.
     """
 
     id: str
@@ -112,15 +136,18 @@ class ChannelContents:
     """The data in flight on one channel.
 
     Attributes:
-        source: the sending subtask, as ``map[1]``.
-        target: the receiving subtask.
+        id: the id of the channel.
+        source: the sending subtask, such as ``map[1]``. None if the files do not say.
+        target: the receiving subtask. None if the files do not say.
         part: ``whole``, ``input half`` or ``output half``.
-        number: its place among the stored channels.
-        bytes: the size of the data, without the lengths before them.
-        elements: how many records, watermarks and so on there are.
-        reason: why that is not known, or the channel not whole.
-        exchange: the engine's word for the rule by which the sender chooses the receiver, as
-            ``HASH`` or ``REBALANCE``; None where it is not known.
+        number: the place of the channel among the stored channels.
+        buffers: how many buffers the data fills. None if the files do not say.
+        bytes: the size of the data, without the lengths before each piece.
+        elements: how many records, watermarks and so on there are. None if it is not known.
+        reason: why the elements are not known, or why the channel is not whole. None if all is
+            known.
+        exchange: the engine's word for the rule by which the sender chooses the receiver, such as
+            ``HASH`` or ``REBALANCE``. None if it is not known.
     """
 
     id: str
@@ -137,7 +164,13 @@ class ChannelContents:
 
 @dataclass(frozen=True, slots=True)
 class MissingFile:
-    """A file that a checkpoint needs and the upload does not hold."""
+    """A file that a checkpoint needs and the upload does not hold.
+
+    Attributes:
+        path: the path of the file, as the checkpoint names it.
+        bytes: the size of the file. None if the checkpoint does not say.
+        reason: why the file is missing, or what it would hold, in words for people.
+    """
 
     path: str
     bytes: int | None
@@ -149,8 +182,9 @@ class Flaw:
     """A file that is damaged or missing.
 
     Attributes:
-        what: what is wrong with it, as a sentence.
-        spoils: the checkpoints that it spoils, for people; None where it spoils none, or where that
+        path: the path of the file in the upload.
+        what: what is wrong with the file, as a sentence.
+        spoils: the checkpoints that the flaw spoils, for people. None if it spoils none, or if that
             is not known.
     """
 
@@ -164,9 +198,11 @@ class FileUse:
     """A file of the upload.
 
     Attributes:
-        role: what it is for, in a word.
-        checkpoints: the numbers, in the upload, of the checkpoints that need it.
-        reason: why nothing of it is shown, where that is so.
+        path: the path of the file in the upload.
+        bytes: the size of the file.
+        role: what the file is for, in a word.
+        checkpoints: the numbers, in the upload, of the checkpoints that need the file.
+        reason: why nothing of the file is shown. None if it is shown.
     """
 
     path: str
@@ -181,20 +217,30 @@ class CheckpointInventory:
     """One checkpoint of an upload.
 
     Attributes:
-        job: the key of its job.
-        id: the engine's number of it, or that of the batch.
-        kind: the engine's word for it.
-        triggered_at: when it was triggered, in epoch milliseconds.
-        completed_at: when it completed, in epoch milliseconds.
-        shared: how many of its bytes other checkpoints of the upload need, too.
-        notes: what else has to be said, as sentences.
-        problem: why nothing more is known, as a sentence.
-        snapshot: its name in the derived recording, where that is not its id.
-        why_empty: why channels that are not listed hold nothing.
-        why_unknown: why it is not known what they hold; None where it is.
-        phases: how many milliseconds each part of it took, in the engine's words; empty where no
-            report tells that.
-        planned: what a batch in flight was to read, and how far it came; None for all others.
+        job: the key of the checkpoint's job. None if it is not known.
+        id: the engine's number of the checkpoint, or that of the batch.
+        kind: the engine's word for the kind of checkpoint.
+        status: ``completed``, ``failed``, ``in progress`` or ``unknown``.
+        path: the file or folder of the checkpoint in the upload. None if it has none.
+        triggered_at: when the checkpoint was triggered, in epoch milliseconds. None if it is not
+            known.
+        completed_at: when the checkpoint completed, in epoch milliseconds. None if it is not known.
+        bytes: the size of the checkpoint. None if it is not known.
+        shared: how many of these bytes other checkpoints of the upload need, too. None if it is not
+            known.
+        operators: the operators and their states.
+        channels: the channels with data in flight.
+        missing: the files that the checkpoint needs and the upload lacks.
+        facts: what only this engine has to say of the checkpoint.
+        notes: further remarks, as sentences.
+        problem: why nothing more is known, as a sentence. None if all is known.
+        snapshot: the name of the checkpoint in the derived recording. None if that is its id.
+        why_empty: why channels that are not listed hold nothing. None if they may hold something.
+        why_unknown: why it is not known what the channels hold. None if it is known.
+        phases: how many milliseconds each part of the checkpoint took, in the engine's words; empty
+            if no report says.
+        planned: what a batch in flight was to read, and how far it came. None for all other
+            checkpoints.
         settings: the settings of the engine.
     """
 
@@ -226,7 +272,9 @@ class JobInventory:
     """A job of an engine.
 
     Attributes:
-        key: the engine's id of it; empty where it is not known.
+        key: the engine's id of the job; empty if it is not known.
+        name: the name of the job. None if it is not known.
+        facts: what only this engine has to say of the job.
     """
 
     key: str
@@ -240,9 +288,11 @@ class UploadInventory:
 
     Attributes:
         engine: ``flink``, ``spark`` or ``seatunnel``.
+        jobs: the jobs whose checkpoints the upload holds.
         checkpoints: the checkpoints by job, and in their order.
         files: every file of the upload, once.
-        flaws: the first flaws, which are the worst for people to know.
+        notes: further remarks, as sentences.
+        flaws: the first flaws, the most serious ones.
         flaws_total: how many flaws there are.
     """
 

@@ -1,12 +1,25 @@
 """The plan of one operator, whichever engine runs it."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
-from snapshots.domain.inventory.dealing import Stretch
+from snapshots.domain.inventory.dealing import Elements, Stretch
 from snapshots.domain.inventory.model import COORDINATOR, OperatorInventory
 
 Span = tuple[int, int]  # first and last, inclusive
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSizes:
+    """The sizes that the entries of an operator's states give.
+
+    Attributes:
+        key_groups: the bytes by key group. None if not all entries are known.
+        elements: the elements of each of the operator's own states whose entries are all known.
+    """
+
+    key_groups: Mapping[int, int] | None = None
+    elements: Mapping[str, Elements] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,15 +27,16 @@ class NewSubtask:
     """What a new subtask starts with.
 
     Attributes:
+        index: the number of the subtask.
         sources: spans of the old subtasks whose key groups and list elements it gets, each as the
             first and the last. Union and broadcast state comes from all.
-        key_groups: its first and its last key group.
+        key_groups: the first and the last key group of the subtask. None if it has none.
         lists: the list elements that it gets, stretch by stretch.
-        bytes: the size of its state; None where it is not known.
-        keyed_bytes: the part of ``bytes`` that is keyed state, where it is known.
-        operator_bytes: the part of ``bytes`` that is operator state, where it is known.
-        estimated: whether the sizes of the key groups are not known, and are taken to be equal
-            within an old subtask.
+        bytes: the size of its state. None if it is not known.
+        keyed_bytes: the part of ``bytes`` that is keyed state. None if it is not known.
+        operator_bytes: the part of ``bytes`` that is operator state. None if it is not known.
+        estimated: whether the sizes of key groups are not known, and are assumed to be equal within
+            an old subtask.
     """
 
     index: int
@@ -40,8 +54,10 @@ class OldSubtask:
     """What an old subtask had.
 
     Attributes:
-        key_groups: its first and its last key group.
-        bytes: the size of its state alone, measured as that of a new subtask.
+        index: the number of the subtask.
+        key_groups: the first and the last key group of the subtask. None if it had none.
+        bytes: the size of its state alone, measured as that of a new subtask. None if it is not
+            known.
     """
 
     index: int
@@ -54,9 +70,12 @@ class StateMove:
     """How one state is divided.
 
     Attributes:
-        rule: how it is divided, as a sentence.
+        state: the name of the state. None if it has none.
+        kind: the engine's word for the kind of state.
+        rule: how the state is divided, as a sentence.
         elements: how many elements all old subtasks have together, or how many entries a keyed
-            state has; None where it is not known.
+            state has. None if it is not known.
+        bytes: the size of these elements. None if it is not known.
     """
 
     state: str | None
@@ -68,18 +87,28 @@ class StateMove:
 
 @dataclass(frozen=True, slots=True)
 class OperatorPlan:
-    """Tells to which subtasks the state of one operator goes in a restore.
+    """The subtasks to which the state of one operator goes in a restore.
 
     Attributes:
-        coordinator: the bytes that go to the one coordinator, whatever the parallelism; None where
-            it has none.
+        operator: the engine's id of the operator.
+        name: the name of the operator. None if it is not known.
+        vertex: the vertex of the dataflow in which the operator runs. None if it has the operator's
+            name.
+        parallelism_before: how many subtasks the operator had. None if it is not known.
+        parallelism_after: how many subtasks the operator will have.
+        max_parallelism: how many key groups the operator has. None if it is not known.
+        before: what each old subtask had.
+        after: what each new subtask starts with; empty if the operator is not restored.
+        states: how each state is divided.
+        coordinator: the bytes that go to the one coordinator, whatever the parallelism. None if it
+            has none.
         moved: how many new subtasks get key groups or list elements of others.
-        skew_before: the bytes of the largest old subtask by those of the mean one; None where they
-            are not known.
-        skew_after: the bytes of the largest new subtask by those of the mean one; None where they
-            are not known.
-        notes: what else has to be said, as sentences.
-        problem: why the operator cannot be restored like this.
+        skew_before: the size of the largest old subtask divided by the mean size. None if it is not
+            known.
+        skew_after: the size of the largest new subtask divided by the mean size. None if it is not
+            known.
+        notes: further remarks, as sentences.
+        problem: why the operator cannot be restored like this, as a sentence. None if it can.
     """
 
     operator: str
@@ -109,7 +138,9 @@ def planned(
     problem: str | None = None,
 ) -> OperatorPlan:
     """Build the plan of an operator with the totals that all engines have in common."""
-    coordinators = [one.bytes or 0 for one in operator.subtasks if one.index == COORDINATOR]
+    coordinators = [
+        subtask.bytes or 0 for subtask in operator.subtasks if subtask.index == COORDINATOR
+    ]
     return OperatorPlan(
         operator=operator.id,
         name=operator.name,
@@ -121,27 +152,31 @@ def planned(
         after=tuple(after),
         states=tuple(states),
         coordinator=sum(coordinators) if coordinators else None,
-        moved=sum(any(span != (one.index, one.index) for span in one.sources) for one in after),
-        skew_before=skew([one.bytes for one in before]),
-        skew_after=skew([one.bytes for one in after]),
+        moved=sum(
+            any(span != (subtask.index, subtask.index) for span in subtask.sources)
+            for subtask in after
+        ),
+        skew_before=skew([subtask.bytes for subtask in before]),
+        skew_after=skew([subtask.bytes for subtask in after]),
         notes=tuple(notes),
         problem=problem,
     )
 
 
 def skew(sizes: Sequence[int | None]) -> float | None:
-    """Return the largest size by the mean size; None where one is not known, or all are 0."""
-    if not sizes or None in sizes or not sum(sizes):
+    """Return the largest size by the mean size; None if one is not known, or all are 0."""
+    known = [size for size in sizes if size is not None]
+    if len(known) < len(sizes) or not sum(known):
         return None
-    return max(sizes) * len(sizes) / sum(sizes)
+    return max(known) * len(known) / sum(known)
 
 
 def spans(indexes: Sequence[int]) -> tuple[Span, ...]:
-    """Return ascending numbers as spans of those that follow each other."""
-    found: list[list[int]] = []
+    """Return ascending numbers as spans of consecutive ones."""
+    ranges: list[list[int]] = []
     for index in indexes:
-        if found and index == found[-1][1] + 1:
-            found[-1][1] = index
+        if ranges and index == ranges[-1][1] + 1:
+            ranges[-1][1] = index
         else:
-            found.append([index, index])
-    return tuple((first, last) for first, last in found)
+            ranges.append([index, index])
+    return tuple((first, last) for first, last in ranges)

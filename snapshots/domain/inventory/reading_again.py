@@ -1,7 +1,8 @@
 """What a restore reads and writes a second time: whose offsets stand where, what each sink does.
 
-No file says which operators are sources and sinks, nor what a sink guarantees: it is told by the
-ends of the dataflow, by names, and by the states that Flink's and SeaTunnel's own classes keep.
+No file says which operators are sources and sinks, nor what a sink guarantees: this is inferred
+from the ends of the dataflow, from names, and from the states of Flink's and SeaTunnel's own
+classes.
 """
 
 from collections.abc import Set
@@ -13,7 +14,6 @@ from snapshots.domain.inventory.model import (
     UNION,
     CheckpointInventory,
     OperatorInventory,
-    StateInventory,
 )
 
 # The states of Flink's CommitterOperator, of its best known sinks, and of SeaTunnel's committers.
@@ -34,10 +34,12 @@ class SourceAgain:
     """A source, which a restore sets back to the offsets of the checkpoint.
 
     Attributes:
+        operator: the engine's id of the operator.
+        name: the name of the operator. None if it is not known.
         states: the states whose values are, or hold, the offsets.
-        inferred: how it is known to be a source.
+        inferred: how it is known to be a source, as a sentence.
         coordinated: whether it has a coordinator, or enumerator, that keeps splits.
-        rule: what it reads again, as a sentence.
+        rule: what the source reads again, as a sentence.
     """
 
     operator: str
@@ -53,10 +55,11 @@ class SinkAgain:
     """A sink, which a restore may make write a second time.
 
     Attributes:
-        transactional: whether its states are those of transactions; None where it has no state that
-            tells.
-        inferred: how it is known to be a sink.
-        rule: what it writes again, as a sentence.
+        operator: the engine's id of the operator.
+        name: the name of the operator. None if it is not known.
+        transactional: whether its states are those of transactions. None if no state tells.
+        inferred: how it is known to be a sink, as a sentence.
+        rule: what the sink writes again, as a sentence.
     """
 
     operator: str
@@ -67,38 +70,47 @@ class SinkAgain:
 
 
 def sources_of(checkpoint: CheckpointInventory, ends: Set[str]) -> tuple[SourceAgain, ...]:
-    """ends: the vertices into which no edge leads, as far as the edges are known."""
-    found = []
+    """Return the sources.
+
+    ``ends``: the vertices into which no edge leads, as far as edges are known.
+    """
+    sources = []
     for operator in checkpoint.operators:
         states = tuple(
             state.name
             for state in operator.states
             if state.name is not None and state.kind in _HOLDING
         )
-        why = _why_source(operator, ends)
-        coordinated = any(one.index == COORDINATOR for one in operator.subtasks)
-        if why is not None and (states or coordinated) and not operator.finished:
-            found.append(SourceAgain(operator.id, operator.name, states, why, coordinated, _AGAIN))
-    return tuple(found)
+        reason = _why_source(operator, ends)
+        coordinated = any(subtask.index == COORDINATOR for subtask in operator.subtasks)
+        if reason is not None and (states or coordinated) and not operator.finished:
+            sources.append(
+                SourceAgain(operator.id, operator.name, states, reason, coordinated, _AGAIN)
+            )
+    return tuple(sources)
 
 
 def sinks_of(checkpoint: CheckpointInventory, ends: Set[str]) -> tuple[SinkAgain, ...]:
-    """ends: the vertices out of which no edge leads, as far as the edges are known."""
-    found = []
+    """Return the sinks.
+
+    ``ends``: the vertices out of which no edge leads, as far as edges are known.
+    """
+    sinks = []
     for operator in checkpoint.operators:
-        names = [state.name for state in operator.states if _is_of_transactions(state)]
-        why = _why_sink(operator, ends)
-        if operator.finished or (why is None and not names):
-            continue
+        names = [
+            state.name
+            for state in operator.states
+            if state.name in _TRANSACTIONS and (state.entries or not state.complete)
+        ]
+        reason = _why_sink(operator, ends)
+        rule = _NOT_TRANSACTIONAL
         if names:
-            why = f"It has the state {names[0]} of {_TRANSACTIONS[names[0]]}."
-        rule = _COMMITTED if names else _NOT_TOLD
-        found.append(SinkAgain(operator.id, operator.name, True if names else None, why, rule))
-    return tuple(found)
-
-
-def _is_of_transactions(state: StateInventory) -> bool:
-    return state.name in _TRANSACTIONS and bool(state.entries or not state.complete)
+            reason = f"It has the state {names[0]} of {_TRANSACTIONS[names[0]]}."
+            rule = _COMMITTED
+        if reason is not None and not operator.finished:
+            transactional = True if names else None
+            sinks.append(SinkAgain(operator.id, operator.name, transactional, reason, rule))
+    return tuple(sinks)
 
 
 def _why_source(operator: OperatorInventory, ends: Set[str]) -> str | None:
@@ -106,14 +118,14 @@ def _why_source(operator: OperatorInventory, ends: Set[str]) -> str | None:
         if state.name in _READERS:
             return f"It has the state {state.name} of {_READERS[state.name]}."
     if (operator.name or "").startswith(_SOURCE_NAME):
-        return "Its name begins so."
+        return f'Its name begins with "{_SOURCE_NAME}".'
     is_first = operator.vertex is None or operator.vertex.startswith(operator.name or "\0")
     return "No edge leads to it." if is_first and _vertex(operator) in ends else None
 
 
 def _why_sink(operator: OperatorInventory, ends: Set[str]) -> str | None:
     if (operator.name or "").startswith(_SINK_NAME):
-        return "Its name begins so."
+        return f'Its name begins with "{_SINK_NAME}".'
     name = operator.name or "\0"
     is_last = operator.vertex is None or operator.vertex.partition(" (run ")[0].endswith(name)
     return "No edge leads out of it." if is_last and _vertex(operator) in ends else None
@@ -123,12 +135,12 @@ def _vertex(operator: OperatorInventory) -> str | None:
     return operator.vertex or operator.name
 
 
-_AGAIN = "Goes back to these positions: what it read later is read again."
+_AGAIN = "It goes back to these positions: what it read later is read again."
 _COMMITTED = (
-    "What it has prepared for this checkpoint is committed (once more), what came later is "
+    "What it has prepared for this checkpoint is committed (once more). What came later is "
     "dropped: nothing is seen twice."
 )
-_NOT_TOLD = (
-    "Its state tells of no transactions: what was written after this checkpoint is written a "
-    "second time, and seen twice unless it is written over the same keys."
+_NOT_TRANSACTIONAL = (
+    "Its state has no transactions: what was written after this checkpoint is written a second "
+    "time, and seen twice unless it is written over the same keys."
 )

@@ -3,13 +3,12 @@
 Keyed state goes by key group, element lists in stretches, union and broadcast state to everybody,
 data in flight with its channels. Source: Flink, StateAssignmentOperation, KeyGroupRangeAssignment
 and RoundRobinOperatorStateRepartitioner; SeaTunnel, CheckpointCoordinator.restoreTaskState.
-Nothing is changed anywhere: a plan is read.
+A plan changes nothing.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from snapshots.domain.inventory.dealing import Elements
 from snapshots.domain.inventory.flink_plan import plan_operator
 from snapshots.domain.inventory.in_flight_plan import EdgePlan, Width, plan_in_flight
 from snapshots.domain.inventory.model import (
@@ -18,7 +17,7 @@ from snapshots.domain.inventory.model import (
     CheckpointInventory,
     OperatorInventory,
 )
-from snapshots.domain.inventory.operator_plan import OperatorPlan
+from snapshots.domain.inventory.operator_plan import OperatorPlan, StoredSizes
 from snapshots.domain.inventory.reading_again import SinkAgain, SourceAgain, sinks_of, sources_of
 from snapshots.domain.inventory.seatunnel_plan import plan_action
 from snapshots.domain.model.defects import times
@@ -29,32 +28,21 @@ MOST_ROWS = 100_000  # subtasks of all operators of a plan
 
 
 class NotPlannable(ValueError):
-    """The question cannot be answered for this checkpoint; says why in a sentence."""
+    """The restore cannot be planned for this checkpoint. The message says why in a sentence."""
 
     permanent = True
 
 
 @dataclass(frozen=True, slots=True)
-class StoredSizes:
-    """The sizes that the entries of an operator's states tell.
-
-    Attributes:
-        key_groups: bytes by key group; None where not all entries are known.
-        elements: the elements of each of the operator's own states whose entries are all known.
-    """
-
-    key_groups: Mapping[int, int] | None = None
-    elements: Mapping[str, Elements] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
 class RestorePlan:
-    """Tells to which subtasks the state of a checkpoint goes when it is restored at a parallelism.
+    """The subtasks to which the state of a checkpoint goes when it is restored at a parallelism.
 
     Attributes:
+        engine: ``flink`` or ``seatunnel``.
         checkpoint: the engine's id of the checkpoint.
         parallelism: the parallelism that was asked for.
         kept: the ids of the operators that keep their own parallelism.
+        operators: the plan of each operator.
         in_flight: what becomes of data in flight, as sentences.
         edges: what becomes of data in flight, edge by edge.
         sources: what is read again, as sentences.
@@ -62,7 +50,7 @@ class RestorePlan:
         sinks: what reading again does at the sinks, as sentences.
         written_again: the sinks that may write again.
         problems: what prevents the restore, as sentences.
-        notes: what else has to be known, as sentences.
+        notes: further remarks, as sentences.
     """
 
     engine: str
@@ -90,8 +78,11 @@ def plan_restore(
     first: Set[str] = frozenset(),
     last: Set[str] = frozenset(),
 ) -> RestorePlan:
-    """Every operator at this parallelism, those of ``kept`` at their own. sizes: by operator id,
-    where the entries tell. first, last: the vertices at the ends of the dataflow, where known.
+    """Plan a restore of every operator at this parallelism, those of ``kept`` at their own.
+
+    Args:
+        sizes: by operator id, as far as the entries give them.
+        first, last: the vertices at the ends of the dataflow, as far as they are known.
 
     Raises: NotPlannable.
     """
@@ -138,13 +129,13 @@ def _require_plannable(
     if not 1 <= parallelism <= MOST_PARALLELISM:
         raise NotPlannable(f"A parallelism lies between 1 and {MOST_PARALLELISM:,}.")
     if not checkpoint.operators:
-        raise NotPlannable("The upload does not tell the operators of this checkpoint.")
+        raise NotPlannable("The upload does not say which operators this checkpoint has.")
     if unknown := set(kept) - {operator.id for operator in checkpoint.operators}:
         raise NotPlannable(f"The checkpoint has no operator {min(unknown)[:100]}.")
 
 
 def _widths(operators: Sequence[OperatorInventory], after: Mapping[str, int]) -> dict[str, Width]:
-    """By vertex: all operators of one have the same number of subtasks."""
+    """Return the width of each vertex: all its operators have the same number of subtasks."""
     return {
         operator.vertex or operator.name or operator.id: Width(
             operator.parallelism, after[operator.id]
@@ -159,14 +150,14 @@ def _problems(
     edges: Sequence[EdgePlan],
 ) -> list[str]:
     plans: list[OperatorPlan | EdgePlan] = [*operators, *edges]
-    found = [plan.problem for plan in plans if plan.problem]
+    problems = [plan.problem for plan in plans if plan.problem]
     if checkpoint.status in (FAILED, IN_PROGRESS):
-        found.append(f"It is {checkpoint.status}: only a completed checkpoint can be restored.")
-    return found
+        problems.append(f"It is {checkpoint.status}: only a completed checkpoint can be restored.")
+    return problems
 
 
 def _notes(checkpoint: CheckpointInventory) -> Iterator[str]:
-    """What the upload lacks may well be where the job runs."""
+    """Yield what else has to be known. What the upload lacks may well be where the job runs."""
     if checkpoint.problem:
         yield checkpoint.problem
     if count := len(checkpoint.missing):

@@ -19,26 +19,29 @@ from snapshots.domain.inventory.operator_plan import (
 )
 
 _RULES = {
-    "splits": "Subtask j takes those of the old subtasks j, j + n, j + 2n … of n subtasks, and "
-    "hands them back to the enumerator, which gives them out anew.",
+    "splits": "Subtask j of n takes those of the old subtasks j, j + n, j + 2n … and returns them "
+    "to the enumerator, which assigns them anew.",
     "enumerator state": "The one enumerator gets it whole.",
     "commit information": "The one committer gets it whole, and commits it again.",
     "coordinator state": "The one coordinator gets it whole.",
 }
-_IN_TURN = "Subtask j gets those of the old subtasks j, j + n, j + 2n … of n subtasks."
+_IN_TURN = "Subtask j of n gets those of the old subtasks j, j + n, j + 2n …"
 
 
 def plan_action(action: OperatorInventory, parallelism: int, sizes: object) -> OperatorPlan:
     """Plan where the state of one SeaTunnel action goes with another parallelism."""
-    own = [one for one in action.subtasks if one.index != COORDINATOR]
-    by_index = {one.index: one for one in own}
+    own = [subtask for subtask in action.subtasks if subtask.index != COORDINATOR]
+    by_index = {subtask.index: subtask for subtask in own}
     after = [
         _new_subtask(index, [by_index[old] for old in _olds(index, parallelism, action, by_index)])
         for index in range(parallelism)
     ]
-    before = [OldSubtask(one.index, None, 0 if one.finished else one.bytes) for one in own]
+    before = [
+        OldSubtask(subtask.index, None, 0 if subtask.finished else subtask.bytes) for subtask in own
+    ]
     states = [
-        StateMove(one.name, one.kind, _rule(one), one.entries, one.bytes) for one in action.states
+        StateMove(state.name, state.kind, _rule(state), state.entries, state.bytes)
+        for state in action.states
     ]
     return planned(action, parallelism, before, after, states, _notes(action, own, parallelism))
 
@@ -49,7 +52,7 @@ def _olds(
     action: OperatorInventory,
     by_index: dict[int, SubtaskInventory],
 ) -> list[int]:
-    """Those that have a state, as far as the action's old parallelism reaches."""
+    """Return the old subtasks that have a state, as far as the action's old parallelism reaches."""
     end = max(by_index, default=-1) + 1
     if action.parallelism is not None:
         end = min(end, action.parallelism)
@@ -57,23 +60,25 @@ def _olds(
     return [old for old in turns if old in by_index and not by_index[old].finished]
 
 
-def _new_subtask(index: int, given: list[SubtaskInventory]) -> NewSubtask:
-    bytes_ = [one.bytes for one in given]
-    total = None if None in bytes_ else sum(bytes_)
-    return NewSubtask(index, spans([one.index for one in given]), bytes=total)
+def _new_subtask(index: int, old: list[SubtaskInventory]) -> NewSubtask:
+    sizes = [subtask.bytes for subtask in old if subtask.bytes is not None]
+    total = sum(sizes) if len(sizes) == len(old) else None
+    return NewSubtask(index, spans([subtask.index for subtask in old]), bytes=total)
 
 
 def _rule(state: StateInventory) -> str:
     return _RULES.get(state.name or "", _IN_TURN)
 
 
-def _notes(action: OperatorInventory, own: list[SubtaskInventory], parallelism: int) -> list[str]:
-    found = []
-    if closed := sum(one.finished for one in own):
-        found.append(f"{closed:,} of its subtasks had closed, and have no state to give.")
+def _notes(
+    action: OperatorInventory, subtasks: list[SubtaskInventory], parallelism: int
+) -> list[str]:
+    notes = []
+    if closed := sum(subtask.finished for subtask in subtasks):
+        notes.append(f"{closed:,} of its subtasks had closed, and have no state to give.")
     if action.parallelism is not None and parallelism > action.parallelism:
-        found.append(
+        notes.append(
             f"The {parallelism - action.parallelism:,} subtasks that are more than before get "
             "nothing."
         )
-    return found
+    return notes

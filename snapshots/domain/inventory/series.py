@@ -1,4 +1,4 @@
-"""Two checkpoints of a series side by side: operators, key groups, states, bytes and files."""
+"""Compares two checkpoints of a series: operators, key groups, states, bytes and files."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,18 +10,23 @@ from snapshots.domain.inventory.model import (
     MissingFile,
     OperatorInventory,
     StateInventory,
-    SubtaskInventory,
 )
 
 ADDED, REMOVED, CHANGED, SAME, UNKNOWN = "added", "removed", "changed", "same", "unknown"
 BEFORE, AFTER, BOTH = "before", "after", "both"  # which checkpoint needs a file
 
-KeyGroupBytes = Mapping[int, int] | None  # by key group; None: not known
+KeyGroupBytes = Mapping[int, int] | None
+"""Bytes by key group; None if they are not known."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A number in both checkpoints; None where it is not known, or where there is none."""
+    """A number in both checkpoints.
+
+    Attributes:
+        before: the number in the first checkpoint. None if it is not known, or if there is none.
+        after: the number in the second checkpoint. None if it is not known, or if there is none.
+    """
 
     before: int | None = None
     after: int | None = None
@@ -32,11 +37,18 @@ class StateChange:
     """How one state differs between the two checkpoints.
 
     Attributes:
-        change: ``added``, ``removed``, ``changed`` where its kind or type differs, else ``same``,
-            whatever its entries are; ``unknown`` where the files of one checkpoint are missing.
+        name: the name of the state. None if it has none.
+        change: ``added``, ``removed``, ``changed`` if its kind or type differs, else ``same``,
+            whatever its entries are; ``unknown`` if the files of one checkpoint are missing.
+        kind: the engine's word for the kind of state, in the second checkpoint if both have it.
+        kind_before: the kind in the first checkpoint. None if the state is not in it.
+        type_before: the type of key and value in the first checkpoint. None if it is not known.
+        type_after: the type of key and value in the second checkpoint. None if it is not known.
+        entries: how many entries there are.
+        bytes: the size of all entries.
         counts: how many keys were ``added``, ``removed``, ``changed``, are ``unknown`` or the
-            ``same``; None where they were not counted.
-        notes: what the counts leave out, or why there are none.
+            ``same``. None if they were not counted.
+        notes: what the counts leave out, or why there are none, as sentences.
     """
 
     name: str | None
@@ -53,7 +65,13 @@ class StateChange:
 
 @dataclass(frozen=True, slots=True)
 class KeyGroupChange:
-    """A key group whose subtask or bytes differ."""
+    """A key group whose subtask or bytes differ.
+
+    Attributes:
+        key_group: the number of the key group.
+        subtask: the subtask that has the key group.
+        bytes: the size of the key group's state.
+    """
 
     key_group: int
     subtask: Pair
@@ -65,12 +83,20 @@ class OperatorChange:
     """How one operator differs between the two checkpoints.
 
     Attributes:
-        change: ``added``, ``removed``, ``changed`` where any number, state or key differs, else
-            ``same``; ``unknown`` where the files of one checkpoint are missing.
-        moved: how many key groups belong to another subtask; None where the files do not say whose
-            they are.
-        subtasks: each subtask's number and bytes; -1 is the coordinator.
+        operator: the engine's id of the operator.
+        name: the name of the operator. None if it is not known.
+        change: ``added``, ``removed``, ``changed`` if any number, state or key differs, else
+            ``same``; ``unknown`` if the files of one checkpoint are missing.
+        parallelism: how many subtasks the operator has.
+        max_parallelism: how many key groups the operator has.
+        bytes: the size of the operator's state.
+        finished_before: whether the operator had ended before the first checkpoint.
+        finished_after: whether the operator had ended before the second checkpoint.
+        moved: how many key groups belong to another subtask. None if the files do not say to which
+            they belong.
+        subtasks: the number and the bytes of each subtask; -1 is the coordinator.
         key_groups: the key groups that differ.
+        states: how each state differs.
     """
 
     operator: str
@@ -92,7 +118,10 @@ class FileChange:
     """A file that one of the two checkpoints needs.
 
     Attributes:
-        needed: which of the two needs it: ``before``, ``after`` or ``both``.
+        path: the path of the file in the upload.
+        bytes: the size of the file.
+        role: what the file is for, in a word.
+        needed: which of the two needs the file: ``before``, ``after`` or ``both``.
     """
 
     path: str
@@ -103,7 +132,12 @@ class FileChange:
 
 @dataclass(frozen=True, slots=True)
 class FileTotals:
-    """How many files there are, and their bytes."""
+    """How many files there are, and their bytes.
+
+    Attributes:
+        files: how many files there are.
+        bytes: the size of all these files.
+    """
 
     files: int = 0
     bytes: int = 0
@@ -116,12 +150,16 @@ class CheckpointChange:
     Attributes:
         before: the id of the first checkpoint.
         after: the id of the second checkpoint.
-        files: the files that either needs, by path.
-        totals: the totals of ``files`` by who needs them. The second checkpoint still needs those
-            of ``both``, and no longer those of ``before``.
-        missing_before: files of the first checkpoint that the upload lacks.
-        missing_after: files of the second checkpoint that the upload lacks.
-        notes: what cannot be told, as sentences.
+        bytes: the size of the checkpoint.
+        in_flight: the size of the data in flight.
+        channels: how many channels hold data in flight.
+        operators: how each operator differs.
+        files: the files that either checkpoint needs, by path.
+        totals: the totals of ``files`` by ``needed``. The second checkpoint still needs those of
+            ``both``, and no longer those of ``before``.
+        missing_before: the files of the first checkpoint that the upload lacks.
+        missing_after: the files of the second checkpoint that the upload lacks.
+        notes: what cannot be compared, as sentences.
     """
 
     before: int
@@ -141,8 +179,7 @@ class CheckpointChange:
 class Side:
     """One of the two checkpoints, with its number in the upload.
 
-    Attributes:
-        key_groups: its bytes by operator and key group.
+    ``key_groups``: bytes by operator and key group.
     """
 
     number: int
@@ -152,20 +189,20 @@ class Side:
 
 def compare_checkpoints(before: Side, after: Side, files: Iterable[FileUse]) -> CheckpointChange:
     """Compare two checkpoints of a job by operators, states and files."""
-    one, other = before.inventory, after.inventory
+    first, second = before.inventory, after.inventory
     needed = tuple(_files(files, before.number, after.number))
     return CheckpointChange(
-        before=one.id,
-        after=other.id,
-        bytes=Pair(one.bytes, other.bytes),
-        in_flight=Pair(_in_flight(one), _in_flight(other)),
-        channels=Pair(len(one.channels), len(other.channels)),
+        before=first.id,
+        after=second.id,
+        bytes=Pair(first.bytes, second.bytes),
+        in_flight=Pair(_in_flight(first), _in_flight(second)),
+        channels=Pair(len(first.channels), len(second.channels)),
         operators=tuple(_operators(before, after)),
         files=needed,
         totals=_totals(needed),
-        missing_before=one.missing,
-        missing_after=other.missing,
-        notes=tuple(_notes(one, other)),
+        missing_before=first.missing,
+        missing_after=second.missing,
+        notes=tuple(_notes(first, second)),
     )
 
 
@@ -175,151 +212,142 @@ def _in_flight(checkpoint: CheckpointInventory) -> int | None:
     return sum(channel.bytes for channel in checkpoint.channels)
 
 
-def _notes(one: CheckpointInventory, other: CheckpointInventory) -> Iterable[str]:
-    for checkpoint in (one, other):
+def _notes(first: CheckpointInventory, second: CheckpointInventory) -> Iterable[str]:
+    for checkpoint in (first, second):
         if checkpoint.problem:
             yield f"{checkpoint.kind.capitalize()} {checkpoint.id}: {checkpoint.problem}"
-    if one.job != other.job:
+    if first.job != second.job:
         yield "They are of two jobs."
 
 
 def _operators(before: Side, after: Side) -> Iterable[OperatorChange]:
-    """Those of the first in their order, then those that are new."""
-    one = {operator.id: operator for operator in before.inventory.operators}
-    other = {operator.id: operator for operator in after.inventory.operators}
-    for id_ in dict.fromkeys((*one, *other)):
-        found = _operator(
-            one.get(id_),
-            other.get(id_),
-            before.key_groups.get(id_),
-            after.key_groups.get(id_),
-        )
-        found = _unless_unknown(found, before.inventory.problem, after.inventory.problem)
-        whole = _is_whole(one.get(id_), before.inventory) and _is_whole(
-            other.get(id_), after.inventory
-        )
-        yield replace(found, change=UNKNOWN) if found.change == SAME and not whole else found
+    """Compare the operators of the first checkpoint in their order, then those that are new."""
+    first = {operator.id: operator for operator in before.inventory.operators}
+    second = {operator.id: operator for operator in after.inventory.operators}
+    for id_ in dict.fromkeys((*first, *second)):
+        old, new = first.get(id_), second.get(id_)
+        owners = _owners(old), _owners(new)
+        sizes = before.key_groups.get(id_), after.key_groups.get(id_)
+        change = _operator(old, new, owners, sizes)
+        change = _unless_unknown(change, before.inventory.problem, after.inventory.problem)
+        is_whole = _is_whole(old, before.inventory) and _is_whole(new, after.inventory)
+        yield replace(change, change=UNKNOWN) if change.change == SAME and not is_whole else change
 
 
 def _is_whole(operator: OperatorInventory | None, checkpoint: CheckpointInventory) -> bool:
-    """Whether no file that lacks can hold more of the operator's state."""
+    """Tell whether no missing file can hold more of the operator's state."""
     if operator is None or not checkpoint.missing:
         return True
-    known = all(state.complete and not state.undecoded for state in operator.states)
-    return known and bool(operator.states or not operator.bytes)
+    readable = all(state.complete and not state.undecoded for state in operator.states)
+    return readable and bool(operator.states or not operator.bytes)
 
 
-def _unless_unknown(found: OperatorChange, before: str | None, after: str | None) -> OperatorChange:
-    """What a checkpoint without its files lacks may have been there."""
+def _unless_unknown(
+    operator: OperatorChange, before: str | None, after: str | None
+) -> OperatorChange:
+    """Mark as unknown what a checkpoint whose files are missing may have had."""
     unknown = {change for change, problem in ((ADDED, before), (REMOVED, after)) if problem}
     states = tuple(
         replace(state, change=UNKNOWN) if state.change in unknown else state
-        for state in found.states
+        for state in operator.states
     )
-    change = UNKNOWN if found.change in unknown or (before or after) else found.change
-    return replace(found, states=states, change=change)
+    change = UNKNOWN if operator.change in unknown or (before or after) else operator.change
+    return replace(operator, states=states, change=change)
 
 
 def _operator(
-    one: OperatorInventory | None,
-    other: OperatorInventory | None,
-    sizes_before: KeyGroupBytes,
-    sizes_after: KeyGroupBytes,
+    old: OperatorInventory | None,
+    new: OperatorInventory | None,
+    owners: tuple[dict[int, int], dict[int, int]],
+    sizes: tuple[KeyGroupBytes, KeyGroupBytes],
 ) -> OperatorChange:
-    known = one or other
-    first, second = _owners(one), _owners(other)
-    in_both = one is not None and other is not None
+    latest = new or old
+    assert latest is not None  # the id is that of an operator in one of both
+    first, second = owners
+    in_both = old is not None and new is not None
     moved = None
     if in_both and first and second:
         moved = sum(first.get(group) != second.get(group) for group in first.keys() | second.keys())
-    found = OperatorChange(
-        operator=known.id,
-        name=(other or one).name,
-        change=ADDED if one is None else REMOVED,
-        parallelism=Pair(one and one.parallelism, other and other.parallelism),
-        max_parallelism=Pair(one and one.max_parallelism, other and other.max_parallelism),
-        bytes=Pair(one and one.bytes, other and other.bytes),
-        finished_before=bool(one and one.finished),
-        finished_after=bool(other and other.finished),
+    operator = OperatorChange(
+        operator=latest.id,
+        name=latest.name,
+        change=ADDED if old is None else REMOVED,
+        parallelism=Pair(old and old.parallelism, new and new.parallelism),
+        max_parallelism=Pair(old and old.max_parallelism, new and new.max_parallelism),
+        bytes=Pair(old and old.bytes, new and new.bytes),
+        finished_before=bool(old and old.finished),
+        finished_after=bool(new and new.finished),
         moved=moved,
-        subtasks=tuple(_subtasks(one, other)),
-        key_groups=tuple(_key_groups((first, second), (sizes_before, sizes_after))),
-        states=tuple(_states(one.states if one else (), other.states if other else ())),
+        subtasks=tuple(_subtasks(old, new)),
+        key_groups=tuple(_key_groups(owners, sizes)),
+        states=tuple(_states(old.states if old else (), new.states if new else ())),
     )
-    return replace(found, change=_change(found)) if in_both else found
+    return replace(operator, change=_change(operator)) if in_both else operator
 
 
 def with_counts(operator: OperatorChange, states: Sequence[StateChange]) -> OperatorChange:
-    """states: the operator's, with their keys counted: where any differs, so does the operator."""
-    found = replace(operator, states=tuple(states))
-    differ = any(sum(counts.values()) > counts[SAME] for counts in _known_counts(states))
-    return replace(found, change=CHANGED) if differ and found.change == SAME else found
+    """Return the operator with its states' keys counted: if any key differs, it has changed."""
+    counted = replace(operator, states=tuple(states))
+    differ = any(s.counts and sum(s.counts.values()) > s.counts[SAME] for s in states)
+    return replace(counted, change=CHANGED) if differ and counted.change == SAME else counted
 
 
-def _known_counts(states: Sequence[StateChange]) -> list[Mapping[str, int]]:
-    return [state.counts for state in states if state.counts is not None]
-
-
-def _change(found: OperatorChange) -> str:
-    """Of what is in both: whether anything but entries is another."""
-    pairs = (found.parallelism, found.max_parallelism, found.bytes)
+def _change(operator: OperatorChange) -> str:
+    """Tell whether an operator of both checkpoints differs in anything besides entries."""
+    pairs = (operator.parallelism, operator.max_parallelism, operator.bytes)
     differs = (
         any(pair.before != pair.after for pair in pairs)
-        or found.finished_before != found.finished_after
-        or any(pair.before != pair.after for _, pair in found.subtasks)
-        or any(state.change != SAME for state in found.states)
-        or bool(found.key_groups)
+        or operator.finished_before != operator.finished_after
+        or any(pair.before != pair.after for _, pair in operator.subtasks)
+        or any(state.change != SAME for state in operator.states)
+        or bool(operator.key_groups)
     )
     return CHANGED if differs else SAME
 
 
 def _owners(operator: OperatorInventory | None) -> dict[int, int]:
-    """The subtask of each key group, as the handles say."""
-    found: dict[int, int] = {}
-    most = (operator and operator.max_parallelism) or 0
-    for subtask in operator.subtasks if operator else ():
+    """Return the subtask of each key group, as the handles say."""
+    owners: dict[int, int] = {}
+    if operator is None:
+        return owners
+    for subtask in operator.subtasks:
         if subtask.key_groups is not None:
             first, last = subtask.key_groups
-            for group in range(max(first, 0), min(last + 1, most)):
-                found.setdefault(group, subtask.index)
-    return found
+            for group in range(max(first, 0), min(last + 1, operator.max_parallelism or 0)):
+                owners.setdefault(group, subtask.index)
+    return owners
 
 
 def _subtasks(
-    one: OperatorInventory | None, other: OperatorInventory | None
+    old: OperatorInventory | None, new: OperatorInventory | None
 ) -> Iterable[tuple[int, Pair]]:
     first, second = (
         {item.index: item for item in (operator.subtasks if operator else ())}
-        for operator in (one, other)
+        for operator in (old, new)
     )
     for index in sorted(first.keys() | second.keys(), key=lambda i: (i == COORDINATOR, i)):
-        yield index, Pair(_bytes(first.get(index)), _bytes(second.get(index)))
-
-
-def _bytes(subtask: SubtaskInventory | None) -> int | None:
-    return None if subtask is None else subtask.bytes
+        before, after = first.get(index), second.get(index)
+        yield index, Pair(before and before.bytes, after and after.bytes)
 
 
 def _key_groups(
     owners: tuple[Mapping[int, int], Mapping[int, int]],
     sizes: tuple[KeyGroupBytes, KeyGroupBytes],
 ) -> Iterable[KeyGroupChange]:
-    groups = owners[0].keys() | owners[1].keys()
-    for own in sizes:
-        groups |= (own or {}).keys()
+    groups: set[int] = set().union(*owners, *(of_side or () for of_side in sizes))
     for group in sorted(groups):
-        subtask = Pair(owners[0].get(group), owners[1].get(group))
-        size = Pair(*(None if own is None else own.get(group, 0) for own in sizes))
+        subtask = Pair(*(of_side.get(group) for of_side in owners))
+        size = Pair(*(None if of_side is None else of_side.get(group, 0) for of_side in sizes))
         if subtask.before != subtask.after or size.before != size.after:
             yield KeyGroupChange(group, subtask, size)
 
 
-def _states(
-    one: Sequence[StateInventory], other: Sequence[StateInventory]
-) -> Iterable[StateChange]:
-    first, second = ({state.name: state for state in states} for states in (one, other))
+def _states(old: Sequence[StateInventory], new: Sequence[StateInventory]) -> Iterable[StateChange]:
+    first, second = ({state.name: state for state in states} for states in (old, new))
     for name in dict.fromkeys((*first, *second)):
         before, after = first.get(name), second.get(name)
+        latest = after or before
+        assert latest is not None  # the name is that of a state in one of both
         change = ADDED if before is None else REMOVED if after is None else SAME
         if before is not None and after is not None:
             is_same = (before.kind, before.type) == (after.kind, after.type)
@@ -327,7 +355,7 @@ def _states(
         yield StateChange(
             name=name,
             change=change,
-            kind=(after or before).kind,
+            kind=latest.kind,
             kind_before=before and before.kind,
             type_before=before and before.type,
             type_after=after and after.type,
@@ -338,15 +366,15 @@ def _states(
 
 def _files(files: Iterable[FileUse], before: int, after: int) -> Iterable[FileChange]:
     for file in files:
-        by = before in file.checkpoints, after in file.checkpoints
-        if any(by):
-            needed = BOTH if all(by) else BEFORE if by[0] else AFTER
+        needs = before in file.checkpoints, after in file.checkpoints
+        if any(needs):
+            needed = BOTH if all(needs) else BEFORE if needs[0] else AFTER
             yield FileChange(file.path, file.bytes, file.role, needed)
 
 
 def _totals(files: Sequence[FileChange]) -> dict[str, FileTotals]:
-    found = {}
+    totals = {}
     for needed in (BEFORE, AFTER, BOTH):
-        own = [file.bytes for file in files if file.needed == needed]
-        found[needed] = FileTotals(len(own), sum(own))
-    return found
+        sizes = [file.bytes for file in files if file.needed == needed]
+        totals[needed] = FileTotals(len(sizes), sum(sizes))
+    return totals

@@ -1,8 +1,8 @@
 """What the values of a state add up to, as far as a sum of them means something.
 
-A sum is of what is additive: counts, amounts. Time stamps, offsets, last and largest values are
-numbers, too, and nobody wants their sum; nothing in a file tells them apart but their names and
-their size, so these are what decides, and what is left out is named with the reason.
+Sums are of what is additive, such as counts and amounts. Time stamps, offsets, last and largest
+values are numbers, too, but nobody wants their sum. Nothing in a file distinguishes them but their
+names and their size, so these decide, and what is left out is named with the reason.
 """
 
 import re
@@ -13,7 +13,8 @@ from typing import Any
 from snapshots.domain.inventory.model import BROADCAST, TIMERS
 
 Number = int | float
-Path = tuple[str, ...]  # the name of a field, behind those of the objects around it
+Path = tuple[str, ...]
+"""The name of a field, preceded by those of the objects around it."""
 MOST_FIELDS = 30  # of objects, nested ones among them; a map with more keys is not added up by key
 LONGEST_FIELD = 100  # characters of a name
 DEEPEST = 3  # objects in objects
@@ -38,8 +39,13 @@ _PER_SECOND = (10**3, 10**6, 10**9)  # ms, us, ns
 
 @dataclass
 class Adding:
-    """Values of a state as they come. total: None once one is no number. fields: of objects, None
-    for what is no number somewhere; None once a value is no object, or fields are too many."""
+    """The running sums of a state's values.
+
+    Attributes:
+        total: the sum of the values. None once one is no number.
+        fields: the sums of the values' fields. None for a field that is no number somewhere; None
+            altogether once a value is no object, or there are too many fields.
+    """
 
     total: Number | None = 0
     fields: dict[Path, Number | None] | None = field(default_factory=dict)
@@ -59,32 +65,36 @@ class Adding:
 
     @property
     def sums(self) -> dict[str, Any]:
-        """The fields that are numbers wherever they are there, in objects as they were."""
+        """The sums of fields that are numbers wherever they are present, as nested as in the
+        values.
+        """
         fields = self.fields or {}
         around = {path[:length] for path in fields for length in range(1, len(path))}
-        found: dict[str, Any] = {}
+        sums: dict[str, Any] = {}
         for path, total in fields.items():
             if total is None or path in around:
                 continue
-            inner = found
+            inner = sums
             for name in path[:-1]:
                 inner = inner.setdefault(name, {})
             inner[path[-1]] = total
-        return found
+        return sums
 
 
 def plus(total: Number | None, value: object) -> Number | None:
-    """None where one of both is no number, or the sum is too large for JSON's numbers."""
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if total is None or not is_number or not -EXACT < total + value < EXACT:
+    """Add a value to a sum; None if either is no number, or the sum is too large for JSON."""
+    if total is None or not isinstance(value, int | float) or isinstance(value, bool):
         return None
-    return total + value
+    return total + value if -EXACT < total + value < EXACT else None
 
 
 def _numbers(value: Mapping[str, object], before: Path = ()) -> Iterator[tuple[Path, object]]:
-    """The leaves; a list, or what lies too deep, is one that is no number."""
-    for own, part in value.items():
-        path = (*before, str(own))
+    """Yield the leaves with their paths.
+
+    A list, or what lies too deep, is a leaf that is no number.
+    """
+    for name, part in value.items():
+        path = (*before, str(name))
         if len(path[-1]) > LONGEST_FIELD:
             continue
         if isinstance(part, Mapping) and len(path) < DEEPEST:
@@ -94,7 +104,7 @@ def _numbers(value: Mapping[str, object], before: Path = ()) -> Iterator[tuple[P
 
 
 def leaves(sums: Mapping[str, Any], before: Path = ()) -> Iterator[tuple[Path, Number]]:
-    """The fields of ``Adding.sums``, each with its path."""
+    """Yield the fields of ``Adding.sums``, each with its path."""
     for name, part in sums.items():
         if isinstance(part, Mapping):
             yield from leaves(part, (*before, name))
@@ -103,9 +113,11 @@ def leaves(sums: Mapping[str, Any], before: Path = ()) -> Iterator[tuple[Path, N
 
 
 def why_not(kind: str, entries: int | None, names: Path, total: Number) -> str | None:
-    """Why a sum is not one that means something; None where it may be one.
+    """Return why a sum means nothing, or None if it may mean something.
 
-    kind, entries: of the state. names: the state's, and the path of the field in it.
+    Args:
+        kind, entries: those of the state.
+        names: the name of the state, and the path of the field in it.
     """
     if kind == TIMERS:
         return _TIMES
@@ -119,6 +131,6 @@ def why_not(kind: str, entries: int | None, names: Path, total: Number) -> str |
 
 
 def _is_moment(mean: float) -> bool:
-    """Whether numbers of this size are most likely milli-, micro- or nanoseconds since 1970."""
+    """Tell whether numbers of this size are probably milli-, micro- or nanoseconds since 1970."""
     first, last = _YEARS
     return any(first * per <= mean <= last * per for per in _PER_SECOND)

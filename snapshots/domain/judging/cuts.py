@@ -1,30 +1,30 @@
-"""Cuts: what lies inside, what lies in the channels, and whether it could have been seen.
+"""Cuts: which events lie inside, what is in the channels, and which cuts are consistent.
 
-A message is in a channel at a cut iff it is sent inside and not received inside. Where a FIFO
-channel keeps its promise these are its messages m+1 .. n (n sends and m receives inside); where it
-does not, this definition still names the messages that are really on their way.
+A message is in a channel at a cut iff it is sent inside and not received inside. If a FIFO channel
+keeps its order, these are its messages m+1 .. n (n sends and m receives inside). If it does not,
+this definition still names the messages that are really on their way.
 
 Source: Chandy and Lamport, "Distributed Snapshots", ACM TOCS 3(1), 1985, sections 2 and 3.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TypeVar
+from itertools import accumulate
+from operator import attrgetter
 
 from snapshots.domain.model.recording import (
     APPLICATION_KINDS,
     Instant,
+    Marker,
     Message,
     MessageId,
     Recording,
 )
 from snapshots.domain.model.topology import ChannelId, JsonText, ProcessId
 
-_Item = TypeVar("_Item")
-
-NEVER = 2**63 - 1  # the index of a receive that has not happened: later than every index
+NEVER = 2**63 - 1  # stands for the index of a receive that has not happened; above every index
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,16 +46,17 @@ class Cut:
         return index < self.position(process)
 
 
-def received_index(message: Message) -> int:
-    """Where the message was received; NEVER while it is in flight."""
+def received_index(message: Message | Marker) -> int:
+    """Return the index of the receive of a message or marker, NEVER while it is in flight."""
     return NEVER if message.received_index is None else message.received_index
 
 
 class ChannelLog:
-    """The messages of one channel, made searchable: an answer costs log(messages) + what it holds.
+    """The messages of one channel, indexed: an answer of k messages costs O(log(messages) + k).
 
-    Sends rise along the channel; receives need not, so the searches go over their running maximum
-    from the left (``_reach``) and running minimum from the right (``_floor``).
+    The indexes of sends rise along the channel. Those of receives need not, so searches use their
+    running maximum from the left (``_reach``) and their running minimum from the right
+    (``_floor``).
     """
 
     def __init__(self, messages: tuple[Message, ...]) -> None:
@@ -64,7 +65,7 @@ class ChannelLog:
         self._received = [received_index(message) for message in messages]
 
     def in_flight(self, sender_at: int, receiver_at: int) -> tuple[Message, ...]:
-        """Sent before position ``sender_at``, not received before ``receiver_at``; as sent."""
+        """Return what is sent before ``sender_at`` and not received before ``receiver_at``."""
         first = bisect_left(self._reach, receiver_at)
         last = bisect_left(self.sent, sender_at)
         return tuple(
@@ -72,7 +73,7 @@ class ChannelLog:
         )
 
     def orphans(self, sender_at: int, receiver_at: int) -> tuple[Message, ...]:
-        """Received before position ``receiver_at``, sent at or after ``sender_at``; as sent."""
+        """Return what is received before ``receiver_at`` and not sent before ``sender_at``."""
         first = bisect_left(self.sent, sender_at)
         last = bisect_left(self._floor, receiver_at)
         return tuple(
@@ -80,27 +81,30 @@ class ChannelLog:
         )
 
     def sent_between(self, first: int, last: int) -> tuple[Message, ...]:
-        """Messages with first <= sent_index < last, as sent."""
+        """Return the messages with first <= sent_index < last, in the order of sending."""
         return self.messages[bisect_left(self.sent, first) : bisect_left(self.sent, last)]
 
     def received_between(self, first: int, last: int) -> tuple[Message, ...]:
-        """Messages with first <= received_index < last, as received."""
+        """Return the messages with first <= received_index < last, in the order of arrival."""
         indexes, messages = self._arrivals
         return messages[bisect_left(indexes, first) : bisect_left(indexes, last)]
 
     def latest_before(self, sent_index: int) -> Message | None:
-        """Of the messages sent before, the one received last (never is latest; then first sent)."""
-        place = bisect_left(self.sent, sent_index)
-        return self._latest[place - 1] if place else None
+        """Return the message sent before ``sent_index`` that arrives last, or None.
+
+        A message that never arrives counts as the latest; ties go to the first sent.
+        """
+        count = bisect_left(self.sent, sent_index)
+        return self._latest[count - 1] if count else None
 
     def earliest_after(self, sent_index: int) -> Message | None:
-        """Of the messages sent after, the one received first; None where none was sent."""
-        place = bisect_right(self.sent, sent_index)
-        return self._earliest[place] if place < len(self.messages) else None
+        """Return the message sent after ``sent_index`` that arrives first, or None."""
+        count = bisect_right(self.sent, sent_index)
+        return self._earliest[count] if count < len(self.messages) else None
 
     @cached_property
     def by_id(self) -> dict[MessageId, list[Message]]:
-        """The messages of each id, as sent; more than one only where an id was sent twice."""
+        """The messages of each id in the order of sending; several if an id was sent again."""
         groups: dict[MessageId, list[Message]] = {}
         for message in self.messages:
             groups.setdefault(message.id, []).append(message)
@@ -108,24 +112,19 @@ class ChannelLog:
 
     @cached_property
     def _reach(self) -> list[int]:
-        return _running(self._received, max)
+        return list(accumulate(self._received, max))
 
     @cached_property
     def _floor(self) -> list[int]:
-        return _running(self._received[::-1], min)[::-1]
+        return list(accumulate(self._received[::-1], min))[::-1]
 
     @cached_property
     def _latest(self) -> list[Message]:
-        return _running(
-            self.messages, lambda a, b: b if received_index(b) > received_index(a) else a
-        )
+        return list(accumulate(self.messages, _later))
 
     @cached_property
     def _earliest(self) -> list[Message]:
-        earlier = _running(
-            self.messages[::-1], lambda a, b: b if received_index(b) <= received_index(a) else a
-        )
-        return earlier[::-1]
+        return list(accumulate(self.messages[::-1], _earlier))[::-1]
 
     @cached_property
     def _arrivals(self) -> tuple[list[int], tuple[Message, ...]]:
@@ -136,15 +135,16 @@ class ChannelLog:
         return [received_index(message) for message in arrived], tuple(arrived)
 
 
-def _running(items: Iterable[_Item], choose: Callable[[_Item, _Item], _Item]) -> list[_Item]:
-    chosen: list[_Item] = []
-    for item in items:
-        chosen.append(choose(chosen[-1], item) if chosen else item)
-    return chosen
+def _later(one: Message, other: Message) -> Message:
+    return max(one, other, key=received_index)
+
+
+def _earlier(one: Message, other: Message) -> Message:
+    return min(other, one, key=received_index)
 
 
 def contents(recording: Recording, cut: Cut) -> dict[ChannelId, tuple[Message, ...]]:
-    """What lies in every channel of the topology at the cut, in the order of sending."""
+    """Return what is in every channel of the topology at the cut, in the order of sending."""
     return {
         channel.id: tuple(
             message
@@ -157,7 +157,7 @@ def contents(recording: Recording, cut: Cut) -> dict[ChannelId, tuple[Message, .
 
 
 def orphans(recording: Recording, cut: Cut) -> tuple[Message, ...]:
-    """Messages received inside the cut and sent outside it, by channel, then as sent."""
+    """Return the messages received inside the cut and sent outside it, by channel, as sent."""
     return tuple(
         message
         for channel in recording.topology.channels
@@ -173,10 +173,10 @@ def is_consistent(recording: Recording, cut: Cut) -> bool:
 
 
 def state_at(recording: Recording, process: ProcessId, position: int) -> JsonText | None:
-    """The state of a process after its first ``position`` events; None where it is not known.
+    """Return the state of a process after its first ``position`` events, None if not known.
 
-    An internal, send or receive event without a state leaves the state not known; every other kind
-    leaves it as it was. Before the first event it is the header's.
+    Before the first event it is the state in the header. An application event without a state makes
+    it not known; events of other kinds leave it as it was.
     """
     for event in reversed(recording.events.get(process, ())[:position]):
         if event.kind in APPLICATION_KINDS:
@@ -185,7 +185,7 @@ def state_at(recording: Recording, process: ProcessId, position: int) -> JsonTex
 
 
 def cut_at(recording: Recording, *, at: Instant | None = None, step: int | None = None) -> Cut:
-    """The cut of the events with ``at`` <= at, or of those with ``step`` < step.
+    """Return the cut of the events with ``at`` <= at, or of those with ``step`` < step.
 
     Both are consistent for every instant and step. Raises: ValueError unless exactly one is given.
     """
@@ -195,62 +195,7 @@ def cut_at(recording: Recording, *, at: Instant | None = None, step: int | None 
     for process in recording.topology.processes:
         events = recording.events.get(process.id, ())
         if at is not None:
-            positions[process.id] = bisect_right(events, at, key=lambda event: event.at)
+            positions[process.id] = bisect_right(events, at, key=attrgetter("at"))
         else:
-            positions[process.id] = bisect_left(events, step, key=lambda event: event.step)
+            positions[process.id] = bisect_left(events, step, key=attrgetter("step"))
     return Cut(positions)
-
-
-def nearest_consistent_cut(recording: Recording, cut: Cut) -> Cut:
-    """The largest consistent cut inside this one or the smallest around it: whichever moves fewer
-    events, the one inside when both move as many. Positions beyond a process's end are its end."""
-    ends = {
-        process.id: len(recording.events.get(process.id, ()))
-        for process in recording.topology.processes
-    }
-    start = {process: min(max(cut.position(process), 0), end) for process, end in ends.items()}
-    inside = _shrunk(recording, start)
-    around = _grown(recording, start)
-    moved_back = sum(start[process] - inside[process] for process in start)
-    moved_on = sum(around[process] - start[process] for process in start)
-    return Cut(inside if moved_back <= moved_on else around)
-
-
-def _shrunk(recording: Recording, positions: Mapping[ProcessId, int]) -> dict[ProcessId, int]:
-    """Least moves back until no orphan is left: an orphan's receiver steps before its receipt."""
-    positions = dict(positions)
-    unread = {
-        channel: sorted(messages, key=lambda message: message.sent_index)
-        for channel, messages in recording.messages.items()
-    }
-    waiting = list(positions)
-    while waiting:
-        process = waiting.pop()
-        for channel in recording.topology.outgoing[process]:
-            sends = unread.get(channel.id, [])
-            while sends and sends[-1].sent_index >= positions[process]:
-                receipt = received_index(sends.pop())
-                if receipt < positions[channel.target]:
-                    positions[channel.target] = receipt
-                    waiting.append(channel.target)
-    return positions
-
-
-def _grown(recording: Recording, positions: Mapping[ProcessId, int]) -> dict[ProcessId, int]:
-    """Least moves on until no orphan is left: an orphan's sender steps behind its sending."""
-    positions = dict(positions)
-    unread = {
-        channel: sorted(messages, key=received_index, reverse=True)
-        for channel, messages in recording.messages.items()
-    }
-    waiting = list(positions)
-    while waiting:
-        process = waiting.pop()
-        for channel in recording.topology.incoming[process]:
-            receipts = unread.get(channel.id, [])
-            while receipts and received_index(receipts[-1]) < positions[process]:
-                needed = receipts.pop().sent_index + 1
-                if needed > positions[channel.source]:
-                    positions[channel.source] = needed
-                    waiting.append(channel.source)
-    return positions

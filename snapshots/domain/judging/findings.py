@@ -1,6 +1,6 @@
-"""What a verdict rests on: one finding per witness, with the sentence that says it.
+"""Verdicts, and the findings on which they rest: one for each witness.
 
-The sentences are in `witnesses.py`.
+`witnesses.py` builds the findings and their sentences.
 """
 
 from dataclasses import dataclass, field
@@ -22,12 +22,12 @@ CONSISTENT = "consistent"
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a snapshot can be found to be.
+    """One possible result of judging a snapshot.
 
-    Args:
-        name: as the API and the pages have it.
-        title: what it means, in words that complete "this verdict says that".
-        colour: the custom property ``--color-COLOUR`` in which the pages show it.
+    Attributes:
+        name: the word that the API and the pages use.
+        title: what the verdict means, in words that complete "this verdict says that".
+        colour: the pages show the verdict in the custom property ``--color-COLOUR``.
     """
 
     name: str
@@ -50,7 +50,7 @@ REGISTRY = (
 
 VERDICTS = tuple(verdict.name for verdict in REGISTRY)
 
-MOST_WITNESSES = 100  # kept of one verdict of one snapshot; the count is always the true one
+MOST_WITNESSES = 100  # kept for one verdict of one snapshot; further ones are counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,12 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Companion:
-    """The second message or marker of a finding: ``message`` is None for a marker."""
+    """The second message or marker of a finding.
+
+    Attributes:
+        message: the id of the message; None for a marker.
+        snapshot: the snapshot of the marker; None for a message.
+    """
 
     message: Absent[MessageId]
     snapshot: Absent[SnapshotId]
@@ -78,12 +83,14 @@ class Finding:
     """One witness of a verdict. A field that is None does not apply.
 
     Attributes:
-        sent: the event that sends ``message``, or the marker where ``message`` is None.
+        sent: the event that sends ``message``, or the marker if ``message`` is None.
         received: the event that receives it.
-        event: where the log shows the witness, when it is neither of these two.
+        event: the event that shows the witness, if it is neither ``sent`` nor ``received``.
+        other: the second message or marker of a finding about two of them.
+        rule: the rule of the paper that is broken.
         recorded: the recorded state.
         recomputed: the recomputed state.
-        path: the channels from an initiator; None where there is no path or it does not matter.
+        path: the channels from an initiator; None if there is no path or it does not matter.
     """
 
     verdict: str
@@ -104,7 +111,7 @@ class Finding:
 
 @dataclass
 class Findings:
-    """The findings of one snapshot as they are found: the first MOST_WITNESSES of each verdict."""
+    """A collector of one snapshot's findings: it keeps MOST_WITNESSES of each verdict."""
 
     kept: dict[str, list[Finding]] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
@@ -117,17 +124,17 @@ class Findings:
             kept.append(finding)
 
     def wants(self, verdict: str) -> bool:
-        """Whether a further witness of this verdict would be kept, and not only counted."""
+        """Tell whether a further witness of this verdict would be kept, and not only counted."""
         return len(self.kept.get(verdict, ())) < MOST_WITNESSES
 
     def count(self, verdict: str, more: int = 1) -> None:
-        """Counts witnesses that are not kept."""
+        """Count witnesses that are not kept."""
         self.counts[verdict] = self.counts.get(verdict, 0) + more
 
     def worst_first(self) -> tuple[Finding, ...]:
-        """All that are kept; the one ``consistent`` finding where there are none."""
-        found = tuple(finding for verdict in VERDICTS for finding in self.kept.get(verdict, ()))
-        return found or (consistent(),)
+        """Return the kept findings, or the one ``consistent`` finding if there are none."""
+        kept = tuple(finding for verdict in VERDICTS for finding in self.kept.get(verdict, ()))
+        return kept or (_CONSISTENT,)
 
     def worst_first_counts(self) -> dict[str, int]:
         """Count the findings of each verdict. Without findings, count one as consistent."""
@@ -135,10 +142,8 @@ class Findings:
         return counts or {CONSISTENT: 1}
 
 
-def consistent() -> Finding:
-    """Return the finding of a snapshot with which nothing is wrong."""
-    return Finding(
-        CONSISTENT,
-        "Consistent: no message was received inside the cut and sent outside it, and nothing that "
-        "was recorded differs from what the log recomputes.",
-    )
+_CONSISTENT = Finding(
+    CONSISTENT,
+    "Consistent: no message was received inside the cut and sent outside it, and nothing that was "
+    "recorded differs from what the log recomputes.",
+)

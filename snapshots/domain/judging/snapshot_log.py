@@ -1,4 +1,4 @@
-"""What the log says of each snapshot: who recorded what and when, and where its markers went."""
+"""Collect what the log holds about each snapshot: its records and its markers."""
 
 from dataclasses import dataclass, field
 
@@ -21,12 +21,18 @@ SNAPSHOT_KINDS = frozenset({RECORD_STATE, RECORD_CHANNEL, MARKER_SEND, MARKER_RE
 
 @dataclass
 class SnapshotLog:
-    """The events of one snapshot. Of a process's (or channel's) records the first one counts.
+    """The events of one snapshot. If a state or channel is recorded again, the first record counts.
 
-    states: the record_state of each process. channels: the record_channel of each channel; absent
-    where the log does not say what was recorded. first_marker: index of each process's first
-    marker_receive. began: (step, at) of its first event. ended_at: of its last event that
-    is no marker_send; None where there is none.
+    Processes and channels stand in the order of the header.
+
+    Attributes:
+        began: the step and the time of the first event.
+        ended_at: the time of the last event other than a marker_send; None if there is none.
+        states: the record_state of each process that recorded.
+        channels: the record_channel of each channel for which the log holds one.
+        first_marker: the index of the first marker_receive of each process that has one.
+        involved: the processes with an event of the snapshot; scopes.py derives its scope from
+            them.
     """
 
     id: SnapshotId
@@ -36,12 +42,13 @@ class SnapshotLog:
     channels: dict[ChannelId, Event] = field(default_factory=dict)
     first_marker: dict[ProcessId, int] = field(default_factory=dict)
     markers: dict[ChannelId, list[Marker]] = field(default_factory=dict)
+    involved: set[ProcessId] = field(default_factory=set)
     markers_sent: int = 0
     markers_received: int = 0
 
     @property
     def positions(self) -> dict[ProcessId, int]:
-        """The cut: a process's events before its first record_state lie inside."""
+        """The cut: how many events of each process lie before its first record_state."""
         return {process: event.index for process, event in self.states.items()}
 
     @property
@@ -50,9 +57,9 @@ class SnapshotLog:
         return bool(self.markers_sent or self.markers_received)
 
     def initiators(self) -> tuple[ProcessId, ...]:
-        """Who recorded before any marker of it came, or without; by process.
+        """Return the processes that recorded before a marker of the snapshot arrived there.
 
-        A log without markers does not tell; then it is the one that recorded first (by step).
+        If the log holds no markers, return the process that recorded first (by step).
         """
         if not self.has_markers:
             first = min(self.states.values(), key=lambda event: event.step, default=None)
@@ -64,8 +71,9 @@ class SnapshotLog:
         )
 
     def take(self, event: Event) -> None:
-        """Adds one event; those of a process come in its order."""
+        """Add an event. The events of a process must be added in their order."""
         self.began = min(self.began, (event.step, event.at))
+        self.involved.add(event.process)
         if event.kind == MARKER_SEND:
             self.markers_sent += 1
             return
@@ -73,6 +81,7 @@ class SnapshotLog:
         if event.kind == RECORD_STATE:
             self.states.setdefault(event.process, event)
         elif event.kind == RECORD_CHANNEL:
+            assert event.channel is not None  # assembly refuses a record_channel without one
             self.channels.setdefault(event.channel, event)
         else:
             self.markers_received += 1
@@ -80,18 +89,15 @@ class SnapshotLog:
 
 
 def snapshot_logs(recording: Recording) -> tuple[SnapshotLog, ...]:
-    """Every snapshot that the log names in a record or a marker, in the order of their first step.
-
-    Within one, processes and channels stand in the order of the header.
-    """
+    """Return every snapshot that a record or a marker names, in the order of their first steps."""
     logs: dict[SnapshotId, SnapshotLog] = {}
     for process in recording.topology.processes:
         for event in recording.events.get(process.id, ()):
             if event.kind in SNAPSHOT_KINDS:
-                log = logs.get(event.snapshot)
-                if log is None:
-                    log = logs[event.snapshot] = SnapshotLog(event.snapshot, (event.step, event.at))
-                log.take(event)
+                assert event.snapshot is not None  # assembly refuses these kinds without one
+                if event.snapshot not in logs:
+                    logs[event.snapshot] = SnapshotLog(event.snapshot, (event.step, event.at))
+                logs[event.snapshot].take(event)
     for channel in recording.topology.channels:
         for marker in recording.markers.get(channel.id, ()):
             logs[marker.snapshot].markers.setdefault(channel.id, []).append(marker)

@@ -1,19 +1,14 @@
-"""What a snapshot adds up to: money in processes and money in channels."""
+"""Sum up the numbers in a snapshot: in its processes and in its channels."""
 
-import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from snapshots.domain.model.as_json import json_property
-from snapshots.domain.model.topology import JsonText
-from snapshots.domain.model.values import total
-
-_NEAR = 1e-9  # relative: sums of fractions depend on their order
+from snapshots.domain.model.values import same_amount
 
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Sums of numbers; None where one of them is not a number or not known.
+    """Three sums; None if an item of the sum is not known or is not a number.
 
     Attributes:
         start: the sum of the start states.
@@ -34,18 +29,7 @@ class Totals:
 
     @json_property
     def conserved(self) -> bool | None:
-        """Whether the snapshot holds the total of the start; None where that is not known."""
+        """Tell whether the snapshot holds the total of the start; None if that is not known."""
         if self.start is None or self.total is None:
             return None
-        if isinstance(self.total, int) and isinstance(self.start, int):
-            return self.total == self.start
-        return math.isclose(self.total, self.start, rel_tol=_NEAR)
-
-
-def totals(
-    start: Iterable[JsonText | None],
-    processes: Iterable[JsonText | None],
-    channels: Iterable[JsonText | None],
-) -> Totals:
-    """Sum the states at the start, the recorded states and the recorded messages."""
-    return Totals(total(start), total(processes), total(channels))
+        return same_amount(self.total, self.start)

@@ -1,42 +1,44 @@
-"""Is what a protocol recorded right? Every snapshot judged from the log, worst verdict first.
+"""Judge every snapshot from the log: did the protocol record what was really there?
 
-The position of a snapshot at a process is the index of its first record_state. What was in flight
-and what is an orphan follows from sends, receives and these positions alone; only then is it
-compared with what was recorded. A channel is judged iff both its ends recorded.
+The position of a snapshot at a process is the index of its first record_state. Sends, receives and
+positions alone decide what was in flight and what is an orphan; the result is then compared with
+what was recorded. A channel is judged iff both its ends recorded.
 
-orphan          received inside the cut, sent outside.
-lost            in flight, but not in the recorded list of its channel.
-duplicated      recorded more often than it is in flight: twice, or already received inside, or not
-                yet sent. On a restore it would count twice.
-state-mismatch  the recorded and the recomputed state are both known and differ.
-marker-rule     by the first marker of the snapshot on each channel (see _judge_marker_rules).
-fifo-violation  of each marker of the snapshot, and of each message in flight in it, on a FIFO
-                channel: the earlier sent message that came last, if it came later, and the later
-                sent one that came first, if it came earlier. And two messages in flight that were
-                recorded in the other order than sent. Where a channel lets markers overtake, a
-                message that the marker has overtaken is none.
-incomplete      a process never recorded; where the log has markers of the snapshot, also a marker
-                that never arrived, and one that a process that recorded never sent.
-unknown         a recorded state whose recomputed one is not known; a receive inside the cut
-                without a send; a recorded message that the log never sends. Of a derived recording
-                what its header says is flawed, and one for all states that do not differ.
-consistent      none of these; never of a derived recording.
+orphan          A message is received inside the cut and sent outside.
+lost            A message is in flight, but not in the recorded list of its channel.
+duplicated      A message is recorded more often than it is in flight: it is recorded twice, or it
+                was already received inside, or not yet sent. A restore would count it twice.
+state-mismatch  The recorded and the recomputed state are both known and differ.
+marker-rule     See _judge_marker_rules; the first marker of the snapshot on each channel counts.
+fifo-violation  A FIFO channel delivered in the wrong order. This is checked for each marker of the
+                snapshot and each message in flight in it: against the message sent earlier that
+                arrived last, and the message sent later that arrived first. On a channel that lets
+                markers overtake, a marker may overtake messages. Two messages in flight that were
+                recorded in the wrong order also count.
+incomplete      A process never recorded. If the log has markers of the snapshot: a marker never
+                arrived, or a process that recorded never sent one.
+unknown         A receive inside the cut has no send; a recorded message is never sent. For a
+                derived recording: the flaws in its header, and one witness for all states that do
+                not differ.
+consistent      None of these. Never the verdict on a derived recording.
 
-A snapshot is judged in its scope (scopes.py). A channel of which the log has no record_channel is
-not compared: what was recorded is not known.
-Witnesses of one verdict stand by channel (or process) in the order of the header, then as sent.
+A snapshot is judged in its scope (scopes.py). A channel without a record_channel is not compared,
+because what was recorded is not known. Witnesses of a verdict are sorted by channel (or process) in
+the order of the header, then in the order of sending.
 """
 
 import itertools
 from collections import defaultdict, deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 
-from snapshots.domain.judging import witnesses as say
+from snapshots.domain.judging import witnesses
+from snapshots.domain.judging.answers import Answer, Judged, answers
 from snapshots.domain.judging.cuts import ChannelLog, received_index, state_at
 from snapshots.domain.judging.findings import INCOMPLETE, Finding, Findings
 from snapshots.domain.judging.snapshot_log import SnapshotLog, snapshot_logs
-from snapshots.domain.judging.totals import Totals, totals
+from snapshots.domain.judging.totals import Totals
 from snapshots.domain.model.as_json import as_json
 from snapshots.domain.model.derived import flaws, is_derived, states_not_judged
 from snapshots.domain.model.recording import (
@@ -50,20 +52,30 @@ from snapshots.domain.model.recording import (
 )
 from snapshots.domain.model.scopes import recording_in_scope
 from snapshots.domain.model.topology import Channel, ChannelId, JsonText, ProcessId
+from snapshots.domain.model.values import total
 
 
 @dataclass(frozen=True)
 class SnapshotReport:
-    """One snapshot, judged. Processes and channels stand in the order of the header.
+    """The result of judging one snapshot. Processes and channels are in the order of the header.
 
-    findings: worst first, at most findings.MOST_WITNESSES of a verdict; counts: the true numbers.
-    positions, recorded_at: of the processes that recorded. recorded_states, recomputed_states:
-    only what is known, of these. recorded_channels: message ids as recorded; absent where the log
-    does not say. in_flight: ordinals as sent, of every channel whose two ends recorded.
+    Attributes:
+        processes: the processes in the snapshot's scope.
+        findings: the witnesses, worst first, at most MOST_WITNESSES of each verdict.
+        answers: the four answers: of the cut, the channels, the states and the rule.
+        counts: how many witnesses each verdict has in all, worst first.
+        ended_at: the time of the last event other than a marker_send; None if there is none.
+        positions: how many events of each process that recorded lie inside the cut.
+        recorded_states: the states that are known of those that were recorded.
+        recomputed_states: the states at the recorded positions, where the log holds them.
+        recorded_channels: the ids in recorded order, for each channel with a record_channel.
+        in_flight: the ordinals of the messages in flight, for each channel whose two ends recorded.
     """
 
     snapshot: SnapshotId
+    processes: tuple[ProcessId, ...]
     findings: tuple[Finding, ...]
+    answers: tuple[Answer, ...]
     counts: Mapping[str, int]
     initiators: tuple[ProcessId, ...]
     began_at: Instant
@@ -80,7 +92,7 @@ class SnapshotReport:
 
     @property
     def verdict(self) -> str:
-        """The worst one."""
+        """The worst verdict."""
         return self.findings[0].verdict
 
     def summary(self) -> dict[str, object]:
@@ -88,6 +100,7 @@ class SnapshotReport:
         return {
             "snapshot": self.snapshot,
             "verdict": self.verdict,
+            "answers": list(map(as_json, self.answers)),
             "verdicts": list(map(as_json, self.findings)),
             "verdict_counts": [
                 {"verdict": verdict, "count": count} for verdict, count in self.counts.items()
@@ -106,7 +119,7 @@ class SnapshotReport:
 
 @dataclass(frozen=True)
 class Case:
-    """One snapshot before its judge: the log of it, and every channel's messages."""
+    """What is known of one snapshot before it is judged."""
 
     recording: Recording
     log: SnapshotLog
@@ -115,15 +128,20 @@ class Case:
     recomputed_states: Mapping[ProcessId, JsonText]
     in_flight: Mapping[ChannelId, tuple[Message, ...]]
 
+    def recorded(self, channel: ChannelId) -> tuple[MessageId, ...]:
+        """Return the ids that were recorded for a channel; none if the log holds no record."""
+        record = self.log.channels.get(channel)
+        return () if record is None else record.messages or ()
+
 
 def judge(recording: Recording) -> tuple[SnapshotReport, ...]:
-    """A report for every snapshot that the log names, in the order of their first event."""
+    """Return a report for every snapshot in the log, in the order of their first events."""
     channels = {
         channel.id: ChannelLog(recording.messages.get(channel.id, ()))
         for channel in recording.topology.channels
     }
     return tuple(
-        _judged(_case(recording_in_scope(recording, log.states), log, channels))
+        _judged(_case(recording_in_scope(recording, log.involved), log, channels))
         for log in snapshot_logs(recording)
     )
 
@@ -161,11 +179,13 @@ def _judged(case: Case) -> SnapshotReport:
         if channel.fifo:
             _judge_order(case, channel, findings)
     _judge_states(case, findings)
-    _judge_strays(case, findings)
+    strays = _judge_strays(case, findings)
     _judge_completeness(case, findings)
     return SnapshotReport(
         snapshot=log.id,
+        processes=tuple(process.id for process in case.recording.topology.processes),
         findings=findings.worst_first(),
+        answers=answers(_compared(case, findings, strays)),
         counts=findings.worst_first_counts(),
         initiators=log.initiators(),
         began_at=log.began[1],
@@ -178,7 +198,11 @@ def _judged(case: Case) -> SnapshotReport:
             process: event.state for process, event in log.states.items() if event.state is not None
         },
         recomputed_states=case.recomputed_states,
-        recorded_channels=_recorded_channels(case),
+        recorded_channels={
+            channel.id: case.recorded(channel.id)
+            for channel in case.recording.topology.channels
+            if channel.id in log.channels
+        },
         in_flight={
             channel: tuple(message.ordinal for message in messages)
             for channel, messages in case.in_flight.items()
@@ -190,46 +214,61 @@ def _judged(case: Case) -> SnapshotReport:
 def _judge_orphans(case: Case, channel: Channel, findings: Findings) -> None:
     sender_at, receiver_at = case.positions[channel.source], case.positions[channel.target]
     for message in case.channels[channel.id].orphans(sender_at, receiver_at):
-        findings.add(say.orphan(channel, message))
+        findings.add(witnesses.orphan(channel, message))
 
 
 def _judge_recorded_channel(case: Case, channel: Channel, findings: Findings) -> None:
-    """Lost, duplicated, unsent: the k-th entry of an id stands for its k-th message in flight."""
-    record = case.log.channels.get(channel.id)
-    if record is None:
+    """Add what is lost, duplicated or never sent.
+
+    The k-th entry with an id stands for the k-th message in flight with that id.
+    """
+    if channel.id not in case.log.channels:
         return
-    expected: dict[MessageId, deque[Message]] = defaultdict(deque)
-    for message in case.in_flight[channel.id]:
-        expected[message.id].append(message)
+    expected = _waiting(case.in_flight[channel.id])
     surplus = []
-    for entry in record.messages:
+    for entry in case.recorded(channel.id):
         if expected[entry]:
             expected[entry].popleft()
         else:
             surplus.append(entry)
-    missing = [message for left in expected.values() for message in left]
-    for message in sorted(missing, key=lambda message: message.ordinal):
-        findings.add(say.lost(channel, message))
-    flying = {message.id: message for message in reversed(case.in_flight[channel.id])}
+    missing = itertools.chain.from_iterable(expected.values())
+    for message in sorted(missing, key=attrgetter("ordinal")):
+        findings.add(witnesses.lost(channel, message))
+    in_flight = {message.id: message for message in reversed(case.in_flight[channel.id])}
     for entry in surplus:
-        findings.add(_surplus(case, channel, entry, flying.get(entry)))
+        findings.add(_surplus(case, channel, entry, in_flight.get(entry)))
 
 
-def _surplus(case: Case, channel: Channel, entry: MessageId, flying: Message | None) -> Finding:
-    """The witness for a recorded id beyond what is in flight; of several of an id, the first."""
-    if flying is not None:
-        return say.recorded_twice(channel, flying)
-    known = case.channels[channel.id].by_id.get(entry)
-    if known is None:
-        return say.recorded_unsent(channel, entry, say.place(case.log.channels[channel.id]))
-    if received_index(known[0]) < case.positions[channel.target]:
-        return say.recorded_but_received(channel, known[0])
-    return say.recorded_but_not_sent(channel, known[0])
+def _waiting(messages: Iterable[Message]) -> dict[MessageId, deque[Message]]:
+    """Group messages by id; each group keeps their order."""
+    groups: dict[MessageId, deque[Message]] = defaultdict(deque)
+    for message in messages:
+        groups[message.id].append(message)
+    return groups
+
+
+def _surplus(case: Case, channel: Channel, entry: MessageId, in_flight: Message | None) -> Finding:
+    """Return the witness for a recorded id beyond what is in flight.
+
+    If several messages have the id, the first one sent is named.
+    """
+    if in_flight is not None:
+        return witnesses.recorded_twice(channel, in_flight)
+    sent = case.channels[channel.id].by_id.get(entry)
+    if sent is None:
+        event = witnesses.place(case.log.channels[channel.id])
+        return witnesses.recorded_unsent(channel, entry, event)
+    if received_index(sent[0]) < case.positions[channel.target]:
+        return witnesses.recorded_but_received(channel, sent[0])
+    return witnesses.recorded_but_not_sent(channel, sent[0])
 
 
 def _judge_marker_rules(case: Case, channel: Channel, findings: Findings) -> None:
-    """Nothing is sent between the sender's recording and its marker (in either order of the two),
-    and nothing received between the marker and the receiver's recording."""
+    """Add each message that the marker rules of the paper forbid.
+
+    A process sends nothing between its recording and its marker, whichever comes first. It receives
+    nothing between a marker and its recording.
+    """
     markers = case.log.markers.get(channel.id)
     if not markers:
         return
@@ -237,116 +276,131 @@ def _judge_marker_rules(case: Case, channel: Channel, findings: Findings) -> Non
     sender_at, receiver_at = map(case.positions.get, (channel.source, channel.target))
     if sender_at is not None:
         for message in messages.sent_between(sender_at, marker.sent_index):
-            findings.add(say.sent_before_marker(channel, message, case.log.id))
+            findings.add(witnesses.sent_before_marker(channel, message, case.log.id))
         for message in messages.sent_between(marker.sent_index, sender_at):
-            findings.add(say.sent_after_marker(channel, message, case.log.id))
+            findings.add(witnesses.sent_after_marker(channel, message, case.log.id))
     if receiver_at is not None:
         for message in messages.received_between(received_index(marker), receiver_at):
-            findings.add(say.received_after_marker(channel, message, case.log.id))
+            findings.add(witnesses.received_after_marker(channel, message, case.log.id))
 
 
 def _judge_order(case: Case, channel: Channel, findings: Findings) -> None:
     messages = case.channels[channel.id]
-    flying = case.in_flight.get(channel.id, ())
+    in_flight = case.in_flight.get(channel.id, ())
     seen = set()
-    for travelling in (*case.log.markers.get(channel.id, ()), *flying):
-        pairs = (
-            (messages.latest_before(travelling.sent_index), travelling),
-            (travelling, messages.earliest_after(travelling.sent_index)),
-        )
-        if channel.overtaking and isinstance(travelling, Marker):
-            pairs = pairs[1:]
+    for travelling in (*case.log.markers.get(channel.id, ()), *in_flight):
+        before = messages.latest_before(travelling.sent_index)
+        after = messages.earliest_after(travelling.sent_index)
+        pairs: list[tuple[Message | Marker, Message | Marker]] = []
+        if before and not (channel.overtaking and isinstance(travelling, Marker)):
+            pairs.append((before, travelling))
+        if after:
+            pairs.append((travelling, after))
         for first, second in pairs:
-            if first is None or second is None or received_index(first) <= received_index(second):
-                continue
-            if (first.sent_index, second.sent_index) not in seen:
-                seen.add((first.sent_index, second.sent_index))
-                findings.add(say.overtook(channel, first, second))
-    for later, earlier in _recorded_backwards(case, channel, flying):
+            ends = first.sent_index, second.sent_index
+            if received_index(first) > received_index(second) and ends not in seen:
+                seen.add(ends)
+                findings.add(witnesses.overtook(channel, first, second))
+    for later, earlier in _recorded_backwards(case, channel, in_flight):
         if (earlier.sent_index, later.sent_index) not in seen:
-            findings.add(say.recorded_out_of_order(channel, earlier, later))
+            findings.add(witnesses.recorded_out_of_order(channel, earlier, later))
 
 
 def _recorded_backwards(
-    case: Case, channel: Channel, flying: tuple[Message, ...]
+    case: Case, channel: Channel, in_flight: tuple[Message, ...]
 ) -> list[tuple[Message, Message]]:
-    """Neighbours in the recorded list of which the second was sent before the first.
+    """Return neighbours in the recorded list of which the second was sent before the first.
 
-    Entries beyond what is in flight are passed over.
+    Entries beyond what is in flight are skipped.
     """
-    record = case.log.channels.get(channel.id)
-    if record is None:
-        return []
-    expected: dict[MessageId, deque[Message]] = defaultdict(deque)
-    for message in flying:
-        expected[message.id].append(message)
-    recorded = [expected[entry].popleft() for entry in record.messages if expected[entry]]
-    neighbours = itertools.pairwise(recorded)
-    return [(one, next_) for one, next_ in neighbours if next_.ordinal < one.ordinal]
+    expected, entries = _waiting(in_flight), case.recorded(channel.id)
+    recorded = [expected[entry].popleft() for entry in entries if expected[entry]]
+    return [
+        (first, second)
+        for first, second in itertools.pairwise(recorded)
+        if second.ordinal < first.ordinal
+    ]
 
 
 def _judge_states(case: Case, findings: Findings) -> None:
-    """Of a derived recording one witness stands for all states that do not differ."""
-    told = case.recording.header_extra
-    for flaw in flaws(told, case.log.id):
+    """Add what is wrong with recorded states.
+
+    In a derived recording, one witness stands for all states that do not differ.
+    """
+    header_extra = case.recording.header_extra
+    for flaw in flaws(header_extra, case.log.id):
         findings.add(flaw)
-    is_whole, unjudged = not is_derived(told), 0
+    unjudged = 0
     for process, event in case.log.states.items():
         recorded, recomputed = event.state, case.recomputed_states.get(process)
-        if None not in (recorded, recomputed) and recorded != recomputed:
-            findings.add(say.state_mismatch(process, say.place(event), recorded, recomputed))
-        elif not is_whole:
+        if recorded is not None and recomputed is not None and recorded != recomputed:
+            place = witnesses.place(event)
+            findings.add(witnesses.state_mismatch(process, place, recorded, recomputed))
+        elif is_derived(header_extra):
             unjudged += 1
-        elif recorded is not None and recomputed is None:
-            findings.add(say.state_unknown(process, say.place(event), recorded))
     if unjudged:
         findings.add(states_not_judged(unjudged))
 
 
-def _judge_strays(case: Case, findings: Findings) -> None:
-    """In order of line."""
+def _judge_strays(case: Case, findings: Findings) -> int:
+    """Add each receive inside the cut that has no send, in the order of lines. Return how many."""
+    count = 0
     for stray in case.recording.strays:
         if stray.kind == RECEIVE and stray.index < case.positions.get(stray.process, 0):
+            assert stray.channel is not None  # assembly refuses a receive without a channel
             channel = case.recording.topology.channel_by_id[stray.channel]
-            findings.add(say.stray_inside(channel, stray))
+            findings.add(witnesses.stray_inside(channel, stray))
+            count += 1
+    return count
+
+
+def _compared(case: Case, findings: Findings, strays: int) -> Judged:
+    """Count what could be compared."""
+    recorded = {process for process, event in case.log.states.items() if event.state is not None}
+    unrecorded = [channel for channel in case.in_flight if channel not in case.log.channels]
+    return Judged(
+        counts=findings.counts,
+        processes=len(case.recording.topology.processes),
+        recorded=len(case.positions),
+        channels=len(case.recording.topology.channels),
+        compared=len(case.in_flight) - len(unrecorded),
+        unrecorded=len(unrecorded),
+        unrecorded_in_flight=sum(len(case.in_flight[channel]) for channel in unrecorded),
+        states_compared=len(recorded & case.recomputed_states.keys()),
+        states_unlogged=len(recorded - case.recomputed_states.keys()),
+        strays=strays,
+        has_markers=case.log.has_markers,
+        is_derived=is_derived(case.recording.header_extra),
+    )
 
 
 def _judge_completeness(case: Case, findings: Findings) -> None:
-    """Processes first, then the channels' markers."""
+    """Add what is missing: first processes, then the markers of channels."""
     log, topology = case.log, case.recording.topology
     initiators = log.initiators()
 
     def path(goal: ProcessId, *last: ChannelId) -> tuple[ChannelId, ...] | None:
-        way = topology.path(initiators, goal) if findings.wants(INCOMPLETE) else None
-        return None if way is None else (*way, *last)
+        channels = topology.path(initiators, goal) if findings.wants(INCOMPLETE) else None
+        return None if channels is None else (*channels, *last)
 
     for process in topology.processes:
         if process.id not in case.positions:
-            findings.add(say.never_recorded(process.id, log.id, path(process.id)))
+            findings.add(witnesses.never_recorded(process.id, log.id, path(process.id)))
     if not log.has_markers:
         return
     for channel in topology.channels:
         markers = log.markers.get(channel.id, ())
         if not markers and channel.source in case.positions:
-            way = path(channel.source, channel.id)
-            findings.add(say.marker_not_sent(channel, log.id, way))
+            to_marker = path(channel.source, channel.id)
+            findings.add(witnesses.marker_not_sent(channel, log.id, to_marker))
         for marker in markers:
             if marker.received_index is None:
-                way = path(channel.source, channel.id)
-                findings.add(say.marker_in_flight(channel, marker, way))
-
-
-def _recorded_channels(case: Case) -> dict[ChannelId, tuple[MessageId, ...]]:
-    recorded = case.log.channels
-    return {
-        channel.id: recorded[channel.id].messages
-        for channel in case.recording.topology.channels
-        if channel.id in recorded
-    }
+                to_marker = path(channel.source, channel.id)
+                findings.add(witnesses.marker_in_flight(channel, marker, to_marker))
 
 
 def _totals(case: Case) -> Totals:
-    """Of what was recorded; where the log does not say, of what it recomputes."""
+    """Sum up what was recorded, and what the log recomputes where it holds no record."""
     topology, log = case.recording.topology, case.log
     states = [
         log.states[process.id].state or case.recomputed_states.get(process.id)
@@ -354,16 +408,18 @@ def _totals(case: Case) -> Totals:
         else None
         for process in topology.processes
     ]
-    values: list[JsonText | None] = []
-    for channel in topology.channels:
-        values += _channel_values(case, channel)
-    return totals([process.state for process in topology.processes], states, values)
+    values = [value for channel in topology.channels for value in _channel_values(case, channel)]
+    return Totals(
+        start=total(process.state for process in topology.processes),
+        processes=total(states),
+        channels=total(values),
+    )
 
 
 def _channel_values(case: Case, channel: Channel) -> list[JsonText | None]:
-    record = case.log.channels.get(channel.id)
-    if record is None:
-        flying = case.in_flight.get(channel.id)
-        return [None] if flying is None else [message.value for message in flying]
+    if channel.id not in case.log.channels:
+        in_flight = case.in_flight.get(channel.id)
+        return [None] if in_flight is None else [message.value for message in in_flight]
     by_id = case.channels[channel.id].by_id
-    return [by_id[entry][0].value if entry in by_id else None for entry in record.messages]
+    entries = case.recorded(channel.id)
+    return [by_id[entry][0].value if entry in by_id else None for entry in entries]

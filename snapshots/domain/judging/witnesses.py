@@ -1,13 +1,14 @@
-"""Words the witnesses of verdicts and gives each its facts.
+"""Build the findings: the witnesses of verdicts, with their sentences and facts.
 
-The reference and the Spark job find the facts each in their own way. Both build their findings
-here, so facts, sentences and JSON are the same. Sentences name ids as they are; pages turn them
-into links.
+The reference and the Spark job find the facts in different ways. Both build their findings here, so
+facts, sentences and JSON are the same. Sentences contain ids as they are; pages turn them into
+links.
 
 Source: Chandy and Lamport, "Distributed Snapshots", ACM TOCS 3(1), 1985, section 3.2.
 """
 
 from dataclasses import dataclass
+from typing import TypedDict
 
 from snapshots.domain.judging.findings import (
     DUPLICATED,
@@ -32,9 +33,11 @@ RECEIVING_RULE = "paper, section 3.2, marker-receiving rule"
 
 @dataclass(frozen=True, slots=True)
 class MessageWitness:
-    """Builds the findings of one message on one channel that one template words.
+    """Builds the findings about one message that share a verdict and a wording, when called.
 
-    rule: rule of the paper that the message breaks.
+    Attributes:
+        template: the sentence, with ``channel``, ``message`` and ``snapshot`` in braces.
+        rule: the rule of the paper that the message breaks.
     """
 
     verdict: str
@@ -44,9 +47,10 @@ class MessageWitness:
     def __call__(
         self, channel: Channel, message: Message, snapshot: SnapshotId | None = None
     ) -> Finding:
+        """Return the finding about a message on a channel in a snapshot."""
         sentence = self.template.format(channel=channel, message=named(message), snapshot=snapshot)
-        facts = _travel(channel, message)
-        return Finding(self.verdict, sentence, channel=channel.id, rule=self.rule, **facts)
+        ends = _ends(channel, message)
+        return Finding(self.verdict, sentence, channel=channel.id, rule=self.rule, **ends)
 
 
 orphan = MessageWitness(
@@ -97,9 +101,11 @@ received_after_marker = MessageWitness(
 def state_mismatch(
     process: ProcessId, event: Place, recorded: JsonText, recomputed: JsonText
 ) -> Finding:
-    """Return the witness for a state recorded otherwise than the log recomputes it.
+    """Return the witness for a recorded state that differs from the recomputed one.
 
-    event: the record_state.
+    Args:
+        event: the place of the record_state.
+        recorded, recomputed: the two states.
     """
     return Finding(
         STATE_MISMATCH,
@@ -113,9 +119,11 @@ def state_mismatch(
 
 
 def overtook(channel: Channel, first: Message | Marker, second: Message | Marker) -> Finding:
-    """Return the witness for ``second``, sent after ``first`` on a FIFO channel, received before.
+    """Return the witness for two that a FIFO channel delivered in the wrong order.
 
-    The finding's message is the one that was overtaken, ``other`` the one that overtook.
+    Args:
+        first: the one that was sent first and was overtaken; it is the finding's ``message``.
+        second: the one that overtook it; it is the finding's ``other``.
     """
     if first.received_index is None:
         clause = f"arrived, but {named(first)}, sent before it, never did"
@@ -125,7 +133,7 @@ def overtook(channel: Channel, first: Message | Marker, second: Message | Marker
 
 
 def recorded_out_of_order(channel: Channel, earlier: Message, later: Message) -> Finding:
-    """Return the witness for two messages in flight, recorded against the order of their sends."""
+    """Return the witness for two messages in flight that were recorded in the wrong order."""
     clause = f"is recorded before {named(earlier)}, which was sent first"
     return _out_of_order(channel, earlier, later, clause)
 
@@ -138,16 +146,17 @@ def _out_of_order(
         f"On the FIFO channel {channel.id} {named(second)} {clause}.",
         channel=channel.id,
         other=_companion(channel, second),
-        **_travel(channel, first),
+        **_ends(channel, first),
     )
 
 
 def never_recorded(
     process: ProcessId, snapshot: SnapshotId, path: tuple[ChannelId, ...] | None
 ) -> Finding:
-    """Return the witness for a process without a record.
+    """Return the witness for a process that never recorded its state.
 
-    path: channels from an initiator to the process, None if no path leads there.
+    Args:
+        path: the channels from an initiator to the process, or None if no path leads there.
     """
     why = (
         "No path of channels leads there from a process that is known to have begun it, so no "
@@ -168,7 +177,8 @@ def marker_in_flight(
 ) -> Finding:
     """Return the witness for a marker that never arrived.
 
-    path: channels from an initiator, the last of them ``channel``.
+    Args:
+        path: the channels from an initiator; ``channel`` is the last of them.
     """
     return Finding(
         INCOMPLETE,
@@ -177,7 +187,7 @@ def marker_in_flight(
         channel=channel.id,
         process=channel.target,
         path=path,
-        **_travel(channel, marker),
+        **_ends(channel, marker),
     )
 
 
@@ -192,21 +202,6 @@ def marker_not_sent(
         channel=channel.id,
         process=channel.source,
         path=path,
-    )
-
-
-def state_unknown(process: ProcessId, event: Place, recorded: JsonText) -> Finding:
-    """Return the witness for a recorded state that cannot be compared.
-
-    event: the record_state.
-    """
-    return Finding(
-        UNKNOWN,
-        f"{process} recorded the state {_short(recorded)}, but the log does not hold its state "
-        "there: the last event before it carries no state.",
-        process=process,
-        event=event,
-        recorded=recorded,
     )
 
 
@@ -228,7 +223,8 @@ def stray_inside(channel: Channel, stray: Event) -> Finding:
 def recorded_unsent(channel: Channel, message: MessageId, event: Place) -> Finding:
     """Return the witness for a recorded message that the log never sends on that channel.
 
-    event: the record_channel.
+    Args:
+        event: the place of the record_channel.
     """
     return Finding(
         UNKNOWN,
@@ -242,12 +238,12 @@ def recorded_unsent(channel: Channel, message: MessageId, event: Place) -> Findi
 
 
 def place(event: Event) -> Place:
-    """Return where the event stands, as a finding names it."""
+    """Return the place of an event."""
     return Place(event.process, event.index, event.at)
 
 
 def named(travelling: Message | Marker) -> str:
-    """Name a message with its value, ``m42 (1000)``, or a marker, ``the marker of s1``."""
+    """Return the name of a message with its value, ``m42 (1000)``, or ``the marker of s1``."""
     if isinstance(travelling, Marker):
         return f"the marker of {travelling.snapshot}"
     if travelling.value is None:
@@ -261,19 +257,26 @@ def _short(text: JsonText) -> str:
     return f"{text[:LONGEST_SHOWN]}… ({len(text):,} characters)"
 
 
-def _travel(channel: Channel, travelling: Message | Marker) -> dict[str, object]:
-    received = travelling.received_index
-    is_message = isinstance(travelling, Message)
+class _Ends(TypedDict):
+    """The fields that Finding and Companion share: a message or marker, and its two ends."""
+
+    message: MessageId | None
+    value: JsonText | None
+    sent: Place
+    received: Place | None
+
+
+def _ends(channel: Channel, travelling: Message | Marker) -> _Ends:
+    index, at = travelling.received_index, travelling.received_at
+    message = travelling if isinstance(travelling, Message) else None
     return {
-        "message": travelling.id if is_message else None,
-        "value": travelling.value if is_message else None,
+        "message": None if message is None else message.id,
+        "value": None if message is None else message.value,
         "sent": Place(channel.source, travelling.sent_index, travelling.sent_at),
-        "received": None
-        if received is None
-        else Place(channel.target, received, travelling.received_at),
+        "received": None if index is None or at is None else Place(channel.target, index, at),
     }
 
 
 def _companion(channel: Channel, travelling: Message | Marker) -> Companion:
     snapshot = None if isinstance(travelling, Message) else travelling.snapshot
-    return Companion(snapshot=snapshot, **_travel(channel, travelling))
+    return Companion(snapshot=snapshot, **_ends(channel, travelling))

@@ -1,4 +1,4 @@
-"""Turns the dataclasses of the domain and the store into JSON, and says what that JSON consists of.
+"""Turn the dataclasses of the domain and the store into JSON, and list what it consists of.
 
 The types of the fields decide: nested dataclasses become objects, tuples become lists, and texts
 of the type JsonText become the values that they hold. `payloads.declaring` makes the types of the
@@ -49,9 +49,9 @@ class Member:
 
     Attributes:
         attribute: the name of the field or property.
-        type: its type, without markers.
-        is_absent: whether the key is left out where the value is None.
-        convert: makes JSON of a value; None where every value is JSON already.
+        type: the type of the field without its markers.
+        is_absent: whether the JSON leaves the key out where the value is None.
+        convert: a function that makes JSON of a value; None if every value is JSON already.
         text: the docstring of a property; empty for a field.
     """
 

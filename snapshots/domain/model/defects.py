@@ -1,4 +1,4 @@
-"""Lists what can be wrong with an input: codes, severities, and the sentences that say so.
+"""List what can be wrong with an input: codes, severities and sentences.
 
 The reference (`assembly`) and the Spark ingest report the same defects. The sentences that both
 need stand once, in the table at the end of this file.
@@ -8,9 +8,10 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from string import Formatter
+from typing import Any
 
-REFUSED = "refused"  # without meaning: nothing is stored
-KEPT = "kept"  # has a meaning: stored with the defect list
+REFUSED = "refused"  # the input has no meaning, and nothing of it is stored
+KEPT = "kept"  # the input has a meaning and is stored with its list of defects
 
 SEVERITIES = {
     "empty": REFUSED,
@@ -50,18 +51,22 @@ SEVERITIES = {
     "unknown-message": KEPT,
 }
 
-MOST_LISTED = 1000
+MOST_LISTED = 1000  # defects of one input; further ones are counted
 _LONGEST_NAME = 60  # characters of a name or value that a sentence quotes
 
 
 @dataclass(frozen=True, slots=True)
 class Defect:
-    """Describes one thing that is wrong with an input.
+    """One thing that is wrong with an input.
 
     Attributes:
-        severity: ``refused`` where nothing is stored, ``kept`` where the input still has a meaning.
-        line: the line, or the row in Parquet, where it shows first, from 1.
-        field: the field of that line, or of the header, as ``processes[3].id``.
+        code: the kind of defect, one of the keys of ``SEVERITIES``.
+        severity: ``refused`` if nothing is stored, ``kept`` if the input still has a meaning.
+        sentence: what is wrong, as a sentence.
+        line: the first line (a row in Parquet) with this defect, from 1; None if there is none.
+        field: the field of that line or of the header, as ``processes[3].id``; None if there is
+            none.
+        process: the process whose events have the defect; None if it does not concern one process.
         count: how many places of the input this entry stands for.
     """
 
@@ -97,8 +102,8 @@ class InputRefused(Exception):
     Args:
         defects: the first MOST_LISTED defects, the refused ones before the kept ones.
         total: number of all defects.
-        members: further members of the answer, as JSON: ``choices`` for the user, ``instead``
-            with the address that takes such an input.
+        members: further members of the problem document, as JSON: ``choices`` lists what the user
+            can choose, ``instead`` is the address that takes such an input.
     """
 
     permanent = True  # a retry cannot help
@@ -114,22 +119,26 @@ class InputRefused(Exception):
         self.members = members or {}
         super().__init__(str(self.defects[0]))
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[type["InputRefused"], tuple[object, ...]]:
         return (InputRefused, (self.defects, self.total, self.members))
 
 
 def refuse(
-    code: str, sentence: str, *, line: int | None = None, field: str | None = None, **members
+    code: str,
+    sentence: str,
+    *,
+    line: int | None = None,
+    field: str | None = None,
+    **members: object,
 ) -> InputRefused:
     """Build the exception for an input that one defect makes meaningless: ``raise refuse(...)``."""
     return InputRefused([defect(code, sentence, line=line, field=field)], members=members)
 
 
 class Defects:
-    """Collects defects: lists the first MOST_LISTED, counts all.
+    """A collector of defects: it lists the first MOST_LISTED and counts all.
 
-    A kept defect with the code, sentence and process of an earlier one adds to the count of that
-    one.
+    A kept defect adds to the count of an earlier one with the same code, sentence and process.
     """
 
     def __init__(self, defects: Iterable[Defect] = ()) -> None:
@@ -159,11 +168,11 @@ class Defects:
 
     @property
     def listed(self) -> tuple[Defect, ...]:
-        """Return the first MOST_LISTED defects: the refused ones first, each kind as it arrived."""
+        """The first MOST_LISTED defects: refused ones first, then in the order of their arrival."""
         return (*self._refused, *self._kept.values())[:MOST_LISTED]
 
     def raise_refused(self) -> None:
-        """Raises: InputRefused if one of the defects leaves the input without meaning."""
+        """Raise InputRefused if one of the defects leaves the input without meaning."""
         if self._refused:
             raise InputRefused(self.listed, self.total)
 
@@ -174,34 +183,33 @@ def _joined(earlier: Defect, later: Defect) -> Defect:
 
 
 def quoted(value: object) -> str:
-    """Format a name or value as JSON; a long one ends after 60 characters with a mark."""
+    """Format a name or value as JSON, cut after 60 characters."""
     text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= _LONGEST_NAME else text[:_LONGEST_NAME] + "…"
 
 
-def times(count: int, noun: str) -> str:
-    """Format a count with its noun: ``1 event``, ``3 events``."""
-    return f"{count:,} {noun}" + ("" if count == 1 else "s")
+def times(count: int, noun: str, plural: str = "") -> str:
+    """Format a count with its noun: ``1 event``, ``3 events``. ``plural``: where it is no -s."""
+    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
 
 
-class Wording(Formatter):
-    """Fills templates: ``{name!q}`` quotes a name, ``{count:event}`` counts with the noun."""
+class _SentenceFormatter(Formatter):
+    """A formatter in which ``{name!q}`` quotes and ``{count:event}`` counts with a noun."""
 
-    def convert_field(self, value: object, conversion: str | None) -> object:
+    def convert_field(self, value: Any, conversion: Any) -> Any:
         return quoted(value) if conversion == "q" else super().convert_field(value, conversion)
 
-    def format_field(self, value: object, spec: str) -> str:
+    def format_field(self, value: Any, spec: str) -> str:
         return times(value, spec) if spec[:1].isalpha() else super().format_field(value, spec)
 
 
 @dataclass(frozen=True, slots=True)
 class Complaint:
-    """Builds the defects that one template words.
+    """Builds the defects that share a code and a wording, when called with the facts.
 
-    Args:
-        code: code of the defect; SEVERITIES has its severity.
-        field: field of the line at which the defect shows.
-        template: sentence with the names of the facts.
+    Attributes:
+        field: the field of the line that has the defect; None if the caller names it.
+        template: the sentence, with the names of facts in braces.
     """
 
     code: str
@@ -209,24 +217,37 @@ class Complaint:
     template: str
 
     def __call__(
-        self, *, line: int, process: str | None = None, count: int = 1, **facts: object
+        self,
+        *,
+        line: int,
+        process: str | None = None,
+        count: int = 1,
+        field: str | None = None,
+        **facts: object,
     ) -> Defect:
         """Return the defect of one place of the input, or of ``count`` places.
 
         Args:
             line: line of the first place.
-            process: process whose events are meant.
+            process: process whose events have the defect.
             count: how many places the defect stands for.
-            facts: what else the template names. ``field`` also names the field if the table does
-                not.
+            field: the field, if the table does not name one.
+            facts: what else the template names.
         """
-        facts |= {"process": process, "count": count}
-        sentence = _WORDING.format(self.template, **facts)
-        field = self.field or facts["field"]
-        return defect(self.code, sentence, line=line, field=field, process=process, count=count)
+        sentence = _FORMATTER.format(
+            self.template, process=process, count=count, field=field, **facts
+        )
+        return defect(
+            self.code,
+            sentence,
+            line=line,
+            field=self.field or field,
+            process=process,
+            count=count,
+        )
 
 
-_WORDING = Wording()
+_FORMATTER = _SentenceFormatter()
 
 unknown_kind = Complaint(
     "unknown-kind",

@@ -1,13 +1,18 @@
-"""Recordings that are derived from an engine's checkpoints: what they tell, and what they cannot.
+"""Read the header of a recording that was derived from an engine's checkpoints.
 
-An engine keeps no log. The header of a recording that its files and statistics were made into says
-``derived``; ``why_empty`` and ``why_unknown`` say why channels of a snapshot are known to be empty,
-or not known: one of the words below, or an object of such words by snapshot; ``epoch`` is the
-moment of its instant 0, in milliseconds since 1970. ``flaws`` says what is damaged, missing or
-ahead: ``sentences``, and by snapshot the places of those that hold of it.
+An engine keeps no log. Its files and statistics are made into a recording whose header has these
+further fields:
 
-What such a recording recomputes comes from the files that say what was recorded. That both are
-equal shows nothing; so none of its snapshots is consistent. That they differ does count.
+* ``derived``: true.
+* ``why_empty``, ``why_unknown``: why channels of a snapshot are known to be empty, or are not
+  known. Each is one of the words below, or an object with a word for each snapshot.
+* ``epoch``: the moment of instant 0, in milliseconds since 1970.
+* ``flaws``: what is damaged, missing or too new. It has ``sentences``, and in ``snapshots`` the
+  places of the sentences that apply to each snapshot.
+
+The same files give the recorded and the recomputed values of such a recording. Values that agree
+therefore prove nothing, and none of its snapshots is judged consistent. Values that differ are
+reported as usual.
 """
 
 from collections.abc import Iterator, Mapping
@@ -20,25 +25,31 @@ NOT_COMPLETED, NO_FILES = "not-completed", "no-files"
 NOT_JOINED, NOT_TOLD = "not-joined", "not-told"
 
 WHY_EMPTY = {
-    ALIGNED: "The checkpoint was aligned: each subtask recorded when the barrier had come on all "
-    "of its inputs, and had taken in everything before it by then.",
-    AT_LEAST_ONCE: "Each subtask recorded when the barrier had come on all of its inputs, and had "
-    "taken in everything before it by then (and, at least once, some of what came after it).",
-    NO_BUFFERS: "The files of the checkpoint hold what was in flight, and nothing of these "
+    ALIGNED: "The checkpoint was aligned: each subtask recorded after the barrier had arrived on "
+    "all of its inputs, and had processed everything before it.",
+    AT_LEAST_ONCE: "Each subtask recorded after the barrier had arrived on all of its inputs, and "
+    "had processed everything before it (and, in at-least-once mode, some of what came after it).",
+    NO_BUFFERS: "The files of the checkpoint hold what was in flight, and nothing on these "
     "channels.",
-    NOTHING_PERSISTED: "The REST API says that nothing in flight was kept.",
-    NEVER_STORED: "On forward, rescale and broadcast edges nothing is ever kept in flight.",
-    DRAINED: "A batch is complete only when its tasks have taken in all that was sent to them.",
+    NOTHING_PERSISTED: "The REST API says that no data in flight was stored.",
+    NEVER_STORED: "The engine never stores data in flight on forward, rescale and broadcast edges.",
+    DRAINED: "A batch is complete only when its tasks have processed all that was sent to them.",
 }
 WHY_UNKNOWN = {
-    NOT_COMPLETED: "Of a checkpoint that did not complete nothing in flight is kept.",
+    NOT_COMPLETED: "The checkpoint did not complete, so nothing in flight was stored.",
     NO_FILES: "The checkpoint was unaligned, and its files are not in the upload.",
-    NOT_JOINED: "The files do not tell between which subtasks the data lay.",
-    NOT_TOLD: "The files do not tell what was in flight.",
+    NOT_JOINED: "The files do not say between which subtasks the data was in flight.",
+    NOT_TOLD: "The files do not say what was in flight.",
 }
 ABOUT = (
-    "Derived: the engine keeps no log of its events. This recording is put together from its "
-    "checkpoints and statistics; what these do not hold is not known."
+    "Derived: the engine keeps no log of its events. This recording was made from its "
+    "checkpoints and statistics; what they do not hold is not known."
+)
+
+PROVES_NOTHING = (
+    "The recording is derived from what the engine kept. What was recorded and what is recomputed "
+    "come from the same files, so that they agree shows nothing. What was checked instead is "
+    "whether the files are there and whole; the checkpoint's page tells, and adds up its states."
 )
 
 
@@ -48,49 +59,53 @@ def is_derived(header_extra: Mapping[str, object]) -> bool:
 
 
 def epoch_of(header_extra: Mapping[str, object]) -> int | None:
-    """The moment of instant 0, epoch ms; None where it is not told, or not derived."""
-    told = header_extra.get("epoch")
-    is_whole = isinstance(told, int) and not isinstance(told, bool)
-    return told if is_whole and is_derived(header_extra) else None
+    """Return the moment of instant 0 in epoch ms, or None if a derived header does not give it."""
+    epoch = header_extra.get("epoch")
+    return epoch if type(epoch) is int and is_derived(header_extra) else None
 
 
 def why_empty(header_extra: Mapping[str, object], snapshot: str) -> str | None:
-    """Why channels of the snapshot are known to be empty, as a sentence; None where not told."""
+    """Explain why channels of a snapshot are known to be empty; None if the header does not."""
     return WHY_EMPTY.get(_word(header_extra, "why_empty", snapshot))
 
 
 def why_unknown(header_extra: Mapping[str, object], snapshot: str) -> str:
-    """Why channels of the snapshot are not known, as a sentence."""
+    """Explain why the contents of channels of a snapshot are not known."""
     return WHY_UNKNOWN.get(_word(header_extra, "why_unknown", snapshot), WHY_UNKNOWN[NOT_TOLD])
 
 
 def _word(header_extra: Mapping[str, object], name: str, snapshot: str) -> str:
-    told = header_extra.get(name)
-    word = told.get(snapshot) if isinstance(told, Mapping) else told
+    word = header_extra.get(name)
+    if isinstance(word, Mapping):
+        word = word.get(snapshot)
     return word if isinstance(word, str) else ""
 
 
 def flaws(header_extra: Mapping[str, object], snapshot: str) -> Iterator[Finding]:
-    """What the header says is damaged, missing or ahead of a derived snapshot."""
-    told = header_extra.get("flaws")
-    if not is_derived(header_extra) or not isinstance(told, Mapping):
+    """Yield a finding for each flaw of a snapshot that a derived header names."""
+    flaws_in_header = header_extra.get("flaws")
+    if not is_derived(header_extra) or not isinstance(flaws_in_header, Mapping):
         return
-    sentences, places = told.get("sentences"), told.get("snapshots")
-    own = places.get(snapshot) if isinstance(places, Mapping) else None
-    if not isinstance(sentences, list) or not isinstance(own, list):
+    sentences, by_snapshot = flaws_in_header.get("sentences"), flaws_in_header.get("snapshots")
+    places = by_snapshot.get(snapshot) if isinstance(by_snapshot, Mapping) else None
+    if not isinstance(sentences, list) or not isinstance(places, list):
         return
-    for place in own:
+    for place in places:
         is_place = type(place) is int and 0 <= place < len(sentences)
         if is_place and isinstance(sentences[place], str):
             yield Finding(UNKNOWN, sentences[place])
 
 
 def states_not_judged(processes: int) -> Finding:
-    """One witness for all processes whose recorded state was compared with nothing independent."""
+    """Return one finding for all recorded states that have nothing independent to compare with.
+
+    Args:
+        processes: how many processes recorded such a state.
+    """
     those = "1 process" if processes == 1 else f"{processes:,} processes"
     return Finding(
         UNKNOWN,
         "Not judged: the recording is derived from the checkpoint itself, which holds what "
-        f"{those} recorded, but not the events that led there. So nothing tells whether these "
+        f"{those} recorded, but not the events that led there. Nothing shows whether these "
         "states are right.",
     )

@@ -1,4 +1,4 @@
-"""Key groups: the units in which keyed state is spread over subtasks, and moves on rescaling.
+"""Compute key groups, the units in which keyed state is spread over subtasks and rescaled.
 
 Source: Flink, KeyGroupRangeAssignment. The ranges are Flink's; the hash of a key is murmur3 over
 its UTF-8 text, where Flink has murmur over Java's hashCode.
@@ -11,29 +11,29 @@ _WORD = 0xFFFFFFFF
 
 @lru_cache(maxsize=100_000)
 def key_group(key: str, max_parallelism: int) -> int:
-    """0 .. max_parallelism - 1, the same in every run and on every machine."""
+    """Return the key group of a key: 0 .. max_parallelism - 1, the same on every machine."""
     return stable_hash(key) % max_parallelism
 
 
 def key_group_range(subtask: int, parallelism: int, max_parallelism: int) -> range:
-    """The key groups of a subtask (0 .. parallelism - 1); the ranges of all are a partition."""
+    """Return the key groups of a subtask (0 .. parallelism - 1). All ranges form a partition."""
     start = (subtask * max_parallelism + parallelism - 1) // parallelism
     end = ((subtask + 1) * max_parallelism - 1) // parallelism
     return range(start, end + 1)
 
 
 def owning_subtask(group: int, parallelism: int, max_parallelism: int) -> int:
-    """The subtask in whose range the key group lies."""
+    """Return the subtask in whose range the key group lies."""
     return group * parallelism // max_parallelism
 
 
 def stable_hash(text: str) -> int:
-    """murmur3 of the UTF-8 text."""
+    """Return murmur3 of the UTF-8 text."""
     return murmur3(text.encode())
 
 
 def murmur3(data: bytes, seed: int = 0) -> int:
-    """32 bits, without the sign."""
+    """Return the 32-bit murmur3 hash as an unsigned number."""
     value = seed
     for begin in range(0, len(data) - len(data) % 4, 4):
         value ^= _mixed(int.from_bytes(data[begin : begin + 4], "little"))

@@ -1,4 +1,4 @@
-"""A recording: a topology and the events of one run of it."""
+"""A recording: a topology, and the events of one run of it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -36,17 +36,23 @@ KINDS = (
 """The kinds of the native format. Any other kind is kept as it is and reported as a defect."""
 
 APPLICATION_KINDS = frozenset({INTERNAL, SEND, RECEIVE, READ, WRITE})
-"""The paper's events, and a dataflow's reads and writes. One that carries no state leaves the state
-not known; all other kinds leave the state as it was."""
+"""The events of the paper, and the reads and writes of a dataflow.
+
+After one of them that carries no state, the state of its process is not known. All other kinds
+leave the state as it was.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class LoggedEvent:
     """One event as a log holds it, before it is ordered and matched.
 
-    line: 1-based line (or row) in the source. index, at: None where the log leaves them out.
-    messages: of ``record_channel``, the ids in the order recorded. extra: JSON text of the fields
-    that Cutline does not know, kept as they are.
+    Attributes:
+        line: the line, or the row in Parquet, in the source, from 1.
+        index: the place within the process, from 0; None if the log leaves it out.
+        at: the time in the unit of the recording; None if the log leaves it out.
+        messages: the ids that a ``record_channel`` recorded, in that order.
+        extra: the fields that Cutline does not know, as a JSON object; None if there are none.
     """
 
     line: int
@@ -66,11 +72,13 @@ class LoggedEvent:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One event in its place.
+    """One event in its place. Fields that are not described here are as in LoggedEvent.
 
-    index: 0, 1, 2 … within its process, without gaps. at: never falls within a process and never
-    lies before the cause (a receive not before its send). step: 0, 1, 2 … over the whole recording,
-    one order that agrees with causality. logged_at: what the log said, where that is not ``at``.
+    Attributes:
+        index: the place within the process: 0, 1, 2 … without gaps.
+        at: the time, which never falls within a process and never lies before the cause's time.
+        step: the place in the whole recording: 0, 1, 2 … in one order that agrees with causality.
+        logged_at: the time in the log, if it is not ``at``.
     """
 
     process: ProcessId
@@ -92,9 +100,10 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message on its way; ``received_*`` is None while it is in flight.
+    """One message on its way. Both ``received_`` fields are None while it is in flight.
 
-    ordinal: 0, 1, 2 … on its channel in the order of sending. Markers are not counted.
+    Attributes:
+        ordinal: the place among the channel's messages in the order of sending, from 0.
     """
 
     channel: ChannelId
@@ -109,7 +118,11 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """One marker on its way; fields as in Message, the ordinal counts the channel's markers."""
+    """One marker on its way. Both ``received_`` fields are None while it is in flight.
+
+    Attributes:
+        ordinal: the place among the channel's markers in the order of sending, from 0.
+    """
 
     channel: ChannelId
     ordinal: int
@@ -122,9 +135,11 @@ class Marker:
 
 @dataclass(frozen=True)
 class Recording:
-    """A run in order: every process of the topology has its events, every channel its messages.
+    """One run: the events of every process, and the messages and markers of every channel.
 
-    strays: receives (of messages and markers) that no send in the log explains, in order of line.
+    Attributes:
+        strays: the receives, of messages and markers, that no send in the log explains, by line.
+        header_extra: the fields of the header that Cutline does not know.
     """
 
     topology: Topology

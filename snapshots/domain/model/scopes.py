@@ -1,10 +1,12 @@
-"""Processes that take snapshots of their own, and what is left of a recording for one snapshot.
+"""Narrow a recording to the processes that take part in a snapshot.
 
-Processes name their scope in the header; those that name none are of one scope. A snapshot is of
-the scopes in which a process recorded a state for it, and is judged, restored and reordered as if
-nothing else ran. No channel leads from scope to scope, so that nothing is overlooked. One that
-nobody recorded is of all. So run the pipelines of a SeaTunnel job, each with a coordinator of its
-own; a Flink job has one coordinator and is one scope, however many pipelines it has.
+The header may give each process a scope; the processes without one form one scope. A snapshot
+belongs to every scope in which a process recorded for it, or sent or received a marker of it. It is
+judged, restored and reordered as if nothing else ran. No channel leads from scope to scope, so
+nothing is overlooked. A snapshot in which no process took part belongs to all scopes.
+
+The pipelines of a SeaTunnel job run like this, each with a coordinator of its own. A Flink job has
+one coordinator and is one scope, however many pipelines it has.
 """
 
 from collections.abc import Collection, Iterable
@@ -14,9 +16,9 @@ from snapshots.domain.model.recording import Recording
 from snapshots.domain.model.topology import ProcessId, Topology
 
 
-def in_scope(topology: Topology, recorded: Iterable[ProcessId]) -> Topology:
-    """What a snapshot is of. recorded: the processes that recorded a state for it."""
-    scopes = {topology.process_by_id[process].scope for process in recorded}
+def in_scope(topology: Topology, involved: Iterable[ProcessId]) -> Topology:
+    """Return the scopes of these processes; without processes, the whole topology."""
+    scopes = {topology.process_by_id[process].scope for process in involved}
     if not scopes or scopes == topology.scopes:
         return topology
     processes = tuple(process for process in topology.processes if process.scope in scopes)
@@ -25,9 +27,9 @@ def in_scope(topology: Topology, recorded: Iterable[ProcessId]) -> Topology:
     return Topology(processes, channels)
 
 
-def recording_in_scope(recording: Recording, recorded: Collection[ProcessId]) -> Recording:
-    """The same recording without what is outside the scope; steps, times and lines stay."""
-    topology = in_scope(recording.topology, recorded)
+def recording_in_scope(recording: Recording, involved: Collection[ProcessId]) -> Recording:
+    """Return the recording narrowed by ``in_scope``; steps, times and lines stay as they are."""
+    topology = in_scope(recording.topology, involved)
     if topology is recording.topology:
         return recording
     processes, channels = topology.process_by_id, topology.channel_by_id

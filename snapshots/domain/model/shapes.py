@@ -1,4 +1,4 @@
-"""Topologies of the usual shapes. Processes are p1 .. pN, the channel from a to b is ``a->b``."""
+"""Build topologies of common shapes: processes p1 .. pN, and channels named ``a->b``."""
 
 import random
 from collections.abc import Iterable
@@ -8,23 +8,28 @@ from snapshots.domain.model.topology import Channel, ChannelId, Process, Process
 
 
 def ring(size: int) -> Topology:
-    """p1 -> p2 -> … -> p1; a single process has no channel. size: 1 or more."""
+    """Return the ring p1 -> p2 -> … -> p1. A single process has no channel."""
     names = _names(size)
     links = zip(names, names[1:] + names[:1], strict=True) if size > 1 else ()
     return of_links(names, links)
 
 
 def complete(size: int) -> Topology:
-    """A channel from every process to every other. size: 1 or more."""
+    """Return a topology with a channel from every process to every other."""
     names = _names(size)
     return of_links(names, ((a, b) for a in names for b in names if a != b))
 
 
 def random_connected(size: int, degree: float, seed: int) -> Topology:
-    """Strongly connected: a ring through all in random order, and random further channels.
+    """Return a ring through all processes in random order, with random further channels.
 
-    size: 1 or more. degree: channels that leave a process, on average; from 1 (the ring alone) to
-    size - 1 (every channel there can be). Raises: ValueError for a degree outside.
+    Args:
+        size: number of processes, 1 or more.
+        degree: channels that leave a process on average, from 1 (the ring alone) to size - 1 (all
+            possible channels).
+        seed: makes the topology repeatable.
+
+    Raises: ValueError for a degree outside its range.
     """
     if size > 1 and not 1 <= degree <= size - 1:
         raise ValueError(f"a degree of {degree} is not between 1 and {size - 1}")
@@ -42,23 +47,17 @@ def random_connected(size: int, degree: float, seed: int) -> Topology:
 def of_links(
     processes: Iterable[ProcessId], links: Iterable[tuple[ProcessId, ProcessId]]
 ) -> Topology:
-    """FIFO channels along the links; start states are not known."""
+    """Return a topology with a FIFO channel for each link and without start states."""
     return Topology(
         tuple(Process(name) for name in processes),
         tuple(Channel(ChannelId(f"{a}->{b}"), a, b) for a, b in links),
     )
 
 
-def without_order(topology: Topology, channels: Iterable[ChannelId] | None = None) -> Topology:
-    """The same with these channels (all, if not named) no longer FIFO."""
-    chosen = {channel.id for channel in topology.channels} if channels is None else set(channels)
-    return replace(
-        topology,
-        channels=tuple(
-            replace(channel, fifo=channel.fifo and channel.id not in chosen)
-            for channel in topology.channels
-        ),
-    )
+def without_order(topology: Topology) -> Topology:
+    """Return the topology with channels that are not FIFO."""
+    channels = tuple(replace(channel, fifo=False) for channel in topology.channels)
+    return replace(topology, channels=channels)
 
 
 def _names(size: int) -> list[ProcessId]:

@@ -1,6 +1,6 @@
 """Processes and the directed channels between them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NewType
@@ -14,8 +14,10 @@ JsonText = NewType("JsonText", str)  # canonical JSON, see values.canonical
 class Process:
     """A node of the topology.
 
-    state: at the start, None where it is not known. scope: processes with the same one, or none,
-    take snapshots together; see scopes.py.
+    Attributes:
+        state: the state at the start; None if it is not known.
+        scope: processes with the same scope, or without one, take snapshots together; see
+            scopes.py.
     """
 
     id: ProcessId
@@ -27,8 +29,10 @@ class Process:
 class Channel:
     """A directed link ``source -> target``.
 
-    overtaking: markers may overtake messages here, as unaligned barriers do; messages keep their
-    order, and never overtake a marker.
+    Attributes:
+        fifo: whether messages and markers arrive in the order of sending.
+        overtaking: whether markers may overtake messages, as unaligned barriers do. Messages keep
+            their order, and never overtake a marker.
     """
 
     id: ChannelId
@@ -57,7 +61,7 @@ class Topology:
 
     @cached_property
     def scopes(self) -> set[str | None]:
-        """Of all processes."""
+        """The scopes of all processes; None is the scope of those that name none."""
         return {process.scope for process in self.processes}
 
     @cached_property
@@ -77,51 +81,29 @@ class Topology:
         return {process: tuple(channels) for process, channels in groups.items()}
 
     def reachable(self, starts: Iterable[ProcessId]) -> tuple[ProcessId, ...]:
-        """Where the markers of a snapshot that begins at ``starts`` can come, these included."""
-        found = self._walked(starts, self.outgoing, "target")
-        return tuple(process.id for process in self.processes if process.id in found)
-
-    @cached_property
-    def is_strongly_connected(self) -> bool:
-        """Whether a way leads from every process to every other."""
-        first = [process.id for process in self.processes[:1]]
-        return all(
-            len(self._walked(first, channels, end)) == len(self.processes)
-            for channels, end in ((self.outgoing, "target"), (self.incoming, "source"))
-        )
-
-    def _walked(
-        self,
-        starts: Iterable[ProcessId],
-        channels: Mapping[ProcessId, tuple[Channel, ...]],
-        end: str,
-    ) -> set[ProcessId]:
-        found = set(starts)
-        waiting = list(found)
+        """Return the processes that markers sent by ``starts`` can reach, and ``starts``."""
+        reached = set(starts)
+        waiting = list(reached)
         while waiting:
-            for channel in channels[waiting.pop()]:
-                process = getattr(channel, end)
-                if process not in found:
-                    found.add(process)
-                    waiting.append(process)
-        return found
+            targets = {channel.target for channel in self.outgoing[waiting.pop()]} - reached
+            reached |= targets
+            waiting.extend(targets)
+        return tuple(process.id for process in self.processes if process.id in reached)
 
     def path(self, starts: Iterable[ProcessId], goal: ProcessId) -> tuple[ChannelId, ...] | None:
-        """The shortest way from one of ``starts`` to ``goal``, as channels; None if none."""
+        """Return the shortest path of channels from one of ``starts`` to ``goal``, or None."""
         arrived_by: dict[ProcessId, Channel | None] = dict.fromkeys(starts)
         frontier = list(arrived_by)
         while frontier and goal not in arrived_by:
-            nearer = frontier
-            frontier = []
-            for process in nearer:
-                for channel in self.outgoing[process]:
-                    if channel.target not in arrived_by:
-                        arrived_by[channel.target] = channel
-                        frontier.append(channel.target)
+            nearer, frontier = frontier, []
+            for channel in (channel for process in nearer for channel in self.outgoing[process]):
+                if channel.target not in arrived_by:
+                    arrived_by[channel.target] = channel
+                    frontier.append(channel.target)
         if goal not in arrived_by:
             return None
-        way: list[ChannelId] = []
-        while (channel := arrived_by[goal]) is not None:
-            way.append(channel.id)
-            goal = channel.source
-        return tuple(reversed(way))
+        path: list[ChannelId] = []
+        while (last := arrived_by[goal]) is not None:
+            path.append(last.id)
+            goal = last.source
+        return tuple(reversed(path))

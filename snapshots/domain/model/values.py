@@ -1,18 +1,21 @@
-"""States and values: any JSON, compared by its canonical text."""
+"""Read and compare states and values: JSON in one canonical text."""
 
 import json
+import math
 from collections.abc import Iterable
 from itertools import islice
+from typing import TypeGuard
 
 from snapshots.domain.model.topology import JsonText
 
 _EXACT = 2**53
+_NEAR = 1e-9  # sums of fractions depend on their order
 
 
 def canonical(value: object) -> JsonText:
-    """The one text of a JSON value: keys sorted, no white space, 5.0 written as 5.
+    """Return the canonical text of a JSON value: sorted keys, no white space, 5 for 5.0.
 
-    Two values are equal iff their texts are. Raises: ValueError for NaN and infinities.
+    Two values are equal iff their texts are equal. Raises: ValueError for NaN and infinities.
     """
     return JsonText(
         json.dumps(
@@ -36,14 +39,15 @@ def _plain(value: object) -> object:
 
 
 def parsed(text: JsonText | None) -> object:
-    """The JSON value of a text; None where it is not known."""
+    """Return the JSON value of a text, or None if the text is None."""
     return None if text is None else json.loads(text)
 
 
 def number(text: JsonText | None) -> int | float | None:
-    """The number that a state or value is, or carries as the only number of an object; else None.
+    """Return the number that a state or value is, or that is the only number of an object.
 
-    ``9000`` and ``{"balance":9000}`` are both 9000; a boolean is no number.
+    ``9000`` and ``{"balance":9000}`` both give 9000. A boolean is not a number. None stands for
+    every other text.
     """
     if text is None:
         return None
@@ -54,11 +58,19 @@ def number(text: JsonText | None) -> int | float | None:
     return value if _is_number(value) else None
 
 
-def _is_number(value: object) -> bool:
+def same_amount(one: int | float, other: int | float) -> bool:
+    """Tell whether two sums are equal; sums with fractions need only be equal to nine digits."""
+    if isinstance(one, int) and isinstance(other, int):
+        return one == other
+    return math.isclose(one, other, rel_tol=_NEAR)
+
+
+def _is_number(value: object) -> TypeGuard[int | float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def total(texts: Iterable[JsonText | None]) -> int | float | None:
-    """The sum of the numbers; None as soon as one text is not a number."""
+    """Return the sum of ``number`` over the texts, or None if one of them has no number."""
     numbers = [number(text) for text in texts]
-    return None if any(item is None for item in numbers) else sum(numbers)
+    known = [item for item in numbers if item is not None]
+    return sum(known) if len(known) == len(numbers) else None

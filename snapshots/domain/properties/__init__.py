@@ -1,4 +1,4 @@
-"""Stable properties, evaluated on the global state that a snapshot recorded."""
+"""Evaluate stable properties on the global state that a snapshot recorded."""
 
 from collections.abc import Iterable
 
@@ -14,5 +14,12 @@ BUILT_IN: dict[str, Property] = {
 
 
 def strip(name: str, states: Iterable[GlobalState], start: GlobalState) -> tuple[Answer, ...]:
-    """A built-in property over several snapshots. Raises: KeyError for a name not in BUILT_IN."""
+    """Evaluate a built-in property on several recorded states.
+
+    Args:
+        name: the name of the property.
+        start: the state of the whole topology at the start.
+
+    Raises: KeyError for a name that is not in BUILT_IN.
+    """
     return tuple(BUILT_IN[name].evaluate(state, start) for state in states)

@@ -1,9 +1,9 @@
-"""Answers: true, false or unknown, the witness, and what follows for the run.
+"""Answers to properties: true, false or unknown, with the witness and what follows for the run.
 
 A property is stable iff, once it holds, it holds in every state that can be reached from there. A
-consistent snapshot S* can be reached from the state in which the algorithm began and leads to the
-one in which it ended. So true in S* means true at the end, and false in S* means false at the
-beginning; nothing else follows.
+consistent snapshot S* can be reached from the state in which the algorithm began, and the state in
+which it ended can be reached from S*. If the property holds in S*, it therefore holds at the end;
+if it does not hold in S*, it did not hold at the beginning. Nothing else follows.
 
 Source: Chandy and Lamport, "Distributed Snapshots", ACM TOCS 3(1), 1985, section 5.
 """
@@ -16,12 +16,12 @@ from snapshots.domain.judging.findings import CONSISTENT
 from snapshots.domain.model.as_json import Hidden, JsonName, json_property
 from snapshots.domain.properties.global_state import GlobalState
 
-MOST_NAMED = 20  # of each list in a witness; the counts are always the true ones
+MOST_NAMED = 20  # entries of each list in a witness; the counts include all
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a state says about a property; the fields are as in Answer."""
+    """The result of a property on one state. The fields are as in Answer."""
 
     holds: bool | None
     sentence: str
@@ -43,8 +43,8 @@ STABLE = Conclusions(
     false="The property did not hold when the algorithm began; nothing more is known.",
 )
 INVARIANT = Conclusions(
-    true="It was kept in every event before the snapshot, or lost and made good; nothing is said "
-    "of the events after it.",
+    true="It held after every event before the snapshot, or was broken and restored; nothing "
+    "follows for the events after it.",
     false="An event before the snapshot broke it: it had been broken when the algorithm ended.",
 )
 OWN = Conclusions(
@@ -59,10 +59,12 @@ class Property:
     """A built-in property of global states.
 
     Attributes:
-        name: the word by which it is asked for.
-        definition: when it is true.
+        name: the word that names the property in requests.
+        title: the name of the property for people.
+        definition: when the property is true.
         shape: what states and values must look like.
-        look: evaluates it on a state; its second argument is the state at the start.
+        look: a function that evaluates the property; it takes a state and the state at the start.
+        conclusions: what follows for the run.
     """
 
     name: Annotated[str, JsonName("property")]
@@ -73,8 +75,13 @@ class Property:
     conclusions: Hidden[Conclusions] = STABLE
 
     def evaluate(self, state: GlobalState, start: GlobalState) -> "Answer":
-        """Answer the property for one recorded state."""
-        return concluded(self.name, state, self.look(state, start), self.conclusions)
+        """Evaluate the property on one recorded state.
+
+        Args:
+            start: the state at the start; what is outside of the snapshot's scope is ignored.
+        """
+        found = self.look(state, start.within(state))
+        return concluded(self.name, state, found, self.conclusions)
 
 
 @dataclass(frozen=True)
@@ -82,12 +89,14 @@ class Answer:
     """The answer to one property of one snapshot.
 
     Attributes:
-        holds: None where the state does not tell; then ``missing`` says why not.
-        sentence: what was seen in the state.
+        property: the name of the built-in property, or the expression.
+        snapshot: the id of the snapshot.
+        holds: whether the property holds; None if that depends on ``missing``.
+        sentence: what was found in the state.
         conclusion: what follows for the run, in the terms of Chandy and Lamport, section 5.
         witness: the reason in JSON, whose shape depends on the property.
-        missing: what the log does not hold, one phrase each.
-        came_to: the value of an expression that is neither true nor false.
+        missing: what is not known and would decide, one phrase each.
+        came_to: the value of an expression that is neither true nor false; None otherwise.
     """
 
     property: str
@@ -101,12 +110,12 @@ class Answer:
 
     @json_property
     def answer(self) -> str:
-        """``true``, ``false`` or ``unknown``."""
+        """The answer as a word: ``true``, ``false`` or ``unknown``."""
         return {True: "true", False: "false", None: "unknown"}[self.holds]
 
 
 def concluded(name: str, state: GlobalState, found: Found, conclusions: Conclusions) -> Answer:
-    """The answer, with what follows from it."""
+    """Return the answer for a result, with what follows from it."""
     missing = found.missing[:MOST_NAMED]
     if len(found.missing) > MOST_NAMED:
         missing += (f"{len(found.missing) - MOST_NAMED:,} more",)
@@ -127,29 +136,29 @@ def _conclusion(state: GlobalState, found: Found, conclusions: Conclusions) -> s
         return "Nothing follows for the run."
     if state.verdict != CONSISTENT:
         return (
-            f"Nothing follows for the run: the verdict on the snapshot is {state.verdict}, so what "
-            "was recorded need not be a state that the run could have been in."
+            f"Nothing follows for the run: the verdict on the snapshot is {state.verdict}, so the "
+            "run may never have been able to reach the recorded state."
         )
     return conclusions.true if found.holds else conclusions.false
 
 
 def unknown(sentence: str, missing: tuple[str, ...]) -> Found:
-    """Return the answer for a state that does not tell. ``missing``: what would decide it."""
+    """Return the result for a state in which ``missing`` would decide."""
     return Found(None, sentence, {}, missing)
 
 
 def state_missing(process: str) -> str:
-    """Name the missing state of a process."""
+    """Return the phrase for the missing state of a process."""
     return f"the state of {process}"
 
 
 def contents_missing(channel: str) -> str:
-    """Name the missing contents of a channel."""
+    """Return the phrase for the missing contents of a channel."""
     return f"the contents of {channel}"
 
 
 def listed(names: list[str] | tuple[str, ...]) -> str:
-    """ "A", "A and B", "A, B and 3 more"."""
+    """Join names for a sentence: ``A``, ``A and B``, ``A, B and 3 more``."""
     if len(names) > 3:
         return f"{', '.join(names[:2])} and {len(names) - 2:,} more"
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

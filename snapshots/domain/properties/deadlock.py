@@ -1,15 +1,17 @@
-"""Deadlock: processes that wait for each other in a circle, so that none of them can ever go on.
+"""Detect deadlock: processes that wait for each other in a circle, so that none can continue.
 
-A process that waits names those it waits for, needs all of them, and grants nothing until it
-has got them. P waits for Q iff P's state names Q and no grant is on its way from Q to P; a
-request on its way from P changes nothing, because Q will not answer while it waits itself. Such
-a circle stays for ever.
+The state of a waiting process names the processes that it waits for. It needs all of them, and
+grants nothing until they have granted. P waits for Q iff P's state names Q and no grant is on its
+way from Q to P. A request that is still on its way from P makes no difference, because Q does not
+answer while it waits itself. Such a circle stays for ever.
 
 Source: Chandy and Misra, "A Distributed Algorithm for Detecting Resource Deadlocks in Distributed
-Systems", PODC 1982 (there the waits are grey, black and white edges: request under way, request
-received, grant under way; a circle of grey and black ones is a deadlock).
+Systems", PODC 1982. There, waits are grey edges (the request is on its way), black edges (the
+request was received) and white edges (the grant is on its way); a circle of grey and black edges is
+a deadlock.
 """
 
+import itertools
 from dataclasses import dataclass, field
 
 from snapshots.domain.properties.answers import (
@@ -28,8 +30,13 @@ GRANT = "grant"
 
 @dataclass
 class WaitFor:
-    """The wait-for graph. certain: the waits that are known; possible: these, and those that what
-    is missing could add; missing: what that is, by process from which the possible edges leave."""
+    """The wait-for graph, by waiting process.
+
+    Attributes:
+        certain: the waits that are known.
+        possible: the waits that are known, and those that may exist because something is not known.
+        missing: what is not known about the waits of a process, one phrase each.
+    """
 
     certain: dict[str, list[str]] = field(default_factory=dict)
     possible: dict[str, list[str]] = field(default_factory=dict)
@@ -50,7 +57,7 @@ def wait_for(state: GlobalState) -> WaitFor:
             continue
         graph.certain[process], graph.possible[process] = [], []
         for other in awaited:
-            granted, doubts = _granted(state, channels.get((other, process), ()))
+            granted, doubts = _granted(state, channels.get((other, process), []))
             if granted:
                 continue
             graph.possible[process].append(other)
@@ -69,7 +76,7 @@ def _channels_between(state: GlobalState) -> dict[tuple[str, str], list[str]]:
 
 
 def _awaited(state: GlobalState, process: str, value: object) -> tuple[list[str] | None, str]:
-    """Whom the state names, or None and why it cannot be told."""
+    """Return the processes that a state names, or None and what is missing."""
     if value is None:
         return None, state_missing(process)
     named = value.get("waits_for") if isinstance(value, dict) else None
@@ -77,12 +84,12 @@ def _awaited(state: GlobalState, process: str, value: object) -> tuple[list[str]
         return None, f'"waits_for", a list of processes, in the state of {process}'
     strangers = [item for item in named if item not in state.processes]
     if strangers:
-        return None, f"whom {process} waits for: {strangers[0]!r} is no process"
+        return None, f"whom {process} waits for: {strangers[0]!r} is not a process"
     return list(dict.fromkeys(named)), ""
 
 
 def _granted(state: GlobalState, channels: list[str]) -> tuple[bool, list[str]]:
-    """Whether a grant is in one of the channels, and what is missing to tell."""
+    """Return whether a grant is in one of the channels, and what is missing to decide that."""
     doubts = []
     for channel in channels:
         values = state.channels[channel]
@@ -97,26 +104,26 @@ def _granted(state: GlobalState, channels: list[str]) -> tuple[bool, list[str]]:
 
 
 def circle(edges: dict[str, list[str]]) -> list[str] | None:
-    """Processes of which each waits for the next and the last for the first; None without one.
+    """Return processes of which each waits for the next and the last for the first, or None.
 
-    Depth first; a circle is found where an edge leads back onto the path.
+    The search is depth first; an edge that leads back onto the path closes a circle.
     """
     done: set[str] = set()
     for first, followers in edges.items():
         if first in done:
             continue
-        path, place = [first], {first: 0}
+        path, depth = [first], {first: 0}
         unread = [iter(followers)]
         while path:
             following = next(unread[-1], None)
             if following is None:
                 done.add(path[-1])
-                del place[path.pop()]
+                del depth[path.pop()]
                 unread.pop()
-            elif following in place:
-                return path[place[following] :]
+            elif following in depth:
+                return path[depth[following] :]
             elif following not in done:
-                place[following] = len(path)
+                depth[following] = len(path)
                 path.append(following)
                 unread.append(iter(edges[following]))
     return None
@@ -125,15 +132,12 @@ def circle(edges: dict[str, list[str]]) -> list[str] | None:
 def look(state: GlobalState, start: GlobalState) -> Found:
     """Look for a circle of processes that wait for each other."""
     graph = wait_for(state)
-    found = circle(graph.certain)
-    if found is not None:
-        return _deadlocked(state, found)
-    doubtful = circle(graph.possible)
-    if doubtful is not None:
-        missing = dict.fromkeys(item for who in graph.missing for item in graph.missing[who])
-        return unknown(
-            "No circle of waits among what is known, but there could be one.", tuple(missing)
-        )
+    certain = circle(graph.certain)
+    if certain is not None:
+        return _deadlocked(state, certain)
+    if circle(graph.possible) is not None:
+        missing = dict.fromkeys(itertools.chain.from_iterable(graph.missing.values()))
+        return unknown("The known waits form no circle, but there could be one.", tuple(missing))
     waits = sum(map(len, graph.certain.values()))
     sentence = (
         f"{waits:,} {'wait' if waits == 1 else 'waits'}, and no circle of them."
@@ -143,27 +147,27 @@ def look(state: GlobalState, start: GlobalState) -> Found:
     return Found(False, sentence, {"waits": waits})
 
 
-def _deadlocked(state: GlobalState, found: list[str]) -> Found:
-    """The circle, and of each wait whether its request has arrived."""
+def _deadlocked(state: GlobalState, cycle: list[str]) -> Found:
+    """Return the result for a circle, with the place of the request of each wait."""
     channels = _channels_between(state)
     waits = [
         {
-            "process": one,
+            "process": process,
             "waits_for": other,
-            "request": _request(state, channels.get((one, other), ())),
+            "request": _request(state, channels.get((process, other), [])),
         }
-        for one, other in zip(found, [*found[1:], found[0]], strict=True)
+        for process, other in zip(cycle, [*cycle[1:], cycle[0]], strict=True)
     ]
-    if len(found) == 1:
-        sentence = f"{found[0]} waits for itself."
+    if len(cycle) == 1:
+        sentence = f"{cycle[0]} waits for itself."
     else:
-        names = " -> ".join([*found, found[0]]) if len(found) <= 8 else listed(found)
-        sentence = f"{len(found):,} processes wait for each other: {names}."
-    return Found(True, sentence, {"cycle": found, "waits": waits})
+        names = " -> ".join([*cycle, cycle[0]]) if len(cycle) <= 8 else listed(cycle)
+        sentence = f"{len(cycle):,} processes wait for each other: {names}."
+    return Found(True, sentence, {"cycle": cycle, "waits": waits})
 
 
 def _request(state: GlobalState, channels: list[str]) -> str:
-    """Where the request is, as far as the channels tell."""
+    """Return where the request of a wait is: under way, received or unknown."""
     contents = [state.channels[channel] for channel in channels]
     if any(
         isinstance(value, dict) and REQUEST in value for held in contents for value in held or ()
@@ -178,7 +182,7 @@ DEADLOCK = Property(
     definition="Some processes wait for each other in a circle, and no grant is on its way to "
     "break it.",
     shape='Every state is {"waits_for": [processes], …}; a message {"grant": …} ends the wait for '
-    'its sender, {"request": …} asks for it. Who waits needs all it names, and grants nothing '
-    "until then.",
+    'its sender, {"request": …} asks for it. A waiting process needs all that it names, and '
+    "grants nothing until then.",
     look=look,
 )

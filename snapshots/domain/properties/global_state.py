@@ -1,7 +1,7 @@
-"""The global state that a snapshot recorded, as plain values: what properties are evaluated on."""
+"""Make the global state that a snapshot recorded; properties are evaluated on it."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from snapshots.domain.judging.cuts import Cut, contents, state_at
@@ -17,12 +17,15 @@ START = "start"
 
 @dataclass(frozen=True)
 class GlobalState:
-    """A state for every process and the contents of every channel of the topology.
+    """The states of the processes and the contents of the channels of a topology, as JSON.
 
-    processes: JSON values; None where not known. channels: the values in order, None for a value
-    that is not known; None for the whole channel where not even the number is. ends: (source,
-    target) of each channel. verdict: that on the snapshot; only of a consistent one anything
-    follows for the run.
+    Attributes:
+        snapshot: the id of the snapshot, or another name for the state.
+        processes: the state of each process; None if it is not known.
+        channels: the values in each channel in order; None if their number is not known. A single
+            value that is not known is None.
+        ends: the source and the target of each channel.
+        verdict: the verdict on the snapshot. Conclusions for the run need a consistent one.
     """
 
     snapshot: str
@@ -33,22 +36,31 @@ class GlobalState:
 
     @property
     def in_flight(self) -> dict[str, tuple[object, ...]]:
-        """The channels that are known and not empty."""
+        """The contents of the channels that are known and not empty."""
         return {channel: values for channel, values in self.channels.items() if values}
 
     @property
     def unknown_processes(self) -> tuple[str, ...]:
-        """Return the processes whose state is not known."""
+        """The processes whose state is not known."""
         return tuple(process for process, value in self.processes.items() if value is None)
 
     @property
     def unknown_channels(self) -> tuple[str, ...]:
-        """Return the channels whose contents are not known."""
+        """The channels whose contents are not known."""
         return tuple(channel for channel, values in self.channels.items() if values is None)
+
+    def within(self, other: "GlobalState") -> "GlobalState":
+        """Return this state without the processes and channels that another state does not have."""
+        if self.processes.keys() == other.processes.keys():
+            return self
+        processes = {p: value for p, value in self.processes.items() if p in other.processes}
+        channels = {c: values for c, values in self.channels.items() if c in other.channels}
+        ends = {channel: self.ends[channel] for channel in channels}
+        return replace(self, processes=processes, channels=channels, ends=ends)
 
 
 def at_start(topology: Topology) -> GlobalState:
-    """Before the first event: the header's states and empty channels."""
+    """Return the state before the first event: the header's states and empty channels."""
     return GlobalState(
         START,
         {process.id: parsed(process.state) for process in topology.processes},
@@ -58,23 +70,22 @@ def at_start(topology: Topology) -> GlobalState:
 
 
 def at_cut(recording: Recording, cut: Cut, name: str = "cut") -> GlobalState:
-    """What the log recomputes at a consistent cut."""
-    held = contents(recording, cut)
+    """Return the state that the log recomputes at a consistent cut."""
     return GlobalState(
         name,
         {
             process.id: parsed(state_at(recording, process.id, cut.position(process.id)))
             for process in recording.topology.processes
         },
-        {channel: _values(messages) for channel, messages in held.items()},
+        {channel: _values(messages) for channel, messages in contents(recording, cut).items()},
         ends_of(recording.topology),
     )
 
 
 def of_report(recording: Recording, report: SnapshotReport) -> GlobalState:
-    """What was recorded; where the log does not say, what it recomputes."""
+    """Return the recorded state, and recomputed parts where the log holds no record."""
     states = {**report.recomputed_states, **report.recorded_states}
-    topology = in_scope(recording.topology, report.positions)
+    topology = in_scope(recording.topology, report.processes)
     return GlobalState(
         report.snapshot,
         {process.id: parsed(states.get(process.id)) for process in topology.processes},
@@ -88,12 +99,13 @@ def of_report(recording: Recording, report: SnapshotReport) -> GlobalState:
 
 
 def of_stored(detail: Mapping[str, Any], topology: Topology) -> GlobalState:
-    """The same from a stored snapshot.
+    """Return the state that ``of_report`` gives, for a stored snapshot.
 
-    detail: the JSON of GET /api/recordings/ID/snapshots/SNAPSHOT (``snapshot``, ``verdict``, and
-    ``positions``, ``processes`` and ``channels`` of both ``recorded`` and ``recomputed``).
+    Args:
+        detail: the JSON of GET /api/recordings/ID/snapshots/SNAPSHOT (``snapshot``, ``verdict``,
+            and ``processes`` and ``channels`` of both ``recorded`` and ``recomputed``).
+        topology: the scope of the snapshot.
     """
-    topology = in_scope(topology, detail["positions"])
     recorded, recomputed = detail["recorded"], detail["recomputed"]
     states = {**recomputed["processes"], **recorded["processes"]}
     channels = {**recomputed["channels"], **recorded["channels"]}
@@ -110,7 +122,7 @@ def of_stored(detail: Mapping[str, Any], topology: Topology) -> GlobalState:
 
 
 def ends_of(topology: Topology) -> dict[str, tuple[str, str]]:
-    """Return the source and the target of each channel."""
+    """Return (source, target) of each channel."""
     return {channel.id: (channel.source, channel.target) for channel in topology.channels}
 
 
@@ -128,9 +140,12 @@ def _channel_of_report(
 def _recorded_values(
     messages: tuple[Message, ...], entries: tuple[MessageId, ...]
 ) -> tuple[object, ...]:
-    """None for an entry that was never sent; of several messages of an id, the first."""
-    wanted = set(entries)
-    by_id = {message.id: message for message in reversed(messages) if message.id in wanted}
+    """Return the values of recorded ids, with None for one that was never sent.
+
+    If several messages have an id, the first one counts.
+    """
+    recorded = set(entries)
+    by_id = {message.id: message for message in reversed(messages) if message.id in recorded}
     return tuple(parsed(by_id[entry].value) if entry in by_id else None for entry in entries)
 
 

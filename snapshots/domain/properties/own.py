@@ -1,11 +1,9 @@
-"""A property of one's own: an expression over the recorded state.
+"""Evaluate a property that a person wrote: an expression over the recorded state.
 
 What is not known is left out of the variables. An expression that names its processes and channels
-then has a value iff what is known decides it; one that speaks of all of them needs all of them.
-A message without a value is null.
+then has a value iff what is known decides it. An expression about all of them needs all of them. A
+message without a value is null.
 """
-
-from collections.abc import Iterator
 
 from snapshots.domain.conditions.expressions import ALL, Expression, Outcome
 from snapshots.domain.properties.answers import (
@@ -22,63 +20,67 @@ from snapshots.domain.properties.global_state import GlobalState
 
 
 def variables(state: GlobalState) -> dict[str, object]:
-    """What the expression sees, as JSON."""
+    """Return the variables of expressions for a state, as JSON values."""
+    return {"snapshot": state.snapshot, **_known(state)}
+
+
+def _known(state: GlobalState) -> dict[str, dict[str, object]]:
+    processes, channels = state.processes.items(), state.channels.items()
     return {
-        "snapshot": state.snapshot,
-        "processes": {
-            process: value for process, value in state.processes.items() if value is not None
-        },
-        "channels": {
-            channel: list(values)
-            for channel, values in state.channels.items()
-            if values is not None
-        },
+        "processes": {process: value for process, value in processes if value is not None},
+        "channels": {channel: list(values) for channel, values in channels if values is not None},
     }
 
 
 def answer(expression: Expression, state: GlobalState, outcome: Outcome) -> Answer:
-    """outcome: of the expression over ``variables(state)``."""
+    """Return the answer for the outcome of an expression over ``variables(state)``."""
     return concluded(expression.text, state, _found(expression, state, outcome), OWN)
 
 
 def _found(expression: Expression, state: GlobalState, outcome: Outcome) -> Found:
-    of_all = tuple(dict.fromkeys(_missing(expression, state, everything=True)))
-    if of_all:
-        return unknown("The expression speaks of all of them, and not all are known.", of_all)
-    if outcome.error is None:
-        said = "true" if outcome.value else "false"
-        sides = "; ".join(f"{one.left} {one.sign} {one.right}" for one in outcome.compared)
-        sentence = f"The expression is {said} in the recorded state{sides and f': {sides}'}."
+    missing_of_all = _missing(expression, state, about_all=True)
+    if missing_of_all:
+        return unknown(
+            "The expression is about all of them, and not all are known.", missing_of_all
+        )
+    error = outcome.error
+    if error is None:
+        value = "true" if outcome.value else "false"
+        sides = "; ".join(f"{item.left} {item.sign} {item.right}" for item in outcome.compared)
+        sentence = f"The expression is {value} in the recorded state{sides and f': {sides}'}."
         return Found(outcome.value, sentence, _witness(expression, state))
-    missing = tuple(dict.fromkeys(_missing(expression, state, everything=False)))
+    missing = _missing(expression, state, about_all=False)
     if missing:
         return unknown("What is known does not decide the expression.", missing)
-    error = outcome.error
-    if outcome.came_to is not None:
+    if outcome.came_to is None:
+        sentence = f"The expression has no value here: column {error.column}: {error.sentence}"
+    else:
         sentence = f"The expression comes to {outcome.came_to}, which is neither true nor false."
-        return Found(None, sentence, {"error": error.to_json()}, came_to=outcome.came_to)
-    sentence = f"The expression has no value here: column {error.column}: {error.sentence}"
-    return Found(None, sentence, {"error": error.to_json()})
+    return Found(None, sentence, {"error": error.to_json()}, came_to=outcome.came_to)
 
 
-def _missing(expression: Expression, state: GlobalState, *, everything: bool) -> Iterator[str]:
-    """What the expression needs and is not known, where it speaks of everything or by name."""
+def _missing(expression: Expression, state: GlobalState, *, about_all: bool) -> tuple[str, ...]:
+    """Return what the expression needs and is not known.
+
+    Args:
+        about_all: consider the variables about all processes or channels, not those about one.
+    """
+    missing: dict[str, None] = {}
     for use in expression.uses:
-        if (use.name == ALL) != everything:
+        if (use.name == ALL) != about_all or use.kind == "snapshot":
             continue
-        if use.kind == "processes":
-            unknowns = state.unknown_processes
-            yield from (state_missing(item) for item in unknowns if use.name in (ALL, item))
-        elif use.kind == "channels":
-            unknowns = state.unknown_channels
-            yield from (contents_missing(item) for item in unknowns if use.name in (ALL, item))
+        is_process = use.kind == "processes"
+        phrase = state_missing if is_process else contents_missing
+        unknowns = state.unknown_processes if is_process else state.unknown_channels
+        missing.update((phrase(item), None) for item in unknowns if use.name in (ALL, item))
+    return tuple(missing)
 
 
 def _witness(expression: Expression, state: GlobalState) -> dict[str, object]:
-    """What the expression names, as it was recorded."""
-    values = variables(state)
+    """Return the values of the processes and channels that the expression names."""
+    known = _known(state)
     named: dict[str, dict[str, object]] = {}
     for use in expression.uses:
-        if use.name in values.get(use.kind, {}) and use.kind != "snapshot":
-            named.setdefault(use.kind, {})[use.name] = values[use.kind][use.name]
+        if use.name in known.get(use.kind, {}):
+            named.setdefault(use.kind, {})[use.name] = known[use.kind][use.name]
     return {kind: dict(list(items.items())[:MOST_NAMED]) for kind, items in named.items()}

@@ -1,13 +1,12 @@
-"""Sums over processes and channels against the start: tokens lost or duplicated, money conserved.
+"""Compare the sum over processes and channels with the start: tokens, and conservation.
 
-A state or value counts as the number that it is, or that it carries as the only one of an object.
+A state or value counts as the number that it is, or that is the only number of an object.
 """
 
-import math
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 
-from snapshots.domain.model.values import canonical, number
+from snapshots.domain.model.values import canonical, number, same_amount
 from snapshots.domain.properties.answers import (
     INVARIANT,
     MOST_NAMED,
@@ -19,22 +18,27 @@ from snapshots.domain.properties.answers import (
 )
 from snapshots.domain.properties.global_state import GlobalState
 
-_NEAR = 1e-9  # relative: sums of fractions depend on their order
+Amount = int | float
 
 
 @dataclass(frozen=True, slots=True)
 class _Sum:
-    """Of what is known. holders: the processes and channels that hold something, with how much."""
+    """The sum of what is known.
 
-    total: int | float
-    holders: dict[str, dict[str, int | float]]
+    Attributes:
+        holders: the amounts of the ``processes`` and of the ``channels`` that hold something.
+        missing: what is not known or is not a number, one phrase each.
+    """
+
+    total: Amount
+    holders: dict[str, dict[str, Amount]]
     missing: tuple[str, ...]
 
 
 def _summed(state: GlobalState) -> _Sum:
     missing: list[str] = []
-    processes: dict[str, int | float] = {}
-    channels: dict[str, int | float] = {}
+    processes: dict[str, Amount] = {}
+    channels: dict[str, Amount] = {}
     for process, value in state.processes.items():
         _add(processes, process, [value], state_missing(process), missing)
     for channel, values in state.channels.items():
@@ -43,30 +47,28 @@ def _summed(state: GlobalState) -> _Sum:
         else:
             _add(channels, channel, values, f"a value in {channel}", missing)
     total = sum(processes.values()) + sum(channels.values())
-    held = {"processes": _held(processes), "channels": _held(channels)}
-    return _Sum(total, held, tuple(missing))
+    holders = {
+        side: {holder: amount for holder, amount in amounts.items() if amount}
+        for side, amounts in (("processes", processes), ("channels", channels))
+    }
+    return _Sum(total, holders, tuple(missing))
 
 
 def _add(
-    sums: dict[str, int | float],
+    amounts: dict[str, Amount],
     holder: str,
-    values: Iterable[object],
+    values: Collection[object],
     name: str,
     missing: list[str],
 ) -> None:
     numbers = [None if value is None else number(canonical(value)) for value in values]
     if None in numbers:
-        is_known = all(value is not None for value in values)
-        missing.append(f"{name}: it is no number" if is_known else name)
-    sums[holder] = sum(item for item in numbers if item is not None)
-
-
-def _held(sums: dict[str, int | float]) -> dict[str, int | float]:
-    return {holder: amount for holder, amount in list(sums.items()) if amount}
+        missing.append(name if None in values else f"{name}: it is not a number")
+    amounts[holder] = sum(item for item in numbers if item is not None)
 
 
 def _compared(state: GlobalState, start: GlobalState) -> tuple[_Sum, _Sum] | Found:
-    """Both sums, or why there are none."""
+    """Return the sums now and at the start, or the result that says why there are none."""
     now, before = _summed(state), _summed(start)
     missing = tuple(f"{item}, at the start" for item in before.missing) + now.missing
     if missing:
@@ -82,21 +84,15 @@ def _witness(now: _Sum, before: _Sum) -> dict[str, object]:
     }
 
 
-def _same(one: int | float, other: int | float) -> bool:
-    if isinstance(one, int) and isinstance(other, int):
-        return one == other
-    return math.isclose(one, other, rel_tol=_NEAR)
-
-
 def look_for_tokens(state: GlobalState, start: GlobalState) -> Found:
-    """True: not as many tokens as at the start."""
+    """Tell whether there are fewer or more tokens than at the start."""
     sums = _compared(state, start)
     if isinstance(sums, Found):
         return sums
     now, before = sums
     witness = _witness(now, before)
     there = f"{now.total:,} {'token is' if now.total == 1 else 'tokens are'} there"
-    if _same(now.total, before.total):
+    if same_amount(now.total, before.total):
         return Found(False, f"{there}, as many as at the start.", witness)
     kind = "lost" if now.total < before.total else "duplicated"
     count = abs(before.total - now.total)
@@ -105,13 +101,13 @@ def look_for_tokens(state: GlobalState, start: GlobalState) -> Found:
 
 
 def look_for_conservation(state: GlobalState, start: GlobalState) -> Found:
-    """Compare the sum of a recorded state with the sum at the start."""
+    """Tell whether the sum of the recorded state is that of the start."""
     sums = _compared(state, start)
     if isinstance(sums, Found):
         return sums
     now, before = sums
     witness = _witness(now, before)
-    if _same(now.total, before.total):
+    if same_amount(now.total, before.total):
         return Found(True, f"The sum is {now.total:,}, as at the start.", witness)
     difference = now.total - before.total
     sentence = f"The sum is {now.total:,}, and {before.total:,} at the start: {difference:+,}."
@@ -123,15 +119,15 @@ NUMBERS = "Every state and every value is a number, or an object with exactly on
 TOKEN = Property(
     name="token",
     title="Token lost or duplicated",
-    definition="Processes and channels together do not hold as many tokens as at the start. It is "
-    "stable where a lost token is not made anew and a second one is not removed.",
-    shape=f"{NUMBERS} The number is how many tokens are there.",
+    definition="Processes and channels together do not hold as many tokens as at the start. The "
+    "property is stable if lost tokens are not replaced and surplus ones are not removed.",
+    shape=f"{NUMBERS} The number counts tokens.",
     look=look_for_tokens,
 )
 CONSERVATION = Property(
     name="conservation",
     title="Conservation of the sum",
-    definition="Processes and channels together add up to what was there at the start.",
+    definition="The sum over processes and channels is the same as at the start.",
     shape=NUMBERS,
     look=look_for_conservation,
     conclusions=INVARIANT,

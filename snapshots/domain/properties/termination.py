@@ -1,6 +1,6 @@
-"""Termination: no process is active and nothing is in flight, so nothing can happen any more.
+"""Detect termination: no process is active and nothing is in flight, so nothing can happen.
 
-Only a message makes a passive process active. Source: Chandy and Lamport 1985, section 1 and 5;
+Only a message can make a passive process active. Source: Chandy and Lamport 1985, section 1 and 5;
 Dijkstra and Scholten, "Termination Detection for Diffusing Computations", IPL 11(1), 1980.
 """
 
@@ -18,7 +18,7 @@ from snapshots.domain.simulators.protocols.flooding import is_piece
 
 
 def _is_active(value: object) -> bool | None:
-    """None where the state does not tell."""
+    """Tell whether a state is that of an active process; None if the state does not say."""
     if isinstance(value, dict):
         value = value.get("active")
         return value if isinstance(value, bool) else None
@@ -27,21 +27,24 @@ def _is_active(value: object) -> bool | None:
     return None
 
 
-def _of_computation(values: tuple[object, ...]) -> int:
-    """How many of the messages can make a process active: pieces of a snapshot cannot."""
+def _count_messages(values: tuple[object, ...]) -> int:
+    """Count the messages that can make a process active; pieces of a snapshot cannot."""
     return sum(not is_piece(value) for value in values)
 
 
 def look(state: GlobalState, start: GlobalState) -> Found:
-    """One active process or one message is enough for false, whatever else is missing."""
+    """Tell whether the run has terminated.
+
+    One active process or one message is enough for false, whatever else is missing.
+    """
     activity = {process: _is_active(value) for process, value in state.processes.items()}
     active = [process for process, is_active in activity.items() if is_active]
-    filled = {channel: _of_computation(values) for channel, values in state.in_flight.items()}
-    filled = {channel: count for channel, count in filled.items() if count}
-    if active or filled:
-        return _running(active, filled)
+    counts = {channel: _count_messages(values) for channel, values in state.in_flight.items()}
+    counts = {channel: count for channel, count in counts.items() if count}
+    if active or counts:
+        return _running(active, counts)
     missing = tuple(
-        _why_not(process, state.processes[process])
+        _activity_missing(process, state.processes[process])
         for process, is_active in activity.items()
         if is_active is None
     ) + tuple(map(contents_missing, state.unknown_channels))
@@ -54,27 +57,27 @@ def look(state: GlobalState, start: GlobalState) -> Found:
     )
 
 
-def _running(active: list[str], filled: dict[str, int]) -> Found:
-    messages = sum(filled.values())
+def _running(active: list[str], counts: dict[str, int]) -> Found:
+    messages = sum(counts.values())
     parts = []
     if active:
         parts.append(f"{listed(active)} {'is' if len(active) == 1 else 'are'} active")
     if messages:
         noun = "message is" if messages == 1 else "messages are"
-        parts.append(f"{messages:,} {noun} in flight in {listed(list(filled))}")
+        parts.append(f"{messages:,} {noun} in flight in {listed(list(counts))}")
     return Found(
         False,
         f"{' and '.join(parts)}.",
         {
             "active": active[:MOST_NAMED],
             "active_total": len(active),
-            "in_flight": dict(list(filled.items())[:MOST_NAMED]),
+            "in_flight": dict(list(counts.items())[:MOST_NAMED]),
             "in_flight_total": messages,
         },
     )
 
 
-def _why_not(process: str, value: object) -> str:
+def _activity_missing(process: str, value: object) -> str:
     if value is None:
         return state_missing(process)
     return f'"active", true or false, in the state of {process}'

@@ -1,8 +1,8 @@
-"""Is an order of events a computation? A global state carried through it, event by event.
+"""Check whether an order of events is a computation, by executing it on a global state.
 
 Source: Chandy and Lamport, "Distributed Snapshots", ACM TOCS 3(1), 1985, section 2.2: an event may
 occur in a global state iff its process is in the state before it and, for a receive, the message is
-at the head of its channel. A sequence is a computation iff each event may occur where it stands.
+at the head of its channel. A sequence is a computation iff each event may occur at its place.
 """
 
 from collections import deque
@@ -22,9 +22,11 @@ STATES = "states"
 
 @dataclass(frozen=True)
 class GlobalState:
-    """What the processes and channels hold, in the order of the header.
+    """The states of processes and the contents of channels, in the order of the header.
 
-    processes: None for a state that is not known. channels: ordinals of the messages, as sent.
+    Attributes:
+        processes: the state of each process; None if it is not known.
+        channels: the ordinals of the messages in each channel.
     """
 
     processes: Mapping[ProcessId, JsonText | None]
@@ -46,7 +48,7 @@ def state_json(
     processes: Mapping[ProcessId, JsonText | None],
     channels: Mapping[ChannelId, Iterable[MessageId]],
 ) -> dict[str, object]:
-    """A global state as JSON; a state that is not known is absent."""
+    """Return a global state as JSON. States that are not known are left out."""
     return {
         "processes": {
             name: parsed(state) for name, state in processes.items() if state is not None
@@ -56,7 +58,7 @@ def state_json(
 
 
 def state_of(recording: Recording, cut: Cut) -> GlobalState:
-    """The global state at a cut, as the log recomputes it."""
+    """Return the global state that the log recomputes at a cut."""
     return GlobalState(
         {
             process.id: state_at(recording, process.id, cut.position(process.id))
@@ -71,9 +73,11 @@ def state_of(recording: Recording, cut: Cut) -> GlobalState:
 
 @dataclass
 class Faults:
-    """broken, unknown: of each rule the first reason why it does not hold, or cannot be told.
+    """The first fault of each rule, in the order in which they occur.
 
-    In the order in which they are met.
+    Attributes:
+        broken: the reason why each broken rule does not hold.
+        unknown: the reason why a rule cannot be checked.
     """
 
     broken: dict[str, str] = field(default_factory=dict)
@@ -81,12 +85,12 @@ class Faults:
 
     @property
     def first_reason(self) -> str | None:
-        """Why the order breaks where it first does."""
+        """The reason of the first fault; None if no rule is broken."""
         return next(iter(self.broken.values()), None)
 
 
 class Travel:
-    """Which message of a channel a send puts there and a receive takes: its ordinal."""
+    """An index of the messages that sends put on channels and receives take from them."""
 
     def __init__(self, recording: Recording) -> None:
         self._sent: dict[tuple[ChannelId, int], int] = {}
@@ -98,16 +102,24 @@ class Travel:
                     self._received[channel, message.received_index] = message.ordinal
 
     def ordinal(self, event: Event) -> int | None:
-        """Of a send or a receive; None for a receive that no send in the log explains."""
+        """Return the ordinal of the message that an event sends or receives.
+
+        None stands for a receive that no send in the log explains.
+        """
         ends = self._sent if event.kind == SEND else self._received
-        return ends.get((event.channel, event.index))
+        return ends.get((channel_of(event), event.index))
 
 
 class Walk:
-    """A global state on its way through application events. What is not allowed is done anyway,
-    and noted, so that one fault does not bring forth others.
+    """A global state on which application events are executed.
 
-    before: the state in which each event found its process in the run as it was.
+    An event that is not allowed is executed all the same and noted as a fault, so that one fault
+    does not cause others.
+
+    Args:
+        travel: the index of the recording's messages.
+        start: the global state before the first event.
+        before: the state in which each event found its process in the original run.
     """
 
     def __init__(
@@ -128,18 +140,18 @@ class Walk:
         self.faults = Faults()
 
     def state(self) -> GlobalState:
-        """Return the global state after all events so far."""
+        """Return the global state after the events so far."""
         return GlobalState(
             dict(self._states), {name: tuple(held) for name, held in self._channels.items()}
         )
 
     def take_all(self, events: Iterable[Event]) -> None:
-        """Execute events one after the other."""
+        """Execute events in this order."""
         for event in events:
             self.take(event)
 
     def take(self, event: Event) -> None:
-        """Execute one event. Raises an exception if it is not possible now."""
+        """Execute one event, and note the rules that it breaks."""
         self._take_turn(event)
         if event.kind == SEND:
             self._send(event)
@@ -148,71 +160,81 @@ class Walk:
         self._states[event.process] = event.state
 
     def differs(self, target: GlobalState, process: ProcessId) -> bool:
-        """Tell whether a process has another state than in the target."""
+        """Tell whether a process has another state than in ``target``."""
         return self._states[process] != target.processes[process]
 
     def holds_other(self, target: GlobalState, channel: ChannelId) -> bool:
-        """Whether a channel holds other messages than in ``target``; order counts if FIFO."""
+        """Tell whether a channel holds other messages than in ``target``.
+
+        Their order counts on FIFO channels.
+        """
         held, expected = self._channels[channel], target.channels[channel]
-        if len(held) != len(expected):
-            return True
-        if self._channel_by_id[channel].fifo:
+        if self._channel_by_id[channel].fifo or len(held) != len(expected):
             return tuple(held) != expected
         return set(held) != set(expected)
 
     def _take_turn(self, event: Event) -> None:
         if event.index < self._latest.get(event.process, -1):
             later = self._latest[event.process]
-            self._break(PROCESS_ORDER, f"{place(event)} comes after event {later} of its process.")
+            reason = f"{named(event)} comes after event {later} of its process."
+            self._break(PROCESS_ORDER, reason)
         self._latest[event.process] = event.index
         if self._states[event.process] != self._before[event]:
             self._break(
                 STATES,
-                f"{place(event)} finds {event.process} in the state "
+                f"{named(event)} finds {event.process} in the state "
                 f"{self._states[event.process]}, not in {self._before[event]}.",
             )
 
     def _send(self, event: Event) -> None:
-        ordinal = self._travel.ordinal(event)
-        if (event.channel, ordinal) in self._early:
-            self._early.remove((event.channel, ordinal))
+        channel, ordinal = channel_of(event), self._travel.ordinal(event)
+        assert ordinal is not None  # every send in the log is a message
+        if (channel, ordinal) in self._early:
+            self._early.remove((channel, ordinal))
         else:
-            self._channels[event.channel].append(ordinal)
+            self._channels[channel].append(ordinal)
 
     def _receive(self, event: Event) -> None:
-        ordinal, held = self._travel.ordinal(event), self._channels[event.channel]
+        channel, ordinal = channel_of(event), self._travel.ordinal(event)
+        held = self._channels[channel]
         if ordinal is None:
             self.faults.unknown.setdefault(SENDS_FIRST, never_sent(event))
         elif ordinal not in held:
-            self._early.add((event.channel, ordinal))
+            self._early.add((channel, ordinal))
             self._break(SENDS_FIRST, received_early(event))
         else:
-            if held[0] != ordinal and self._channel_by_id[event.channel].fifo:
-                self._break(FIFO, not_the_head(event, self._messages[event.channel][held[0]].id))
+            if held[0] != ordinal and self._channel_by_id[channel].fifo:
+                self._break(FIFO, not_the_head(event, self._messages[channel][held[0]].id))
             held.remove(ordinal)
 
     def _break(self, rule: str, reason: str) -> None:
         self.faults.broken.setdefault(rule, reason)
 
 
-def place(event: Event) -> str:
-    """``event 4 of p``."""
+def channel_of(event: Event) -> ChannelId:
+    """Return the channel of a send or a receive, which always has one."""
+    assert event.channel is not None  # assembly refuses these kinds without a channel
+    return event.channel
+
+
+def named(event: Event) -> str:
+    """Return the name of an event in a sentence: ``event 4 of p``."""
     return f"event {event.index} of {event.process}"
 
 
 def never_sent(event: Event) -> str:
-    """event: a receive that no send in the log explains."""
-    return f"{place(event)} receives {event.message}, of which the log holds no send."
+    """Explain that no send in the log explains a receive."""
+    return f"{named(event)} receives {event.message}, but the log holds no send of it."
 
 
 def received_early(event: Event) -> str:
-    """event: a receive before the send of its message."""
-    return f"{place(event)} receives {event.message} before it is sent."
+    """Explain that a receive stands before the send of its message."""
+    return f"{named(event)} receives {event.message} before it is sent."
 
 
 def not_the_head(event: Event, head: MessageId) -> str:
-    """event: a receive on a FIFO channel at whose head another message is."""
+    """Explain that another message is at the head of the FIFO channel of a receive."""
     return (
-        f"{place(event)} receives {event.message}, but {head} is at the head of the FIFO channel "
+        f"{named(event)} receives {event.message}, but {head} is at the head of the FIFO channel "
         f"{event.channel}."
     )

@@ -1,22 +1,23 @@
-"""Theorem 1: the run could have gone through the recorded state. Here is how.
+"""Reorder a run so that it goes through the recorded state (Theorem 1).
 
-Between the start and the end of a snapshot the events before their process's recording
-(prerecording) are put in front of those after it (postrecording); nothing else changes. Where the
-snapshot is consistent the new order is a computation, from the same state to the same state, and
-the recorded state stands in its middle.
+Between the start and the end of a snapshot, the events before their process's recording
+(prerecording) are moved in front of those after it (postrecording); nothing else changes. If the
+snapshot is consistent, the new order is a computation from the same state to the same state, and
+the recorded state is in its middle.
 
-The paper's events are the application's (recording.APPLICATION_KINDS). These move, the pieces that
-a snapshot's collecting floods among them. Markers, recordings and all other kinds change neither a
-process nor what a channel holds, so they are not among the events here; they only say where start,
-end and each process's recording lie. The start is the snapshot's first event, the end its last one
-that is no marker_send, by step.
+The paper's events are those of the application (recording.APPLICATION_KINDS), and these include the
+pieces that a flooding protocol collects. Markers, recordings and all other kinds change neither a
+process nor the contents of a channel. They do not count as events here; they only determine the
+start, the end and each process's recording. The start is the snapshot's first event, the end its
+last event other than a marker_send, by step.
 
 Source: Chandy and Lamport, "Distributed Snapshots", ACM TOCS 3(1), 1985, section 4.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from operator import attrgetter
+from typing import TypeVar
 
 import numpy as np
 
@@ -25,6 +26,7 @@ from snapshots.domain.judging.findings import ORPHAN, Finding
 from snapshots.domain.judging.snapshot_log import SNAPSHOT_KINDS
 from snapshots.domain.judging.verdicts import SnapshotReport
 from snapshots.domain.model.as_json import as_json
+from snapshots.domain.model.derived import is_derived
 from snapshots.domain.model.recording import (
     APPLICATION_KINDS,
     MARKER_SEND,
@@ -35,8 +37,14 @@ from snapshots.domain.model.recording import (
     SnapshotId,
 )
 from snapshots.domain.model.scopes import recording_in_scope
-from snapshots.domain.model.topology import JsonText, ProcessId
-from snapshots.domain.replaying.computations import GlobalState, Travel, Walk, state_of
+from snapshots.domain.model.topology import ChannelId, JsonText, ProcessId
+from snapshots.domain.replaying.computations import (
+    GlobalState,
+    Travel,
+    Walk,
+    channel_of,
+    state_of,
+)
 from snapshots.domain.replaying.reordering_report import (
     SWAPS,
     Check,
@@ -45,28 +53,36 @@ from snapshots.domain.replaying.reordering_report import (
     cannot_swap,
     computation_checks,
     middle_check,
-    no_check_fails,
+    of_derived,
     require_complete,
     swaps_lead_elsewhere,
     too_many_swaps,
 )
 
-MOST_SWAPS_TRIED = 200_000  # swaps carried out one by one, to see that they agree
-MOST_EVENTS_SHOWN = 5_000  # in a report; the numbers beside them are always the true ones
+_Name = TypeVar("_Name", ProcessId, ChannelId)
+
+MOST_SWAPS_TRIED = 200_000  # swaps carried out one by one, to check that they give the same order
+MOST_EVENTS_SHOWN = 5_000  # in a report; its totals count all events
 
 
 @dataclass(frozen=True)
 class Reordering:
-    """One snapshot's run in two orders.
+    """The run between start and end of one snapshot, in two orders.
 
-    events: the application events between start and end, in the order in which they happened.
-    is_prerecording: bool[N], of each. permuted: int64[N], places in ``events``; the first
-    ``middle`` are the prerecording ones. began, ended: steps of the snapshot's first and last
-    event. swaps: of neighbours, that lead from one order to the other. recorded: the state at the
-    recorded positions, as the log recomputes it. obstacles: the orphans, each a send and a receive
-    that cannot change places; empty for a consistent snapshot. occurred_after: number of ``events``
-    after which the run as it was stood in the recorded state, the first time; None where it never
-    did. occurred: None where the cut is not consistent or a state is not known.
+    Attributes:
+        events: the N application events between start and end, in their original order.
+        is_prerecording: bool[N]: whether each event is a prerecording one.
+        permuted: int64[N]: the new order, as places in ``events``; prerecording ones come first.
+        middle: how many events are prerecording ones.
+        swaps: how many swaps of neighbours lead from one order to the other.
+        began: the step of the snapshot's first event.
+        ended: the step of the snapshot's last event other than a marker_send.
+        recorded: the state at the recorded positions, as the log recomputes it.
+        obstacles: the orphans: each is a send and a receive that cannot be swapped.
+        occurred: whether the original run went through the recorded state. None means that the cut
+            is not consistent or that a state is not known.
+        occurred_after: how many of ``events`` led there for the first time; None if ``occurred`` is
+            not True.
     """
 
     recording: Recording
@@ -87,23 +103,14 @@ class Reordering:
     occurred_after: int | None
 
     @property
-    def holds(self) -> bool:
-        """Tell whether no check failed."""
-        return no_check_fails(self.checks)
+    def is_derived(self) -> bool:
+        """Whether the recording is derived, so that nothing can be shown to hold."""
+        return is_derived(self.recording.header_extra)
 
-    @cached_property
-    def prerecording(self) -> tuple[Event, ...]:
-        """Return the events before the recorded state, in the new order."""
-        return tuple(self.events[row] for row in self.permuted[: self.middle])
-
-    @cached_property
-    def postrecording(self) -> tuple[Event, ...]:
-        """Return the events after the recorded state, in the new order."""
-        return tuple(self.events[row] for row in self.permuted[self.middle :])
-
-    def check(self, name: str) -> Check:
-        """Return the check of this name."""
-        return next(check for check in self.checks if check.name == name)
+    @property
+    def holds(self) -> bool | None:
+        """Whether no check failed; None where the recording is derived and none did."""
+        return self.report(0).holds
 
     def report(self, most: int = MOST_EVENTS_SHOWN) -> ReorderingReport:
         """Return the report with the first ``most`` events."""
@@ -125,43 +132,55 @@ class Reordering:
             obstacles=tuple(map(as_json, self.obstacles)),
             occurred=self.occurred,
             occurred_after=self.occurred_after,
+            is_derived=self.is_derived,
         )
 
 
 def reorder(
     recording: Recording, report: SnapshotReport, *, most_swaps: int = MOST_SWAPS_TRIED
 ) -> Reordering:
-    """report: of a snapshot of this recording. most_swaps: tried one by one.
+    """Reorder the run through the state that a snapshot recorded.
 
-    A snapshot that is not consistent is reordered too, with the pairs that prevent it as
-    obstacles. Raises: NotReorderable for one that is not complete.
+    A snapshot that is not consistent is reordered too; its obstacles are the pairs of events that
+    cannot be swapped.
+
+    Args:
+        report: the report on a snapshot of this recording.
+        most_swaps: up to how many swaps are carried out one by one.
+
+    Raises: NotReorderable for a snapshot that is not complete.
     """
     require_complete(report.snapshot, list(map(as_json, report.findings)))
-    scoped = recording_in_scope(recording, report.positions)
-    return _Theorem(scoped, report).carried_out(most_swaps)
+    scoped = recording_in_scope(recording, report.processes)
+    return _Theorem(scoped, report).reordering(most_swaps)
 
 
 def prerecording(process: np.ndarray, index: np.ndarray, positions: np.ndarray) -> np.ndarray:
-    """bool[N]: which events come before their process's recording.
+    """Tell which events come before their process's recording: bool[N].
 
-    process: code of each event's process, index: its index there; positions: int64[P].
+    Args:
+        process: int64[N], the code of each event's process.
+        index: int64[N], the index of each event.
+        positions: int64[P], the snapshot's position at each process.
     """
     return index < positions[process]
 
 
 def partition_order(is_prerecording: np.ndarray) -> np.ndarray:
-    """int64[N]: the stable partition, prerecording first; places in the order as it was."""
+    """Return the new order as places in the original one, prerecording first: int64[N]."""
     return np.concatenate((np.flatnonzero(is_prerecording), np.flatnonzero(~is_prerecording)))
 
 
 def inversions(is_prerecording: np.ndarray) -> int:
-    """How many swaps of neighbours the partition takes: pairs of a postrecording event and a
-    prerecording one behind it."""
+    """Count the swaps of neighbours that lead to the new order.
+
+    There is one for each pair of a postrecording event and a prerecording one behind it.
+    """
     return int(np.cumsum(~is_prerecording)[is_prerecording].sum())
 
 
 def swaps(is_prerecording: Sequence[bool] | np.ndarray) -> Iterator[int]:
-    """The swaps one by one: at each place k the events at k and k + 1 change places.
+    """Yield places k at which to swap the events k and k + 1, one after the other.
 
     Each prerecording event in turn moves to the front, past the postrecording ones before it.
     """
@@ -173,7 +192,7 @@ def swaps(is_prerecording: Sequence[bool] | np.ndarray) -> Iterator[int]:
 
 
 class _Theorem:
-    """One reordering while it is made."""
+    """A reordering under construction."""
 
     def __init__(self, recording: Recording, report: SnapshotReport) -> None:
         self.recording = recording
@@ -191,8 +210,10 @@ class _Theorem:
         self.travel = Travel(recording)
         self.before = self._states_before()
 
-    def carried_out(self, most_swaps: int) -> Reordering:
-        occurred, after = self._occurrence()
+    def reordering(self, most_swaps: int) -> Reordering:
+        derived = is_derived(self.recording.header_extra)
+        occurred, after = (None, None) if derived else self._occurrence()
+        checks = (*self._checks(), self._swap_check(most_swaps))
         return Reordering(
             recording=self.recording,
             snapshot=self.report.snapshot,
@@ -206,8 +227,8 @@ class _Theorem:
             start=self.start,
             recorded=self.recorded,
             end=self.end,
-            checks=(*self._checks(), self._swap_check(most_swaps)),
-            obstacles=tuple(f for f in self.report.findings if f.verdict == ORPHAN),
+            checks=of_derived(checks) if derived else checks,
+            obstacles=tuple(item for item in self.report.findings if item.verdict == ORPHAN),
             occurred=occurred,
             occurred_after=after,
         )
@@ -274,33 +295,34 @@ class _Theorem:
         return ordinal is None or ordinal != self.travel.ordinal(first)
 
     def _occurrence(self) -> tuple[bool | None, int | None]:
-        """Whether the run as it was stood in the recorded state, and after how many events."""
+        """Tell whether the original run had the recorded state, and after how many events."""
         if ORPHAN in self.report.counts or None in self.recorded.processes.values():
             return None, None
         walk, target = self._walk(), self.recorded
-        differing: set[object] = {p for p in target.processes if walk.differs(target, p)}
-        differing |= {("channel", c) for c in target.channels if walk.holds_other(target, c)}
-        for done, event in enumerate((None, *self.events)):
-            if event is not None:
-                walk.take(event)
-                _note(differing, event.process, walk.differs(target, event.process))
-                if event.kind in (SEND, RECEIVE):
-                    other = walk.holds_other(target, event.channel)
-                    _note(differing, ("channel", event.channel), other)
-            if not differing:
+        processes = {name for name in target.processes if walk.differs(target, name)}
+        channels = {name for name in target.channels if walk.holds_other(target, name)}
+        if not processes and not channels:
+            return True, 0
+        for done, event in enumerate(self.events, start=1):
+            walk.take(event)
+            _note(processes, event.process, walk.differs(target, event.process))
+            if event.kind in (SEND, RECEIVE):
+                channel = channel_of(event)
+                _note(channels, channel, walk.holds_other(target, channel))
+            if not processes and not channels:
                 return True, done
         return False, None
 
 
-def _note(differing: set[object], key: object, differs: bool) -> None:
+def _note(differing: set[_Name], name: _Name, differs: bool) -> None:
     if differs:
-        differing.add(key)
+        differing.add(name)
     else:
-        differing.discard(key)
+        differing.discard(name)
 
 
 def _extent(recording: Recording, snapshot: SnapshotId) -> tuple[int, int]:
-    """The steps of a snapshot's first event and of its last that is no marker_send."""
+    """Return the steps of a snapshot's first event and of its last other than a marker_send."""
     own = [
         event
         for events in recording.events.values()
@@ -314,21 +336,21 @@ def _extent(recording: Recording, snapshot: SnapshotId) -> tuple[int, int]:
 
 
 def _between(recording: Recording, start: Cut, end: Cut) -> tuple[Event, ...]:
-    """The application events after one cut and inside another, by step."""
-    found = [
+    """Return the application events after one cut and inside another, by step."""
+    between = (
         event
         for process, events in recording.events.items()
         for event in events[start.position(process) : end.position(process)]
         if event.kind in APPLICATION_KINDS
-    ]
-    return tuple(sorted(found, key=lambda event: event.step))
+    )
+    return tuple(sorted(between, key=attrgetter("step")))
 
 
 def _difference(walk: Walk, target: GlobalState) -> str | None:
     for process in target.processes:
         if walk.differs(target, process):
-            return f"{process} does not end in the state that it ended in."
+            return f"{process} does not end in its original state."
     for channel in target.channels:
         if walk.holds_other(target, channel):
-            return f"{channel} does not end with the messages that it ended with."
+            return f"{channel} does not end with its original messages."
     return None

@@ -1,13 +1,14 @@
-"""What is told of a reordering: the checks with their reasons, and its JSON.
+"""The report on a reordering: its checks with their reasons, and its JSON.
 
-How a run is reordered is in `reordering.py`; the Spark job finds the same by other means.
+`reordering.py` reorders a run; the Spark job does the same by other means.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from snapshots.domain.judging.findings import INCOMPLETE
 from snapshots.domain.model.as_json import Hidden, json_property
+from snapshots.domain.model.derived import PROVES_NOTHING
 from snapshots.domain.model.recording import Event, MessageId, SnapshotId
 from snapshots.domain.model.topology import ChannelId, JsonText, ProcessId, Topology
 from snapshots.domain.replaying.computations import (
@@ -16,9 +17,9 @@ from snapshots.domain.replaying.computations import (
     SENDS_FIRST,
     STATES,
     Faults,
-    place,
+    named,
 )
-from snapshots.domain.replaying.replaying import same_contents
+from snapshots.domain.replaying.replayed_state import same_contents
 
 MIDDLE = "middle"
 FROM_START = "from-start"
@@ -28,23 +29,25 @@ SENTENCES = {
     PROCESS_ORDER: "Every process goes through its events in its own order.",
     SENDS_FIRST: "Every message is received after it is sent.",
     FIFO: "Every FIFO channel delivers in the order of sending.",
-    STATES: "Every event finds its process in the state that it found in the run as it was.",
+    STATES: "Every event finds its process in the same state as in the original run.",
     MIDDLE: "The state in the middle is the recorded state.",
     FROM_START: "The prerecording events lead from the state at the start to the recorded state.",
     TO_END: "The postrecording events lead from the recorded state to the state at the end.",
     SWAPS: "Swapping neighbours of different processes one by one gives the same order.",
 }
-"""What is checked, in this order."""
+"""The checks in their order, with what each claims."""
+
+_OF_DERIVED = "The events are derived from the checkpoint, so that they fit shows nothing."
 
 
 class NotReorderable(Exception):
-    """The snapshot has no end, so there is nothing between its start and its end."""
+    """The snapshot is unknown, or is not complete and therefore has no end."""
 
     permanent = True
 
 
 def require_complete(snapshot: SnapshotId, findings: Sequence[Mapping[str, object]]) -> None:
-    """findings: of the snapshot, as JSON. Raises: NotReorderable, with what is missing."""
+    """Raise NotReorderable if the findings, given as JSON, say that something is missing."""
     missing = next((item for item in findings if item["verdict"] == INCOMPLETE), None)
     if missing:
         raise NotReorderable(
@@ -54,11 +57,11 @@ def require_complete(snapshot: SnapshotId, findings: Sequence[Mapping[str, objec
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that is checked of a reordering.
+    """One check of a reordering.
 
     Attributes:
-        holds: None where it cannot be told.
-        reason: why it does not hold, or cannot be told.
+        holds: the result; None if the log does not hold what is needed.
+        reason: why it does not hold or is not known; None if it holds.
     """
 
     name: str
@@ -67,26 +70,32 @@ class Check:
 
     @json_property
     def sentence(self) -> str:
-        """What the check claims, as a sentence."""
+        """The claim that is checked, as a sentence."""
         return SENTENCES[self.name]
 
 
 def no_check_fails(checks: Sequence[Check]) -> bool:
-    """What cannot be told does not fail."""
+    """Tell whether no check fails. A check without a result does not fail."""
     return all(check.holds is not False for check in checks)
+
+
+def of_derived(checks: Iterable[Check]) -> tuple[Check, ...]:
+    """Return the checks of a derived recording, in which nothing can be shown to hold."""
+    return tuple(Check(check.name, None, _OF_DERIVED) if check.holds else check for check in checks)
 
 
 @dataclass(frozen=True)
 class ReorderingReport:
-    """The part of a reordering that is shown; fields without words are as in a Reordering.
+    """The part of a reordering that is shown. Fields without a description are as in Reordering.
 
     Attributes:
-        shown: the first of ``events_total`` events between start and end, in the order in which
-            they happened.
-        is_prerecording: for each of these whether it is a prerecording event.
-        permuted: the places of these events, the prerecording ones first.
-        start, recorded, end: global states as JSON.
-        obstacles: findings as JSON.
+        shown: the first of ``events_total`` events between start and end, in their original order.
+        is_prerecording: whether each of the shown events is a prerecording one.
+        permuted: the places of the shown events in the new order; prerecording ones come first.
+        start: the global state at the start as JSON.
+        recorded: the recorded global state as JSON.
+        end: the global state at the end as JSON.
+        obstacles: the orphans, as findings in JSON.
     """
 
     snapshot: SnapshotId
@@ -105,35 +114,46 @@ class ReorderingReport:
     obstacles: tuple[Mapping[str, object], ...]
     occurred: bool | None
     occurred_after: int | None
+    is_derived: Hidden[bool] = False
 
     @json_property
-    def holds(self) -> bool:
-        """Whether no check fails."""
-        return no_check_fails(self.checks)
+    def holds(self) -> bool | None:
+        """Whether no check fails; None where the recording is derived and none does."""
+        if not no_check_fails(self.checks):
+            return False
+        return None if self.is_derived else True
+
+    @json_property
+    def not_known(self) -> str | None:
+        """Why ``holds`` is not known; None where it is."""
+        return PROVES_NOTHING if self.holds is None else None
 
     @json_property
     def events(self) -> list[dict[str, object]]:
-        """The events that are shown, as JSON values."""
+        """The shown events as JSON values."""
         return list(map(_event_json, self.shown, self.is_prerecording))
 
     @json_property
     def middle(self) -> int:
-        """How many of the shown events are prerecording."""
+        """How many of the shown events are prerecording ones."""
         return sum(self.is_prerecording)
 
     @json_property
     def postrecording_total(self) -> int:
-        """How many of the events are postrecording."""
+        """How many of all events are postrecording ones."""
         return self.events_total - self.prerecording_total
 
 
 def computation_checks(
     before_middle: str | None, faults: Faults, middle: Check, end: str | None
 ) -> Iterator[Check]:
-    """All checks but the swaps.
+    """Yield all checks except that of the swaps.
 
-    before_middle: why the prerecording events are no computation. faults: of the whole order.
-    middle: see ``middle_check``. end: how the state at its end differs.
+    Args:
+        before_middle: why the prerecording events are no computation; None if they are one.
+        faults: the faults of the whole order.
+        middle: the result of ``middle_check``.
+        end: how the state at the end differs; None if it does not.
     """
     for rule in (PROCESS_ORDER, SENDS_FIRST, FIFO, STATES):
         yield _rule_check(rule, faults)
@@ -151,15 +171,19 @@ def _rule_check(rule: str, faults: Faults) -> Check:
 
 
 def _both(name: str, reason: str | None, middle: Check) -> Check:
-    """The check of one half: its own reason why not, else what is the matter in the middle."""
+    """Return the check of one half: it fails for its own reason, else it is as in the middle."""
     return Check(name, False, reason) if reason else Check(name, middle.holds, middle.reason)
 
 
 @dataclass(frozen=True)
 class Middle:
-    """What was recorded, and what stands in the middle: states (None where not known) and ids.
+    """The recorded state, and the state in the middle of the new order.
 
-    recorded_*: only what the log says was recorded.
+    Attributes:
+        recorded_states: the recorded states that are known.
+        recorded_channels: the recorded ids of each channel for which the log holds them.
+        states: the states in the middle; None for one that is not known.
+        channels: the ids of the messages in the channels in the middle.
     """
 
     topology: Topology
@@ -170,7 +194,7 @@ class Middle:
 
 
 def middle_check(middle: Middle) -> Check:
-    """What was recorded against what stands in the middle; order counts on FIFO channels."""
+    """Compare the recorded state with the one in the middle; order counts on FIFO channels."""
     for process, state in middle.recorded_states.items():
         if middle.states[process] is not None and state != middle.states[process]:
             reason = f"{process} recorded {state}, but is in {middle.states[process]}."
@@ -178,7 +202,7 @@ def middle_check(middle: Middle) -> Check:
     for channel, messages in middle.recorded_channels.items():
         fifo, held = middle.topology.channel_by_id[channel].fifo, middle.channels[channel]
         if not same_contents(messages, held, fifo=fifo):
-            reason = f"{channel} was recorded with {_list(messages)}, holds {_list(held)}."
+            reason = f"{channel} was recorded with {_list(messages)}, but holds {_list(held)}."
             return Check(MIDDLE, False, reason)
     return Check(MIDDLE, *_unknown_in(middle))
 
@@ -196,7 +220,7 @@ def _unknown_in(middle: Middle) -> tuple[bool | None, str | None]:
 
 
 def too_many_swaps(swaps: int, most: int) -> Check:
-    """Return the check that was skipped because it needs too many swaps."""
+    """Return the check without a result because it needs too many swaps."""
     reason = f"It takes {swaps:,} swaps; up to {most:,} are tried one by one."
     return Check(SWAPS, None, reason)
 
@@ -207,11 +231,11 @@ def swaps_lead_elsewhere() -> Check:
 
 
 def cannot_swap(first: Event, second: Event) -> Check:
-    """Of one process, or else a send and the receive of its message."""
+    """Return the failed check for two events of one process, or a send and its receive."""
     if first.process == second.process:
-        reason = f"{place(first)} and {place(second)} are of one process."
+        reason = f"{named(first)} and {named(second)} belong to one process."
     else:
-        reason = f"{place(second)} receives {first.message}, which {place(first)} sends."
+        reason = f"{named(second)} receives {first.message}, which {named(first)} sends."
     return Check(SWAPS, False, reason)
 
 

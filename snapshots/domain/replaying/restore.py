@@ -1,15 +1,16 @@
-"""Restoring a snapshot: start from what it recorded, replay the rest, compare the two ends.
+"""Restore a snapshot: start from what it recorded, replay the rest, and compare the two ends.
 
-The restored state of a process, and the restored contents of a channel, are what the snapshot
-recorded; where the log does not hold that, what the log recomputes (``from_log`` names these). Then
-every event after the process's position is replayed. A send puts its message on the channel; a
-receive takes it from there, or cannot happen. How states follow: `replaying.replay_process`.
+States and channel contents are restored as the snapshot recorded them. Where the log does not hold
+what was recorded, what it recomputes is restored; ``from_log`` names these. Then every event after
+the position of its process is replayed. A send puts its message on the channel. A receive takes it
+from there, or cannot happen. `replayed_state.replay_process` computes the states.
 
-Differences, in this order: at events (by step; of one event the state before it, then the message
-it receives), then the states at the end (by process), then the channels at the end. The restore is
-equal to the original iff there are none.
+Differences are sorted: first those at events (by step; for one event first the state before it,
+then the message it receives), then the states at the end (by process), then the channels at the
+end. The restored run is equal to the original iff there are none.
 """
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
@@ -17,7 +18,9 @@ from operator import itemgetter
 from snapshots.domain.judging.cuts import ChannelLog, state_at
 from snapshots.domain.judging.findings import Place
 from snapshots.domain.judging.snapshot_log import SnapshotLog, snapshot_logs
+from snapshots.domain.judging.witnesses import place
 from snapshots.domain.model.as_json import Absent, Hidden, json_property
+from snapshots.domain.model.derived import PROVES_NOTHING, is_derived
 from snapshots.domain.model.recording import (
     APPLICATION_KINDS,
     RECEIVE,
@@ -30,7 +33,8 @@ from snapshots.domain.model.recording import (
 from snapshots.domain.model.scopes import recording_in_scope
 from snapshots.domain.model.topology import Channel, ChannelId, JsonText, ProcessId
 from snapshots.domain.model.values import canonical
-from snapshots.domain.replaying.replaying import (
+from snapshots.domain.replaying.computations import channel_of
+from snapshots.domain.replaying.replayed_state import (
     ChannelReplay,
     ProcessReplay,
     ReplayedStep,
@@ -39,24 +43,23 @@ from snapshots.domain.replaying.replaying import (
     same_contents,
 )
 
-MOST_DIFFERENCES = 100  # kept in a report; the number is always the true one
+MOST_DIFFERENCES = 100  # kept in a report; further ones are counted
 
 
 class NotRestorable(Exception):
-    """The snapshot does not say enough to start from. A retry cannot help."""
+    """The recording does not hold the snapshot, or it is not complete enough to start from."""
 
-    permanent = True
+    permanent = True  # a retry cannot help
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Where the restored run leaves the original.
+    """One difference between the restored run and the original.
 
     Attributes:
-        event: the event at which it does; None for what differs at the end only.
-        expected: the state, or the id of the message, in the original; None where there is nothing.
-        found: the state, or the id of the message, in the restored run; None where there is
-            nothing.
+        event: the event at which the runs differ; None for a difference at the end only.
+        expected: the state, or the id of the message, in the original; None if there is nothing.
+        found: the state, or the id of the message, in the restored run; None if there is nothing.
     """
 
     sentence: str
@@ -70,7 +73,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Contents:
-    """States that are known, and the channels that hold something, each in header order."""
+    """The states that are known and the channels that are not empty, in the order of the header."""
 
     processes: Mapping[ProcessId, JsonText]
     channels: Mapping[ChannelId, tuple[MessageId, ...]]
@@ -83,10 +86,13 @@ class RestoreReport:
     Attributes:
         replayed: how many events of all kinds lie after the cut.
         skipped: how many events of all kinds lie before the cut.
-        processes_from_log: the processes whose recorded state is not known, so that the restored
-            one is what the log recomputes.
-        channels_from_log: the channels of which the same is true.
+        processes_from_log: the processes that start from a recomputed state, because the recorded
+            one is not known.
+        channels_from_log: the channels that start with recomputed contents, because the recorded
+            ones are not known.
         differences: the first MOST_DIFFERENCES of ``differences_total``.
+        states_unknown: how many processes have no known state at one of the two ends, and were not
+            compared.
     """
 
     snapshot: SnapshotId
@@ -99,29 +105,44 @@ class RestoreReport:
     original_end: Contents
     differences: tuple[Difference, ...]
     differences_total: int
+    states_unknown: int
+    is_derived: Hidden[bool] = False
 
     @json_property
-    def equal(self) -> bool:
-        """Tell whether the replay ends as the original did."""
-        return not self.differences_total
+    def equal(self) -> bool | None:
+        """Whether the restored run has no difference from the original.
+
+        None where the recording is derived and no difference shows, which proves nothing.
+        """
+        if self.differences_total:
+            return False
+        return None if self.is_derived else True
+
+    @json_property
+    def not_known(self) -> str | None:
+        """Why ``equal`` is not known; None where it is."""
+        return PROVES_NOTHING if self.equal is None else None
 
     @json_property
     def first_difference(self) -> Difference | None:
-        """Return the first difference from the original, or None."""
+        """The first difference from the original; None if there is none."""
         return self.differences[0] if self.differences else None
 
     @json_property
     def from_log(self) -> dict[str, tuple[str, ...]]:
-        """The processes and channels whose contents are the log's own."""
+        """The processes and channels that start from what the log recomputes."""
         return {"processes": self.processes_from_log, "channels": self.channels_from_log}
 
 
 def restore(recording: Recording, snapshot: SnapshotId) -> RestoreReport:
-    """Raises: NotRestorable for a snapshot that the log does not name, or that is not whole."""
+    """Restore a snapshot, replay the rest of the run, and report the differences.
+
+    Raises: NotRestorable for a snapshot that the log does not name, or that is not complete.
+    """
     log = next((log for log in snapshot_logs(recording) if log.id == snapshot), None)
     if log is None:
         raise NotRestorable(f"the recording has no snapshot {snapshot}")
-    recording = recording_in_scope(recording, log.states)
+    recording = recording_in_scope(recording, log.involved)
     processes = [process.id for process in recording.topology.processes]
     require_all_recorded(snapshot, processes, log.positions)
     return _Restore(recording, log).report()
@@ -130,13 +151,13 @@ def restore(recording: Recording, snapshot: SnapshotId) -> RestoreReport:
 def require_all_recorded(
     snapshot: SnapshotId, processes: Sequence[ProcessId], recorded: Mapping[ProcessId, object]
 ) -> None:
-    """Raises: NotRestorable, naming some of the processes that never recorded their state."""
-    absent = [process for process in processes if process not in recorded]
-    if absent:
-        more = f" and {len(absent) - 3} more" if len(absent) > 3 else ""
+    """Raise NotRestorable, with the first three, if processes are not among ``recorded``."""
+    missing = [process for process in processes if process not in recorded]
+    if missing:
+        more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
         raise NotRestorable(
-            f"snapshot {snapshot} cannot be restored: {', '.join(absent[:3])}{more} never recorded "
-            "a state for it"
+            f"snapshot {snapshot} cannot be restored: {', '.join(missing[:3])}{more} never "
+            "recorded a state for it"
         )
 
 
@@ -146,7 +167,7 @@ def state_difference(event: Event, replay: ProcessReplay) -> Difference:
         f"Before its event {event.index} ({event.kind}) the state of {event.process} is "
         f"{replay.found}; in the original it is {replay.expected}.",
         process=event.process,
-        event=Place(event.process, event.index, event.at),
+        event=place(event),
         expected=replay.expected,
         found=replay.found,
     )
@@ -160,7 +181,7 @@ def missing_message(event: Event) -> Difference:
         process=event.process,
         channel=event.channel,
         message=event.message,
-        event=Place(event.process, event.index, event.at),
+        event=place(event),
         expected=canonical(event.message),
     )
 
@@ -169,11 +190,11 @@ def overtaking_message(event: Event, head: MessageId) -> Difference:
     """Describe a receive on a FIFO channel whose message is not the first."""
     return Difference(
         f"{event.process} receives {event.message} on the FIFO channel {event.channel}, but {head} "
-        "stands before it.",
+        "is before it.",
         process=event.process,
         channel=event.channel,
         message=event.message,
-        event=Place(event.process, event.index, event.at),
+        event=place(event),
         expected=canonical(event.message),
         found=canonical(head),
     )
@@ -192,21 +213,17 @@ def end_state_difference(process: ProcessId, expected: JsonText, found: JsonText
 def end_channel_difference(
     channel: Channel, expected: Sequence[MessageId], found: Sequence[MessageId]
 ) -> Difference:
-    """The first place at which the contents differ; of a channel that is not FIFO, in id order."""
-    one, other = (expected, found) if channel.fifo else (sorted(expected), sorted(found))
-    place = next(
-        (n for n, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]),
-        min(len(one), len(other)),
-    )
-    wanted = one[place] if place < len(one) else None
-    there = other[place] if place < len(other) else None
+    """Describe the first message that differs at the end; without FIFO, both lists are sorted."""
+    lists = (expected, found) if channel.fifo else (sorted(expected), sorted(found))
+    pairs = itertools.zip_longest(*lists)
+    original, restored = next(pair for pair in pairs if pair[0] != pair[1])
     return Difference(
         f"At the end {channel.id} holds {_messages(found)}; in the original {_messages(expected)}. "
-        f"The first that differs: {there or 'nothing'} instead of {wanted or 'nothing'}.",
+        f"The first that differs: {restored or 'nothing'} instead of {original or 'nothing'}.",
         channel=channel.id,
-        message=there or wanted,
-        expected=None if wanted is None else canonical(wanted),
-        found=None if there is None else canonical(there),
+        message=restored or original,
+        expected=None if original is None else canonical(original),
+        found=None if restored is None else canonical(restored),
     )
 
 
@@ -215,14 +232,16 @@ def _messages(messages: Sequence[MessageId]) -> str:
 
 
 class _Restore:
-    """One restore under way: the channels are replayed first, then the processes."""
+    """A restore under way; it replays the channels first, then the processes."""
 
     def __init__(self, recording: Recording, log: SnapshotLog) -> None:
         self.recording = recording
         self.log = log
         self.positions = log.positions
         self.processes = [process.id for process in recording.topology.processes]
-        self.held = {channel.id: self.restored(channel) for channel in recording.topology.channels}
+        self.held = {
+            channel.id: self.restored_contents(channel) for channel in recording.topology.channels
+        }
         receives = self.receives_after()
         self.replays = {
             channel.id: self.replayed(channel, receives[channel.id])
@@ -238,7 +257,12 @@ class _Restore:
         end = {process: self.end_state(process, state) for process, state in restored.items()}
         original = {process: self.original_state(process) for process in self.processes}
         left = {channel: replay.left for channel, replay in self.replays.items()}
-        unreceived = {channel: self.unreceived(channel) for channel in left}
+        unreceived = {
+            channel: tuple(
+                message.id for message in self.messages(channel) if message.received_index is None
+            )
+            for channel in left
+        }
         differences = [difference for _, difference in sorted(self.at_events, key=itemgetter(0))]
         differences.extend(self.differences_at_the_end(end, original, left, unreceived))
         skipped = sum(self.positions.values())
@@ -259,16 +283,18 @@ class _Restore:
             original_end=_contents(original, unreceived),
             differences=tuple(differences[:MOST_DIFFERENCES]),
             differences_total=len(differences),
+            states_unknown=sum(None in (end[name], original[name]) for name in self.processes),
+            is_derived=is_derived(self.recording.header_extra),
         )
 
-    def restored(self, channel: Channel) -> tuple[MessageId, ...]:
+    def restored_contents(self, channel: Channel) -> tuple[MessageId, ...]:
         record = self.log.channels.get(channel.id)
         if record is not None:
-            return record.messages
-        flying = ChannelLog(self.messages(channel.id)).in_flight(
+            return record.messages or ()
+        in_flight = ChannelLog(self.messages(channel.id)).in_flight(
             self.positions[channel.source], self.positions[channel.target]
         )
-        return tuple(message.id for message in flying)
+        return tuple(message.id for message in in_flight)
 
     def restored_state(self, process: ProcessId) -> JsonText | None:
         return self.log.states[process].state or self.logged_state(process)
@@ -282,9 +308,6 @@ class _Restore:
     def messages(self, channel: ChannelId) -> tuple[Message, ...]:
         return self.recording.messages.get(channel, ())
 
-    def unreceived(self, channel: ChannelId) -> tuple[MessageId, ...]:
-        return tuple(m.id for m in self.messages(channel) if m.received_index is None)
-
     def events_after(self, process: ProcessId) -> tuple[Event, ...]:
         return self.recording.events.get(process, ())[self.positions[process] :]
 
@@ -293,29 +316,28 @@ class _Restore:
         for process in self.processes:
             for event in self.events_after(process):
                 if event.kind == RECEIVE:
-                    receives[event.channel].append(event)
+                    receives[channel_of(event)].append(event)
         return receives
 
     def replayed(self, channel: Channel, receives: Sequence[Event]) -> ChannelReplay:
         sender_at = self.positions[channel.source]
-        sent_after = (m.id for m in self.messages(channel.id) if m.sent_index >= sender_at)
-        return replay_channel(
-            (*self.held[channel.id], *sent_after),
-            [event.message for event in receives],
-            fifo=channel.fifo,
+        sent_after = (
+            message.id for message in self.messages(channel.id) if message.sent_index >= sender_at
         )
+        received = [event.message for event in receives if event.message is not None]  # all of them
+        return replay_channel((*self.held[channel.id], *sent_after), received, fifo=channel.fifo)
 
     def note(self, replay: ChannelReplay, receives: Sequence[Event]) -> None:
-        for place in replay.missing:
-            event = receives[place]
+        for number in replay.missing:
+            event = receives[number]
             self.missing.add((event.process, event.index))
             self.at_events.append(((event.step, 1), missing_message(event)))
-        for place, head in replay.overtaking:
-            event = receives[place]
+        for number, head in replay.overtaking:
+            event = receives[number]
             self.at_events.append(((event.step, 1), overtaking_message(event, head)))
 
     def end_state(self, process: ProcessId, restored: JsonText | None) -> JsonText | None:
-        """Notes the process's first difference on the way."""
+        """Return the state of a process at the end, and note its first difference."""
         steps = [event for event in self.events_after(process) if event.kind in APPLICATION_KINDS]
         replay = replay_process(
             restored,
@@ -337,9 +359,12 @@ class _Restore:
         left: Mapping[ChannelId, tuple[MessageId, ...]],
         unreceived: Mapping[ChannelId, tuple[MessageId, ...]],
     ) -> Iterator[Difference]:
-        for process, state in end.items():
-            if None not in (state, original[process]) and state != original[process]:
-                yield end_state_difference(process, original[process], state)
+        for process, found_state in end.items():
+            expected_state = original[process]
+            if found_state is None or expected_state is None:
+                continue
+            if found_state != expected_state:
+                yield end_state_difference(process, expected_state, found_state)
         for channel in self.recording.topology.channels:
             found, expected = left[channel.id], unreceived[channel.id]
             if not same_contents(found, expected, fifo=channel.fifo):

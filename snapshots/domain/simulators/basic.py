@@ -1,21 +1,20 @@
 """A seeded simulator: a workload runs on a topology while a snapshot protocol records it.
 
-Discrete events on one heap, ties in the order in which they were planned, so a seed gives one run.
-Times are whole microseconds. A message takes a random finite time; on a FIFO channel nothing
+Discrete events lie on one heap, ties in the order in which they were planned, so a seed gives one
+run. Times are whole microseconds. A message takes a random finite time; on a FIFO channel nothing
 arrives before what was sent earlier, markers included.
 
-What can be made to go wrong: channels that reorder although they say that they do not, markers that
-stay in a channel for ever (against condition L1 of the paper), processes that never record (against
-L2).
+What can be made to go wrong: channels that reorder although they promise not to, markers that stay
+in a channel for ever (against condition L1 of the paper), processes that never record (against L2).
 """
 
 import math
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from heapq import heappop, heappush
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 
 from snapshots.domain.assembling.assembly import Header
 from snapshots.domain.model.recording import (
@@ -47,7 +46,7 @@ TIME_UNIT = "us"
 
 @dataclass(frozen=True, slots=True)
 class SnapshotStart:
-    """At ``at`` (us) these processes begin one snapshot, each unaware of the others."""
+    """The time in us at which these processes begin one snapshot, each unaware of the others."""
 
     at: int
     initiators: tuple[ProcessId, ...]
@@ -55,18 +54,19 @@ class SnapshotStart:
 
 @dataclass(frozen=True)
 class Simulation:
-    """What to simulate.
+    """What to simulate; times are in us. Snapshots are named s1, s2 … as listed.
 
-    events: about how many events the log shall have; the workload stops when it is reached, and
-    the run goes on until every message and marker has arrived. drain: if not, only until every
-    snapshot has ended, and what is under way stays there. mean_delay, mean_pause: us that a message
-    travels, and that a process rests before it acts. Snapshots are named s1, s2 … as listed.
-
-    collect: the pieces of every snapshot are flooded as soon as a process has its own
-    (protocols/flooding.py); their sends and receives do not count among ``events``.
+    events: about how many events the log has. The workload stops when it is reached.
+    drain: whether the run goes on until every message and marker has arrived. If not, it ends when
+        every snapshot has ended, and what is under way stays there.
+    mean_delay: the mean time that a message travels.
+    mean_pause: the mean time that a process rests before it acts.
+    collect: whether the pieces of every snapshot are flooded (protocols/flooding.py) as soon as a
+        process has its own. Their sends and receives do not count among ``events``.
     reorder: FIFO channels that deliver in any order nevertheless.
-    stuck: channels in which every marker stays for ever; where the order is kept, all that is
-    behind it stays, too. (Lai and Yang's red messages bring what such a marker had to tell.)
+    stuck: channels in which every marker stays for ever. If the channel keeps the order, all that
+        is behind the marker stays, too. Lai and Yang's red messages bring what such a marker had to
+        say.
     silent: processes that receive markers and never record.
     """
 
@@ -84,7 +84,7 @@ class Simulation:
     silent: frozenset[ProcessId] = frozenset()
 
     def header(self, name: str) -> Header:
-        """What stands before the events: the topology with the workload's start states."""
+        """Return what stands before the events: the topology with the workload's start states."""
         states = self.workload.start(self.topology)
         processes = tuple(
             replace(process, state=self.workload.text(states[process.id]))
@@ -93,33 +93,45 @@ class Simulation:
         return Header(name, TIME_UNIT, replace(self.topology, processes=processes))
 
     def expected_duration(self) -> int:
-        """About how long (us) the workload runs, if every process acts at every chance."""
+        """Return about how long the workload runs, in us, if every process acts at every chance."""
         acts = self.events / 2 / max(1, len(self.topology.processes))
         return math.ceil(acts * self.mean_pause)
 
 
-class Recorder(Protocol):
-    """How far a process is with a snapshot. is_done: it has recorded its state and its channels.
-    is_waiting: messages of which it knows must come before it can be."""
+class AnyRecorder(Protocol):
+    """How far a process is with a snapshot."""
 
-    snapshot: SnapshotId
-    has_recorded: bool
-    is_done: bool
-    is_waiting: bool
+    @property
+    def snapshot(self) -> SnapshotId:
+        """The name of the snapshot."""
+
+    @property
+    def has_recorded(self) -> bool:
+        """Whether the process has recorded its state."""
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the process has recorded its state and its channels."""
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether messages that the process knows of must come before it can be done."""
 
 
-Step = tuple[Recorder, tuple[Effect, ...]]
+Recorders = dict[SnapshotId, AnyRecorder]
+Plan = Callable[..., None]
+"""What is done at a planned time."""
+Recorder = TypeVar("Recorder", bound=AnyRecorder)
 Red = tuple[SnapshotId, ...]
-"""The colour of a message: the snapshots that its sender had recorded, if the protocol asks."""
+"""The colour of a message: the snapshots that its sender had recorded; empty without colours."""
 
 
-class Steps(Protocol):
-    """The step functions of a snapshot protocol; its module is one.
+class Steps(Protocol[Recorder]):
+    """The step functions of a snapshot protocol; its module has them.
 
-    ``NAME`` is what the API calls it, ``TITLE`` and ``SENTENCE`` are what pages say of it.
-    Where messages are coloured, a red message is a marker, too, if it is the first to arrive, and
-    ``on_message`` gets the white ones alone. ``on_marker`` gets a third argument where the
-    protocol's markers have a count.
+    ``NAME`` is its name in the API; pages show ``TITLE`` and ``SENTENCE``. If messages are
+    coloured, a red message is also a marker if it is the first to arrive, and ``on_message`` gets
+    only the white ones. ``on_marker`` gets None as the count if the protocol's markers have none.
     """
 
     NAME: str
@@ -134,26 +146,33 @@ class Steps(Protocol):
         sent: Mapping[ChannelId, int],
     ) -> Recorder: ...
 
-    def begin(self, recorder: Recorder) -> Step: ...
+    def begin(self, recorder: Recorder) -> tuple[Recorder, tuple[Effect, ...]]: ...
 
-    def on_marker(self, recorder: Recorder, channel: ChannelId, *count: int) -> Step: ...
+    def on_marker(
+        self, recorder: Recorder, channel: ChannelId, count: int | None
+    ) -> tuple[Recorder, tuple[Effect, ...]]: ...
 
-    def on_message(self, recorder: Recorder, channel: ChannelId, message: MessageId) -> Step: ...
+    def on_message(
+        self, recorder: Recorder, channel: ChannelId, message: MessageId
+    ) -> tuple[Recorder, tuple[Effect, ...]]: ...
 
 
-ALGORITHMS: dict[str, Steps] = {steps.NAME: steps for steps in (chandy_lamport, lai_yang)}
+_ALGORITHMS: tuple[Steps[Any], ...] = (chandy_lamport, lai_yang)
+ALGORITHMS = {steps.NAME: steps for steps in _ALGORITHMS}
 """The snapshot algorithms by name. The first is the default."""
 
 
-def simulate(simulation: Simulation, protocol: Steps = chandy_lamport) -> Iterator[LoggedEvent]:
-    """The events of one run in the order of time, with index, at, states and values."""
+def simulate(
+    simulation: Simulation, protocol: Steps[Any] = chandy_lamport
+) -> Iterator[LoggedEvent]:
+    """Yield the events of one run in the order of time, with index, at, states and values."""
     return _Run(simulation, protocol).events()
 
 
 class _Run:
     """The state of a running simulation. Plans on the heap are (at, order, step, arguments)."""
 
-    def __init__(self, simulation: Simulation, protocol: Steps) -> None:
+    def __init__(self, simulation: Simulation, protocol: Steps[Any]) -> None:
         topology = simulation.topology
         self.plan = simulation
         self.workload = simulation.workload
@@ -178,8 +197,8 @@ class _Run:
             process: {channel.id: 0 for channel in channels}
             for process, channels in topology.incoming.items()
         }
-        self.recorders: dict[ProcessId, dict[SnapshotId, Recorder]] = {p: {} for p in self.states}
-        self.open: dict[ProcessId, dict[SnapshotId, Recorder]] = {p: {} for p in self.states}
+        self.recorders: dict[ProcessId, Recorders] = {process: {} for process in self.states}
+        self.open: dict[ProcessId, Recorders] = {process: {} for process in self.states}
         self.red: dict[ProcessId, Red] = dict.fromkeys(self.states, ())
         self.colour: dict[ProcessId, JsonText | None] = dict.fromkeys(self.states)
         self.counts: dict[tuple[ChannelId, SnapshotId], int | None] = {}
@@ -187,7 +206,7 @@ class _Run:
         self.collectors: dict[tuple[ProcessId, SnapshotId], Collector] = {}
         self.recorded: dict[tuple[ProcessId, SnapshotId], Piece] = {}
         self.unfinished = sum(len(start.initiators) for start in simulation.snapshots)
-        self.heap: list[tuple] = []
+        self.heap: list[tuple[int, int, Plan, tuple[Any, ...]]] = []
         self.order = 0
         self.now = 0
         self.logged: list[LoggedEvent] = []
@@ -210,7 +229,7 @@ class _Run:
             self.logged.clear()
 
     def is_over(self) -> bool:
-        """Whether a run that is not drained has done all it should."""
+        """Tell whether a run that is not drained has done everything."""
         return (
             not self.plan.drain
             and self.unfinished == 0
@@ -225,11 +244,11 @@ class _Run:
     def budget_is_used(self) -> bool:
         return self.lines - 1 - self.flooded + self.in_flight >= self.plan.events
 
-    def schedule(self, at: int, step, arguments: tuple) -> None:
+    def schedule(self, at: int, step: Plan, arguments: tuple[Any, ...]) -> None:
         self.order += 1
         heappush(self.heap, (at, self.order, step, arguments))
 
-    def log(self, process: ProcessId, kind: str, **fields: object) -> None:
+    def log(self, process: ProcessId, kind: str, **fields: Any) -> None:
         index = self.next_index[process]
         self.next_index[process] = index + 1
         self.lines += 1
@@ -238,11 +257,11 @@ class _Run:
         )
 
     def wait(self, mean: int) -> int:
-        """Exponential, at least 1 us."""
+        """Draw a time: exponential, at least 1 us."""
         return 1 + int(-math.log(1.0 - self.rng.random()) * mean)
 
     def wake(self, process: ProcessId) -> None:
-        """Plans the process's next action, if it wants one and none is planned."""
+        """Plan the process's next action, if it wants one and none is planned."""
         if process in self.awake:
             return
         if self.workload.wants(self.states[process], self.outgoing[process]):
@@ -272,11 +291,11 @@ class _Run:
         channel: ChannelId,
         message: MessageId,
         value: JsonText | None,
-        receive,
+        receive: Plan,
         *,
         label: str | None = None,
     ) -> bool:
-        """Logs the send, and plans ``receive``; False for a message that can never arrive."""
+        """Log the send, and plan ``receive``; return False for a message that can never arrive."""
         self.sent[process][channel] += 1
         self.log(
             process,
@@ -290,14 +309,14 @@ class _Run:
         )
         return self.put(channel, receive, (channel, message, value, self.red[process]))
 
-    def put(self, channel: ChannelId, step, arguments: tuple) -> bool:
-        """Puts something on a channel; False if it stays there for ever."""
+    def put(self, channel: ChannelId, step: Plan, arguments: tuple[Any, ...]) -> bool:
+        """Put something on a channel; return False if it stays there for ever."""
         if channel in self.blocked:
             return False
         self.schedule(self.arrival(channel), step, arguments)
         return True
 
-    def put_marker(self, channel: ChannelId, arguments: tuple) -> bool:
+    def put_marker(self, channel: ChannelId, arguments: tuple[Any, ...]) -> bool:
         if channel not in self.plan.stuck:
             return self.put(channel, self.receive_marker, arguments)
         if channel in self.last_arrival:
@@ -315,6 +334,7 @@ class _Run:
         self, channel: ChannelId, message: MessageId, value: JsonText | None, red: Red
     ) -> None:
         process = self.target[channel]
+        assert value is not None  # every message of a workload has a value
         self.in_flight -= 1
         self.heed_colour(channel, red)
         self.states[process] = self.workload.receive(self.states[process], value)
@@ -322,7 +342,7 @@ class _Run:
         self.wake(process)
 
     def heed_colour(self, channel: ChannelId, red: Red) -> None:
-        """What a process does before it receives a message of this colour."""
+        """Do what a process does before it receives a message of this colour."""
         for snapshot in red:
             if (channel, snapshot) not in self.marked:
                 self.take_marker(channel, snapshot, self.counts[channel, snapshot])
@@ -336,19 +356,19 @@ class _Run:
         red: Red,
         label: str | None = None,
     ) -> None:
-        """Logs the receive, and tells the snapshots that are under way at the process."""
+        """Log the receive, and pass it to the snapshots that are under way at the process."""
         self.received[process][channel] += 1
         text = self.workload.text(self.states[process])
         fields = {"channel": channel, "message": message, "value": value, "state": text}
         self.log(process, RECEIVE, label=label, **fields)
         for recorder in list(self.open[process].values()):
             if recorder.snapshot not in red:
-                self.carry_out(process, self.protocol.on_message(recorder, channel, message))
+                self.carry_out(process, *self.protocol.on_message(recorder, channel, message))
 
     def begin(self, process: ProcessId, snapshot: SnapshotId) -> None:
         self.unfinished -= 1
         if process not in self.plan.silent:
-            self.carry_out(process, self.protocol.begin(self.recorder(process, snapshot)))
+            self.carry_out(process, *self.protocol.begin(self.recorder(process, snapshot)))
 
     def receive_marker(self, channel: ChannelId, snapshot: SnapshotId, count: int | None) -> None:
         self.unfinished -= 1
@@ -361,16 +381,16 @@ class _Run:
             self.marked.add((channel, snapshot))
         self.log(process, MARKER_RECEIVE, channel=channel, snapshot=snapshot, value=_counted(count))
         if process not in self.plan.silent:
-            told = () if count is None else (count,)
-            step = self.protocol.on_marker(self.recorder(process, snapshot), channel, *told)
-            self.carry_out(process, step)
+            recorder = self.recorder(process, snapshot)
+            self.carry_out(process, *self.protocol.on_marker(recorder, channel, count))
 
-    def recorder(self, process: ProcessId, snapshot: SnapshotId) -> Recorder:
-        known = self.recorders[process].get(snapshot)
-        return known or self.protocol.start(snapshot, self.received[process], self.sent[process])
+    def recorder(self, process: ProcessId, snapshot: SnapshotId) -> AnyRecorder:
+        recorder = self.recorders[process].get(snapshot)
+        return recorder or self.protocol.start(snapshot, self.received[process], self.sent[process])
 
-    def carry_out(self, process: ProcessId, step: Step) -> None:
-        recorder, effects = step
+    def carry_out(
+        self, process: ProcessId, recorder: AnyRecorder, effects: tuple[Effect, ...]
+    ) -> None:
         self.recorders[process][recorder.snapshot] = recorder
         if recorder.is_done:
             self.open[process].pop(recorder.snapshot, None)
@@ -415,7 +435,7 @@ class _Run:
             self.recorded[process, snapshot] = replace(piece, channels=channels)
 
     def learn(self, process: ProcessId, piece: Piece) -> None:
-        """A process has a piece, its own or another's; what is new to it goes on."""
+        """Take a piece, the process's own or another's, and pass it on if it is new."""
         key = process, piece.snapshot
         collector = self.collectors.get(key) or Collector(self.outgoing[process])
         self.collectors[key], onward = flooding.on_piece(collector, piece.process)

@@ -6,11 +6,11 @@ from typing import Any
 
 
 class EventQueue:
-    """Runs planned steps; ``now`` is the time (whole us) of the step that runs, or ran last."""
+    """A queue of planned steps. ``now`` is the time in us of the step that runs, or ran last."""
 
     def __init__(self) -> None:
         self.now = 0
-        self._heap: list[tuple[int, int, Callable[..., Any], tuple]] = []
+        self._heap: list[tuple[int, int, Callable[..., Any], tuple[Any, ...]]] = []
         self._planned = 0
 
     def __bool__(self) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from snapshots.domain.model import shapes
-from snapshots.domain.model.topology import Topology
+from snapshots.domain.model.topology import ProcessId, Topology
 from snapshots.domain.model.values import canonical
 from snapshots.domain.simulators.basic import Simulation, SnapshotStart, simulate
 from snapshots.domain.simulators.script import Log, Script
@@ -25,7 +25,11 @@ PAPER_CHANNELS = {"c": ("p", "q"), "c'": ("q", "p")}
 
 @dataclass(frozen=True)
 class Sample:
-    """slug: unique, for addresses. log: makes the log anew each time, always the same."""
+    """A run for the gallery.
+
+    slug: its unique name in addresses.
+    log: makes the log anew at each call, always the same.
+    """
 
     slug: str
     title: str
@@ -34,7 +38,7 @@ class Sample:
 
 
 def two_banks() -> Log:
-    """A 9000, B 3000, A->B empty, B->A 1000 and 2000."""
+    """Return a log whose snapshot has A 9000, B 3000, and 1000 and 2000 on the way to A."""
     return (
         Script("two banks", {"A": 10000, "B": 5000}, ["A->B", "B->A"])
         .internal("A", "opens", at=400)
@@ -62,7 +66,7 @@ def two_banks() -> Log:
 
 
 def one_token() -> Log:
-    """Example 2.1 with markers: p 0, q 0, and the one token in c."""
+    """Return example 2.1 with markers: p 0, q 0, and the one token in c'."""
     return (
         _token_system("one token")
         .send("c", "t1", 1, state=0, at=1000)
@@ -84,7 +88,7 @@ def one_token() -> Log:
 
 
 def two_tokens() -> Log:
-    """Section 3.1: p recorded with the token in p, c recorded with the token in c."""
+    """Return the run of section 3.1 where p and c are each recorded with the token."""
     return (
         _token_system("two tokens")
         .record("p", "s1", at=800)
@@ -100,7 +104,7 @@ def two_tokens() -> Log:
 
 
 def no_token() -> Log:
-    """Section 3.1: c recorded with the token in p, p recorded with the token in c."""
+    """Return the run of section 3.1 where neither p nor c is recorded with the token."""
     return (
         _token_system("no token")
         .record("q", "s1", at=800)
@@ -116,7 +120,7 @@ def no_token() -> Log:
 
 
 def a_state_that_never_occurred() -> Log:
-    """Example 2.2 as in section 4.1: p A, q D, c empty, M' in c'."""
+    """Return example 2.2 as in section 4.1: p A, q D, c empty, M' in c'."""
     return (
         Script("a state that never occurred", {"p": "A", "q": "C"}, PAPER_CHANNELS)
         .record("p", "s1", at=500)
@@ -136,25 +140,29 @@ def a_state_that_never_occurred() -> Log:
 
 
 def fifty_processes() -> Log:
-    """About 4,000 events; three groups of snapshots, those of a group under way at once."""
+    """Return about 4,000 events with three groups of snapshots; those of a group are concurrent."""
     simulation = Simulation(
         shapes.random_connected(50, 3.4, seed=7),
         Bank(),
         seed=1985,
         events=4_000,
         snapshots=(
-            SnapshotStart(20_000, ("p7",)),
-            SnapshotStart(20_500, ("p31", "p40")),
-            SnapshotStart(45_000, ("p12",)),
-            SnapshotStart(45_000, ("p25",)),
-            SnapshotStart(46_000, ("p3", "p18", "p50")),
+            _start(20_000, "p7"),
+            _start(20_500, "p31", "p40"),
+            _start(45_000, "p12"),
+            _start(45_000, "p25"),
+            _start(46_000, "p3", "p18", "p50"),
         ),
     )
     return Log(simulation.header("fifty processes"), tuple(simulate(simulation)))
 
 
+def _start(at: int, *initiators: str) -> SnapshotStart:
+    return SnapshotStart(at, tuple(map(ProcessId, initiators)))
+
+
 def a_computation_that_ends() -> Log:
-    """Termination: false in s1 to s3 (in s3 because of one message alone), true in s4 to s6."""
+    """Return a run that has terminated from s4 on; in s3 one message alone prevents that."""
     return _snapshotted(
         "a computation that ends",
         shapes.complete(4),
@@ -167,8 +175,9 @@ def a_computation_that_ends() -> Log:
 
 
 def four_philosophers() -> Log:
-    """Deadlock: false in s1 to s3, true in s4 (which sees one of the requests under way) to s6."""
-    right_of = {"Hume": "Kant", "Kant": "Mill", "Mill": "Zeno", "Zeno": "Hume"}
+    """Return a run that is deadlocked from s4 on, where one of the requests is under way."""
+    names = [ProcessId(name) for name in ("Hume", "Kant", "Mill", "Zeno")]
+    right_of = dict(zip(names, [*names[1:], names[0]], strict=True))
     round_table = shapes.of_links(
         right_of, [link for a, b in right_of.items() for link in ((a, b), (b, a))]
     )
@@ -187,12 +196,12 @@ def four_philosophers() -> Log:
 
 
 def a_lost_token() -> Log:
-    """Token lost: false in s1 to s3, true in s4 to s6."""
+    """Return a run in which the token is lost from s4 on."""
     return _faulty_ring("a lost token", LosesToken())
 
 
 def a_copied_token() -> Log:
-    """Token duplicated: false in s1 to s3, true in s4 to s6."""
+    """Return a run in which the token is duplicated from s4 on."""
     return _faulty_ring("a copied token", CopiesToken())
 
 
@@ -209,14 +218,28 @@ def _faulty_ring(name: str, workload: Workload) -> Log:
 
 
 def _snapshotted(
-    name: str, topology: Topology, workload: Workload, times: Iterable[int], **options: int
+    name: str,
+    topology: Topology,
+    workload: Workload,
+    times: Iterable[int],
+    seed: int,
+    events: int = 400,
+    mean_delay: int = 2000,
+    mean_pause: int = 2000,
 ) -> Log:
-    """A simulated run; the processes take turns in beginning a snapshot at ``times``."""
+    """Simulate a run; the processes take turns in beginning a snapshot at ``times``."""
     names = [process.id for process in topology.processes]
-    starts = tuple(
-        SnapshotStart(at, (names[number % len(names)],)) for number, at in enumerate(times)
+    simulation = Simulation(
+        topology,
+        workload,
+        seed=seed,
+        events=events,
+        snapshots=tuple(
+            SnapshotStart(at, (names[number % len(names)],)) for number, at in enumerate(times)
+        ),
+        mean_delay=mean_delay,
+        mean_pause=mean_pause,
     )
-    simulation = Simulation(topology, workload, snapshots=starts, **{"events": 400, **options})
     return Log(simulation.header(name), tuple(simulate(simulation)))
 
 
@@ -308,4 +331,4 @@ SAMPLES = (
         a_copied_token,
     ),
 )
-"""In the order of the gallery."""
+"""The samples in the order of the gallery."""

@@ -1,8 +1,7 @@
-"""A run written by hand, event by event: for samples, tests and whoever wants to show a case."""
+"""A run written by hand, event by event: for samples, tests and demonstrations."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 from snapshots.domain.assembling.assembly import Header
 from snapshots.domain.model.recording import (
@@ -15,31 +14,40 @@ from snapshots.domain.model.recording import (
     SEND,
     LoggedEvent,
 )
-from snapshots.domain.model.topology import Channel, Process, Topology
+from snapshots.domain.model.topology import (
+    Channel,
+    ChannelId,
+    JsonText,
+    Process,
+    ProcessId,
+    Topology,
+)
 from snapshots.domain.model.values import canonical
 
-STEP = 100  # time units between two events, unless ``at`` says otherwise
+STEP = 100  # time units between two events without ``at``
 
 
 class Log(NamedTuple):
-    """A log as a reader gives it: what stands before the events, and the events."""
+    """The header of a log, and its events."""
 
     header: Header
     events: tuple[LoggedEvent, ...]
 
 
 class _Unchanged:
-    """The state that the process had before; not the same as None, which is: not known."""
+    """The state that the process had before; None, in contrast, is a state that is not known."""
 
 
 UNCHANGED = _Unchanged()
 
 
 class Script:
-    """Every call adds one event after the last and gives the script back.
+    """A log under construction: every call adds one event after the last and returns the script.
 
-    processes: their start states, any JSON value; None: not known. channels: ``source->target``, or
-    a mapping of ids to (source, target). The process of an event on a channel follows from it.
+    Args:
+        processes: their start states, any JSON value; None if a state is not known.
+        channels: ``source->target``, or a mapping of ids to (source, target). The process of an
+            event on a channel follows from it.
     """
 
     def __init__(
@@ -56,8 +64,11 @@ class Script:
             name,
             time_unit,
             Topology(
-                tuple(Process(id_, _text(state)) for id_, state in processes.items()),
-                tuple(Channel(id_, source, target, fifo) for id_, (source, target) in ends.items()),
+                tuple(Process(ProcessId(id_), _text(state)) for id_, state in processes.items()),
+                tuple(
+                    Channel(ChannelId(id_), ProcessId(source), ProcessId(target), fifo)
+                    for id_, (source, target) in ends.items()
+                ),
             ),
         )
         self._states = {id_: _text(state) for id_, state in processes.items()}
@@ -108,7 +119,7 @@ class Script:
     def record(
         self, process: str, snapshot: str, *, state: object = UNCHANGED, at: int | None = None
     ) -> Self:
-        """The process records its state as it is, unless ``state`` says otherwise."""
+        """Record the state of a process as it is, or ``state`` if that is given."""
         recorded = self._states[process] if state is UNCHANGED else _text(state)
         return self._control(process, RECORD_STATE, at, snapshot=snapshot, state=recorded)
 
@@ -121,21 +132,20 @@ class Script:
         )
 
     def _channel(self, channel: str) -> Channel:
-        return self._header.topology.channel_by_id[channel]
+        return self._header.topology.channel_by_id[ChannelId(channel)]
 
-    def _add(
-        self, process: str, kind: str, at: int | None, state: object, **fields: object
-    ) -> Self:
+    def _add(self, process: str, kind: str, at: int | None, state: object, **fields: Any) -> Self:
         if state is not UNCHANGED:
             self._states[process] = _text(state)
         return self._control(process, kind, at, state=self._states[process], **fields)
 
-    def _control(self, process: str, kind: str, at: int | None, **fields: object) -> Self:
+    def _control(self, process: str, kind: str, at: int | None, **fields: Any) -> Self:
         self._now = self._now + STEP if at is None else at
-        event = LoggedEvent(line=len(self._events) + 2, process=process, kind=kind, at=self._now)
-        self._events.append(replace(event, **fields))
+        line = len(self._events) + 2
+        event = LoggedEvent(line, ProcessId(process), kind, at=self._now, **fields)
+        self._events.append(event)
         return self
 
 
-def _text(value: object) -> str | None:
+def _text(value: object) -> JsonText | None:
     return None if value is None else canonical(value)

@@ -3,7 +3,7 @@
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from snapshots.domain.model.topology import ChannelId, JsonText, Process, ProcessId, Topology
 from snapshots.domain.model.values import canonical, number, parsed
@@ -14,9 +14,11 @@ DEFAULT_WORK = 24
 FAULTY_PASS = 5
 ASKING = 0.3
 
+Item = TypeVar("Item")
+
 
 class Action(NamedTuple):
-    """What a process does: a send where ``channel`` is given, else an internal event."""
+    """What a process does: a send if ``channel`` is given, else an internal event."""
 
     state: Any
     channel: ChannelId | None = None
@@ -27,7 +29,7 @@ class Action(NamedTuple):
 class Workload(Protocol):
     """What the processes do between snapshots. ``text`` gives a state as canonical JSON.
 
-    ``NAME`` is what the API calls it, ``TITLE`` and ``SENTENCE`` are what pages say of it.
+    ``NAME`` is its name in the API; pages show ``TITLE`` and ``SENTENCE``.
     """
 
     NAME: str
@@ -35,12 +37,12 @@ class Workload(Protocol):
     SENTENCE: str
 
     def start(self, topology: Topology) -> dict[ProcessId, Any]:
-        """The state of every process at the start, from the topology's where that makes sense."""
+        """Return the start state of every process, from the topology where that makes sense."""
 
     def text(self, state: Any) -> JsonText: ...
 
     def wants(self, state: Any, outgoing: Sequence[ChannelId]) -> bool:
-        """Whether the process will act of its own accord after a while."""
+        """Tell whether the process will act of its own accord after a while."""
 
     def act(self, state: Any, outgoing: Sequence[ChannelId], rng: random.Random) -> Action: ...
 
@@ -50,7 +52,7 @@ class Workload(Protocol):
 class Tokens:
     """Tokens are held for a while, then passed on over one of the outgoing channels.
 
-    State and values: the number of tokens, 0 or more. Where no process starts with one, the first
+    State and values: the number of tokens, 0 or more. If no process starts with one, the first
     process of the topology holds one. On a ring this is the paper's single-token system.
     """
 
@@ -79,7 +81,7 @@ class Tokens:
 class Bank:
     """Every process holds money and sends some of it to a neighbour now and then.
 
-    State: the balance, 0 or more, DEFAULT_BALANCE where the topology does not say. Values: 1 to
+    State: the balance, 0 or more; DEFAULT_BALANCE if the topology does not say. Values: 1 to
     MOST_TRANSFERRED, never more than the balance.
     """
 
@@ -133,7 +135,7 @@ class RandomTraffic:
         return state[0], state[1] + 1
 
 
-class LosesToken(Tokens):
+class LosesToken:
     """Tokens of which one is lost: the first process that holds any drops one, once.
 
     It does so instead of passing it on for the FAULTY_PASS-th time. State: (tokens, passes until
@@ -145,9 +147,10 @@ class LosesToken(Tokens):
 
     label = "loses a token"
     change = -1
+    _tokens = Tokens()
 
     def start(self, topology: Topology) -> dict[ProcessId, tuple[int, int]]:
-        tokens = super().start(topology)
+        tokens = self._tokens.start(topology)
         faulty = next(process for process, held in tokens.items() if held)
         return {
             process: (held, FAULTY_PASS if process == faulty else 0)
@@ -155,10 +158,10 @@ class LosesToken(Tokens):
         }
 
     def text(self, state: tuple[int, int]) -> JsonText:
-        return JsonText(str(state[0]))
+        return self._tokens.text(state[0])
 
     def wants(self, state: tuple[int, int], outgoing: Sequence[ChannelId]) -> bool:
-        return super().wants(state[0], outgoing)
+        return self._tokens.wants(state[0], outgoing)
 
     def act(
         self, state: tuple[int, int], outgoing: Sequence[ChannelId], rng: random.Random
@@ -166,15 +169,15 @@ class LosesToken(Tokens):
         tokens, left = state
         if left == 1:
             return Action((tokens + self.change, 0), label=self.label)
-        passed = super().act(tokens, outgoing, rng)
+        passed = self._tokens.act(tokens, outgoing, rng)
         return passed._replace(state=(passed.state, max(0, left - 1)))
 
     def receive(self, state: tuple[int, int], value: JsonText) -> tuple[int, int]:
-        return super().receive(state[0], value), state[1]
+        return self._tokens.receive(state[0], value), state[1]
 
 
 class CopiesToken(LosesToken):
-    """The same with the other fault: the token is there twice from then on."""
+    """Tokens of which one is copied: a process has one more of it from then on."""
 
     NAME, TITLE = "token-copied", "A token is copied"
     SENTENCE = "A token ring in which a token is doubled."
@@ -188,7 +191,7 @@ class Diffusing:
 
     State: (work left, work done); a process is active as long as it has work left. An active
     process does one piece or sends half of them to a neighbour, and only a message makes a passive
-    one active again. Where the topology gives no process work (a whole number), the first one has
+    one active again. If the topology gives no process work (a whole number), the first one has
     DEFAULT_WORK pieces. Source: Dijkstra and Scholten, IPL 11(1), 1980.
     """
 
@@ -219,14 +222,20 @@ class Diffusing:
         return Action((left - 1, done + 1), label="works")
 
     def receive(self, state: tuple[int, int], value: JsonText) -> tuple[int, int]:
-        return state[0] + number(value), state[1]
+        work = number(value)
+        assert isinstance(work, int)  # ``act`` sends whole numbers
+        return state[0] + work, state[1]
 
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """A process that holds one resource, its own. neighbours: the channel to each process from
-    which a channel comes back. asks: those of them that it asks. asked: who waits for the
-    resource, in the order of the requests."""
+    """A process that holds one resource, its own.
+
+    neighbours: the channel to each process from which a channel comes back.
+    asks: the neighbours that it asks.
+    waits_for: the neighbours whose resources it waits for.
+    asked: the processes that wait for the resource, in the order of the requests.
+    """
 
     me: ProcessId
     neighbours: Mapping[ProcessId, ChannelId]
@@ -240,8 +249,8 @@ class Resources:
 
     A process that does not wait grants the oldest request it has; without one it works, or, with
     the probability ASKING, asks a neighbour. One that waits does nothing. Only neighbours with
-    channels in both directions are asked; where the topology's state is {"asks": [processes]},
-    only these. Values: {"request": the asker} and {"grant": the granter}.
+    channels in both directions are asked; if the topology's state is {"asks": [processes]}, only
+    these. Values: {"request": the asker} and {"grant": the granter}.
 
     Source: Chandy and Misra, PODC 1982.
     """
@@ -282,6 +291,7 @@ class Resources:
 
     def receive(self, state: Holder, value: JsonText) -> Holder:
         message = parsed(value)
+        assert isinstance(message, dict)  # ``act`` sends objects
         if "request" in message:
             return replace(state, asked=(*state.asked, message["request"]))
         left = tuple(process for process in state.waits_for if process != message["grant"])
@@ -289,7 +299,7 @@ class Resources:
 
 
 class Idle:
-    """Nothing happens but what a snapshot does. State: 0."""
+    """Processes that do nothing, so that only snapshots happen. State: 0."""
 
     NAME, TITLE = "idle", "Nothing"
     SENTENCE = "Only the snapshots happen."
@@ -310,34 +320,32 @@ class Idle:
         return state
 
 
-WORKLOADS: dict[str, type[Workload]] = {
-    workload.NAME: workload
-    for workload in (
-        Bank,
-        Tokens,
-        RandomTraffic,
-        Diffusing,
-        Resources,
-        LosesToken,
-        CopiesToken,
-        Idle,
-    )
-}
+_WORKLOADS: tuple[type[Workload], ...] = (
+    Bank,
+    Tokens,
+    RandomTraffic,
+    Diffusing,
+    Resources,
+    LosesToken,
+    CopiesToken,
+    Idle,
+)
+WORKLOADS = {workload.NAME: workload for workload in _WORKLOADS}
 """The workloads by name, in the order in which pages list them."""
 
 
 def _whole(process: Process, otherwise: int) -> int:
-    """The start state that the topology gives, where it is a whole number, 0 or more."""
-    given = number(process.state)
-    return given if isinstance(given, int) and given >= 0 else otherwise
+    """Return the topology's start state if it is a whole number, 0 or more, else ``otherwise``."""
+    state = number(process.state)
+    return state if isinstance(state, int) and state >= 0 else otherwise
 
 
-def _named(process: Process, field: str) -> list | None:
-    """The list that the topology's state has under ``field``."""
-    given = parsed(process.state)
-    named = given.get(field) if isinstance(given, dict) else None
-    return named if isinstance(named, list) else None
+def _named(process: Process, field: str) -> list[Any] | None:
+    """Return the list that the topology's state has under ``field``, or None."""
+    state = parsed(process.state)
+    names = state.get(field) if isinstance(state, dict) else None
+    return names if isinstance(names, list) else None
 
 
-def _any(items: Sequence, rng: random.Random) -> Any:
+def _any(items: Sequence[Item], rng: random.Random) -> Item:
     return items[int(rng.random() * len(items))]

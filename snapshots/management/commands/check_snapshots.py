@@ -11,6 +11,7 @@ from pathlib import Path
 from django.core.management.base import BaseCommand, CommandParser
 
 from snapshots.domain.assembling.assembly import Assembly, assemble
+from snapshots.domain.judging.answers import FAILS, HOLDS, NOT_KNOWN
 from snapshots.domain.judging.findings import CONSISTENT
 from snapshots.domain.judging.verdicts import SnapshotReport, judge
 from snapshots.domain.model.defects import MOST_LISTED, Defect, Defects, InputRefused, refuse, times
@@ -23,9 +24,10 @@ from snapshots.readers.formats.head import read_head
 NOT_CONSISTENT = 1
 REFUSED = 2
 _COLUMNS = ("snapshot", "verdict", "processes", "in flight", "began", "duration")
+_ANSWERS = {HOLDS: "holds", FAILS: "does not hold", NOT_KNOWN: "is not known"}
 _DEFECTS_SHOWN = 20
 _NOT_A_LOG = {
-    registry.PACKAGE: "an archive",
+    registry.PACKAGE: "a package",
     **{name: f"a file of {reader.title}" for name, reader in registry.READERS.items()},
 }
 _PROGRESS_EVERY = 50_000  # events
@@ -67,7 +69,7 @@ class Command(BaseCommand):
     def _checked(self, file: Path, format: str | None) -> Assembly:
         limits, defects = recording_limits(), Defects()
         sniffed = self._sniffed(file, format)
-        self._tell(f"{file}: {sniffed.reason}")
+        self._print_progress(f"{file}: {sniffed.reason}")
         header = sniffed.reader.header(file, limits)
         logged = recognition.events(sniffed.reader, file, header, limits, defects)
         assembly = assemble(header, self._counted(logged))
@@ -91,10 +93,10 @@ class Command(BaseCommand):
     def _counted(self, logged: Iterable[LoggedEvent]) -> Iterator[LoggedEvent]:
         for count, event in enumerate(logged, 1):
             if count % _PROGRESS_EVERY == 0:
-                self._tell(f"{count:,} events read", end="\r")
+                self._print_progress(f"{count:,} events read", end="\r")
             yield event
 
-    def _tell(self, sentence: str, end: str = "\n") -> None:
+    def _print_progress(self, sentence: str, end: str = "\n") -> None:
         if sys.stderr.isatty():
             self.stderr.write(sentence, ending=end)
 
@@ -105,7 +107,7 @@ class Command(BaseCommand):
         self.stderr.write("The file is refused:")
         for item in refused.defects[:_DEFECTS_SHOWN]:
             self.stderr.write(f"  {item.code}: {item}")
-        self._tell_more(self.stderr, refused.total - _DEFECTS_SHOWN)
+        self._print_rest(self.stderr, refused.total - _DEFECTS_SHOWN)
 
     def _print_defects_json(self, defects: Iterable[Defect], total: int, refused: bool) -> None:
         listed = [asdict(item) for item in defects]
@@ -134,9 +136,9 @@ class Command(BaseCommand):
             self.stdout.write(f"\n{times(checked.defects_total, 'defect')} in the input:")
             for item in checked.defects[:_DEFECTS_SHOWN]:
                 self.stdout.write(f"  {item.code}: {item}")
-            self._tell_more(self.stdout, checked.defects_total - _DEFECTS_SHOWN)
+            self._print_rest(self.stdout, checked.defects_total - _DEFECTS_SHOWN)
 
-    def _tell_more(self, stream, left: int) -> None:
+    def _print_rest(self, stream, left: int) -> None:
         if left > 0:
             stream.write(f"  and {left:,} more; --json lists up to {MOST_LISTED:,}.")
 
@@ -147,6 +149,10 @@ class Command(BaseCommand):
         for row, report in zip(rows, (None, *reports), strict=True):
             cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
             self.stdout.write("  ".join(cells).rstrip())
+            for item in report.answers if report else ():
+                words = _ANSWERS[item.answer]
+                rest = f" {item.not_compared}" if item.not_compared else ""
+                self.stdout.write(_indented(f"{item.question} {words}: {item.sentence}{rest}"))
             for finding in report.findings if report else ():
                 if finding.verdict != CONSISTENT:
                     self.stdout.write(_indented(f"{finding.verdict}: {finding.sentence}"))
@@ -158,7 +164,7 @@ def _not_a_log(file: Path, what: str) -> InputRefused:
     return refuse(
         "unknown-format",
         f"This is {what}; this command checks one log. “python manage.py ingest {file}” "
-        "reads archives, and folders and files that an engine wrote; the page shows what "
+        "reads packages, and folders and files that an engine wrote; the page shows what "
         "is in them.",
     )
 

@@ -12,7 +12,7 @@ from webapp.accounts.services import OWNER, NotAnAddress, get_or_create_user
 
 class Command(FilesCommand):
     help = (
-        "Ingest logs, archives, or folders that an engine wrote, as an upload does. Without a "
+        "Ingest logs, packages, or folders that an engine wrote, as an upload does. Without a "
         "worker they are ingested here."
     )
 

@@ -39,14 +39,12 @@ class Command(BaseCommand):
 
 
 def _meaning() -> str:
-    rows = Recording.objects.all()
     uploads, folders = set(upload_names()), stored_names(recordings.store().root)
-    named_uploads = set(rows.exclude(upload="").values_list("upload", flat=True))
-    named_stores = set(rows.exclude(store="").values_list("store", flat=True))
+    named_uploads, named_stores = recordings.named()
     lacking = len(named_uploads - uploads) + len(named_stores - folders)
     return MEANING.format(
         database=connection.settings_dict["NAME"],
-        recordings=rows.count(),
+        recordings=Recording.objects.count(),
         uploads=settings.UPLOADS_DIR,
         upload_count=len(uploads),
         unknown_uploads=len(uploads - named_uploads),

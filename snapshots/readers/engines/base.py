@@ -1,4 +1,4 @@
-"""What a reader of an engine's files is: a folder in, contents and a derived recording out."""
+"""What an engine gives: a reader that makes an inventory and a derived recording of a folder."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,53 +12,69 @@ from snapshots.domain.model.recording import LoggedEvent
 
 
 class EngineUpload(Protocol):
-    """An upload that was understood. Whatever is asked for is read then; nothing raises for what
-    is wrong with a single file: contents say it."""
+    """An upload that its engine's reader has opened.
+
+    Each method reads what it returns. A single damaged file raises nothing: the inventory says what
+    is wrong with it.
+    """
 
     def inventory(self) -> UploadInventory:
-        """Everything but entries and data in flight. To be asked for after ``entries`` has ended:
-        while entries are read more comes to light."""
+        """Return everything but entries and data in flight.
+
+        Call it after ``entries`` has ended, since reading entries brings more to light.
+        """
 
     def entries(self) -> Iterator[StateEntry]:
-        """By checkpoint, then operator."""
+        """Yield the entries of state by checkpoint, then operator."""
 
     def channel_bytes(self) -> Iterator[ChannelBytes]:
-        """Yield what lay in channels, by checkpoint, then number: nothing, unless overridden."""
+        """Yield the data in flight by checkpoint, then number; by default there is none."""
         return iter(())
 
     def recording(self) -> tuple[Header, Iterator[LoggedEvent]]:
-        """The upload as a recording: what the engine keeps as statistics becomes events that are
-        marked ``derived``. A state or message that is not known is not known, never empty."""
+        """Return the upload as a recording: what the engine keeps becomes ``derived`` events.
+
+        A state or a message that is not known is left out, and never empty.
+        """
 
 
 @runtime_checkable
 class TellsTimes(Protocol):
-    """An upload whose engine has said itself what every subtask took: the archive keeps that. Of
-    others it takes what the derived recording tells."""
+    """An upload whose engine itself says how long every subtask took, which the archive keeps.
+
+    Of other uploads the archive keeps what the derived recording says.
+    """
 
     def archive_facts(self) -> tuple[JobFacts, ...]:
-        """The jobs that the engine has said it of."""
+        """Return the jobs of which the engine says it."""
 
 
 @runtime_checkable
 class TellsTypes(Protocol):
-    """An upload whose files describe the types of states, which data in flight may be of, too."""
+    """An upload whose files describe the types of states, which data in flight may have, too."""
 
     def state_types(self) -> Iterator[StateTypes]:
-        """Of the checkpoints with data in flight, by checkpoint."""
+        """Yield the descriptions of the checkpoints with data in flight, by checkpoint."""
 
 
 class EngineReader(Protocol):
-    """One engine. name: what ``format`` calls it; title: what it is called in a sentence."""
+    """The reader of one engine's uploads."""
 
-    name: str
-    title: str
+    @property
+    def name(self) -> str:
+        """What the parameter ``format`` calls the engine."""
+
+    @property
+    def title(self) -> str:
+        """What the engine's files are called in a sentence."""
 
     def recognises(self, names: list[str], start: bytes) -> str | None:
-        """Why an upload is this engine's, as a sentence; None if it is not.
+        """Return why an upload is this engine's, as a sentence; None if it is not.
 
-        names: of its files, with /; start: the first 64 bytes of an upload that is one file.
+        Args:
+            names: the names of its files, with /.
+            start: the first 512 bytes of an upload that is one file; else empty.
         """
 
     def read(self, root: Path) -> EngineUpload:
-        """root: the folder that holds the upload's files. Raises: InputRefused."""
+        """Open the upload whose files are below ``root``. Raises: InputRefused."""

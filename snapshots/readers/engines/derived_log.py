@@ -1,21 +1,23 @@
-"""The recording that is derived from what an engine wrote: its header, its events, its topology.
+"""The header and the events of a recording that is derived from what an engine wrote.
 
 Every event is marked ``derived``; its list ``inferred`` names what no file says of it.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
 
 from snapshots.domain.assembling.assembly import Header
 from snapshots.domain.model.recording import Instant, LoggedEvent
-from snapshots.domain.model.topology import Channel, ChannelId, Process, ProcessId, Topology
+from snapshots.domain.model.topology import JsonText, ProcessId, Topology
 from snapshots.domain.model.values import canonical
+from snapshots.readers.formats.fields import Unfit, json_text
 
 MICROSECONDS = "us"
-MOST_CHANNELS = 20_000
 LONGEST_NAME = 200  # characters of a recording's name
 TIME = "at"  # in ``inferred``: the event's time, which lies between those that are known
 _LONGEST_SPAN_MS = 2**53 // 1000
+_FIRST_LINE = 2  # the header is line 1
 
 
 def present(fields: Mapping[str, object]) -> dict[str, object]:
@@ -44,93 +46,43 @@ def header(
 
 
 def event(
-    line: int,
     process: ProcessId,
     kind: str,
     at: Instant | None,
-    told: Mapping[str, object],
+    about: Mapping[str, object],
     inferred: Iterable[str] = (),
-    **fields: object,
+    **fields: Any,
 ) -> LoggedEvent:
-    """Return a derived event.
+    """Return a derived event, which ``numbered`` gives its line.
 
     Args:
-        line: its place in the log.
         process, kind, at: as in ``LoggedEvent``.
-        told: further fields, of which None is left out.
+        about: what else the event says; None is left out.
         inferred: the names of what no file says.
         fields: further arguments of ``LoggedEvent``.
     """
-    extra = {"derived": True, **present(told)}
+    extra = {"derived": True, **present(about)}
     if inferred := list(inferred):
         extra["inferred"] = inferred
-    return LoggedEvent(line, process, kind, at=at, extra=canonical(extra), **fields)
+    return LoggedEvent(0, process, kind, at=at, extra=_text(extra), **fields)
+
+
+def _text(value: object) -> JsonText:
+    """Return the canonical text of a JSON value, also of one too large for a log's field."""
+    try:
+        return JsonText(json_text(value))
+    except Unfit:
+        return canonical(value)
+
+
+def numbered(events: Iterable[LoggedEvent]) -> Iterator[LoggedEvent]:
+    """Yield the events of a log, which come in its order, with the numbers of their lines."""
+    for line, logged in enumerate(events, _FIRST_LINE):
+        yield replace(logged, line=line)
 
 
 def instant(at_ms: int | None, origin_ms: int | None) -> Instant | None:
-    """Return microseconds since the origin, None where there is no such time."""
+    """Return microseconds since the origin; None where no such time is known."""
     if at_ms is None or origin_ms is None or not 0 <= at_ms - origin_ms <= _LONGEST_SPAN_MS:
         return None
     return Instant((at_ms - origin_ms) * 1000)
-
-
-@dataclass
-class Channels:
-    """The channels that are drawn, at most MOST_CHANNELS.
-
-    Args:
-        inferred: the ids of those that no file settles.
-        left_out: whether there were too many.
-    """
-
-    drawn: list[Channel] = field(default_factory=list)
-    inferred: list[ChannelId] = field(default_factory=list)
-    left_out: bool = False
-
-    def connect(
-        self, pairs: Iterable[tuple[ProcessId, ProcessId]], count: int, *, inferred: bool
-    ) -> None:
-        """Draw the channels of an edge, unless there would be too many.
-
-        Args:
-            pairs: source and target of each.
-            count: how many pairs there are.
-            inferred: whether no file settles them.
-        """
-        if len(self.drawn) + count > MOST_CHANNELS:
-            self.left_out = True
-            return
-        own = [Channel(ChannelId(f"{one}->{other}"), one, other) for one, other in pairs]
-        self.drawn += own
-        if inferred:
-            self.inferred += [channel.id for channel in own]
-
-    def about_inferred(self) -> dict[ChannelId, object] | None:
-        """Return what a header says of inferred channels."""
-        return {id: {"inferred": True} for id in self.inferred} or None
-
-    def topology(self, processes: Iterable[tuple[ProcessId, str | None]]) -> Topology:
-        """Return the topology of these channels and of processes, each with its scope."""
-        own = tuple(Process(name, scope=scope) for name, scope in processes)
-        return Topology(own, tuple(self.drawn))
-
-
-def dataflow(
-    vertices: Iterable[tuple[str, str, int]], edges: Iterable[tuple[str, str, str]]
-) -> dict[str, object]:
-    """Return a dataflow as JSON, without what only a simulation needs.
-
-    Args:
-        vertices: id, kind and parallelism of each.
-        edges: the ids of source and target, and the exchange.
-    """
-    return {
-        "vertices": [
-            {"id": id, "kind": kind, "parallelism": width, "max_parallelism": max(width, 1)}
-            for id, kind, width in vertices
-        ],
-        "edges": [
-            {"source": source, "target": target, "exchange": exchange}
-            for source, target, exchange in edges
-        ],
-    }

@@ -1,21 +1,21 @@
-"""Long lists as short texts: the first few, and how many there are more."""
+"""Long lists and texts made short: the beginning, and how much more there is."""
 
 from collections.abc import Iterator, Sequence
 
 
 def clipped(text: str, longest: int) -> str:
-    """Return a text, or its beginning and how long it is."""
+    """Return a text; of one that is too long its beginning and its length."""
     return text if len(text) <= longest else f"{text[:longest]}… ({len(text):,} characters)"
 
 
 def first(sentences: Sequence[str], most: int, rest: str) -> Iterator[str]:
-    """Yield the first ``most`` sentences, then one for all others: their number and ``rest``."""
+    """Yield the first ``most`` sentences, then how many more there are; ``rest`` says of what."""
     yield from sentences[:most]
     if len(sentences) > most:
         yield f"{len(sentences) - most:,} more {rest}"
 
 
 def names(listed: Sequence[str], most: int, joint: str = ", ") -> str:
-    """Return the first ``most`` names, and behind ``joint`` how many there are more."""
+    """Join the first ``most`` names, then how many more there are behind ``joint``."""
     text = ", ".join(listed[:most])
     return f"{text}{joint}{len(listed) - most:,} more" if len(listed) > most else text

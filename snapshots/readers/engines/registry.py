@@ -1,7 +1,7 @@
-"""Which engine wrote the files of an upload, told from their names and beginnings.
+"""The engines, and which of them wrote the files of an upload, by their names and beginnings.
 
-An upload is one file: an archive of what an engine wrote, or one of its files alone. Archives are
-unpacked by a worker; until then nobody knows what is in them.
+An upload is one file: a package of what an engine wrote, or one of its files alone. A worker
+unpacks packages; until then nobody knows what is in them.
 """
 
 from dataclasses import dataclass
@@ -28,9 +28,12 @@ _START = 512  # bytes
 
 @dataclass(frozen=True)
 class Recognised:
-    """reader: None where the upload is no engine's, but holds one log, whose path is ``log``.
+    """Who reads an upload.
 
-    reason: what was recognised and by what, as a sentence.
+    Attributes:
+        reader: the engine's reader; None if the upload is a package with one log.
+        reason: what was recognised and by what, as a sentence.
+        log: the path of that log.
     """
 
     reader: EngineReader | None
@@ -55,12 +58,15 @@ def format_of(head: Head, name: str) -> str | None:
 
 
 def unpacked(source: Path, name: str, folder: Path, limits: Limits) -> Unpacked:
-    """An upload's files in ``folder``. Raises: InputRefused."""
+    """Unpack an upload's files into ``folder``. Raises: InputRefused."""
     return unpack(source, folder, PackageLimits(total_bytes=limits.total_bytes), name=name)
 
 
 def recognise(folder: Path, files: tuple[str, ...], format: str) -> Recognised:
-    """Who reads the files of a folder. format: one of FORMATS; PACKAGE: told from the files.
+    """Return who reads the files of a folder.
+
+    Args:
+        format: one of FORMATS; if it is PACKAGE, the files show which engine wrote them.
 
     Raises: InputRefused (``unknown-format``).
     """
@@ -74,10 +80,10 @@ def recognise(folder: Path, files: tuple[str, ...], format: str) -> Recognised:
         if reason := reader.recognises(list(files), start):
             return Recognised(reader, reason)
     if len(files) == 1:
-        return Recognised(None, "An archive with one file.", folder / files[0])
+        return Recognised(None, "A package with one file.", folder / files[0])
     titles = ", ".join(reader.title for reader in READERS.values())
     raise refuse(
         "unknown-format",
-        f"The archive holds {len(files):,} files that no engine known here has written, "
+        f"The package holds {len(files):,} files that no engine known here has written, "
         f"{quoted(files[0])} among them. Known are: {titles}. Several logs: upload each by itself.",
     )

@@ -1,20 +1,24 @@
-"""How much of an upload is read: a small file may name the same bytes a thousand times."""
+"""Limits how much of an upload is read: a small file may name the same bytes a thousand times."""
 
 from snapshots.readers.formats.cursor import Malformed
 
 
 class Room:
-    """Shared by all that read one upload. what: a plural. most: of it in the whole upload."""
+    """The room for one kind of thing, which all that read one upload share."""
 
-    def __init__(self, what: str, most: int) -> None:
-        self.what = what
+    def __init__(self, things: str, most: int) -> None:
+        """Allow ``most`` things in the whole upload; ``things`` is their name, a plural."""
+        self.things = things
         self.most = self.left = most
 
     def take(self, amount: int) -> None:
-        """Raises: Malformed where there is less room than that; what fits may still be taken."""
+        """Use some of the room.
+
+        Raises: Malformed if less is left; a smaller amount may still be taken then.
+        """
         if amount > self.left:
             raise Malformed(
-                f"It is not read: the {self.what} of an upload that are read are at most "
+                f"It is not read: the {self.things} of an upload that are read are at most "
                 f"{self.most:,}",
                 0,
             )

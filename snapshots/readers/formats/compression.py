@@ -1,4 +1,4 @@
-"""Plain, gzip and zstd files as one bounded stream of bytes: nothing is unpacked beyond a limit."""
+"""Reads plain, gzip and zstd files as a stream of bytes that ends at a limit."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,12 +14,12 @@ _BLOCK = 2**20
 
 
 class BoundedStream:
-    """Reads what is inside a file, up to ``limit`` bytes.
+    """Reads the content of a file, up to a limit.
 
     Args:
-        file: the file, or what unpacks it.
-        compression: of the file, None where it is not compressed.
-        limit: bytes that may be read; ``read`` refuses more (``too-large``).
+        file: the file, or the stream that unpacks it.
+        compression: the file's compression, None for a plain file.
+        limit: the number of bytes that may be read; ``read`` refuses more (``too-large``).
     """
 
     def __init__(self, file: pa.NativeFile, compression: str | None, limit: int) -> None:
@@ -64,7 +64,7 @@ def _compression(start: bytes) -> str | None:
 
 @contextmanager
 def open_stream(path: Path, limits: Limits) -> Iterator[BoundedStream]:
-    """Open a file; its content is unpacked while it is read."""
+    """Open a file as a stream, which unpacks the content while it is read."""
     with pa.OSFile(str(path)) as file:
         compression = _compression(file.read(4))
         file.seek(0)

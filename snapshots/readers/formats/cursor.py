@@ -1,6 +1,7 @@
-"""Reading binary data that may be damaged: big-endian numbers, never past the end."""
+"""Reads binary data that may be damaged: big-endian numbers, never past the end."""
 
 import struct
+from typing import Any
 
 _PACKED = {
     name: struct.Struct(f">{code}")
@@ -11,19 +12,17 @@ _PACKED = {
 
 
 class Malformed(ValueError):
-    """The bytes are not what they should be.
-
-    what: as a sentence's beginning. offset: where, counted from the beginning of the data.
-    """
+    """The bytes are not what they should be."""
 
     def __init__(self, what: str, offset: int) -> None:
+        """Keep the beginning of a sentence, and the byte of the data that it is about."""
         super().__init__(f"{what} (at byte {offset})")
         self.what = what
         self.offset = offset
 
 
 class Cursor:
-    """A position in ``data``, from ``start`` to before ``end``; all offsets count from data[0]."""
+    """A position between ``start`` and ``end`` of ``data``; all offsets count from data[0]."""
 
     __slots__ = ("data", "end", "position")
 
@@ -36,18 +35,18 @@ class Cursor:
 
     @property
     def left(self) -> int:
-        """How many bytes are not read yet."""
+        """The number of bytes that are not read yet."""
         return self.end - self.position
 
     def take(self, length: int) -> bytes:
-        """The next ``length`` bytes. Raises: Malformed where there are fewer."""
+        """Return the next ``length`` bytes. Raises: Malformed if there are fewer."""
         if not 0 <= length <= self.left:
             raise Malformed(f"{length} bytes are announced and {self.left} are left", self.position)
         start = self.position
         self.position += length
         return bytes(self.data[start : self.position])
 
-    def _number(self, name: str):
+    def _number(self, name: str) -> Any:
         packed = _PACKED[name]
         if packed.size > self.left:
             raise Malformed(
@@ -86,16 +85,16 @@ class Cursor:
         return self._number("f64")
 
     def flag(self) -> bool:
-        """One byte, 0 or 1. Raises: Malformed for any other."""
+        """Read one byte that is 0 or 1. Raises: Malformed for any other."""
         at, number = self.position, self.u8()
         if number > 1:
             raise Malformed(f"A flag of 0 or 1 is expected and {number} is there", at)
         return number == 1
 
     def count(self, *, bytes_each: int = 1) -> int:
-        """An i32 that says how many things follow, each of at least ``bytes_each`` bytes.
+        """Read an i32 that says how many things follow, each of at least ``bytes_each`` bytes.
 
-        Raises: Malformed where it is negative, or more than the bytes left can hold.
+        Raises: Malformed if it is negative, or more than the bytes left can hold.
         """
         at, number = self.position, self.i32()
         if number < 0 or number * bytes_each > self.left:
@@ -103,12 +102,23 @@ class Cursor:
         return number
 
     def utf(self) -> str:
-        """Java's modified UTF-8 behind its u16 length in bytes."""
+        """Read Java's modified UTF-8 behind its u16 length in bytes."""
         return modified_utf8(self.take(self.u16()), self.position)
 
 
+def unsigned(cursor: Cursor, most_bytes: int) -> int:
+    """Read a number in groups of 7 bits, the low ones first. Raises: Malformed."""
+    number = 0
+    for shift in range(0, 7 * most_bytes, 7):
+        byte = cursor.u8()
+        number |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return number
+    raise Malformed(f"A number takes more than {most_bytes} bytes", cursor.position)
+
+
 def modified_utf8(data: bytes, offset: int = 0) -> str:
-    """Text in Java's modified UTF-8: U+0000 takes two bytes, pairs of surrogates three each.
+    """Decode Java's modified UTF-8: U+0000 takes two bytes, each surrogate of a pair three.
 
     A surrogate without its other half becomes U+FFFD. Raises: Malformed, at ``offset``.
     """

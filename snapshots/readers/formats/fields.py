@@ -1,6 +1,7 @@
-"""What a JSON field may hold: checks that give the reason, and the canonical text of a value."""
+"""Checks what a JSON field holds, with the reason if it may not, and writes values canonically."""
 
 from collections.abc import Callable
+from typing import Any
 
 from orjson import OPT_SORT_KEYS, dumps
 
@@ -11,11 +12,13 @@ LARGEST = 2**63 - 1
 DEEPEST = 100  # levels of nesting in a state or value
 LONGEST_NAME = 1000  # characters of an id that names a process, channel or snapshot
 
-Problem = tuple[str, str]  # code, what is wrong: "must be …"
+Problem = tuple[str, str]
+"""The code of a defect, and what is wrong as the end of a sentence: "must be …"."""
+Check = Callable[[object], Problem | None]
 
 
 class Unfit(ValueError):
-    """A value that a field cannot hold; code and reason as in a Problem."""
+    """The field cannot hold the value; code and reason are those of a Problem."""
 
     def __init__(self, code: str, reason: str) -> None:
         self.problem: Problem = (code, reason)
@@ -23,14 +26,14 @@ class Unfit(ValueError):
 
 
 def json_text(value: object) -> str:
-    """``values.canonical`` of a JSON value, by a shorter way where it has no fractions.
+    """Return the canonical text of a JSON value, as ``values.canonical`` does.
 
+    A value without fractions is written directly, which is quicker.
     Raises: Unfit for a number of 2^63 or beyond, and for deep nesting.
     """
-    kind = type(value)
-    if kind is int and -LARGEST <= value <= LARGEST:
+    if type(value) is int and -LARGEST <= value <= LARGEST:
         return str(value)
-    if kind is dict:
+    if type(value) is dict:
         for item in value.values():
             if type(item) is not str and (type(item) is not int or not -LARGEST <= item <= LARGEST):
                 break
@@ -41,7 +44,8 @@ def json_text(value: object) -> str:
     return canonical(value)
 
 
-def _without_fractions(value: object, levels: int) -> bool:
+def _without_fractions(value: Any, levels: int) -> bool:
+    """Return whether no number in a value has a fraction. Raises: Unfit."""
     kind = type(value)
     if kind is str or kind is bool or value is None:
         return True
@@ -52,12 +56,12 @@ def _without_fractions(value: object, levels: int) -> bool:
     if not levels:
         raise Unfit("wrong-type", f"is nested more than {DEEPEST} levels deep")
     items = value.values() if kind is dict else value
-    # A list, since every item must be looked at for what is refused.
+    # A list, since every item must be checked.
     return all([_without_fractions(item, levels - 1) for item in items])  # noqa: C419
 
 
 def json_problem(value: object) -> Problem | None:
-    """Why a value cannot be kept as a state, a value or a further field."""
+    """Return why a value cannot be kept as JSON, None if it can."""
     try:
         json_text(value)
     except Unfit as unfit:
@@ -66,7 +70,7 @@ def json_problem(value: object) -> Problem | None:
 
 
 def count_problem(value: object) -> Problem | None:
-    """Why a value is not a whole number of 0 or more."""
+    """Return why a value is not a whole number of 0 or more, None if it is."""
     if type(value) is float and abs(value) >= 2.0**63:
         return "number-range", "must be below 2^63"
     if type(value) is not int:
@@ -77,13 +81,14 @@ def count_problem(value: object) -> Problem | None:
 
 
 def text_problem(value: object) -> Problem | None:
+    """Return why a value is not a string, None if it is."""
     if type(value) is not str:
         return "wrong-type", f"must be a string, not {quoted(value)}"
     return None
 
 
 def id_problem(value: object) -> Problem | None:
-    """Why a value is not a message id: a string that is not empty, or an integer."""
+    """Return why a value is neither a string that is not empty nor an integer, None if it is."""
     if type(value) is float and abs(value) >= 2.0**63:
         return "number-range", "must be below 2^63"
     if type(value) is int:
@@ -94,31 +99,26 @@ def id_problem(value: object) -> Problem | None:
 
 
 def name_problem(value: object) -> Problem | None:
-    """Why a value cannot name a snapshot: as id_problem, and short, and free of NUL."""
-    return id_problem(value) or (_unnameable(value) if type(value) is str else None)
-
-
-def given_name_problem(value: object) -> Problem | None:
-    """Why a value cannot be the id of a process or a channel in a header."""
-    return text_problem(value) or name_problem(value)
-
-
-def _unnameable(name: str) -> Problem | None:
-    if len(name) > LONGEST_NAME:
+    """Return why a value cannot name a snapshot: it is no id, or long, or holds NUL; else None."""
+    if (problem := id_problem(value)) is not None or not isinstance(value, str):
+        return problem
+    if len(value) > LONGEST_NAME:
         return "wrong-type", f"must not be longer than {LONGEST_NAME} characters"
-    if "\x00" in name:
+    if "\x00" in value:
         return "wrong-type", "must not hold a NUL character"
     return None
 
 
+def given_name_problem(value: object) -> Problem | None:
+    """Return why a value cannot be the id of a process or channel in a header, None if it can."""
+    return text_problem(value) or name_problem(value)
+
+
 def ids_problem(value: object) -> Problem | None:
-    if type(value) is not list:
+    """Return why a value is not a list of message ids, None if it is."""
+    if not isinstance(value, list):
         return "wrong-type", f"must be a list of message ids, not {quoted(value)}"
-    problems = ((place, id_problem(item)) for place, item in enumerate(value))
-    for place, problem in problems:
-        if problem:
+    for place, item in enumerate(value):
+        if (problem := id_problem(item)) is not None:
             return problem[0], f"has at place {place} an id that {problem[1]}"
     return None
-
-
-Check = Callable[[object], Problem | None]

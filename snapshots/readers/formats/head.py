@@ -1,4 +1,4 @@
-"""The beginning of an input: read once, and handed to each recogniser."""
+"""Reads the beginning of an input, once for all recognisers."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,19 +13,18 @@ from snapshots.readers.formats.lines import BYTE_ORDER_MARK, first_line
 from snapshots.readers.formats.not_text import not_text
 
 SIZE = 2**16  # bytes, unpacked
-_FIRST = 512  # bytes that are kept where something is damaged behind them
+_FIRST = 512  # bytes that are kept even if damage follows within the head
 
 
 @dataclass(frozen=True)
 class Head:
-    """The first bytes of an input, and what they tell.
+    """The first bytes of an input, and what follows from them.
 
-    Args:
-        source, limits: the input, and how much of it may be read.
-        compression: ``gzip``, ``zstd``, or None.
-        start: the first SIZE bytes, unpacked; fewer where the input ends or cannot be read.
+    Attributes:
+        compression: ``gzip`` or ``zstd``. None means that the input is not compressed.
+        start: the first SIZE bytes, unpacked; fewer if the input ends or cannot be read.
         is_whole: whether the input ends within ``start``.
-        fault: why reading stopped before SIZE bytes, None where it did not.
+        fault: why reading stopped before SIZE bytes. None means that it did not.
     """
 
     source: Path
@@ -36,22 +35,22 @@ class Head:
     fault: InputRefused | None = None
 
     def first(self, size: int = SIZE) -> bytes:
-        """Return at most ``size`` bytes. Raises: InputRefused where fewer could be read."""
+        """Return at most ``size`` bytes. Raises: InputRefused if fewer could be read."""
         if self.fault is not None and len(self.start) < size:
             raise self.fault
         return self.start[:size]
 
     @cached_property
     def not_text(self) -> tuple[str, str] | None:
-        """Why the input is no text: a refusal's code and sentence."""
+        """A refusal's code and sentence if the input is no text, else None."""
         return not_text(self.start)
 
     @cached_property
     def first_line(self) -> tuple[int, bytes]:
         """The number and the text of the first line that is not blank.
 
-        An input that is no text has an empty one. A line that is longer than the head is read to
-        its end. Raises: InputRefused (``empty``, and those of ``lines.chunks``).
+        The line of an input that is no text is empty. A line that is longer than the head is read
+        to its end. Raises: InputRefused (``empty``, and those of ``lines.chunks``).
         """
         if self.not_text is not None:
             return 1, b""
@@ -63,7 +62,7 @@ class Head:
 
     @cached_property
     def fields(self) -> dict | None:
-        """The JSON object on the first line, None where there is none.
+        """The JSON object on the first line, None if there is none.
 
         Raises: InputRefused as ``first_line``.
         """
@@ -88,7 +87,7 @@ class Head:
 
 
 def read_head(source: Path, limits: Limits) -> Head:
-    """Read the beginning of a file. Raises: OSError; a fault in its packing is kept instead."""
+    """Read the beginning of a file; a fault in its compression is kept. Raises: OSError."""
     start, is_whole, fault = b"", False, None
     with open_stream(source, limits) as stream:
         try:
@@ -101,7 +100,7 @@ def read_head(source: Path, limits: Limits) -> Head:
 
 
 def _read(stream: BoundedStream, size: int) -> bytes:
-    """Return ``size`` bytes, or fewer where the stream ends."""
+    """Return ``size`` bytes, fewer only at the end of the stream."""
     parts = []
     while size and (block := stream.read(size)):
         parts.append(block)

@@ -1,23 +1,38 @@
-"""One JSON object a line: what is wrong with a line that is not."""
+"""Parses lines that hold one JSON object each, and says what is wrong with a line that does not."""
 
 import json
 
 import orjson
 
-from snapshots.domain.model.defects import Defect, defect, quoted
+from snapshots.domain.model.defects import Defect, InputRefused, defect, quoted
 
 
 def load(text: bytes, line: int) -> dict | Defect:
-    """The object on a line, or why it is none."""
+    """Return the object on a line, or why there is none."""
     try:
         value = orjson.loads(text)
-    except orjson.JSONDecodeError:
-        return fault(text, line)
-    return value if type(value) is dict else fault(text, line)
+    except orjson.JSONDecodeError as error:
+        return _not_utf8(text, line) or _not_json(text, line, error)
+    if type(value) is dict:
+        return value
+    return defect("wrong-type", f"A line must be a JSON object, not {quoted(value)}.", line=line)
 
 
 def fault(text: bytes, line: int) -> Defect | None:
-    """Why a line is not a JSON object; None if it is one."""
+    """Return why a line is not a JSON object, None if it is one."""
+    loaded = load(text, line)
+    return loaded if isinstance(loaded, Defect) else None
+
+
+def object_on(text: bytes, line: int) -> dict:
+    """Return the object on a line. Raises: InputRefused if there is none."""
+    loaded = load(text, line)
+    if isinstance(loaded, Defect):
+        raise InputRefused([loaded])
+    return loaded
+
+
+def _not_utf8(text: bytes, line: int) -> Defect | None:
     try:
         text.decode()
     except UnicodeDecodeError as error:
@@ -27,14 +42,6 @@ def fault(text: bytes, line: int) -> Defect | None:
             "Save the file as UTF-8.",
             line=line,
         )
-    try:
-        value = orjson.loads(text)
-    except orjson.JSONDecodeError as error:
-        return _not_json(text, line, error)
-    if type(value) is not dict:
-        return defect(
-            "wrong-type", f"A line must be a JSON object, not {quoted(value)}.", line=line
-        )
     return None
 
 
@@ -43,11 +50,11 @@ def _not_json(text: bytes, line: int, error: orjson.JSONDecodeError) -> Defect:
         return defect("number-range", "A number in the line is 2^63 or beyond.", line=line)
     if error.msg.startswith("depth limit"):
         return defect("wrong-type", "The line is nested more than 1,000 levels deep.", line=line)
-    if (found := _not_finite(text)) is not None:
-        word, field = found
+    if (not_finite := _not_finite(text)) is not None:
+        word, field = not_finite
         return defect(
             "not-finite",
-            f"{word} is no JSON number. Leave the field out where the value is not known.",
+            f"{word} is not a JSON number. Leave the field out where the value is not known.",
             line=line,
             field=field,
         )
@@ -62,7 +69,7 @@ def _not_json(text: bytes, line: int, error: orjson.JSONDecodeError) -> Defect:
 
 
 def _not_finite(text: bytes) -> tuple[str, str | None] | None:
-    """NaN or an infinity, if the line holds one, and the top-level field in which it stands."""
+    """Return the NaN or infinity that a line holds, and the top-level field in which it stands."""
     words: list[str] = []
 
     def mark(word: str) -> object:

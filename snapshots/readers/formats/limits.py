@@ -1,11 +1,11 @@
-"""How much of one input is read."""
+"""Limits how much of one input is read."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Limits:
-    """How much one input may hold, in bytes after decompression, or in things."""
+    """How much one input may hold; bytes count after decompression."""
 
     total_bytes: int = 8 * 2**30
     line_bytes: int = 16 * 2**20

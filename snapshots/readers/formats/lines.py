@@ -1,4 +1,4 @@
-"""Text as chunks of whole lines, never more than a chunk and a line in memory."""
+"""Reads text as chunks of whole lines; memory holds at most one chunk and one line."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,11 +14,22 @@ CHUNK_BYTES = 4 * 2**20
 
 @dataclass(frozen=True)
 class Chunk:
-    """Whole lines of a text. offset: of the first byte, unpacked; first_line: 1-based."""
+    """Whole lines of a text.
+
+    Attributes:
+        offset: the place of the first byte in the unpacked text.
+        first_line: the number of the first line, from 1.
+    """
 
     offset: int
     first_line: int
     data: bytes
+
+    def lines(self) -> Iterator[tuple[int, bytes]]:
+        """Yield the number and the text of each line that is not blank."""
+        for line, text in enumerate(self.data.split(b"\n"), self.first_line):
+            if text and not text.isspace():
+                yield line, text
 
 
 def chunks(path: Path, limits: Limits, size: int = CHUNK_BYTES) -> Iterator[Chunk]:
@@ -49,7 +60,7 @@ def chunks(path: Path, limits: Limits, size: int = CHUNK_BYTES) -> Iterator[Chun
 
 
 def _fill(stream: BoundedStream, data: bytes, size: int) -> bytes:
-    """Return ``data`` and what follows it, ``size`` bytes or more if there is as much."""
+    """Return ``data`` and what follows it: ``size`` bytes or more, fewer only at the end."""
     parts, held = [data], len(data)
     while held < size and (block := stream.read(size - held)):
         parts.append(block)
@@ -79,7 +90,6 @@ def first_line(path: Path, limits: Limits) -> tuple[int, bytes]:
     Raises: InputRefused (``empty``, and those of ``chunks``).
     """
     for chunk in chunks(path, limits, size=2**16):
-        for line, text in enumerate(chunk.data.split(b"\n"), chunk.first_line):
-            if text and not text.isspace():
-                return line, text
+        for numbered in chunk.lines():
+            return numbered
     raise refuse("empty", "The file is empty: it holds no header and no event.")

@@ -1,4 +1,4 @@
-"""What an input is that is no text in UTF-8, by its first bytes."""
+"""Says what an input without UTF-8 text is, by its first bytes."""
 
 import codecs
 
@@ -11,14 +11,14 @@ _PACKAGE = (
     "manage.py ingest FILE”"
 )
 _OTHER_FILES = {
-    b"PK\x03\x04": f"a zip archive, {_PACKAGE}",
+    b"PK\x03\x04": f"a zip package, {_PACKAGE}",
     b"\x80\x02": _PICKLE,
     b"\x80\x03": _PICKLE,
     b"\x80\x04": _PICKLE,
     b"\x80\x05": _PICKLE,
     b"BZh": "bzip2: compress with gzip or zstd instead",
     b"\xfd7zXZ": "xz: compress with gzip or zstd instead",
-    b"7z\xbc\xaf": "a 7-Zip archive: pack the files as zip or tar.gz",
+    b"7z\xbc\xaf": "a 7-Zip package: pack the files as zip or tar.gz",
     b"\x1f\x8b": "gzip inside a compressed file: it is compressed twice",
     b"\x28\xb5\x2f\xfd": "zstd inside a compressed file: it is compressed twice",
     b"Obj\x01": "Avro: write the events as JSON Lines or Parquet",
@@ -33,14 +33,14 @@ _OTHER_FILES = {
 }
 _WIDE_TEXT = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16", b"\x00\x00\xfe\xff": "UTF-32"}
 _CONTROLS = frozenset(range(32)) - frozenset(b"\t\n\v\f\r\b\x1b") | {127}
-_MOST_WIDE = 0.8  # of every second byte: as many are zero in the UTF-16 of European languages
+_LEAST_ZEROS = 0.8  # the part of every second byte that is zero in UTF-16 of European languages
 
 
 def not_text(start: bytes) -> tuple[str, str] | None:
-    """Return why an input that begins so is no text: a refusal's code and sentence, or None."""
-    for magic, what in _OTHER_FILES.items():
+    """Return a refusal's code and sentence for an input that begins so, None if it may be text."""
+    for magic, description in _OTHER_FILES.items():
         if start.startswith(magic):
-            return UNKNOWN, f"This is {what}."
+            return UNKNOWN, f"This is {description}."
     for mark, name in _WIDE_TEXT.items():
         if start.startswith(mark):
             return NOT_UTF8, f"The file is {name}. Save it as UTF-8."
@@ -64,8 +64,9 @@ def is_binary(start: bytes) -> bool:
 
 
 def _is_wide(start: bytes) -> bool:
-    """Return whether every second byte is zero, or almost, and the others are characters."""
-    for zeros, others in ((start[0::2], start[1::2]), (start[1::2], start[0::2])):
-        if zeros and zeros.count(0) >= _MOST_WIDE * len(zeros) and _CONTROLS.isdisjoint(others):
-            return True
-    return False
+    """Return whether almost every second byte is zero, and the others are characters."""
+    halves = start[0::2], start[1::2]
+    return any(
+        zeros and zeros.count(0) >= _LEAST_ZEROS * len(zeros) and _CONTROLS.isdisjoint(others)
+        for zeros, others in (halves, halves[::-1])
+    )

@@ -1,4 +1,4 @@
-"""What an input holds and nobody could read: kept, with the reason, never guessed."""
+"""Keeps bytes that could not be read, with the reason; their meaning is never guessed."""
 
 from dataclasses import dataclass
 
@@ -9,8 +9,11 @@ SHOWN_BYTES = 256
 class Opaque:
     """Bytes whose meaning is not known.
 
-    size: all of them, in bytes. head: the first SHOWN_BYTES at most. reason: a sentence.
-    offset: where they begin in ``file``, where that is known.
+    Attributes:
+        size: the number of all the bytes.
+        head: the first SHOWN_BYTES at most.
+        reason: a sentence that says why they could not be read.
+        offset: the place in ``file`` at which they begin. None means unknown.
     """
 
     size: int
@@ -21,6 +24,11 @@ class Opaque:
 
     @classmethod
     def of(
-        cls, data: bytes, reason: str, file: str | None = None, offset: int | None = None
+        cls,
+        data: bytes | memoryview,
+        reason: str,
+        file: str | None = None,
+        offset: int | None = None,
     ) -> "Opaque":
+        """Keep the size and the beginning of ``data``."""
         return cls(len(data), bytes(data[:SHOWN_BYTES]), reason, file, offset)

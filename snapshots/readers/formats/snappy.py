@@ -1,4 +1,4 @@
-"""Snappy, whole blocks and framed streams; pyarrow inflates, the sizes are checked before.
+"""Inflates Snappy blocks and framed streams with pyarrow, after their sizes are checked.
 
 Checksums of frames are not verified. Source: google/snappy, format_description.txt and
 framing_format.txt; Flink writes frames with xerial's SnappyFramedOutputStream.
@@ -6,20 +6,19 @@ framing_format.txt; Flink writes frames with xerial's SnappyFramedOutputStream.
 
 import pyarrow as pa
 
-from snapshots.readers.engines.flink.types.values import unsigned
-from snapshots.readers.formats.cursor import Cursor, Malformed
+from snapshots.readers.formats.cursor import Cursor, Malformed, unsigned
 
 _COMPRESSED, _PLAIN, _PADDING, _IDENTIFIER = 0x00, 0x01, 0xFE, 0xFF
 _SKIPPABLE = range(0x80, 0xFF)
 _IDENTITY = b"sNaPpY"
 _CHECKSUM_BYTES = 4
-_MOST_OF_FRAME = 2**16  # bytes, inflated, as the framing format says
+_MOST_OF_FRAME = 2**16  # bytes of an inflated frame, as the framing format says
 _MOST_EXPANSION = 64  # a copy of 64 bytes takes 2 to 5 bytes; 1 of a literal gives 1
 _CODEC = pa.Codec("snappy")
 
 
 def inflate_block(data: bytes | memoryview, limit: int) -> bytes:
-    """The content of a raw block of at most ``limit`` bytes. Raises: Malformed."""
+    """Return the content of a raw block, at most ``limit`` bytes. Raises: Malformed."""
     size = unsigned(Cursor(data[:5]), 5)
     if size > limit:
         raise Malformed(f"A block of {size:,} bytes, more than the {limit:,} read here", 0)
@@ -32,7 +31,7 @@ def inflate_block(data: bytes | memoryview, limit: int) -> bytes:
 
 
 def inflate_frames(data: bytes | memoryview, limit: int) -> bytes:
-    """The content of framed streams one after the other, of at most ``limit`` bytes in all.
+    """Return the content of consecutive framed streams, at most ``limit`` bytes in all.
 
     A stream may lack its identifier, as a part that begins in the middle does. Raises: Malformed.
     """

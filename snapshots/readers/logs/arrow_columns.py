@@ -1,7 +1,8 @@
-"""Columns of the native field names to columns.RAW, a column at a time."""
+"""Turns columns with the native field names into columns.RAW, a column at a time."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -10,7 +11,7 @@ from orjson import JSONDecodeError, dumps, loads
 
 from snapshots.domain.assembling.assembly import Header
 from snapshots.domain.model import defects as say
-from snapshots.domain.model.defects import Complaint, Defect, defect
+from snapshots.domain.model.defects import Complaint, Defect
 from snapshots.domain.model.recording import KINDS
 from snapshots.readers.formats.fields import (
     LARGEST,
@@ -21,7 +22,7 @@ from snapshots.readers.formats.fields import (
     name_problem,
 )
 from snapshots.readers.formats.json_lines import fault
-from snapshots.readers.logs.checks import check_batch
+from snapshots.readers.logs.checks import absent_field, check_batch, field_defect
 from snapshots.readers.logs.columns import NONE, RAW
 
 _OF_KNOWN_KINDS = ("channel", "message", "value", "state", "snapshot", "messages", "label")
@@ -31,23 +32,24 @@ _KNOWN = ("process", "kind", "index", "at", *_OF_KNOWN_KINDS)
 def parse_rows(
     batch: pa.RecordBatch, first_line: int, header: Header
 ) -> tuple[pa.RecordBatch, list[Defect]]:
-    """The rows as columns.RAW, and what is wrong with them, by line.
+    """Return the rows as columns.RAW, without those that have no meaning, and the defects by line.
 
-    batch: columns of the types that ``native_parquet.check_schema`` lets pass; first_line: the
-    number of its first row. Rows without a meaning are left out.
+    Args:
+        batch: columns of the types that ``native_parquet.check_schema`` lets pass.
+        first_line: the number of its first row, from 1.
     """
     return _Rows(batch, first_line, header).parsed()
 
 
 class _Rows:
-    """One batch on its way; ``_good`` says which rows hold what they must."""
+    """Converts one batch."""
 
     def __init__(self, batch: pa.RecordBatch, first_line: int, header: Header) -> None:
         self._batch = batch
         self._first_line = first_line
         self._header = header
-        self._good = np.ones(batch.num_rows, bool)
-        self._found: list[Defect] = []
+        self._good = np.ones(batch.num_rows, bool)  # rows whose fields hold what they must
+        self._defects: list[Defect] = []
 
     def parsed(self) -> tuple[pa.RecordBatch, list[Defect]]:
         kind = self._texts("kind", needed=True)
@@ -72,27 +74,25 @@ class _Rows:
         self._report_unknown(kind, known)
         rows = pa.RecordBatch.from_arrays([columns[field.name] for field in RAW], schema=RAW)
         rows = rows.filter(pa.array(self._good))
-        self._found += check_batch(rows, self._header)
-        return rows, sorted(self._found, key=lambda item: item.line)
+        self._defects += check_batch(rows, self._header)
+        return rows, sorted(self._defects, key=lambda item: item.line or 0)
 
     def _column(self, name: str) -> pa.Array:
         if name in self._batch.schema.names:
             return self._batch[name]
         return pa.nulls(self._batch.num_rows)
 
-    def _refuse(self, rows: Sequence[int], say_it: Callable[[int, int], Defect]) -> None:
-        """A refused defect for each of the rows; say_it gets the row and its line."""
+    def _refuse(self, rows: Sequence[int], defect_at: Callable[[int, int], Defect]) -> None:
+        """Add a refused defect for each of the rows; ``defect_at`` gets the row and its line."""
         for row in rows:
             self._good[row] = False
-            self._found.append(say_it(row, self._first_line + row))
+            self._defects.append(defect_at(row, self._first_line + row))
 
     def _problem_at(self, rows: Sequence[int], name: str, problem: Problem) -> None:
-        code, reason = problem
-        sentence = f"The field {say.quoted(name)} {reason}."
-        self._refuse(rows, lambda _, line: defect(code, sentence, line=line, field=name))
+        self._refuse(rows, lambda _, line: field_defect(name, problem, line))
 
     def _dictionary(self, name: str, where: np.ndarray | None = None) -> pa.DictionaryArray:
-        """A string column as codes and distinct strings; null outside ``where``."""
+        """Return a string column as codes and distinct strings; it is null outside ``where``."""
         column = self._column(name)
         if not pa.types.is_dictionary(column.type):
             column = column.cast(pa.string()).dictionary_encode()
@@ -110,29 +110,21 @@ class _Rows:
         return _dense(column)
 
     def _report_absent(self, name: str, column: pa.Array) -> None:
-        self._refuse(
-            _rows(column.is_null()),
-            lambda _, line: defect(
-                "missing-field",
-                f"The event has no field {say.quoted(name)}.",
-                line=line,
-                field=name,
-            ),
-        )
+        self._refuse(_rows(column.is_null()), lambda _, line: absent_field(name, line))
 
     def _codes(
         self,
         name: str,
         unknown: Complaint,
-        codes: dict[str, int],
+        codes: Mapping[Any, int],
         where: np.ndarray | None = None,
     ) -> pa.Array:
         """Return the number of each name in the header, NONE for a row without a name."""
         column = self._dictionary(name, where)
         if where is None:
             self._report_absent(name, column)
-        places = [codes.get(text, NONE) for text in column.dictionary.to_pylist()]
-        places = pa.array(places, pa.int32()).take(column.indices)
+        distinct = [codes.get(text, NONE) for text in column.dictionary.to_pylist()]
+        places = pa.array(distinct, pa.int32()).take(column.indices)
         misspelt = pc.and_(column.is_valid(), pc.equal(places, NONE)).fill_null(False)
         self._refuse(
             _rows(misspelt), lambda row, line: unknown(name=column[row].as_py(), line=line)
@@ -168,7 +160,7 @@ class _Rows:
             self._problem_at(rows, name, ("number-range", "must be below 2^63"))
 
     def _json(self, name: str, where: np.ndarray) -> pa.Array:
-        """JSON text made canonical, or numbers written as JSON."""
+        """Return JSON text made canonical, or numbers written as JSON."""
         column = self._column(name)
         if pa.types.is_integer(column.type):
             self._check_range(name, column, where)
@@ -178,9 +170,9 @@ class _Rows:
         return self._canonical(name, self._dictionary(name, where), _checked_text)
 
     def _canonical(
-        self, name: str, column: pa.DictionaryArray, text_of: Callable[[object], str]
+        self, name: str, column: pa.DictionaryArray, text_of: Callable[[Any], str]
     ) -> pa.Array:
-        """Each distinct value through ``text_of``, which raises Unfit."""
+        """Return each value as ``text_of`` writes it, null where that raises Unfit."""
         texts: list[str | None] = []
         used = set(pc.unique(column.indices).to_pylist())
         for place, value in enumerate(column.dictionary.to_pylist()):
@@ -205,16 +197,16 @@ class _Rows:
         return lists
 
     def _extra(self, known: np.ndarray) -> pa.Array:
-        """The columns that mean nothing here, and all but a few of an unknown kind, as JSON."""
+        """Return the fields without a meaning as JSON; an event of an unknown kind has more."""
         names = self._batch.schema.names
         further = {name: self._batch[name].to_pylist() for name in names if name not in _KNOWN}
-        unmeant = [name for name in _OF_KNOWN_KINDS if name in names]
+        only_known = [name for name in _OF_KNOWN_KINDS if name in names]
         texts: list[str | None] = [None] * self._batch.num_rows
         rows = range(self._batch.num_rows) if further else np.flatnonzero(~known).tolist()
         for row in rows:
             fields = {name: values[row] for name, values in further.items()}
             if not known[row]:
-                fields |= {name: self._batch[name][row].as_py() for name in unmeant}
+                fields |= {name: self._batch[name][row].as_py() for name in only_known}
             fields = {name: value for name, value in fields.items() if value is not None}
             if fields:
                 texts[row] = self._extra_text(fields, row)
@@ -232,7 +224,7 @@ class _Rows:
     def _report_unknown(self, kind: pa.Array, known: np.ndarray) -> None:
         for row in np.flatnonzero(~known & self._good).tolist():
             line = self._first_line + row
-            self._found.append(say.unknown_kind(kind=kind[row].as_py(), line=line))
+            self._defects.append(say.unknown_kind(kind=kind[row].as_py(), line=line))
 
 
 def _dense(column: pa.DictionaryArray) -> pa.Array:
@@ -240,7 +232,7 @@ def _dense(column: pa.DictionaryArray) -> pa.Array:
 
 
 def _beyond(column: pa.Array) -> pa.Array:
-    """The values of a uint64 column that do not fit int64."""
+    """Return which values of a uint64 column do not fit int64."""
     return pc.greater(column, pa.scalar(LARGEST, pa.uint64()))
 
 
@@ -254,7 +246,7 @@ def _rows(chosen: pa.Array) -> list[int]:
 
 def _number_text(value: float) -> str:
     if value != value or value in (float("inf"), float("-inf")):
-        raise Unfit("not-finite", f"is {value}, which is no JSON number: leave it null")
+        raise Unfit("not-finite", f"is {value}, which is not a JSON number: leave it null")
     return json_text(value)
 
 
@@ -262,20 +254,20 @@ def _checked_text(text: str) -> str:
     try:
         return json_text(loads(text))
     except JSONDecodeError as error:
-        found = fault(b'{"":' + text.encode() + b"}", 0)
-        code = "not-json" if found is None else found.code
+        defect = fault(b'{"":' + text.encode() + b"}", 0)
+        code = "not-json" if defect is None else defect.code
         hint = _how_to_write(text, error) if code == "not-json" else ""
         raise Unfit(code, f"must be JSON text, not {_shown(text)}{hint}") from error
 
 
 def _shown(text: str) -> str:
-    """The beginning of a text, and its length where that is not all."""
+    """Return the beginning of a text, with the text's length if that is not all."""
     quoted = say.quoted(text)
     return f"{quoted} ({len(text):,} characters)" if quoted.endswith("…") else quoted
 
 
 def _how_to_write(text: str, error: JSONDecodeError) -> str:
-    """Which of the two usual mistakes was made: plain text, or Python's own notation."""
+    """Return advice for the two usual mistakes: plain text, and Python's own notation."""
     if text.lstrip()[:1] in ("{", "[", '"'):
         place = f"this one has a fault at character {error.pos + 1} ({error.msg})"
         return f". Write each value with json.dumps(value): {place}"

@@ -1,4 +1,4 @@
-"""What a reader of logs is, and how much it may read."""
+"""Defines what a reader of logs is, and how much of an input a request may look at."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,15 +12,15 @@ from snapshots.readers.formats.head import Head
 from snapshots.readers.formats.limits import Limits
 from snapshots.readers.formats.lines import CHUNK_BYTES
 
-HEAD_BYTES = 2 * CHUNK_BYTES  # of an input, unpacked, that a request looks at
+HEAD_BYTES = 2 * CHUNK_BYTES  # of unpacked input that a request looks at
 
 
 class Reader(Protocol):
     """Reads the logs of one format.
 
-    Args:
-        name: what ``format`` calls it.
-        title: what it is called in a sentence.
+    Attributes:
+        name: the value of ``format`` that chooses this reader.
+        title: the format's name in a sentence.
     """
 
     name: str
@@ -34,12 +34,12 @@ class Reader(Protocol):
         """
 
     def header(self, source: Path, limits: Limits) -> Header:
-        """Return what stands before the events. Raises: InputRefused."""
+        """Return the processes and channels of the log. Raises: InputRefused."""
 
     def batches(
         self, source: Path, header: Header, limits: Limits, defects: Defects
     ) -> Iterator[pa.RecordBatch]:
-        """Yield the events as batches of columns.RAW; what is wrong with them goes to ``defects``.
+        """Yield the events as batches of columns.RAW, and collect what is wrong with them.
 
         Rows with a refused defect may be left out: look at ``defects`` before using the rest.
         Raises: InputRefused where reading cannot go on.
@@ -48,7 +48,7 @@ class Reader(Protocol):
 
 @runtime_checkable
 class Glancing(Protocol):
-    """A Reader whose header needs the whole input: a request looks at the head of a long one."""
+    """A Reader whose header needs the whole input; a request only glances at a long one."""
 
     def glance(self, source: Path, limits: Limits) -> None:
-        """Read about HEAD_BYTES. Raises: InputRefused where they are not of the format."""
+        """Check about HEAD_BYTES of an input. Raises: InputRefused if they have another format."""

@@ -1,4 +1,6 @@
-"""Checks of whole batches: what a kind needs, and at which end of a channel it happens."""
+"""Checks events: what a kind needs, at which end of a channel it happens, what a field may hold."""
+
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 import pyarrow as pa
@@ -6,51 +8,65 @@ import pyarrow.compute as pc
 
 from snapshots.domain.assembling.assembly import NEEDED, SOURCE_KINDS, TARGET_KINDS, Header
 from snapshots.domain.model import defects as say
-from snapshots.domain.model.defects import Defect
+from snapshots.domain.model.defects import Defect, defect, quoted
+from snapshots.readers.formats.fields import Problem
 from snapshots.readers.logs.columns import NONE
 
 
+def absent_field(field: str, line: int) -> Defect:
+    """Return the defect of an event without a field that every event needs."""
+    sentence = f"The event has no field {quoted(field)}."
+    return defect("missing-field", sentence, line=line, field=field)
+
+
+def field_defect(field: str, problem: Problem, line: int) -> Defect:
+    """Return the defect of a field that holds what it cannot."""
+    code, reason = problem
+    return defect(code, f"The field {quoted(field)} {reason}.", line=line, field=field)
+
+
+def second_header(line: int) -> Defect:
+    """Return the defect of a header among the events."""
+    sentence = "A second header. Are two recordings in this file? Upload them one by one."
+    return defect("header-twice", sentence, line=line, field="kind")
+
+
 def check_batch(batch: pa.RecordBatch, header: Header) -> list[Defect]:
-    """``missing-field`` and ``wrong-end`` defects of a batch of columns.RAW."""
+    """Return the ``missing-field`` and ``wrong-end`` defects of a batch of columns.RAW."""
     return [*_missing(batch), *_wrong_ends(batch, header)]
 
 
-def _is_kind(batch: pa.RecordBatch, kinds: object) -> np.ndarray:
+def _is_kind(batch: pa.RecordBatch, kinds: Iterable[str]) -> np.ndarray:
     chosen = pc.is_in(batch["kind"], value_set=pa.array(sorted(kinds), pa.string()))
     return chosen.to_numpy(zero_copy_only=False)
 
 
-def _missing(batch: pa.RecordBatch) -> list[Defect]:
-    found: list[Defect] = []
+def _missing(batch: pa.RecordBatch) -> Iterator[Defect]:
     absent = {
         field: batch[field].is_null().to_numpy(zero_copy_only=False)
         for field in ("message", "messages", "snapshot")
     }
     absent["channel"] = batch["channel"].to_numpy() == NONE
-    for field, without in absent.items():
-        kinds = {kind for kind, needed in NEEDED.items() if field in needed}
-        if without.any():
-            rows = np.flatnonzero(without & _is_kind(batch, kinds))
-            for row in rows.tolist():
+    for field, is_absent in absent.items():
+        if is_absent.any():
+            kinds = {kind for kind, needed in NEEDED.items() if field in needed}
+            for row in np.flatnonzero(is_absent & _is_kind(batch, kinds)).tolist():
                 kind, line = batch["kind"][row].as_py(), batch["line"][row].as_py()
-                found.append(say.missing_field(kind=kind, field=field, line=line))
-    return found
+                yield say.missing_field(kind=kind, field=field, line=line)
 
 
-def _wrong_ends(batch: pa.RecordBatch, header: Header) -> list[Defect]:
+def _wrong_ends(batch: pa.RecordBatch, header: Header) -> Iterator[Defect]:
     if not header.topology.channels:
-        return []
+        return
     channel = batch["channel"].to_numpy()
     process = batch["process"].to_numpy()
-    found: list[Defect] = []
     for end, kinds, processes in zip(
         ("source", "target"), (SOURCE_KINDS, TARGET_KINDS), header.channel_ends, strict=True
     ):
         misplaced = (channel != NONE) & (processes[channel] != process)
         if misplaced.any():
-            rows = np.flatnonzero(misplaced & _is_kind(batch, kinds))
-            found += [_wrong_end(batch, row, end, header) for row in rows.tolist()]
-    return found
+            for row in np.flatnonzero(misplaced & _is_kind(batch, kinds)).tolist():
+                yield _wrong_end(batch, row, end, header)
 
 
 def _wrong_end(batch: pa.RecordBatch, row: int, end: str, header: Header) -> Defect:

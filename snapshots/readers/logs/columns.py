@@ -1,4 +1,4 @@
-"""The columns that every reader gives: logged events, one row each, in the order of the source."""
+"""Defines the columns that every reader yields: one row an event, in the order of the source."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -29,8 +29,15 @@ RAW = pa.schema(
 )
 
 
-def raw_batch(rows: Sequence[tuple]) -> pa.RecordBatch:
-    """A batch of rows, each with its fields in the order of RAW."""
+Row = tuple[
+    int, int, str, int | None, int | None, int, str | None, str | None, str | None, str | None,
+    list[str] | None, str | None, str | None,
+]  # fmt: skip
+"""One event; the fields stand in the order of RAW."""
+
+
+def raw_batch(rows: Sequence[Row]) -> pa.RecordBatch:
+    """Build a batch of RAW from rows."""
     columns = zip(*rows, strict=True) if rows else [()] * len(RAW)
     return pa.RecordBatch.from_arrays(
         [
@@ -42,10 +49,9 @@ def raw_batch(rows: Sequence[tuple]) -> pa.RecordBatch:
 
 
 def logged_events(batches: Iterable[pa.RecordBatch], header: Header) -> Iterator[LoggedEvent]:
-    """The rows as the domain's events, for the reference."""
+    """Yield the rows as events of the domain, which the plain-Python reference takes."""
     processes = [process.id for process in header.topology.processes]
-    channels = [channel.id for channel in header.topology.channels]
-    channels.append(None)  # code NONE
+    channels = [*(channel.id for channel in header.topology.channels), None]  # None: code NONE
     for batch in batches:
         for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
             line, process, kind, index, at, channel, message, value, state, snapshot = row[:10]

@@ -1,4 +1,4 @@
-"""Event logs of the token-passing simulator of Princeton's COS 418, assignment 2.
+"""Reads event logs of the token-passing simulator of Princeton's COS 418, assignment 2.
 
 A channel's id is ``SRC->DST``, tokens are states, amounts are values. The log says when a process
 starts and stops to record a channel; what arrived in between becomes a ``record_channel`` event in
@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from snapshots.domain.assembling.assembly import Header
 from snapshots.domain.model import defects as say
-from snapshots.domain.model.defects import Defect, Defects, InputRefused, defect, refuse
+from snapshots.domain.model.defects import Defect, Defects, defect
 from snapshots.domain.model.recording import (
     MARKER_RECEIVE,
     MARKER_SEND,
@@ -21,7 +21,7 @@ from snapshots.domain.model.recording import (
     RECORD_STATE,
     SEND,
 )
-from snapshots.domain.model.topology import Channel, Process, Topology
+from snapshots.domain.model.topology import Channel, JsonText, Process, Topology
 from snapshots.readers.formats.fields import (
     Check,
     Unfit,
@@ -37,9 +37,17 @@ from snapshots.readers.formats.head import Head
 from snapshots.readers.formats.json_lines import load
 from snapshots.readers.formats.limits import Limits
 from snapshots.readers.formats.lines import chunks, first_line
-from snapshots.readers.logs.checks import check_batch
-from snapshots.readers.logs.columns import NONE, raw_batch
-from snapshots.readers.logs.headers import HeaderFaults, check_counts, names_format
+from snapshots.readers.logs.checks import check_batch, field_defect, second_header
+from snapshots.readers.logs.columns import NONE, Row, raw_batch
+from snapshots.readers.logs.headers import (
+    HeaderFaults,
+    channel_id,
+    check_counts,
+    further_fields,
+    header_object,
+    names_format,
+    require_header,
+)
 
 FORMAT = "cos418-event-log"
 VERSION = 1
@@ -47,29 +55,29 @@ CHANNEL_RECORD_START = "channel_record_start"
 _CHANNEL_RECORD_STOP = "channel_record_stop"
 _HEADER_FIELDS = {"kind", "format", "version", "processes", "channels"}
 
-_EVERY = {
+_EVERY: dict[str, Check] = {
     "n": count_problem,
     "tick": count_problem,
     "process": text_problem,
     "seq": count_problem,
     "tokens": json_problem,
 }
-_CHANNEL = {"src": text_problem, "dst": text_problem}
-_MESSAGE = {"msg": id_problem}
-_SNAPSHOT = {"snapshot": name_problem}
-_NEEDED: dict[str, dict[str, Check]] = {
-    SEND: _EVERY | _CHANNEL | _MESSAGE | {"amount": json_problem},
-    RECEIVE: _EVERY | _CHANNEL | _MESSAGE | {"amount": json_problem},
-    MARKER_SEND: _EVERY | _CHANNEL | _SNAPSHOT,
-    MARKER_RECEIVE: _EVERY | _CHANNEL | _SNAPSHOT,
+_CHANNEL = _EVERY | {"src": text_problem, "dst": text_problem}
+_MESSAGE = _CHANNEL | {"msg": id_problem, "amount": json_problem}
+_SNAPSHOT: dict[str, Check] = {"snapshot": name_problem}
+_NEEDED = {
+    SEND: _MESSAGE,
+    RECEIVE: _MESSAGE,
+    MARKER_SEND: _CHANNEL | _SNAPSHOT,
+    MARKER_RECEIVE: _CHANNEL | _SNAPSHOT,
     RECORD_STATE: _EVERY | _SNAPSHOT,
-    CHANNEL_RECORD_START: _EVERY | _CHANNEL | _SNAPSHOT,
-    _CHANNEL_RECORD_STOP: _EVERY | _CHANNEL | _SNAPSHOT,
+    CHANNEL_RECORD_START: _CHANNEL | _SNAPSHOT,
+    _CHANNEL_RECORD_STOP: _CHANNEL | _SNAPSHOT,
 }
 
 
 class Cos418Reader:
-    """JSON Lines of the COS 418 simulator, plain or compressed."""
+    """Reads JSON Lines of the COS 418 simulator, plain or compressed."""
 
     name = "cos418"
     title = "COS 418 event log"
@@ -78,11 +86,7 @@ class Cos418Reader:
         return f"{self.title}, by the format in its header" if names_format(head, FORMAT) else None
 
     def header(self, source: Path, limits: Limits) -> Header:
-        line, text = first_line(source, limits)
-        fields = load(text, line)
-        if type(fields) is not dict:
-            raise InputRefused([fields])
-        return _header(fields, line, limits)
+        return _header(*header_object(source, limits), limits)
 
     def batches(
         self, source: Path, header: Header, limits: Limits, defects: Defects
@@ -90,49 +94,36 @@ class Cos418Reader:
         header_line, _ = first_line(source, limits)
         log = _Log(header, defects)
         for chunk in chunks(source, limits):
-            lines = enumerate(chunk.data.split(b"\n"), chunk.first_line)
-            batch = raw_batch(
-                [
-                    row
-                    for line, text in lines
-                    if line > header_line and text and not text.isspace()
-                    for row in log.rows(text, line)
-                ]
-            )
+            rows = (log.row(text, line) for line, text in chunk.lines() if line > header_line)
+            batch = raw_batch([row for row in rows if row is not None])
             defects.extend(check_batch(batch, header))
             if defects.refused_total >= say.MOST_LISTED:
                 defects.raise_refused()
             yield batch
 
 
-def channel_id(source: str, target: str) -> str:
-    return f"{source}->{target}"
-
-
 def _header(fields: Mapping[str, object], line: int, limits: Limits) -> Header:
-    if fields.get("kind") != "header":
-        raise refuse(
-            "header-missing", "The first line is not the header of a COS 418 log.", line=line,
-            field="kind",
-        )  # fmt: skip
+    require_header(fields, line, "The first line is not the header of a COS 418 log.")
     faults = HeaderFaults(line)
     if fields.get("format") != FORMAT:
         faults.add("format", f"must be {say.quoted(FORMAT)}")
-    if type(fields.get("version")) is not int or fields["version"] != VERSION:
-        faults.add("version", f"must be {VERSION}, not {say.quoted(fields.get('version'))}")
-    processes, channels = fields.get("processes"), fields.get("channels")
-    for field, items in (("processes", processes), ("channels", channels)):
-        if type(items) is not list:
-            faults.add(field, "must be a list")
+    faults.check_version(fields, VERSION)
+    processes, channels = (_items(fields, field, faults) for field in ("processes", "channels"))
     faults.raise_any()
     check_counts(len(processes), len(channels), limits, line)
     nodes = _processes(processes, faults)
     links = _channels(channels, nodes, faults)
-    extra = {key: value for key, value in fields.items() if key not in _HEADER_FIELDS}
-    for key, value in extra.items():
-        faults.passes(key, value, json_problem)
+    extra = further_fields(fields, _HEADER_FIELDS, faults)
     faults.raise_any()
     return Header("", "tick", Topology(tuple(nodes.values()), tuple(links.values())), extra)
+
+
+def _items(fields: Mapping[str, object], field: str, faults: HeaderFaults) -> list:
+    items = fields.get(field)
+    if isinstance(items, list):
+        return items
+    faults.add(field, "must be a list")
+    return []
 
 
 def _processes(items: list, faults: HeaderFaults) -> dict[str, Process]:
@@ -145,8 +136,8 @@ def _processes(items: list, faults: HeaderFaults) -> dict[str, Process]:
             f"{path}.tokens", item.get("tokens"), count_problem
         ):
             if item["id"] in nodes:
-                faults.add(f"{path}.id", f"is {say.quoted(item['id'])}, which stands twice")
-            nodes[item["id"]] = Process(item["id"], json_text(item["tokens"]))
+                faults.add(f"{path}.id", f"is {say.quoted(item['id'])}, which is used twice")
+            nodes[item["id"]] = Process(item["id"], JsonText(json_text(item["tokens"])))
     return nodes
 
 
@@ -156,54 +147,51 @@ def _channels(
     links: dict[str, Channel] = {}
     for place, item in enumerate(items):
         path = f"channels[{place}]"
-        known = type(item) is list and len(item) == 2 and all(type(end) is str for end in item)
-        if not known or not all(end in nodes for end in item):
+        is_pair = type(item) is list and len(item) == 2 and all(type(end) is str for end in item)
+        if not is_pair or not all(end in nodes for end in item):
             faults.add(path, f"must be two of the processes, not {say.quoted(item)}")
             continue
         name = channel_id(*item)
         if name in links:
-            faults.add(path, f"is {say.quoted(item)}, which stands twice")
+            faults.add(path, f"is {say.quoted(item)}, which is used twice")
         links[name] = Channel(name, *item)
     return links
 
 
 class _Log:
-    """Reads line after line; remembers which channels are being recorded, and what came since.
-
-    A channel is under way from its start to its stop: (snapshot, code of the channel) -> ids.
-    """
+    """Reads line after line; remembers which channels are being recorded, and what came since."""
 
     def __init__(self, header: Header, defects: Defects) -> None:
         self._processes = header.process_codes
         self._channels = header.channel_codes
         self._defects = defects
+        # The ids that arrived since the start, by snapshot and code of the channel.
         self._recorded: dict[tuple[str, int], list[str]] = {}
         self._by_channel: dict[int, set[str]] = {}  # the snapshots that are recording a channel
         self._next = 0
 
-    def rows(self, text: bytes, line: int) -> Iterator[tuple]:
-        """The line's event as a row of columns.RAW; none where the line is refused."""
+    def row(self, text: bytes, line: int) -> Row | None:
+        """Return the line's event as a row of columns.RAW, None if the line is refused."""
         event = load(text, line)
-        found = self._misfit(event, line) if type(event) is dict else event
-        if found is not None:
-            self._defects.add(found)
-            return
+        if isinstance(event, Defect):
+            self._defects.add(event)
+            return None
+        if (misfit := self._misfit(event, line)) is not None:
+            self._defects.add(misfit)
+            return None
         self._count(event, line)
         try:
-            yield self._row(event, line)
+            return self._parsed(event, line)
         except Unfit as unfit:
             code, reason = unfit.problem
             self._defects.add(defect(code, f"A further field {reason}.", line=line))
+            return None
 
     def _misfit(self, event: dict, line: int) -> Defect | None:
+        """Return why a line cannot be an event, None if it can."""
         kind = event.get("kind")
         if kind == "header":
-            return defect(
-                "header-twice",
-                "A second header. Are two recordings in this file? Upload them one by one.",
-                line=line,
-                field="kind",
-            )
+            return second_header(line)
         if type(kind) is not str:
             code = "missing-field" if kind is None else "wrong-type"
             return defect(code, 'The field "kind" must name the event.', line=line, field="kind")
@@ -211,10 +199,7 @@ class _Log:
             if event.get(field) is None:
                 return say.missing_field(kind=kind, field=field, line=line)
             if (problem := check(event[field])) is not None:
-                return defect(
-                    problem[0], f"The field {say.quoted(field)} {problem[1]}.", line=line,
-                    field=field,
-                )  # fmt: skip
+                return field_defect(field, problem, line)
         if event["process"] not in self._processes:
             return say.unknown_process(name=event["process"], line=line)
         if "src" in _NEEDED.get(kind, ()):
@@ -224,7 +209,7 @@ class _Log:
         return None
 
     def _count(self, event: dict, line: int) -> None:
-        """``n`` counts the lines of the log; one defect where it first does not."""
+        """Take ``n``, which counts the lines of the log, and report where it skips some."""
         n = event.pop("n")
         if n != self._next:
             self._defects.add(
@@ -237,7 +222,8 @@ class _Log:
             )
         self._next = n + 1
 
-    def _row(self, event: dict, line: int) -> tuple:
+    def _parsed(self, event: dict, line: int) -> Row:
+        """Return a checked event as a row, and note what it says of recordings. Raises: Unfit."""
         take = event.pop
         kind = take("kind")
         process = self._processes[take("process")]
@@ -250,16 +236,16 @@ class _Log:
         message = value = snapshot = messages = None
         if kind in (SEND, RECEIVE):
             message, value = str(take("msg")), json_text(take("amount"))
+            if kind == RECEIVE:
+                for recording in self._by_channel.get(channel, ()):
+                    self._recorded[recording, channel].append(message)
         elif kind in _NEEDED:
             snapshot = str(take("snapshot"))
-        if kind == RECEIVE:
-            for recording in self._by_channel.get(channel, ()):
-                self._recorded[recording, channel].append(message)
-        elif kind == CHANNEL_RECORD_START:
-            self._start(snapshot, channel)
-        elif kind == _CHANNEL_RECORD_STOP:
-            messages = self._stop(snapshot, channel, line)
-            kind = kind if messages is None else RECORD_CHANNEL
+            if kind == CHANNEL_RECORD_START:
+                self._start(snapshot, channel)
+            elif kind == _CHANNEL_RECORD_STOP:
+                messages = self._stop(snapshot, channel, line)
+                kind = kind if messages is None else RECORD_CHANNEL
         extra = json_text(event) if event else None
         return (
             line, process, kind, index, at, channel, message, value, state, snapshot, messages,
@@ -271,7 +257,7 @@ class _Log:
         self._by_channel.setdefault(channel, set()).add(snapshot)
 
     def _stop(self, snapshot: str, channel: int, line: int) -> list[str] | None:
-        """The ids that arrived since the start; None, and a defect, where no start is known."""
+        """Return the ids that arrived since the start; without a start, report it, return None."""
         messages = self._recorded.pop((snapshot, channel), None)
         if messages is None:
             self._defects.add(

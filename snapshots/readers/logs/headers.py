@@ -1,12 +1,17 @@
-"""The native header: JSON to a Header and back, with every fault named by its field."""
+"""Turns the native header from JSON into a Header and back, and names each fault by its field.
 
-from collections.abc import Callable, Mapping
+Readers of other logs with a header share the first half: reading the line, and its checks.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import TypeVar
 
 import orjson
 
 from snapshots.domain.assembling.assembly import Header
 from snapshots.domain.model.defects import Defects, defect, quoted, refuse
-from snapshots.domain.model.topology import Channel, Process, Topology
+from snapshots.domain.model.topology import Channel, ChannelId, JsonText, Process, Topology
 from snapshots.readers.formats.fields import (
     LONGEST_NAME,
     Check,
@@ -17,18 +22,42 @@ from snapshots.readers.formats.fields import (
     text_problem,
 )
 from snapshots.readers.formats.head import Head
+from snapshots.readers.formats.json_lines import object_on
 from snapshots.readers.formats.limits import Limits
+from snapshots.readers.formats.lines import first_line
 
 FORMAT = "cutline"
 VERSION = 1
 _HEADER_FIELDS = {"kind", "format", "version", "name", "time_unit", "processes", "channels"}
 _LONGEST_UNIT = 16  # characters
 
+Part = TypeVar("Part", Process, Channel)
+
 
 def names_format(head: Head, format: str) -> bool:
     """Return whether an input begins with a header that names this format."""
     fields = head.fields or {}
     return fields.get("kind") == "header" and fields.get("format") == format
+
+
+def channel_id(source: str, target: str) -> ChannelId:
+    """Return the id of a channel that its log names only by its ends."""
+    return ChannelId(f"{source}->{target}")
+
+
+def header_object(source: Path, limits: Limits) -> tuple[dict, int]:
+    """Return the object on the first line that is not blank, and the line's number.
+
+    Raises: InputRefused.
+    """
+    line, text = first_line(source, limits)
+    return object_on(text, line), line
+
+
+def require_header(fields: Mapping[str, object], line: int, sentence: str) -> None:
+    """Check that a line is a header. Raises: InputRefused with the sentence."""
+    if fields.get("kind") != "header":
+        raise refuse("header-missing", sentence, line=line, field="kind")
 
 
 class HeaderFaults:
@@ -39,106 +68,104 @@ class HeaderFaults:
         self._defects = Defects()
 
     def add(self, field: str, reason: str) -> None:
-        self._defects.add(
-            defect(
-                "header-invalid",
-                f"In the header, {field} {reason}.",
-                line=self._line,
-                field=field,
-            )
-        )
+        sentence = f"In the header, {field} {reason}."
+        self._defects.add(defect("header-invalid", sentence, line=self._line, field=field))
 
     def passes(self, field: str, value: object, check: Check) -> bool:
+        """Return whether a value passes a check; if not, add the fault."""
         problem = check(value)
         if problem is not None:
             self.add(field, problem[1])
         return problem is None
 
+    def check_version(self, fields: Mapping[str, object], version: int) -> None:
+        given = fields.get("version")
+        if type(given) is not int or given != version:
+            self.add("version", f"must be {version}, not {quoted(given)}")
+
     def raise_any(self) -> None:
+        """Raises: InputRefused with all faults, if there are any."""
         self._defects.raise_refused()
 
 
 def check_counts(processes: int, channels: int, limits: Limits, line: int) -> None:
-    """Raises: InputRefused (``too-many-processes``, ``too-many-channels``, ``header-invalid``)."""
+    """Check how much a header names.
+
+    Raises: InputRefused (``too-many-processes``, ``too-many-channels``, ``header-invalid``).
+    """
     if processes == 0:
         raise refuse(
             "header-invalid", "In the header, processes is empty.", line=line, field="processes"
         )
-    if processes > limits.processes:
-        raise refuse(
-            "too-many-processes",
-            f"The header has {processes:,} processes; at most {limits.processes:,} are read here.",
-            line=line,
-            field="processes",
-        )
-    if channels > limits.channels:
-        raise refuse(
-            "too-many-channels",
-            f"The header has {channels:,} channels; at most {limits.channels:,} are read here.",
-            line=line,
-            field="channels",
-        )
+    for field, count, most in (
+        ("processes", processes, limits.processes),
+        ("channels", channels, limits.channels),
+    ):
+        if count > most:
+            raise refuse(
+                f"too-many-{field}",
+                f"The header has {count:,} {field}; at most {most:,} are read here.",
+                line=line,
+                field=field,
+            )
+
+
+def further_fields(
+    fields: Mapping[str, object], known: Iterable[str], faults: HeaderFaults
+) -> dict[str, object]:
+    """Return the fields that have no meaning here; one that cannot be kept as JSON is a fault."""
+    further = {name: value for name, value in fields.items() if name not in known}
+    if json_problem(further) is not None:  # quicker than each by itself, in a header with very many
+        for name, value in further.items():
+            faults.passes(name, value, json_problem)
+    return further
 
 
 def parse_header(fields: Mapping[str, object], line: int, limits: Limits) -> Header:
-    """The header of a native recording. Raises: InputRefused with every fault found."""
+    """Return the header of a native recording. Raises: InputRefused with every fault."""
     _check_format(fields, line)
-    processes, channels = fields.get("processes"), fields.get("channels")
+    processes = fields.get("processes")
+    channels = [] if fields.get("channels") is None else fields["channels"]
     faults = HeaderFaults(line)
-    if type(processes) is not list:
+    if not isinstance(processes, list):
         faults.add("processes", "must be a list of processes")
-    if channels is not None and type(channels) is not list:
+        processes = []
+    if not isinstance(channels, list):
         faults.add("channels", "must be a list of channels")
+        channels = []
     faults.raise_any()
-    check_counts(len(processes), len(channels or ()), limits, line)
+    check_counts(len(processes), len(channels), limits, line)
     name = _text(fields, "name", "", faults)
     unit = _text(fields, "time_unit", "us", faults)
     if not 1 <= len(unit) <= _LONGEST_UNIT:
         faults.add("time_unit", f"must have 1 to {_LONGEST_UNIT} characters")
-    topology, further = _topology(processes, channels or [], faults)
-    extra = {key: value for key, value in fields.items() if key not in _HEADER_FIELDS}
-    if json_problem(extra) is not None:
-        _find_faults(extra, faults)
+    topology, further = _topology(processes, channels, faults)
+    extra = further_fields(fields, _HEADER_FIELDS, faults)
     faults.raise_any()
     return Header(name, unit, topology, extra | further)
 
 
-def _find_faults(extra: Mapping[str, object], faults: HeaderFaults) -> None:
-    """Name the fields that cannot be kept; slow, where a header has very many of them."""
-    for key, value in extra.items():
-        faults.passes(key, value, json_problem)
-
-
 def _check_format(fields: Mapping[str, object], line: int) -> None:
-    if fields.get("kind") != "header":
-        raise refuse(
-            "header-missing",
-            'The first line is not the header: it must be an object with "kind":"header" that '
-            "names the processes and channels.",
-            line=line,
-            field="kind",
-        )
+    require_header(
+        fields,
+        line,
+        'The first line is not the header: it must be an object with "kind":"header" that '
+        "names the processes and channels.",
+    )
+    faults = HeaderFaults(line)
     if fields.get("format") != FORMAT:
-        raise refuse(
-            "header-invalid",
-            f"In the header, format must be {quoted(FORMAT)}, not {quoted(fields.get('format'))}.",
-            line=line,
-            field="format",
-        )
-    if type(fields.get("version")) is not int or fields["version"] != VERSION:
-        raise refuse(
-            "header-invalid",
-            f"In the header, version must be {VERSION}, not {quoted(fields.get('version'))}.",
-            line=line,
-            field="version",
-        )
+        faults.add("format", f"must be {quoted(FORMAT)}, not {quoted(fields.get('format'))}")
+    faults.raise_any()
+    faults.check_version(fields, VERSION)
+    faults.raise_any()
 
 
 def _text(fields: Mapping[str, object], field: str, default: str, faults: HeaderFaults) -> str:
     value = fields.get(field)
     if value is None:
         return default
-    if not faults.passes(field, value, text_problem):
+    if not isinstance(value, str):
+        faults.passes(field, value, text_problem)
         return default
     if "\x00" in value:
         faults.add(field, "must not hold a NUL character")
@@ -150,7 +177,7 @@ def _text(fields: Mapping[str, object], field: str, default: str, faults: Header
 def _topology(
     processes: list, channels: list, faults: HeaderFaults
 ) -> tuple[Topology, dict[str, object]]:
-    """The topology, and the fields of its parts that mean nothing here: {part: {id: fields}}."""
+    """Return the topology, and the fields without meaning as {"channels": {id: fields}, …}."""
     further: dict[str, dict[str, object]] = {"processes": {}, "channels": {}}
     nodes: dict[str, Process] = {}
     for place, item in enumerate(processes):
@@ -162,18 +189,19 @@ def _topology(
         if isinstance(item, dict):
             _check_ends(item, path, nodes, faults)
     topology = Topology(tuple(nodes.values()), tuple(links.values()))
-    return topology, {part: fields for part, fields in further.items() if fields}
+    return topology, {name: fields for name, fields in further.items() if fields}
 
 
 def _part(
     item: object,
     path: str,
-    parts: dict,
+    parts: dict[str, Part],
     faults: HeaderFaults,
     further: dict[str, object],
-    make: Callable[[dict, str, HeaderFaults], Process | Channel],
+    make: Callable[[dict, str, HeaderFaults], Part],
 ) -> None:
-    if type(item) is not dict:
+    """Add a process or channel to ``parts``, and its fields without meaning to ``further``."""
+    if not isinstance(item, dict):
         faults.add(path, f"must be an object, not {quoted(item)}")
         return
     fields = dict(item)
@@ -181,7 +209,7 @@ def _part(
     if not faults.passes(f"{path}.id", part.id, given_name_problem):
         return
     if part.id in parts:
-        faults.add(f"{path}.id", f"is {quoted(part.id)}, which stands twice")
+        faults.add(f"{path}.id", f"is {quoted(part.id)}, which is used twice")
     parts[part.id] = part
     if fields and faults.passes(path, fields, json_problem):
         further[part.id] = fields
@@ -195,9 +223,9 @@ def _process(fields: dict, path: str, faults: HeaderFaults) -> Process:
     return Process(fields.pop("id", None), text, scope)
 
 
-def _state(state: object, path: str, faults: HeaderFaults) -> str | None:
+def _state(state: object, path: str, faults: HeaderFaults) -> JsonText | None:
     try:
-        return None if state is None else json_text(state)
+        return None if state is None else JsonText(json_text(state))
     except Unfit as unfit:
         faults.add(f"{path}.state", unfit.problem[1])
         return None
@@ -206,8 +234,8 @@ def _state(state: object, path: str, faults: HeaderFaults) -> str | None:
 def _channel(fields: dict, path: str, faults: HeaderFaults) -> Channel:
     fifo = _flag(fields, "fifo", True, path, faults)
     overtaking = _flag(fields, "overtaking", False, path, faults)
-    ends = [fields.pop(end, None) for end in ("source", "target")]
-    return Channel(fields.pop("id", None), *ends, fifo, overtaking)
+    source, target = fields.pop("source", None), fields.pop("target", None)
+    return Channel(fields.pop("id", None), source, target, fifo, overtaking)
 
 
 def _flag(fields: dict, name: str, default: bool, path: str, faults: HeaderFaults) -> bool:
@@ -233,8 +261,8 @@ def _check_ends(item: dict, path: str, nodes: dict[str, Process], faults: Header
 
 
 def header_text(header: Header) -> bytes:
-    """The JSON of a native header, for which ``parse_header`` gives the same header back."""
-    further = {part: header.extra.get(part, {}) for part in ("processes", "channels")}
+    """Return the JSON of a native header; ``parse_header`` turns it into the same header again."""
+    of_processes, of_channels = (_further(header, part) for part in ("processes", "channels"))
     fields = {
         "kind": "header",
         "format": FORMAT,
@@ -242,29 +270,40 @@ def header_text(header: Header) -> bytes:
         "name": header.name,
         "time_unit": header.time_unit,
         "processes": [
-            _process_fields(process) | further["processes"].get(process.id, {})
+            _process_fields(process) | of_processes.get(process.id, {})
             for process in header.topology.processes
         ],
         "channels": [
-            _channel_fields(channel) | further["channels"].get(channel.id, {})
+            _channel_fields(channel) | of_channels.get(channel.id, {})
             for channel in header.topology.channels
         ],
     }
-    extra = {key: value for key, value in header.extra.items() if key not in further}
+    extra = {
+        key: value for key, value in header.extra.items() if key not in ("processes", "channels")
+    }
     return orjson.dumps(fields | extra)
 
 
+def _further(header: Header, part: str) -> dict[str, dict]:
+    further = header.extra.get(part, {})
+    assert isinstance(further, dict)  # as _topology writes it
+    return further
+
+
 def _process_fields(process: Process) -> dict[str, object]:
-    known = {} if process.state is None else {"state": orjson.Fragment(process.state)}
-    scope = {} if process.scope is None else {"scope": process.scope}
-    return {"id": process.id} | known | scope
+    fields: dict[str, object] = {"id": process.id}
+    if process.state is not None:
+        fields["state"] = orjson.Fragment(process.state)
+    if process.scope is not None:
+        fields["scope"] = process.scope
+    return fields
 
 
 def _channel_fields(channel: Channel) -> dict[str, object]:
-    overtaking = {"overtaking": True} if channel.overtaking else {}
-    return {
+    fields = {
         "id": channel.id,
         "source": channel.source,
         "target": channel.target,
         "fifo": channel.fifo,
-    } | overtaking
+    }
+    return fields | {"overtaking": True} if channel.overtaking else fields

@@ -1,4 +1,4 @@
-"""The native format as JSON Lines: a header, then one event a line."""
+"""Reads and writes the native format as JSON Lines: a header, then one event a line."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -8,8 +8,9 @@ from orjson import Fragment, dumps, loads
 
 from snapshots.domain.assembling.assembly import Header
 from snapshots.domain.model import defects as say
-from snapshots.domain.model.defects import Defect, Defects, InputRefused, defect
+from snapshots.domain.model.defects import Defect, Defects, defect
 from snapshots.domain.model.recording import KINDS, LoggedEvent
+from snapshots.domain.model.topology import ChannelId, ProcessId
 from snapshots.readers.formats.fields import (
     LARGEST,
     Check,
@@ -26,9 +27,15 @@ from snapshots.readers.formats.head import Head
 from snapshots.readers.formats.json_lines import load
 from snapshots.readers.formats.limits import Limits
 from snapshots.readers.formats.lines import chunks, first_line
-from snapshots.readers.logs.checks import check_batch
-from snapshots.readers.logs.columns import NONE, raw_batch
-from snapshots.readers.logs.headers import FORMAT, header_text, names_format, parse_header
+from snapshots.readers.logs.checks import absent_field, check_batch, field_defect, second_header
+from snapshots.readers.logs.columns import NONE, Row, raw_batch
+from snapshots.readers.logs.headers import (
+    FORMAT,
+    header_object,
+    header_text,
+    names_format,
+    parse_header,
+)
 
 _KINDS = frozenset(KINDS)
 _CHECKS: dict[str, Check] = {
@@ -45,7 +52,7 @@ _CHECKS: dict[str, Check] = {
 
 
 class NativeReader:
-    """JSON Lines, plain or compressed."""
+    """Reads JSON Lines, plain or compressed."""
 
     name = "native"
     title = "Cutline JSON Lines"
@@ -54,27 +61,23 @@ class NativeReader:
         return f"{self.title}, by the format in its header" if names_format(head, FORMAT) else None
 
     def header(self, source: Path, limits: Limits) -> Header:
-        line, text = first_line(source, limits)
-        fields = load(text, line)
-        if type(fields) is not dict:
-            raise InputRefused([fields])
-        return parse_header(fields, line, limits)
+        return parse_header(*header_object(source, limits), limits)
 
     def batches(
         self, source: Path, header: Header, limits: Limits, defects: Defects
     ) -> Iterator[pa.RecordBatch]:
         header_line, _ = first_line(source, limits)
         for chunk in chunks(source, limits):
-            data, line = after_header(chunk.data, chunk.first_line, header_line)
-            batch, found = parse_lines(data, line, header)
-            defects.extend(found)
+            data, line = _after_header(chunk.data, chunk.first_line, header_line)
+            batch, batch_defects = parse_lines(data, line, header)
+            defects.extend(batch_defects)
             if defects.refused_total >= say.MOST_LISTED:
                 defects.raise_refused()
             yield batch
 
 
-def after_header(data: bytes, first: int, header_line: int) -> tuple[bytes, int]:
-    """A chunk without the lines up to the header's, and the number of its first line then."""
+def _after_header(data: bytes, first: int, header_line: int) -> tuple[bytes, int]:
+    """Drop the lines up to the header's; return the rest and the number of its first line."""
     while data and first <= header_line:
         _, _, data = data.partition(b"\n")
         first += 1
@@ -84,38 +87,42 @@ def after_header(data: bytes, first: int, header_line: int) -> tuple[bytes, int]
 def parse_lines(
     chunk: bytes, first_line: int, header: Header
 ) -> tuple[pa.RecordBatch, list[Defect]]:
-    """The events of whole lines as columns.RAW, and what is wrong with them, by line.
+    """Return the events of whole lines as columns.RAW, and the defects, sorted by line.
 
-    first_line: the 1-based number of the chunk's first line, which lies behind the header. Blank
-    lines hold nothing. A line with a refused defect gives no row.
+    Blank lines hold nothing, and a line with a refused defect gives no row.
+
+    Args:
+        chunk: lines behind the header.
+        first_line: the number of the chunk's first line, from 1.
     """
-    rows: list[tuple] = []
-    found: list[Defect] = []
-    seen: set[object] = set()
+    rows: list[Row] = []
+    defects: list[Defect] = []
+    snapshots: set[object] = set()
     processes, channels = header.process_codes, header.channel_codes
     for line, text in enumerate(chunk.split(b"\n"), first_line):
         try:
-            rows.append(_row(text, line, processes, channels, seen, found))
+            rows.append(_row(text, line, processes, channels, snapshots, defects))
         except (ValueError, KeyError, TypeError, AttributeError):
             if text and not text.isspace():
-                found.append(_explained(text, line, header))
+                defects.append(_explained(text, line, header))
     batch = raw_batch(rows)
-    found += check_batch(batch, header)
-    return batch, sorted(found, key=lambda item: item.line)
+    defects += check_batch(batch, header)
+    return batch, sorted(defects, key=lambda item: item.line or 0)
 
 
 def _row(
     text: bytes,
     line: int,
-    processes: dict[str, int],
-    channels: dict[str, int],
-    seen: set[object],
-    found: list[Defect],
-) -> tuple:
-    """A line as a row.
+    processes: dict[ProcessId, int],
+    channels: dict[ChannelId, int],
+    snapshots: set[object],
+    defects: list[Defect],
+) -> Row:
+    """Return a line as a row, and add its kept defect to ``defects``.
 
-    seen: the snapshot ids found good so far; found: gets the kept defects. Raises: any of what
-    parse_lines catches, where a field is not what it must be; ``_explained`` then says which.
+    ``snapshots`` holds the snapshot ids that have passed the check; this line's is added.
+    Raises: what parse_lines catches if a field is not what it must be; ``_explained`` finds out
+    which.
     """
     event = loads(text)
     take = event.pop
@@ -128,7 +135,7 @@ def _row(
     if at is not None and (type(at) is not int or not 0 <= at <= LARGEST):
         raise TypeError
     if kind not in _KINDS:
-        return _unknown(line, process, kind, index, at, event, found)
+        return _unknown(line, process, kind, index, at, event, defects)
     channel = take("channel", None)
     channel = NONE if channel is None else channels[channel]
     message = take("message", None)
@@ -146,12 +153,14 @@ def _row(
     if snapshot is not None:
         if type(snapshot) not in (int, str):
             raise TypeError
-        if snapshot not in seen:
-            seen.add(_checked(snapshot, name_problem))
+        if snapshot not in snapshots:
+            _check(snapshot, name_problem)
+            snapshots.add(snapshot)
         snapshot = str(snapshot)
     messages = take("messages", None)
     if messages is not None:
-        messages = [str(item) for item in _checked(messages, ids_problem)]
+        _check(messages, ids_problem)
+        messages = [str(item) for item in messages]
     label = take("label", None)
     if label is not None and type(label) is not str:
         raise TypeError
@@ -169,50 +178,39 @@ def _unknown(
     index: int | None,
     at: int | None,
     event: dict,
-    found: list[Defect],
-) -> tuple:
-    """A row of a kind without a meaning: its further fields stay together as they are."""
+    defects: list[Defect],
+) -> Row:
+    """Return the row of a kind without a meaning, with all further fields in ``extra``."""
     if type(kind) is not str or kind == "header":
         raise TypeError
     extra = json_text(event) if event else None
-    found.append(say.unknown_kind(kind=kind, line=line))
+    defects.append(say.unknown_kind(kind=kind, line=line))
     return line, process, kind, index, at, NONE, None, None, None, None, None, None, extra
 
 
-def _checked(value: object, check: Check) -> object:
+def _check(value: object, check: Check) -> None:
     problem = check(value)
     if problem is not None:
         raise Unfit(*problem)
-    return value
 
 
 def _explained(text: bytes, line: int, header: Header) -> Defect:
-    """What is wrong with a line that gave no row."""
+    """Return what is wrong with a line that gave no row."""
     event = load(text, line)
-    if type(event) is not dict:
+    if isinstance(event, Defect):
         return event
     if event.get("kind") == "header":
-        return defect(
-            "header-twice",
-            "A second header. Are two recordings in this file? Upload them one by one.",
-            line=line,
-            field="kind",
-        )
+        return second_header(line)
     return _misplaced(event, line, header) or _misfit(event, line)
 
 
 def _misplaced(event: dict, line: int, header: Header) -> Defect | None:
-    """Why the event has no kind, or no process or channel of the header."""
+    """Return why an event has no kind, or no process or channel of the header; None if it has."""
     for field in ("kind", "process"):
         if event.get(field) is None:
-            return defect(
-                "missing-field",
-                f"The event has no field {say.quoted(field)}.",
-                line=line,
-                field=field,
-            )
+            return absent_field(field, line)
         if (problem := text_problem(event[field])) is not None:
-            return _problem(field, problem, line)
+            return field_defect(field, problem, line)
     if event["process"] not in header.process_codes:
         return say.unknown_process(name=event["process"], line=line)
     channel = event.get("channel")
@@ -222,21 +220,19 @@ def _misplaced(event: dict, line: int, header: Header) -> Defect | None:
 
 
 def _misfit(event: dict, line: int) -> Defect:
-    """The first field that holds what it cannot; further fields hold any JSON of usual size."""
+    """Return the defect of the first field that holds what it cannot.
+
+    Fields without a meaning may hold any JSON of usual size.
+    """
     for field, value in event.items():
         problem = _CHECKS.get(field, json_problem)(value) if value is not None else None
         if problem is not None:
-            return _problem(field, problem, line)
+            return field_defect(field, problem, line)
     return defect("wrong-type", "The line cannot be read as an event.", line=line)
 
 
-def _problem(field: str, problem: tuple[str, str], line: int) -> Defect:
-    code, reason = problem
-    return defect(code, f"The field {say.quoted(field)} {reason}.", line=line, field=field)
-
-
 def write_lines(header: Header, logged_events: Iterable[LoggedEvent]) -> Iterator[bytes]:
-    """A recording in the native format, a line at a time, each with its newline.
+    """Yield a recording in the native format, line by line, each with its newline.
 
     Reading it back gives the same header and events, numbered as lines 2, 3, 4 …
     """

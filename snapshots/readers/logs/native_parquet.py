@@ -1,8 +1,8 @@
-"""The native format as Parquet: a file, or a folder of parts, with the same column names.
+"""Reads the native format as Parquet: a file, or a folder of parts, with the same column names.
 
 The header is JSON text under the key ``cutline`` of the (first) file's metadata. Lines are rows,
 counted from 1 through all parts. String columns are read as dictionaries, so that each distinct
-text is looked at once.
+text is checked once.
 """
 
 import re
@@ -25,7 +25,7 @@ from snapshots.domain.model.defects import (
     refuse,
 )
 from snapshots.readers.formats.head import Head
-from snapshots.readers.formats.json_lines import load
+from snapshots.readers.formats.json_lines import object_on
 from snapshots.readers.formats.limits import Limits
 from snapshots.readers.logs.arrow_columns import parse_rows
 from snapshots.readers.logs.columns import BATCH_ROWS
@@ -34,7 +34,7 @@ from snapshots.readers.logs.headers import parse_header
 METADATA_KEY = b"cutline"
 _MAGIC = b"PAR1"
 _EXCEPTION = re.compile(r"\b\w*(?:Exception|Error)\b:?\s*")
-_DENSE_BYTES = 2**28  # of a batch whose texts are written out
+_DENSE_BYTES = 2**28  # of a batch whose texts are written out in full
 
 _TEXT = "strings"
 _COUNT = "whole numbers"
@@ -58,7 +58,12 @@ _COLUMNS = {
 
 @dataclass(frozen=True)
 class RowGroup:
-    """A part of the input that can be read by itself. first_line: the number of its first row."""
+    """A part of the input that can be read by itself.
+
+    Attributes:
+        group: the number of the group in its file, from 0.
+        first_line: the number of its first row in the whole input, from 1.
+    """
 
     path: Path
     group: int
@@ -67,7 +72,7 @@ class RowGroup:
 
 
 class ParquetReader:
-    """Parquet with the columns of the native format."""
+    """Reads Parquet with the columns of the native format."""
 
     name = "parquet"
     title = "Cutline Parquet"
@@ -92,18 +97,15 @@ class ParquetReader:
             )
         if len(text) > limits.line_bytes:
             raise refuse("line-too-long", f"The header is longer than {limits.line_bytes:,} bytes.")
-        fields = load(text, 1)
-        if type(fields) is not dict:
-            raise InputRefused([fields])
-        return parse_header(fields, 1, limits)
+        return parse_header(object_on(text, 1), 1, limits)
 
     def batches(
         self, source: Path, header: Header, limits: Limits, defects: Defects
     ) -> Iterator[pa.RecordBatch]:
         read = 0
         for part in row_groups(source, limits):
-            for batch, found in read_row_group(part, header, limits):
-                defects.extend(found)
+            for batch, batch_defects in read_row_group(part, header, limits):
+                defects.extend(batch_defects)
                 read += batch.nbytes
                 if read > limits.total_bytes:
                     raise _too_large(limits)
@@ -113,17 +115,17 @@ class ParquetReader:
 
 
 def parts(source: Path) -> list[Path]:
-    """The file itself, or the ``.parquet`` files of a folder by name. Raises: InputRefused."""
+    """Return the file itself, or a folder's ``.parquet`` files by name. Raises: InputRefused."""
     if not source.is_dir():
         return [source]
-    found = sorted(source.glob("*.parquet"))
-    if not found:
+    files = sorted(source.glob("*.parquet"))
+    if not files:
         raise refuse("empty", "The folder holds no .parquet file.")
-    return found
+    return files
 
 
 def row_groups(source: Path, limits: Limits) -> list[RowGroup]:
-    """All row groups in order. Raises: InputRefused for columns that cannot be read, and sizes."""
+    """Return all row groups in order. Raises: InputRefused for their columns, or their size."""
     groups: list[RowGroup] = []
     line, size = 1, 0
     for path in parts(source):
@@ -150,7 +152,7 @@ def _too_large(limits: Limits) -> InputRefused:
 def read_row_group(
     part: RowGroup, header: Header, limits: Limits
 ) -> Iterator[tuple[pa.RecordBatch, list[Defect]]]:
-    """The row group as batches of columns.RAW, each with its defects by line."""
+    """Yield the row group as batches of columns.RAW, each with its defects sorted by line."""
     line = part.first_line
     with _opened(part.path) as file:
         for batch in _batches(file, part.group):
@@ -166,7 +168,7 @@ def _batches(file: pq.ParquetFile, group: int) -> Iterator[pa.RecordBatch]:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[pq.ParquetFile]:
-    """The file with strings read as dictionaries. Raises: InputRefused (``truncated``)."""
+    """Open a file with strings read as dictionaries. Raises: InputRefused (``truncated``)."""
     with _refusing_damage():
         schema = pq.read_schema(path)
         texts = [field.name for field in schema if _is_text(field.type)]
@@ -181,7 +183,7 @@ def _refusing_damage() -> Iterator[None]:
         yield
     except UnicodeDecodeError:
         raise refuse(
-            "not-utf8", "The Parquet file has a column whose name is no UTF-8: is it damaged?"
+            "not-utf8", "The Parquet file has a column whose name is not UTF-8: is it damaged?"
         ) from None
     except (pa.ArrowException, OSError, MemoryError) as error:
         raise refuse(
@@ -191,19 +193,22 @@ def _refusing_damage() -> Iterator[None]:
 
 
 def _why(error: Exception) -> str:
-    """What the library says, without the names of its exceptions; empty where nothing is left."""
-    words = (str(error) or "there is not the memory that it asks for").splitlines()[0]
-    reason = _EXCEPTION.sub("", words)[:200].strip(" .:")
+    """Return the library's reason in parentheses, without the names of its exceptions."""
+    message = (str(error) or "there is not the memory that it asks for").splitlines()[0]
+    reason = _EXCEPTION.sub("", message)[:200].strip(" .:")
     return f" ({reason})" if reason else ""
 
 
 def _pieces(batch: pa.RecordBatch, line: int, limits: Limits) -> Iterator[pa.RecordBatch]:
-    """The batch in pieces whose texts, written out, fit the memory. Raises: InputRefused."""
+    """Cut a batch into pieces whose texts, written out in full, fit the memory.
+
+    Raises: InputRefused (``line-too-long``, ``truncated``).
+    """
     dense = batch.nbytes
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
         if pa.types.is_dictionary(column.type) and len(column):
             with _refusing_damage():
-                column.validate(full=True)  # nothing else looks whether indices are in range
+                column.validate(full=True)  # nothing else checks that indices are in range
             lengths = pc.binary_length(column.dictionary).take(column.indices)
             longest = pc.max(lengths).as_py() or 0
             if longest > limits.line_bytes:
@@ -224,20 +229,23 @@ def _pieces(batch: pa.RecordBatch, line: int, limits: Limits) -> Iterator[pa.Rec
 
 
 def check_schema(schema: pa.Schema) -> None:
-    """Raises: InputRefused for a column that is missing, twice, or of a type it cannot have."""
+    """Check a file's columns.
+
+    Raises: InputRefused for a column that is missing, stands twice, or has a wrong type.
+    """
     for name in schema.names:
         if schema.names.count(name) > 1:
-            raise refuse("wrong-type", f"The column {quoted(name)} stands twice.", field=name)
+            raise refuse("wrong-type", f"The column {quoted(name)} occurs twice.", field=name)
     for name in ("process", "kind"):
         if name not in schema.names:
             raise refuse(
                 "missing-field", f"The Parquet file has no column {quoted(name)}.", field=name
             )
-    for name, wanted in _COLUMNS.items():
-        if name in schema.names and not _fits(schema.field(name).type, wanted):
+    for name, content in _COLUMNS.items():
+        if name in schema.names and not _fits(schema.field(name).type, content):
             raise refuse(
                 "wrong-type",
-                f"The column {quoted(name)} must hold {wanted}, not {schema.field(name).type}.",
+                f"The column {quoted(name)} must hold {content}, not {schema.field(name).type}.",
                 field=name,
             )
 
@@ -248,14 +256,14 @@ def _is_text(kind: pa.DataType) -> bool:
     return pa.types.is_string(kind) or pa.types.is_large_string(kind)
 
 
-def _fits(kind: pa.DataType, wanted: str) -> bool:
+def _fits(kind: pa.DataType, content: str) -> bool:
     if pa.types.is_null(kind):
         return True
-    if wanted == _IDS:
-        lists = pa.types.is_list(kind) or pa.types.is_large_list(kind)
-        return lists and _fits(kind.value_type, _ID)
+    if content == _IDS:
+        is_list = pa.types.is_list(kind) or pa.types.is_large_list(kind)
+        return is_list and _fits(kind.value_type, _ID)
     if _is_text(kind):
-        return wanted != _COUNT
+        return content != _COUNT
     if pa.types.is_integer(kind):
-        return wanted != _TEXT
-    return wanted == _JSON and pa.types.is_floating(kind)
+        return content != _TEXT
+    return content == _JSON and pa.types.is_floating(kind)

@@ -1,17 +1,18 @@
-"""Traces of etcd's raft library, as it writes them for its TLA+ specification (build tag with_tla).
+"""Reads traces that etcd's raft library writes for its TLA+ specification (build tag with_tla).
 
-One JSON object a line, with an ``event``: the node, what happened, its state after it, and the
-message of a send or a receive. Messages have no id. Lines of the same logger that are no trace are
-left out. Source: etcd-io/raft, state_trace.go and the README of its folder tla.
+A line is one JSON object with an ``event``: the node, what happened, the node's state after it, and
+the message of a send or a receive. Messages have no id. Lines of the same logger that are no trace
+are left out. Source: etcd-io/raft, state_trace.go and the README of its folder tla.
 """
 
 import re
 from datetime import datetime
 
 from snapshots.domain.model.recording import INTERNAL, RECEIVE, SEND
+from snapshots.domain.model.topology import ProcessId
 from snapshots.readers.formats.fields import Unfit, given_name_problem, json_text
 from snapshots.readers.formats.head import Head
-from snapshots.readers.logs.json_events import Link, Misfit, Told, ToldLinesReader
+from snapshots.readers.logs.json_events import JsonEventsReader, LineEvent, Link, Misfit
 
 TAG = "trace"
 _SENDS = re.compile(r"Send[A-Z]")
@@ -19,8 +20,8 @@ _RECEIVES = re.compile(r"Receive[A-Z]")
 _STATE = ("role", "log", "conf")
 
 
-class RaftTraceReader(ToldLinesReader):
-    """JSON Lines, plain or compressed."""
+class RaftTraceReader(JsonEventsReader):
+    """Reads the traces as JSON Lines, plain or compressed."""
 
     name = "raft-trace"
     title = "etcd raft trace"
@@ -35,25 +36,24 @@ class RaftTraceReader(ToldLinesReader):
             return None
         return f"{self.title}, by the event on its first line"
 
-    def tell(self, fields: dict) -> Told | None:
+    def event_of(self, fields: dict) -> LineEvent | None:
         event = fields.get("event")
         if fields.get("tag", TAG) != TAG or event is None:
             return None
         if not isinstance(event, dict):
-            raise Misfit("has an event that is no object")
+            raise Misfit("has an event that is not an object")
         kind, node = event.get("name"), event.get("nid")
         if not isinstance(kind, str) or not kind:
             raise Misfit("does not name what happened (event.name)")
         if (problem := given_name_problem(node)) is not None:
             raise Misfit(f"does not name its node (event.nid {problem[1]})")
         try:
-            return _told(fields, event, kind, node)
+            return _line_event(fields, event, kind, event["nid"])
         except Unfit as unfit:
-            raise Misfit(f"{unfit.problem[1]}") from None
+            raise Misfit(unfit.problem[1]) from None
 
 
 def _is_trace(fields: dict) -> bool:
-    """Return whether a line is one of such a trace."""
     event = fields.get("event")
     return (
         fields.get("tag", TAG) == TAG
@@ -64,18 +64,18 @@ def _is_trace(fields: dict) -> bool:
     )
 
 
-def _told(fields: dict, event: dict, name: str, node: str) -> Told:
+def _line_event(fields: dict, event: dict, name: str, node: ProcessId) -> LineEvent:
     kind = SEND if _SENDS.match(name) else RECEIVE if _RECEIVES.match(name) else INTERNAL
     link, value = None, None
     if kind != INTERNAL:
         link, value = _message(event.get("msg"), kind, node)
-    known = event.get("state")
-    state = dict(known) if isinstance(known, dict) else {}
+    variables = event.get("state")
+    state = dict(variables) if isinstance(variables, dict) else {}
     state |= {part: event[part] for part in _STATE if part in event}
     used = {"name", "nid", "state", *_STATE} | ({"msg"} if kind != INTERNAL else set())
-    extra = {part: item for part, item in fields.items() if part not in ("event", "tag")}
-    extra |= {part: item for part, item in event.items() if part not in used}
-    return Told(
+    extra = {key: item for key, item in fields.items() if key not in ("event", "tag")}
+    extra |= {key: item for key, item in event.items() if key not in used}
+    return LineEvent(
         node,
         kind,
         at=_microseconds(fields.get("ts")),
@@ -89,7 +89,7 @@ def _told(fields: dict, event: dict, name: str, node: str) -> Told:
 
 
 def _message(message: object, kind: str, node: str) -> tuple[Link, str]:
-    """The channel, and all but its ends as canonical JSON."""
+    """Return a message's channel, and the rest of the message as canonical JSON. Raises: Misfit."""
     if not isinstance(message, dict):
         raise Misfit("has no message (event.msg)")
     ends = message.get("from"), message.get("to")
@@ -100,17 +100,17 @@ def _message(message: object, kind: str, node: str) -> tuple[Link, str]:
         word = "sends a message of" if kind == SEND else "receives a message to"
         raise Misfit(f"{word} another node")
     content = {part: item for part, item in message.items() if part not in ("from", "to")}
-    return Link(None, *ends), json_text(content)
+    return Link(None, (message["from"], message["to"])), json_text(content)
 
 
 def _microseconds(ts: object) -> int | None:
-    """Of zap's two kinds of time stamps: seconds since 1970, or a date."""
-    if type(ts) in (int, float) and abs(ts) < 2**40:
+    """Return zap's time stamp in microseconds: it is a number of seconds since 1970, or a date."""
+    if isinstance(ts, int | float) and not isinstance(ts, bool) and abs(ts) < 2**40:
         return round(ts * 1_000_000)
     if isinstance(ts, str) and len(ts) < 50:
         try:
-            found = datetime.fromisoformat(ts)
+            date = datetime.fromisoformat(ts)
         except ValueError:
             return None
-        return None if found.tzinfo is None else round(found.timestamp() * 1_000_000)
+        return None if date.tzinfo is None else round(date.timestamp() * 1_000_000)
     return None

@@ -1,4 +1,4 @@
-"""What differs between a state's entries in two checkpoints."""
+"""Compare the entries of one state in two checkpoints."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -18,8 +18,15 @@ Row = dict[str, Any] | None
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """A state in one checkpoint. rows: its entries that are kept. partial: why there may be more,
-    as a sentence; None where these are all."""
+    """A state in one of the two checkpoints.
+
+    Attributes:
+        rows: the entries that are kept.
+        kind: the kind of the state; None if the checkpoint lacks it.
+        parallelism: the operator's parallelism; None if it is not known or the checkpoint lacks the
+            operator.
+        partial: a sentence that says why there may be more entries; None if these are all.
+    """
 
     rows: pa.Table
     kind: str | None
@@ -29,67 +36,78 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """counts: by one of DIFFERENCES. examples: (kind, row before, row after), the first of each
-    kind but SAME; a row is None where there is no such key. notes: what the counts leave out."""
+    """The differences between the entries of one state in two checkpoints.
+
+    Attributes:
+        counts: the number of keys for each of DIFFERENCES.
+        examples: the kind and both rows of the first differences of each kind but SAME. A row is
+            None if its checkpoint lacks the key.
+        notes: sentences that say what the counts leave out.
+    """
 
     counts: dict[str, int]
     examples: list[tuple[str, Row, Row]]
     notes: tuple[str, ...] = ()
 
 
-def side(checkpoint: Mapping[str, Any], operator: str, state: str, rows: pa.Table) -> Side:
-    """rows: of that state, empty where there is none."""
-    owner = next((one for one in checkpoint["operators"] if one["id"] == operator), None)
-    states = owner["states"] if owner is not None else ()
-    found = next((one for one in states if one["name"] == state), None)
+def side(checkpoint: Mapping[str, Any], operator: str, state: str | None, rows: pa.Table) -> Side:
+    """Return one side of a comparison; ``rows`` are empty if the checkpoint lacks the state."""
+    owner = _first(checkpoint["operators"], "id", operator)
+    member = None if owner is None else _first(owner["states"], "name", state)
     return Side(
         rows,
-        found and found["kind"],
-        owner and owner["parallelism"],
-        _partial(checkpoint, owner, found),
+        None if member is None else member["kind"],
+        None if owner is None else owner["parallelism"],
+        _partial(checkpoint, owner, member),
     )
 
 
+def _first(items: list[dict[str, Any]], field: str, value: object) -> dict[str, Any] | None:
+    return next((item for item in items if item[field] == value), None)
+
+
 def _partial(
-    checkpoint: Mapping[str, Any], owner: Mapping[str, Any] | None, found: Mapping[str, Any] | None
+    checkpoint: Mapping[str, Any], owner: Mapping[str, Any] | None, state: Mapping[str, Any] | None
 ) -> str | None:
-    of = f"{checkpoint['kind']} {checkpoint['id']}"
+    title = f"{checkpoint['kind']} {checkpoint['id']}"
     if checkpoint["problem"]:
-        return f"Of {of} no state is known: {checkpoint['problem']}"
-    if found is None:
-        lacks = owner is not None and checkpoint["missing"]
-        return f"Files of {of} are missing, so that the state may be there, too." if lacks else None
-    if not found["complete"]:
-        return f"Not all of the state in {of} is known: files are missing or damaged."
-    if found["stored"] < found["entries"]:
-        return f"Of {of} {found['stored']:,} of {found['entries']:,} entries are kept."
+        return f"No state of {title} is known: {checkpoint['problem']}"
+    if state is None:
+        if owner is None or not checkpoint["missing"]:
+            return None
+        return f"Files of {title} are missing, so it may have the state, too."
+    if not state["complete"]:
+        return f"Not all of the state in {title} is known: files are missing or damaged."
+    if state["stored"] < state["entries"]:
+        return f"Only {state['stored']:,} of {state['entries']:,} entries of {title} are kept."
     return None
 
 
-def compare(one: Side, other: Side, most: int) -> Comparison:
-    """Keys of either side. One that a side lacks, of which not all is known, may be there: that is
-    UNKNOWN. most: examples of each kind."""
-    notes = [partial for partial in (one.partial, other.partial) if partial]
-    before, after = one.rows, other.rows
-    kind = one.kind or other.kind
-    by_value = kind in _BY_PLACE and one.parallelism != other.parallelism
-    if by_value and one.kind and other.kind:
-        notes.append("The elements were dealt out anew: they are compared by value.")
-    else:
-        by_value = False
+def compare(before: Side, after: Side, most: int) -> Comparison:
+    """Compare the keys of both sides, with at most ``most`` examples of each kind of difference.
+
+    A key is UNKNOWN if one side lacks it but may have more entries than are kept.
+    """
+    notes = [side.partial for side in (before, after) if side.partial]
+    earlier, later = before.rows, after.rows
+    kind = before.kind or after.kind
+    in_both = before.kind is not None and after.kind is not None
+    by_value = in_both and kind in _BY_PLACE and before.parallelism != after.parallelism
+    if by_value:
+        notes.append("The elements were distributed anew, so they are compared by value.")
     if kind == BROADCAST:
-        before, after = _first_copy(before), _first_copy(after)
-        notes.append("Every subtask has the same copy: one is compared.")
+        earlier, later = _first_copy(earlier), _first_copy(later)
+        notes.append("Every subtask has the same copy, so only one is compared.")
     counts = dict.fromkeys(DIFFERENCES, 0)
     places: dict[str, list[tuple[int | None, int | None]]] = {name: [] for name in DIFFERENCES}
-    for name, *place in _differences(before, after, "digest" if by_value else "identity"):
-        if (name == ADDED and one.partial) or (name == REMOVED and other.partial):
+    for name, *place in _differences(earlier, later, "digest" if by_value else "identity"):
+        if (name == ADDED and before.partial) or (name == REMOVED and after.partial):
             name = UNKNOWN
         counts[name] += 1
         if name != SAME and len(places[name]) < most:
-            places[name].append(tuple(place))
+            places[name].append((place[0], place[1]))
     examples = [
-        (name, _row(before, first), _row(after, second))
+        (name, _row(earlier, first), _row(later, second))
         for name in DIFFERENCES
         for first, second in places[name]
     ]
@@ -103,29 +121,32 @@ def _first_copy(rows: pa.Table) -> pa.Table:
 
 
 def _differences(
-    one: pa.Table, other: pa.Table, told_by: str
+    earlier: pa.Table, later: pa.Table, key: str
 ) -> Iterator[tuple[str, int | None, int | None]]:
-    """Kind, and the rows of both: of what is told by the same, the k-th with the k-th."""
-    waiting: dict[bytes | None, list[int]] = {}
-    for place, identity in enumerate(one[told_by].to_pylist()):
-        waiting.setdefault(identity, []).append(place)
-    for places in waiting.values():
-        places.reverse()
-    before, after = one["digest"].to_pylist(), other["digest"].to_pylist()
-    for place, identity in enumerate(other[told_by].to_pylist()):
-        first = waiting[identity].pop() if waiting.get(identity) else None
+    """Yield the kind of each difference and the two rows.
+
+    The k-th row with some value in the column ``key`` belongs to the k-th one on the other side.
+    """
+    unmatched: dict[bytes | None, list[int]] = {}
+    for row, identity in enumerate(earlier[key].to_pylist()):
+        unmatched.setdefault(identity, []).append(row)
+    for rows in unmatched.values():
+        rows.reverse()
+    before, after = earlier["digest"].to_pylist(), later["digest"].to_pylist()
+    for row, identity in enumerate(later[key].to_pylist()):
+        first = unmatched[identity].pop() if unmatched.get(identity) else None
         if first is None:
-            yield ADDED, None, place
-        elif before[first] is None or after[place] is None:
-            yield UNKNOWN, first, place
+            yield ADDED, None, row
+        elif before[first] is None or after[row] is None:
+            yield UNKNOWN, first, row
         else:
-            yield (SAME if before[first] == after[place] else CHANGED), first, place
-    for places in waiting.values():
-        for first in reversed(places):
+            yield (SAME if before[first] == after[row] else CHANGED), first, row
+    for rows in unmatched.values():
+        for first in reversed(rows):
             yield REMOVED, first, None
 
 
-def _row(rows: pa.Table, place: int | None) -> Row:
-    if place is None:
+def _row(rows: pa.Table, number: int | None) -> Row:
+    if number is None:
         return None
-    return rows.slice(place, 1).drop_columns(["identity", "digest"]).to_pylist()[0]
+    return rows.slice(number, 1).drop_columns(["identity", "digest"]).to_pylist()[0]

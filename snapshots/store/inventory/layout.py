@@ -1,14 +1,14 @@
-"""The contents of an engine's checkpoints beside a stored recording: which file holds what."""
+"""Define the files in which the inventory of an engine's checkpoints lies beside a recording."""
 
 import pyarrow as pa
 
-VERSION = 2  # of what is written here; contents of another one are to be read from the upload again
+VERSION = 2  # of this layout; an inventory with another version must be read from the upload again
 CONTENTS = "contents"  # folder
-UPLOAD = "upload.json"  # UploadInventory; of each checkpoint only what a list shows
+UPLOAD = "upload.json"  # UploadInventory, with only what a list shows of each checkpoint
 CHECKPOINT = "checkpoint-{}.json"  # CheckpointInventory
 ENTRIES = "entries.arrow"
 CHANNEL_BYTES = "channels.arrow"
-TYPES = "types.arrow"  # of states, which data in flight may be of, too
+TYPES = "types.arrow"  # of states; data in flight may have them, too
 
 # Sorted by checkpoint, operator, state, subtask, as the operator's subtasks gave them.
 ENTRY_COLUMNS = pa.schema(
@@ -19,10 +19,10 @@ ENTRY_COLUMNS = pa.schema(
         ("key", pa.large_string()),  # JSON; null: not known
         ("value", pa.large_string()),  # JSON; null: not known
         ("bytes", pa.int64()),
-        ("head", pa.large_binary()),  # the first bytes of what is not known
-        ("reason", pa.large_string()),  # why it is not
+        ("head", pa.large_binary()),  # the first bytes of a key or value that is not known
+        ("reason", pa.large_string()),  # why it is not known
         ("identity", pa.binary()),
-        ("digest", pa.binary()),  # null: cannot be told
+        ("digest", pa.binary()),  # null: not known
     ]
 )
 

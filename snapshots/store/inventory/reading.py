@@ -1,30 +1,18 @@
-"""Questions to the contents of an engine's checkpoints, as ``contents_writer`` has written them."""
+"""Read the inventory of an engine's checkpoints as ``writing`` wrote it."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from pathlib import Path
 from typing import Any
 
 import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
+from pydantic import TypeAdapter
 
-from snapshots.domain.inventory.batches import PlannedBatch, PlannedSource, WrittenState
-from snapshots.domain.inventory.model import (
-    BROADCAST,
-    LISTED,
-    RAW,
-    UNION,
-    ChannelContents,
-    CheckpointInventory,
-    Fact,
-    MissingFile,
-    OperatorInventory,
-    StateInventory,
-    SubtaskInventory,
-)
-from snapshots.domain.inventory.restore_plan import StoredSizes
+from snapshots.domain.inventory.model import BROADCAST, LISTED, RAW, UNION, CheckpointInventory
+from snapshots.domain.inventory.operator_plan import StoredSizes
 from snapshots.store.errors import StoreDamaged
 from snapshots.store.inventory.differences import Comparison, compare, side
 from snapshots.store.inventory.layout import (
@@ -43,18 +31,24 @@ from snapshots.store.pages import map_file
 
 _OF_OPERATOR = (LISTED, UNION, BROADCAST, RAW)
 _WITHOUT_KEYS = (*_OF_OPERATOR, "coordinator")
+_CHECKPOINT = TypeAdapter(CheckpointInventory)
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Rows of ENTRY_COLUMNS as dicts, and how many there are in all."""
+    """One page of the entries of a state.
+
+    Attributes:
+        rows: rows of ENTRY_COLUMNS without identity and digest.
+        total: the number of entries on all pages.
+    """
 
     rows: list[dict[str, Any]]
     total: int
 
 
 class StoredInventory:
-    """The contents in a store's folder. Raises: StoreDamaged, also by its methods."""
+    """The inventory in a recording's folder. Its methods raise StoreDamaged."""
 
     def __init__(self, folder: Path) -> None:
         self.store = folder
@@ -67,19 +61,19 @@ class StoredInventory:
 
     @cached_property
     def upload(self) -> dict[str, Any]:
-        """UploadInventory; of each checkpoint what a list shows."""
-        found = self._json(UPLOAD)
-        version = found.pop("version", None) if isinstance(found, dict) else None
+        """Return the UploadInventory as JSON, with what a list shows of each checkpoint."""
+        upload = self._json(UPLOAD)
+        version = upload.pop("version", None) if isinstance(upload, dict) else None
         if version != VERSION:
             raise StoreDamaged(
                 f"{CONTENTS}/{UPLOAD}",
                 f"It says version {version!r}, not {VERSION}.",
                 "It was written by another release.",
             )
-        return found
+        return upload
 
     def checkpoint(self, number: int) -> dict[str, Any]:
-        """CheckpointInventory. Raises: KeyError."""
+        """Return a CheckpointInventory as JSON. Raises: KeyError."""
         if not 0 <= number < len(self.upload["checkpoints"]):
             raise KeyError(number)
         return self._json(CHECKPOINT.format(number))
@@ -94,18 +88,21 @@ class StoredInventory:
         offset: int = 0,
         limit: int = 100,
     ) -> Page:
-        """Entries of one state. containing: text in key, namespace or value, whatever its case.
+        """Return a page of the entries of one state.
 
-        Raises: KeyError where there is no such state.
+        ``containing`` is a text in their key, namespace or value, whatever its case.
+        Raises: KeyError if there is no such state.
         """
+        if all(item["name"] != state for item in states_of(checkpoint, operator)):
+            raise KeyError(state)
         rows = self._rows(checkpoint, operator, state)
         if containing:
-            rows = rows.filter(_holding(rows, containing))
+            rows = rows.filter(_containing(rows, containing))
         shown = rows.slice(offset, limit).drop_columns(["identity", "digest"])
         return Page(shown.to_pylist(), rows.num_rows)
 
     def sizes(self, checkpoint: dict[str, Any]) -> dict[str, StoredSizes]:
-        """What the entries tell of the bytes of each operator's state."""
+        """Return the sizes of each operator's state as far as its entries show them."""
         return {
             operator["id"]: StoredSizes(
                 self._key_group_bytes(checkpoint, operator), self._elements(checkpoint, operator)
@@ -116,13 +113,16 @@ class StoredInventory:
     def _key_group_bytes(
         self, checkpoint: dict[str, Any], operator: dict[str, Any]
     ) -> dict[int, int] | None:
-        """None where not all entries are kept, or no keyed state is known."""
-        states = [one for one in operator["states"] if one["kind"] not in _WITHOUT_KEYS]
+        """Return the bytes per key group.
+
+        It is None if not all entries are kept, or if no keyed state is known.
+        """
+        states = [state for state in operator["states"] if state["kind"] not in _WITHOUT_KEYS]
         if not states or not all(map(_is_whole, states)):
             return None
         sizes: dict[int, int] = {}
         for state in states:
-            rows = self._rows_or_none(checkpoint, operator["id"], state["name"])
+            rows = self._rows(checkpoint, operator["id"], state["name"])
             grouped = rows.select(["key_group", "bytes"]).group_by("key_group")
             for row in grouped.aggregate([("bytes", "sum")]).to_pylist():
                 if row["key_group"] is None:
@@ -133,67 +133,58 @@ class StoredInventory:
     def _elements(
         self, checkpoint: dict[str, Any], operator: dict[str, Any]
     ) -> dict[str, list[tuple[int, int]]]:
-        """Subtask and bytes of each element, of the operator's own states that are all kept."""
-        found = {}
+        """Return (subtask, bytes) of each element in each operator state that is kept whole."""
+        elements = {}
         for state in operator["states"]:
             if state["kind"] in _OF_OPERATOR and _is_whole(state):
-                rows = self._rows_or_none(checkpoint, operator["id"], state["name"])
+                rows = self._rows(checkpoint, operator["id"], state["name"])
                 columns = (rows[name].to_pylist() for name in ("subtask", "bytes"))
-                found[state["name"]] = list(zip(*columns, strict=True))
-        return found
+                elements[state["name"]] = list(zip(*columns, strict=True))
+        return elements
 
     def compare(
         self,
         before: dict[str, Any],
         after: dict[str, Any],
         operator: str,
-        state: str,
+        state: str | None,
         most: int = 50,
     ) -> Comparison:
-        """One state in two checkpoints; one that a checkpoint lacks is empty there.
+        """Compare one state in two checkpoints, with at most ``most`` examples of each difference.
 
-        most: examples of each kind.
+        A checkpoint without this state counts as one in which it is empty.
         """
-        one, other = (
-            side(item, operator, state, self._rows_or_none(item, operator, state))
-            for item in (before, after)
+        earlier, later = (
+            side(checkpoint, operator, state, self._rows(checkpoint, operator, state))
+            for checkpoint in (before, after)
         )
-        return compare(one, other, most)
+        return compare(earlier, later, most)
 
     def channel(self, checkpoint: int, number: int) -> bytes:
-        """The data in flight of a channel. Raises: KeyError."""
-        file = self._file(CHANNEL_BYTES, CHANNEL_COLUMNS)
-        for place in range(file.num_record_batches):
-            batch = file.get_batch(place)
+        """Return the data in flight of a channel. Raises: KeyError."""
+        for batch in self._batches(CHANNEL_BYTES, CHANNEL_COLUMNS):
             if (batch["checkpoint"][0].as_py(), batch["number"][0].as_py()) == (checkpoint, number):
                 return batch["data"][0].as_py()
         raise KeyError(number)
 
     def state_types(self, checkpoint: int) -> list[bytes]:
-        """The descriptions of types that the engine's files have."""
-        file = self._file(TYPES, TYPE_COLUMNS)
-        batches = (file.get_batch(place) for place in range(file.num_record_batches))
+        """Return the descriptions of types in the engine's files."""
         return [
             batch["data"][0].as_py()
-            for batch in batches
+            for batch in self._batches(TYPES, TYPE_COLUMNS)
             if batch["checkpoint"][0].as_py() == checkpoint
         ]
 
-    def _rows(self, checkpoint: dict[str, Any], operator: str, state: str) -> pa.Table:
-        if not any(
-            item["name"] == state
-            for owner in checkpoint["operators"]
-            if owner["id"] == operator
-            for item in owner["states"]
-        ):
-            raise KeyError(state)
-        return self._rows_or_none(checkpoint, operator, state)
-
-    def _rows_or_none(self, checkpoint: dict[str, Any], operator: str, state: str) -> pa.Table:
+    def _rows(self, checkpoint: dict[str, Any], operator: str, state: str | None) -> pa.Table:
+        """Return the entries of one state; none if the checkpoint lacks it."""
         first, count = checkpoint["index"].get(operator, {}).get(state, (0, 0))
         file = self._file(ENTRIES, ENTRY_COLUMNS)
-        batches = [file.get_batch(place) for place in range(first, first + count)]
+        batches = [file.get_batch(number) for number in range(first, first + count)]
         return pa.Table.from_batches(batches, ENTRY_COLUMNS)
+
+    def _batches(self, name: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        file = self._file(name, schema)
+        return map(file.get_batch, range(file.num_record_batches))
 
     def _file(self, name: str, schema: pa.Schema) -> pa.ipc.RecordBatchFileReader:
         try:
@@ -211,56 +202,20 @@ class StoredInventory:
             raise _damaged(name, error) from error
 
 
+def states_of(checkpoint: Mapping[str, Any], operator: str) -> list[dict[str, Any]]:
+    """Return the states of one operator; none if the checkpoint lacks the operator."""
+    owners = (owner for owner in checkpoint["operators"] if owner["id"] == operator)
+    return [state for owner in owners for state in owner["states"]]
+
+
 def _is_whole(state: Mapping[str, Any]) -> bool:
-    """Whether all entries of a state are known and kept."""
+    """Tell whether all entries of a state are known and kept."""
     return state["complete"] and state["stored"] == state["entries"]
 
 
 def as_checkpoint(body: Mapping[str, Any]) -> CheckpointInventory:
-    """The contents that a checkpoint's document tells of."""
-    parts = {
-        "operators": _all(_operator, body["operators"]),
-        "channels": _all(ChannelContents, body["channels"]),
-        "missing": _all(MissingFile, body["missing"]),
-        "facts": _all(Fact, body["facts"]),
-        "notes": tuple(body["notes"]),
-        "planned": _planned(body.get("planned")),
-    }
-    return CheckpointInventory(**_without(body, "index") | parts)
-
-
-def _planned(body: Mapping[str, Any] | None) -> PlannedBatch | None:
-    if body is None:
-        return None
-    parts = {
-        "sources": tuple(
-            PlannedSource(**one | {"files": tuple(one["files"])}) for one in body["sources"]
-        ),
-        "written": _all(WrittenState, body["written"]),
-    }
-    return PlannedBatch(**{**body, **parts})
-
-
-def _operator(**body: Any) -> OperatorInventory:
-    parts = {
-        "subtasks": _all(_subtask, body["subtasks"]),
-        "states": _all(StateInventory, body["states"]),
-        "facts": _all(Fact, body["facts"]),
-        "notes": tuple(body["notes"]),
-    }
-    return OperatorInventory(**body | parts)
-
-
-def _subtask(*, key_groups: list[int] | None, **body: Any) -> SubtaskInventory:
-    return SubtaskInventory(**body, key_groups=None if key_groups is None else tuple(key_groups))
-
-
-def _all(make: Callable[..., Any], items: Iterable[Mapping[str, Any]]) -> tuple[Any, ...]:
-    return tuple(make(**item) for item in items)
-
-
-def _without(body: Mapping[str, Any], name: str) -> dict[str, Any]:
-    return {key: value for key, value in body.items() if key != name}
+    """Return the checkpoint that a checkpoint's document describes."""
+    return _CHECKPOINT.validate_python(body)
 
 
 def _damaged(name: str, error: object) -> StoreDamaged:
@@ -269,9 +224,10 @@ def _damaged(name: str, error: object) -> StoreDamaged:
     )
 
 
-def _holding(rows: pa.Table, text: str) -> pa.ChunkedArray:
-    found = None
-    for name in ("key", "namespace", "value"):
-        here = pc.fill_null(pc.match_substring(rows[name], text, ignore_case=True), False)
-        found = here if found is None else pc.or_(found, here)
-    return found
+def _containing(rows: pa.Table, text: str) -> pa.ChunkedArray:
+    """Tell for each row whether its key, namespace or value contains a text, whatever its case."""
+    matches = (
+        pc.fill_null(pc.match_substring(rows[name], text, ignore_case=True), False)
+        for name in ("key", "namespace", "value")
+    )
+    return reduce(pc.or_, matches)

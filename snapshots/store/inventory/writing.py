@@ -1,6 +1,5 @@
-"""Writing what an engine's checkpoints hold beside the recording that is derived from them."""
+"""Write the inventory of an engine's checkpoints beside the recording derived from them."""
 
-import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import groupby
@@ -31,21 +30,26 @@ from snapshots.store.inventory.layout import (
     UPLOAD,
     VERSION,
 )
-from snapshots.store.parts import write_bytes
+from snapshots.store.parts import synced, write_bytes
 
-MOST_STORED = 1_000_000  # entries of an upload whose contents can be shown; all are counted
+MOST_STORED = 1_000_000  # entries of an upload that can be shown; all are counted
 LONGEST_VALUE = 64 * 1024  # bytes of a key's or value's JSON
 PARTS = ("operators", "channels", "missing", "facts", "settings")
-"""The fields of a checkpoint that a list of checkpoints leaves out, or only counts."""
+"""The fields of a checkpoint that a list of checkpoints leaves out or only counts."""
 _SHOWN_OF_LONG = 1024
 _BATCH_ROWS = 20_000
 
-Place = tuple[int, str, str]  # checkpoint, operator, state
+StateKey = tuple[int, str, str | None]  # checkpoint, operator, state
 
 
 @dataclass
 class Tally:
-    """What was seen of one state. first_batch, batches: where its entries lie in the file."""
+    """The counts and sums of the entries of one state, and their place in the file.
+
+    Attributes:
+        adding: the sum of the values.
+        reason: why a key or a value cannot be read; None if all can.
+    """
 
     entries: int = 0
     bytes: int = 0
@@ -58,26 +62,27 @@ class Tally:
 
 
 def write_inventory(folder: Path, upload: EngineUpload, most: int = MOST_STORED) -> UploadInventory:
-    """Write all of an upload into a store's folder. most: entries that are stored.
+    """Write the inventory of an upload into a recording's folder, with at most ``most`` entries.
 
-    Returns the contents with their counts. Raises: OSError, what ``upload`` raises.
+    Returns the inventory with its counts. Raises: OSError; what ``upload`` raises.
     """
-    into = folder / CONTENTS
-    into.mkdir()
-    tallies = _write_entries(into / ENTRIES, upload.entries(), most)
-    _write_each(into / CHANNEL_BYTES, CHANNEL_COLUMNS, upload.channel_bytes())
+    target = folder / CONTENTS
+    target.mkdir()
+    tallies = _write_entries(target / ENTRIES, upload.entries(), most)
+    _write_each(target / CHANNEL_BYTES, CHANNEL_COLUMNS, upload.channel_bytes())
     types = upload.state_types() if isinstance(upload, TellsTypes) else ()
-    _write_each(into / TYPES, TYPE_COLUMNS, types)
-    found = upload.inventory()
+    _write_each(target / TYPES, TYPE_COLUMNS, types)
+    inventory = upload.inventory()
     checkpoints = tuple(
-        _counted(number, checkpoint, tallies) for number, checkpoint in enumerate(found.checkpoints)
+        _counted(number, checkpoint, tallies)
+        for number, checkpoint in enumerate(inventory.checkpoints)
     )
-    found = replace(found, checkpoints=checkpoints)
+    inventory = replace(inventory, checkpoints=checkpoints)
     for number, checkpoint in enumerate(checkpoints):
         body = {**as_json(checkpoint), "index": _index(number, tallies)}
-        write_bytes(into / CHECKPOINT.format(number), orjson.dumps(body))
-    write_bytes(into / UPLOAD, orjson.dumps(_listed(found)))
-    return found
+        write_bytes(target / CHECKPOINT.format(number), orjson.dumps(body))
+    write_bytes(target / UPLOAD, orjson.dumps(_listed(inventory)))
+    return inventory
 
 
 def _listed(upload: UploadInventory) -> dict[str, object]:
@@ -88,7 +93,7 @@ def _listed(upload: UploadInventory) -> dict[str, object]:
 
 
 def _summary(checkpoint: CheckpointInventory) -> dict[str, object]:
-    """Return a checkpoint as JSON, with numbers in place of the parts of which it consists."""
+    """Return a checkpoint as JSON, with the numbers of its parts instead of the parts."""
     return {
         **members_as_json(checkpoint, without=PARTS),
         "operators": len(checkpoint.operators),
@@ -99,24 +104,24 @@ def _summary(checkpoint: CheckpointInventory) -> dict[str, object]:
 
 
 def _counted(
-    number: int, checkpoint: CheckpointInventory, tallies: dict[Place, Tally]
+    number: int, checkpoint: CheckpointInventory, tallies: dict[StateKey, Tally]
 ) -> CheckpointInventory:
     operators = tuple(_operator(number, operator, tallies) for operator in checkpoint.operators)
     return replace(checkpoint, operators=operators)
 
 
 def _operator(
-    number: int, operator: OperatorInventory, tallies: dict[Place, Tally]
+    number: int, operator: OperatorInventory, tallies: dict[StateKey, Tally]
 ) -> OperatorInventory:
-    """With the states that only entries told of."""
-    known = {state.name: state for state in operator.states}
+    """Return an operator with its counts, and with the states that only entries name."""
+    states = {state.name: state for state in operator.states}
     for checkpoint, owner, name in tallies:
-        if (checkpoint, owner) == (number, operator.id) and name not in known:
-            known[name] = StateInventory(name, "unknown")
-    states = tuple(
-        _state(state, tallies.get((number, operator.id, name))) for name, state in known.items()
+        if (checkpoint, owner) == (number, operator.id):
+            states.setdefault(name, StateInventory(name, "unknown"))
+    counted = tuple(
+        _state(state, tallies.get((number, operator.id, name))) for name, state in states.items()
     )
-    return replace(operator, states=states)
+    return replace(operator, states=counted)
 
 
 def _state(state: StateInventory, tally: Tally | None) -> StateInventory:
@@ -134,38 +139,34 @@ def _state(state: StateInventory, tally: Tally | None) -> StateInventory:
     )
 
 
-def _index(number: int, tallies: dict[Place, Tally]) -> dict[str, dict[str, list[int]]]:
-    """By operator and state: the first batch and how many."""
-    index: dict[str, dict[str, list[int]]] = {}
+def _index(number: int, tallies: dict[StateKey, Tally]) -> dict[str, dict[str | None, list[int]]]:
+    """Return the first batch and the number of batches by operator and state."""
+    index: dict[str, dict[str | None, list[int]]] = {}
     for (checkpoint, operator, state), tally in tallies.items():
         if checkpoint == number:
             index.setdefault(operator, {})[state] = [tally.first_batch, tally.batches]
     return index
 
 
-def _write_entries(path: Path, entries: Iterable[StateEntry], most: int) -> dict[Place, Tally]:
-    tallies: dict[Place, Tally] = {}
-    batch = left = 0
-    left = most
-    with path.open("wb") as sink:
-        with pa.ipc.new_file(sink, ENTRY_COLUMNS) as writer:
-            for (number, operator), own in groupby(entries, lambda e: (e.checkpoint, e.operator)):
-                kept: dict[str, list[StateEntry]] = {}
-                for entry in own:
-                    tally = tallies.setdefault((number, operator, entry.state), Tally())
-                    _count(tally, entry)
-                    if left:
-                        left -= 1
-                        kept.setdefault(entry.state, []).append(entry)
-                for state, rows in kept.items():
-                    tally = tallies[number, operator, state]
-                    tally.stored, tally.first_batch = len(rows), batch
-                    for piece in _batches(rows):
-                        writer.write_batch(piece)
-                        batch += 1
-                    tally.batches = batch - tally.first_batch
-        sink.flush()
-        os.fsync(sink.fileno())
+def _write_entries(path: Path, entries: Iterable[StateEntry], most: int) -> dict[StateKey, Tally]:
+    tallies: dict[StateKey, Tally] = {}
+    written = 0  # batches
+    with synced(path) as sink, pa.ipc.new_file(sink, ENTRY_COLUMNS) as writer:
+        for (number, operator), own in groupby(entries, lambda e: (e.checkpoint, e.operator)):
+            kept: dict[str, list[StateEntry]] = {}
+            for entry in own:
+                tally = tallies.setdefault((number, operator, entry.state), Tally())
+                _count(tally, entry)
+                if most:
+                    most -= 1
+                    kept.setdefault(entry.state, []).append(entry)
+            for state, rows in kept.items():
+                tally = tallies[number, operator, state]
+                tally.stored, tally.first_batch = len(rows), written
+                for batch in _batches(rows):
+                    writer.write_batch(batch)
+                    written += 1
+                tally.batches = written - tally.first_batch
     return tallies
 
 
@@ -214,11 +215,8 @@ def _json(value: object) -> bytes:
 
 
 def _write_each(path: Path, schema: pa.Schema, items: Iterable[ChannelBytes | StateTypes]) -> None:
-    """A batch for each, whose fields are called as the columns."""
-    with path.open("wb") as sink:
-        with pa.ipc.new_file(sink, schema) as writer:
-            for item in items:
-                row = {name: getattr(item, name) for name in schema.names}
-                writer.write_batch(pa.RecordBatch.from_pylist([row], schema=schema))
-        sink.flush()
-        os.fsync(sink.fileno())
+    """Write each item as a batch of one row; its fields have the names of the columns."""
+    with synced(path) as sink, pa.ipc.new_file(sink, schema) as writer:
+        for item in items:
+            row = {name: getattr(item, name) for name in schema.names}
+            writer.write_batch(pa.RecordBatch.from_pylist([row], schema=schema))

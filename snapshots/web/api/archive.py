@@ -1,4 +1,4 @@
-"""The calls about the archive: jobs of engines, their checkpoints over months, collectors."""
+"""The calls about the archive: jobs of engines, their checkpoints over months, and collectors."""
 
 from typing import Annotated, Any
 
@@ -7,13 +7,13 @@ from ninja import Field, Path, Query, Router, Schema
 
 from snapshots import access
 from snapshots.archive import payloads, queries, services
-from snapshots.domain.archive.columns import SORTABLE, Filter
+from snapshots.domain.archive.columns import SORTABLE
 from snapshots.domain.archive.model import STATUSES
 from snapshots.domain.model.as_json import as_json
 from snapshots.models import EngineJob
 from snapshots.problems import Invalid
 from snapshots.web.api.parameters import MOST_INT, ArchivedJobId, CollectorId, Limit, Offset
-from snapshots.web.json import reply
+from snapshots.web.json import reply, reply_page
 from webapp.edge.idempotency import DOCUMENTED, idempotent
 
 router = Router()
@@ -66,9 +66,7 @@ class CollectorChange(Schema):
 @router.get("/archive", response=payloads.ArchivedJobList)
 def list_archived_jobs(request: HttpRequest, limit: Limit, offset: Offset) -> HttpResponse:
     """List your jobs of engines, the last changed first."""
-    rows = access.engine_jobs(request.user)
-    items = [_job(row) for row in rows[offset : offset + limit]]
-    return reply({"items": items, "total": rows.count()})
+    return reply_page(access.engine_jobs(request.user), offset, limit, _job)
 
 
 @router.get("/archive/{int:id}", response=payloads.ArchivedJob)
@@ -106,7 +104,8 @@ def get_archive_overview(
 
     Only checkpoints that pass the filter count. Trends are typed arrays in base64.
     """
-    return reply(queries.overview(access.engine_job(request.user, id), _filter(request), width))
+    job, checkpoint_filter = access.engine_job(request.user, id), services.filter_of(request.GET)
+    return reply(queries.overview(job, checkpoint_filter, width))
 
 
 @router.get("/archive/{int:id}/checkpoints", response=payloads.ArchivedCheckpointList)
@@ -128,8 +127,9 @@ def list_archived_checkpoints(
     slowest: Slowest = "",
 ) -> HttpResponse:
     """List the checkpoints that pass the filter."""
-    job, asked = access.engine_job(request.user, id), _filter(request)
-    rows, total = queries.listed(job, asked, services.sort_of(request.GET), offset, limit)
+    job, checkpoint_filter = access.engine_job(request.user, id), services.filter_of(request.GET)
+    sort = services.sort_of(request.GET)
+    rows, total = queries.listed(job, checkpoint_filter, sort, offset, limit)
     return reply({"items": [payloads.checkpoint_item(row) for row in rows], "total": total})
 
 
@@ -154,16 +154,14 @@ def compare_archived_checkpoints(
 ) -> HttpResponse:
     """Explain why one checkpoint took longer than another: causes, ranked, and a sentence."""
     job = access.engine_job(request.user, id)
-    one, other = (queries.checkpoint(job, pipeline, number) for number in (slow, healthy))
-    return reply(as_json(queries.compare(one, other)))
+    checkpoints = (queries.checkpoint(job, pipeline, number) for number in (slow, healthy))
+    return reply(as_json(queries.compare(*checkpoints)))
 
 
 @router.get("/collectors", response=payloads.CollectorList)
 def list_collectors(request: HttpRequest, limit: Limit, offset: Offset) -> HttpResponse:
     """List your collectors."""
-    rows = access.collectors(request.user)
-    items = [payloads.collector_item(row) for row in rows[offset : offset + limit]]
-    return reply({"items": items, "total": rows.count()})
+    return reply_page(access.collectors(request.user), offset, limit, payloads.collector_item)
 
 
 @router.post("/collectors", response={201: payloads.CollectorItem}, openapi_extra=DOCUMENTED)
@@ -185,7 +183,7 @@ def change_collector(request: HttpRequest, id: CollectorId, body: CollectorChang
     """Stop a collector, or let it go on."""
     row = access.collector(request.user, id)
     if not isinstance(body.is_collecting, bool):
-        raise Invalid("It is true or false.", field="is_collecting")
+        raise Invalid("is_collecting must be true or false.", field="is_collecting")
     return reply(payloads.collector_item(services.set_collecting(row, body.is_collecting)))
 
 
@@ -194,10 +192,6 @@ def delete_collector(request: HttpRequest, id: CollectorId) -> HttpResponse:
     """Delete a collector. What it has collected stays."""
     services.delete_collector(access.collector(request.user, id))
     return HttpResponse(status=204)
-
-
-def _filter(request: HttpRequest) -> Filter:
-    return services.filter_of(request.GET)
 
 
 def _job(row: EngineJob) -> dict[str, Any]:

@@ -5,13 +5,10 @@ from typing import Annotated
 from django.http import HttpRequest, HttpResponse
 from ninja import Path, Router
 
-from snapshots import access
-from snapshots.access import require_ready
-from snapshots.files.recordings import open_recording
 from snapshots.payloads import checkpoints
 from snapshots.problems import NotFound
-from snapshots.store.reader import StoredRecording
 from snapshots.web.api.parameters import Limit, Offset, RecordingId
+from snapshots.web.api.reading import stored_recording
 from snapshots.web.json import reply
 
 router = Router()
@@ -23,7 +20,7 @@ def list_checkpoints(request: HttpRequest, id: RecordingId) -> HttpResponse:
 
     The list is empty for a recording that is no dataflow.
     """
-    return reply(checkpoints.checkpoint_list(_opened(request, id)))
+    return reply(checkpoints.checkpoint_list(stored_recording(request, id)))
 
 
 @router.get(
@@ -36,16 +33,16 @@ def get_checkpoint(
     checkpoint: Annotated[str, Path(description="The id of the checkpoint, percent-encoded.")],
 ) -> HttpResponse:
     """Return what every task did for a checkpoint, and the critical path that set its duration."""
-    found = checkpoints.checkpoint_detail(_opened(request, id), checkpoint)
-    if found is None:
+    detail = checkpoints.checkpoint_detail(stored_recording(request, id), checkpoint)
+    if detail is None:
         raise NotFound(f"There is no checkpoint “{checkpoint[:80]}” in this recording.")
-    return reply(found)
+    return reply(detail)
 
 
 @router.get("/recordings/{int:id}/checkpoint-files", response=checkpoints.CheckpointFiles)
 def list_files(request: HttpRequest, id: RecordingId, limit: Limit, offset: Offset) -> HttpResponse:
     """List the files of incremental checkpoints by name, with the checkpoints that need each."""
-    files = _opened(request, id).checkpoint_files()["files"]
+    files = stored_recording(request, id).checkpoint_files()["files"]
     return reply({"items": files[offset : offset + limit], "total": len(files)})
 
 
@@ -54,17 +51,11 @@ def list_requests(
     request: HttpRequest, id: RecordingId, limit: Limit, offset: Offset
 ) -> HttpResponse:
     """List what the coordinator decided about each request for a checkpoint, with the reason."""
-    decisions = _opened(request, id).checkpoint_files()["decisions"]
+    decisions = stored_recording(request, id).checkpoint_files()["decisions"]
     return reply({"items": decisions[offset : offset + limit], "total": len(decisions)})
 
 
 @router.get("/recordings/{int:id}/failovers", response=checkpoints.FailoverList)
 def list_failovers(request: HttpRequest, id: RecordingId) -> HttpResponse:
     """List each failure with what it repeated and lost, and the totals at each sink."""
-    return reply(_opened(request, id).failovers())
-
-
-def _opened(request: HttpRequest, id: int) -> StoredRecording:
-    recording = access.recording(request.user, id)
-    require_ready(recording)
-    return open_recording(recording)
+    return reply(stored_recording(request, id).failovers())

@@ -13,11 +13,11 @@ from snapshots.store.errors import StoreError
 
 
 def install(api: NinjaAPI) -> None:
-    api.add_exception_handler(Problem, _problem)
-    api.add_exception_handler(ValidationError, _validation)
-    api.add_exception_handler(HttpError, _http_error)
-    api.add_exception_handler(StoreError, _store_error)
-    api.add_exception_handler(TooManyFieldsSent, _too_many_fields)
+    api.exception_handler(Problem)(_problem)
+    api.exception_handler(ValidationError)(_validation)
+    api.exception_handler(HttpError)(_http_error)
+    api.exception_handler(StoreError)(_store_error)
+    api.exception_handler(TooManyFieldsSent)(_too_many_fields)
 
 
 def _problem(request: HttpRequest, error: Problem) -> HttpResponse:
@@ -73,7 +73,13 @@ def _too_many_fields(request: HttpRequest, error: TooManyFieldsSent) -> HttpResp
 
 
 def _store_error(request: HttpRequest, error: StoreError) -> HttpResponse:
-    """Answer with 409: a missing or damaged store is not the caller's fault."""
-    problem = Problem(f"{error} Ingest the recording again: POST /api/recordings/ID/ingest.")
+    """Answer with 409, since a missing or damaged store is not the caller's fault.
+
+    Only calls about one recording open a store, so ``id`` is the number of the recording.
+    """
+    match = request.resolver_match
+    assert match is not None  # a call has been found, and has failed
+    address = f"/api/recordings/{match.kwargs['id']}/ingest"
+    problem = Problem(f"{error} Ingest the recording again: POST {address}.")
     problem.code, problem.title, problem.status = "store-damaged", "Damaged recording", 409
     return response(problem.as_json())

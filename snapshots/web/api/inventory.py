@@ -2,13 +2,16 @@
 
 from typing import Annotated
 
+import orjson
 from django.http import HttpRequest, HttpResponse
-from ninja import Path, Query, Router
+from ninja import Body, Path, Query, Router
 
 from snapshots import access
 from snapshots.answers import inventory, inventory_difference
+from snapshots.answers.upgrade import upgrade
 from snapshots.payloads import inventory as inventory_payloads
 from snapshots.payloads import restore_plan
+from snapshots.payloads import upgrade as upgrade_payloads
 from snapshots.store.inventory.reading import StoredInventory
 from snapshots.web.api.parameters import CheckpointNumber, Limit, Offset, RecordingId
 from snapshots.web.json import reply
@@ -51,8 +54,8 @@ def get_checkpoint_contents(
     what it follows, if no file says it. `why_empty` and `why_unknown` explain channels that are not
     listed.
     """
-    found = inventory.checkpoint(_opened(request, id), number)
-    return reply({name: value for name, value in found.items() if name != "index"})
+    checkpoint = inventory.checkpoint(_opened(request, id), number)
+    return reply({name: value for name, value in checkpoint.items() if name != "index"})
 
 
 @router.get(
@@ -69,10 +72,10 @@ def list_entries(
     q: Annotated[str, Query(description="Part of key, namespace or value; empty for all.")] = "",
 ) -> HttpResponse:
     """List the entries of one state."""
-    found = inventory.entries(
+    entries = inventory.entries(
         _opened(request, id), number, operator, state, containing=q, offset=offset, limit=limit
     )
-    return reply(found)
+    return reply(entries)
 
 
 @router.get(
@@ -99,10 +102,10 @@ def get_channel_contents(
     `described` those of them that the checkpoint's states have. A type that does not fit every
     record is refused.
     """
-    found = inventory.channel(
+    elements = inventory.channel(
         _opened(request, id), number, channel, type_name=type, offset=offset, limit=limit
     )
-    return reply(found)
+    return reply(elements)
 
 
 @router.get(
@@ -121,8 +124,8 @@ def compare_states(
     ] = 50,
 ) -> HttpResponse:
     """Compare one state in two checkpoints: which keys were added, removed or changed."""
-    found = inventory.compare(_opened(request, id), before, after, operator, state, examples)
-    return reply(found)
+    comparison = inventory.compare(_opened(request, id), before, after, operator, state, examples)
+    return reply(comparison)
 
 
 @router.get(
@@ -154,6 +157,25 @@ def get_restore_plan(
     recording = access.recording(request.user, id)
     opened = inventory.opened(recording)
     return reply(inventory.restore_plan(recording, opened, number, parallelism, keep))
+
+
+@router.post(
+    "/recordings/{int:id}/contents/{int:number}/upgrade", response=upgrade_payloads.UpgradeDetail
+)
+def check_upgrade(
+    request: HttpRequest,
+    id: RecordingId,
+    number: CheckpointNumber,
+    question: Annotated[upgrade_payloads.UpgradeQuestion, Body()],
+) -> HttpResponse:
+    """Tell whether a new version of a Flink job takes this checkpoint.
+
+    Nothing is stored and nothing is changed. The answer follows Flink's own rules: which operators
+    find their state, what is left over, lost or refused, and why.
+    """
+    opened = _opened(request, id)
+    description = orjson.dumps(question.get("job"))
+    return reply(upgrade(opened, number, description, question.get("backend")))
 
 
 def _opened(request: HttpRequest, id: int) -> StoredInventory:

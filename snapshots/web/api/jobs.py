@@ -7,9 +7,9 @@ from ninja import Query, Router
 
 from snapshots import access
 from snapshots.payloads.jobs import JobDetail, JobList, job_detail
-from snapshots.services.jobs import cancel_job as cancel
+from snapshots.services import jobs
 from snapshots.web.api.parameters import JobId, Limit, Offset
-from snapshots.web.json import reply
+from snapshots.web.json import reply, reply_page
 
 router = Router()
 
@@ -28,8 +28,7 @@ def list_jobs(
     rows = access.jobs(request.user).select_related("recording")
     if state:
         rows = rows.filter(state=state)
-    items = [job_detail(row) for row in rows[offset : offset + limit]]
-    return reply({"items": items, "total": rows.count()})
+    return reply_page(rows, offset, limit, job_detail)
 
 
 @router.get("/jobs/{int:id}", response=JobDetail)
@@ -41,5 +40,4 @@ def get_job(request: HttpRequest, id: JobId) -> HttpResponse:
 @router.post("/jobs/{int:id}/cancel", response={202: JobDetail})
 def cancel_job(request: HttpRequest, id: JobId) -> HttpResponse:
     """Cancel a job. A queued job ends now, a running one at its next step."""
-    job = cancel(access.job(request.user, id))
-    return reply(job_detail(job), 202)
+    return reply(job_detail(jobs.cancel_job(access.job(request.user, id))), 202)

@@ -7,10 +7,10 @@ from ninja import Field, File, Form, Router, Schema, UploadedFile
 
 from snapshots import access
 from snapshots.files.uploads import flushed_path
-from snapshots.payloads import mappings as mapping_payloads
+from snapshots.payloads.mappings import MappingDetail, MappingList, MappingPreview, mapping_detail
 from snapshots.services import mappings
 from snapshots.web.api.parameters import Limit, MappingId, Offset
-from snapshots.web.json import reply
+from snapshots.web.json import reply, reply_page
 from webapp.edge.idempotency import DOCUMENTED, idempotent
 
 router = Router()
@@ -30,23 +30,21 @@ class MappingDocument(Schema):
     )
 
 
-@router.get("/mappings", response=mapping_payloads.MappingList)
+@router.get("/mappings", response=MappingList)
 def list_mappings(request: HttpRequest, limit: Limit, offset: Offset) -> HttpResponse:
     """List your mappings, the last changed first."""
-    rows = access.mappings(request.user)
-    items = [mapping_payloads.mapping_detail(row) for row in rows[offset : offset + limit]]
-    return reply({"items": items, "total": rows.count()})
+    return reply_page(access.mappings(request.user), offset, limit, mapping_detail)
 
 
-@router.post("/mappings", response={201: mapping_payloads.MappingDetail}, openapi_extra=DOCUMENTED)
+@router.post("/mappings", response={201: MappingDetail}, openapi_extra=DOCUMENTED)
 @idempotent
 def create_mapping(request: HttpRequest, body: MappingDocument) -> HttpResponse:
     """Save a mapping. An upload with `format=mapping:ID` is then read by it."""
     row = mappings.save(request.user, body.name, body.document)
-    return reply(mapping_payloads.mapping_detail(row), 201)
+    return reply(mapping_detail(row), 201)
 
 
-@router.post("/mappings/preview", response=mapping_payloads.MappingPreview)
+@router.post("/mappings/preview", response=MappingPreview)
 def preview_mapping(
     request: HttpRequest,
     file: Annotated[UploadedFile, File(description="The log, or its beginning.")],
@@ -56,22 +54,21 @@ def preview_mapping(
 
     The answer also lists the lines that cannot be mapped, with the reason. Nothing is kept.
     """
-    found = mappings.read(mapping)
-    return reply(mappings.previewed(flushed_path(file), found))
+    return reply(mappings.previewed(flushed_path(file), mappings.read(mapping)))
 
 
-@router.get("/mappings/{int:id}", response=mapping_payloads.MappingDetail)
+@router.get("/mappings/{int:id}", response=MappingDetail)
 def get_mapping(request: HttpRequest, id: MappingId) -> HttpResponse:
     """Return a mapping with its document."""
-    return reply(mapping_payloads.mapping_detail(access.mapping(request.user, id)))
+    return reply(mapping_detail(access.mapping(request.user, id)))
 
 
-@router.put("/mappings/{int:id}", response=mapping_payloads.MappingDetail)
+@router.put("/mappings/{int:id}", response=MappingDetail)
 def replace_mapping(request: HttpRequest, id: MappingId, body: MappingDocument) -> HttpResponse:
     """Replace a mapping. Recordings that it has read stay as they are."""
     row = access.mapping(request.user, id)
     saved = mappings.save(request.user, body.name, body.document, mapping=row)
-    return reply(mapping_payloads.mapping_detail(saved))
+    return reply(mapping_detail(saved))
 
 
 @router.delete("/mappings/{int:id}", response={204: None})

@@ -6,7 +6,6 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Field, Router, Schema
 
 from snapshots import access
-from snapshots.access import require_ready
 from snapshots.answers import properties
 from snapshots.domain.model.as_json import as_json
 from snapshots.domain.properties import BUILT_IN
@@ -48,7 +47,6 @@ def evaluate(request: HttpRequest, id: RecordingId, body: PropertyQuestion) -> H
     A wrong expression is refused (422) with `column` and `excerpt`. An expression that takes too
     long or too much memory is stopped.
     """
-    recording = access.recording(request.user, id)
-    require_ready(recording)
+    recording = access.ready_recording(request.user, id)
     rows = list(recording.snapshots.all())
     return reply(properties.evaluate(open_recording(recording), rows, body.dict()))

@@ -1,7 +1,6 @@
 """The calls that list, upload, rename and delete recordings."""
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Annotated, Literal
 
 from django.db.models import Max
@@ -9,11 +8,11 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Field, File, Form, Query, Router, Schema, UploadedFile
 
 from snapshots import access
-from snapshots.access import require_ready
 from snapshots.fields import storable
 from snapshots.files.recordings import open_recording
-from snapshots.models import Job, Recording
-from snapshots.payloads.dates import date
+from snapshots.files.uploads import drafts
+from snapshots.models import Job
+from snapshots.payloads.dates import optional_date
 from snapshots.payloads.recordings import (
     Accepted,
     AcceptedUpload,
@@ -34,6 +33,7 @@ from snapshots.services.recordings import delete_recording as delete
 from snapshots.services.recordings import rename_recording as rename
 from snapshots.services.retention import retention_of
 from snapshots.web.api.parameters import Limit, Offset, RecordingId
+from snapshots.web.api.reading import stored_recording
 from snapshots.web.json import reply
 from webapp.edge.idempotency import DOCUMENTED, idempotent
 
@@ -62,18 +62,14 @@ def list_recordings(
         rows = rows.filter(status=status)
     if q:
         rows = rows.filter(name__icontains=storable(q))
-    ordered = rows.annotate(job=Max("jobs__pk")).order_by(*Recording._meta.ordering)
-    page = ordered[offset : offset + limit]  # grouped rows have no order of their own
+    grouped = rows.annotate(job=Max("jobs__pk"))  # and grouped rows have no order of their own
+    page = grouped.order_by("-created_at", "-pk")[offset : offset + limit]
     retention = retention_of(request.user)
     items = [
-        {**recording_summary(row, row.job), "goes_at": _date(retention.goes_at(row))}
+        {**recording_summary(row, row.job), "goes_at": optional_date(retention.goes_at(row))}
         for row in page
     ]
     return reply({"items": items, "total": rows.count()})
-
-
-def _date(moment: datetime | None) -> str | None:
-    return None if moment is None else date(moment)
 
 
 @router.post("/recordings", response={202: AcceptedUpload}, openapi_extra=DOCUMENTED)
@@ -98,24 +94,26 @@ def upload_recording(
         Form(description="With `together`: where each file lies, in the order of the files."),
     ] = NO_PATHS,
 ) -> HttpResponse:
-    """Upload a log, or several at once: all of them are accepted, or none.
+    """Upload a log, or several at once, of which all are accepted or none.
 
     The format is recognised from the content. Send an engine's files as one package (zip, tar,
     tar.gz, tar.zst), or with `together` as one recording of all files.
 
     The beginning of a file (all of it, if it is small) is checked at once and refused with line and
-    field. The job tells how the rest goes.
+    field. The job shows how the rest goes.
     """
-    fields = {
-        "format": format,
-        "name": name,
-        "before_commit": lambda jobs: request.attempt.keep(  # type: ignore[attr-defined]
-            _accepted(jobs)
-        ),
-    }
+
+    def keep(jobs: list[Job]) -> None:
+        request.attempt.keep(_accepted(jobs))  # type: ignore[attr-defined]  # of ``idempotent``
+
+    files = drafts(file)
     if together:
-        return _accepted([accept_together(request.user, file, paths, **fields)])
-    return _accepted(accept_uploads(request.user, file, **fields))
+        job = accept_together(
+            request.user, files, paths, format=format, name=name, before_commit=keep
+        )
+        return _accepted([job])
+    jobs = accept_uploads(request.user, files, format=format, name=name, before_commit=keep)
+    return _accepted(jobs)
 
 
 def _accepted(jobs: Sequence[Job]) -> HttpResponse:
@@ -154,9 +152,7 @@ def ingest_recording_again(request: HttpRequest, id: RecordingId) -> HttpRespons
 @router.get("/recordings/{int:id}/topology", response=TopologyOfRecording)
 def get_topology_of_recording(request: HttpRequest, id: RecordingId) -> HttpResponse:
     """Return the processes, with their states at the start, and the channels of a recording."""
-    recording = access.recording(request.user, id)
-    require_ready(recording)
-    return reply(topology_of_recording(open_recording(recording)))
+    return reply(topology_of_recording(stored_recording(request, id)))
 
 
 @router.get("/recordings/{int:id}/defects", response=DefectList)

@@ -5,14 +5,11 @@ from typing import Annotated, Any
 from django.http import HttpRequest, HttpResponse
 from ninja import Field, Query, Router, Schema
 
-from snapshots import access
-from snapshots.access import require_ready
 from snapshots.answers import replay
-from snapshots.files.recordings import open_recording
 from snapshots.payloads import cuts
 from snapshots.payloads.window import WindowPayload
-from snapshots.store.reader import StoredRecording
 from snapshots.web.api.parameters import EventIndex, ProcessId, RecordingId
+from snapshots.web.api.reading import stored_recording
 from snapshots.web.json import reply
 
 router = Router()
@@ -41,7 +38,7 @@ def cut(request: HttpRequest, id: RecordingId, body: CutQuestion) -> HttpRespons
     `nearest`: the latest consistent cut inside it or the smallest around it, whichever moves fewer
     events.
     """
-    return reply(replay.cut(_ready(request, id), body.dict()))
+    return reply(replay.cut(stored_recording(request, id), body.dict()))
 
 
 @router.get("/recordings/{int:id}/window", response=WindowPayload, summary="Get a window")
@@ -66,7 +63,7 @@ def window(
     Columns are typed arrays in base64, as Plotly takes them; `docs/websocket.md` describes them.
     """
     question = {"from": from_, "to": to, "width": width, "axis": axis}
-    return reply(replay.window(_ready(request, id), question))
+    return reply(replay.window(stored_recording(request, id), question))
 
 
 @router.get("/recordings/{int:id}/events/{text:process}/{int:index}", response=cuts.EventDetail)
@@ -74,7 +71,7 @@ def get_event(
     request: HttpRequest, id: RecordingId, process: ProcessId, index: EventIndex
 ) -> HttpResponse:
     """Return all fields of one event, and the message or marker that it sends or receives."""
-    return reply(replay.event(_ready(request, id), process, index))
+    return reply(replay.event(stored_recording(request, id), process, index))
 
 
 @router.get("/recordings/{int:id}/cones/{text:process}/{int:index}", response=cuts.ConesPayload)
@@ -85,10 +82,4 @@ def get_cones(
 
     Lists are in the order of the processes. `before`, `after` and `concurrent` count events.
     """
-    return reply(replay.cones(_ready(request, id), process, index))
-
-
-def _ready(request: HttpRequest, id: int) -> StoredRecording:
-    recording = access.recording(request.user, id)
-    require_ready(recording)
-    return open_recording(recording)
+    return reply(replay.cones(stored_recording(request, id), process, index))

@@ -28,5 +28,6 @@ def require(token: ApiToken, request: HttpRequest) -> None:
 def changes_nothing(request: HttpRequest) -> bool:
     """Return whether a request only asks something."""
     if request.method == "POST":
-        return request.resolver_match.route in READING_POSTS
+        match = request.resolver_match
+        return match is not None and match.route in READING_POSTS
     return request.method in READING_METHODS

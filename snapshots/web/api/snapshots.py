@@ -6,7 +6,6 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Query, Router
 
 from snapshots import access
-from snapshots.access import require_ready
 from snapshots.answers import replay
 from snapshots.files.recordings import open_recording
 from snapshots.payloads import cuts
@@ -14,6 +13,7 @@ from snapshots.payloads.jobs import AcceptedJob
 from snapshots.payloads.recordings import SnapshotList, snapshot_summary
 from snapshots.services.jobs import request_reordering, request_restore
 from snapshots.web.api.parameters import RecordingId, SnapshotId
+from snapshots.web.api.reading import snapshot_row
 from snapshots.web.json import reply
 from webapp.edge.idempotency import DOCUMENTED, idempotent
 
@@ -32,9 +32,8 @@ def list_snapshots(request: HttpRequest, id: RecordingId) -> HttpResponse:
     `received` and `event` as `{"process", "index", "at"}`; and `other`, a second message or marker
     with its own events.
     """
-    recording = access.recording(request.user, id)
-    require_ready(recording)
-    return reply({"items": [snapshot_summary(row) for row in recording.snapshots.all()]})
+    rows = access.ready_recording(request.user, id).snapshots.all()
+    return reply({"items": [snapshot_summary(row) for row in rows]})
 
 
 @router.post(
@@ -45,10 +44,8 @@ def list_snapshots(request: HttpRequest, id: RecordingId) -> HttpResponse:
 @idempotent
 def restore_snapshot(request: HttpRequest, id: RecordingId, snapshot: SnapshotId) -> HttpResponse:
     """Rebuild the system from a snapshot and replay the rest; the job's result is the report."""
-    recording = access.recording(request.user, id)
-    require_ready(recording)
-    row = access.snapshot(recording, snapshot)
-    return reply({"job": request_restore(request.user, recording, row).pk}, 202)
+    row = snapshot_row(request, id, snapshot)
+    return reply({"job": request_restore(request.user, row.recording, row).pk}, 202)
 
 
 @router.get(
@@ -81,10 +78,8 @@ def reorder_snapshot(request: HttpRequest, id: RecordingId, snapshot: SnapshotId
     * `checks`: `name`, `sentence`, `reason` and `holds`, which is null if it cannot be told;
     * `occurred` and `occurred_after`: whether the run passed through the recorded state.
     """
-    recording = access.recording(request.user, id)
-    require_ready(recording)
-    row = access.snapshot(recording, snapshot)
-    return reply({"job": request_reordering(request.user, recording, row).pk}, 202)
+    row = snapshot_row(request, id, snapshot)
+    return reply({"job": request_reordering(request.user, row.recording, row).pk}, 202)
 
 
 @router.get(
@@ -109,10 +104,8 @@ def get_knowledge(
 
     Only runs that were simulated with `collect` hold such pieces.
     """
-    recording = access.recording(request.user, id)
-    require_ready(recording)
-    row = access.snapshot(recording, snapshot)
-    return reply(replay.knowledge(open_recording(recording), row.snapshot))
+    row = snapshot_row(request, id, snapshot)
+    return reply(replay.knowledge(open_recording(row.recording), row.snapshot))
 
 
 @router.get("/recordings/{int:id}/snapshots/{text:snapshot}", response=cuts.SnapshotDetail)
@@ -123,7 +116,5 @@ def get_snapshot(request: HttpRequest, id: RecordingId, snapshot: SnapshotId) ->
     that is not known is absent. In a derived recording `why_empty` and `why_unknown` explain
     channels without messages.
     """
-    recording = access.recording(request.user, id)
-    require_ready(recording)
-    row = access.snapshot(recording, snapshot)
-    return reply(cuts.snapshot_detail(row, open_recording(recording)))
+    row = snapshot_row(request, id, snapshot)
+    return reply(cuts.snapshot_detail(row, open_recording(row.recording)))

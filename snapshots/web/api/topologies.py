@@ -1,7 +1,9 @@
 """The calls that save, import and list topologies, and simulate runs on them."""
 
 import inspect
-from typing import Annotated, Any, Union
+from functools import reduce
+from operator import or_
+from typing import Annotated, Any
 
 import orjson
 from django.http import HttpRequest, HttpResponse
@@ -22,7 +24,7 @@ from snapshots.services.topologies import import_topology as take_in
 from snapshots.services.topologies import save_topology
 from snapshots.simulating.simulations import PARAMETERS
 from snapshots.web.api.parameters import Limit, Offset, TopologyId
-from snapshots.web.json import reply
+from snapshots.web.json import reply, reply_page
 from webapp.edge.idempotency import DOCUMENTED, idempotent
 
 router = Router()
@@ -60,7 +62,7 @@ class TopologyDocument(Schema):
 
 
 class SimulationParameters(Schema):
-    """What a run is simulated with: one of these, by the kind of the topology and the protocol.
+    """The parameters of a run, which depend on the kind of the topology and on the protocol.
 
     Every parameter has a default, and null stands for it. On a dataflow ``protocol`` says which
     parameters there are; without it they are Flink's.
@@ -77,16 +79,14 @@ class SimulationParameters(Schema):
                 name: {"title": info.title, "description": info.description}
                 for name, info in reversed(fields)
             },
-            **handler(TypeAdapter(Union[PARAMETERS]).core_schema),  # noqa: UP007
+            **handler(TypeAdapter(reduce(or_, PARAMETERS)).core_schema),
         }
 
 
 @router.get("/topologies", response=TopologyList)
 def list_topologies(request: HttpRequest, limit: Limit, offset: Offset) -> HttpResponse:
     """List your topologies and the samples, the last changed first."""
-    rows = access.topologies(request.user)
-    items = [topology_summary(row) for row in rows[offset : offset + limit]]
-    return reply({"items": items, "total": rows.count()})
+    return reply_page(access.topologies(request.user), offset, limit, topology_summary)
 
 
 @router.post("/topologies", response={201: TopologyDetail}, openapi_extra=DOCUMENTED)
@@ -101,7 +101,7 @@ def create_topology(request: HttpRequest, body: TopologyDocument) -> HttpRespons
 @idempotent
 def import_topology(
     request: HttpRequest,
-    file: Annotated[UploadedFile, File(description="A file to import.")] = None,
+    file: Annotated[UploadedFile, File(None, description="A file to import.")],
     text: Annotated[str, Form(description="The text to import, in place of a file.")] = "",
     name: Annotated[str, Form(description="The name; empty for the file's.")] = "",
 ) -> HttpResponse:

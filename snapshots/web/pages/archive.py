@@ -1,4 +1,4 @@
-"""The archive: which jobs of engines are kept, and who collects their checkpoints."""
+"""The pages of the archive: jobs of engines whose checkpoints are kept, and collectors."""
 
 from django.conf import settings
 from django.contrib import messages
@@ -30,7 +30,7 @@ COLUMNS = [
 @page
 @require_http_methods(["GET", "HEAD", "POST"])
 def job_list(request: HttpRequest) -> HttpResponse:
-    """A POST adds a collector."""
+    """Show the jobs and the collectors; a POST adds a collector."""
     if request.method == "POST":
         return _add(request)
     return _render_list(request)
@@ -52,8 +52,8 @@ def _render_list(
     listing = Listing(
         request,
         rows.annotate(
-            count=Coalesce(_of_checkpoints(Count("pk")), 0),
-            last_at=_of_checkpoints(Max("triggered_at")),
+            count=Coalesce(_over_checkpoints(Count("pk")), 0),
+            last_at=_over_checkpoints(Max("triggered_at")),
         ),
         COLUMNS,
         search=["name", "key", "engine", "state"],
@@ -72,33 +72,35 @@ def _render_list(
     return render(request, f"snapshots/archive/{name}.html", context, status=status)
 
 
-def _of_checkpoints(aggregate: Count | Max) -> Subquery:
-    """Of a job's checkpoints. A join would carry the job's columns along with each of them: 20
-    times the time."""
-    own = EngineCheckpoint.objects.filter(job=OuterRef("pk")).order_by().values("job")
-    return Subquery(own.annotate(found=aggregate).values("found"))
+def _over_checkpoints(aggregate: Count | Max) -> Subquery:
+    """Aggregate over the checkpoints of each job.
+
+    A join would carry the job's columns along with each checkpoint, which takes 20 times as long.
+    """
+    checkpoints = EngineCheckpoint.objects.filter(job=OuterRef("pk")).order_by().values("job")
+    return Subquery(checkpoints.annotate(aggregate=aggregate).values("aggregate"))
 
 
 @page
 @require_POST
 def change_collector(request: HttpRequest, pk: int) -> HttpResponse:
-    """``action``: stop, continue or delete."""
+    """Stop, continue or delete a collector, as the field ``action`` says."""
     row = access.collector(request.user, pk)
     action = request.POST.get("action", "")
     if action == "delete":
         services.delete_collector(row)
-        messages.success(request, f"{row.url} is not asked any more. What it told stays.")
+        messages.success(request, f"{row.url} is no longer asked. Its answers are kept.")
     elif action in ("stop", "continue"):
         services.set_collecting(row, action == "continue")
     else:
-        raise Invalid("An action is stop, continue or delete.", field="action")
+        raise Invalid("action must be stop, continue or delete.", field="action")
     return redirect("archive")
 
 
 @page
 @require_http_methods(["GET", "HEAD", "POST"])
 def delete(request: HttpRequest, pk: int) -> HttpResponse:
-    """Delete a job from the archive, after a question."""
+    """Delete a job from the archive after asking for confirmation."""
     job = access.engine_job(request.user, pk)
     if request.method != "POST":
         consequence = (

@@ -1,4 +1,4 @@
-"""A job in the archive: its trends and checkpoints, one of them as a Gantt chart, two compared."""
+"""The pages of an archived job: trends and checkpoints, one as a Gantt chart, two compared."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -33,7 +33,7 @@ _MEASURES = {
     "alignment": "alignment",
     "start_delay": "start delay",
 }
-_WORTH_TELLING = 0.1  # of the time of the checkpoint
+_LEAST_BUSY = 0.1  # share of a checkpoint's time that is worth mentioning
 _HEADS = (
     ("Checkpoint", "number"),
     ("Status", ""),
@@ -49,75 +49,80 @@ _HEADS = (
 @page
 @require_safe
 def job(request: HttpRequest, pk: int) -> HttpResponse:
-    """Trends, failures and checkpoints of what passes the filter; ``jump``: to a checkpoint."""
+    """Show trends, failures and checkpoints that pass the filter.
+
+    With ``?jump=`` it leads to the checkpoint of that number.
+    """
     row = access.engine_job(request.user, pk)
     if (number := services.whole(request.GET, "jump")) is not None:
         pipeline = services.whole(request.GET, "pipeline", most=2**31 - 1) or 0
         queries.checkpoint(row, pipeline, number)
         return redirect("archived-checkpoint", pk, pipeline, number)
-    asked, sort = _filter(request), services.sort_of(request.GET)
+    checkpoint_filter, sort = _filter(request), services.sort_of(request.GET)
     context = {
         "job": row,
         "q": request.GET,
         "statuses": STATUSES,
         "choices": queries.choices(row),
-        "is_filtered": not asked.passes_all,
+        "is_filtered": not checkpoint_filter.passes_all,
         **_uploads(request, row),
-        **_body(request, row, asked, sort),
+        **_body(request, row, checkpoint_filter, sort),
     }
     name = "body" if wants_list_alone(request) else "job"
     return render(request, f"snapshots/archive/{name}.html", context)
 
 
 def _uploads(request: HttpRequest, row: EngineJob) -> dict[str, Any]:
-    """Those that filled the job, as far as they may be seen, the last first."""
-    seen = access.recordings(request.user).filter(engine_jobs=row)
-    total = seen.count()
+    """Return the uploads with checkpoints of the job that the person may see, newest first."""
+    uploads = access.recordings(request.user).filter(engine_jobs=row)
+    total = uploads.count()
     return {
-        "uploads": seen[:MOST_UPLOADS],
+        "uploads": uploads[:MOST_UPLOADS],
         "uploads_total": total,
         "uploads_hidden": max(0, total - MOST_UPLOADS),
     }
 
 
 def _filter(request: HttpRequest) -> Filter:
-    """The form's; its times are texts in UTC."""
+    """Return the filter of the form, whose times are texts in UTC."""
     query: dict[str, Any] = {name: request.GET.get(name, "").strip() for name in _TEXTS}
     query["since"], query["until"] = (_moment(request, name) for name in ("from", "to"))
     return services.filter_of(query)
 
 
 def _moment(request: HttpRequest, name: str) -> int | None:
-    """Epoch ms. Raises: Invalid."""
+    """Return a time of the form in epoch ms, or None if it is empty. Raises: Invalid."""
     text = request.GET.get(name, "").strip()
     if not text:
         return None
     try:
         moment = datetime.fromisoformat(text.removesuffix("Z")).replace(tzinfo=UTC)
     except ValueError:
-        raise Invalid("A time is written as 2026-11-20T10:09.", field=name) from None
+        raise Invalid("Write a time as 2026-11-20T10:09.", field=name) from None
     return max(0, round(moment.timestamp() * 1000))
 
 
-def _body(request: HttpRequest, row: EngineJob, asked: Filter, sort: str) -> dict[str, Any]:
-    overview = queries.overview(row, asked)
+def _body(
+    request: HttpRequest, row: EngineJob, checkpoint_filter: Filter, sort: str
+) -> dict[str, Any]:
+    overview = queries.overview(row, checkpoint_filter)
     pages = Paginator(range(overview["shown"]), ROWS)
     shown = pages.get_page(request.GET.get("page", "1"))
-    rows, _ = queries.listed(row, asked, sort, (shown.number - 1) * ROWS, ROWS)
-    last = queries.newest(row)
-    longest = max((item.duration or 0 for item in last), default=0)
-    failures = overview["failures"]["causes"]
+    rows, _ = queries.listed(row, checkpoint_filter, sort, (shown.number - 1) * ROWS, ROWS)
+    newest = queries.newest(row)
+    longest = max((item.duration or 0 for item in newest), default=0)
+    causes = overview["failures"]["causes"]
     return {
         "overview": overview,
         "chart": overview | {"job": row.pk},
         "lacking": _either([_MEASURES[name] for name in overview["lacking"]]),
-        "has_band": any(one["band_x"]["bdata"] for one in overview["trends"].values()),
+        "has_band": any(trend["band_x"]["bdata"] for trend in overview["trends"].values()),
         "band_least": BAND_LEAST,
-        "causes": [item | {"address": _narrowed(request, item)} for item in failures[:50]],
-        "causes_hidden": max(0, len(failures) - 50),
-        "failed_total": sum(item["count"] for item in failures),
+        "causes": [item | {"address": _narrowed(request, item)} for item in causes[:50]],
+        "causes_hidden": max(0, len(causes) - 50),
+        "failed_total": sum(item["count"] for item in causes),
         "slowest": _slowest(request, overview["slowest"]),
-        "strip": [_bar(item, longest or 1) for item in last],
+        "strip": [_bar(item, longest or 1) for item in newest],
         "strip_longest": longest,
         "rows": rows,
         "page": shown,
@@ -136,8 +141,8 @@ def _bar(item: EngineCheckpoint, longest: int) -> dict[str, Any]:
     return {"item": item, "height": height if item.duration is not None else 4}
 
 
-def _slowest(request: HttpRequest, found: dict[str, Any]) -> list[dict[str, Any]]:
-    total = sum(found["totals"]) + found["others"]
+def _slowest(request: HttpRequest, slowest: dict[str, Any]) -> list[dict[str, Any]]:
+    total = sum(slowest["totals"]) + slowest["others"]
     return [
         {
             "name": name,
@@ -145,7 +150,7 @@ def _slowest(request: HttpRequest, found: dict[str, Any]) -> list[dict[str, Any]
             "share": count / total,
             "address": _with(request, slowest=name),
         }
-        for name, count in zip(found["names"], found["totals"], strict=True)
+        for name, count in zip(slowest["names"], slowest["totals"], strict=True)
     ]
 
 
@@ -172,69 +177,75 @@ def _head(request: HttpRequest, title: str, field: str, sort: str) -> dict[str, 
 @page
 @require_safe
 def checkpoint(request: HttpRequest, pk: int, pipeline: int, number: int) -> HttpResponse:
-    """One checkpoint: what every subtask took, and where more of it lies."""
+    """Show one checkpoint: the times of every subtask, and where to read on."""
     row = access.engine_job(request.user, pk)
-    found = queries.checkpoint(row, pipeline, number)
-    detail = payloads.checkpoint_detail(found)
-    tasks = sorted(detail["tasks"], key=lambda task: (_ended(task), task["name"]))
-    before, after = queries.neighbours(row, found)
-    busy = queries.busy_at(found)
+    archived = queries.checkpoint(row, pipeline, number)
+    detail = payloads.checkpoint_detail(archived)
+    tasks = sorted(detail["tasks"], key=_by_end)
+    before, after = queries.neighbours(row, archived)
+    busy = queries.busy_at(archived)
     context = {
         "job": row,
-        "checkpoint": found,
+        "checkpoint": archived,
         "missing": detail["missing"],
         "absence": detail["absence"],
-        "busiest": _busiest(found, busy),
+        "busiest": _busiest(archived, busy),
         "tasks": tasks[:MOST_TASKS],
         "hidden": max(0, len(tasks) - MOST_TASKS),
-        "chart": {"checkpoint": _gantt(found, tasks[:MOST_TASKS], busy), "unit": "ms"},
+        "chart": {"checkpoint": _gantt(archived, tasks[:MOST_TASKS], busy), "unit": "ms"},
         "before": before,
         "after": after,
-        "healthy": queries.healthy_beside(row, found),
-        "held": found.recording if found.contents is not None else None,
+        "healthy": queries.healthy_beside(row, archived),
+        "held": archived.recording if archived.contents is not None else None,
     }
     return render(request, "snapshots/archive/checkpoint.html", context)
 
 
-def _ended(task: dict[str, Any]) -> tuple[bool, int]:
-    """Who did not acknowledge first, then the last."""
+def _by_end(task: dict[str, Any]) -> tuple[bool, int, str]:
+    """Sort tasks that did not acknowledge first, then those that took longest."""
     is_missing = task["acknowledged"] is False
-    return not is_missing, -(task["duration"] or 0)
+    return not is_missing, -(task["duration"] or 0), task["name"]
 
 
-def _busiest(found: EngineCheckpoint, busy: Mapping[str, Busy]) -> tuple[str, Busy] | None:
-    """Who was busy with an earlier checkpoint for longest, where that is worth telling."""
-    name = max(busy, key=lambda one: (busy[one].until, one), default=None)
-    if name is None or busy[name].until < _WORTH_TELLING * (found.duration or 0):
+def _busiest(checkpoint: EngineCheckpoint, busy: Mapping[str, Busy]) -> tuple[str, Busy] | None:
+    """Return the subtask that was busy with an earlier checkpoint for longest.
+
+    None if no subtask was busy for a share of the time that is worth mentioning.
+    """
+    name = max(busy, key=lambda subtask: (busy[subtask].until, subtask), default=None)
+    if name is None or busy[name].until < _LEAST_BUSY * (checkpoint.duration or 0):
         return None
     return name, busy[name]
 
 
 def _gantt(
-    found: EngineCheckpoint, tasks: list[dict[str, Any]], busy: Mapping[str, Busy]
+    checkpoint: EngineCheckpoint, tasks: list[dict[str, Any]], busy: Mapping[str, Busy]
 ) -> dict[str, Any]:
-    """As ``checkpoint-gantt.js`` draws it; instants in ms since the trigger."""
+    """Return what ``views/checkpoint/gantt.js`` draws; instants are ms since the trigger."""
     return {
         "triggered_at": 0,
-        "ended_at": found.duration,
+        "ended_at": checkpoint.duration,
         "critical_path": [],
         "tasks": [_bars(task, busy.get(task["name"])) for task in tasks],
     }
 
 
 def _bars(task: dict[str, Any], busy: Busy | None) -> dict[str, Any]:
-    """Unaligned, the copy begins with the first barrier, and the alignment goes on beside it."""
+    """Return the bars of a task.
+
+    In an unaligned checkpoint the copy begins with the first barrier, beside the alignment.
+    """
     first = task["start_delay"]
     last = _plus(first, task["alignment"] or 0)
-    begun = first if task["unaligned"] else last
-    copied = _plus(begun, task["sync"])
+    sync_from = first if task["unaligned"] else last
+    sync_to = _plus(sync_from, task["sync"])
     return {
         "process": task["name"],
         "first_barrier_at": first,
         "last_barrier_at": last,
-        "sync_from": begun,
-        "sync_to": copied,
-        "async_to": _plus(copied, task["async_"]),
+        "sync_from": sync_from,
+        "sync_to": sync_to,
+        "async_to": _plus(sync_to, task["async_"]),
         "acked_at": task["duration"],
         "notified_at": None,
         "committed_at": None,
@@ -242,54 +253,54 @@ def _bars(task: dict[str, Any], busy: Busy | None) -> dict[str, Any]:
     }
 
 
-def _plus(one: int | None, other: int | None) -> int | None:
-    return None if one is None or other is None else one + other
+def _plus(instant: int | None, duration: int | None) -> int | None:
+    return None if instant is None or duration is None else instant + duration
 
 
 @page
 @require_safe
 def compare(request: HttpRequest, pk: int) -> HttpResponse:
-    """Two checkpoints; without numbers the slowest of the last hundred and a healthy one."""
+    """Compare two checkpoints; by default the slowest of the last hundred and a healthy one."""
     row = access.engine_job(request.user, pk)
     pipeline = services.whole(request.GET, "pipeline", most=2**31 - 1) or 0
-    numbers = {name: services.whole(request.GET, name) for name in ("slow", "healthy")}
-    slow = healthy = None
-    if numbers["slow"] is None:
-        slow = _slow(row)
+    slow_number = services.whole(request.GET, "slow")
+    healthy_number = services.whole(request.GET, "healthy")
+    healthy = None
+    if slow_number is None:
+        slow = _slowest_of_last(row)
     else:
-        slow = queries.checkpoint(row, pipeline, numbers["slow"])
-    if slow is not None and numbers["healthy"] is None:
+        slow = queries.checkpoint(row, pipeline, slow_number)
+    if slow is not None and healthy_number is None:
         healthy = queries.healthy_beside(row, slow)
-    elif slow is not None:
-        healthy = queries.checkpoint(row, slow.pipeline, numbers["healthy"])
+    elif slow is not None and healthy_number is not None:
+        healthy = queries.checkpoint(row, slow.pipeline, healthy_number)
     context = {"job": row, "slow": slow, "healthy": healthy, "pipeline": pipeline}
     if slow is not None and healthy is not None:
-        found = as_json(queries.compare(slow, healthy))
-        context |= _told(found)
+        context |= _comparison(as_json(queries.compare(slow, healthy)))
     return render(request, "snapshots/archive/compare.html", context)
 
 
-def _slow(row: EngineJob) -> EngineCheckpoint | None:
+def _slowest_of_last(row: EngineJob) -> EngineCheckpoint | None:
     columns = columns_of(row)
     rows = Filter(status=COMPLETED).rows(columns)[-100:]
     durations = columns.duration[rows]
-    known = rows[durations == durations]  # not NaN
-    if not len(known):
+    rows = rows[durations == durations]  # not NaN
+    if not len(rows):
         return None
-    place = known[columns.duration[known].argmax()]
-    return queries.rows_of(columns, place.reshape(1))[0]
+    slowest = rows[columns.duration[rows].argmax()]
+    return queries.rows_of(columns, slowest.reshape(1))[0]
 
 
-def _told(found: dict[str, Any]) -> dict[str, Any]:
+def _comparison(difference: dict[str, Any]) -> dict[str, Any]:
     words = {
         phase: text.partition(" (")[0].replace("its state", "state")
         for phase, text in WORDS.items()
     }
-    shares = [share | {"words": words[share["phase"]]} for share in found["shares"]]
-    rises = [rise | {"words": words[rise["phase"]]} for rise in found["rises"]]
+    shares = [share | {"words": words[share["phase"]]} for share in difference["shares"]]
+    rises = [rise | {"words": words[rise["phase"]]} for rise in difference["rises"]]
     return {
-        "difference": found | {"shares": shares, "rises": rises},
+        "difference": difference | {"shares": shares, "rises": rises},
         "most_share": max((abs(share["more"]) for share in shares), default=0) or 1,
         "most_rise": max((rise["more"] for rise in rises), default=0) or 1,
-        "rises_hidden": found["rises_total"] - len(rises),
+        "rises_hidden": difference["rises_total"] - len(rises),
     }

@@ -1,4 +1,4 @@
-"""Where the time of a query's batches went, by the progress reports that lie in the upload."""
+"""Show where the time of a query's batches went, by the progress reports in the upload."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -17,31 +17,31 @@ PHASES = {
     "getOffset": ("looking for new input", "series-2"),
     "getBatch": ("getting the input", "series-6"),
     "queryPlanning": ("planning the query", "series-5"),
-    "walCommit": ("writing down what the batch shall read", "series-4"),
+    "walCommit": ("writing down what the batch is to read", "series-4"),
     "addBatch": ("running the batch", "series-1"),
     "commitBatch": ("committing at the sink", "series-7"),
     "commitOffsets": ("writing down that the batch is done", "series-3"),
-    OTHER: ("not told what for", "lane"),
+    OTHER: ("not reported", "lane"),
 }
-"""What Spark is at in each phase, in the order in which they come; and its colour."""
+"""What Spark does in each phase, in the order of the phases, and the colour of the phase."""
 
 
-def are_told(upload: Mapping[str, Any]) -> bool:
-    """Whether the time of any batch is known."""
+def has_times(upload: Mapping[str, Any]) -> bool:
+    """Return whether the time of any batch is known."""
     return any(item.get("phases") for item in upload["checkpoints"])
 
 
-def listed(recording: Recording, number: str | None) -> dict[str, Any]:
-    """A page of the batches; nothing of a recording that is no upload of Spark's."""
+def listed(recording: Recording, page_number: str | None) -> dict[str, Any]:
+    """Return a page of the batches, or nothing for a recording that is no upload of Spark."""
     if recording.format != SPARK:
         return {}
     upload = inventory.opened(recording).upload
-    if not are_told(upload):
+    if not has_times(upload):
         return {"no_reports": True}
     numbered = list(enumerate(upload["checkpoints"]))
     longest = max(filter(None, (_took(item) for _, item in numbered)), default=1)
-    page = Paginator(numbered, PER_PAGE).get_page(number)
-    rows = [_row(recording.pk, place, item, longest) for place, item in page]
+    page = Paginator(numbered, PER_PAGE).get_page(page_number)
+    rows = [_row(recording.pk, number, item, longest) for number, item in page]
     present = {part["name"] for row in rows for part in row["parts"]}
     legend = [
         {"name": name, "words": words, "colour": colour}
@@ -56,21 +56,21 @@ def _took(item: Mapping[str, Any]) -> int | None:
     return phases.get(WHOLE, sum(phases.values()) if phases else None)
 
 
-def _row(pk: int, place: int, item: Mapping[str, Any], longest: int) -> dict[str, Any]:
-    """With the parts of its time; share: percent of the longest batch."""
+def _row(pk: int, number: int, item: Mapping[str, Any], longest: int) -> dict[str, Any]:
+    """Return a batch with the phases of its time, as percent of the longest batch."""
     took = _took(item)
     parts = {name: ms for name, ms in (item.get("phases") or {}).items() if name != WHOLE and ms}
     if took is not None and (rest := took - sum(parts.values())) > 0:
         parts[OTHER] = rest
-    places = {name: place for place, name in enumerate(PHASES)}
-    in_order = sorted(parts, key=lambda name: (places.get(name, len(places)), name))
-    told = [_part(name, parts[name], longest) for name in in_order]
+    ranks = {name: rank for rank, name in enumerate(PHASES)}
+    in_order = sorted(parts, key=lambda name: (ranks.get(name, len(ranks)), name))
+    bars = [_part(name, parts[name], longest) for name in in_order]
     return {
         **item,
-        "address": f"/recordings/{pk}/contents/{place}",
+        "address": f"/recordings/{pk}/contents/{number}",
         "took": took,
-        "parts": told,
-        "longest": max(told, key=lambda part: part["ms"], default=None),
+        "parts": bars,
+        "longest": max(bars, key=lambda part: part["ms"], default=None),
     }
 
 

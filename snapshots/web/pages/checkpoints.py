@@ -1,4 +1,4 @@
-"""Checkpoints of a dataflow: the list, one as a Gantt chart, and what failures repeated."""
+"""The pages of a dataflow's checkpoints: the list with failures, and one as a Gantt chart."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,7 +8,6 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from snapshots import access, quantities
-from snapshots.access import require_ready
 from snapshots.domain.model.derived import epoch_of, is_derived
 from snapshots.files.recordings import open_recording
 from snapshots.models import Recording
@@ -19,7 +18,7 @@ from snapshots.web.pages import batches, links
 from snapshots.web.pages.rendering import page
 
 PHASES = {
-    "trigger": "is told to begin",
+    "trigger": "is triggered",
     "busy": "was still copying its state",
     "travel": "had no barrier yet, and waited for",
     "alignment": "had other inputs’ barriers, and waited for",
@@ -28,7 +27,7 @@ PHASES = {
     "ack": "acknowledged",
     "commit": "committed",
 }
-OFF_CHANNELS = {"alignment": "had some inputs’ barriers, and waited for the others no longer"}
+OFF_CHANNELS = {"alignment": "had some inputs’ barriers, and no longer waited for the others"}
 INFERRED = {
     "travel": "waited for its first barrier, which was on its way or lay before it",
     "alignment": "had its first barrier, and waited for its last one",
@@ -40,23 +39,22 @@ MOST_TASKS = 300  # in the chart and the table; the slowest come first
 @page
 @require_safe
 def checkpoint_list(request: HttpRequest, pk: int) -> HttpResponse:
-    """All checkpoints and failures; with ``?checkpoint=`` one of them."""
-    recording = access.recording(request.user, pk)
-    require_ready(recording)
+    """Show all checkpoints and failures, or with ``?checkpoint=`` one checkpoint."""
+    recording = access.ready_recording(request.user, pk)
     stored = open_recording(recording)
     if "checkpoint" in request.GET:
-        return _one(request, recording, stored, request.GET["checkpoint"])
+        return _render_checkpoint(request, recording, stored, request.GET["checkpoint"])
     checkpoints, failovers = stored.checkpoints(), stored.failovers()
-    kept, extra = stored.checkpoint_files(), stored.manifest.header_extra
-    known = {item["checkpoint"] for item in checkpoints}
+    incremental, extra = stored.checkpoint_files(), stored.manifest.header_extra
+    names = {item["checkpoint"] for item in checkpoints}
     context = {
         "recording": recording,
-        "files": kept["files"][:MOST_LISTED],
-        "files_hidden": max(0, len(kept["files"]) - MOST_LISTED),
-        "dropped_requests": [item for item in kept["decisions"] if not item["checkpoint"]],
+        "files": incremental["files"][:MOST_LISTED],
+        "files_hidden": max(0, len(incremental["files"]) - MOST_LISTED),
+        "dropped_requests": [item for item in incremental["decisions"] if not item["checkpoint"]],
         "checkpoints": [_linked(recording, item, extra) for item in checkpoints[:MOST_LISTED]],
         "hidden": max(0, len(checkpoints) - MOST_LISTED),
-        "failovers": [_led_back(recording, item, known) for item in failovers["items"]],
+        "failovers": [_with_restored(recording, item, names) for item in failovers["items"]],
         "sinks": failovers["sinks"],
         "dropped": failovers["dropped"],
         "sinks_unknown": is_derived(extra),
@@ -67,15 +65,15 @@ def checkpoint_list(request: HttpRequest, pk: int) -> HttpResponse:
     return render(request, "snapshots/checkpoints/checkpoints.html", context)
 
 
-def _one(
-    request: HttpRequest, recording: Recording, stored: StoredRecording, wanted: str
+def _render_checkpoint(
+    request: HttpRequest, recording: Recording, stored: StoredRecording, name: str
 ) -> HttpResponse:
     checkpoints = stored.checkpoints()
     names = [item["checkpoint"] for item in checkpoints]
-    if wanted not in names:
-        raise NotFound(f"There is no checkpoint “{wanted[:80]}” in this recording.")
-    place = names.index(wanted)
-    checkpoint = checkpoints[place]
+    if name not in names:
+        raise NotFound(f"There is no checkpoint “{name[:80]}” in this recording.")
+    index = names.index(name)
+    checkpoint = checkpoints[index]
     shown = {**checkpoint, "tasks": checkpoint["tasks"][:MOST_TASKS]}
     context = {
         "recording": recording,
@@ -83,10 +81,10 @@ def _one(
         "checkpoint": shown | {"tasks": _tasks(shown), "critical_path": _path(shown)},
         "hidden": len(checkpoint["tasks"]) - len(shown["tasks"]),
         "chart": {"checkpoint": shown, "unit": recording.time_unit},
-        "workbench_link": links.to_workbench(recording.pk, snapshot=wanted),
-        "snapshot_link": links.to_snapshot(recording.pk, wanted),
-        "previous": names[place - 1] if place else "",
-        "next": names[place + 1] if place + 1 < len(names) else "",
+        "workbench_link": links.to_workbench(recording.pk, snapshot=name),
+        "snapshot_link": links.to_snapshot(recording.pk, name),
+        "previous": names[index - 1] if index else "",
+        "next": names[index + 1] if index + 1 < len(names) else "",
     }
     return render(request, "snapshots/checkpoints/checkpoint.html", context)
 
@@ -99,8 +97,10 @@ def _linked(recording: Recording, item: dict[str, Any], extra: Mapping[str, Any]
 def _clocks(
     recording: Recording, checkpoint: dict[str, Any], extra: Mapping[str, Any]
 ) -> dict[str, int | None]:
-    """When it was triggered and when it ended, epoch ms; None where the recording's instants have
-    no place in the calendar."""
+    """Return when a checkpoint was triggered and when it ended, in epoch ms.
+
+    Both are None if the instants of the recording have no date.
+    """
     epoch, unit = epoch_of(extra), recording.time_unit
     return {
         name: quantities.moment(checkpoint[instant], unit, epoch)
@@ -108,18 +108,22 @@ def _clocks(
     }
 
 
-def _led_back(recording: Recording, failure: dict[str, Any], known: set[str]) -> dict[str, Any]:
-    """With the page of what it went back to: of micro-batches a snapshot that is no checkpoint."""
+def _with_restored(
+    recording: Recording, failure: dict[str, Any], checkpoints: set[str]
+) -> dict[str, Any]:
+    """Add the address of what was restored, which for micro-batches is no checkpoint."""
     restored = failure["restored"]
     if restored is None:
         return failure
-    to = links.to_checkpoint if restored in known else links.to_snapshot
-    what = "checkpoint" if restored in known else "batch"
-    return {**failure, "address": to(recording.pk, restored), "what": what}
+    if restored in checkpoints:
+        address, noun = links.to_checkpoint(recording.pk, restored), "checkpoint"
+    else:
+        address, noun = links.to_snapshot(recording.pk, restored), "batch"
+    return {**failure, "address": address, "restored_noun": noun}
 
 
 def _tasks(checkpoint: dict[str, Any]) -> list[dict[str, Any]]:
-    """The tasks with how long each of their phases took."""
+    """Return the tasks with the length of each of their phases."""
     return [
         task
         | {
@@ -134,7 +138,7 @@ def _tasks(checkpoint: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _path(checkpoint: dict[str, Any]) -> list[dict[str, Any]]:
-    """The critical path with its words; parts that took no time are left out."""
+    """Return the critical path in words, without parts that took no time."""
     return [
         part | {"length": _length(part["from"], part["to"]), "words": _words(part)}
         for part in checkpoint["critical_path"] or []
@@ -148,11 +152,11 @@ def _words(part: dict[str, Any]) -> str:
     if part["channel"] is None:
         return OFF_CHANNELS.get(part["phase"]) or PHASES[part["phase"]]
     if part.get("is_inferred"):
-        return f"{INFERRED[part['phase']]}: by the times, that on {part['channel']}"
+        return f"{INFERRED[part['phase']]}: judging by the times, that on {part['channel']}"
     behind = part.get("behind")
     records = "" if not behind else f", behind {quantities.counted(behind, 'record')}"
-    what = "the end of" if part.get("end") else "the barrier on"
-    return f"{PHASES[part['phase']]} {what} {part['channel']}{records}"
+    signal = "the end of" if part.get("end") else "the barrier on"
+    return f"{PHASES[part['phase']]} {signal} {part['channel']}{records}"
 
 
 def _length(start: int | None, end: int | None) -> int | None:

@@ -1,4 +1,4 @@
-"""The same failure under different failover strategies, side by side."""
+"""Compare the same failure under different failover strategies, side by side."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ MOST_COMPARED = 10
 @page
 @require_POST
 def begin(request: HttpRequest, pk: int) -> HttpResponse:
-    """Run the recording's simulation once for each strategy, then compare."""
+    """Run the recording's simulation once for each strategy, and show the comparison."""
     recording = access.recording(request.user, pk)
     try:
         jobs = request_failover_comparison(request.user, recording)
@@ -36,13 +36,13 @@ def begin(request: HttpRequest, pk: int) -> HttpResponse:
 @page
 @require_safe
 def compare(request: HttpRequest) -> HttpResponse:
-    """``?recordings=1,2,3``: a row for each, in this order."""
-    asked = [part for part in request.GET.get("recordings", "").split(",") if part]
-    if not asked or len(asked) > MOST_COMPARED or not all(part.isdecimal() for part in asked):
+    """Show a row for each recording of ``?recordings=1,2,3``, in this order."""
+    ids = [part for part in request.GET.get("recordings", "").split(",") if part]
+    if not ids or len(ids) > MOST_COMPARED or not all(part.isdecimal() for part in ids):
         raise Invalid(
             f"Name 1 to {MOST_COMPARED} recordings: ?recordings=4,5,6.", field="recordings"
         )
-    rows = [access.recording(request.user, int(part[:18])) for part in asked]
+    rows = [access.recording(request.user, int(part[:18])) for part in ids]
     context = {
         "rows": [_row(recording) for recording in rows],
         "waiting": sum(recording.status in UNDER_WAY for recording in rows),
@@ -51,10 +51,9 @@ def compare(request: HttpRequest) -> HttpResponse:
 
 
 def _row(recording: Recording) -> dict[str, Any]:
-    """What its first failure did; of a recording that is not ready, or holds none, only that."""
-    found: dict[str, Any] = {"recording": recording, "failure": None}
-    if not recording.is_ready:
-        return found
-    failures = open_recording(recording).failovers()["items"]
-    found["failure"] = next(iter(compare_failures(failures[:1])), None)
-    return found
+    """Return a recording with its first failure, which is None if it is not ready or has none."""
+    failures = open_recording(recording).failovers()["items"] if recording.is_ready else []
+    return {
+        "recording": recording,
+        "failure": next(iter(compare_failures(failures[:1])), None),
+    }

@@ -1,4 +1,4 @@
-"""What an upload of an engine's files holds: the list of checkpoints, and one of them."""
+"""The pages of the inventory of an engine's upload: the list of checkpoints, and one of them."""
 
 from typing import Any
 from urllib.parse import urlencode
@@ -20,7 +20,7 @@ from snapshots.store.inventory.reading import StoredInventory
 from snapshots.web.pages import batches, links
 from snapshots.web.pages.rendering import page
 
-WORDS = {"unknown": "cannot be told", "same": "the same"}  # where people say it otherwise
+WORDS = {"same": "the same"}  # of kinds of differences, for people
 ROWS = 50
 MOST_FILES = 500
 MOST_CHANNELS = 300
@@ -30,7 +30,7 @@ LONGEST_SHOWN = 300  # characters of a key or value
 @page
 @require_safe
 def of_recording(request: HttpRequest, pk: int) -> HttpResponse:
-    """All checkpoints of the upload, and every file of it."""
+    """Show all checkpoints of the upload, and all its files."""
     recording = access.recording(request.user, pk)
     upload = inventory.opened(recording).upload
     items = [
@@ -60,177 +60,177 @@ def of_recording(request: HttpRequest, pk: int) -> HttpResponse:
 @page
 @require_safe
 def of_checkpoint(request: HttpRequest, pk: int, number: int) -> HttpResponse:
-    """One checkpoint; ``operator`` and ``state``, or ``channel``, open what they name."""
+    """Show one checkpoint; ``operator`` with ``state``, or ``channel``, opens what it names."""
     recording = access.recording(request.user, pk)
     opened = inventory.opened(recording)
-    found = inventory.checkpoint(opened, number)
+    checkpoint = inventory.checkpoint(opened, number)
     last = len(opened.upload["checkpoints"]) - 1
     context = {
         "recording": recording,
         "engine": opened.upload["engine"],
         "number": number,
-        "checkpoint": found | {"channels": found["channels"][:MOST_CHANNELS]},
-        "operators": [_operator(item, pk, number) for item in found["operators"]],
-        "channels_total": len(found["channels"]),
-        "channels_hidden": max(0, len(found["channels"]) - MOST_CHANNELS),
-        "in_flight": sum(item["bytes"] for item in found["channels"]),
+        "checkpoint": checkpoint | {"channels": checkpoint["channels"][:MOST_CHANNELS]},
+        "operators": [_operator(item, pk, number) for item in checkpoint["operators"]],
+        "channels_total": len(checkpoint["channels"]),
+        "channels_hidden": max(0, len(checkpoint["channels"]) - MOST_CHANNELS),
+        "in_flight": sum(item["bytes"] for item in checkpoint["channels"]),
         "previous": _address(pk, number - 1) if number else "",
         "next": _address(pk, number + 1) if number < last else "",
         "others": [
-            {"number": place, "id": item["id"], "kind": item["kind"]}
-            for place, item in enumerate(opened.upload["checkpoints"])
-            if place != number and item["job"] == found["job"]
+            {"number": other, "id": item["id"], "kind": item["kind"]}
+            for other, item in enumerate(opened.upload["checkpoints"])
+            if other != number and item["job"] == checkpoint["job"]
         ],
         **_state(request, opened, number),
         **_channel(request, opened, number),
-        **_sums(request, recording, found),
-        **_links(recording, found),
+        **_sums(request, recording, checkpoint),
+        "workbench_link": links.to_workbench(
+            recording.pk, snapshot=checkpoint.get("snapshot") or str(checkpoint["id"])
+        ),
     }
     return render(request, "snapshots/inventory/checkpoint.html", context)
 
 
 def _has_times(recording: Recording, upload: dict[str, Any]) -> bool:
-    """Whether there is something to be said of where the time went."""
+    """Return whether there is a page that shows where the time went."""
     if recording.format == batches.SPARK:
-        return batches.are_told(upload)
+        return batches.has_times(upload)
     return open_recording(recording).is_dataflow
 
 
-def _sums(request: HttpRequest, recording: Recording, found: dict[str, Any]) -> dict[str, Any]:
-    """What states and channels add up to; with ``?check=`` whether an expression holds of it."""
-    added = inventory_sums.sums(found, open_recording(recording))
-    told: dict[str, Any] = {"sums": added, "check": request.GET.get("check", "").strip()}
-    if told["check"]:
+def _sums(request: HttpRequest, recording: Recording, checkpoint: dict[str, Any]) -> dict[str, Any]:
+    """Return the sums of states and channels, and with ``?check=`` whether an expression holds."""
+    sums = inventory_sums.sums(checkpoint, open_recording(recording))
+    context: dict[str, Any] = {"sums": sums, "check": request.GET.get("check", "").strip()}
+    if context["check"]:
         try:
-            told["checked"] = inventory_sums.check(told["check"], added, str(found["id"]))
+            context["checked"] = inventory_sums.check(context["check"], sums, str(checkpoint["id"]))
         except Refused as refused:
-            told["check_refused"] = refused.detail
-    return told
+            context["check_refused"] = refused.detail
+    return context
 
 
-def _address(pk: int, number: int, **opened: object) -> str:
-    query = urlencode(opened)
-    return f"/recordings/{pk}/contents/{number}{'?' if query else ''}{query}"
-
-
-def _links(recording: Recording, found: dict[str, Any]) -> dict[str, str]:
-    name = found.get("snapshot") or str(found["id"])
-    return {"workbench_link": links.to_workbench(recording.pk, snapshot=name)}
+def _address(pk: int, number: int, **query: object) -> str:
+    return f"/recordings/{pk}/contents/{number}{'?' if query else ''}{urlencode(query)}"
 
 
 def _operator(item: dict[str, Any], pk: int, number: int) -> dict[str, Any]:
-    """With the share of each subtask in its largest, and where its states are opened."""
+    """Add the size of the largest subtask, and the addresses at which the states open."""
     most = max((subtask["bytes"] or 0 for subtask in item["subtasks"]), default=0) or 1
     kept = [state for state in item["states"] if state["entries"] or state["kind"] != TIMERS]
-    states = [
-        state
-        | {
-            "address": _address(pk, number, operator=item["id"], state=state["name"] or "")
-            + "#entries"
-        }
-        for state in kept
+    addresses = [
+        _address(pk, number, operator=item["id"], state=state["name"] or "") for state in kept
     ]
     return item | {
         "largest": most,
         "has_key_groups": any(subtask["key_groups"] for subtask in item["subtasks"]),
         "has_parts": any(subtask["parts"] for subtask in item["subtasks"]),
-        "states": states,
+        "states": [
+            state | {"address": f"{address}#entries"}
+            for state, address in zip(kept, addresses, strict=True)
+        ],
         "empty_timers": len(item["states"]) - len(kept),
     }
 
 
 def _state(request: HttpRequest, opened: StoredInventory, number: int) -> dict[str, Any]:
-    """A page of the entries of the chosen state, and how it differs from another checkpoint's."""
+    """Return a page of the chosen state's entries, and its difference from another checkpoint."""
     operator, state = request.GET.get("operator"), request.GET.get("state")
     if operator is None or state is None:
         return {}
-    typed, place = request.GET.get("q", ""), _number(request.GET.get("page", "1"))
-    first = inventory.entries(
-        opened, number, operator, state, containing=typed, offset=(place - 1) * ROWS, limit=ROWS
+    q, page_number = request.GET.get("q", ""), _page_number(request.GET.get("page", "1"))
+    offset = (page_number - 1) * ROWS
+    entries = inventory.entries(
+        opened, number, operator, state, containing=q, offset=offset, limit=ROWS
     )
-    listed = [_shown(row) for row in first["items"]]
-    pages = Paginator(range(first["total"]), ROWS)
-    chosen = {
+    rows = [_shown(row) for row in entries["items"]]
+    chosen: dict[str, Any] = {
         "operator": operator,
         "state": state,
-        "q": typed,
-        "rows": listed,
-        "page": pages.get_page(place),
-        "total": first["total"],
-        "has_namespace": any(row["namespace"] for row in listed),
-        "has_key_group": any(row["key_group"] is not None for row in listed),
+        "q": q,
+        "rows": rows,
+        "page": _page(entries["total"], page_number),
+        "total": entries["total"],
+        "has_namespace": any(row["namespace"] for row in rows),
+        "has_key_group": any(row["key_group"] is not None for row in rows),
     }
-    with_number = request.GET.get("with", "")
-    if with_number.isdecimal():
-        chosen["with"] = int(with_number)
-        found = inventory.compare(opened, int(with_number), number, operator, state)
-        other = inventory.checkpoint(opened, int(with_number))
-        chosen |= {"with_kind": other["kind"], "with_id": other["id"]}
-        chosen["comparison"] = _compared(found)
+    if request.GET.get("with", "").isdecimal():
+        before = int(request.GET["with"])
+        comparison = inventory.compare(opened, before, number, operator, state)
+        other = inventory.checkpoint(opened, before)
+        chosen |= {"with": before, "with_kind": other["kind"], "with_id": other["id"]}
+        chosen["comparison"] = _compared(comparison)
     return {"chosen": chosen}
 
 
-def _compared(found: dict[str, Any]) -> dict[str, Any]:
-    """With a sentence, and how many that differ are not listed."""
-    told = [
+def _compared(comparison: dict[str, Any]) -> dict[str, Any]:
+    """Return a comparison with its counts in words, and how many differences are not listed."""
+    counts = comparison["counts"]
+    words = [
         f"{quantities.thousands(count)} {WORDS.get(kind, kind)}"
-        for kind, count in found["counts"].items()
+        for kind, count in counts.items()
         if count
     ]
-    differing = sum(count for kind, count in found["counts"].items() if kind != "same")
+    differing = sum(count for kind, count in counts.items() if kind != "same")
     return {
-        "sentence": f"{', '.join(told) or 'no key in either'}.",
-        "hidden": differing - len(found["examples"]),
-        "notes": found.get("notes", []),
+        "sentence": f"{', '.join(words) or 'no key in either'}.",
+        "hidden": differing - len(comparison["examples"]),
+        "notes": comparison["notes"],
         "examples": [
             {
                 "word": WORDS.get(item["kind"], item["kind"]),
                 "before": item["before"] and _shown(item["before"]),
                 "after": item["after"] and _shown(item["after"]),
             }
-            for item in found["examples"]
+            for item in comparison["examples"]
         ],
     }
 
 
 def _shown(row: dict[str, Any]) -> dict[str, Any]:
-    """An entry with its JSON as people read it; long texts are cut, and say so."""
+    """Return an entry with its JSON as text; a text that is cut says so."""
     return row | {name: _text(row[name]) for name in ("namespace", "key", "value")}
 
 
-def _text(part: orjson.Fragment | None) -> str | None:
-    if part is None:
+def _text(fragment: orjson.Fragment | None) -> str | None:
+    if fragment is None:
         return None
-    text = orjson.dumps(part).decode()
+    text = orjson.dumps(fragment).decode()
     if len(text) <= LONGEST_SHOWN:
         return text
     return f"{text[:LONGEST_SHOWN]}… ({len(text):,} characters)"
 
 
 def _channel(request: HttpRequest, opened: StoredInventory, number: int) -> dict[str, Any]:
-    wanted = request.GET.get("channel", "")
-    if not wanted:
+    text = request.GET.get("channel", "")
+    if not text:
         return {}
-    if not wanted.isdecimal() or len(wanted) > 9:
+    if not text.isdecimal() or len(text) > 9:
         raise NotFound("There is no such channel.")
-    typed, place = request.GET.get("type", "").strip(), _number(request.GET.get("elements", "1"))
-    refused = inferred = ""
-    asked = {"offset": (place - 1) * ROWS, "limit": ROWS}
+    page_number = _page_number(request.GET.get("elements", "1"))
+
+    def channel_as(type_name: str) -> dict[str, Any]:
+        offset = (page_number - 1) * ROWS
+        return inventory.channel(
+            opened, number, int(text), type_name=type_name, offset=offset, limit=ROWS
+        )
+
+    typed, inferred, refused = request.GET.get("type", "").strip(), "", ""
     try:
-        found = inventory.channel(opened, number, int(wanted), type_name=typed, **asked)
+        channel = channel_as(typed)
     except Invalid as invalid:
         refused = invalid.detail
-        found = inventory.channel(opened, number, int(wanted), **asked)
-    likely = found["described"] or found["suggested"]
+        channel = channel_as("")
+    likely = channel["described"] or channel["suggested"]
     if not typed and len(likely) == 1:
         [inferred] = likely
-        found = inventory.channel(opened, number, int(wanted), type_name=inferred, **asked)
+        channel = channel_as(inferred)
     return {
-        "channel": found | {"items": [_element(item) for item in found["items"]]},
+        "channel": channel | {"items": [_element(item) for item in channel["items"]]},
         "typed": typed or inferred,
         "inferred": inferred,
         "type_refused": refused,
-        "elements": _page(found["total"] or 0, place),
+        "elements": _page(channel["total"] or 0, page_number),
     }
 
 
@@ -239,9 +239,9 @@ def _element(item: dict[str, Any]) -> dict[str, Any]:
     return item | {"value": None if value is None else orjson.dumps(value, default=str).decode()}
 
 
-def _page(total: int, place: int) -> Page:
-    return Paginator(range(total), ROWS).get_page(place)
+def _page(total: int, number: int) -> Page:
+    return Paginator(range(total), ROWS).get_page(number)
 
 
-def _number(text: str) -> int:
+def _page_number(text: str) -> int:
     return max(1, int(text)) if text.isdecimal() and len(text) < 9 else 1

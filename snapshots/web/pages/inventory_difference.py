@@ -1,4 +1,4 @@
-"""Two checkpoints of an upload side by side: what came, what went, what is another."""
+"""The page that compares two checkpoints of an upload: what was added, removed and changed."""
 
 from typing import Any
 
@@ -21,52 +21,57 @@ MOST_FILES = 300
 @page
 @require_safe
 def of_checkpoints(request: HttpRequest, pk: int, number: int) -> HttpResponse:
-    """``?since=`` the number of the other; without it, the one before."""
+    """Compare a checkpoint with ``?since=NUMBER``, by default with the one before it."""
     recording = access.recording(request.user, pk)
     opened = inventory.opened(recording)
-    found = inventory.checkpoint(opened, number)
-    listed = opened.upload["checkpoints"]
-    since = _since(request.GET.get("since", ""), listed, number)
+    checkpoint = inventory.checkpoint(opened, number)
+    checkpoints = opened.upload["checkpoints"]
+    since = _since(request.GET.get("since", ""), checkpoints, number)
     change = inventory_difference.difference(opened, since, number)
-    files = [file for file in change["files"] if file["needed"] == "both"]
+    shared = [file for file in change["files"] if file["needed"] == "both"]
     context = {
         "recording": recording,
         "number": number,
         "since": since,
-        "checkpoint": found,
-        "other": listed[since],
+        "checkpoint": checkpoint,
+        "other": checkpoints[since],
         "others": [
-            {"number": place, "id": one["id"], "kind": one["kind"]}
-            for place, one in enumerate(listed)
-            if place != number
+            {"number": other, "id": item["id"], "kind": item["kind"]}
+            for other, item in enumerate(checkpoints)
+            if other != number
         ],
         "change": change,
         "operators": [_operator(item) for item in change["operators"]],
-        "shared": files[:MOST_FILES],
-        "shared_hidden": max(0, len(files) - MOST_FILES),
+        "shared": shared[:MOST_FILES],
+        "shared_hidden": max(0, len(shared) - MOST_FILES),
     }
     return render(request, "snapshots/inventory/difference.html", context)
 
 
-def _since(typed: str, listed: list[dict[str, Any]], number: int) -> int:
-    if typed:
-        if not typed.isdecimal() or len(typed) > 9 or int(typed) >= len(listed):
-            raise NotFound("There is no such checkpoint in the upload.")
-        return int(typed)
-    return _one_before(listed, number)
+def _since(typed: str, checkpoints: list[dict[str, Any]], number: int) -> int:
+    if not typed:
+        return _previous(checkpoints, number)
+    if not typed.isdecimal() or len(typed) > 9 or int(typed) >= len(checkpoints):
+        raise NotFound("There is no such checkpoint in the upload.")
+    return int(typed)
 
 
-def _one_before(listed: list[dict[str, Any]], number: int) -> int:
-    """Best the one before of the same job; the first of a job may have begun with another's."""
-    job = listed[number]["job"]
-    earlier = [place for place in range(number) if listed[place]["operators"]]
-    own = [place for place in earlier if listed[place]["job"] == job]
-    later = [place for place in range(len(listed)) if place != number]
-    return own[-1] if own else earlier[-1] if earlier else later[0] if later else number
+def _previous(checkpoints: list[dict[str, Any]], number: int) -> int:
+    """Return the number of the checkpoint with which one is compared by default.
+
+    The previous one of the same job is preferred to that of another job, whose state the job may
+    have begun with.
+    """
+    job = checkpoints[number]["job"]
+    earlier = [other for other in range(number) if checkpoints[other]["operators"]]
+    own = [other for other in earlier if checkpoints[other]["job"] == job]
+    others = [other for other in range(len(checkpoints)) if other != number]
+    candidates = [*own[-1:], *earlier[-1:], *others[:1], number]
+    return candidates[0]
 
 
 def _operator(item: dict[str, Any]) -> dict[str, Any]:
-    """Without timers that are empty on both sides, and with what is not shown."""
+    """Leave out timers that are empty in both checkpoints, and count what is not shown."""
     states = [
         state
         for state in item["states"]

@@ -1,4 +1,4 @@
-"""The job pages."""
+"""The pages of jobs."""
 
 from urllib.parse import urlencode
 
@@ -34,8 +34,8 @@ def job_list(request: HttpRequest) -> HttpResponse:
         sort="-created_at",
     )
     context = {"listing": listing, "jobs": [job_detail(row) for row in listing.page]}
-    name = "snapshots/jobs/rows.html" if wants_list_alone(request) else "snapshots/jobs/jobs.html"
-    return render(request, name, context)
+    name = "rows" if wants_list_alone(request) else "jobs"
+    return render(request, f"snapshots/jobs/{name}.html", context)
 
 
 @page
@@ -50,7 +50,7 @@ def job(request: HttpRequest, pk: int) -> HttpResponse:
 @page
 @require_POST
 def cancel(request: HttpRequest, pk: int) -> HttpResponse:
-    """Back to the page that asked, where there is one."""
+    """Cancel a job, and return to the page of its recording or to its own."""
     row = access.job(request.user, pk)
     to = f"/recordings/{row.recording_id}" if "to_recording" in request.POST else f"/jobs/{pk}"
     try:

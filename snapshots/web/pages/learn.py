@@ -1,4 +1,4 @@
-"""The tours of the samples in the order in which one learns, and the words of the field."""
+"""The page with the tours of the samples, in the order of learning, and the terms."""
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -24,6 +24,5 @@ def learn(request: HttpRequest) -> HttpResponse:
         )
         for title, sentence, guides in CHAPTERS
     ]
-    return render(
-        request, "snapshots/learn/learn.html", {"chapters": chapters, "terms": TERMS.values()}
-    )
+    context = {"chapters": chapters, "terms": TERMS.values()}
+    return render(request, "snapshots/learn/learn.html", context)

@@ -1,4 +1,4 @@
-"""Makes addresses that hold ids, which may be any text."""
+"""Make addresses that hold ids, which may be any text."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any

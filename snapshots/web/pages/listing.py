@@ -1,4 +1,4 @@
-"""A list that can be filtered, sorted and paged by its address alone."""
+"""Lists that are filtered, sorted and paged by their address alone."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,12 @@ LONGEST_FILTER = 200
 
 @dataclass(frozen=True)
 class Column:
-    """``field`` is what it sorts by, empty where it cannot; numbers begin with the largest."""
+    """A column of a list.
+
+    Attributes:
+        field: the field by which it sorts; empty if the list cannot be sorted by this column.
+        is_number: whether the first click sorts the largest first.
+    """
 
     title: str
     field: str = ""
@@ -26,7 +31,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Head:
-    """One column's head in this list: where a click leads, and how it is sorted now."""
+    """The head of a column: where a click leads, and how the list is sorted by it now."""
 
     column: Column
     address: str
@@ -34,7 +39,7 @@ class Head:
 
 
 class Listing:
-    """``rows`` as the request asks for them: ``?q=`` filters, ``?sort=-field``, ``?page=``."""
+    """Rows as ``?q=``, ``?sort=`` (``-field`` for descending) and ``?page=`` of a request ask."""
 
     def __init__(
         self,
@@ -53,14 +58,14 @@ class Listing:
         self._page = request.GET.get("page", "1")
 
     def _sort(self, wanted: str, default: str) -> str:
-        known = {column.field for column in self.columns if column.field}
-        return wanted if wanted.removeprefix("-") in known else default
+        fields = {column.field for column in self.columns if column.field}
+        return wanted if wanted.removeprefix("-") in fields else default
 
     def _matches(self, fields: Sequence[str]) -> Q:
-        found = Q()
+        condition = Q()
         for word in self.q.split():
-            found &= Q(*[(f"{field}__icontains", word) for field in fields], _connector=Q.OR)
-        return found
+            condition &= Q(*[(f"{field}__icontains", word) for field in fields], _connector=Q.OR)
+        return condition
 
     @cached_property
     def page(self) -> Page:
@@ -68,7 +73,7 @@ class Listing:
 
     @property
     def count(self) -> int:
-        """How many pass the filter, on all pages."""
+        """Return how many rows pass the filter, on all pages."""
         return self.page.paginator.count
 
     @property
@@ -76,12 +81,12 @@ class Listing:
         return [self._head(column) for column in self.columns]
 
     def _head(self, column: Column) -> Head:
-        by, down = self.sort.removeprefix("-"), self.sort.startswith("-")
-        if column.field != by:
-            aria_sort, wanted = "", f"-{column.field}" if column.is_number else column.field
+        field, is_descending = self.sort.removeprefix("-"), self.sort.startswith("-")
+        if column.field != field:
+            aria_sort, sort = "", f"-{column.field}" if column.is_number else column.field
         else:
-            aria_sort, wanted = ("descending", by) if down else ("ascending", f"-{by}")
-        return Head(column, self._address(sort=wanted), aria_sort)
+            aria_sort, sort = ("descending", field) if is_descending else ("ascending", f"-{field}")
+        return Head(column, self._address(sort=sort), aria_sort)
 
     @property
     def previous(self) -> str:

@@ -1,4 +1,4 @@
-"""The form of a mapping: what was typed as a document, and a document as what is typed."""
+"""The form of a mapping: turn what was typed into a document, and a document into the form."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -30,12 +30,15 @@ def posted(form: QueryDict) -> dict[str, str]:
 
 
 def document(typed: Mapping[str, str]) -> dict[str, Any]:
-    """What ``readers.mapping.parse`` takes. Raises: Invalid for a line that is no rule."""
-    found: dict[str, Any] = {name: typed[name] for name in PLAIN if typed[name]}
-    found |= {name: _parts(typed[name], name) for name in SEVERAL if typed[name]}
+    """Return what was typed as the document of a mapping.
+
+    Raises: Invalid for a line that is not of the form NAME = WHAT.
+    """
+    fields: dict[str, Any] = {name: typed[name] for name in PLAIN if typed[name]}
+    fields |= {name: _parts(typed[name], name) for name in SEVERAL if typed[name]}
     if typed["kind"]:
         rules = [{"value": value, "kind": kind} for value, kind in _pairs(typed["rules"], "rules")]
-        found["kind"] = {
+        fields["kind"] = {
             "path": typed["kind"],
             "rules": rules,
             "otherwise": typed["otherwise"] or "internal",
@@ -43,39 +46,39 @@ def document(typed: Mapping[str, str]) -> dict[str, Any]:
     sent, received = typed["peer_sent"], typed["peer_received"]
     if sent or received:
         ends = {"send": sent, "receive": received}
-        found["peer"] = {end: path for end, path in ends.items() if path}
+        fields["peer"] = {end: path for end, path in ends.items() if path}
     if typed["at"]:
-        found["at"] = {"path": typed["at"], "unit": typed["unit"] or SECONDS}
+        fields["at"] = {"path": typed["at"], "unit": typed["unit"] or SECONDS}
     if typed["fifo"]:
-        found["fifo"] = True
-    return found
+        fields["fifo"] = True
+    return fields
 
 
 def typed(name: str, document: Mapping[str, Any]) -> dict[str, str]:
-    """A checked document in the form's words."""
-    found = dict.fromkeys(FIELDS, "") | {"name": name, "unit": SECONDS}
-    found |= {field: document[field] for field in PLAIN if document.get(field)}
-    found |= {field: _lines(document[field]) for field in SEVERAL if document.get(field)}
+    """Return a checked document as what the form shows."""
+    fields = dict.fromkeys(FIELDS, "") | {"name": name, "unit": SECONDS}
+    fields |= {name: document[name] for name in PLAIN if document.get(name)}
+    fields |= {name: _lines(document[name]) for name in SEVERAL if document.get(name)}
     kind = document.get("kind")
     if isinstance(kind, str):
         native = ("send", "receive", "record_state", "marker_send", "marker_receive", "crash")
-        kind = {"path": kind, "rules": [{"value": one, "kind": one} for one in native]}
+        kind = {"path": kind, "rules": [{"value": name, "kind": name} for name in native]}
     if kind:
-        found["kind"] = kind["path"]
-        found["rules"] = "\n".join(f"{rule['value']} = {rule['kind']}" for rule in kind["rules"])
-        found["otherwise"] = kind.get("otherwise", "internal")
+        fields["kind"] = kind["path"]
+        fields["rules"] = "\n".join(f"{rule['value']} = {rule['kind']}" for rule in kind["rules"])
+        fields["otherwise"] = kind.get("otherwise", "internal")
     peer = document.get("peer") or {}
     ends = peer if isinstance(peer, dict) else {"send": peer, "receive": peer}
-    found |= {"peer_sent": ends.get("send") or "", "peer_received": ends.get("receive") or ""}
+    fields |= {"peer_sent": ends.get("send") or "", "peer_received": ends.get("receive") or ""}
     at = document.get("at")
     if at:
         own = at if isinstance(at, dict) else {"path": at}
-        found |= {"at": own["path"], "unit": own.get("unit", SECONDS)}
-    return found | {"fifo": "on" if document.get("fifo") else ""}
+        fields |= {"at": own["path"], "unit": own.get("unit", SECONDS)}
+    return fields | {"fifo": "on" if document.get("fifo") else ""}
 
 
 def field_of(path: str | None) -> str:
-    """Which field of the form a place in the document is; empty for none."""
+    """Return the field of the form for a path in the document; empty if there is none."""
     if path is None:
         return ""
     if path in _PLACES:
@@ -101,13 +104,13 @@ def _lines(parts: str | Mapping[str, str]) -> str:
 
 
 def _pairs(text: str, field: str) -> list[tuple[str, str]]:
-    """Lines ``NAME = WHAT``, the last = counts."""
-    found = []
+    """Split lines of the form ``NAME = WHAT`` at their last equals sign. Raises: Invalid."""
+    pairs = []
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
-        name, is_pair, what = line.rpartition("=")
-        if not is_pair or not name.strip() or not what.strip():
+        name, equals, value = line.rpartition("=")
+        if not equals or not name.strip() or not value.strip():
             raise Invalid(f"Line {number}: write NAME = WHAT, not “{line.strip()}”.", field=field)
-        found.append((name.strip(), what.strip()))
-    return found
+        pairs.append((name.strip(), value.strip()))
+    return pairs

@@ -1,4 +1,4 @@
-"""The mapping pages: list, try on a log, save, read a whole log with one."""
+"""The pages of mappings: list them, try one on a log, save it, read a whole log with it."""
 
 import tempfile
 from pathlib import Path
@@ -12,9 +12,12 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from snapshots import access
+from snapshots.files.uploads import drafts
 from snapshots.limits import recording_limits
 from snapshots.models import Mapping
+from snapshots.payloads.mappings import MappingPreview
 from snapshots.problems import Problem
+from snapshots.readers.logs.mapped import mapping as mapping_reader
 from snapshots.readers.logs.mapped.mapping import KINDS, SKIP, UNITS
 from snapshots.readers.logs.mapped.preview import fields_of
 from snapshots.services import mappings
@@ -42,12 +45,8 @@ def mapping_list(request: HttpRequest) -> HttpResponse:
         "listing": listing,
         "mappings": [{"row": row, "kind": _kind(row)} for row in listing.page],
     }
-    name = (
-        "snapshots/mappings/rows.html"
-        if wants_list_alone(request)
-        else "snapshots/mappings/mappings.html"
-    )
-    return render(request, name, context)
+    name = "rows" if wants_list_alone(request) else "mappings"
+    return render(request, f"snapshots/mappings/{name}.html", context)
 
 
 @page
@@ -72,7 +71,7 @@ def mapping(request: HttpRequest, pk: int) -> HttpResponse:
 def delete(request: HttpRequest, pk: int) -> HttpResponse:
     row = access.mapping(request.user, pk)
     if request.method != "POST":
-        consequence = "Recordings that were read by it stay: they hold a copy of it."
+        consequence = "Recordings that were read with it stay, because they hold a copy of it."
         return ask_to_delete(request, row.name, consequence, reverse("mapping", args=[row.pk]))
     mappings.delete(row, request.user)
     messages.success(request, f"“{row.name}” is deleted.")
@@ -85,7 +84,7 @@ def _kind(row: Mapping) -> str:
 
 
 def _submitted(request: HttpRequest, row: Mapping | None) -> HttpResponse:
-    """The one form of the page: look at the log, try the mapping, save it, or read a log by it."""
+    """Handle the form: look at the log, try the mapping, save it, or read a log with it."""
     action, typed = request.POST.get("action"), mapping_form.posted(request.POST)
     sample = _sample(request)
     try:
@@ -93,12 +92,12 @@ def _submitted(request: HttpRequest, row: Mapping | None) -> HttpResponse:
             return _editor(request, row, typed, sample=sample)
         document = mapping_form.document(typed)
         if action == "preview":
-            found = mappings.checked(document)
-            return _editor(request, row, typed, sample=sample, tried=found)
+            tried = mappings.checked(document)
+            return _editor(request, row, typed, sample=sample, tried=tried)
         row = mappings.save(request.user, typed["name"], document, mapping=row)
-        file = request.FILES.get("log")
         if action == "upload":
-            jobs = accept_uploads(request.user, [file] if file else [], format=row.format)
+            files = drafts(request.FILES.getlist("log")[-1:])
+            jobs = accept_uploads(request.user, files, format=row.format)
             return redirect("recording", jobs[0].recording_id)
     except Problem as problem:
         return _editor(request, row, typed, sample=sample, problem=problem)
@@ -107,7 +106,7 @@ def _submitted(request: HttpRequest, row: Mapping | None) -> HttpResponse:
 
 
 def _sample(request: HttpRequest) -> str:
-    """The lines that were pasted, or the first whole ones of a file."""
+    """Return the lines that were pasted, or the first whole lines of a file."""
     file = request.FILES.get("file")
     if file is None:
         return request.POST.get("lines", "")[:SAMPLE_BYTES]
@@ -123,14 +122,14 @@ def _editor(
     typed: dict[str, str],
     *,
     sample: str = "",
-    tried=None,
+    tried: mapping_reader.Mapping | None = None,
     problem: Problem | None = None,
 ) -> HttpResponse:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "sample"
         path.write_bytes(sample.encode(errors="replace"))
         fields = fields_of(path, recording_limits()) if sample.strip() else {}
-        found = mappings.previewed(path, tried) if tried and sample.strip() else None
+        preview = mappings.previewed(path, tried) if tried and sample.strip() else None
     refusal = problem.as_json() if problem else None
     context = {
         "mapping": row,
@@ -140,32 +139,31 @@ def _editor(
         "kinds": KINDS,
         "otherwise": (*KINDS, SKIP),
         "units": UNITS,
-        "preview": found and _shown(found),
-        "nothing_to_try": tried is not None and found is None,
+        "preview": preview and _shown(preview),
+        "nothing_to_try": tried is not None and preview is None,
         "refusal": refusal,
         "wrong": mapping_form.field_of(refusal.get("field")) if refusal else "",
     }
-    return render(
-        request,
-        "snapshots/mappings/mapping.html",
-        context,
-        status=problem.status if problem else 200,
-    )
+    status = problem.status if problem else 200
+    return render(request, "snapshots/mappings/mapping.html", context, status=status)
 
 
-def _shown(found: dict[str, Any]) -> dict[str, Any]:
-    """States, values and dates as text."""
+def _shown(preview: MappingPreview) -> dict[str, Any]:
+    """Return a preview with states, values and dates as text."""
     events = [
-        event
-        | {part: _text(event[part]) for part in ("state", "value")}
-        | {"instant_text": _date_text(event["instant"])}
-        for event in found["events"]
+        {
+            **event,
+            "state": _text(event["state"]),
+            "value": _text(event["value"]),
+            "instant_text": _date_text(event["instant"]),
+        }
+        for event in preview["events"]
     ]
-    return found | {"events": events}
+    return {**preview, "events": events}
 
 
 def _date_text(instant: str | None) -> str | None:
-    """``2024-05-01 12:00:00.25``: as it came, without zeros at its end."""
+    """Return a date as ``2024-05-01 12:00:00.25``, without zeros at the end."""
     if instant is None:
         return None
     seconds, _, fraction = instant.removesuffix("Z").replace("T", " ").partition(".")

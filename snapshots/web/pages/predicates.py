@@ -1,4 +1,4 @@
-"""Possibly and definitely: conditions on single processes, asked of all consistent cuts."""
+"""The page that searches all consistent cuts for conditions: possibly and definitely."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,10 +12,9 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from snapshots import access, quantities
-from snapshots.access import require_ready
-from snapshots.domain.conditions.conditions import conjunction, processes_of
+from snapshots.domain.conditions.conjunctions import conjunction, processes_of
 from snapshots.domain.conditions.expressions import ExpressionError
-from snapshots.domain.model.topology import Process
+from snapshots.domain.model.topology import JsonText, Process, ProcessId
 from snapshots.domain.model.values import parsed
 from snapshots.files.recordings import open_recording
 from snapshots.models import Job, Recording
@@ -38,9 +37,8 @@ WORDS = {"true": "yes", "false": "no", "unknown": "not known"}
 @page
 @require_http_methods(["GET", "HEAD", "POST"])
 def of_recording(request: HttpRequest, pk: int) -> HttpResponse:
-    """GET shows the answer to ``?expression=``, or how far it is; POST asks."""
-    recording = access.recording(request.user, pk)
-    require_ready(recording)
+    """Show the answer to ``?expression=``, or the progress of its search; a POST starts one."""
+    recording = access.ready_recording(request.user, pk)
     if request.method == "POST":
         return _ask(request, recording)
     text = request.GET.get("expression", "").strip()
@@ -71,7 +69,7 @@ def _page(
     refusal: Mapping[str, Any] | None = None,
 ) -> HttpResponse:
     stored = open_recording(recording)
-    found = row.result if row and row.state == Job.State.DONE else None
+    result = row.result if row and row.state == Job.State.DONE else None
     context = {
         "recording": recording,
         "text": text,
@@ -81,14 +79,14 @@ def _page(
         "refusal": refusal,
         "properties_query": urlencode({"expression": text}),
         "earlier": _earlier(request, recording, text),
-        "found": _told(recording, stored, found) if found else None,
+        "found": _answer(recording, stored, result) if result else None,
     }
     status = refusal["status"] if refusal else 200
     return render(request, "snapshots/predicates/predicates.html", context, status=status)
 
 
 def _earlier(request: HttpRequest, recording: Recording, text: str) -> list[dict[str, str]]:
-    """What else was asked and answered, the last first."""
+    """Return other questions that were answered, the newest first."""
     answers = (
         _jobs(request, recording)
         .filter(state=Job.State.DONE)
@@ -110,15 +108,15 @@ def _earlier(request: HttpRequest, recording: Recording, text: str) -> list[dict
 
 
 def _example(stored: StoredRecording) -> str:
-    """A conjunction that can be asked of this recording."""
+    """Return a conjunction that can be asked of this recording."""
     processes = stored.topology.processes
     names = frozenset(process.id for process in processes)
     return " && ".join(_condition(process, names) for process in processes[:2])
 
 
 def _condition(process: Process, names: frozenset[str]) -> str:
-    """That the process is as at its start; written as short as the names allow."""
-    asked = "!= null"
+    """Return the condition that a process is as at its start, as short as the names allow."""
+    comparison = "!= null"
     fields = [""]
     value = None if process.state is None else parsed(process.state)
     if isinstance(value, dict):
@@ -126,56 +124,58 @@ def _condition(process: Process, names: frozenset[str]) -> str:
         fields = [""] if name is None else [f".{name}", f"[{json.dumps(name)}]"]
         value = value.get(name)
     if _is_short(value):
-        asked = f"== {json.dumps(value)}"
+        comparison = f"== {json.dumps(value)}"
     for owner in (process.id, f"processes[{json.dumps(process.id)}]"):
         for field in fields:
             try:
-                conjunction(f"{owner}{field} {asked}", names)
+                conjunction(f"{owner}{field} {comparison}", names)
             except ExpressionError:
                 continue
-            return f"{owner}{field} {asked}"
+            return f"{owner}{field} {comparison}"
     return f"processes[{json.dumps(process.id)}] != null"
 
 
 def _is_short(value: object) -> bool:
-    plain = isinstance(value, int | float | str)
-    return plain and len(json.dumps(value)) <= LONGEST_STATE
+    return isinstance(value, int | float | str) and len(json.dumps(value)) <= LONGEST_STATE
 
 
 # --- the answer ---------------------------------------------------------------------------------
 
 
-def _told(
-    recording: Recording, stored: StoredRecording, found: Mapping[str, Any]
+def _answer(
+    recording: Recording, stored: StoredRecording, result: Mapping[str, Any]
 ) -> dict[str, Any]:
     names = [process.id for process in stored.topology.processes]
-    asked = processes_of(conjunction(found["expression"], frozenset(names)))
-    cuts = {head: found[key] for head, key in (("First", "first"), ("Last", "last")) if found[key]}
+    asked = processes_of(conjunction(result["expression"], frozenset(names)))
+    cuts = {head: result[head.lower()] for head in ("First", "Last") if result[head.lower()]}
     shown = [*asked, *(name for name in names if name not in set(asked))][:MOST_PROCESSES]
     return {
-        **found,
-        "words": {name: WORDS[found[name]] for name in ("possibly", "definitely")},
+        **result,
+        "words": {name: WORDS[result[name]] for name in ("possibly", "definitely")},
         "asked": asked,
-        "one_cut": found["first"] == found["last"],
+        "one_cut": result["first"] == result["last"],
         "links": {head: _link(recording, names, cut) for head, cut in cuts.items()},
         "heads": list(cuts),
         "rows": list(_rows(stored, cuts, shown, set(asked))) if cuts else [],
         "rows_hidden": len(names) - len(shown),
-        "legs": list(_legs(recording, names, asked, found)),
-        "legs_hidden": max(found["avoiding_total"] - MOST_LEGS, 0),
+        "legs": list(_legs(recording, names, asked, result)),
+        "legs_hidden": max(result["avoiding_total"] - MOST_LEGS, 0),
     }
 
 
 def _link(recording: Recording, names: Sequence[str], cut: Mapping[str, int]) -> str | None:
-    """None where the cut is too long for an address."""
+    """Return the address of a cut in the workbench, or None if it is too long for an address."""
     text = links.cut(cut[name] for name in names)
     return links.to_workbench(recording.pk, cut=text) if len(text) <= LONGEST_CUT else None
 
 
 def _rows(
-    stored: StoredRecording, cuts: Mapping[str, Mapping[str, int]], shown: list[str], asked: set
+    stored: StoredRecording,
+    cuts: Mapping[str, Mapping[str, int]],
+    shown: Sequence[ProcessId],
+    asked: set[str],
 ) -> Iterator[dict[str, Any]]:
-    """For each process its position and state in each of the cuts."""
+    """Yield the position and the state of each process in each of the cuts."""
     names = [process.id for process in stored.topology.processes]
     states = {
         head: dict(
@@ -188,15 +188,15 @@ def _rows(
         yield {"name": name, "asked": name in asked, "cells": cells}
 
 
-def _state(text: str | None) -> tuple[str, str]:
-    """The text and its look."""
+def _state(text: JsonText | None) -> tuple[str, str]:
+    """Return the text of a cell and its CSS class."""
     return ("not known", "soft") if text is None else (quantities.value(parsed(text)), "value")
 
 
 def _legs(
-    recording: Recording, names: Sequence[str], asked: Sequence[str], found: Mapping[str, Any]
+    recording: Recording, names: Sequence[str], asked: Sequence[str], result: Mapping[str, Any]
 ) -> Iterator[dict[str, Any]]:
-    for leg in found["avoiding"][:MOST_LEGS]:
+    for leg in result["avoiding"][:MOST_LEGS]:
         places = [f"{name} at {leg['until'][name]:,}" for name in asked[:MOST_NAMED]]
         yield {
             "process": leg["process"],

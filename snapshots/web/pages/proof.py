@@ -1,4 +1,4 @@
-"""Theorem 1 on one snapshot: the run in two orders, and what was checked."""
+"""The page of Theorem 1 on one snapshot: the run in two orders, and what was checked."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,7 +8,6 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from snapshots import access, quantities
-from snapshots.access import require_ready
 from snapshots.models import Job, Recording, Snapshot
 from snapshots.payloads.jobs import job_detail
 from snapshots.payloads.recordings import snapshot_summary
@@ -25,9 +24,8 @@ COLUMNS = {"At the start": "start", "Recorded": "recorded", "At the end": "end"}
 @page
 @require_http_methods(["GET", "HEAD", "POST"])
 def proof(request: HttpRequest, pk: int) -> HttpResponse:
-    """GET shows it, ``?snapshot=`` says of which; POST begins it."""
-    recording = access.recording(request.user, pk)
-    require_ready(recording)
+    """Show the reordering of ``?snapshot=``; a POST starts it."""
+    recording = access.ready_recording(request.user, pk)
     row = access.snapshot(recording, request.GET.get("snapshot", ""))
     if request.method == "POST":
         return _begin(request, recording, row)
@@ -45,7 +43,7 @@ def _begin(request: HttpRequest, recording: Recording, row: Snapshot) -> HttpRes
 def _context(request: HttpRequest, recording: Recording, row: Snapshot) -> dict[str, Any]:
     jobs = access.jobs(request.user).filter(recording=recording, snapshot=row.snapshot)
     job = jobs.filter(kind=Job.Kind.REORDERING).select_related("recording").first()
-    found = job.result if job and job.state == Job.State.DONE else None
+    result = job.result if job and job.state == Job.State.DONE else None
     return {
         "recording": recording,
         "snapshot": snapshot_summary(row),
@@ -53,30 +51,30 @@ def _context(request: HttpRequest, recording: Recording, row: Snapshot) -> dict[
         "workbench_link": links.to_workbench(recording.pk, snapshot=row.snapshot),
         "row": job,
         "job": job_detail(job) if job else None,
-        "proof": found,
-        **(_tables(found) if found else {}),
+        "proof": result,
+        **(_tables(result) if result else {}),
     }
 
 
-def _tables(found: Mapping[str, Any]) -> dict[str, Any]:
-    events, states = _event_rows(found), _state_rows(found)
+def _tables(result: Mapping[str, Any]) -> dict[str, Any]:
+    events, states = _event_rows(result), _state_rows(result)
     return {
         "events": events[:MOST_EVENTS],
-        "events_hidden": found["events_total"] - len(events[:MOST_EVENTS]),
+        "events_hidden": result["events_total"] - len(events[:MOST_EVENTS]),
         "states": states[:MOST_STATES],
         "states_hidden": len(states) - len(states[:MOST_STATES]),
     }
 
 
-def _event_rows(found: Mapping[str, Any]) -> list[dict[str, Any]]:
-    now = {was: place for place, was in enumerate(found["permuted"])}
+def _event_rows(result: Mapping[str, Any]) -> list[dict[str, Any]]:
+    now = {was: step for step, was in enumerate(result["permuted"])}
     return [
-        {"was": was, "now": now[was], "told": _told(event), "prerecording": event["prerecording"]}
-        for was, event in enumerate(found["events"])
+        {"was": was, "now": now[was], "words": _words(event), "prerecording": event["prerecording"]}
+        for was, event in enumerate(result["events"])
     ]
 
 
-def _told(event: Mapping[str, Any]) -> str:
+def _words(event: Mapping[str, Any]) -> str:
     if event["kind"] == "send":
         return f"{event['process']} sends {event['message']} on {event['channel']}"
     if event["kind"] == "receive":
@@ -84,9 +82,9 @@ def _told(event: Mapping[str, Any]) -> str:
     return f"{event['process']}: {event.get('label') or 'internal'}"
 
 
-def _state_rows(found: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Processes, then the channels that hold something at one of the three."""
-    moments = {head: found[key] for head, key in COLUMNS.items()}
+def _state_rows(result: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return a row for each process, then one for each channel that is not always empty."""
+    moments = {head: result[key] for head, key in COLUMNS.items()}
     processes = list(dict.fromkeys(p for at in moments.values() for p in at["processes"]))
     channels = list(dict.fromkeys(c for at in moments.values() for c in at["channels"]))
     rows = [
@@ -101,7 +99,7 @@ def _state_rows(found: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _state(at: Mapping[str, Any], process: str) -> tuple[str, str]:
-    """The text and its look."""
+    """Return the text of a cell and its CSS class."""
     if process not in at["processes"]:
         return "not known", "soft"
     return quantities.value(at["processes"][process]), "value"

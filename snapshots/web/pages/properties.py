@@ -1,4 +1,4 @@
-"""Properties of a recording's snapshots: chosen or written, and their answers as a strip."""
+"""The page of properties: chosen or written, and answered for each snapshot in a strip."""
 
 from typing import Any
 
@@ -7,7 +7,6 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from snapshots import access
-from snapshots.access import require_ready
 from snapshots.answers import properties
 from snapshots.domain.properties import BUILT_IN
 from snapshots.files.recordings import open_recording
@@ -20,33 +19,32 @@ from snapshots.web.pages.rendering import page
 @page
 @require_safe
 def of_recording(request: HttpRequest, pk: int) -> HttpResponse:
-    """``?property=`` or ``?expression=`` says what is asked; without it, only the form."""
-    recording = access.recording(request.user, pk)
-    require_ready(recording)
-    asked = {
+    """Evaluate ``?property=`` or ``?expression=``; without either show only the form."""
+    recording = access.ready_recording(request.user, pk)
+    question = {
         "property": request.GET.get("property") or None,
         "expression": request.GET.get("expression", "").strip() or None,
     }
-    if asked["expression"]:
-        asked["property"] = None
-    context = {"recording": recording, "built_in": BUILT_IN.values(), "asked": asked}
+    if question["expression"]:
+        question["property"] = None
+    context = {"recording": recording, "built_in": BUILT_IN.values(), "asked": question}
     status = 200
-    if any(asked.values()):
+    if any(question.values()):
         try:
-            context["strip"] = _strip(recording, asked)
+            context["strip"] = _strip(recording, question)
         except Problem as problem:
             context["refusal"], status = problem.as_json(), problem.status
     return render(request, "snapshots/properties/properties.html", context, status=status)
 
 
-def _strip(recording: Recording, asked: dict[str, str | None]) -> dict[str, Any]:
-    """The answers, each with its snapshot's page, and how many there are of each."""
+def _strip(recording: Recording, question: dict[str, str | None]) -> dict[str, Any]:
+    """Return the answers, each with the address of its snapshot, and how often each was given."""
     rows = list(recording.snapshots.all())
-    found = properties.evaluate(open_recording(recording), rows, asked)
+    strip = properties.evaluate(open_recording(recording), rows, question)
     verdicts = {row.snapshot: row.verdict for row in rows}
-    for item in found["items"]:
+    for item in strip["items"]:
         item["address"] = links.to_snapshot(recording.pk, item["snapshot"])
         item["verdict"] = verdicts[item["snapshot"]]
-    answers = [item["answer"] for item in found["items"]]
+    answers = [item["answer"] for item in strip["items"]]
     counts = {answer: answers.count(answer) for answer in ("true", "false", "unknown")}
-    return {**found, "counts": {name: count for name, count in counts.items() if count}}
+    return {**strip, "counts": {name: count for name, count in counts.items() if count}}

@@ -1,6 +1,8 @@
 """The list of recordings, and the pages of one: workbench, progress, reasons, defects."""
 
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import orjson
 from django.contrib import messages
@@ -37,10 +39,12 @@ from snapshots.services.recordings import (
     rename_recording,
 )
 from snapshots.services.retention import retention_of
+from snapshots.store.reader import StoredRecording
 from snapshots.web.json import dumps
 from snapshots.web.pages.listing import Column, Listing
 from snapshots.web.pages.rendering import ask_to_delete, back, page, wants_list_alone
 from webapp.accounts import audit
+from webapp.accounts.auth import SignedInRequest
 
 COLUMNS = [
     Column("Name", "name"),
@@ -60,13 +64,19 @@ MOST_BYTES_INLINE = 2**21  # of a topology with its states; above, likewise
 
 @page
 @require_http_methods(["GET", "HEAD", "POST"])
-def recording_list(request: HttpRequest) -> HttpResponse:
+def recording_list(request: SignedInRequest) -> HttpResponse:
     if request.method == "POST":
         return _upload(request)
     return _render_list(request)
 
 
-def _render_list(request: HttpRequest, *, refusals=(), accepted=(), status=200) -> HttpResponse:
+def _render_list(
+    request: SignedInRequest,
+    *,
+    refusals: Sequence[Mapping[str, Any]] = (),
+    accepted: Sequence[Recording] = (),
+    status: int = 200,
+) -> HttpResponse:
     visible = access.recordings(request.user)
     listing = Listing(
         request,
@@ -75,13 +85,17 @@ def _render_list(request: HttpRequest, *, refusals=(), accepted=(), status=200) 
         search=["name", "source_name", "format", "status"],
         sort="-created_at",
     )
-    rows = list(listing.page)
     retention = retention_of(request.user)
     context = {
         "listing": listing,
         "rows": [
-            {"recording": row, "verdicts": found, "job": job, "goes_at": retention.announced(row)}
-            for row, found, job in _told(rows)
+            {
+                "recording": row,
+                "verdicts": verdicts,
+                "job": job,
+                "goes_at": retention.announced(row),
+            }
+            for row, verdicts, job in _with_verdicts(listing.page)
         ],
         "refusals": refusals,
         "formats": [*formats.choices(request.user), *_offered(refusals)],
@@ -91,44 +105,49 @@ def _render_list(request: HttpRequest, *, refusals=(), accepted=(), status=200) 
     if wants_list_alone(request):
         return render(request, "snapshots/recordings/rows.html", context)
     samples = visible.filter(owner=None).order_by("pk")
-    context["samples"] = [{"recording": row, "verdicts": found} for row, found, _ in _told(samples)]
+    context["samples"] = [
+        {"recording": row, "verdicts": verdicts} for row, verdicts, _ in _with_verdicts(samples)
+    ]
     return render(request, "snapshots/recordings/recordings.html", context, status=status)
 
 
-def _offered(refusals) -> list[tuple[str, str]]:
-    """Format and name of what the refused files hold several of."""
-    found = (choice for refusal in refusals for choice in refusal["problem"].get("choices", ()))
-    return [(choice["format"], choice["name"] or choice["format"]) for choice in found]
+def _offered(refusals: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
+    """Return the format and the name of each thing between which a refused file lets choose."""
+    choices = (choice for refusal in refusals for choice in refusal["problem"].get("choices", ()))
+    return [(choice["format"], choice["name"] or choice["format"]) for choice in choices]
 
 
-def _told(rows):
-    """(recording, [(verdict, snapshots)] worst first, open job or None) for each row."""
-    rows = list(rows)
-    counts: dict[int, Counter] = {row.pk: Counter() for row in rows}
-    found = Snapshot.objects.filter(recording__in=rows).values_list("recording", "verdict")
-    for recording, verdict, number in found.annotate(Count("pk")).order_by():
+def _with_verdicts(
+    page: Iterable[Recording],
+) -> Iterator[tuple[Recording, list[tuple[str, int]], Job | None]]:
+    """Yield each recording with the counts of its verdicts, worst first, and its open job."""
+    rows = list(page)
+    counts: dict[int, Counter[str]] = {row.pk: Counter() for row in rows}
+    verdicts = Snapshot.objects.filter(recording__in=rows).values_list("recording", "verdict")
+    for recording, verdict, number in verdicts.annotate(Count("pk")).order_by():
         counts[recording][verdict] = number
     jobs = {
         job.recording_id: job for job in Job.objects.filter(recording__in=rows, state__in=Job.OPEN)
     }
     for row in rows:
-        verdicts = [
-            (verdict, counts[row.pk][verdict]) for verdict in VERDICTS if counts[row.pk][verdict]
-        ]
-        yield row, verdicts, jobs.get(row.pk)
+        count = counts[row.pk]
+        yield row, [(name, count[name]) for name in VERDICTS if count[name]], jobs.get(row.pk)
 
 
-def _upload(request: HttpRequest) -> HttpResponse:
-    """The plain form: every file for itself, so that a refused one does not stop the others."""
-    files, format = request.FILES.getlist("file"), request.POST.get("format", "")
-    jobs, refusals = [], []
-    for file in files or [None]:
+def _upload(request: SignedInRequest) -> HttpResponse:
+    """Accept each file of the plain form by itself, so that a refused one does not stop others."""
+    files = uploads.drafts(request.FILES.getlist("file"))
+    format = request.POST.get("format", "")
+    jobs: list[Job] = []
+    refusals = []
+    for upload in [[file] for file in files] or [[]]:
         try:
-            jobs += accept_uploads(request.user, [file] if file else [], format=format)
+            jobs += accept_uploads(request.user, upload, format=format)
         except Problem as problem:
-            refusals.append({"name": file.name if file else "", "problem": problem.as_json()})
+            name = upload[0].name if upload else ""
+            refusals.append({"name": name, "problem": problem.as_json()})
     if refusals:
-        accepted = [job.recording for job in jobs]
+        accepted = [job.recording for job in jobs if job.recording is not None]
         return _render_list(request, refusals=refusals, accepted=accepted, status=422)
     if len(jobs) == 1:
         return redirect("recording", jobs[0].recording_id)
@@ -139,59 +158,61 @@ def _upload(request: HttpRequest) -> HttpResponse:
 @page
 @require_safe
 def recording(request: HttpRequest, pk: int) -> HttpResponse:
-    """The workbench when it is ready, its progress before, the reasons when it will not be.
+    """Show the workbench of a ready recording, else its progress or why it failed.
 
-    What an engine wrote opens with its contents; a link into the workbench says where.
+    An engine's upload opens with its inventory, unless a link leads to a place in the workbench.
     """
     row = access.recording(request.user, pk)
     if row.is_ready and row.format in registry.READERS and not request.GET:
-        return redirect("contents", pk)
+        return redirect("inventory", pk)
     if row.is_ready:
         context = {"recording": row, "workbench": _workbench(row)}
         return render(request, "snapshots/workbench/workbench.html", context)
     job = row.jobs.order_by("-pk").first()
     context = {"recording": row, "row": job, "job": job_detail(job) if job else None}
     under_way = row.status in (Recording.Status.QUEUED, Recording.Status.RUNNING)
-    name = (
-        "snapshots/recordings/progress.html" if under_way else "snapshots/recordings/reasons.html"
-    )
-    return render(request, name, context)
+    name = "progress" if under_way else "reasons"
+    return render(request, f"snapshots/recordings/{name}.html", context)
 
 
-def _workbench(row: Recording) -> dict:
-    """What the page carries; None where it is too much for a page and is fetched instead."""
-    few = row.process_count <= MOST_PROCESSES_INLINE
-    listed = row.snapshot_count <= MOST_SNAPSHOTS_INLINE
-    summaries = [snapshot_summary(item) for item in row.snapshots.all()] if listed else None
-    derived = is_derived(open_recording(row).manifest.header_extra)
+def _workbench(row: Recording) -> dict[str, Any]:
+    """Return the data of the page; a part that is too large for it is None, and is fetched."""
+    has_few_processes = row.process_count <= MOST_PROCESSES_INLINE
+    has_few_snapshots = row.snapshot_count <= MOST_SNAPSHOTS_INLINE
+    stored = open_recording(row)
     return {
-        "recording": recording_detail(row) | {"is_derived": derived},
-        "topology": _inline_topology(row) if few else None,
-        "snapshots": summaries,
-        "is_dataflow": open_recording(row).is_dataflow,
-        "has_contents": row.format in registry.READERS,
-        "guide": _guide(row) if row.slug in GUIDES else None,
+        "recording": {
+            **recording_detail(row),
+            "is_derived": is_derived(stored.manifest.header_extra),
+        },
+        "topology": _inline_topology(stored) if has_few_processes else None,
+        "snapshots": [snapshot_summary(item) for item in row.snapshots.all()]
+        if has_few_snapshots
+        else None,
+        "is_dataflow": stored.is_dataflow,
+        "has_inventory": row.format in registry.READERS,
+        "guide": _guide(row.slug, row.pk) if row.slug in GUIDES else None,
         "urls": {},
     }
 
 
-def _guide(row: Recording) -> dict:
-    """The tour of a sample, and where the next one is: [name, address], or None."""
-    later = Recording.objects.filter(owner=None, slug=slug_after(row.slug)).first()
+def _guide(slug: str, pk: int) -> dict[str, Any]:
+    """Return the tour of a sample, with name and address of the next one, or None for the last."""
+    later = Recording.objects.filter(owner=None, slug=slug_after(slug)).first()
     onward = [later.name, f"/recordings/{later.pk}?tour=1"] if later else None
-    return GUIDES[row.slug].to_json(row.pk) | {"onward": onward}
+    return GUIDES[slug].to_json(pk) | {"onward": onward}
 
 
-def _inline_topology(row: Recording) -> dict | None:
-    """The topology as the API answers it; None where its states are too long for a page."""
-    text = dumps(topology_of_recording(open_recording(row)))
+def _inline_topology(stored: StoredRecording) -> dict[str, Any] | None:
+    """Return the topology as the API sends it, or None if its states are too long for a page."""
+    text = dumps(topology_of_recording(stored))
     return orjson.loads(text) if len(text) <= MOST_BYTES_INLINE else None
 
 
 @page
 @require_safe
 def defects(request: HttpRequest, pk: int) -> HttpResponse:
-    """What was wrong with the input; up to 1,000 are listed, all are counted."""
+    """Show what was wrong with the input: the first 1,000 defects, and the count of all."""
     row = access.recording(request.user, pk)
     listed = open_recording(row).defects()["defects"] if row.is_ready else row.defects
     code = request.GET.get("code", "")
@@ -212,11 +233,12 @@ def defects(request: HttpRequest, pk: int) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def rename(request: HttpRequest, pk: int) -> HttpResponse:
     row = access.own_recording(request.user, pk)
-    context = {"recording": row, "typed": request.POST.get("name", row.name)}
+    typed = request.POST.get("name", row.name)
+    context = {"recording": row, "typed": typed}
     if request.method != "POST":
         return render(request, "snapshots/recordings/rename.html", context)
     try:
-        rename_recording(row, context["typed"])
+        rename_recording(row, typed)
     except Refused as refused:
         row.refresh_from_db()
         context["refusal"] = refused.detail
@@ -260,8 +282,8 @@ def again(request: HttpRequest, pk: int) -> HttpResponse:
 
 @page
 @require_GET
-def original(request: HttpRequest, pk: int) -> HttpResponse:
-    """The file as it was uploaded. Raises: NotFound where it is not kept."""
+def original(request: HttpRequest, pk: int) -> FileResponse:
+    """Send the file as it was uploaded. Raises: NotFound if it is not kept."""
     row = access.recording(request.user, pk)
     path = uploads.path_of(row.upload) if row.upload else None
     if path is None or not path.exists():

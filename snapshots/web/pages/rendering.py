@@ -1,11 +1,11 @@
-"""What every page does: a problem below a view becomes a page that says so."""
+"""What pages share: problems shown as pages, the question before something is deleted."""
 
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 
@@ -13,12 +13,12 @@ from snapshots.problems import Conflict, Problem, problem
 from snapshots.store.errors import StoreError
 
 
-def page(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """The view with every Problem answered by a page of its status, never a traceback."""
+def page(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
+    """Answer every Problem of a view with a page of its status."""
 
     @never_cache
     @wraps(view)
-    def answer(request: HttpRequest, *args, **kwargs) -> HttpResponse:
+    def answer(request: HttpRequest, *args, **kwargs) -> HttpResponseBase:
         try:
             return view(request, *args, **kwargs)
         except Problem as refusal:
@@ -33,13 +33,13 @@ def page(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
 
 
 def wants_list_alone(request: HttpRequest) -> bool:
-    """Whether htmx puts the answer into a page; going back in history, it asks for the page."""
+    """Return whether htmx asks for the list alone; after "back" it asks for the whole page."""
     htmx = request.htmx  # type: ignore[attr-defined]  # django-htmx sets it
     return bool(htmx) and not htmx.history_restore_request
 
 
 def problem_page(request: HttpRequest, body: dict[str, Any]) -> HttpResponse:
-    """body: as in problems.py."""
+    """Show a problem, which is JSON as in ``problems.py``."""
     return render(request, "snapshots/parts/problem.html", {"problem": body}, status=body["status"])
 
 
@@ -64,7 +64,7 @@ def ask_to_delete(
     return render(request, "snapshots/parts/delete.html", context)
 
 
-def back(request: HttpRequest, to: str, conflict: Conflict) -> HttpResponse:
-    """To ``to``, with the sentence why what was asked for is not possible now."""
+def back(request: HttpRequest, address: str, conflict: Conflict) -> HttpResponse:
+    """Return to a page with the reason why the request is not possible now."""
     messages.error(request, conflict.detail)
-    return redirect(to)
+    return redirect(address)

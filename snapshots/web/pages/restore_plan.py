@@ -1,6 +1,6 @@
-"""Where a checkpoint's state goes with another parallelism: as tables, and as a picture."""
+"""The page of a restore plan: where state goes with another parallelism, drawn and in tables."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import orjson
@@ -26,26 +26,30 @@ _GAP = 2
 @page
 @require_safe
 def of_restore(request: HttpRequest, pk: int, number: int) -> HttpResponse:
-    """Where everything goes with ``?parallelism=``; without it, the form. ``keep``: ids of
-    operators that keep their own."""
+    """Show the plan for ``?parallelism=``, or only the form.
+
+    Each ``keep`` is the id of an operator that keeps its parallelism.
+    """
     recording = access.recording(request.user, pk)
     opened = inventory.opened(recording)
-    found = inventory.checkpoint(opened, number)
+    checkpoint = inventory.checkpoint(opened, number)
     typed, kept = request.GET.get("parallelism", ""), request.GET.getlist("keep")[:MOST_KEPT]
-    usual = max((item["parallelism"] or 1 for item in found["operators"]), default=1)
+    usual = max((item["parallelism"] or 1 for item in checkpoint["operators"]), default=1)
     context = {
         "recording": recording,
         "number": number,
-        "checkpoint": found,
-        "narrower": [one for one in found["operators"] if (one["parallelism"] or usual) != usual],
+        "checkpoint": checkpoint,
+        "narrower": [
+            item for item in checkpoint["operators"] if (item["parallelism"] or usual) != usual
+        ],
         "kept": kept,
         "json_query": request.GET.urlencode(),
         "typed": typed or usual,
     }
     if typed:
-        wanted = int(typed) if typed.isdecimal() and len(typed) < 9 else 0
+        parallelism = int(typed) if typed.isdecimal() and len(typed) < 9 else 0
         try:
-            plan = inventory.restore_plan(recording, opened, number, wanted, kept)
+            plan = inventory.restore_plan(recording, opened, number, parallelism, kept)
             context["plan"] = _shown(plan)
         except Refused as refused:
             context["refused"] = refused.detail
@@ -62,12 +66,12 @@ def _shown(plan: dict[str, Any]) -> dict[str, Any]:
 
 
 def _source(item: dict[str, Any]) -> dict[str, Any]:
-    """With the first of its positions as text."""
+    """Return a source with its first positions as text."""
     return item | {
         "positions": [
             state
             | {
-                "shown": [_position(one) for one in state["items"][:MOST_POSITIONS]],
+                "shown": [_position(entry) for entry in state["items"][:MOST_POSITIONS]],
                 "hidden": max(0, state["total"] - MOST_POSITIONS),
             }
             for state in item["positions"]
@@ -76,7 +80,7 @@ def _source(item: dict[str, Any]) -> dict[str, Any]:
 
 
 def _position(entry: dict[str, Any]) -> str:
-    """Of a value that is not decoded its first bytes, in hex."""
+    """Return a position as text; of a value that is not decoded, the first bytes in hex."""
     if entry["value"] is None:
         return f"not decoded: {entry['head'] or entry['reason']}"
     text = orjson.dumps(entry["value"]).decode()
@@ -84,8 +88,8 @@ def _position(entry: dict[str, Any]) -> str:
 
 
 def _operator(item: dict[str, Any]) -> dict[str, Any]:
-    """With its picture, the largest of its subtasks, and how many are not shown."""
-    sizes = [one["bytes"] or 0 for one in (*item["before"], *item["after"])]
+    """Return an operator with its picture, and the number of subtasks that are not shown."""
+    sizes = [subtask["bytes"] or 0 for subtask in (*item["before"], *item["after"])]
     largest = max(sizes, default=0) or 1
     return item | {
         "has_timers": any(state["kind"] == TIMERS for state in item["states"]),
@@ -101,7 +105,7 @@ def _operator(item: dict[str, Any]) -> dict[str, Any]:
 def _edge(item: dict[str, Any]) -> dict[str, Any]:
     receivers = item["receivers"]
     return item | {
-        "largest": max((one["bytes"] for one in receivers), default=0) or 1,
+        "largest": max((receiver["bytes"] for receiver in receivers), default=0) or 1,
         "receivers": receivers[:MOST_RECEIVERS],
         "hidden": max(0, len(receivers) - MOST_RECEIVERS),
     }
@@ -109,7 +113,7 @@ def _edge(item: dict[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Bar:
-    """A subtask in the picture: x over its key groups, height by its bytes."""
+    """A subtask in the picture: as wide as its key groups, as high as its bytes."""
 
     index: int
     x: float
@@ -120,7 +124,7 @@ class Bar:
 
 @dataclass(frozen=True)
 class Picture:
-    """before: upwards from the middle line; after: downwards from it."""
+    """The bars of the subtasks before, above a middle line, and of those after, below it."""
 
     before: list[Bar]
     after: list[Bar]
@@ -131,34 +135,34 @@ class Picture:
 
 
 def _picture(item: dict[str, Any], largest: int) -> Picture | None:
-    """None where there is nothing to see: no bytes, or more subtasks than can be told apart."""
+    """Return the picture, or None if there are no bytes or too many subtasks to see anything."""
     sides = item["before"], item["after"]
-    sizes = [one["bytes"] for side in sides for one in side]
+    sizes = [subtask["bytes"] for side in sides for subtask in side]
     if not all(sides) or None in sizes or not any(sizes) or max(map(len, sides)) > MOST_SUBTASKS:
         return None
-    groups = item["max_parallelism"] if any(one["key_groups"] for one in sides[1]) else None
+    groups = item["max_parallelism"] if any(subtask["key_groups"] for subtask in sides[1]) else None
     before, after = (_bars(side, groups, largest) for side in sides)
-    below = [Bar(one.index, one.x, HEIGHT, one.width, one.height) for one in after]
+    below = [replace(bar, y=HEIGHT) for bar in after]
     return Picture(before, below, groups is not None)
 
 
 def _bars(side: list[dict[str, Any]], groups: int | None, largest: int) -> list[Bar]:
-    found = []
-    for place, one in enumerate(side):
-        begin, end, of = place, place + 1, len(side)
+    bars = []
+    for number, subtask in enumerate(side):
+        begin, end, total = number, number + 1, len(side)
         if groups is not None:
-            if one["key_groups"] is None:
+            if subtask["key_groups"] is None:
                 continue
-            begin, end, of = one["key_groups"][0], one["key_groups"][1] + 1, groups
-        x, width = WIDTH * begin / of, WIDTH * (end - begin) / of
-        height = HEIGHT * one["bytes"] / largest
-        found.append(
+            begin, end, total = subtask["key_groups"][0], subtask["key_groups"][1] + 1, groups
+        width = WIDTH * (end - begin) / total
+        height = HEIGHT * subtask["bytes"] / largest
+        bars.append(
             Bar(
-                one["index"],
-                round(x, 2),
-                round(HEIGHT - height, 2),
-                round(max(width - _GAP, width / 2), 2),
-                round(height, 2),
+                subtask["index"],
+                x=round(WIDTH * begin / total, 2),
+                y=round(HEIGHT - height, 2),
+                width=round(max(width - _GAP, width / 2), 2),
+                height=round(height, 2),
             )
         )
-    return found
+    return bars

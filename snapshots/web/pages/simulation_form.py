@@ -13,14 +13,18 @@ from django.http import QueryDict
 
 from snapshots.simulating.dataflows import PROTOCOLS
 from snapshots.simulating.parameters import MAIN, Declared, OneOf, Parameters, declared
-from snapshots.simulating.run_parameters import DataflowParameters, SlowSubtask
+from snapshots.simulating.run_parameters import SlowSubtask
 from snapshots.simulating.workload_runs import WorkloadParameters
 
 MOST_NAMES = 500
 
 
 class Input(NamedTuple):
-    """An input of the form. paths: by protocol, the parameter that it is."""
+    """An input of the form.
+
+    Attributes:
+        paths: the path of the parameter in each protocol that has it.
+    """
 
     declared: Declared
     paths: dict[str, str]
@@ -59,7 +63,11 @@ class Input(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """An input with what was typed or chosen. picks: names to pick, and whether each is picked."""
+    """An input with what was typed or chosen.
+
+    Attributes:
+        picks: the names that can be picked, each with whether it is picked.
+    """
 
     input: Input
     value: str
@@ -76,7 +84,13 @@ class Shown(NamedTuple):
 
 @dataclass(frozen=True)
 class Fields:
-    """The inputs, the names to pick from, and what was refused: its input and the sentence."""
+    """The fields of the form.
+
+    Attributes:
+        names: the names to pick from, by kind.
+        error_field: the name of the input that was refused; None if none was.
+        error: the sentence of the refusal.
+    """
 
     shown: list[Shown]
     names: dict[str, list[str]]
@@ -107,7 +121,7 @@ class Fields:
 
     @property
     def unfolds(self) -> bool:
-        """Whether the folded part holds anything of the person's."""
+        """Return whether the folded part holds something typed or refused."""
         return any(
             item.value != item.input.default or item.input.name == self.error_field
             for item in self.folded
@@ -115,11 +129,16 @@ class Fields:
 
 
 class Form:
-    """The form for some protocols. models: their parameters, by name of the protocol."""
+    """The form for some protocols, made of the models of their parameters.
 
-    def __init__(self, models: Mapping[str, type[Parameters]]) -> None:
+    ``options`` are the names and titles of the protocols, if there is a choice.
+    """
+
+    def __init__(
+        self, models: Mapping[str, type[Parameters]], options: OneOf | None = None
+    ) -> None:
         self.first = next(iter(models))
-        self.protocols = [_protocol_input(models)] if self.first else []
+        self.protocols = [_protocol_input(options)] if options else []
         self.inputs = _merged(models)
 
     def fields(
@@ -141,7 +160,7 @@ class Form:
         return Fields(shown, names, error_field, error)
 
     def parameters(self, posted: QueryDict) -> dict[str, Any]:
-        """Return what was posted as the API takes it. Text that is no number stays text."""
+        """Return what was posted as the API takes it; text that is no number stays text."""
         protocol = self._protocol(posted)
         taken: dict[str, Any] = {"protocol": protocol} if self.protocols else {}
         mine = [item for item in self.inputs if protocol in item.paths]
@@ -171,11 +190,10 @@ class Form:
 # --- inputs of declared parameters ---------------------------------------------------------------
 
 
-def _protocol_input(models: Mapping[str, type[DataflowParameters]]) -> Input:
-    options = OneOf(tuple(model.PROTOCOL for model in models.values()))
+def _protocol_input(options: OneOf) -> Input:
     info = declared("Protocol", "", options.names[0], MAIN)
     info.metadata.append(options)
-    return Input(Declared("protocol", info), dict.fromkeys(models, "protocol"))
+    return Input(Declared("protocol", info), dict.fromkeys(options.names, "protocol"))
 
 
 def _merged(models: Mapping[str, type[Parameters]]) -> list[Input]:
@@ -214,16 +232,15 @@ def _shown(item: Input, posted: QueryDict, names: Mapping[str, list[str]]) -> Sh
 
 
 def _is_wanted(item: Input, mine: list[Input], protocol: str, posted: QueryDict) -> bool:
-    """Tell whether a parameter is sent.
+    """Return whether a parameter is sent.
 
-    One within an item of a list is not, if nothing was typed into those of the item's inputs that
-    are empty at first.
+    An item of a list is left out if nothing was typed into its inputs that are empty at first.
     """
     outer = item.paths[protocol].rpartition(".")[0]
     if not outer.endswith("[0]"):
         return True
-    there = [it for it in mine if it.paths[protocol].startswith(outer) and not it.default]
-    return any(posted.get(it.name, "").strip() for it in there)
+    inputs = [it for it in mine if it.paths[protocol].startswith(outer) and not it.default]
+    return any(posted.get(it.name, "").strip() for it in inputs)
 
 
 def _read(item: Input, posted: QueryDict) -> Any:
@@ -270,9 +287,9 @@ _READERS = {
 
 
 def _put(taken: dict[str, Any], path: str, value: Any) -> None:
-    """Put a value into objects on the way, and lists of one object, as in ``failures[0].at``."""
-    *way, last = path.split(".")
-    for name in way:
+    """Put a value at a path such as ``failures[0].at``, and make the objects on the path."""
+    *names, last = path.split(".")
+    for name in names:
         in_list = name.endswith("[0]")
         part = taken.setdefault(name.removesuffix("[0]"), [{}] if in_list else {})
         taken = part[0] if in_list else part
@@ -280,7 +297,7 @@ def _put(taken: dict[str, Any], path: str, value: Any) -> None:
 
 
 def _with_pair(taken: dict[str, Any]) -> dict[str, Any]:
-    """Make the entry of the mapping of what the two inputs of the slow subtask hold."""
+    """Join the two inputs of the slow subtask to an entry of the mapping ``slow``."""
     slow = taken.pop("slow", {})
     return taken | {"slow": {slow["task"]: slow.get("factor")}} if slow.get("task") else taken
 
@@ -304,4 +321,4 @@ def _subtasks(dataflow: Any) -> list[str]:
 
 
 OF_WORKLOADS = Form({"": WorkloadParameters})
-OF_DATAFLOWS = Form(PROTOCOLS)
+OF_DATAFLOWS = Form(PROTOCOLS, OneOf(tuple(model.PROTOCOL for model in PROTOCOLS.values())))

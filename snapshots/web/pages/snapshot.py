@@ -1,6 +1,8 @@
 """The page of one snapshot: verdict, witnesses, contents, restore."""
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
@@ -8,19 +10,27 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from snapshots import access
-from snapshots.access import require_ready
 from snapshots.answers import replay
 from snapshots.domain.model.derived import ABOUT, is_derived
+from snapshots.domain.model.recording import SnapshotId
 from snapshots.files.recordings import open_recording
 from snapshots.models import Job, Recording, Snapshot
 from snapshots.payloads.jobs import job_detail
-from snapshots.payloads.recordings import snapshot_summary
+from snapshots.payloads.recordings import SnapshotSummary, snapshot_summary
 from snapshots.problems import Conflict
 from snapshots.services.jobs import request_restore
 from snapshots.store.reader import StoredRecording
 from snapshots.web.pages import links
 from snapshots.web.pages.rendering import back, page
-from snapshots.web.pages.snapshot_rows import channel_rows, silent_channels, state_rows, witnesses
+from snapshots.web.pages.snapshot_rows import (
+    ChannelRow,
+    StateRow,
+    answer_rows,
+    channel_rows,
+    silent_channels,
+    state_rows,
+    witnesses,
+)
 
 ROWS = 200
 MOST_NOTES = 20
@@ -30,7 +40,7 @@ MOST_DRAWN = 2_000  # processes in the picture of who recorded when
 @page
 @require_http_methods(["GET", "HEAD", "POST"])
 def by_query(request: HttpRequest, pk: int) -> HttpResponse:
-    """For ids that no path can hold, see links.py; without an id, the recording."""
+    """Show a snapshot whose id no path can hold (see ``links``); without an id, the recording."""
     if "id" not in request.GET:
         return redirect("recording", pk)
     return _snapshot(request, pk, request.GET["id"])
@@ -43,9 +53,8 @@ def snapshot(request: HttpRequest, pk: int, snapshot_id: str) -> HttpResponse:
 
 
 def _snapshot(request: HttpRequest, pk: int, snapshot_id: str) -> HttpResponse:
-    """GET shows it; POST begins a restore."""
-    recording = access.recording(request.user, pk)
-    require_ready(recording)
+    """Show a snapshot; a POST starts a restore."""
+    recording = access.ready_recording(request.user, pk)
     row = access.snapshot(recording, snapshot_id)
     if request.method == "POST":
         return _restore(request, recording, row)
@@ -53,30 +62,31 @@ def _snapshot(request: HttpRequest, pk: int, snapshot_id: str) -> HttpResponse:
 
 
 def _restore(request: HttpRequest, recording: Recording, row: Snapshot) -> HttpResponse:
-    to = links.to_snapshot(recording.pk, row.snapshot)
+    address = links.to_snapshot(recording.pk, row.snapshot)
     try:
         request_restore(request.user, recording, row)
     except Conflict as conflict:
-        return back(request, to, conflict)
-    return redirect(f"{to}#restore")
+        return back(request, address, conflict)
+    return redirect(f"{address}#restore")
 
 
-def _context(request: HttpRequest, recording: Recording, row: Snapshot) -> dict:
+def _context(request: HttpRequest, recording: Recording, row: Snapshot) -> dict[str, Any]:
     stored = open_recording(recording)
-    contents = stored.snapshot(row.snapshot)
+    snapshot = stored.snapshot(SnapshotId(row.snapshot))
     summary = snapshot_summary(row)
-    states = state_rows(contents, row.initiators)
-    channels = channel_rows(contents)
+    states = state_rows(snapshot, row.initiators)
+    channels = channel_rows(snapshot)
     return {
         "recording": recording,
         "snapshot": summary,
+        "answers": answer_rows(row.answers),
         "witnesses": witnesses(recording.pk, row.snapshot, row.verdicts),
         "checkpoint_link": _checkpoint_link(stored, recording, row),
         "proof_link": links.to_proof(recording.pk, row.snapshot),
         "workbench_link": links.to_workbench(recording.pk, snapshot=row.snapshot),
         "states": Paginator(states, ROWS).get_page(request.GET.get("processes")),
         "channels": Paginator(channels, ROWS).get_page(request.GET.get("channels")),
-        "silent_channels": silent_channels(contents, stored.manifest.header_extra),
+        "silent_channels": silent_channels(snapshot, stored.manifest.header_extra),
         **_derived(stored, states, channels),
         "outside": recording.process_count - len(states),
         "recorded": sum(state.position is not None for state in states),
@@ -87,27 +97,32 @@ def _context(request: HttpRequest, recording: Recording, row: Snapshot) -> dict:
     }
 
 
-def _derived(stored: StoredRecording, states, channels) -> dict:
-    """Where the recording is derived: what that means, what it left out, and whether anything
-    differs from what it recomputes, which else repeats what was recorded."""
-    told = stored.manifest.header_extra
-    if not is_derived(told):
+def _derived(
+    stored: StoredRecording, states: Sequence[StateRow], channels: Sequence[ChannelRow]
+) -> dict[str, Any]:
+    """Return the explanation and the notes of a derived recording.
+
+    Such a recording recomputes what it recorded, so the recomputed columns are shown only if
+    anything differs.
+    """
+    extra = stored.manifest.header_extra
+    if not is_derived(extra):
         return {"has_recomputed": True}
+    notes = extra.get("notes")
     return {
         "about_derived": ABOUT,
-        "notes": _texts(told.get("notes")),
-        "has_recomputed": any(row.differs for row in (*states, *channels)),
+        "notes": [note for note in notes if isinstance(note, str)][:MOST_NOTES]
+        if isinstance(notes, list)
+        else [],
+        "has_recomputed": any(row.differs for row in states)
+        or any(row.differs for row in channels),
     }
 
 
-def _texts(told: object) -> list[str]:
-    return (
-        [one for one in told if isinstance(one, str)][:MOST_NOTES] if isinstance(told, list) else []
-    )
-
-
-def _timeline(recording: Recording, summary, states) -> dict | None:
-    """What the picture of who recorded when is drawn from."""
+def _timeline(
+    recording: Recording, summary: SnapshotSummary, states: Sequence[StateRow]
+) -> dict[str, Any] | None:
+    """Return the data of the picture of who recorded when, or None if there is none."""
     recorded = [state for state in states if state.recorded_at is not None]
     if not 1 < len(recorded) <= MOST_DRAWN:
         return None
@@ -121,35 +136,35 @@ def _timeline(recording: Recording, summary, states) -> dict | None:
     }
 
 
-def _knowledge(recording: Recording, row: Snapshot) -> dict | None:
-    """Who knew the whole state when, soonest first; None where the run did not collect pieces."""
+def _knowledge(recording: Recording, row: Snapshot) -> dict[str, Any] | None:
+    """Return who knew the whole state when, soonest first; None if the run collected no pieces."""
     if not (recording.parameters or {}).get("collect"):
         return None
-    found = replay.knowledge(open_recording(recording), row.snapshot)["processes"]
-    rows = [{"process": process, **known} for process, known in found.items()]
-    rows.sort(key=lambda known: known["whole"]["at"] if known["whole"] else math.inf)
+    processes = replay.knowledge(open_recording(recording), row.snapshot)["processes"]
+    rows = [{"process": process, **knowledge} for process, knowledge in processes.items()]
+    rows.sort(key=lambda item: item["whole"]["at"] if item["whole"] else math.inf)
     return {
         "rows": rows[:ROWS],
         "hidden": len(rows[ROWS:]),
-        "whole": sum(known["whole"] is not None for known in rows),
+        "whole": sum(item["whole"] is not None for item in rows),
     }
 
 
 def _checkpoint_link(stored: StoredRecording, recording: Recording, row: Snapshot) -> str:
-    """Of a dataflow's checkpoint, the page of where its time went."""
+    """Return the address of the checkpoint's page, or an empty text for other snapshots."""
     if row.snapshot not in stored.checkpoint_names:
         return ""
     return links.to_checkpoint(recording.pk, row.snapshot)
 
 
 def _neighbours(recording: Recording, row: Snapshot) -> dict[str, str]:
-    around = recording.snapshots.filter(code__in=[row.code - 1, row.code + 1])
-    places = {item.code: links.to_snapshot(recording.pk, item.snapshot) for item in around}
-    return {"previous": places.get(row.code - 1, ""), "next": places.get(row.code + 1, "")}
+    rows = recording.snapshots.filter(code__in=[row.code - 1, row.code + 1])
+    addresses = {item.code: links.to_snapshot(recording.pk, item.snapshot) for item in rows}
+    return {"previous": addresses.get(row.code - 1, ""), "next": addresses.get(row.code + 1, "")}
 
 
-def _last_restore(request: HttpRequest, recording: Recording, row: Snapshot) -> dict:
-    """The person's newest restore of this snapshot: its job, and the report once there is one."""
+def _last_restore(request: HttpRequest, recording: Recording, row: Snapshot) -> dict[str, Any]:
+    """Return the job of the person's newest restore of this snapshot."""
     jobs = access.jobs(request.user).filter(recording=recording, snapshot=row.snapshot)
     job = jobs.filter(kind=Job.Kind.RESTORE).select_related("recording").first()
     return {"row": job, "job": job_detail(job) if job else None}

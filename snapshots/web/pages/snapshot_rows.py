@@ -1,14 +1,15 @@
-"""A stored snapshot as the rows of its page: recorded beside recomputed."""
+"""Turn a stored snapshot into the rows of its page: recorded beside recomputed."""
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from snapshots import quantities
 from snapshots.domain.model.derived import is_derived, why_empty, why_unknown
-from snapshots.domain.model.topology import JsonText
+from snapshots.domain.model.recording import MessageId
+from snapshots.domain.model.topology import ChannelId, JsonText
 from snapshots.store.stored_snapshot import SnapshotChannel, StoredSnapshot
 from snapshots.web.pages import links
 
@@ -19,9 +20,12 @@ SHOWN_OF_LONGER = 1_000
 
 @dataclass(frozen=True)
 class StateRow:
-    """recorded, recomputed: as people read them; None where the log does not tell.
+    """The state of one process.
 
-    differs: whether both are known and are not the same, also behind what is shown of them.
+    Attributes:
+        recorded: the recorded state as text; None if it is not known.
+        recomputed: the recomputed state as text; None if it is not known.
+        differs: whether both are known and differ, also behind the part that is shown.
     """
 
     process: str
@@ -35,7 +39,7 @@ class StateRow:
 
 @dataclass(frozen=True)
 class MessageItem:
-    """One message in a channel; ``fault`` is why it should not stand there, or is empty."""
+    """One message in a channel; ``fault`` says why it should not be there, or is empty."""
 
     id: str
     value: str
@@ -44,7 +48,12 @@ class MessageItem:
 
 @dataclass(frozen=True)
 class ChannelRow:
-    """recorded, recomputed: messages in order, the first MOST_MESSAGES; None where not known."""
+    """The contents of one channel.
+
+    Attributes:
+        recorded: the first MOST_MESSAGES recorded messages; None if they are not known.
+        recomputed: the first MOST_MESSAGES recomputed messages; None if they are not known.
+    """
 
     channel: str
     recorded: list[MessageItem] | None
@@ -58,11 +67,11 @@ class ChannelRow:
 
 
 def state_rows(snapshot: StoredSnapshot, initiators: Iterable[str]) -> list[StateRow]:
-    began = set(initiators)
+    initiators = set(initiators)
     return [
         StateRow(
             process,
-            process in began,
+            process in initiators,
             state.position,
             state.recorded_at,
             _as_value(state.recorded),
@@ -83,7 +92,7 @@ def _as_value(text: JsonText | None) -> str | None:
 
 
 def channel_rows(snapshot: StoredSnapshot) -> list[ChannelRow]:
-    """The channels with a message on either side, in the order of the header."""
+    """Return the channels with a recorded or recomputed message, in the order of the header."""
     return [
         _channel_row(channel, contents)
         for channel, contents in snapshot.channels.items()
@@ -106,12 +115,12 @@ def _channel_row(channel: str, contents: SnapshotChannel) -> ChannelRow:
 
 
 def _items(
-    ids: Sequence[str] | None,
-    values: Mapping[str, JsonText | None],
-    others: Sequence[str] | None,
+    ids: Sequence[MessageId] | None,
+    values: Mapping[MessageId, JsonText | None],
+    others: Sequence[MessageId] | None,
     fault: str,
 ) -> list[MessageItem] | None:
-    """Those that the other side lacks carry the fault, where the other side is known."""
+    """Return the messages; one that the other side lacks gets the fault, if that side is known."""
     if ids is None:
         return None
     left = Counter(ids if others is None else others)
@@ -124,8 +133,31 @@ def _items(
 
 
 @dataclass(frozen=True)
+class AnswerRow:
+    """Questions that have the same answer for the same reason, as one row."""
+
+    questions: list[str]
+    answer: str
+    sentence: str
+    not_compared: str
+
+
+def answer_rows(answers: Iterable[Mapping[str, str]]) -> list[AnswerRow]:
+    """Return the answers, those that say the same in one row."""
+    rows: dict[tuple[str, str, str], AnswerRow] = {}
+    for item in answers:
+        same = item["answer"], item["sentence"], item.get("not_compared", "")
+        rows.setdefault(same, AnswerRow([], *same)).questions.append(item["question"])
+    return list(rows.values())
+
+
+@dataclass(frozen=True)
 class Witness:
-    """A finding with what it names, each a link into the workbench: (word, text, address)."""
+    """A finding.
+
+    Attributes:
+        nouns: what the finding names, each as (word, text, address in the workbench).
+    """
 
     verdict: str
     sentence: str
@@ -148,7 +180,9 @@ def witnesses(
     ]
 
 
-def _nouns(recording: int, snapshot: str, finding: Mapping[str, Any]):
+def _nouns(
+    recording: int, snapshot: str, finding: Mapping[str, Any]
+) -> Iterator[tuple[str, str, str]]:
     def link(**view: str) -> str:
         return links.to_workbench(recording, snapshot=snapshot, **view)
 
@@ -175,11 +209,11 @@ def _nouns(recording: int, snapshot: str, finding: Mapping[str, Any]):
 
 
 def silent_channels(
-    snapshot: StoredSnapshot, told: Mapping[str, object]
-) -> list[tuple[str, str | None, list[str]]]:
-    """The channels that have no row, by what is known: (words, why as a sentence, channels).
+    snapshot: StoredSnapshot, header_extra: Mapping[str, object]
+) -> list[tuple[str, str | None, list[ChannelId]]]:
+    """Return the channels without a row in groups: (words, reason as a sentence, channels).
 
-    told: the header's further fields; of a derived recording they say why.
+    The reason is None unless the recording is derived.
     """
     silent = [
         (channel, contents)
@@ -188,9 +222,10 @@ def silent_channels(
     ]
     empty = [channel for channel, contents in silent if contents.recomputed is not None]
     unknown = [channel for channel, contents in silent if contents.recomputed is None]
-    if is_derived(told):
+    if is_derived(header_extra):
         return [
-            ("known to be empty", why_empty(told, snapshot.id), empty),
-            ("not known", why_unknown(told, snapshot.id), unknown),
+            ("known to be empty", why_empty(header_extra, snapshot.id), empty),
+            ("not known", why_unknown(header_extra, snapshot.id), unknown),
         ]
-    return [("empty", None, empty), ("not known: an end of it never recorded", None, unknown)]
+    reason = "not known: a process at one end never recorded"
+    return [("empty", None, empty), (reason, None, unknown)]

@@ -1,4 +1,4 @@
-"""The topology pages: list, draw, read from text, simulate."""
+"""The pages of topologies: list them, draw one, read one from text, simulate it."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -38,7 +38,7 @@ FIRST_DATAFLOW = Dataflow(
     ),
     (Edge("source", "count", HASH), Edge("count", "sink", FORWARD)),
 )
-"""What the editor of a new dataflow begins with: it can be simulated as it is."""
+"""The dataflow with which the editor of a new one begins, and which can be simulated."""
 LISTS = ("processes", "channels")
 LISTS_OF_DATAFLOWS = ("vertices", "edges")
 RECENT_RECORDINGS = 10
@@ -47,20 +47,11 @@ RECENT_RECORDINGS = 10
 @page
 @require_safe
 def topology_list(request: HttpRequest) -> HttpResponse:
-    listing = Listing(
-        request,
-        access.topologies(request.user),
-        COLUMNS,
-        search=["name"],
-        sort="-updated_at",
-    )
+    rows = access.topologies(request.user)
+    listing = Listing(request, rows, COLUMNS, search=["name"], sort="-updated_at")
     context = {"listing": listing, "topologies": listing.page}
-    name = (
-        "snapshots/topology/rows.html"
-        if wants_list_alone(request)
-        else "snapshots/topology/topologies.html"
-    )
-    return render(request, name, context)
+    name = "rows" if wants_list_alone(request) else "topologies"
+    return render(request, f"snapshots/topology/{name}.html", context)
 
 
 @page
@@ -85,7 +76,7 @@ def topology(request: HttpRequest, pk: int) -> HttpResponse:
 def delete(request: HttpRequest, pk: int) -> HttpResponse:
     row = access.own_topology(request.user, pk)
     if request.method != "POST":
-        consequence = "Recordings that were simulated on it stay: they hold a copy of it."
+        consequence = "Recordings that were simulated on it stay, because they hold a copy of it."
         return ask_to_delete(request, row.name, consequence, reverse("topology", args=[row.pk]))
     delete_topology(row, request.user)
     messages.success(request, f"“{row.name}” is deleted.")
@@ -93,7 +84,7 @@ def delete(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def _submitted(request: HttpRequest, row: Topology | None) -> HttpResponse:
-    """The one form of the page: read a text, save, or save and simulate."""
+    """Handle the form: read a text, save, or save and simulate."""
     if request.POST.get("action") == "read":
         return _read(request, row)
     document: Any = _blank(request)
@@ -112,7 +103,7 @@ def _submitted(request: HttpRequest, row: Topology | None) -> HttpResponse:
 
 
 def _document(request: HttpRequest) -> dict[str, Any]:
-    """The document that the editor sent, under the name typed. Raises: Refused."""
+    """Return the document that the editor sent, with the name that was typed. Raises: Refused."""
     try:
         document = orjson.loads(request.POST.get("document", ""))
     except ValueError:
@@ -123,7 +114,7 @@ def _document(request: HttpRequest) -> dict[str, Any]:
 
 
 def _is_whole(document: Any) -> bool:
-    """Whether the editors can show it, right or wrong."""
+    """Return whether the editors can show a document, which may still be wrong."""
     if not isinstance(document, dict):
         return False
     outer = document["dataflow"] if _is_dataflow(document) else document
@@ -142,30 +133,27 @@ def _is_dataflow(document: dict[str, Any]) -> bool:
 
 
 def _form_of(document: dict[str, Any]) -> simulation_form.Form:
-    forms = simulation_form
-    return forms.OF_DATAFLOWS if _is_dataflow(document) else forms.OF_WORKLOADS
+    if _is_dataflow(document):
+        return simulation_form.OF_DATAFLOWS
+    return simulation_form.OF_WORKLOADS
 
 
 def _saved(user, row: Topology | None, document: dict[str, Any]) -> Topology:
-    """The row as it is where nothing changed; a sample is never changed, but copied."""
+    """Save a document unless nothing changed; a sample is copied, never changed."""
     if row is not None:
         checked = topology_documents.checked(document)
         if checked.pop("name") == row.name and _same(checked, row.definition):
             return row
-    return save_topology(user, document, topology=None if _is_foreign(row) else row)
+    return save_topology(user, document, topology=None if row and row.is_sample else row)
 
 
 def _same(checked: dict[str, Any], definition: dict[str, Any]) -> bool:
-    """Whether two definitions say the same; where a process was drawn counts, too."""
+    """Return whether two definitions are the same, the places of the drawing included."""
     return all(checked[part] == definition.get(part, {}) for part in checked)
 
 
-def _is_foreign(row: Topology | None) -> bool:
-    return row is not None and row.is_sample
-
-
 def _read(request: HttpRequest, row: Topology | None) -> HttpResponse:
-    """Shows what a text or file holds, without saving it."""
+    """Show what a text or file holds, without saving it."""
     file = request.FILES.get("file")
     try:
         text, name = _text(request, file)
@@ -176,7 +164,7 @@ def _read(request: HttpRequest, row: Topology | None) -> HttpResponse:
 
 
 def _text(request: HttpRequest, file) -> tuple[str, str]:
-    """What was uploaded or pasted, and a name for it. Raises: Refused."""
+    """Return the text that was uploaded or pasted, and a name for it. Raises: Refused."""
     typed = request.POST.get("name", "").strip()
     if file is None:
         return request.POST.get("text", ""), typed or "imported topology"
@@ -190,7 +178,7 @@ def _text(request: HttpRequest, file) -> tuple[str, str]:
 
 
 def _kept(request: HttpRequest) -> dict[str, Any]:
-    """What the editor held when a text could not be read."""
+    """Return what the editor held when a text could not be read."""
     try:
         return _document(request)
     except Refused:
@@ -202,7 +190,7 @@ def _document_of(row: Topology) -> dict[str, Any]:
 
 
 def _edited(document: Mapping[str, Any]) -> dict[str, Any]:
-    """What the editors hold; what follows from a dataflow is left out."""
+    """Return what the editors hold, without what follows from a dataflow."""
     parts = ("name", "dataflow") if "dataflow" in document else ("name", *EMPTY)
     return {part: document[part] for part in parts}
 

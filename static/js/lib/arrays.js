@@ -1,5 +1,6 @@
-/** Typed arrays as the server and Plotly write them: {dtype, bdata} with base64 little-endian bytes. */
+/** Columns of numbers as the server sends them and Plotly reads them: {dtype, bdata}, base64 of little-endian bytes. */
 
+/** @type {Record<string, any>} */
 const TYPES = {
   i1: Int8Array,
   u1: Uint8Array,
@@ -13,15 +14,12 @@ const TYPES = {
 };
 
 /**
- * Reads a column of numbers; plain arrays pass, 64-bit integers become doubles (exact below 2^53).
- *
- * @param {Packed} packed
- * @returns {Column}
+ * Decodes a column of numbers. A plain array is returned as it is; 64-bit integers become doubles, exact below 2^53.
+ * @param {Packed} packed @returns {Column}
  */
 export function decode(packed) {
   if (packed === null || packed === undefined) return new Float64Array(0);
-  if (Array.isArray(packed) || ArrayBuffer.isView(packed)) return packed;
-  /** @type {any} */
+  if (Array.isArray(packed) || ArrayBuffer.isView(packed)) return /** @type {any} */ (packed);
   const Type = TYPES[packed.dtype];
   if (!Type) throw new TypeError(`Column of unknown type ${packed.dtype}; known: ${Object.keys(TYPES)}`);
   const column = new Type(bytes(packed.bdata).buffer);
@@ -29,34 +27,26 @@ export function decode(packed) {
 }
 
 /**
- * Reads a matrix in row-major order.
- *
- * @param {any} packed
- * @returns {Matrix}
+ * Decodes a matrix in row-major order.
+ * @param {any} packed @returns {Matrix}
  */
 export function decodeMatrix(packed) {
   const [rows, columns] = String(packed.shape).split(",").map(Number);
-  return { rows, columns, values: decode(packed) };
+  return { rows, columns, values: /** @type {Float64Array} */ (decode(packed)) };
 }
 
-/** What decode reads; `dtype` as in TYPES. */
-export function encode(numbers, dtype) {
-  const column = TYPES[dtype].from(numbers);
-  const raw = new Uint8Array(column.buffer);
-  let text = "";
-  for (const byte of raw) text += String.fromCharCode(byte);
-  return { dtype, bdata: btoa(text) };
-}
-
+/** @param {string} base64 */
 function bytes(base64) {
-  const text = atob(base64);
-  const raw = new Uint8Array(text.length);
-  for (let i = 0; i < text.length; i += 1) raw[i] = text.charCodeAt(i);
-  return raw;
+  return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
 }
 
-/** How many entries of the ascending `column`, from `low` up to `high`, are <= `x`, plus `low`. */
-export function upperBound(column, x, low = 0, high = column.length) {
+/**
+ * Returns how many entries of the ascending `column` are at most `x`.
+ * @param {ArrayLike<number>} column @param {number} x
+ */
+export function upperBound(column, x) {
+  let low = 0;
+  let high = column.length;
   while (low < high) {
     const middle = (low + high) >> 1;
     if (column[middle] <= x) low = middle + 1;

@@ -1,17 +1,16 @@
-/** Channels that a task has blocked until the barrier of another has come (events block, unblock). Pure. */
+/** Channels that a task has blocked until a barrier arrives on another (events block, unblock). Pure. */
 
-/** [{channel, process, from, to}] in the window's coordinate; a span that began or ends outside is cut off there.
- * A task that dies, or is started anew, holds nothing back any more. */
+/**
+ * Returns when each channel is blocked, on the window's axis. A span that begins or ends outside the window ends
+ * at its edge. A task that crashes or starts again blocks nothing any more.
+ * @param {OpenWindow | null} window @returns {BlockedSpan[]}
+ */
 export function blockedSpans(window) {
   if (!window?.exact) return [];
-  const [block, unblock, ...ends] = [
-    "block",
-    "unblock",
-    "crash",
-    "restore",
-    "restart",
-  ].map((kind) => window.kinds.indexOf(kind));
+  const names = ["block", "unblock", "crash", "restore", "restart"];
+  const [block, unblock, ...ends] = names.map((name) => window.kinds.indexOf(name));
   if (block < 0) return [];
+  /** @type {BlockedSpan[]} */
   const spans = [];
   window.rows.forEach((rows, process) => {
     const open = new Map();
@@ -24,7 +23,7 @@ export function blockedSpans(window) {
         spans.push({ channel, process, from: open.get(channel) ?? window.from, to: x });
         open.delete(channel);
       } else if (ends.includes(kind)) {
-        for (const [held, from] of open) spans.push({ channel: held, process, from, to: x });
+        for (const [blocked, from] of open) spans.push({ channel: blocked, process, from, to: x });
         open.clear();
       }
     }
@@ -33,16 +32,22 @@ export function blockedSpans(window) {
   return spans;
 }
 
-/** The channels (codes) that are blocked at x. */
+/**
+ * Returns the codes of the channels that are blocked at `x`.
+ * @param {BlockedSpan[]} spans @param {number} x
+ */
 export function blockedAt(spans, x) {
   return new Set(spans.filter(({ from, to }) => from <= x && x < to).map(({ channel }) => channel));
 }
 
-const known = new WeakMap();
+const spansByWindow = new WeakMap();
 
-/** The spans of a window, found once. */
+/**
+ * Returns the blocked spans of a window, computed once for each window.
+ * @param {OpenWindow | null} window @returns {BlockedSpan[]}
+ */
 export function spansOf(window) {
   if (!window) return [];
-  if (!known.has(window)) known.set(window, blockedSpans(window));
-  return known.get(window);
+  if (!spansByWindow.has(window)) spansByWindow.set(window, blockedSpans(window));
+  return spansByWindow.get(window);
 }

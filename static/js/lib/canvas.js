@@ -1,11 +1,14 @@
-/** Canvases that fit their boxes, and when the browser has painted. */
+/** Fitting canvases to their boxes, and waiting for the browser to paint. */
 
 const sizes = new WeakMap();
 const observer =
   globalThis.ResizeObserver &&
   new ResizeObserver((entries) => entries.forEach(({ target }) => sizes.delete(target)));
 
-/** An element's {width, height}, measured again only when it has changed: measuring costs a layout. */
+/**
+ * Returns an element's size in CSS pixels. As measuring costs a layout, it is measured only after a change.
+ * @param {Element} element @returns {Size}
+ */
 export function sizeOf(element) {
   if (!sizes.has(element)) {
     observer.observe(element);
@@ -14,7 +17,10 @@ export function sizeOf(element) {
   return sizes.get(element);
 }
 
-/** Fits a canvas to its box and the screen's pixels; returns its context, scaled to CSS pixels. */
+/**
+ * Fits a canvas to its box and the screen's pixels, clears it, and returns its context, scaled to CSS pixels.
+ * @param {HTMLCanvasElement} canvas
+ */
 export function fitCanvas(canvas) {
   const { width, height } = sizeOf(canvas);
   const ratio = devicePixelRatio || 1;
@@ -28,7 +34,7 @@ export function fitCanvas(canvas) {
   return context;
 }
 
-/** A promise that ends when what is drawn now is on the screen. */
+/** Resolves when everything that is drawn now is on the screen. */
 export function afterPaint() {
   return new Promise((resolve) => {
     requestAnimationFrame(() => setTimeout(resolve));

@@ -1,4 +1,4 @@
-/** Ticks of an axis of dates: round places in UTC, each with the texts of a clock and a calendar. Pure. */
+/** Ticks of an axis of dates: round instants in UTC, labelled with the time of day or the date. Pure. */
 
 import { thousands, ticks } from "./format.js";
 
@@ -10,51 +10,60 @@ const STEPS = [
   ...[1, 2, 4, 7, 14].map((n) => n * DAY),
 ];
 const MONTHS = [1, 2, 3, 6, 12, 24, 60, 120];
-const LAST = 8.64e15; // ms: what a date can say
+const LAST = 8.64e15; // ms: the largest instant of a Date
 const MONTH = 30.4 * DAY;
 
 /**
- * About `count` places in [from, to], ms since 1970: {values, texts}. A text has the time of day or the
- * day, and, at the first place and where it changes, "<br>" and the day or the year.
+ * Returns about `count` ticks in [from, to], in ms since 1970. A text has the time of day or the day. The first
+ * text, and each after which the day or the year has changed, has that on a second line after "<br>".
+ * @param {number} from @param {number} to @param {number} count
  */
 export function clockTicks(from, to, count) {
   if (!(Math.abs(from) <= LAST && Math.abs(to) <= LAST)) return numberTicks(from, to, count);
   const step = STEPS.find((each) => (to - from) / each <= count);
-  const values = to - from < SECOND ? ticks(
-    from,
-    to,
-    count,
-    true,
-  ) : step ? multiples(from, to, step) : months(from, to, count);
+  const values = roundInstants(from, to, count, step);
   const isDaily = values.every((value) => value % DAY === 0);
   const texts = values.map((value, i) => {
     const [day, time] = new Date(value).toISOString().replace("Z", "").split("T");
-    const [own, beside] = isDaily ? [day.slice(5), day.slice(0, 4)] : [shortest(time), day];
-    const before = i && new Date(values[i - 1]).toISOString();
-    return before && before.startsWith(beside) ? own : `${own}<br>${beside}`;
+    const [text, period] = isDaily ? [day.slice(5), day.slice(0, 4)] : [shortest(time), day];
+    const isSamePeriod = i > 0 && new Date(values[i - 1]).toISOString().startsWith(period);
+    return isSamePeriod ? text : `${text}<br>${period}`;
   });
   return { values, texts };
 }
 
-/** The same for an axis of whole numbers. */
+/** @param {number} from @param {number} to @param {number} count @param {number | undefined} step */
+function roundInstants(from, to, count, step) {
+  if (to - from < SECOND) return ticks(from, to, count, true);
+  return step ? multiples(from, to, step) : months(from, to, count);
+}
+
+/**
+ * Returns about `count` ticks of an axis of whole numbers, like `clockTicks`.
+ * @param {number} from @param {number} to @param {number} count
+ */
 export function numberTicks(from, to, count) {
   const values = ticks(from, to, count, true);
   return { values, texts: values.map(thousands) };
 }
 
-/** "09:30:00.000" -> "09:30". */
+/**
+ * "09:30:00.000" -> "09:30".
+ * @param {string} time
+ */
 function shortest(time) {
   return time.endsWith(":00.000") ? time.slice(0, 5) : time.replace(".000", "");
 }
 
-/** Weeks begin on Mondays: the first day of 1970 was a Thursday. */
+/** @param {number} from @param {number} to @param {number} step */
 function multiples(from, to, step) {
-  const origin = step % (7 * DAY) === 0 ? 4 * DAY : 0;
+  const origin = step % (7 * DAY) === 0 ? 4 * DAY : 0; // weeks begin on Mondays, and 1970 began on a Thursday
   const values = [];
   for (let at = Math.ceil((from - origin) / step) * step + origin; at <= to; at += step) values.push(at);
   return values;
 }
 
+/** @param {number} from @param {number} to @param {number} count */
 function months(from, to, count) {
   const step = monthStep((to - from) / MONTH / count);
   const first = new Date(from);
@@ -66,7 +75,10 @@ function months(from, to, count) {
   }
 }
 
-/** The least round number of months that is `least` or more. */
+/**
+ * Returns the smallest round number of months that is `least` or more.
+ * @param {number} least
+ */
 function monthStep(least) {
   let step = MONTHS.find((each) => each >= least) ?? MONTHS.at(-1);
   while (step < least) step *= 10;

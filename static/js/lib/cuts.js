@@ -1,29 +1,24 @@
 /**
  * Cuts inside an exact window: positions, channel contents, orphans, states and totals.
  *
- * A cut is an array of positions, one per process: how many of its events lie inside. The same rules
- * as snapshots/domain/judging/cuts.py; the window holds every message that overlaps it, so for positions
- * between its left and right edge nothing else is needed.
+ * A cut is an array of positions, one per process: how many of its events lie inside. The rules are those of
+ * snapshots/domain/judging/cuts.py. The window holds every message that overlaps it, so it suffices for all
+ * positions between its left and its right edge.
  */
 
 import { eventRow, IN_FLIGHT, positionAt } from "./window.js";
 
 /**
  * Returns the cut of everything that has happened at `x` on the window's axis.
- *
- * @param {OpenWindow} window
- * @param {number} x
- * @returns {number[]}
+ * @param {OpenWindow} window @param {number} x @returns {number[]}
  */
 export function positionsAt(window, x) {
   return Array.from(window.rows, (_, p) => positionAt(window, p, x));
 }
 
 /**
- * Whether the window alone can answer for these positions.
- *
- * @param {OpenWindow | null} window
- * @param {number[]} positions
+ * Returns whether the window alone holds everything about the cut at these positions.
+ * @param {OpenWindow | null} window @param {number[]} positions
  */
 export function isInside(window, positions) {
   if (!window?.exact || positions.length !== window.rows.length) return false;
@@ -31,17 +26,15 @@ export function isInside(window, positions) {
 }
 
 /**
- * What lies in the channels at the cut.
- *
- * Channels with nothing in them have no entry. Rows stand in the order of sending.
- *
- * @param {OpenWindow} window
- * @param {number[]} positions
+ * Returns the rows of the messages in each channel at the cut, and of the orphans. Empty channels have no entry.
+ * Rows are in the order of sending.
+ * @param {OpenWindow} window @param {number[]} positions
  * @returns {{ contents: Map<number, number[]>, orphans: number[] }}
  */
 export function channelsAt(window, positions) {
   const { channels } = window.topology;
   const { messages } = window;
+  /** @type {Map<number, number[]>} */
   const contents = new Map();
   const orphans = [];
   for (let row = 0; row < messages.count; row += 1) {
@@ -57,11 +50,8 @@ export function channelsAt(window, positions) {
 }
 
 /**
- * Returns the rows of markers on their way at the cut, by channel.
- *
- * @param {OpenWindow} window
- * @param {number[]} positions
- * @returns {Map<number, number[]>}
+ * Returns the rows of the markers in flight at the cut, by channel.
+ * @param {OpenWindow} window @param {number[]} positions @returns {Map<number, number[]>}
  */
 export function markersAt(window, positions) {
   const { markers, topology } = window;
@@ -76,6 +66,7 @@ export function markersAt(window, positions) {
   return contents;
 }
 
+/** @param {Map<number, number[]>} map @param {number} key @param {number} item */
 function pushTo(map, key, item) {
   const list = map.get(key);
   if (list) list.push(item);
@@ -83,14 +74,13 @@ function pushTo(map, key, item) {
 }
 
 /**
- * Returns the state of each process after its last event inside, null where it is not known.
- *
- * @param {OpenWindow} window
- * @param {number[]} positions
- * @returns {{ states: unknown[], known: boolean[] }}
+ * Returns the state of each process after its last event inside the cut, null where it is not known.
+ * @param {OpenWindow} window @param {number[]} positions @returns {{ states: unknown[], known: boolean[] }}
  */
 export function statesAt(window, positions) {
+  /** @type {unknown[]} */
   const states = [];
+  /** @type {boolean[]} */
   const known = [];
   positions.forEach((n, p) => {
     const [state, isKnown] = stateOf(window, p, n);
@@ -100,6 +90,7 @@ export function statesAt(window, positions) {
   return { states, known };
 }
 
+/** @param {OpenWindow} window @param {number} p @param {number} position @returns {[unknown, boolean]} */
 function stateOf(window, p, position) {
   const { events, rows, application } = window;
   for (let i = rows[p].length - 1; i >= 0; i -= 1) {
@@ -112,12 +103,9 @@ function stateOf(window, p, position) {
 }
 
 /**
- * The consistent cut that differs from `positions` by the fewest events: either the latest inside it
- * or the smallest around it. Both exist and are unique (consistent cuts are a lattice).
- *
- * @param {OpenWindow} window
- * @param {number[]} positions
- * @returns {number[]}
+ * Returns the consistent cut that differs from `positions` by the fewest events: the latest inside it or the
+ * smallest around it. Both exist and are unique, for consistent cuts form a lattice.
+ * @param {OpenWindow} window @param {number[]} positions @returns {number[]}
  */
 export function nearestConsistent(window, positions) {
   const inner = repaired(window, positions, shrink);
@@ -125,6 +113,10 @@ export function nearestConsistent(window, positions) {
   return distance(positions, inner) <= distance(positions, outer) ? inner : outer;
 }
 
+/**
+ * @param {OpenWindow} window @param {number[]} positions
+ * @param {(window: OpenWindow, positions: number[], row: number) => void} repair
+ */
 function repaired(window, positions, repair) {
   const fixed = Array.from(positions);
   let { orphans } = channelsAt(window, fixed);
@@ -135,24 +127,28 @@ function repaired(window, positions, repair) {
   return fixed;
 }
 
+/** @param {OpenWindow} window @param {number[]} positions @param {number} row */
 function shrink({ messages, topology }, positions, row) {
   const target = topology.channels[messages.channel[row]].targetCode;
   positions[target] = Math.min(positions[target], messages.received_index[row]);
 }
 
+/** @param {OpenWindow} window @param {number[]} positions @param {number} row */
 function grow({ messages, topology }, positions, row) {
   const source = topology.channels[messages.channel[row]].sourceCode;
   positions[source] = Math.max(positions[source], messages.sent_index[row] + 1);
 }
 
+/** @param {number[]} a @param {number[]} b */
 function distance(a, b) {
   return a.reduce((sum, n, p) => sum + Math.abs(n - b[p]), 0);
 }
 
 /**
- * Where a handle for position `n` of process `p` stands on the window's axis: just after the last
- * event inside, halfway to the next but at most `gap` away; or as far before a record_state, since
- * that is where its snapshot cuts. -Infinity and Infinity lie outside the window.
+ * Returns where the handle for position `n` of process `p` stands on the window's axis: halfway from the last event
+ * inside to the next, but at most `gap` after it. Before a record_state it stands at most `gap` before that event,
+ * where its snapshot cuts. -Infinity and Infinity mean outside the window, NaN not known.
+ * @param {OpenWindow} window @param {number} p @param {number} n @param {number} gap
  */
 export function handleX(window, p, n, gap) {
   if (n < window.positions[p]) return -Infinity;
@@ -170,10 +166,8 @@ export function handleX(window, p, n, gap) {
 }
 
 /**
- * Returns the number that a state is, or carries as the only number of an object; else null.
- *
- * @param {any} value
- * @returns {number | null}
+ * Returns a state that is a number, or the only number among the fields of an object; else null.
+ * @param {any} value @returns {number | null}
  */
 export function numberIn(value) {
   if (typeof value === "number") return value;
@@ -183,10 +177,8 @@ export function numberIn(value) {
 }
 
 /**
- * Returns the sum of the numbers in `values`, null if one of them is not a number.
- *
- * @param {Iterable<unknown>} values
- * @returns {number | null}
+ * Returns the sum of the numbers in `values` as `numberIn` finds them, null if one has none.
+ * @param {Iterable<unknown>} values @returns {number | null}
  */
 export function total(values) {
   let sum = 0;
@@ -199,13 +191,8 @@ export function total(values) {
 }
 
 /**
- * Everything the panels show about one cut, from the window alone.
- *
- * The rows of messages are those of `window`.
- *
- * @param {OpenWindow} window
- * @param {number[]} positions
- * @returns {Cut}
+ * Describes a cut inside the window: all that the panels show of it. Rows of messages are rows of `window`.
+ * @param {OpenWindow} window @param {number[]} positions @returns {Cut}
  */
 export function describeCut(window, positions) {
   const { contents, orphans } = channelsAt(window, positions);
@@ -229,18 +216,25 @@ export function describeCut(window, positions) {
 }
 
 /**
- * Adds to a cut how many events it has and the sums over processes and channels.
- *
- * @param {Cut} cut
- * @returns {Cut}
+ * Adds the number of events and the sums over processes and channels to a cut.
+ * @param {Cut} cut @returns {Cut}
  */
 export function summed(cut) {
   cut.events = cut.positions.reduce((sum, n) => sum + n, 0);
   cut.inProcesses = cut.known.every(Boolean) ? total(cut.states) : null;
-  cut.inChannels = total([...cut.channels.values()].flat().map((message) => message.value));
+  cut.inChannels = total(messagesInFlight(cut).map((message) => message.value));
   return cut;
 }
 
+/**
+ * Returns the messages of all channels of a cut.
+ * @param {Cut} cut
+ */
+export function messagesInFlight(cut) {
+  return [...cut.channels.values()].flat();
+}
+
+/** @param {OpenWindow} window @param {number} row */
 function orphanAt({ messages, topology }, row) {
   const channel = topology.channels[messages.channel[row]];
   return {

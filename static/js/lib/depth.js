@@ -1,15 +1,18 @@
-/** How deep channels are over time, as a heat map's bins or as one channel's steps. Pure. */
+/** The number of messages in channels (their depth) over time: in bins, or as the steps of one channel. Pure. */
 
 import { IN_FLIGHT } from "./window.js";
 
-/** Most messages in each channel per bin: {edges, channels, rows}; only channels that are ever filled. */
+/**
+ * Returns the largest depth of each channel in each of `count` bins, without the channels that are always empty.
+ * @param {OpenWindow} window @param {number} from @param {number} to @param {number} count
+ */
 export function depthBins(window, from, to, count) {
   const edges = Float64Array.from({ length: count + 1 }, (_, i) => from + ((to - from) * i) / count);
   const changes = changesByChannel(window);
   const channels = [];
   const rows = [];
-  const order = new Set([...changes.keys(), ...filledAtLeft(window)]);
-  for (const channel of [...order].sort((a, b) => a - b)) {
+  const candidates = new Set([...changes.keys(), ...filledAtLeft(window)]);
+  for (const channel of [...candidates].sort((a, b) => a - b)) {
     const row = binned(window.depths[channel] ?? 0, changes.get(channel) ?? [], edges);
     if (row.some((depth) => depth > 0)) {
       channels.push(channel);
@@ -19,7 +22,10 @@ export function depthBins(window, from, to, count) {
   return { edges, channels, rows };
 }
 
-/** The steps of one channel's depth from the window's left edge: {x, depth}, both starting there. */
+/**
+ * Returns the steps of one channel's depth, from the window's left edge to its right.
+ * @param {OpenWindow} window @param {number} channel
+ */
 export function depthSteps(window, channel) {
   const x = [window.from];
   const depth = [window.depths[channel] ?? 0];
@@ -32,14 +38,20 @@ export function depthSteps(window, channel) {
   return { x, depth };
 }
 
+/** @param {OpenWindow} window */
 function filledAtLeft(window) {
   return Array.from(window.depths, (depth, channel) => (depth > 0 ? channel : -1)).filter((c) => c >= 0);
 }
 
-/** channel -> [[x, +1 or -1], …] in order; sends and receives inside the window, past its left edge. */
+/**
+ * Returns for each channel the changes of its depth inside the window, [x, +1 or -1] in order.
+ * @param {OpenWindow} window @returns {Map<number, [number, number][]>}
+ */
 function changesByChannel(window) {
   const { messages, positions, topology } = window;
+  /** @type {Map<number, [number, number][]>} */
   const changes = new Map();
+  /** @param {number} channel @param {number} x @param {number} change */
   const add = (channel, x, change) => {
     if (!changes.has(channel)) changes.set(channel, []);
     changes.get(channel).push([x, change]);
@@ -55,6 +67,7 @@ function changesByChannel(window) {
   return changes;
 }
 
+/** @param {number} start @param {[number, number][]} changes @param {Float64Array} edges */
 function binned(start, changes, edges) {
   const row = new Float64Array(edges.length - 1);
   let depth = start;

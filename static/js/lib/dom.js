@@ -1,6 +1,9 @@
-/** Building and changing elements; text never passes through innerHTML. */
+/** Building and changing elements. Text never passes through innerHTML. */
 
-/** An element: h("button.quiet", {type: "button", onclick}, "Play"). Null children are left out. */
+/**
+ * Makes an element, such as h("button.quiet", {type: "button", onclick}, "Play"). Null children are left out.
+ * @param {string} selector @param {Record<string, any>} [attributes] @param {...any} children @returns {any}
+ */
 export function h(selector, attributes = {}, ...children) {
   const [tag, ...classes] = selector.split(".");
   const element = document.createElement(tag);
@@ -10,6 +13,7 @@ export function h(selector, attributes = {}, ...children) {
   return element;
 }
 
+/** @param {any} element @param {string} name @param {any} value */
 function setAttribute(element, name, value) {
   if (value === null || value === undefined || value === false) return;
   if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
@@ -17,19 +21,28 @@ function setAttribute(element, name, value) {
   else element.setAttribute(name, value === true ? "" : value);
 }
 
-/** Shows a sentence above the content for as long as the page is open. */
+/**
+ * Shows a sentence above the content for as long as the page is open.
+ * @param {string} text @param {string} [level]
+ */
 export function showNote(text, level = "warning") {
   const notes = /** @type {HTMLElement} */ (document.querySelector(".messages"));
   notes.append(h("p.note", { "data-level": level }, text));
   notes.hidden = false;
 }
 
-/** Replaces the text only where it changed, so that nothing is laid out again for nothing. */
+/**
+ * Replaces an element's text if it differs, so that the browser lays out the page only for a change.
+ * @param {Element} element @param {string} text
+ */
 export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-/** Replaces the children when `key` differs from the last call's; returns whether it did. */
+/**
+ * Replaces the children if `key` differs from that of the last call. Returns whether it did.
+ * @param {HTMLElement} element @param {string} key @param {() => any} build
+ */
 export function renderOnce(element, key, build) {
   if (element.dataset.key === key) return false;
   element.dataset.key = key;
@@ -37,7 +50,10 @@ export function renderOnce(element, key, build) {
   return true;
 }
 
-/** A table: head is a list of texts (or [text, class]), rows are lists of cells (text or element). */
+/**
+ * Makes a table of texts or elements. The first cell of a row is its heading.
+ * @param {string} caption @param {any[]} head @param {any[][]} rows
+ */
 export function table(caption, head, rows) {
   const cells = head.map((name) => h("th", { scope: "col" }, name));
   const body = rows.map(
@@ -52,7 +68,10 @@ export function table(caption, head, rows) {
   );
 }
 
-/** Saves `text` as a file of the person's. */
+/**
+ * Downloads `text` as a file of this name and media type.
+ * @param {string} name @param {string} text @param {string} type
+ */
 export function saveText(name, text, type) {
   const url = URL.createObjectURL(new Blob([text], { type }));
   h("a", { href: url, download: name }).click();

@@ -1,23 +1,27 @@
-/** The files that were dropped, those in folders with their paths. */
+/** Reading files and whole folders that are dropped on a page. */
 
-/** Resolves with [{file, path}]; path begins with the folder that was dropped. */
+/**
+ * Resolves with all dropped files. A path begins with the name of the dropped folder.
+ * @param {DataTransfer} transfer @returns {Promise<DroppedFile[]>}
+ */
 export async function dropped(transfer) {
   const entries = [...transfer.items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean);
   if (!entries.length) return [...transfer.files].map((file) => ({ file, path: file.name }));
-  return (await Promise.all(entries.map((entry) => inside(entry)))).flat();
+  return (await Promise.all(entries.map(filesBelow))).flat();
 }
 
-async function inside(entry) {
+/** @param {any} entry @returns {Promise<DroppedFile[]>} */
+async function filesBelow(entry) {
   if (entry.isFile) {
     const file = await new Promise((resolve, reject) => entry.file(resolve, reject));
     return [{ file, path: entry.fullPath.replace(/^\//, "") }];
   }
   const reader = entry.createReader();
-  const found = [];
+  const children = [];
   for (;;) {
-    const some = await new Promise((resolve, reject) => reader.readEntries(resolve, reject)); // a hundred at a time
-    if (!some.length) break;
-    found.push(...some);
+    const batch = await new Promise((resolve, reject) => reader.readEntries(resolve, reject)); // at most a hundred
+    if (!batch.length) break;
+    children.push(...batch);
   }
-  return (await Promise.all(found.map((each) => inside(each)))).flat();
+  return (await Promise.all(children.map(filesBelow))).flat();
 }

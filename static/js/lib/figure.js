@@ -1,8 +1,8 @@
 /**
- * A figure that stands at once: painted as a sketch, then drawn by Plotly, which answers the pointer.
+ * A figure that is visible at once: first painted as a sketch, then drawn by Plotly, which answers the pointer.
  *
- * Plotly takes half a second of a processor to draw what the sketch draws in some milliseconds, and a
- * second more to be read. So it comes when nothing has changed for a while, or the pointer asks for it.
+ * Plotly takes half a second to draw what the sketch paints in some milliseconds, and a second more to load. So it
+ * draws only when nothing has changed for a while, or when the pointer enters the figure.
  */
 
 import { afterPaint } from "./canvas.js";
@@ -18,17 +18,20 @@ const CONFIG = {
 };
 
 /**
- * Mounts on `root`, whose data-plotly is the address of Plotly. build(width): {data, layout}, as
- * sketch.js asks for. config: Plotly's, beside ours. wire(plot): called once, when Plotly has drawn.
- * show() draws anew and promises when the sketch is on the screen; destroy() forgets all.
- *
- * @param {HTMLElement} root
- * @param {(width: number) => { data: Trace[], layout: any }} build
+ * Mounts a figure. `show()` draws it again and resolves when the sketch is on the screen; `destroy()` removes it.
+ * @param {HTMLElement} root its data-plotly is the address of Plotly
+ * @param {(width: number) => Figure} build returns the figure for a width in pixels, as sketch.js requires it
+ * @param {{ config?: object, wire?: (plot: any) => void }} options `config` adds to Plotly's configuration; `wire` is
+ *   called once, when Plotly has drawn
  */
 export function mountFigure(root, build, { config = {}, wire = (_plot) => {} } = {}) {
   const plot = h("div.figure-plot");
   const canvas = h("canvas", { "aria-hidden": "true" });
-  let [figure, width, timer] = [null, 0, 0];
+  /** @type {Figure | null} */
+  let figure = null;
+  let width = 0;
+  /** @type {number | undefined} */
+  let timer;
   root.classList.add("figure");
   root.replaceChildren(plot, canvas);
 
@@ -44,18 +47,18 @@ export function mountFigure(root, build, { config = {}, wire = (_plot) => {} } =
 
   async function takeOver() {
     clearTimeout(timer);
-    const taken = figure;
+    const drawn = figure;
     try {
       const Plotly = await readPlotly(root.dataset.plotly);
-      if (taken !== figure || canvas.hidden) return;
+      if (drawn !== figure || canvas.hidden) return;
       const isNew = !plot.classList.contains("js-plotly-plot");
-      await Plotly.react(plot, taken.data, taken.layout, { ...CONFIG, ...config });
+      await Plotly.react(plot, drawn.data, drawn.layout, { ...CONFIG, ...config });
       if (isNew) wire(plot);
     } catch (error) {
       root.title = `The picture does not answer the pointer: ${error.message}`;
       return;
     }
-    canvas.hidden = taken === figure;
+    canvas.hidden = drawn === figure;
   }
 
   const sizes = new ResizeObserver(() => root.clientWidth !== width && show());

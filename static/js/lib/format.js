@@ -1,5 +1,6 @@
 /** Numbers, durations and values as people read them. */
 
+/** @type {[string, number][]} */
 const UNITS = [
   ["ns", 1],
   ["µs", 1e3],
@@ -9,40 +10,64 @@ const UNITS = [
   ["h", 3600e9],
   ["d", 86400e9],
 ];
+/** @type {Record<string, number>} */
 const NANOSECONDS = { ns: 1, us: 1e3, "µs": 1e3, ms: 1e6, s: 1e9, m: 60e9, min: 60e9, h: 3600e9 };
 
 const grouped = new Intl.NumberFormat("en", { maximumFractionDigits: 3 });
 
-/** 1234567 -> "1,234,567"; fractions keep at most three digits. */
+/**
+ * Writes a number with separators, 1234567 as "1,234,567". A fraction keeps at most three digits.
+ * @param {number} number
+ */
 export function thousands(number) {
   return grouped.format(number);
 }
 
-/** "1 event", "2,000 events". */
+/**
+ * Writes a number with its noun: "1 event", "2,000 events".
+ * @param {number} number @param {string} noun @param {string} [plural]
+ */
 export function counted(number, noun, plural = `${noun}s`) {
   return `${thousands(number)} ${number === 1 ? noun : plural}`;
 }
 
-/** A duration in `unit` in the largest unit that keeps three digits: 12400 us -> "12.4 ms". */
+/**
+ * Writes a duration in the largest unit of which it is at least one: 12400 us as "12.4 ms".
+ * @param {number} amount @param {string} unit
+ */
 export function duration(amount, unit) {
   const [name, size] = unitFor(amount, unit);
-  if (size === null) return counted(amount, name, name.endsWith("s") ? name : `${name}s`);
+  if (size === null) return inOwnUnit(amount, name);
   return `${threeDigits((amount * NANOSECONDS[unit]) / size)} ${name}`;
 }
 
-/** An instant beside others that lie `span` apart: as many decimals as tell neighbours apart. */
+/**
+ * Writes an instant with as many decimals as distinguish it from its neighbours in a view of `span`.
+ * @param {number} amount @param {string} unit @param {number} span
+ */
 export function instant(amount, unit, span) {
   const [name, size] = unitFor(Math.max(Math.abs(amount), span), unit);
-  if (size === null) return counted(amount, name, name.endsWith("s") ? name : `${name}s`);
+  if (size === null) return inOwnUnit(amount, name);
   const scale = NANOSECONDS[unit] / size;
-  const wanted = Math.ceil(-Math.log10(Math.max((span * scale) / 10000, 1e-12)));
+  const needed = Math.ceil(-Math.log10(Math.max((span * scale) / 10000, 1e-12)));
   const exact = Math.round(Math.log10(1 / scale)) + (Number.isInteger(amount) ? 0 : 1);
-  const digits = Math.max(0, Math.min(wanted, Math.max(exact, 0), 9));
+  const digits = Math.max(0, Math.min(needed, Math.max(exact, 0), 9));
   const decimals = { minimumFractionDigits: digits, maximumFractionDigits: digits };
   return `${(amount * scale).toLocaleString("en", decimals)} ${name}`;
 }
 
-/** The unit that instants of this size are written in: [name, nanoseconds], or [unit, null]. */
+/**
+ * Writes an amount of a unit that is no unit of time: "12 ticks".
+ * @param {number} amount @param {string} unit
+ */
+function inOwnUnit(amount, unit) {
+  return counted(amount, unit, unit.endsWith("s") ? unit : `${unit}s`);
+}
+
+/**
+ * Returns the unit for amounts of this size, [name, nanoseconds], or [unit, null] if `unit` is no unit of time.
+ * @param {number} amount @param {string} unit @returns {[string, number | null]}
+ */
 export function unitFor(amount, unit) {
   if (!(unit in NANOSECONDS)) return [unit, null];
   const size = Math.abs(amount) * NANOSECONDS[unit];
@@ -50,7 +75,10 @@ export function unitFor(amount, unit) {
   return UNITS.filter(([, ns]) => ns <= size && ns >= own[1]).at(-1) ?? own;
 }
 
-/** "9.81", "12.4", "124", "12,400": three digits that count. */
+/**
+ * Writes a number with three significant digits: "9.81", "12.4", "124", "12,400".
+ * @param {number} number
+ */
 export function threeDigits(number) {
   if (number === 0) return "0";
   const size = Math.floor(Math.log10(Math.abs(number)));
@@ -58,7 +86,19 @@ export function threeDigits(number) {
   return number.toLocaleString("en", { maximumFractionDigits: digits });
 }
 
-/** At most `most` characters of a name; what is left out is in its middle, for names differ at their ends. */
+/**
+ * Shortens a text to `most` characters at its end.
+ * @param {string} text @param {number} most
+ */
+export function shortened(text, most) {
+  const letters = [...text];
+  return letters.length > most ? `${letters.slice(0, most - 1).join("")}…` : text;
+}
+
+/**
+ * Shortens a name to `most` characters in its middle, for names differ at their ends.
+ * @param {string} name @param {number} most
+ */
 export function shortenedInside(name, most) {
   const letters = [...name];
   if (letters.length <= most) return name;
@@ -66,12 +106,24 @@ export function shortenedInside(name, most) {
   return `${letters.slice(0, most - 1 - last).join("")}…${letters.slice(letters.length - last).join("")}`;
 }
 
-/** A state or message value on one line; `limit` characters, the rest shown as an ellipsis. */
+/**
+ * Returns whether there is a value to show.
+ * @param {any} value
+ */
+export function isGiven(value) {
+  return value !== undefined && value !== null && value !== "";
+}
+
+/**
+ * Writes the value of a state or message on one line of at most `limit` characters.
+ * @param {any} value @param {number} [limit]
+ */
 export function valueText(value, limit = Infinity) {
   const text = plain(value);
   return text.length > limit ? `${text.slice(0, limit - 1)}…` : text;
 }
 
+/** @param {any} value @returns {string} */
 function plain(value) {
   if (value === undefined || value === null) return "null";
   if (typeof value === "number") return thousands(value);
@@ -84,11 +136,15 @@ function plain(value) {
   return JSON.stringify(value);
 }
 
+/** @param {any} value */
 function isObject(value) {
   return value !== null && typeof value === "object" && !Array.isArray(value);
 }
 
-/** Round places for axis ticks: about `count` of them inside [from, to]. Whole numbers only if asked. */
+/**
+ * Returns about `count` round numbers inside [from, to] for the ticks of an axis, whole ones if `whole`.
+ * @param {number} from @param {number} to @param {number} count @param {boolean} [whole]
+ */
 export function ticks(from, to, count, whole = false) {
   const span = to - from;
   if (!(span > 0)) return [from];
@@ -101,12 +157,15 @@ export function ticks(from, to, count, whole = false) {
   }
   if (whole) step = Math.max(1, Math.round(step));
   const first = Math.ceil(from / step - 1e-9);
-  const places = [];
-  for (let k = first; k * step <= to + step * 1e-9; k += 1) places.push(Number((k * step).toPrecision(15)));
-  return places;
+  const values = [];
+  for (let k = first; k * step <= to + step * 1e-9; k += 1) values.push(Number((k * step).toPrecision(15)));
+  return values;
 }
 
-/** Plotly reads a little HTML in its texts; ids are not to be read so. */
+/**
+ * Escapes a text for Plotly, which reads a little HTML in its texts.
+ * @param {string} text
+ */
 export function escapeText(text) {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }

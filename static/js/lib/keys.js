@@ -1,6 +1,9 @@
-/** Keyboard: which command a key press means. */
+/** The keyboard: which command a key press means. */
 
-/** The name of a key press: "space", "shift+arrowleft", "ctrl+k", "?". */
+/**
+ * Names a key press: "space", "shift+arrowleft", "ctrl+k", "?".
+ * @param {KeyboardEvent} event
+ */
 export function keyName(event) {
   const base = event.key === " " ? "space" : event.key.toLowerCase();
   const command = event.ctrlKey || event.metaKey ? "ctrl+" : "";
@@ -8,7 +11,10 @@ export function keyName(event) {
   return command + shift + base;
 }
 
-/** Whether the press belongs to an open dialog, or to what has the focus (typing, choosing, a button). */
+/**
+ * Returns whether the key belongs to an open dialog, or to the focused field, link or button.
+ * @param {any} event @param {string} name
+ */
 export function isTaken(event, name) {
   const target = event.target;
   if (target.closest?.("dialog[open]")) return true;
@@ -20,9 +26,13 @@ export function isTaken(event, name) {
   return target.matches?.("[data-keys~=arrows]") && name.includes("arrow");
 }
 
-/** Calls the command of each key press. commands: [{keys: [names], run}]. Returns a function that ends it. */
+/**
+ * Runs the command of each key press. Returns a function that stops listening.
+ * @param {Command[]} commands @param {any} [root]
+ */
 export function listen(commands, root = document) {
   const byKey = new Map(commands.flatMap((command) => command.keys.map((key) => [key, command])));
+  /** @param {any} event */
   const onKey = (event) => {
     const name = keyName(event);
     const command = byKey.get(name);
@@ -34,8 +44,11 @@ export function listen(commands, root = document) {
   return () => root.removeEventListener("keydown", onKey);
 }
 
-/** Which way a key press goes in the history; in a text field the browser's own undo counts. */
-export function historyWay(event) {
+/**
+ * Returns whether a key press means undo or redo. In a text field the browser's own undo counts.
+ * @param {any} event
+ */
+export function historyStep(event) {
   if (!(event.ctrlKey || event.metaKey) || event.target.matches?.("input, textarea")) return null;
   const key = event.key.toLowerCase();
   if (key === "y" || (key === "z" && event.shiftKey)) return "redo";

@@ -1,16 +1,19 @@
 /**
- * Where the processes of a topology stand, in the unit square. The same topology always looks the same.
+ * The positions of a topology's processes in the unit square. The same topology always looks the same.
  *
- * Graphs without a cycle, dataflows above all, stand in layers from left to right. Of the others, small or dense ones
- * stand on a ring; sparse ones are relaxed from it by attraction along channels and
- * repulsion between all (Fruchterman and Reingold, 1991), a fixed number of rounds.
+ * A graph without a cycle, such as a dataflow, is drawn in layers from left to right. A small or dense graph with
+ * cycles is drawn on a ring. A sparse one starts on the ring and is relaxed in a fixed number of rounds, by attraction
+ * along channels and repulsion between all processes (Fruchterman and Reingold, 1991).
  */
 
 const ROUNDS = 120;
 const SPARSE = 1.6; // channels per process below which relaxing helps
 export const MOST_DRAWN = 60;
 
-/** [{x, y}] for each of `count` processes; links: [[a, b], …] as indexes. */
+/**
+ * Returns the position of each of `count` processes. `links` are pairs of indexes of processes.
+ * @param {number} count @param {number[][]} links @returns {Point[]}
+ */
 export function layoutTopology(count, links) {
   const layers = layered(count, links);
   if (layers) return layers;
@@ -19,7 +22,11 @@ export function layoutTopology(count, links) {
   return fitted(places);
 }
 
-/** Places in layers by the longest way from a start, processes without channels in a row above; null with a cycle. */
+/**
+ * Returns positions in layers by the longest path from a source, with the processes without channels in a row above.
+ * Returns null if there is a cycle, or no channel at all.
+ * @param {number} count @param {number[][]} links @returns {Point[] | null}
+ */
 function layered(count, links) {
   const waiting = new Int32Array(count);
   const linked = new Array(count).fill(false);
@@ -44,20 +51,19 @@ function layered(count, links) {
   const places = new Array(count);
   alone.forEach((p, i) => (places[p] = { x: (i + 1) / (alone.length + 1), y: 0 }));
   for (let layer = 0; layer <= deepest; layer += 1) {
-    const own = ready.filter((p) => linked[p] && depth[p] === layer).sort((a, b) => a - b);
-    own.forEach(
-      (p, i) => (
-        places[p] = {
-          x: layer / deepest,
-          y: own.length === 1 ? (1 + top) / 2 : top + (i / (own.length - 1)) * (1 - top),
-        }
-      ),
-    );
+    const members = ready.filter((p) => linked[p] && depth[p] === layer).sort((a, b) => a - b);
+    members.forEach((p, i) => {
+      const y = members.length === 1 ? (1 + top) / 2 : top + (i / (members.length - 1)) * (1 - top);
+      places[p] = { x: layer / deepest, y };
+    });
   }
   return places;
 }
 
-/** The processes to draw: the `limit` with most channels, in their own order. */
+/**
+ * Returns the `limit` processes with most channels, in the order of the topology.
+ * @param {number} count @param {number[][]} links @param {number} [limit] @returns {number[]}
+ */
 export function drawnProcesses(count, links, limit = MOST_DRAWN) {
   if (count <= limit) return Array.from({ length: count }, (_, p) => p);
   const degree = new Int32Array(count);
@@ -69,6 +75,7 @@ export function drawnProcesses(count, links, limit = MOST_DRAWN) {
   return order.slice(0, limit).sort((a, b) => a - b);
 }
 
+/** @param {number} count */
 function circle(count) {
   if (count === 2) return [{ x: -1, y: 0 }, { x: 1, y: 0 }];
   return Array.from({ length: count }, (_, p) => {
@@ -77,6 +84,7 @@ function circle(count) {
   });
 }
 
+/** @param {Point[]} places @param {number[][]} links */
 function relax(places, links) {
   const ideal = 2 / Math.sqrt(places.length);
   for (let round = 0; round < ROUNDS; round += 1) {
@@ -96,6 +104,10 @@ function relax(places, links) {
   }
 }
 
+/**
+ * @param {Point[]} places @param {Point[]} pushes @param {number} a @param {number} b
+ * @param {(distance: number) => number} strength
+ */
 function push(places, pushes, a, b, strength) {
   const dx = places[a].x - places[b].x;
   const dy = places[a].y - places[b].y;
@@ -107,21 +119,26 @@ function push(places, pushes, a, b, strength) {
   pushes[b].y -= dy * force;
 }
 
+/** @param {Point[]} places */
 function fitted(places) {
   if (places.length === 0) return [];
   const xs = places.map((place) => place.x);
   const ys = places.map((place) => place.y);
+  /** @param {number[]} values */
   const fit = (values) => {
     const low = Math.min(...values);
     const span = Math.max(...values) - low;
-    return (value) => (span < 1e-9 ? 0.5 : (value - low) / span);
+    return (/** @type {number} */ value) => (span < 1e-9 ? 0.5 : (value - low) / span);
   };
   const fitX = fit(xs);
   const fitY = fit(ys);
   return places.map((place) => ({ x: fitX(place.x), y: fitY(place.y) }));
 }
 
-/** A point `along` (0..1) the bowed line from a to b; `bow` moves its middle sideways by that length. */
+/**
+ * Returns the point at the share `along` (0 to 1) of a bowed line. `bow` is how far its middle lies to the side.
+ * @param {Point} a @param {Point} b @param {number} along @param {number} bow
+ */
 export function alongEdge(a, b, along, bow) {
   const dx = b.x - a.x;
   const dy = b.y - a.y;

@@ -2,43 +2,52 @@
 
 import { h } from "./dom.js";
 
-/** Commands whose title holds every word of the query, those that begin with it first. Pure. */
+const PLACEHOLDER = "Find a command, process, channel or snapshot";
+const MOST_SHOWN = 50;
+
+/**
+ * Returns the commands whose title holds every word of the query, those that begin with its first word first. Pure.
+ * @param {Command[]} commands @param {string} query
+ */
 export function matching(commands, query) {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
-  const found = commands.filter(({ title }) => words.every((word) => title.toLowerCase().includes(word)));
-  const early = ({ title }) => (title.toLowerCase().startsWith(words[0] ?? "") ? 0 : 1);
-  return found.sort((a, b) => early(a) - early(b));
+  const matches = commands.filter(({ title }) => words.every((word) => title.toLowerCase().includes(word)));
+  /** @param {Command} command */
+  const rank = ({ title }) => (title.toLowerCase().startsWith(words[0] ?? "") ? 0 : 1);
+  return matches.sort((a, b) => rank(a) - rank(b));
 }
 
-/** Makes the dialog. commands() gives [{title, keys, run}] each time it opens. */
-export function createPalette(commands, { placeholder = "Find a command, process, channel or snapshot" } = {}) {
-  const input = h(
-    "input",
-    {
-      type: "text",
-      placeholder,
-      "aria-label": placeholder,
-      role: "combobox",
-      "aria-expanded": "true",
-      "aria-controls": "palette-list",
-      autocomplete: "off",
-    },
-  );
+/**
+ * Makes the dialog. `commands()` is called for the list each time it is drawn.
+ * @param {() => Command[]} commands
+ */
+export function createPalette(commands) {
+  const input = h("input", {
+    type: "text",
+    placeholder: PLACEHOLDER,
+    "aria-label": PLACEHOLDER,
+    role: "combobox",
+    "aria-expanded": "true",
+    "aria-controls": "palette-list",
+    autocomplete: "off",
+  });
   const list = h("ul.palette-list", { id: "palette-list", role: "listbox" });
   const dialog = h("dialog.palette", { "aria-label": "Commands" }, input, list);
   document.body.append(dialog);
-  let found = [];
+  /** @type {Command[]} */
+  let matches = [];
   let chosen = 0;
 
   function draw() {
-    found = matching(commands(), input.value);
-    const most = 50;
-    chosen = Math.min(chosen, Math.max(Math.min(found.length, most) - 1, 0));
-    list.replaceChildren(...found.slice(0, most).map(item));
-    if (found.length > most) list.append(h("li.quiet", {}, `${found.length - most} more: type to narrow`));
-    if (!found.length) list.append(h("li.quiet", {}, "Nothing has this name."));
+    matches = matching(commands(), input.value);
+    chosen = Math.min(chosen, Math.max(Math.min(matches.length, MOST_SHOWN) - 1, 0));
+    list.replaceChildren(...matches.slice(0, MOST_SHOWN).map(item));
+    const hidden = matches.length - MOST_SHOWN;
+    if (hidden > 0) list.append(h("li.quiet", {}, `${hidden} more: type to narrow`));
+    if (!matches.length) list.append(h("li.quiet", {}, "Nothing has this name."));
   }
 
+  /** @param {Command} command @param {number} i */
   function item(command, i) {
     const keys = (command.keys ?? []).slice(0, 1).map((key) => h("kbd", {}, key));
     const li = h(
@@ -54,6 +63,7 @@ export function createPalette(commands, { placeholder = "Find a command, process
     return li;
   }
 
+  /** @param {Command} command */
   function run(command) {
     dialog.close();
     command?.run();
@@ -63,19 +73,19 @@ export function createPalette(commands, { placeholder = "Find a command, process
     chosen = 0;
     draw();
   });
-  input.addEventListener("keydown", (event) => {
+  input.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
     const move = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (move) {
       event.preventDefault();
-      chosen = Math.max(0, Math.min(chosen + move, found.length - 1));
+      chosen = Math.max(0, Math.min(chosen + move, matches.length - 1));
       draw();
     } else if (event.key === "Enter") {
       event.preventDefault();
-      run(found[chosen]);
+      run(matches[chosen]);
     }
     event.stopPropagation();
   });
-  dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
+  dialog.addEventListener("click", (/** @type {MouseEvent} */ event) => event.target === dialog && dialog.close());
 
   return {
     open(query = "") {

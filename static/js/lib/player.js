@@ -1,28 +1,36 @@
 /**
- * The one object that owns the cursor, the zoom and everything chosen; views subscribe and draw from it.
+ * The one object that owns the cursor, the zoom and everything chosen. Views subscribe to it and draw from it.
  *
- * now, from, to: places on `axis` (instants in the time unit, or for "order" the number of events that
- * have happened). At speed 1 the part in view passes in SECONDS_PER_VIEW seconds.
+ * now, from and to are places on the axis: instants in the time unit or, on the axis "order", the number of events
+ * that have happened. At speed 1 the part in view passes in SECONDS_PER_VIEW seconds.
  */
 
 export const SPEEDS = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100];
 export const SECONDS_PER_VIEW = 20;
-const FLIP_AT = 0.9;
+const FLIP_AT = 0.9; // share of the view at which a playing cursor turns the page
 const FLIP_TO = 0.1;
 
 /**
- * Makes the player of one recording. `schedule` calls a function once before the next frame.
- *
+ * Returns whether one of the names is among the keys that a listener is called with.
+ * @param {Set<string>} keys @param {...string} names
+ */
+export function hasAny(keys, ...names) {
+  return names.some((name) => keys.has(name));
+}
+
+/**
+ * Makes the player of one recording. `schedule` calls a function once, before the next frame.
  * @param {{ from: number, to: number, steps: number }} extent
  */
 export function createPlayer(extent, { schedule = nextFrame } = {}) {
   const listeners = new Set();
   let changed = new Set();
   let scheduled = false;
+  /** @type {number | null} */
   let lastTick = null;
 
+  /** @type {PlayerState} */
   const state = {
-    /** @type {Axis} */
     axis: "time",
     now: 0,
     from: 0,
@@ -39,16 +47,17 @@ export function createPlayer(extent, { schedule = nextFrame } = {}) {
     tables: new Set(),
   };
 
-  /** The first and last place of the recording on an axis, never of no width. */
+  /** Returns the first and the last place of the recording on an axis, which are never the same. */
   function bounds(axis = state.axis) {
     const [low, high] = axis === "order" ? [0, extent.steps] : [extent.from, extent.to];
     return { from: low, to: Math.max(high, low + 1) };
   }
 
+  /** @param {Record<string, any>} changes */
   function set(changes) {
     for (const [key, value] of Object.entries(changes)) {
-      if (state[key] === value) continue;
-      state[key] = value;
+      if (/** @type {any} */ (state)[key] === value) continue;
+      Object.assign(state, { [key]: value });
       changed.add(key);
     }
     if (changed.size && !scheduled) {
@@ -57,6 +66,7 @@ export function createPlayer(extent, { schedule = nextFrame } = {}) {
     }
   }
 
+  /** @param {number} time */
   function flush(time) {
     scheduled = false;
     if (state.playing) advance(time);
@@ -70,6 +80,7 @@ export function createPlayer(extent, { schedule = nextFrame } = {}) {
     }
   }
 
+  /** @param {number} time */
   function advance(time) {
     const elapsed = lastTick === null ? 0 : Math.min(time - lastTick, 250) / 1000;
     lastTick = time;
@@ -86,7 +97,10 @@ export function createPlayer(extent, { schedule = nextFrame } = {}) {
     zoom(state.now - span * FLIP_TO, state.now + span * (1 - FLIP_TO));
   }
 
-  /** Shows [from, to], moved and shrunk into the recording; never narrower than `least`. */
+  /**
+   * Shows [from, to], moved and shrunk into the recording, but at least two units of the axis.
+   * @param {number} from @param {number} to
+   */
   function zoom(from, to) {
     const all = margins();
     const least = state.axis === "order" ? 2 : Math.min(2, all.to - all.from);
@@ -97,14 +111,17 @@ export function createPlayer(extent, { schedule = nextFrame } = {}) {
     set({ from: left, to: left + span });
   }
 
-  /** The recording and a little air at both ends. */
+  /** Returns the ends of the recording with a small margin at both. */
   function margins() {
     const { from, to } = bounds();
     const air = (to - from) * 0.03;
     return { from: from - air, to: to + air };
   }
 
-  /** Moves the cursor; the view follows where the cursor would leave it. */
+  /**
+   * Moves the cursor. The view follows if the cursor would leave it.
+   * @param {number} now
+   */
   function seek(now) {
     const { from, to } = bounds();
     const at = Math.min(Math.max(now, from), to);
@@ -113,6 +130,7 @@ export function createPlayer(extent, { schedule = nextFrame } = {}) {
     if (at < state.from || at > state.to) zoom(at - span / 2, at + span / 2);
   }
 
+  /** @param {number} factor @param {number} [around] */
   function zoomBy(factor, around = state.now) {
     const anchor = around < state.from || around > state.to ? (state.from + state.to) / 2 : around;
     zoom(anchor - (anchor - state.from) * factor, anchor + (state.to - anchor) * factor);
@@ -127,24 +145,29 @@ export function createPlayer(extent, { schedule = nextFrame } = {}) {
     seek,
     zoom,
     zoomBy,
-    pan: (fraction) => zoom(
-      state.from + (state.to - state.from) * fraction,
-      state.to + (state.to - state.from) * fraction,
-    ),
+    /** @param {number} fraction */
+    pan(fraction) {
+      const shift = (state.to - state.from) * fraction;
+      zoom(state.from + shift, state.to + shift);
+    },
     fitAll: () => zoom(margins().from, margins().to),
     play: () => set({ playing: true, now: state.now >= bounds().to ? bounds().from : state.now }),
     pause: () => set({ playing: false }),
+    /** @param {"folded" | "tables"} key @param {string} name */
     toggle(key, name) {
       const next = new Set(state[key]);
       if (!next.delete(name)) next.add(name);
       set({ [key]: next });
     },
-    /** Tells every listener about everything, as if all had changed. */
-    tellAll() {
+    /** Calls every listener as if everything had changed. */
+    notifyAll() {
       for (const key of Object.keys(state)) changed.add(key);
       set({});
     },
-    /** listener(state, keys changed); called once per frame at most. Returns a function that ends it. */
+    /**
+     * Calls `listener(state, changed keys)` at most once a frame. Returns a function that unsubscribes it.
+     * @param {(state: PlayerState, keys: Set<string>) => void} listener
+     */
     subscribe(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);
@@ -152,6 +175,7 @@ export function createPlayer(extent, { schedule = nextFrame } = {}) {
   };
 }
 
+/** @param {FrameRequestCallback} callback */
 function nextFrame(callback) {
   requestAnimationFrame(callback);
 }

@@ -1,14 +1,13 @@
-/** Plotly is a classic script of some megabytes: reading it holds up all else, so it comes after a sketch. */
+/** Loading Plotly, a classic script of some megabytes. Reading it blocks the page, so it loads after a first sketch. */
 
 import { h } from "./dom.js";
 
+/** @type {Promise<any> | null} */
 let reading = null;
 
 /**
- * Reads Plotly from `src` at the first call.
- *
- * @param {string} src
- * @returns {Promise<any>}
+ * Loads Plotly from `src` at the first call.
+ * @param {string} src @returns {Promise<any>}
  */
 export function readPlotly(src) {
   reading ??= new Promise((resolve, reject) => {

@@ -1,6 +1,15 @@
-/** Theorem 1, step by step: the orders between the run as it was and the reordered one. Pure. */
+/**
+ * The orders between a run as it happened and its reordering with all prerecording events first (theorem 1 of Chandy
+ * and Lamport), one swap of neighbours at a time. The swaps are those of domain/replaying/reordering.py. Pure.
+ *
+ * `isPre` says of each event, in the order of the run, whether it is prerecording. An event is named by its index
+ * in that order.
+ */
 
-/** Places of the events after `done` of the swaps of domain/reordering.py. isPre: of each event, as it happened. */
+/**
+ * Returns the order of the events after the first `done` swaps.
+ * @param {boolean[]} isPre @param {number} done
+ */
 export function orderAfter(isPre, done) {
   const order = isPre.map((_, place) => place);
   let left = done;
@@ -15,7 +24,10 @@ export function orderAfter(isPre, done) {
   return order;
 }
 
-/** The two events that change places in swap number `done` (from 0): {mover, passed}, places as it was. */
+/**
+ * Returns the two events that swap number `done` (from 0) exchanges, or null after the last swap.
+ * @param {boolean[]} isPre @param {number} done
+ */
 export function swapAt(isPre, done) {
   const before = orderAfter(isPre, done);
   const after = orderAfter(isPre, done + 1);
@@ -23,6 +35,7 @@ export function swapAt(isPre, done) {
   return at < 0 ? null : { passed: before[at], mover: before[at + 1] };
 }
 
+/** @param {boolean[]} isPre */
 export function countSwaps(isPre) {
   let behind = 0;
   let swaps = 0;
@@ -34,29 +47,35 @@ export function countSwaps(isPre) {
 }
 
 /**
- * Messages as lines between events: {channel, message, sent, received}, places as it was, null where the end
- * lies outside. The k-th send of an id on a channel meets its k-th receive.
+ * Returns the messages with the indexes of the events that send and receive them, null for an end outside the run.
+ * The k-th send of an id on a channel meets its k-th receive.
+ * @param {RunEvent[]} events @returns {RunMessage[]}
  */
 export function messagesOf(events) {
   const open = new Map();
-  const found = [];
+  /** @type {RunMessage[]} */
+  const messages = [];
   events.forEach((event, place) => {
     const key = JSON.stringify([event.channel, event.message]);
     if (event.kind === "send") {
+      /** @type {RunMessage} */
       const message = { channel: event.channel, message: event.message, sent: place, received: null };
-      found.push(message);
+      messages.push(message);
       open.set(key, [...(open.get(key) ?? []), message]);
     } else if (event.kind === "receive") {
       const message = open.get(key)?.shift();
       if (message) message.received = place;
-      else found.push({ channel: event.channel, message: event.message, sent: null, received: place });
+      else messages.push({ channel: event.channel, message: event.message, sent: null, received: place });
     }
   });
-  return found;
+  return messages;
 }
 
-/** What an event does, in a few words. */
-export function told(event) {
+/**
+ * Describes an event in a few words.
+ * @param {RunEvent} event
+ */
+export function eventWords(event) {
   if (event.kind === "send") return `${event.process} sends ${event.message} on ${event.channel}`;
   if (event.kind === "receive") return `${event.process} receives ${event.message} from ${event.channel}`;
   return `${event.process}: ${event.label ?? "internal"}`;

@@ -1,16 +1,26 @@
-/** The kinds of traces that a sketch knows: lines, filled outlines, marks, bars and heat maps. */
+/** Painting the kinds of traces that a sketch knows: lines, filled outlines, marks, bars and heat maps. */
 
+/** @type {Record<string, number[]>} */
 const DASHES = { dash: [9, 9], dot: [3, 3] };
 const SHADES = 256;
+/** @type {Record<string, (path: Context, x: number, y: number, r: number) => void>} */
 const SHAPES = {
+  /** @param {Context} path @param {number} x @param {number} y @param {number} r */
   circle: (path, x, y, r) => path.arc(x, y, r, 0, 2 * Math.PI),
+  /** @param {Context} path @param {number} x @param {number} y @param {number} r */
   square: (path, x, y, r) => path.rect(x - r, y - r, 2 * r, 2 * r),
+  /** @param {Context} path @param {number} x @param {number} y @param {number} r */
   diamond: (path, x, y, r) => polygon(path, [[x, y - 1.3 * r], [x + 1.3 * r, y], [x, y + 1.3 * r], [x - 1.3 * r, y]]),
+  /** @param {Context} path @param {number} x @param {number} y @param {number} r */
   "triangle-up": (path, x, y, r) => polygon(path, [[x, y - r], [x + r, y + r / 2], [x - r, y + r / 2]]),
+  /** @param {Context} path @param {number} x @param {number} y @param {number} r */
   x: (path, x, y, r) => polygon(path, [[x - r, y - r / 2], [x + r / 2, y + r], [x + r, y + r / 2], [x - r / 2, y - r]]),
 };
 
-/** frame: {x(value), y(value)} in pixels. */
+/**
+ * Paints one trace. `frame` turns values of the axes into pixels.
+ * @param {Context} context @param {Frame} frame @param {Trace} trace
+ */
 export function paintTrace(context, frame, trace) {
   if (trace.type === "heatmap") paintHeat(context, frame, trace);
   else if (trace.type === "bar") paintBars(context, frame, trace);
@@ -21,10 +31,12 @@ export function paintTrace(context, frame, trace) {
   }
 }
 
+/** @param {Context} context @param {string} [name] */
 export function setDash(context, name) {
   context.setLineDash(DASHES[name] ?? []);
 }
 
+/** @param {Context} context @param {Frame} frame @param {Trace} trace */
 function paintLine(context, frame, { x, y, line }) {
   context.strokeStyle = line.color;
   context.lineWidth = line.width;
@@ -35,13 +47,17 @@ function paintLine(context, frame, { x, y, line }) {
   setDash(context);
 }
 
+/** @param {Context} context @param {Frame} frame @param {Trace} trace */
 function paintFill(context, frame, { x, y, fillcolor }) {
   trail(context, frame, x, y);
   context.fillStyle = fillcolor;
   context.fill();
 }
 
-/** A path from place to place; null begins it anew. */
+/**
+ * Begins a path from point to point; after a null it starts again.
+ * @param {Context} context @param {Frame} frame @param {(number | null)[]} x @param {(number | null)[]} y
+ */
 function trail(context, frame, x, y) {
   context.beginPath();
   let drawing = false;
@@ -55,6 +71,7 @@ function trail(context, frame, x, y) {
   }
 }
 
+/** @param {Context} context @param {Frame} frame @param {Trace} trace */
 function paintMarks(context, frame, { x, y, line, marker }) {
   const symbol = marker.symbol ?? "circle";
   const isOpen = symbol.endsWith("-open");
@@ -73,12 +90,16 @@ function paintMarks(context, frame, { x, y, line, marker }) {
   context.stroke();
 }
 
+/** @param {Context} path @param {number[][]} corners */
 function polygon(path, corners) {
   corners.forEach(([x, y], i) => (i ? path.lineTo(x, y) : path.moveTo(x, y)));
   path.closePath();
 }
 
-/** width: of all bars, or of each, in the axis across. */
+/**
+ * Paints bars. `width` is that of all bars, or a list, on the axis across them.
+ * @param {Context} context @param {Frame} frame @param {Trace} trace
+ */
 function paintBars(context, frame, { orientation, x, y, base, width, marker }) {
   const isLying = orientation === "h";
   const [along, across] = isLying ? [frame.x, frame.y] : [frame.y, frame.x];
@@ -88,17 +109,19 @@ function paintBars(context, frame, { orientation, x, y, base, width, marker }) {
     const [begin, half] = [base?.[i] ?? 0, (width[i] ?? width) / 2];
     const [from, to] = [along(begin), along(begin + length)].map(Math.round);
     const [first, last] = [across(places[i] - half), across(places[i] + half)].map(Math.round);
-    context.fillRect(...(isLying ? [from, first, to - from, last - first] : [first, from, last - first, to - from]));
+    if (isLying) context.fillRect(from, first, to - from, last - first);
+    else context.fillRect(first, from, last - first, to - from);
   });
 }
 
+/** @param {Context} context @param {Frame} frame @param {Trace} trace */
 function paintHeat(context, frame, { x, y, z, ygap, zmax, colorscale }) {
-  const most = zmax ?? Math.max(1, ...z.map((row) => row.reduce((a, b) => Math.max(a, b), 0)));
+  const most = zmax ?? Math.max(1, ...z.map((row) => Math.max(0, ...Array.from(row))));
   const palette = shades(colorscale);
   z.forEach((row, r) => {
     const top = frame.y(y[r] - 0.5);
     const height = frame.y(y[r] + 0.5) - top;
-    row.forEach((count, column) => {
+    Array.from(row).forEach((count, column) => {
       if (!count) return;
       const from = frame.x(x[column]);
       context.fillStyle = palette[Math.round((count / most) * (SHADES - 1))];
@@ -107,7 +130,10 @@ function paintHeat(context, frame, { x, y, z, ygap, zmax, colorscale }) {
   });
 }
 
-/** The colour scale in SHADES steps, as the browser blends it. */
+/**
+ * Returns a colour scale in SHADES steps, as the browser blends it.
+ * @param {[number, string][]} scale
+ */
 function shades(scale) {
   const context = new OffscreenCanvas(SHADES, 1).getContext("2d");
   const blend = context.createLinearGradient(0, 0, SHADES, 0);

@@ -1,18 +1,21 @@
 /**
- * The first picture: a Plotly figure painted on a canvas, shown while Plotly itself is being read.
+ * A sketch of a Plotly figure, painted on a canvas while Plotly itself is being loaded.
  *
- * Reading Plotly takes a browser a second or two. The sketch knows the kinds of traces that our figures
- * have (sketch-traces.js), and puts everything where Plotly will put it, so that nothing moves when it
- * does. Every axis must therefore say its `range`, `tickvals` and `ticktext`, and the layout its margin.
+ * Loading Plotly takes a browser a second or two. The sketch knows the kinds of traces that our figures have
+ * (sketch-traces.js), and puts everything where Plotly will put it, so that nothing moves when Plotly has drawn.
+ * Therefore each axis needs its `range`, `tickvals` and `ticktext`, and the layout its margin.
  */
 
 import { fitCanvas, sizeOf } from "./canvas.js";
 import { paintTrace, setDash } from "./sketch-traces.js";
 
 const TICK = 4;
-const LINE = 1.3; // of a text's height, from one line of it to the next
+const LINE = 1.3; // distance from one line of text to the next, in heights of the text
 
-/** Paints {data, layout} on a canvas that lies over the figure's place. */
+/**
+ * Paints a figure on a canvas that covers it.
+ * @param {HTMLCanvasElement} canvas @param {Figure} figure
+ */
 export function paintFigure(canvas, { data, layout }) {
   const context = fitCanvas(canvas);
   const frames = framesOf(layout, sizeOf(canvas));
@@ -27,34 +30,28 @@ export function paintFigure(canvas, { data, layout }) {
   for (const note of layout.annotations ?? []) paintNote(context, layout, sizeOf(canvas), note);
 }
 
-/** Where the diagram of each y axis lies: Map of "y", "y2" … to {left, right, top, bottom, x(value), y(value)}. */
+/**
+ * Returns the frame of each y axis ("y", "y2", …): its edges in pixels, and functions from values to pixels.
+ * @param {Layout} layout @param {Size} size @returns {Map<string, Frame>}
+ */
 function framesOf(layout, { width, height }) {
   const { margin, xaxis } = layout;
   const [left, right] = [margin.l, width - margin.r];
   const tall = height - margin.t - margin.b;
+  /** @param {number[]} range @param {number} first @param {number} last @returns {(value: number) => number} */
   const along = ([from, to], first, last) => (value) => first + ((value - from) / (to - from)) * (last - first);
   const frames = new Map();
   for (const [name, yaxis] of Object.entries(layout)) {
     if (!name.startsWith("yaxis")) continue;
     const [low, high] = yaxis.domain ?? [0, 1];
     const [top, bottom] = [margin.t + (1 - high) * tall, margin.t + (1 - low) * tall];
-    frames.set(
-      name.replace("axis", ""),
-      {
-        left,
-        right,
-        top,
-        bottom,
-        xaxis,
-        yaxis,
-        x: along(xaxis.range, left, right),
-        y: along(yaxis.range, bottom, top),
-      },
-    );
+    const [x, y] = [along(xaxis.range, left, right), along(yaxis.range, bottom, top)];
+    frames.set(name.replace("axis", ""), { left, right, top, bottom, xaxis, yaxis, x, y });
   }
   return frames;
 }
 
+/** @param {Context} context @param {Frame} frame @param {(frame: Frame) => void} paint */
 function inside(context, frame, paint) {
   context.save();
   context.beginPath();
@@ -64,6 +61,7 @@ function inside(context, frame, paint) {
   context.restore();
 }
 
+/** @param {Context} context @param {Frame} frame */
 function paintGrid(context, frame) {
   const { left, right, top, bottom, xaxis, yaxis } = frame;
   context.lineWidth = 1;
@@ -77,11 +75,13 @@ function paintGrid(context, frame) {
   }
 }
 
+/** @param {AxisLayout} axis @returns {number[]} */
 function shown({ range, tickvals }) {
   const [least, most] = [Math.min(...range), Math.max(...range)];
   return tickvals.filter((value) => value >= least && value <= most);
 }
 
+/** @param {Context} context @param {Frame} frame @param {Layout} font */
 function paintTicksX(context, frame, font) {
   const { xaxis, left, right, bottom } = frame;
   context.strokeStyle = xaxis.linecolor;
@@ -104,6 +104,7 @@ function paintTicksX(context, frame, font) {
   context.fillText(xaxis.title.text, (left + right) / 2, bottom + TICK + 6 + 2 * font.size);
 }
 
+/** @param {Context} context @param {Frame} frame @param {Layout} font */
 function paintTicksY(context, frame, font) {
   const { yaxis, left } = frame;
   const { color, size } = /** @type {any} */ ({ ...font, ...yaxis.tickfont });
@@ -111,14 +112,18 @@ function paintTicksY(context, frame, font) {
   context.textBaseline = "middle";
   context.fillStyle = color;
   yaxis.tickvals.forEach((value, i) => {
-    const said = yaxis.ticktext[i];
-    context.font = `${said.startsWith("<b>") ? "bold " : ""}${size}px ${font.family}`;
-    context.fillText(plain(said)[0], left - 1, frame.y(value));
+    const text = yaxis.ticktext[i];
+    context.font = `${text.startsWith("<b>") ? "bold " : ""}${size}px ${font.family}`;
+    context.fillText(plain(text)[0], left - 1, frame.y(value));
   });
 }
 
-/** A line between two places: x along the axis, y in shares of the diagram. */
+/**
+ * Paints a line. x0 and x1 are values of the axis, y0 and y1 shares of the diagram's height.
+ * @param {Context} context @param {Frame} frame @param {Layout} part
+ */
 function paintShape(context, frame, { x0, x1, y0, y1, line }) {
+  /** @param {number} part */
   const share = (part) => frame.bottom + (frame.top - frame.bottom) * part;
   context.strokeStyle = line.color;
   context.lineWidth = line.width;
@@ -127,7 +132,10 @@ function paintShape(context, frame, { x0, x1, y0, y1, line }) {
   setDash(context);
 }
 
-/** A text at a share of the figure, its left lower corner there. */
+/**
+ * Paints a text whose lower left corner is at the shares x and y of the figure.
+ * @param {Context} context @param {Layout} part @param {Size} size @param {Layout} part2
+ */
 function paintNote(context, { margin, font }, { width, height }, { x, y, text, font: own }) {
   context.textAlign = "left";
   context.textBaseline = "alphabetic";
@@ -140,6 +148,7 @@ function paintNote(context, { margin, font }, { width, height }, { x, y, text, f
   );
 }
 
+/** @param {Context} context @param {number} x0 @param {number} y0 @param {number} x1 @param {number} y1 */
 function stroke(context, x0, y0, x1, y1) {
   context.beginPath();
   context.moveTo(x0, y0);
@@ -147,11 +156,15 @@ function stroke(context, x0, y0, x1, y1) {
   context.stroke();
 }
 
+/** @param {number} at */
 function crisp(at) {
   return Math.floor(at) + 0.5;
 }
 
-/** The lines of a text, without the little HTML that Plotly reads. */
+/**
+ * Returns the lines of a text without the little HTML that Plotly reads.
+ * @param {string} text
+ */
 function plain(text) {
   return text.replaceAll("<b>", "").replaceAll("</b>", "").split("<br>").map(
     (line) => line.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&"),

@@ -1,24 +1,25 @@
-/** A websocket that comes back, and requests of which the newest wins. */
+/** A websocket that connects again, and requests of which the newest wins. */
 
-const FIRST_WAIT = 500;
-const LONGEST_WAIT = 15000;
-const ANSWER_WITHIN = 4000;
-const FINAL = 4400; // the server's own close codes: coming back would not help
+const FIRST_WAIT = 500; // ms
+const LONGEST_WAIT = 15000; // ms
+const ANSWER_WITHIN = 4000; // ms
+const FINAL = 4400; // the server's own close codes: connecting again would not help
 const ENDED = "The server has ended the connection of this page. Load the page again.";
 
-/** The server understood the request and will not answer it: asking again would not help. */
+/** The server refuses the request: repeating it would not help. */
 export class Refused extends Error {}
 
 /**
- * Wraps an asynchronous function so that the newest call wins. While one call is out, only the newest
- * of the others waits; the calls that it passes get null.
- *
+ * Wraps an asynchronous function so that the newest call wins. While one call runs, only the newest of the others
+ * waits; the calls that it replaces resolve with null.
  * @param {(request: any) => Promise<any>} perform
  */
 export function latestWins(perform) {
   let busy = false;
+  /** @type {{ request: any, settle: Settle } | null} */
   let waiting = null;
 
+  /** @param {any} request @param {Settle} settle */
   async function run(request, settle) {
     busy = true;
     try {
@@ -34,6 +35,7 @@ export function latestWins(perform) {
     }
   }
 
+  /** @param {any} request */
   const call = (request) =>
     new Promise((resolve, reject) => {
       const settle = { resolve, reject };
@@ -48,20 +50,14 @@ export function latestWins(perform) {
 }
 
 /**
- * Opens `path` on this host and again whenever it closes, after growing waits.
- *
- * ask(type, body) resolves with the answer to this request, rejects when the server refuses or the
- * socket closes. onMessage gets everything that answers no request; onState "open", "closed", or
- * "ended" with a sentence where the server wants this page back no more.
- *
- * @param {string} path
- * @param {SocketOptions} given
- * @returns {ReplaySocket}
+ * Opens a websocket at `path` on this host, and again after growing pauses whenever it closes.
+ * @param {string} path @param {SocketOptions} options @returns {ReplaySocket}
  */
-export function openSocket(path, given = {}) {
-  const { onMessage = (_message) => {}, onState = (_state, _sentence) => {}, Socket = WebSocket } = given;
+export function openSocket(path, options = {}) {
+  const { onMessage = (_message) => {}, onState = (_state, _sentence) => {}, Socket = WebSocket } = options;
   const open = new Map();
-  let socket = null;
+  /** @type {WebSocket} */
+  let socket;
   let wait = FIRST_WAIT;
   let number = 0;
   let ended = false;
@@ -72,7 +68,9 @@ export function openSocket(path, given = {}) {
       wait = FIRST_WAIT;
       onState("open");
     };
+    /** @param {MessageEvent} event */
     socket.onmessage = ({ data }) => receive(JSON.parse(data));
+    /** @param {CloseEvent} event */
     socket.onclose = (event) => {
       const { code, reason } = event ?? {};
       for (const { reject } of open.values()) reject(new Error("The connection closed."));
@@ -87,6 +85,7 @@ export function openSocket(path, given = {}) {
     };
   }
 
+  /** @param {any} message */
   function receive(message) {
     const request = open.get(message.request);
     if (!request) {
@@ -110,7 +109,8 @@ export function openSocket(path, given = {}) {
           open.delete(request);
           reject(new Error("No answer from the server."));
         }, ANSWER_WITHIN);
-        const settled = (settle) => (value) => {
+        /** @param {(value: any) => void} settle */
+        const settled = (settle) => (/** @type {any} */ value) => {
           clearTimeout(timer);
           settle(value);
         };

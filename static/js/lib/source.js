@@ -1,4 +1,4 @@
-/** Where the workbench's data comes from: the websocket, or HTTP while it is not open. */
+/** The source of the workbench's data: the websocket, or HTTP while that is not open. */
 
 import { summed } from "./cuts.js";
 import { latestWins, Refused } from "./socket.js";
@@ -8,12 +8,11 @@ const KEPT_WINDOWS = 12;
 
 /**
  * Makes the source of one recording's data.
- *
- * @param {object} given
- * @param {Record<string, string>} given.urls addresses, see defaultUrls
- * @param {OpenTopology} given.topology
- * @param {ReplaySocket} given.socket
- * @param {() => string} [given.csrf] gives the token of the page's forms
+ * @param {object} options
+ * @param {Record<string, string>} options.urls addresses, see defaultUrls
+ * @param {OpenTopology} options.topology
+ * @param {ReplaySocket} options.socket
+ * @param {() => string} [options.csrf] returns the token of the page's forms
  */
 export function createSource({ urls, topology, socket, csrf = () => "" }) {
   const windows = new Map();
@@ -25,17 +24,17 @@ export function createSource({ urls, topology, socket, csrf = () => "" }) {
     return keep(request, openWindow(payload, topology));
   });
 
-  /**
-   * @param {WindowRequest} request
-   * @param {OpenWindow} window
-   */
+  /** @param {WindowRequest} request @param {OpenWindow} window */
   function keep(request, window) {
     windows.set(keyOf(request), window);
     if (windows.size > KEPT_WINDOWS) windows.delete(windows.keys().next().value);
     return window;
   }
 
-  /** A window's payload over HTTP; two who want the same at the same time share one answer. */
+  /**
+   * Fetches a window's payload over HTTP. Equal requests at the same time share one answer.
+   * @param {WindowRequest} request
+   */
   function overHttp(request) {
     const key = keyOf(request);
     if (!underWay.has(key)) {
@@ -56,6 +55,7 @@ export function createSource({ urls, topology, socket, csrf = () => "" }) {
     return { positions: Object.fromEntries(topology.processes.map(({ id }, p) => [id, question.positions[p]])) };
   }
 
+  /** @param {string} type @param {object} body @param {() => Promise<any>} byHttp */
   async function overEither(type, body, byHttp) {
     if (!socket.isOpen()) return byHttp();
     try {
@@ -67,22 +67,34 @@ export function createSource({ urls, topology, socket, csrf = () => "" }) {
   }
 
   return {
-    /** The window, or null when a newer one was asked for meanwhile. {from, to, width, axis} */
+    /**
+     * Resolves with the window, or with null when a newer request has replaced this one.
+     * @param {WindowRequest} request
+     */
     window(request) {
       const kept = windows.get(keyOf(request));
       return kept ? Promise.resolve(kept) : loadWindow(request);
     },
-    /** A window beside the one in view (the overview, a snapshot's markers); never passed over. */
+    /**
+     * Loads a window other than the one in view (the overview, a snapshot's markers), which no request replaces.
+     * @param {WindowRequest} request
+     */
     async aside(request) {
       return windows.get(keyOf(request)) ?? openWindow(await overHttp(request), topology);
     },
-    /** Fetches a window that will be wanted soon, unless something is wanted now. */
+    /**
+     * Loads a window that will be needed soon, unless another is being loaded.
+     * @param {WindowRequest} request
+     */
     prefetch(request) {
       if (!loadWindow.isBusy() && !windows.has(keyOf(request))) loadWindow(request).catch(() => {});
     },
-    /** A cut by {positions}, {at} or {step}; null when a newer one was asked for meanwhile. */
+    /** Resolves with a cut, or with null when a newer request has replaced this one. */
     cut: loadCut,
-    /** One snapshot with recorded and recomputed contents; fetched once. */
+    /**
+     * Resolves with a snapshot's recorded and recomputed contents, which are fetched once.
+     * @param {string} id
+     */
     snapshot(id) {
       if (!snapshots.has(id)) {
         const loading = getJson(`${urls.snapshots}/${encodeURIComponent(id)}`);
@@ -91,13 +103,18 @@ export function createSource({ urls, topology, socket, csrf = () => "" }) {
       }
       return snapshots.get(id);
     },
+    /** @param {string} process @param {number} index */
     event: (process, index) => getJson(`${urls.events}/${encodeURIComponent(process)}/${index}`),
+    /** @param {string} process @param {number} index */
     cones: (process, index) => getJson(`${urls.cones}/${encodeURIComponent(process)}/${index}`),
   };
 }
 
-/** Returns the addresses of a recording's data; `given` ones win. */
-export function defaultUrls(id, given = {}) {
+/**
+ * Returns the addresses of a recording's data. Those of `urls` replace the usual ones.
+ * @param {string} id @param {Record<string, string>} [urls]
+ */
+export function defaultUrls(id, urls = {}) {
   const api = `/api/recordings/${id}`;
   return {
     topology: `${api}/topology`,
@@ -108,20 +125,18 @@ export function defaultUrls(id, given = {}) {
     cones: `${api}/cones`,
     socket: `/ws/recordings/${id}`,
     snapshotPage: `/recordings/${id}/snapshots`,
-    ...given,
+    ...urls,
   };
 }
 
+/** @param {WindowRequest} request */
 function keyOf({ axis, from, to, width }) {
   return `${axis} ${from} ${to} ${width}`;
 }
 
 /**
- * Brings a cut that the server describes into the form of describeCut.
- *
- * @param {CutPayload} answer
- * @param {OpenTopology} topology
- * @returns {Cut}
+ * Converts a cut that the server describes to the form of describeCut.
+ * @param {CutPayload} answer @param {OpenTopology} topology @returns {Cut}
  */
 export function openCut(answer, topology) {
   const { processes, channelCode } = topology;
@@ -144,10 +159,8 @@ export function openCut(answer, topology) {
 }
 
 /**
- * Returns positions as a list; -1 where a process has none.
- *
- * @param {Record<string, number> | number[] | undefined} positions
- * @param {ProcessPayload[]} processes
+ * Returns positions as a list in the order of the processes, -1 for a process without one.
+ * @param {Record<string, number> | number[] | undefined} positions @param {ProcessPayload[]} processes
  * @returns {number[]}
  */
 export function inOrder(positions, processes) {
@@ -155,11 +168,15 @@ export function inOrder(positions, processes) {
   return processes.map(({ id }) => positions?.[id] ?? -1);
 }
 
-/** Fetches JSON. Throws an Error with the server's sentence if it refuses. */
+/**
+ * Fetches JSON. Throws an Error with the server's sentence if the server refuses.
+ * @param {string} url
+ */
 export async function getJson(url) {
   return answered(await fetch(url, { headers: { Accept: "application/json" }, credentials: "same-origin" }));
 }
 
+/** @param {string} url @param {object} body @param {string} token */
 async function postJson(url, body, token) {
   const headers = { "Content-Type": "application/json", "X-CSRFToken": token };
   return answered(
@@ -167,6 +184,7 @@ async function postJson(url, body, token) {
   );
 }
 
+/** @param {Response} response */
 async function answered(response) {
   const body = await response.json().catch(() => ({}));
   if (!response.ok) throw new Error(body.detail ?? `The server answered ${response.status}.`);

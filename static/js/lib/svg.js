@@ -1,7 +1,10 @@
-/** Making SVG elements; text never passes through innerHTML. */
+/** Making SVG elements. Text never passes through innerHTML. */
 
 const SVG = "http://www.w3.org/2000/svg";
 
+/**
+ * @param {string} name @param {Record<string, any>} [attributes] @param {...(Node | string)} children @returns {any}
+ */
 export function create(name, attributes = {}, ...children) {
   const element = document.createElementNS(SVG, name);
   for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
@@ -9,26 +12,25 @@ export function create(name, attributes = {}, ...children) {
   return element;
 }
 
+/** @param {string} content @param {Record<string, any>} attributes */
 export function text(content, attributes) {
   return create("text", { "text-anchor": "middle", ...attributes }, content);
 }
 
+/** @param {string} content */
 export function title(content) {
   return create("title", {}, content);
 }
 
-/** A marker to end lines with; `id` names its class, too. */
+/**
+ * Makes an arrow head for the ends of lines. `id` is also the end of its class.
+ * @param {string} id
+ */
 export function arrowHead(id) {
   const box = { viewBox: "0 0 8 8", refX: 1, refY: 4, markerWidth: 8, markerHeight: 8 };
-  const marker = create(
+  return create(
     "marker",
     { id, ...box, markerUnits: "userSpaceOnUse", orient: "auto", class: `drawing-${id}` },
+    create("path", { d: "M0 0L8 4L0 8z" }),
   );
-  marker.append(create("path", { d: "M0 0L8 4L0 8z" }));
-  return marker;
-}
-
-export function shortened(content, most) {
-  const letters = [...content];
-  return letters.length > most ? `${letters.slice(0, most - 1).join("")}…` : content;
 }

@@ -1,21 +1,25 @@
 /**
- * Files as one tar archive, without reading them: a Blob of headers and of the files themselves,
- * which the browser reads while it sends. Source: POSIX.1-2017, pax, ustar and pax headers.
+ * Files as one tar package, without reading them: a Blob of headers and of the files themselves, which the browser
+ * reads while it sends. Source: POSIX.1-2017, pax, ustar and pax headers.
  */
 
 const BLOCK = 512;
 const LONGEST_NAME = 100; // bytes, in a plain header
 const LARGEST_SIZE = 8 ** 11 - 1; // bytes, in a plain header
 const FILE = "0";
-const FURTHER = "x"; // what the next header has no room for
+const EXTENDED = "x"; // a record of values for which the next header has no room
 const text = new TextEncoder();
 
-/** A Blob of the archive. parts: [{file, path}], with / in the paths. */
+/**
+ * Returns the package as a Blob. Paths have "/" between their parts.
+ * @param {DroppedFile[]} parts
+ */
 export function tarOf(parts) {
   const pieces = parts.flatMap(({ file, path }) => [...headersOf(path, file.size), file, padding(file.size)]);
   return new Blob([...pieces, new Uint8Array(2 * BLOCK)], { type: "application/x-tar" });
 }
 
+/** @param {string} path @param {number} size */
 function headersOf(path, size) {
   const name = text.encode(path);
   const records = [];
@@ -23,11 +27,14 @@ function headersOf(path, size) {
   if (size > LARGEST_SIZE) records.push(record("size", String(size)));
   const plain = header(name.slice(0, LONGEST_NAME), Math.min(size, LARGEST_SIZE), FILE);
   if (!records.length) return [plain];
-  const further = text.encode(records.join(""));
-  return [header(text.encode("further"), further.length, FURTHER), further, padding(further.length), plain];
+  const extended = text.encode(records.join(""));
+  return [header(text.encode("further"), extended.length, EXTENDED), extended, padding(extended.length), plain];
 }
 
-/** "LENGTH key=value\n"; the length counts its own digits. */
+/**
+ * Writes "LENGTH key=value\n", where the length includes its own digits.
+ * @param {string} key @param {string} value
+ */
 function record(key, value) {
   const rest = text.encode(` ${key}=${value}\n`).length;
   let length = rest + String(rest).length;
@@ -35,8 +42,10 @@ function record(key, value) {
   return `${length} ${key}=${value}\n`;
 }
 
+/** @param {Uint8Array} name @param {number} size @param {string} kind */
 function header(name, size, kind) {
   const block = new Uint8Array(BLOCK);
+  /** @param {string} words @param {number} at */
   const put = (words, at) => block.set(text.encode(words), at);
   block.set(name, 0);
   put("0000644\0", 100);
@@ -52,6 +61,7 @@ function header(name, size, kind) {
   return block;
 }
 
+/** @param {number} size */
 function padding(size) {
   return new Uint8Array((BLOCK - (size % BLOCK)) % BLOCK);
 }

@@ -1,5 +1,5 @@
-// Loaded in the head, not as a module, so that the page is painted once, in the right colours.
-// Tells "themechange" on the document whenever the colours change: charts redraw then.
+// Loaded in the head and not as a module, so that the page is painted once and in the right colours. It dispatches
+// "themechange" on the document whenever the colours change, and charts then draw again.
 (() => {
   const root = document.documentElement;
   const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -12,6 +12,7 @@
     document.dispatchEvent(new CustomEvent("themechange", { detail: resolved() }));
   }
 
+  /** @param {string} theme */
   function choose(theme) {
     localStorage.setItem("theme", theme);
     apply();

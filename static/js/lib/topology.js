@@ -1,8 +1,6 @@
 /**
- * Adds to a topology from the API what every view looks up: codes by id, and ends as codes.
- *
- * @param {TopologyPayload} payload
- * @returns {OpenTopology}
+ * Adds the codes by id, and the ends of channels as codes, to a topology from the API.
+ * @param {TopologyPayload} payload @returns {OpenTopology}
  */
 export function openTopology({ processes, channels }) {
   const processCode = new Map(processes.map((process, code) => [process.id, code]));

@@ -1,20 +1,17 @@
-/** What a link to the workbench holds; docs/workbench.md lists the parameters. Pure. */
+/** The view that a link to the workbench names. docs/workbench.md lists the parameters. Pure. */
 
-const LONGEST_CUT = 1500;
+const LONGEST_CUT = 1500; // characters
 
 /**
- * Reads the view that a query string asks for; what it does not name, or names wrongly, is absent.
- *
- * @param {string} query
- * @param {OpenTopology} topology
- * @returns {View}
+ * Reads the view of a query string. Parameters that are absent or wrong are absent from the view.
+ * @param {string} query @param {OpenTopology} topology @returns {View}
  */
 export function readView(query, topology) {
   const params = new URLSearchParams(query);
   /** @type {View} */
   const view = {};
   if (["time", "order"].includes(params.get("axis"))) view.axis = /** @type {Axis} */ (params.get("axis"));
-  for (const [name, key] of [["t", "now"], ["from", "from"], ["to", "to"]]) {
+  for (const [name, key] of /** @type {const} */ ([["t", "now"], ["from", "from"], ["to", "to"]])) {
     if (params.get(name) && Number.isFinite(Number(params.get(name)))) view[key] = Number(params.get(name));
   }
   if (!(view.from < view.to)) {
@@ -26,7 +23,7 @@ export function readView(query, topology) {
   if (selection) view.selection = selection;
   const cut = readCut(params.get("cut"), topology.processes.length);
   if (cut) view.cut = cut;
-  for (const [name, key] of [["fold", "folded"], ["table", "tables"]]) {
+  for (const [name, key] of /** @type {const} */ ([["fold", "folded"], ["table", "tables"]])) {
     if (params.get(name)) view[key] = new Set(params.get(name).split("."));
   }
   return view;
@@ -34,10 +31,7 @@ export function readView(query, topology) {
 
 /**
  * Writes the query string (without "?") of a view; the inverse of readView.
- *
- * @param {View} view
- * @param {OpenTopology} topology
- * @returns {string}
+ * @param {View} view @param {OpenTopology} topology @returns {string}
  */
 export function writeView(view, topology) {
   const params = new URLSearchParams();
@@ -47,25 +41,31 @@ export function writeView(view, topology) {
   params.set("to", plain(view.to));
   if (view.snapshot !== null && view.snapshot !== undefined) params.set("snapshot", view.snapshot);
   writeSelection(params, view.selection, topology);
-  if (view.cut) {
-    const text = view.cut.map((n) => n.toString(36)).join(".");
-    if (text.length <= LONGEST_CUT) params.set("cut", text);
-  }
+  if (view.cut && cutFits(view.cut)) params.set("cut", cutText(view.cut));
   if (view.folded?.size) params.set("fold", [...view.folded].sort().join("."));
   if (view.tables?.size) params.set("table", [...view.tables].sort().join("."));
   return params.toString();
 }
 
-/** Whether a cut of this many processes fits into a link. */
+/**
+ * Returns whether a cut fits into a link.
+ * @param {number[]} cut
+ */
 export function cutFits(cut) {
-  return cut.map((n) => n.toString(36)).join(".").length <= LONGEST_CUT;
+  return cutText(cut).length <= LONGEST_CUT;
 }
 
+/** @param {number[]} cut */
+function cutText(cut) {
+  return cut.map((n) => n.toString(36)).join(".");
+}
+
+/** @param {number} number */
 function plain(number) {
   return String(Number(number.toFixed(3)));
 }
 
-/** @returns {Chosen | null} */
+/** @param {URLSearchParams} params @param {OpenTopology} topology @returns {Chosen | null} */
 function readSelection(params, topology) {
   const event = split(params.get("event"));
   if (event) {
@@ -74,23 +74,22 @@ function readSelection(params, topology) {
   }
   const message = splitLast(params.get("message"), topology);
   if (message) return message;
-  for (const of of ["process", "channel"]) {
+  for (const of of /** @type {const} */ (["process", "channel"])) {
     const code = topology[`${of}Code`].get(params.get(of));
     if (code !== undefined) return /** @type {Chosen} */ ({ of, [of]: code });
   }
   return null;
 }
 
+/** @param {string | null} text */
 function split(text) {
   const at = (text ?? "").indexOf("@");
   return at > 0 ? [text.slice(0, at), text.slice(at + 1)] : null;
 }
 
 /**
- * Reads a message and its channel. Both ids may hold an @: the first split whose right half is a
- * channel counts.
- *
- * @returns {Chosen | null}
+ * Reads a message and its channel. Both ids may hold an @, so the first split whose right half is a channel counts.
+ * @param {string | null} text @param {OpenTopology} topology @returns {Chosen | null}
  */
 function splitLast(text, topology) {
   for (let at = (text ?? "").indexOf("@"); at >= 0; at = text.indexOf("@", at + 1)) {
@@ -100,6 +99,7 @@ function splitLast(text, topology) {
   return null;
 }
 
+/** @param {URLSearchParams} params @param {any} selection @param {OpenTopology} topology */
 function writeSelection(params, selection, topology) {
   if (!selection) return;
   const { of } = selection;
@@ -108,6 +108,7 @@ function writeSelection(params, selection, topology) {
   else params.set(of, topology[of === "process" ? "processes" : "channels"][selection[of]].id);
 }
 
+/** @param {string | null} text @param {number} processes @returns {number[] | null} */
 function readCut(text, processes) {
   if (!text) return null;
   const positions = text.split(".").map((part) => (/^[0-9a-z]+$/.test(part) ? parseInt(part, 36) : NaN));

@@ -1,19 +1,16 @@
-/** A window of a recording, decoded: what the diagram draws and what cuts inside it are computed from. */
+/** A decoded window of a recording, which the diagram draws and in which cuts are computed. */
 
 import { decode, decodeMatrix, upperBound } from "./arrays.js";
 
-export const IN_FLIGHT = -1; // a received_index; receivedX is NaN then
+export const IN_FLIGHT = -1; // the received_index of a message that is never received; its receivedX is NaN
 
-/** Kinds without a state of their own leave the state not known; all other kinds leave it as it was. */
+/** Kinds after which a state that the event does not carry is not known. All other kinds leave the state as it was. */
 const APPLICATION_KINDS = new Set(["internal", "send", "receive", "read", "write"]);
 
 /**
- * Decodes a window payload (docs/websocket.md). Adds `rows`, the event rows of each process by
- * index, and `x` columns in the window's own axis: instants, or steps + 1.
- *
- * @param {WindowPayload} payload
- * @param {OpenTopology} topology
- * @returns {OpenWindow}
+ * Decodes a window payload (docs/websocket.md). Adds `rows`, the event rows of each process by index, and `x` columns
+ * on the window's own axis: instants, or steps + 1.
+ * @param {WindowPayload} payload @param {OpenTopology} topology @returns {OpenWindow}
  */
 export function openWindow(payload, topology) {
   const byStep = payload.axis === "order";
@@ -53,33 +50,28 @@ export function openWindow(payload, topology) {
 
 const ENDS = ["sent_index", "received_index", "sent_at", "received_at", "sent_step", "received_step"];
 
-/**
- * @param {Record<string, any> | undefined} table
- * @param {string[]} names
- * @returns {OpenTable}
- */
+/** @param {Record<string, any> | undefined} table @param {string[]} names @returns {any} */
 function columns(table, names) {
-  /** @type {OpenTable} */
+  /** @type {Record<string, any>} */
   const out = { count: 0 };
   for (const name of names) out[name] = decode(table?.[name]);
   out.count = out[names[0]].length;
   return out;
 }
 
+/** @param {boolean} byStep @param {Column} at @param {Column} step */
 function axisColumn(byStep, at, step) {
   return byStep ? Float64Array.from(step, (s) => s + 1) : at;
 }
 
+/** @param {OpenFlights} table @param {boolean} byStep */
 function addAxis(table, byStep) {
   table.sentX = axisColumn(byStep, table.sent_at, table.sent_step);
   const receivedX = axisColumn(byStep, table.received_at, table.received_step);
   table.receivedX = Float64Array.from(receivedX, (x, row) => (table.received_index[row] === IN_FLIGHT ? NaN : x));
 }
 
-/**
- * @param {BinsPayload} bins
- * @returns {OpenBins}
- */
+/** @param {BinsPayload} bins @returns {OpenBins} */
 function openBins(bins) {
   return {
     edges: decode(bins.edges),
@@ -93,41 +85,38 @@ function openBins(bins) {
   };
 }
 
+/** @param {OpenEvents} events @param {number} processes */
 function rowsByProcess(events, processes) {
   const rows = Array.from({ length: processes }, () => []);
   for (let row = 0; row < events.count; row += 1) rows[events.process[row]]?.push(row);
-  for (const own of rows) own.sort((a, b) => events.index[a] - events.index[b]);
+  for (const processRows of rows) processRows.sort((a, b) => events.index[a] - events.index[b]);
   return rows;
 }
 
 /**
- * Finds the row of an event: -1 where the window does not hold it.
- *
- * @param {OpenWindow} window
- * @param {number} process
- * @param {number} index
+ * Returns the row of an event, or -1 if the window does not hold it.
+ * @param {OpenWindow} window @param {number} process @param {number} index
  */
 export function eventRow(window, process, index) {
-  const own = window.rows[process];
-  if (!own?.length) return -1;
-  const place = index - window.events.index[own[0]];
-  if (own[place] !== undefined && window.events.index[own[place]] === index) return own[place];
-  return own.find((row) => window.events.index[row] === index) ?? -1;
+  const rows = window.rows[process];
+  if (!rows?.length) return -1;
+  const guess = rows[index - window.events.index[rows[0]]]; // right unless an event is missing between
+  if (guess !== undefined && window.events.index[guess] === index) return guess;
+  return rows.find((row) => window.events.index[row] === index) ?? -1;
 }
 
 /**
- * Whether the whole of [from, to] on `axis` lies in the window, with every event and message.
- *
- * @param {OpenWindow | null} window
- * @param {Axis} axis
- * @param {number} from
- * @param {number} to
+ * Returns whether the window holds every event and message of [from, to] on `axis`.
+ * @param {OpenWindow | null} window @param {Axis} axis @param {number} from @param {number} to
  */
 export function covers(window, axis, from, to) {
   return Boolean(window) && window.exact && window.axis === axis && window.from <= from && to <= window.to;
 }
 
-/** The next (direction 1) or previous (-1) place after `x` where one of `xs` (any order) stands. */
+/**
+ * Returns the value of `xs` that is next after `x` (direction 1) or before it (-1), or null.
+ * @param {Iterable<number>} xs @param {number} x @param {number} direction @returns {number | null}
+ */
 export function neighbour(xs, x, direction) {
   let best = null;
   for (const candidate of xs) {
@@ -139,11 +128,7 @@ export function neighbour(xs, x, direction) {
 
 /**
  * Counts the events of process `p` that have happened at `x`.
- *
- * @param {OpenWindow} window
- * @param {number} p
- * @param {number} x
- * @returns {number}
+ * @param {OpenWindow} window @param {number} p @param {number} x @returns {number}
  */
 export function positionAt(window, p, x) {
   const { events, rows, positions } = window;
@@ -159,11 +144,8 @@ export function positionAt(window, p, x) {
 }
 
 /**
- * Counts the events that have happened at `x`; a window of bins knows their number only roughly.
- *
- * @param {OpenWindow} window
- * @param {number} x
- * @returns {number}
+ * Counts the events that have happened at `x`, in a window of bins only roughly.
+ * @param {OpenWindow} window @param {number} x @returns {number}
  */
 export function eventsBefore(window, x) {
   if (window.exact) {

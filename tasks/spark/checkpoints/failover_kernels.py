@@ -6,6 +6,7 @@ events are sorted by step. What the reference remembers while it walks is here t
 last row of each code.
 """
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,6 +32,7 @@ from snapshots.domain.dataflow_logs.failovers.report import (
     Dropped,
     ReRead,
     Rid,
+    SinkEffect,
     SinkTotal,
 )
 from snapshots.domain.dataflow_logs.failovers.sink_effects import Tally
@@ -202,7 +204,7 @@ class Vertex:
         codes = pc.fill_null(code, NONE).to_numpy(zero_copy_only=False)
         received_at = _last_steps(codes, received.step, len(names))
         gone = names.filter(pa.array(received_at < discarded_at))
-        examples = tuple(parsed(rid) for rid in gone[:MOST_EXAMPLES].to_pylist())
+        examples = tuple(_parsed_rids(gone[:MOST_EXAMPLES]))
         return Dropped(self.question.vertex, len(gone), examples) if len(gone) else None
 
 
@@ -211,10 +213,14 @@ def _first_rids(extra: pa.Array, rows: Ints) -> tuple[Rid, ...]:
     result: list[Rid] = []
     for begin in range(0, len(rows), 1000):
         some = extra.take(pa.array(rows[begin : begin + 1000]))
-        result += map(parsed, json_fields.rids(some).drop_null().to_pylist())
+        result += _parsed_rids(json_fields.rids(some).drop_null())
         if len(result) >= MOST_EXAMPLES:
             break
     return tuple(result[:MOST_EXAMPLES])
+
+
+def _parsed_rids(texts: pa.Array) -> list[Rid]:
+    return [json.loads(text) for text in texts.to_pylist()]
 
 
 def _last_steps(codes: Ints, steps: Ints, count: int) -> Ints:
@@ -254,7 +260,7 @@ class _Effects:
         self._count_transactions()
         self._count_lost()
 
-    def by_failure(self) -> dict[int, object]:
+    def by_failure(self) -> dict[int, SinkEffect]:
         numbers = {n for own in self.question.restarts.values() for _, n in own}
         return {n: self.own.get(n, Tally()).effect(self.question) for n in sorted(numbers)}
 

@@ -5,7 +5,6 @@ One Spark action covers ranges of checkpoints (``kernels``) and of vertices
 ``snapshots.domain.dataflow_logs.checkpoints`` and ``failovers``, and written beside the recording.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,9 +31,8 @@ from tasks.spark.checkpoints.kernels import (
     report_checkpoints,
 )
 from tasks.spark.ingest.schemas import ranges
-from tasks.spark.stages import SparkStages, Stages
+from tasks.spark.stages import Progress, SparkStages, Stages, run_phase
 
-Progress = Callable[[str, int, int], None]
 EXPLAINING = "explaining checkpoints"
 EVENTS_PER_TASK = 200_000
 RECORDS_PER_TASK = 2_000_000
@@ -81,8 +79,10 @@ def explain_part(tasks: tuple[Task, ...]) -> list[ReportedCheckpoint | Answer]:
     """Run some tasks and return their results; this is the kernel of the job."""
     results: list[ReportedCheckpoint | Answer] = []
     for task in tasks:
-        is_checkpoints = isinstance(task, CheckpointTask)
-        results += report_checkpoints(task) if is_checkpoints else answer_vertices(task)
+        if isinstance(task, CheckpointTask):
+            results += report_checkpoints(task)
+        else:
+            results += answer_vertices(task)
     return results
 
 
@@ -97,14 +97,7 @@ class Explain:
     def run(self, stages: Stages, progress: Progress) -> Explained:
         self.events = self.stored.run()
         tasks, weights = self._tasks()
-        goal = sum(weights)
-        progress(EXPLAINING, 0, goal)
-        groups = stages.run(
-            explain_part,
-            tasks,
-            weights=weights,
-            advance=lambda done: progress(EXPLAINING, done, goal),
-        )
+        groups = run_phase(stages, progress, EXPLAINING, explain_part, tasks, weights)
         results = [item for group in groups for item in group]
         explained = sorted(
             (item for item in results if isinstance(item, ReportedCheckpoint)), key=lambda t: t.step

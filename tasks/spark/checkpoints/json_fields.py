@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from snapshots.domain.dataflow_logs.events import fields_of, whole
 from snapshots.domain.dataflow_logs.failovers.sink_effects import rid_of
+from snapshots.domain.model.topology import JsonText
 from snapshots.domain.model.values import canonical
 
 _STRING = r'"(?:[^"\\]|\\.)*"'
@@ -69,7 +70,7 @@ def _field(rows: pa.Array, name: str, pattern: str, slowly: Callable[[dict], Any
 
 def _fields(text: str) -> dict[str, Any]:
     try:
-        return fields_of(text)
+        return fields_of(JsonText(text))
     except json.JSONDecodeError:
         return {}
 

@@ -4,9 +4,10 @@ The reference is ``snapshots.domain.dataflow_logs.checkpoints.reference``, which
 event and every message.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -37,6 +38,8 @@ from snapshots.store.layout import NONE, RECORD_COLUMNS, RECORDS
 from snapshots.store.manifest import Manifest
 from snapshots.store.mapped import Ints, read_batch
 from snapshots.store.tables import Tables
+
+Question = TypeVar("Question", Span, Ahead, Early)
 
 
 @dataclass(frozen=True)
@@ -171,18 +174,27 @@ class StoredEvents:
 
     # --- counting --------------------------------------------------------------------------------
 
-    def count(self, questions: list[Span | Ahead | Early]) -> list[int]:
+    def count(self, questions: Sequence[Span | Ahead | Early]) -> list[int]:
         """Answer the questions of ``checkpoints.Records``; one search answers all of a kind."""
         answers = np.zeros(len(questions), np.int64)
-        counters = ((Span, self._spans), (Ahead, self._ahead), (Early, self._early))
-        for kind, count in counters:
-            indices = [index for index, item in enumerate(questions) if isinstance(item, kind)]
-            if indices:
-                own = [questions[index] for index in indices]
-                code = np.array([self.channel_codes[item.channel] for item in own])
-                sent = np.array([item.sent_index for item in own])
-                answers[indices] = count(own, code, sent)
+        self._count(Span, self._spans, questions, answers)
+        self._count(Ahead, self._ahead, questions, answers)
+        self._count(Early, self._early, questions, answers)
         return answers.tolist()
+
+    def _count(
+        self,
+        kind: type[Question],
+        count: Callable[[list[Question], Ints, Ints], Ints],
+        questions: Sequence[Span | Ahead | Early],
+        answers: Ints,
+    ) -> None:
+        """Answer the questions of one kind."""
+        own = {index: item for index, item in enumerate(questions) if isinstance(item, kind)}
+        if own:
+            code = np.array([self.channel_codes[item.channel] for item in own.values()])
+            sent = np.array([item.sent_index for item in own.values()])
+            answers[list(own)] = count(list(own.values()), code, sent)
 
     def _spans(self, questions: list[Span], code: Ints, sent: Ints) -> Ints:
         messages, source = self.tables.messages, self.tables.source[code]

@@ -109,7 +109,8 @@ class _StateReads:
         if answer.failure is TOO_OFTEN:
             rows = rows_by_files(wanted, self.upload.limits)
             return replace(rows, reason=rows.reason or TOO_MANY)
-        return replace(_rows(answer), damaged=tuple(self.reader.damaged))
+        assert self.reader is not None  # it is open
+        return replace(_rows(answer), damaged=self.reader.damaged)
 
     def _answer(self, wanted: Wanted) -> StateRead:
         key = wanted.operator, wanted.reading
@@ -163,6 +164,7 @@ class _StateReads:
         self.count += 1
         if self.count > MOST_READS:
             return StateRead(request, request.batch, True, {}, by=None, failure=TOO_OFTEN)
+        assert self.reader is not None  # read_rows has opened it
         return self.reader.read(request)
 
     def _open(self, wanted: Wanted) -> None:

@@ -53,21 +53,21 @@ class History:
 
     def _by_changes(self, batch: int) -> bool:
         """Rebuild a stretch of batches that ends at ``batch``; return whether that worked."""
-        oldest = self._oldest(batch)
+        if not self.by_changes or self.above is None or self.above.batch != batch + 1:
+            return False
+        oldest = self._oldest(batch, self.above)
         if oldest is None or oldest == batch:
             return False
-        stretch = self._stretch(oldest)
+        stretch = self._stretch(oldest, batch, self.above)
         self.by_changes = stretch is not None
         if stretch is not None:
             self.kept |= stretch
             self.above = stretch[oldest]
         return self.by_changes
 
-    def _oldest(self, batch: int) -> int | None:
+    def _oldest(self, batch: int, above: StateRead) -> int | None:
         """Return the oldest batch of the gapless stretch below ``batch`` that fits in memory."""
-        if not self.by_changes or self.above is None or self.above.batch != batch + 1:
-            return None
-        rows = sum(map(len, self.above.rows.values()))
+        rows = sum(map(len, above.rows.values()))
         most = min(LONGEST_STRETCH, MOST_KEPT // max(rows, 1))
         oldest = None
         for candidate in range(batch, batch - most, -1):
@@ -76,21 +76,24 @@ class History:
             oldest = candidate
         return oldest
 
-    def _stretch(self, oldest: int) -> dict[int, StateRead] | None:
-        """Rebuild the batches from ``oldest`` to before ``above``; return None if that fails."""
+    def _stretch(self, oldest: int, newest: int, above: StateRead) -> dict[int, StateRead] | None:
+        """Rebuild the batches from ``oldest`` to ``newest``; return None if that fails.
+
+        ``above`` is the batch after them, to which the changes must lead.
+        """
         base = self.read(replace(self.request, batch=oldest))
         if not _is_plain(base):
             return None
-        changes = self.read(replace(self.request, batch=self.above.batch, changes_from=oldest + 1))
+        changes = self.read(replace(self.request, batch=newest + 1, changes_from=oldest + 1))
         if not _is_plain(changes):
             return None
         state, stretch = _state(base), {oldest: base}
         by_batch = _by_batch(changes)
-        for batch in range(oldest + 1, self.above.batch + 1):
+        for batch in range(oldest + 1, newest + 1):
             _apply(state, by_batch.get(batch, ()))
-            if batch < self.above.batch:
-                stretch[batch] = replace(base, batch=batch, rows=_rows(state))
-        return stretch if _same(state, _state(self.above)) else None
+            stretch[batch] = replace(base, batch=batch, rows=_rows(state))
+        _apply(state, by_batch.get(newest + 1, ()))
+        return stretch if _same(state, _state(above)) else None
 
 
 def of_side(store: StateRead) -> StateRead:

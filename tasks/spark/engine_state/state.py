@@ -183,6 +183,7 @@ class StateReader:
         )
         if (refusal := self._refusal(request, batch)) is not None:
             return replace(answer, by=None, failure=refusal)
+        assert batch is not None  # else the request is refused
         if self._patience.gone is not None:
             return self._by_files(answer, Failure(None, self._patience.gone))
         try:
@@ -291,6 +292,7 @@ class StateReader:
 
     def _by_files(self, answer: StateRead, failure: Failure) -> StateRead:
         """Read what can be read of each partition without Spark."""
+        assert answer.batch is not None  # else the request is refused
         request, most, truncated = answer.request, answer.request.most_rows, False
         left = Left.of(self._copy.limits)
         rows: dict[int, list[dict[str, Json]]] = {}

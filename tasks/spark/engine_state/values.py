@@ -2,6 +2,7 @@
 
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from typing import Any
 
 from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
@@ -61,7 +62,7 @@ def json_rows(rows: list[Row], schema: StructType) -> list[dict[str, Json]]:
     return [as_json(row, schema) for row in rows]
 
 
-def as_json(value, type: DataType) -> Json:
+def as_json(value: Any, type: DataType) -> Json:
     """Convert a value to JSON; ``value`` comes from Spark, with timestamps as seconds."""
     if value is None:
         return None
@@ -83,9 +84,10 @@ def as_json(value, type: DataType) -> Json:
     return _scalar(value)
 
 
-def _scalar(value) -> Json:
+def _scalar(value: Any) -> Json:
     if isinstance(value, Decimal):
         sign, digits, exponent = value.as_tuple()
+        assert isinstance(exponent, int)  # SQL has no infinite decimals
         unscaled = int("".join(map(str, digits)))
         return decimal_text(-unscaled if sign else unscaled, -exponent)
     if isinstance(value, bytes | bytearray):

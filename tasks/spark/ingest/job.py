@@ -17,7 +17,7 @@ import itertools
 import pickle
 import secrets
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -70,21 +70,10 @@ from tasks.spark.ingest.times import (
     snapshots_by_step,
     timed,
 )
-from tasks.spark.stages import SparkStages, Stages, StagesHere
+from tasks.spark.stages import Progress, SparkStages, Stages, StagesHere, run_phase
 
-Progress = Callable[[str, int, int], None]
-"""Is called with the phase, the amount done and the amount in all; may raise to cancel.
-
-The amounts are bytes while ``reading``, and events after that.
-"""
-
-READING, ORDERING, MATCHING, TIMING, FINISHING = (
-    "reading",
-    "ordering",
-    "matching",
-    "timing",
-    "finishing",
-)
+READING, ORDERING, MATCHING = "reading", "ordering", "matching"
+TIMING, FINISHING = "timing", "finishing"
 
 
 @dataclass(frozen=True)
@@ -110,6 +99,8 @@ def ingest(
 
     Args:
         folder: must be reachable by driver and workers; its files are useless after an error.
+        progress: called with the phase, the amount done and the amount in all, which are bytes
+            while ``reading`` and events after that; may raise to cancel.
         format: name of the reader; None to recognise it from the content.
         name: name of the recording if its header has none.
         spark: the session to use; this process's own if None.
@@ -158,10 +149,7 @@ class Ingest:
         self.kinds: tuple[str, ...] = KINDS
         self.snapshots: tuple[str, ...] = ()
         self.counts = np.zeros(len(self.topology.processes), np.int64)
-        codes = {process.id: code for code, process in enumerate(self.topology.processes)}
-        channels = self.topology.channels
-        self.source = np.array([codes[channel.source] for channel in channels], np.int32)
-        self.target = np.array([codes[channel.target] for channel in channels], np.int32)
+        self.source, self.target = task.header.channel_ends
 
     def run(self) -> IngestResult:
         self.work.mkdir(parents=True, exist_ok=True)
@@ -188,7 +176,7 @@ class Ingest:
         size = size_of(self.task.source)
         self.progress(READING, 0, size)
         kernel, tasks, weights = parse_tasks(self.task, header, self.work)
-        results = self._stage(READING, kernel, tasks, weights)
+        results = run_phase(self.stages, self.progress, READING, kernel, tasks, weights)
         for _, defects in results:
             self._add_defects(defects)
         self.defects.raise_refused()
@@ -209,7 +197,7 @@ class Ingest:
             for first, end in process_ranges
         ]
         weights = [int(self.counts[first:end].sum()) for first, end in process_ranges]
-        ordered = self._stage(ORDERING, order_processes, tasks, weights)
+        ordered = run_phase(self.stages, self.progress, ORDERING, order_processes, tasks, weights)
         for part in ordered:
             self._add_defects(part.order)
         self.defects.raise_refused()
@@ -238,7 +226,7 @@ class Ingest:
             for first, end in _covering(ranges(counts.tolist(), 2 * ROWS_PER_PART), len(channels))
         ]
         weights = [int(counts[task.first : task.end].sum()) for task in tasks]
-        matched = self._stage(MATCHING, match_channels, tasks, weights)
+        matched = run_phase(self.stages, self.progress, MATCHING, match_channels, tasks, weights)
         for part in matched:
             self._add_defects(part.matching)
         return matched
@@ -281,7 +269,9 @@ class Ingest:
             )
             for part in (*events, *filter(_is_flight, flights))
         ]
-        written = self._stage(TIMING, retime, tasks, [task.part.rows for task in tasks])
+        written = run_phase(
+            self.stages, self.progress, TIMING, retime, tasks, [task.part.rows for task in tasks]
+        )
         self.snapshots = tuple(
             name for _, name in sorted(zip(clock.snapshots, self.snapshots, strict=True))
         )
@@ -303,13 +293,6 @@ class Ingest:
         rows = np.cumsum([0, *(part.rows for part in events)])
         first_rows = {part.file: int(row) for part, row in zip(events, rows, strict=False)}
         return Clock(files["at"], files["step"], files["starts"], tuple(ranks)), first_rows
-
-    def _stage(self, phase: str, kernel, tasks: list, weights: list[int]) -> list:
-        total = sum(weights)
-        self.progress(phase, 0, total)
-        return self.stages.run(
-            kernel, tasks, weights=weights, advance=lambda done: self.progress(phase, done, total)
-        )
 
     # --- defects ------------------------------------------------------------------------------
 

@@ -21,6 +21,7 @@ from tasks.spark.ingest.schemas import (
     ListedDefects,
     Matched,
     Placed,
+    runs,
 )
 
 NEVER = 2**62  # later than every index, and small enough to add to
@@ -447,12 +448,3 @@ def among(few: np.ndarray, many: np.ndarray) -> np.ndarray:
     occurs = np.zeros(len(values), bool)
     occurs[nearest[values[nearest] == many]] = True
     return occurs[inverse]
-
-
-def runs(codes: np.ndarray) -> list[tuple[int, int, int]]:
-    """Return (code, begin, end) of each run of equal codes in a sorted column."""
-    if not len(codes):
-        return []
-    begins = np.flatnonzero(np.diff(codes, prepend=codes[0] - 1))
-    ends = np.append(begins[1:], len(codes))
-    return list(zip(codes[begins].tolist(), begins.tolist(), ends.tolist(), strict=True))

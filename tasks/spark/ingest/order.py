@@ -23,6 +23,7 @@ from tasks.spark.ingest.schemas import (
     ListedDefects,
     Ordered,
     Piece,
+    runs,
 )
 
 RECORD_CODES = (KINDS.index(RECORD_STATE), KINDS.index(RECORD_CHANNEL))
@@ -127,7 +128,7 @@ class Order:
         at = pc.fill_null(rows["at"], 0).to_numpy()
         falls = np.flatnonzero(fallen(self.starts, at, known))
         process = np.searchsorted(self.starts, falls, side="right") - 1
-        for code, begin, end in _runs(process):
+        for code, begin, end in runs(process):
             line = rows["line"][int(falls[begin])].as_py()
             defects.add(say.falling_clock(process=self.names[code], count=end - begin, line=line))
         return defects
@@ -187,15 +188,6 @@ class Order:
             self.defects.add(
                 say.index_gap(process=name, count=missing, first=gap, line=int(line[gap]))
             )
-
-
-def _runs(codes: np.ndarray) -> list[tuple[int, int, int]]:
-    """Return (code, begin, end) of each run of equal codes in a sorted column."""
-    if not len(codes):
-        return []
-    begins = np.flatnonzero(np.diff(codes, prepend=codes[0] - 1))
-    ends = np.append(begins[1:], len(codes))
-    return list(zip(codes[begins].tolist(), begins.tolist(), ends.tolist(), strict=True))
 
 
 def _events(rows: pa.Table) -> pa.Table:

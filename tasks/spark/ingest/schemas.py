@@ -6,6 +6,7 @@ index into a part of the events.
 
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
 
 from snapshots.domain.model.defects import Defect, Defects
@@ -173,3 +174,12 @@ def ranges(counts: list[int], most: int) -> list[tuple[int, int]]:
     if held:
         spans.append((begin, len(counts)))
     return spans
+
+
+def runs(codes: np.ndarray) -> list[tuple[int, int, int]]:
+    """Return (code, begin, end) of each run of equal codes in a sorted column."""
+    if not len(codes):
+        return []
+    begins = np.flatnonzero(np.diff(codes, prepend=codes[0] - 1))
+    ends = np.append(begins[1:], len(codes))
+    return list(zip(codes[begins].tolist(), begins.tolist(), ends.tolist(), strict=True))

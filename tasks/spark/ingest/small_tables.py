@@ -10,7 +10,7 @@ from snapshots.domain.model.topology import Topology
 from snapshots.store.layout import CHANNEL_COLUMNS, PROCESS_COLUMNS
 from snapshots.store.manifest import Extent, Part
 from snapshots.store.parts import map_batch
-from tasks.spark.ingest.times import Clock
+from tasks.spark.ingest.times import Clock, with_columns
 
 
 def process_rows(topology: Topology) -> pa.Table:
@@ -42,7 +42,8 @@ def timed_rows(rows: pa.Table, clock: Clock | None) -> pa.Table:
     if clock is None or not rows.num_rows:
         return rows
     rows_of_events = clock.rows(rows["process"].to_numpy(), rows["index"].to_numpy())
-    at = pa.array(clock.instants()[rows_of_events])
-    rows = rows.set_column(rows.schema.get_field_index("at"), "at", at)
-    snapshot = clock.codes(rows["snapshot"].to_numpy())
-    return rows.set_column(rows.schema.get_field_index("snapshot"), "snapshot", snapshot)
+    columns = {
+        "at": pa.array(clock.instants()[rows_of_events]),
+        "snapshot": clock.codes(rows["snapshot"].to_numpy()),
+    }
+    return with_columns(rows, columns)

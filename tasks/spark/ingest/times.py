@@ -141,7 +141,7 @@ def _retimed_events(rows: pa.Table, task: TimeTask) -> pa.Table:
         "snapshot": task.clock.codes(rows["snapshot"].to_numpy()),
         "logged_at": pc.if_else(moved, rows["at"], pa.scalar(None, pa.int64())),
     }
-    return _with(rows, columns)
+    return with_columns(rows, columns)
 
 
 def _retimed_flights(rows: pa.Table, task: TimeTask) -> pa.Table:
@@ -158,10 +158,11 @@ def _retimed_flights(rows: pa.Table, task: TimeTask) -> pa.Table:
     }
     if task.part.table == MARKERS:
         columns["snapshot"] = task.clock.codes(rows["snapshot"].to_numpy())
-    return _with(rows, columns).drop_columns("received_reach")
+    return with_columns(rows, columns).drop_columns("received_reach")
 
 
-def _with(rows: pa.Table, columns: dict[str, pa.Array]) -> pa.Table:
+def with_columns(rows: pa.Table, columns: dict[str, pa.Array]) -> pa.Table:
+    """Return the rows with some columns replaced."""
     for name, column in columns.items():
         rows = rows.set_column(rows.schema.get_field_index(name), name, column)
     return rows

@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from snapshots.domain.model.topology import JsonText
 from snapshots.domain.model.values import number
 from tasks.spark.judge.channel_cuts import SnapshotFacts
 
@@ -23,12 +24,17 @@ def add_amounts(
     if whole is not None:
         sums = np.zeros(len(facts), np.int64)
         np.add.at(sums, snapshots, whole)
-        for item, amount in zip(facts, sums.tolist(), strict=True):
-            item.amount += amount
+        for item, snapshot_sum in zip(facts, sums.tolist(), strict=True):
+            item.amount = added(item.amount, snapshot_sum)
         return
     for snapshot, value in zip(snapshots.tolist(), values, strict=True):
-        item, amount = facts[snapshot], number(value)
-        item.amount = None if None in (item.amount, amount) else item.amount + amount
+        amount = None if value is None else number(JsonText(value))
+        facts[snapshot].amount = added(facts[snapshot].amount, amount)
+
+
+def added(one: int | float | None, other: int | float | None) -> int | float | None:
+    """Return the sum of two amounts, None if one of them is unknown."""
+    return None if one is None or other is None else one + other
 
 
 def _integers(values: Sequence[str | None]) -> np.ndarray | None:

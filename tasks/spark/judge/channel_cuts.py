@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from snapshots.domain.judging.findings import Findings, Place
-from snapshots.domain.model.recording import Marker
+from snapshots.domain.model.recording import Instant, Marker, MessageId
 from snapshots.store.layout import NONE
 from snapshots.store.mapped import ragged
 from tasks.spark.judge.lanes import Lane
@@ -37,7 +37,7 @@ class SnapshotFacts:
     markers_sent: int = 0
     markers_received: int = 0
     began: tuple[int, int] | None = None
-    ended_at: int | None = None
+    ended_at: Instant | None = None
     first_marker: dict[int, int] = field(default_factory=dict)
 
 
@@ -45,7 +45,7 @@ class SnapshotFacts:
 class Entry:
     """The messages that a process recorded for a channel, and where it did so."""
 
-    messages: list[str]
+    messages: list[MessageId]
     place: Place
 
 

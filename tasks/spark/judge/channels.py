@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from snapshots.domain.judging.findings import MOST_WITNESSES, Place
-from snapshots.domain.model.recording import KINDS, RECORD_CHANNEL
+from snapshots.domain.model.recording import KINDS, RECORD_CHANNEL, Instant, SnapshotId
 from snapshots.store.layout import NONE, RECORD_COLUMNS, RECORDS, SNAPSHOT_CHANNEL_COLUMNS
 from snapshots.store.manifest import Manifest
 from snapshots.store.mapped import ragged, read_batch
@@ -26,7 +26,7 @@ from snapshots.store.tables import Tables
 from tasks.spark.judge.amounts import add_amounts
 from tasks.spark.judge.channel_cuts import ChannelCut, Entry, SnapshotFacts
 from tasks.spark.judge.lanes import NEVER, Lane
-from tasks.spark.judge.recorded import in_scope, positions_of
+from tasks.spark.judge.recorded import positions_of
 from tasks.spark.judge.suspects import SuspectJudge
 
 
@@ -94,7 +94,7 @@ class _Judge:
         folder = Path(task.folder)
         manifest = Manifest.read(folder)
         self.tables = Tables(folder, manifest)
-        self.names = manifest.snapshots
+        self.names = tuple(map(SnapshotId, manifest.snapshots))
         self.count = len(self.names)
         self.facts = [SnapshotFacts() for _ in self.names]
         self.codes = np.arange(task.first, task.end)
@@ -105,8 +105,8 @@ class _Judge:
         self.source = positions[:, self.tables.source[self.codes]].T.ravel()
         self.target = positions[:, self.tables.target[self.codes]].T.ravel()
         self.both = (self.source != NONE) & (self.target != NONE)
-        scope = in_scope(positions, self.tables.scopes)
-        self.in_scope = scope[:, self.tables.source[self.codes]].T.ravel()
+        scopes = self.tables.scopes[self.tables.source[self.codes]]
+        self.in_scope = self.tables.snapshot_scopes[:, scopes].T.ravel()
         self.markers = _Markers(self.tables, self.codes)
         self.cuts: dict[int, ChannelCut] = {}
 
@@ -251,7 +251,7 @@ class _Judge:
         received = np.bincount(markers.snapshot[arrived], minlength=self.count).tolist()
         for snapshot, facts in enumerate(self.facts):
             facts.markers_sent, facts.markers_received = sent[snapshot], received[snapshot]
-            facts.ended_at = int(last[snapshot]) if received[snapshot] else None
+            facts.ended_at = Instant(int(last[snapshot])) if received[snapshot] else None
         self._note_first_markers(arrived)
 
     def _note_first_markers(self, arrived: np.ndarray) -> None:

@@ -5,20 +5,21 @@ all snapshots at once. Their results are joined here into the reports of
 ``snapshots.domain.judging.verdicts``, which is the reference, and written beside the recording.
 """
 
-from collections.abc import Callable
 from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from snapshots.domain.judging import witnesses as say
+from snapshots.domain.judging.answers import Answer, Judged, answers
 from snapshots.domain.judging.findings import INCOMPLETE, MOST_WITNESSES, UNKNOWN, Findings, Place
 from snapshots.domain.judging.totals import Totals
 from snapshots.domain.judging.verdicts import SnapshotReport
 from snapshots.domain.model.derived import flaws, is_derived, states_not_judged
-from snapshots.domain.model.recording import KINDS, RECEIVE, Event
-from snapshots.domain.model.topology import ChannelId, ProcessId
+from snapshots.domain.model.recording import KINDS, RECEIVE, Event, Instant, SnapshotId
+from snapshots.domain.model.topology import ChannelId, JsonText, ProcessId
 from snapshots.domain.model.values import total
 from snapshots.store.layout import (
     NONE,
@@ -26,23 +27,20 @@ from snapshots.store.layout import (
     RECORDS,
     SNAPSHOT_CHANNEL_COLUMNS,
     SNAPSHOT_STATE_COLUMNS,
-    STRAY_COLUMNS,
-    STRAYS,
 )
 from snapshots.store.manifest import Manifest
 from snapshots.store.mapped import read_batch
 from snapshots.store.tables import Tables
 from snapshots.store.writer import write_snapshots
 from tasks.spark import session
-from tasks.spark.ingest.match import runs
-from tasks.spark.ingest.schemas import ranges
+from tasks.spark.ingest.schemas import ranges, runs
+from tasks.spark.judge.amounts import added
 from tasks.spark.judge.channel_cuts import SnapshotFacts
 from tasks.spark.judge.channels import ChannelFacts, ChannelTask, judge_channels
-from tasks.spark.judge.recorded import in_scope
 from tasks.spark.judge.states import STATES, StateTask, judge_states
-from tasks.spark.stages import SparkStages, Stages
+from tasks.spark.stages import Progress, SparkStages, Stages, run_phase
 
-Progress = Callable[[str, int, int], None]
+Order = TypeVar("Order", Instant, tuple[int, int])
 JUDGING = "judging"
 ROWS_PER_TASK = 500_000
 
@@ -86,7 +84,7 @@ class Judge:
         self.manifest = Manifest.read(folder)
         self.tables = Tables(folder, self.manifest)
         self.topology = self.tables.topology
-        self.names = self.manifest.snapshots
+        self.names = tuple(map(SnapshotId, self.manifest.snapshots))
         self.processes = [process.id for process in self.topology.processes]
         self.channels = [channel.id for channel in self.topology.channels]
         self.states = STATES.empty_table()
@@ -96,14 +94,7 @@ class Judge:
         """Run the Spark action, which fills ``states`` and ``contents``."""
         tasks = self._tasks()
         weights = [sum(task.end - task.first for task in group) for group in tasks]
-        goal = sum(weights)
-        progress(JUDGING, 0, goal)
-        groups = stages.run(
-            judge_part,
-            tasks,
-            weights=weights,
-            advance=lambda done: progress(JUDGING, done, goal),
-        )
+        groups = run_phase(stages, progress, JUDGING, judge_part, tasks, weights)
         results = [item for group in groups for item in group]
         channels = [item for item in results if isinstance(item, ChannelFacts)]
         states = [self.states, *(item for item in results if isinstance(item, pa.Table))]
@@ -121,7 +112,7 @@ class Judge:
         flights = self.tables.messages.table.length + self.tables.markers.table.length
         load = flights + len(self.names) + 1
         lanes = [len(self.names)] * len(self.processes)
-        tasks = [
+        tasks: list[StateTask | ChannelTask] = [
             *(StateTask(folder, *bounds) for bounds in ranges(lanes, ROWS_PER_TASK)),
             *(ChannelTask(folder, *bounds) for bounds in ranges(load.tolist(), ROWS_PER_TASK)),
         ]
@@ -130,8 +121,9 @@ class Judge:
     def reports(self, facts: list[SnapshotFacts], log: "Log") -> tuple[SnapshotReport, ...]:
         """Return reports of the snapshots that a record or marker names, sorted by first event."""
         judged = [_Verdict(self, log, code, item) for code, item in enumerate(facts)]
-        present = [item for item in judged if item.began is not None]
-        return tuple(item.report() for item in sorted(present, key=lambda item: item.began))
+        present = [(item.began, item) for item in judged if item.began is not None]
+        ordered = sorted(present, key=lambda pair: pair[0])
+        return tuple(item.report(Instant(at)) for (_, at), item in ordered)
 
     def state_rows(self) -> pa.Table:
         """Return SNAPSHOT_STATE_COLUMNS for every snapshot and process."""
@@ -165,7 +157,7 @@ class Log:
         self.tables = judge.tables
         count = len(judge.names)
         records = read_batch(judge.folder / RECORDS, RECORD_COLUMNS)
-        strays = read_batch(judge.folder / STRAYS, STRAY_COLUMNS)
+        strays = self.tables.strays.batch
         self.strays = pa.Table.from_batches([strays])
         self.process = strays.column("process").to_numpy().astype(np.int64)
         self.index = strays.column("index").to_numpy()
@@ -173,7 +165,7 @@ class Log:
         self.is_message = self.kind == KINDS.index(RECEIVE)
         self.messages = np.flatnonzero(self.is_message)
         self.began: list[tuple[int, int] | None] = [None] * count
-        self.ended_at: list[int | None] = [None] * count
+        self.ended_at: list[Instant | None] = [None] * count
         self.markers_received = [0] * count
         self.first_marker: list[dict[int, int]] = [{} for _ in range(count)]
         self._take(records)
@@ -189,7 +181,7 @@ class Log:
             own = np.argsort(snapshot, kind="stable")[begin:end]
             first = own[np.argmin(step[own])]
             self.began[code] = _least(self.began[code], (int(step[first]), int(at[first])))
-            self.ended_at[code] = _most(self.ended_at[code], int(at[own].max()))
+            self.ended_at[code] = _most(self.ended_at[code], Instant(int(at[own].max())))
 
     def _take_marker(self, row: int) -> None:
         code, process = self.strays["snapshot"][row].as_py(), int(self.process[row])
@@ -202,6 +194,7 @@ class Log:
         row_values = self.strays.slice(row, 1).to_pylist()[0]
         lane = np.array([row_values["process"]]), np.array([row_values["index"]])
         picked = self.tables.events.pick(*lane)
+        value = picked.texts("value")[0]
         return Event(
             process=judge.processes[row_values["process"]],
             index=row_values["index"],
@@ -211,7 +204,7 @@ class Log:
             line=row_values["line"],
             channel=judge.channels[row_values["channel"]],
             message=row_values["message"],
-            value=picked.texts("value")[0],
+            value=None if value is None else JsonText(value),
         )
 
 
@@ -230,23 +223,27 @@ class _Verdict:
         self.rows = rows.to_pylist()
         self.position = np.full(len(judge.processes), NONE, np.int64)
         self.position[rows["process"].to_numpy()] = rows["index"].to_numpy()
-        self.in_scope = in_scope(self.position[None], judge.tables.scopes)[0]
+        self.in_scope = judge.tables.in_scope(code)
         self.began = _least(facts.began, log.began[code])
         self.markers_received = facts.markers_received + log.markers_received[code]
         self.has_markers = bool(facts.markers_sent or self.markers_received)
 
-    def report(self) -> SnapshotReport:
+    def report(self, began_at: Instant) -> SnapshotReport:
         self.initiators = self._initiators()
         self._judge_states()
-        self._judge_strays()
+        strays = self._judge_strays()
         self._judge_completeness()
         recorded, in_flight = self._contents()
         return SnapshotReport(
             snapshot=self.name,
+            processes=tuple(
+                self.judge.processes[code] for code in np.flatnonzero(self.in_scope).tolist()
+            ),
             findings=self.findings.worst_first(),
+            answers=self._answers(strays, recorded, in_flight),
             counts=self.findings.worst_first_counts(),
             initiators=self.initiators,
-            began_at=self.began[1],
+            began_at=began_at,
             ended_at=_most(self.facts.ended_at, self.log.ended_at[self.code]),
             markers_sent=self.facts.markers_sent,
             markers_received=self.markers_received,
@@ -259,7 +256,7 @@ class _Verdict:
             totals=Totals(self._held_at_start(), self._held_by_processes(), self.facts.amount),
         )
 
-    def _by_process(self, column: str) -> dict[ProcessId, object]:
+    def _by_process(self, column: str) -> dict[ProcessId, Any]:
         names = self.judge.processes
         return {names[row["process"]]: row[column] for row in self.rows if row[column] is not None}
 
@@ -292,22 +289,47 @@ class _Verdict:
                 self.findings.add(say.state_mismatch(process, place, recorded, recomputed))
             elif not is_whole:
                 unjudged += 1
-            elif recorded is not None and recomputed is None:
-                self.findings.add(say.state_unknown(process, place, recorded))
         if unjudged:
             self.findings.add(states_not_judged(unjudged))
 
-    def _judge_strays(self) -> None:
-        """Add a finding for each stray receive inside the snapshot, in order of line."""
+    def _judge_strays(self) -> int:
+        """Add a finding for each stray receive inside the snapshot, in order of line.
+
+        Return how many there are.
+        """
         rows = self.log.messages
         inside = rows[self.log.index[rows] < self.position[self.log.process[rows]]]
         for number, row in enumerate(inside.tolist()):
             if not self.findings.wants(UNKNOWN):
                 self.findings.count(UNKNOWN, len(inside) - number)
-                return
-            stray = self.log.stray(row, self.judge)
-            channel = self.judge.topology.channel_by_id[stray.channel]
-            self.findings.add(say.stray_inside(channel, stray))
+                break
+            channel = self.judge.topology.channels[self.log.strays["channel"][row].as_py()]
+            self.findings.add(say.stray_inside(channel, self.log.stray(row, self.judge)))
+        return len(inside)
+
+    def _answers(
+        self, strays: int, recorded: dict[ChannelId, tuple], in_flight: dict[ChannelId, tuple]
+    ) -> tuple[Answer, ...]:
+        """Count what could be compared, and answer the four questions."""
+        unrecorded = [channel for channel in in_flight if channel not in recorded]
+        known = [row["recomputed"] is not None for row in self.rows if row["recorded"] is not None]
+        tables = self.judge.tables
+        return answers(
+            Judged(
+                counts=self.findings.counts,
+                processes=int(self.in_scope.sum()),
+                recorded=len(self.rows),
+                channels=int(self.in_scope[tables.source].sum()),
+                compared=len(in_flight) - len(unrecorded),
+                unrecorded=len(unrecorded),
+                unrecorded_in_flight=sum(len(in_flight[channel]) for channel in unrecorded),
+                states_compared=sum(known),
+                states_unlogged=len(known) - sum(known),
+                strays=strays,
+                has_markers=self.has_markers,
+                is_derived=is_derived(self.judge.manifest.header_extra),
+            )
+        )
 
     def _judge_completeness(self) -> None:
         """Add what is missing: first processes, then the channels' markers."""
@@ -361,7 +383,7 @@ class _Verdict:
         return total(processes[code].state for code in np.flatnonzero(self.in_scope).tolist())
 
     def _held_by_processes(self) -> int | float | None:
-        held: dict[int, str | None] = dict.fromkeys(np.flatnonzero(self.in_scope).tolist())
+        held: dict[int, JsonText | None] = dict.fromkeys(np.flatnonzero(self.in_scope).tolist())
         for row in self.rows:
             held[row["process"]] = row["recorded"] or row["recomputed"]
         return total(held.values())
@@ -378,8 +400,7 @@ def _merged(parts: list[SnapshotFacts]) -> SnapshotFacts:
         whole.unclosed_total += part.unclosed_total
         whole.markers_sent += part.markers_sent
         whole.markers_received += part.markers_received
-        unknown = whole.amount is None or part.amount is None
-        whole.amount = None if unknown else whole.amount + part.amount
+        whole.amount = added(whole.amount, part.amount)
         whole.began = _least(whole.began, part.began)
         whole.ended_at = _most(whole.ended_at, part.ended_at)
         whole.first_marker = _earliest(whole.first_marker, part.first_marker)
@@ -399,11 +420,11 @@ def _earliest(one: dict[int, int], other: dict[int, int]) -> dict[int, int]:
     return one | {key: min(value, one.get(key, value)) for key, value in other.items()}
 
 
-def _least(one, other):
+def _least(one: Order | None, other: Order | None) -> Order | None:
     return one if other is None else other if one is None else min(one, other)
 
 
-def _most(one, other):
+def _most(one: Order | None, other: Order | None) -> Order | None:
     return one if other is None else other if one is None else max(one, other)
 
 

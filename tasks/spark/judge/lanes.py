@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from snapshots.domain.model.recording import Marker, Message
+from snapshots.domain.model.recording import Marker, Message, SnapshotId
 from snapshots.domain.model.topology import Channel
 from snapshots.store.in_flight import Flights
 from snapshots.store.layout import NONE
@@ -101,7 +101,7 @@ class Lane:
             received_at=row["received_at"],
         )
 
-    def marker(self, ordinal: int, snapshot: str) -> Marker:
+    def marker(self, ordinal: int, snapshot: SnapshotId) -> Marker:
         row = self._rows.slice(ordinal, 1).to_pylist()[0]
         return Marker(
             channel=self.channel.id,

@@ -23,17 +23,3 @@ def positions_of(records: pa.Table, snapshots: int, processes: int) -> np.ndarra
     positions = np.full((snapshots, processes), NONE, np.int64)
     positions[rows["snapshot"].to_numpy(), rows["process"].to_numpy()] = rows["index"].to_numpy()
     return positions
-
-
-def in_scope(positions: np.ndarray, scopes: np.ndarray) -> np.ndarray:
-    """Tell which processes belong to each snapshot: bool[S, P]; see ``domain.model.scopes``.
-
-    Args:
-        positions: int64[S, P], from ``positions_of``.
-        scopes: int64[P], numbers from 0.
-    """
-    snapshot, process = np.nonzero(positions != NONE)
-    recorded = np.zeros((len(positions), scopes.max(initial=0) + 1), bool)
-    recorded[snapshot, scopes[process]] = True
-    recorded[~recorded.any(axis=1)] = True
-    return recorded[:, scopes]

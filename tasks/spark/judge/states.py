@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from snapshots.domain.model.recording import APPLICATION_KINDS, KINDS
+from snapshots.domain.model.topology import JsonText
 from snapshots.store.layout import RECORD_COLUMNS, RECORDS
 from snapshots.store.manifest import Manifest
 from snapshots.store.mapped import read_batch
@@ -56,7 +57,7 @@ def judge_states(task: StateTask) -> pa.Table:
     return pa.table([columns[name] for name in STATES.names], STATES.names).cast(STATES)
 
 
-def states_at(tables: Tables, process: np.ndarray, position: np.ndarray) -> list[str | None]:
+def states_at(tables: Tables, process: np.ndarray, position: np.ndarray) -> list[JsonText | None]:
     """Return the state of each process after its first ``position`` events, None if unknown.
 
     All processes step back together over events that leave a state unchanged.

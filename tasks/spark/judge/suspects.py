@@ -1,7 +1,7 @@
-"""Judging snapshots, the channels that are not as they should be, one after the other.
+"""Find what snapshots have wrong on channels that are not as they should be, channel by channel.
 
-Everything is searched for all snapshots of the channel at once; only what is wrong becomes a Python
-object. Shapes: S snapshots, by their code in the manifest; M messages of one channel, by ordinal.
+A channel is searched for all its snapshots at once; only what is wrong becomes a Python object.
+Shapes: S snapshots, by their code in the manifest; M messages of one channel, by ordinal.
 """
 
 import itertools
@@ -12,26 +12,26 @@ import numpy as np
 from snapshots.domain.judging import witnesses as say
 from snapshots.domain.judging.findings import (
     FIFO_VIOLATION,
-    MARKER_RULE,
     MOST_WITNESSES,
-    ORPHAN,
     Finding,
     Findings,
 )
+from snapshots.domain.model.recording import MessageId, SnapshotId
 from snapshots.store.layout import NONE
 from tasks.spark.judge.channel_cuts import ChannelCut, Entry, SnapshotFacts
 from tasks.spark.judge.lanes import NEVER, Lane
 
 
 class SuspectJudge:
-    """Finds what is wrong on one channel at a time; facts: by snapshot code, added to."""
+    """Finds what is wrong on one channel at a time and adds it to the facts of the snapshots."""
 
-    def __init__(self, names: tuple[str, ...], facts: list[SnapshotFacts]) -> None:
+    def __init__(self, names: tuple[SnapshotId, ...], facts: list[SnapshotFacts]) -> None:
+        """Take the name and the facts of each snapshot, by code."""
         self.names = names
         self.facts = facts
 
     def judge(self, cut: ChannelCut) -> None:
-        """Adds all findings of the channel."""
+        """Add all findings of the channel."""
         self._orphans(cut)
         backwards = {
             snapshot: self._compare(cut, snapshot, entry) for snapshot, entry in self._unlike(cut)
@@ -49,45 +49,45 @@ class SuspectJudge:
         for snapshot in np.flatnonzero(cut.both & (last > cut.sent)).tolist():
             begin, end = cut.sent[snapshot], last[snapshot]
             inside = lane.received[begin:end] < cut.target[snapshot]
-            ordinals = begin + np.flatnonzero(inside)
-            self._add_all(
-                snapshot, ORPHAN, ordinals, lambda n: say.orphan(lane.channel, lane.message(n))
-            )
+            self._add_all(snapshot, say.orphan, lane, begin + np.flatnonzero(inside))
 
-    def _add_all(self, snapshot: int, verdict: str, ordinals: np.ndarray, witness) -> None:
-        """Adds a witness for each ordinal: as many as are kept, the rest is counted."""
-        findings = self.facts[snapshot].findings
-        room = MOST_WITNESSES - len(findings.kept.get(verdict, ()))
+    def _add_all(
+        self, snapshot: int, witness: say.MessageWitness, lane: Lane, ordinals: np.ndarray
+    ) -> None:
+        """Add a witness for each message; those beyond MOST_WITNESSES are only counted."""
+        findings, name = self.facts[snapshot].findings, self.names[snapshot]
+        room = MOST_WITNESSES - len(findings.kept.get(witness.verdict, ()))
         for ordinal in ordinals[:room].tolist():
-            findings.add(witness(ordinal))
+            findings.add(witness(lane.channel, lane.message(ordinal), name))
         if len(ordinals) > room:
-            findings.count(verdict, len(ordinals) - max(room, 0))
+            findings.count(witness.verdict, len(ordinals) - max(room, 0))
 
     def _unlike(self, cut: ChannelCut) -> list[tuple[int, Entry]]:
-        """The snapshots whose recorded list is not, id for id, what is in flight."""
+        """Return the snapshots whose recorded list is not, id for id, what is in flight."""
         unlike = []
-        entries = [item for item in cut.entries.items() if cut.both[item[0]]]
-        for snapshot, entry in entries:
-            ordinals = cut.flying_in(snapshot)
-            same = len(ordinals) == len(entry.messages)
-            if same and len(ordinals):
-                same = cut.lane.texts("message", ordinals).to_pylist() == entry.messages
-            if not same:
-                unlike.append((snapshot, entry))
+        for snapshot, entry in cut.entries.items():
+            if cut.both[snapshot]:
+                ordinals = cut.flying_in(snapshot)
+                ids = cut.lane.texts("message", ordinals).to_pylist() if len(ordinals) else []
+                if ids != entry.messages:
+                    unlike.append((snapshot, entry))
         return unlike
 
     def _compare(self, cut: ChannelCut, snapshot: int, entry: Entry) -> list[tuple[int, int]]:
-        """Tells what is lost, duplicated or unknown; gives neighbours recorded in the wrong order
-        (ordinals: recorded before, sent before)."""
+        """Add what is lost, duplicated or unknown, and return neighbours in the wrong order.
+
+        Each is a pair of ordinals: of the message recorded first, and of the message sent first.
+        """
         lane, findings = cut.lane, self.facts[snapshot].findings
         flying = cut.flying_in(snapshot)
         ids = lane.texts("message", flying).to_pylist() if len(flying) else []
-        waiting: dict[str, deque[int]] = defaultdict(deque)
-        first: dict[str, int] = {}
+        waiting: dict[MessageId, deque[int]] = defaultdict(deque)
+        first: dict[MessageId, int] = {}
         for name, ordinal in zip(ids, flying.tolist(), strict=True):
             waiting[name].append(ordinal)
             first.setdefault(name, ordinal)
-        matched, surplus = [], []
+        matched: list[int] = []
+        surplus: list[MessageId] = []
         for name in entry.messages:
             if waiting[name]:
                 matched.append(waiting[name].popleft())
@@ -102,9 +102,15 @@ class SuspectJudge:
         return [(one, other) for one, other in pairs if other < one]
 
     def _surplus(
-        self, cut: ChannelCut, snapshot: int, name: str, flying: int | None, known: int
+        self, cut: ChannelCut, snapshot: int, name: MessageId, flying: int | None, known: int
     ) -> Finding:
-        """known: the ordinal of the first message with that id, NONE where it was never sent."""
+        """Return the finding for a recorded message that is not in flight.
+
+        Args:
+            flying: the ordinal of the first message with that id in flight; None if all were
+                recorded.
+            known: the ordinal of the first message with that id; NONE if none was sent.
+        """
         lane = cut.lane
         if flying is not None:
             return say.recorded_twice(lane.channel, lane.message(flying))
@@ -115,7 +121,7 @@ class SuspectJudge:
         return say.recorded_but_not_sent(lane.channel, lane.message(known))
 
     def _marker_rules(self, cut: ChannelCut, snapshots: np.ndarray) -> None:
-        """By the first marker of each snapshot: nothing between it and a recording."""
+        """Add the messages between a recording and the snapshot's first marker on the channel."""
         codes, first = np.unique(snapshots, return_index=True)
         marker_sent, marker_received = cut.markers.sent[first], cut.markers.received[first]
         lane = cut.lane
@@ -138,17 +144,26 @@ class SuspectJudge:
             lane,
         )
 
-    def _between(self, codes, recorded, begin, end, ordinals, witness, lane: Lane) -> None:
-        """A witness for every message at the places begin .. end of ``ordinals``, by snapshot."""
+    def _between(
+        self,
+        codes: np.ndarray,
+        recorded: np.ndarray,
+        begin: np.ndarray,
+        end: np.ndarray,
+        ordinals: np.ndarray,
+        witness: say.MessageWitness,
+        lane: Lane,
+    ) -> None:
+        """Add a witness for every message in ``ordinals[begin:end]`` of each snapshot.
+
+        Args:
+            codes, recorded, begin, end: for each of some snapshots, its code, whether it recorded
+                at this end of the channel, and its range.
+            ordinals: all messages, in the order of that end.
+        """
         for place in np.flatnonzero(recorded & (begin < end)).tolist():
-            snapshot = int(codes[place])
-            name = self.names[snapshot]
-            self._add_all(
-                snapshot,
-                MARKER_RULE,
-                ordinals[begin[place] : end[place]],
-                lambda n, name=name: witness(lane.channel, lane.message(n), name),
-            )
+            chosen = ordinals[begin[place] : end[place]]
+            self._add_all(int(codes[place]), witness, lane, chosen)
 
     # --- order on a FIFO channel -------------------------------------------------------------
 
@@ -172,7 +187,7 @@ class SuspectJudge:
     def _order_in(
         self, cut: ChannelCut, snapshot: int, own: list[int], backwards: list[tuple[int, int]]
     ) -> None:
-        """own: ordinals of the snapshot's markers."""
+        """Add what overtook in one snapshot; ``own`` holds the ordinals of its markers."""
         lane, findings = cut.lane, self.facts[snapshot].findings
         seen: set[tuple[int, int]] = set()
         for ordinal in own:
@@ -204,7 +219,7 @@ class SuspectJudge:
     def _order_of_messages(
         self, lane: Lane, findings: Findings, flying: np.ndarray, seen: set[tuple[int, int]]
     ) -> None:
-        """Of each message in flight: who came after it though sent before, and the reverse."""
+        """Add, for each message in flight, one that overtook it and one that it overtook."""
         reach, floor = np.append(0, lane.reach), np.append(lane.floor, NEVER)
         latest, earliest = np.append(0, lane.latest), np.append(lane.earliest, 0)
         received = lane.received[flying]

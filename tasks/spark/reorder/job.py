@@ -6,8 +6,7 @@ checks (``kernels``). Their results are joined here into the report of the refer
 """
 
 import itertools
-from collections.abc import Callable, Iterator
-from functools import cached_property
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -16,14 +15,15 @@ import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
 from snapshots.domain.judging.findings import ORPHAN
+from snapshots.domain.model.derived import is_derived
 from snapshots.domain.model.recording import (
     KINDS,
-    MARKER_RECEIVE,
     RECEIVE,
     Event,
     MessageId,
     SnapshotId,
 )
+from snapshots.domain.model.topology import ChannelId
 from snapshots.domain.replaying.computations import (
     SENDS_FIRST,
     Faults,
@@ -48,12 +48,13 @@ from snapshots.domain.replaying.reordering_report import (
     cannot_swap,
     computation_checks,
     middle_check,
+    of_derived,
     require_complete,
     swaps_lead_elsewhere,
     too_many_swaps,
 )
-from snapshots.store.layout import NONE, STRAY_COLUMNS, STRAYS
-from snapshots.store.mapped import ragged, read_batch
+from snapshots.store.layout import NONE
+from snapshots.store.mapped import ragged
 from snapshots.store.reader import StoredRecording
 from tasks.spark import session
 from tasks.spark.ingest import schemas
@@ -62,6 +63,7 @@ from tasks.spark.reorder.kernels import (
     ChannelFacts,
     ChannelTask,
     Differing,
+    Facts,
     Fault,
     Ordered,
     ProcessTask,
@@ -73,9 +75,8 @@ from tasks.spark.reorder.kernels import (
     ordered,
     reorder_part,
 )
-from tasks.spark.stages import SparkStages, Stages
+from tasks.spark.stages import Progress, SparkStages, Stages, run_phase
 
-Progress = Callable[[str, int, int], None]
 REORDERING = "reordering"
 ROWS_PER_TASK = 500_000
 
@@ -145,20 +146,11 @@ class Reorder:
             channel = _integers(markers.column("channel"))
             yield tables.source[channel], _integers(markers.column("sent_index"))
             yield tables.target[channel], _integers(markers.column("received_index"))
-        strays, kind = self._strays
-        markers = strays.filter(pa.array(kind == KINDS.index(MARKER_RECEIVE)))
-        for rows in (_named(markers, code), _named(self.recording.tables.records, code)):
+        for rows in (_named(tables.stray_markers, code), _named(tables.records, code)):
             yield _integers(rows.column("process")), _integers(rows.column("index"))
 
-    @cached_property
-    def _strays(self) -> tuple[pa.RecordBatch, np.ndarray]:
-        """Return STRAY_COLUMNS and the kind of each stray."""
-        strays = read_batch(self.recording.folder / STRAYS, STRAY_COLUMNS)
-        process, index = (_integers(strays.column(name)) for name in ("process", "index"))
-        return strays, self.recording.tables.events.values("kind", process, index)
-
     def report(self, stages: Stages, progress: Progress) -> ReorderingReport:
-        results = self._found(stages, progress)
+        results = self._results(stages, progress)
         steps = [item for item in results if isinstance(item, StepFacts)]
         channels = [item for item in results if isinstance(item, ChannelFacts)]
         processes = [item for item in results if isinstance(item, Differing)]
@@ -172,6 +164,10 @@ class Reorder:
             steps, joined([*processes, *(channel.differing for channel in channels)])
         )
         faults = sorted(fault for channel in channels for fault in channel.faults)
+        checks = (*self._checks(faults), self._swap_check(whole))
+        derived = is_derived(self.recording.manifest.header_extra)
+        if derived:
+            checks, occurred, after = of_derived(checks), None, None
         return ReorderingReport(
             snapshot=self.snapshot,
             began=self.began,
@@ -185,24 +181,18 @@ class Reorder:
             start=self._state(self.between.start),
             recorded=state_json(self.states, self._recomputed()),
             end=self._state(self.between.end),
-            checks=(*self._checks(faults), self._swap_check(whole)),
+            checks=checks,
             obstacles=tuple(v for v in self.stored.summary["verdicts"] if v["verdict"] == ORPHAN),
             occurred=occurred,
             occurred_after=after,
+            is_derived=derived,
         )
 
-    def _found(self, stages: Stages, progress: Progress) -> list:
+    def _results(self, stages: Stages, progress: Progress) -> list[Facts]:
         """Run the Spark action and return the results of its tasks."""
         tasks = self._tasks()
         weights = [len(group) for group in tasks]
-        goal = sum(weights)
-        progress(REORDERING, 0, goal)
-        groups = stages.run(
-            reorder_part,
-            tasks,
-            weights=weights,
-            advance=lambda done: progress(REORDERING, done, goal),
-        )
+        groups = run_phase(stages, progress, REORDERING, reorder_part, tasks, weights)
         return [item for group in groups for item in group]
 
     def _tasks(self) -> list[tuple[Task, ...]]:
@@ -210,7 +200,7 @@ class Reorder:
         tables, stretch = self.recording.tables, self.stretch
         events = self.between.end - self.between.start + 1
         messages = tables.messages.table.length + 1
-        tasks = [
+        tasks: list[Task] = [
             *(StepTask(stretch, *bounds, self.most_shown) for bounds in self._step_ranges()),
             *(
                 ProcessTask(stretch, *bounds)
@@ -243,9 +233,9 @@ class Reorder:
             rows.texts("message"),
             rows.texts("label"),
         )
+        names = ("process", "index", "kind", "at", "step", "line", "channel", "message", "label")
         return tuple(
-            Event(*fields, channel=channel, message=message, label=label)
-            for *fields, channel, message, label in zip(*columns, strict=True)
+            Event(**dict(zip(names, fields, strict=True))) for fields in zip(*columns, strict=True)
         )
 
     def _event(self, process: int, index: int) -> Event:
@@ -268,11 +258,12 @@ class Reorder:
             {name: [message.id for message in held[name]] for name in self.stored.channels},
         )
 
-    def _recomputed(self) -> dict[str, list[MessageId]]:
-        return {
-            name: [message.id for message in channel.recomputed]
-            for name, channel in self.stored.channels.items()
-        }
+    def _recomputed(self) -> dict[ChannelId, list[MessageId]]:
+        recomputed: dict[ChannelId, list[MessageId]] = {}
+        for name, channel in self.stored.channels.items():
+            assert channel.recomputed is not None  # in a complete snapshot all have recorded
+            recomputed[ChannelId(name)] = [message.id for message in channel.recomputed]
+        return recomputed
 
     # --- checks ------------------------------------------------------------------------------
 
@@ -301,9 +292,9 @@ class Reorder:
 
     def _first_stray(self) -> Event | None:
         """Return the first receive without a send, by rank."""
-        strays, kind = self._strays
-        process, index = (_integers(strays.column(name)) for name in ("process", "index"))
+        process, index = self.recording.tables.strays.places
         between = self.between
+        kind = between.events.values("kind", process, index)
         is_between = (index >= between.start[process]) & (index < between.end[process])
         is_between &= kind == KINDS.index(RECEIVE)
         process, index = process[is_between], index[is_between]
@@ -331,7 +322,7 @@ class Reorder:
     def _swap_check(self, whole: StepFacts) -> Check:
         if whole.swaps > self.most_swaps:
             return too_many_swaps(whole.swaps, self.most_swaps)
-        if not whole.swaps:
+        if whole.first_after is None or whole.last_before is None or not whole.swaps:
             return Check(SWAPS, True)
         moving = ordered(self.between, whole.first_after, whole.last_before + 1)
         order, stuck = _swapped(moving, self._flights(moving))

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from snapshots.domain.model.recording import APPLICATION_KINDS
+from snapshots.domain.model.recording import APPLICATION_KINDS, SnapshotId
 from snapshots.domain.replaying.computations import FIFO, SENDS_FIRST
 from snapshots.domain.replaying.reordering import inversions, prerecording
 from snapshots.store.errors import StoreDamaged
@@ -21,7 +21,6 @@ from snapshots.store.layout import EVENTS
 from snapshots.store.mapped import ragged
 from snapshots.store.reader import StoredRecording
 from tasks.spark.judge.lanes import Lane
-from tasks.spark.judge.recorded import in_scope
 from tasks.spark.judge.states import states_at
 
 
@@ -34,7 +33,7 @@ class Stretch:
     """
 
     folder: str
-    snapshot: str
+    snapshot: SnapshotId
     first: int
     end: int
     has_states: bool = True
@@ -130,10 +129,21 @@ class ChannelFacts:
     differing: Differing
 
 
-def reorder_part(tasks: tuple[Task, ...]) -> list[StepFacts | ChannelFacts | Differing]:
+Facts = StepFacts | ChannelFacts | Differing
+
+
+def reorder_part(tasks: tuple[Task, ...]) -> list[Facts]:
     """Run some tasks of one stretch and return their results; this is the kernel of the job."""
     between = Between(tasks[0].stretch)
-    return [_KERNELS[type(task)](between, task) for task in tasks]
+    return [_facts(between, task) for task in tasks]
+
+
+def _facts(between: "Between", task: Task) -> Facts:
+    if isinstance(task, StepTask):
+        return partition_steps(between, task)
+    if isinstance(task, ProcessTask):
+        return follow_processes(between, task)
+    return follow_channels(between, task)
 
 
 class Between:
@@ -150,7 +160,7 @@ class Between:
         self.tables = self.recording.tables
         self.events = self.tables.events
         positions = self.recording.snapshot_positions(stretch.snapshot)
-        self.in_scope = in_scope(positions[None], self.tables.scopes)[0]
+        self.in_scope = self.tables.in_scope(self.tables.snapshot_code(stretch.snapshot))
         self.positions = np.where(self.in_scope, positions, 0)
         self.start = self.positions_at(stretch.first)
         self.end = self.positions_at(stretch.end)
@@ -227,7 +237,10 @@ def follow_processes(between: Between, task: ProcessTask) -> Differing:
         return Differing(True, np.zeros(0, np.int64))
     starts = states_at(between.tables, codes, between.start[codes])
     targets = states_at(between.tables, codes, between.positions[codes])
-    lanes = [_state_changes(between, *lane) for lane in zip(codes, starts, targets, strict=True)]
+    lanes = [
+        _state_changes(between, code, start, target)
+        for code, start, target in zip(codes.tolist(), starts, targets, strict=True)
+    ]
     at_start = sum(start != target for start, target in zip(starts, targets, strict=True))
     return differing(at_start, *map(np.concatenate, zip(*lanes, strict=True)))
 
@@ -244,7 +257,7 @@ def _require_rising(between: Between, code: int) -> None:
 
 
 def _state_changes(
-    between: Between, code: int, start: str | None, target: str
+    between: Between, code: int, start: str | None, target: str | None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the steps at which a process leaves (1) or enters (-1) its recorded state."""
     events, first, end = between.events, int(between.start[code]), int(between.end[code])
@@ -389,10 +402,3 @@ def joined(parts: list[Differing]) -> Differing:
         np.concatenate([part.changes for part in parts]),
         np.concatenate(turns),
     )
-
-
-_KERNELS = {
-    StepTask: partition_steps,
-    ProcessTask: follow_processes,
-    ChannelTask: follow_channels,
-}

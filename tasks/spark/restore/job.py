@@ -4,7 +4,6 @@ Two Spark actions: first the channels, which show what receives find, then the p
 reference is ``snapshots.domain.replaying.restore``.
 """
 
-from collections.abc import Callable
 from itertools import chain
 from pathlib import Path
 
@@ -13,21 +12,24 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
-from snapshots.domain.model.recording import KINDS, MARKER_RECEIVE, SnapshotId
+from snapshots.domain.model.derived import is_derived
+from snapshots.domain.model.recording import MessageId, SnapshotId
+from snapshots.domain.model.topology import JsonText
 from snapshots.domain.replaying.restore import (
     MOST_DIFFERENCES,
     Contents,
+    Difference,
     NotRestorable,
     RestoreReport,
     require_all_recorded,
 )
-from snapshots.store.layout import NONE, RECORD_COLUMNS, RECORDS, STRAY_COLUMNS, STRAYS
+from snapshots.store.layout import NONE, RECORD_COLUMNS, RECORDS
 from snapshots.store.manifest import Manifest
 from snapshots.store.mapped import read_batch
 from snapshots.store.tables import Tables
 from tasks.spark import session
 from tasks.spark.ingest.schemas import ranges
-from tasks.spark.judge.recorded import in_scope, positions_of
+from tasks.spark.judge.recorded import positions_of
 from tasks.spark.restore.kernels import (
     Placed,
     RestoredChannel,
@@ -36,9 +38,8 @@ from tasks.spark.restore.kernels import (
     restore_channels,
     restore_processes,
 )
-from tasks.spark.stages import SparkStages, Stages
+from tasks.spark.stages import Kernel, Progress, Result, SparkStages, Stages, run_phase
 
-Progress = Callable[[str, int, int], None]
 CHANNELS, PROCESSES = "replaying channels", "replaying processes"
 ROWS_PER_TASK = 500_000
 
@@ -77,7 +78,7 @@ class Restore:
         records = pa.Table.from_batches([read_batch(folder / RECORDS, RECORD_COLUMNS)])
         self.code = self._code(records)
         positions = positions_of(records, len(self.manifest.snapshots), len(processes))
-        scope = in_scope(positions[self.code : self.code + 1], self.tables.scopes)[0]
+        scope = self.tables.in_scope(self.code)
         self.positions = positions[self.code]
         self.processes = [processes[code] for code in np.flatnonzero(scope).tolist()]
         recorded = np.flatnonzero(self.positions != NONE).tolist()
@@ -92,17 +93,11 @@ class Restore:
         """Return the code of the snapshot, if a record or a marker names it."""
         names = self.manifest.snapshots
         code = names.index(self.snapshot) if self.snapshot in names else NONE
-        columns = [records["snapshot"], self._stray_markers()]
+        columns = [records["snapshot"], self.tables.stray_markers.column("snapshot")]
         columns += [batch.column("snapshot") for batch in self.tables.markers.table.batches]
         if code == NONE or not any(pc.any(pc.equal(column, code)).as_py() for column in columns):
             raise NotRestorable(f"the recording has no snapshot {self.snapshot}")
         return code
-
-    def _stray_markers(self) -> pa.Array:
-        strays = read_batch(self.folder / STRAYS, STRAY_COLUMNS)
-        lanes = strays.column("process").to_numpy().astype(np.int64), strays.column("index")
-        kind = self.tables.events.values("kind", lanes[0], lanes[1].to_numpy())
-        return strays.column("snapshot").filter(pa.array(kind == KINDS.index(MARKER_RECEIVE)))
 
     def report(self, stages: Stages, progress: Progress) -> RestoreReport:
         channels = self._channels(stages, progress)
@@ -148,6 +143,8 @@ class Restore:
             ),
             differences=tuple([*listed, *at_end][:MOST_DIFFERENCES]),
             differences_total=total + len(at_end),
+            states_unknown=sum(None in (item.end, item.original_end) for item in processes),
+            is_derived=is_derived(self.manifest.header_extra),
         )
 
     def _channels(self, stages: Stages, progress: Progress) -> list[RestoredChannel]:
@@ -156,7 +153,7 @@ class Restore:
             RestoreTask(str(self.folder), self.code, *bounds)
             for bounds in ranges(load, ROWS_PER_TASK)
         ]
-        return self._stage(stages, progress, CHANNELS, restore_channels, tasks)
+        return _restored(stages, progress, CHANNELS, restore_channels, tasks)
 
     def _processes(
         self, stages: Stages, progress: Progress, missing: list[tuple[int, int]]
@@ -172,20 +169,9 @@ class Restore:
             )
             for first, end in ranges(load, 2 * ROWS_PER_TASK)
         ]
-        return self._stage(stages, progress, PROCESSES, restore_processes, tasks)
+        return _restored(stages, progress, PROCESSES, restore_processes, tasks)
 
-    def _stage(
-        self, stages: Stages, progress: Progress, phase: str, kernel, tasks: list[RestoreTask]
-    ) -> list:
-        weights = [task.end - task.first for task in tasks]
-        goal = sum(weights)
-        progress(phase, 0, goal)
-        parts = stages.run(
-            kernel, tasks, weights=weights, advance=lambda done: progress(phase, done, goal)
-        )
-        return list(chain.from_iterable(parts))
-
-    def _contents(self, states: list[str | None], channels: list[list[str]]) -> Contents:
+    def _contents(self, states: list[JsonText | None], channels: list[list[MessageId]]) -> Contents:
         by_process = zip(self.processes, states, strict=True)
         by_channel = zip(self.channels, channels, strict=True)
         return Contents(
@@ -194,7 +180,19 @@ class Restore:
         )
 
 
-def _by_step(states: list[Placed], messages: list[Placed]) -> list:
+def _restored(
+    stages: Stages,
+    progress: Progress,
+    phase: str,
+    kernel: Kernel[RestoreTask, list[Result]],
+    tasks: list[RestoreTask],
+) -> list[Result]:
+    """Restore channels or processes, range by range."""
+    weights = [task.end - task.first for task in tasks]
+    return list(chain.from_iterable(run_phase(stages, progress, phase, kernel, tasks, weights)))
+
+
+def _by_step(states: list[Placed], messages: list[Placed]) -> list[Difference]:
     """Sort the differences at events by step; at one event, the state comes before the message."""
     keyed = [
         ((item.step, rank), item) for rank, items in enumerate((states, messages)) for item in items

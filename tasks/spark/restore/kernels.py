@@ -2,7 +2,7 @@
 
 The reference is ``snapshots.domain.replaying.restore``. A process that continues from the log's own
 state needs no replay. The others, and the channels, are replayed one by one with
-``snapshots.domain.replaying.replaying``.
+``snapshots.domain.replaying.replayed_state``.
 """
 
 from collections.abc import Iterator
@@ -19,9 +19,11 @@ from snapshots.domain.model.recording import (
     RECEIVE,
     RECORD_CHANNEL,
     Event,
+    Instant,
+    MessageId,
 )
-from snapshots.domain.model.topology import Channel
-from snapshots.domain.replaying.replaying import (
+from snapshots.domain.model.topology import Channel, JsonText
+from snapshots.domain.replaying.replayed_state import (
     ChannelReplay,
     ReplayedStep,
     replay_channel,
@@ -82,9 +84,9 @@ class RestoredChannel:
     """
 
     is_recorded: bool
-    restored: list[str]
-    left: list[str]
-    unreceived: list[str]
+    restored: list[MessageId]
+    left: list[MessageId]
+    unreceived: list[MessageId]
     at_events: list[Placed]
     at_events_total: int
     missing: list[int]
@@ -96,9 +98,9 @@ class RestoredProcess:
     """The states as restored, at the end, and at the end of the original; None if unknown."""
 
     is_recorded: bool
-    restored: str | None
-    end: str | None
-    original_end: str | None
+    restored: JsonText | None
+    end: JsonText | None
+    original_end: JsonText | None
     at_event: Placed | None
     at_end: Difference | None
 
@@ -121,15 +123,16 @@ class _Store:
     def event(self, process: int, index: int, channel: Channel | None = None) -> Event:
         """Return an event, with its channel if that is given."""
         row = self.tables.events.pick(np.array([process]), np.array([index]))
+        message = row.texts("message")[0]
         return Event(
             process=self.processes[process].id,
             index=index,
             kind=KINDS[int(row.values("kind")[0])],
-            at=int(row.values("at")[0]),
+            at=Instant(int(row.values("at")[0])),
             step=int(row.values("step")[0]),
             line=int(row.values("line")[0]),
-            channel=channel and channel.id,
-            message=row.texts("message")[0],
+            channel=None if channel is None else channel.id,
+            message=None if message is None else MessageId(message),
         )
 
 
@@ -148,21 +151,21 @@ def restore_channels(task: RestoreTask) -> list[RestoredChannel]:
     ]
 
 
-def _recorded_lists(records: pa.Table) -> dict[int, list[str]]:
+def _recorded_lists(records: pa.Table) -> dict[int, list[MessageId]]:
     """Return the first record_channel of each channel; ``records`` are those of one snapshot."""
     rows = records.filter(pc.equal(records["kind"], KINDS.index(RECORD_CHANNEL)))
     pairs = zip(rows["channel"].to_pylist()[::-1], rows["messages"].to_pylist()[::-1], strict=True)
     return dict(pairs)  # sorted by index; reversed, so that the first of a channel wins
 
 
-def _stray_receives(store: _Store, task: RestoreTask) -> dict[int, list[tuple[int, str]]]:
+def _stray_receives(store: _Store, task: RestoreTask) -> dict[int, list[tuple[int, MessageId]]]:
     """Return (index, message) of the task's stray receives of messages, by channel."""
     columns = ("channel", "process", "index", "message")
     channel, process, index, message = (store.strays.column(name) for name in columns)
     lanes = process.to_numpy().astype(np.int64), index.to_numpy()
     kind = store.tables.events.values("kind", *lanes)
     is_own = (channel.to_numpy() >= task.first) & (channel.to_numpy() < task.end)
-    by_channel: dict[int, list[tuple[int, str]]] = {}
+    by_channel: dict[int, list[tuple[int, MessageId]]] = {}
     for row in np.flatnonzero(is_own & (kind == _RECEIVE)).tolist():
         stray = index[row].as_py(), message[row].as_py()
         by_channel.setdefault(channel[row].as_py(), []).append(stray)
@@ -170,7 +173,10 @@ def _stray_receives(store: _Store, task: RestoreTask) -> dict[int, list[tuple[in
 
 
 def _restore_channel(
-    store: _Store, code: int, recorded: list[str] | None, strays: list[tuple[int, str]]
+    store: _Store,
+    code: int,
+    recorded: list[MessageId] | None,
+    strays: list[tuple[int, MessageId]],
 ) -> RestoredChannel:
     channel = store.tables.topology.channels[code]
     lane = Lane(channel, store.tables.messages, code)
@@ -208,7 +214,7 @@ def _restore_channel(
     )
 
 
-def _ids(lane: Lane, ordinals: np.ndarray) -> list[str]:
+def _ids(lane: Lane, ordinals: np.ndarray) -> list[MessageId]:
     return lane.texts("message", ordinals).to_pylist() if len(ordinals) else []
 
 
@@ -248,9 +254,9 @@ def restore_processes(task: RestoreTask) -> list[RestoredProcess]:
 def _restore_process(
     store: _Store,
     code: int,
-    recorded: str | None,
-    logged: str | None,
-    original: str | None,
+    recorded: JsonText | None,
+    logged: JsonText | None,
+    original: JsonText | None,
     missing: set[int],
 ) -> RestoredProcess:
     restored = recorded or logged
@@ -261,25 +267,25 @@ def _restore_process(
         end = original if len(indexes) else restored if logged is not None else None
     else:
         states = store.tables.events.pick(np.full(len(indexes), code), indexes).texts("state")
-        steps = zip(states, indexes.tolist(), strict=True)
-        replay = replay_process(
-            restored,
-            logged,
-            (ReplayedStep(state, index not in missing) for state, index in steps),
+        steps = (
+            ReplayedStep(None if state is None else JsonText(state), index not in missing)
+            for state, index in zip(states, indexes.tolist(), strict=True)
         )
+        replay = replay_process(restored, logged, steps)
         end = replay.end
         if replay.differs_at is not None:
             event = store.event(code, int(indexes[replay.differs_at]))
             at_event = Placed(event.step, state_difference(event, replay))
-    differs = None not in (end, original) and end != original
-    name = store.processes[code].id
+    at_end = None
+    if end is not None and original is not None and end != original:
+        at_end = end_state_difference(store.processes[code].id, original, end)
     return RestoredProcess(
         is_recorded=recorded is not None,
         restored=restored,
         end=end,
         original_end=original,
         at_event=at_event,
-        at_end=end_state_difference(name, original, end) if differs else None,
+        at_end=at_end,
     )
 
 

@@ -5,15 +5,15 @@ resulting spans are searched here by ``snapshots.domain.conditions.predicates``,
 sorted columns. The reference does the same with a recording in memory.
 """
 
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from snapshots.domain.causality.causality import Causality, Way
-from snapshots.domain.conditions.conditions import Evaluate, Truth, conjunction, processes_of
-from snapshots.domain.conditions.predicates import PredicateAnswer, searched
+from snapshots.domain.causality.causal_closure import Causality, Way
+from snapshots.domain.conditions.conjunctions import Evaluate, Truth, conjunction, processes_of
+from snapshots.domain.conditions.predicates import PredicateAnswer, of_derived, searched
+from snapshots.domain.model.derived import is_derived
 from snapshots.domain.model.topology import ProcessId
 from snapshots.sandbox import evaluation
 from snapshots.store.reader import StoredRecording
@@ -21,9 +21,8 @@ from tasks.spark import session
 from tasks.spark.ingest.schemas import ranges
 from tasks.spark.judge.lanes import Lane
 from tasks.spark.search.kernels import TruthTask, find_truth
-from tasks.spark.stages import SparkStages, Stages
+from tasks.spark.stages import Progress, SparkStages, Stages, run_phase
 
-Progress = Callable[[str, int, int], None]
 EVALUATING = "evaluating states"
 SEARCHING = "searching cuts"
 ROWS_PER_TASK = 1_000_000
@@ -61,6 +60,8 @@ class Search:
         self.asked = processes_of(conjunction(text, frozenset(self.processes)))
 
     def answer(self, stages: Stages, progress: Progress) -> PredicateAnswer:
+        if is_derived(self.recording.manifest.header_extra):
+            return of_derived(self.text)
         truth = self._truth(stages, progress)
         goal = sum(len(spans.surely) for spans in truth.values())
         progress(SEARCHING, 0, goal)
@@ -73,14 +74,7 @@ class Search:
         tasks = self._tasks()
         events = self.recording.tables.events.length
         weights = [int(events[task.first : task.end].sum()) for task in tasks]
-        goal = sum(weights)
-        progress(EVALUATING, 0, goal)
-        parts = stages.run(
-            find_truth,
-            tasks,
-            weights=weights,
-            advance=lambda done: progress(EVALUATING, done, goal),
-        )
+        parts = run_phase(stages, progress, EVALUATING, find_truth, tasks, weights)
         truth = {process: spans for part in parts for process, spans in part.items()}
         return {process: truth[process] for process in self.asked}
 

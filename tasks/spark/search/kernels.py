@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from snapshots.domain.conditions.conditions import (
+from snapshots.domain.conditions.conjunctions import (
     Evaluate,
     States,
     Truth,

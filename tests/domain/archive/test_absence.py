@@ -35,7 +35,7 @@ def test_who_never_acknowledged_comes_before_who_was_late():
     )
 
 
-def test_of_a_checkpoint_that_goes_on_nobody_is_last_yet():
+def test_a_checkpoint_in_progress_has_no_slowest_subtask():
     begun = a_checkpoint("in progress", came(0, 115), SubtaskFacts(1, False), duration=115)
     assert slowest(begun) == ""
     assert sentence(begun) == "Not yet acknowledged by sink[1]."
@@ -67,7 +67,7 @@ def test_the_slowest_is_who_acknowledged_last():
         (94, None, 2_601, 1, False, "acknowledgement"),
     ],
 )
-def test_what_expired_failed_in_the_phase_of_who_was_late(
+def test_an_expired_checkpoint_failed_in_the_phase_of_the_late_subtask(
     start, alignment, sync, upload, unaligned, phase
 ):
     times = {"start_delay": start, "alignment": alignment, "sync": sync, "async_": upload}

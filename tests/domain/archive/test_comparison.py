@@ -1,4 +1,4 @@
-"""Slow against healthy: where the difference comes from."""
+"""A slow checkpoint is compared with a healthy one: where does the difference come from?"""
 
 from snapshots.domain.archive.busy import busy
 from snapshots.domain.archive.comparison import compare
@@ -6,7 +6,10 @@ from snapshots.domain.archive.model import CheckpointFacts, SubtaskFacts, Vertex
 
 
 def a_checkpoint(number: int, own: dict[str, list[tuple]], **fields) -> CheckpointFacts:
-    """own: by vertex, of each subtask start delay, alignment, sync, async."""
+    """Return a checkpoint.
+
+    ``own``: by vertex, each subtask's start delay, alignment, sync and async.
+    """
     vertices = tuple(
         VertexFacts(
             name,
@@ -45,7 +48,7 @@ SLOW = a_checkpoint(
 
 
 def an_earlier(number: int, at: int | None, sync: int, **fields) -> CheckpointFacts:
-    """Whose sink[0] began to copy 100 ms after the trigger."""
+    """Return a checkpoint whose sink[0] began to copy 100 ms after the trigger."""
     own = {"map": [(5, 0, 1, 4), (6, 0, 1, 3)], "sink": [(90, 10, sync, 5)]}
     return a_checkpoint(number, own, triggered_at=at, **fields)
 
@@ -95,7 +98,7 @@ def test_another_subtask_that_was_busy_is_named():
     assert "is not known" not in told
 
 
-def test_an_earlier_checkpoint_without_times_tells_nothing():
+def test_an_earlier_checkpoint_without_times_explains_nothing():
     bare = CheckpointFacts(11, status="failed", triggered_at=98_000)
     unplaced = an_earlier(10, None, sync=9_000)
     later = an_earlier(13, 100_700, sync=9_000)
@@ -138,7 +141,7 @@ def test_who_never_acknowledged_is_named():
     )
 
 
-def test_a_checkpoint_that_goes_on_has_no_duration_yet():
+def test_a_checkpoint_in_progress_has_no_duration_yet():
     gone = VertexFacts("sink", "sink", 1, (SubtaskFacts(0, acknowledged=False),))
     begun = CheckpointFacts(15, status="in progress", duration=115, vertices=(gone,))
     found = compare(begun, HEALTHY)

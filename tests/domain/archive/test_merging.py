@@ -1,4 +1,4 @@
-"""What two sources know of a checkpoint is put together, whatever comes first."""
+"""What two sources know of a checkpoint is merged, in any order."""
 
 from dataclasses import replace
 
@@ -71,7 +71,7 @@ def test_a_repeat_changes_nothing(one, two):
 
 
 @pytest.mark.parametrize("counted", [10, 99])
-def test_a_size_that_the_engine_told_counts_more_than_one_counted_in_files(counted):
+def test_a_size_from_the_engine_counts_more_than_one_counted_in_files(counted):
     engine, files = (
         CheckpointFacts(1, bytes=50, is_bytes_told=True),
         CheckpointFacts(1, bytes=counted),
@@ -156,11 +156,11 @@ def a_failed(failure="Checkpoint expired before completing.", **fields) -> Check
         ("", "not known"),
     ],
 )
-def test_flinks_words_tell_the_phase(words, phase):
+def test_flinks_words_give_the_phase(words, phase):
     assert phase_of(a_failed(words)) == phase
 
 
-def test_what_did_not_fail_has_no_phase_and_no_cause():
+def test_a_checkpoint_that_did_not_fail_has_no_phase_and_no_cause():
     completed = CheckpointFacts(3, status="completed", failure="odd")
     assert (phase_of(completed), cause_of(completed)) == ("", "")
 

@@ -14,7 +14,10 @@ NAN = float("nan")
 
 
 def columns(rows: list[dict]) -> Columns:
-    """rows: the fields that matter; number and trigger count up, the rest is not known."""
+    """Return columns of these rows.
+
+    Number and trigger count up; fields that are missing are unknown.
+    """
 
     def floats(name: str):
         return np.array([row.get(name, NAN) for row in rows], np.float64)
@@ -69,7 +72,7 @@ def test_what_passes_a_filter(asked, rows):
     assert asked.passes_all == (asked == Filter())
 
 
-def test_what_is_not_known_stands_last_either_way():
+def test_unknown_values_come_last_in_either_order():
     rows = np.arange(5)
     assert ordered(TABLE, rows, "duration").tolist() == [0, 4, 3, 1, 2]
     assert ordered(TABLE, rows, "-duration").tolist() == [1, 3, 4, 0, 2]
@@ -161,7 +164,7 @@ def test_the_slowest_are_counted_over_time():
     assert found.others == 0
 
 
-def test_nothing_is_answered_with_nothing():
+def test_no_checkpoints_give_empty_trends():
     table = columns([])
     rows = np.zeros(0, np.int64)
     name, x = trends.axis(table, rows)

@@ -1,4 +1,4 @@
-"""A log put in order and matched."""
+"""A log is put in order, and its receives are matched to its sends."""
 
 import pytest
 from hypothesis import given, settings
@@ -21,7 +21,7 @@ HEADER = Header(
 
 
 def log(*entries):
-    """Entries ``(process, kind, fields)`` as logged events in lines 2, 3, 4 …"""
+    """Return entries ``(process, kind, fields)`` as logged events in lines 2, 3, 4 …"""
     return [
         LoggedEvent(line=line, process=process, kind=kind, **fields)
         for line, (process, kind, fields) in enumerate(entries, 2)
@@ -45,7 +45,7 @@ def codes(assembly):
 
 
 def flights(assembly, channel="ab"):
-    """(id, sent index, received index) in order of sending."""
+    """Return (id, sent index, received index) of each message in the order of sending."""
     return [
         (message.id, message.sent_index, message.received_index)
         for message in assembly.recording.messages[channel]
@@ -101,20 +101,20 @@ def test_a_gap_in_the_index_is_closed_and_reported():
     assert "no event has index 0" in defect.sentence
 
 
-def test_an_index_on_some_events_alone_is_not_used_and_reported():
+def test_an_index_on_only_some_events_is_ignored_and_reported():
     assembly = assembled(send("a", index=5), send("b"), send("c", index=0))
     assert [event.message for event in assembly.recording.events["A"]] == ["a", "b", "c"]
     [defect] = assembly.defects
     assert (defect.code, defect.count, defect.line) == ("index-gap", 1, 3)
 
 
-def test_a_process_without_an_index_does_not_disturb_one_with():
+def test_a_process_without_indexes_does_not_disturb_one_with_them():
     assembly = assembled(send("b", index=1), receive("a"), send("a", index=0))
     assert codes(assembly) == []
     assert flights(assembly) == [("a", 0, 0), ("b", 1, None)]
 
 
-def test_a_message_knows_its_events_and_value():
+def test_a_message_has_its_events_and_its_value():
     recording = assembled(send("a", at=3, value="7"), receive("a", at=8)).recording
     [message] = recording.messages["ab"]
     assert (message.channel, message.ordinal, message.id, message.value) == ("ab", 0, "a", "7")
@@ -205,7 +205,7 @@ def test_overtaking_on_a_fifo_channel_is_reported_once_with_its_count():
     assert '"c" overtook "a"' in defect.sentence
 
 
-def test_a_message_is_overtaken_by_any_later_one_not_the_next_alone():
+def test_a_message_is_overtaken_by_any_later_one_and_not_only_by_the_next():
     assembly = assembled(send("a"), send("b"), send("c"), receive("c"), receive("a"), receive("b"))
     [defect] = assembly.defects
     assert (defect.code, defect.count) == ("fifo-violation", 2)
@@ -262,7 +262,7 @@ def test_an_event_without_meaning_refuses_the_log(entry, code):
 
 @settings(max_examples=examples(50), deadline=None)
 @given(st.data())
-def test_with_index_and_time_the_order_of_the_file_means_nothing(data):
+def test_with_index_and_time_the_order_of_the_file_does_not_matter(data):
     entries, sent, counts = [], [], {"A": 0, "B": 0}
     for at in range(data.draw(st.integers(0, 12))):
         if sent and data.draw(st.booleans()):

@@ -1,5 +1,7 @@
 """Times and steps agree with causality, whatever the clocks of the log say."""
 
+from operator import attrgetter
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,10 +15,10 @@ from tests.effort import examples
 
 
 def timed(*entries):
-    """For each entry its (at, step), and the defects."""
+    """Return (at, step) of each entry, and the assembly."""
     assembly = assemble(HEADER, log(*entries))
     events = [event for process in assembly.recording.events.values() for event in process]
-    return [(event.at, event.step) for event in sorted(events, key=lambda e: e.line)], assembly
+    return [(event.at, event.step) for event in sorted(events, key=attrgetter("line"))], assembly
 
 
 def test_times_that_are_causal_stay_and_steps_follow_them():
@@ -105,7 +107,7 @@ def test_events_in_a_circle_are_refused_with_the_circle():
 
 @st.composite
 def runs(draw):
-    """Columns of a run that can have happened, with clocks that need not be right."""
+    """Draw the columns of a run that can have happened, with clocks that need not be right."""
     processes = draw(st.integers(1, 4))
     length = draw(st.integers(0, 16))
     owners = draw(st.lists(st.integers(0, processes - 1), min_size=length, max_size=length))
@@ -139,7 +141,7 @@ def predecessors(starts, cause, row):
 
 
 def least_times(starts, at, known, cause):
-    """The same times the slow way: raise what lies before a predecessor until nothing does."""
+    """Return the least times the slow way: raise those before a predecessor until none is."""
     tick = 0 if known.any() else 1
     floor = int(at[known].min()) if known.any() else 0
     times = [int(at[row]) if known[row] else floor for row in range(len(at))]
@@ -184,7 +186,7 @@ def test_steps_are_one_causal_order_of_the_times(run):
 
 @settings(max_examples=examples(60), deadline=None)
 @given(runs(), st.data())
-def test_a_circle_is_found_and_its_rows_are_one(run, data):
+def test_a_circle_is_found_with_its_rows(run, data):
     starts, at, known, line, cause = run
     free = [row for row in range(len(at)) if cause[row] == NONE and row not in cause]
     ends = [p for p in range(len(starts) - 1) if starts[p + 1] - starts[p] > 1]

@@ -1,4 +1,4 @@
-"""Possibly and definitely: as a walk over all consistent cuts says, and refused where they must."""
+"""Possibly and definitely agree with a walk over all consistent cuts."""
 
 import time
 from itertools import product
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from snapshots.domain.conditions.conditions import NotLocal, conjunction
+from snapshots.domain.conditions.conjunctions import NotLocal, conjunction
 from snapshots.domain.conditions.expressions import ExpressionError
 from snapshots.domain.conditions.predicates import Interval, detect
 from snapshots.domain.judging.cuts import Cut, state_at
@@ -30,7 +30,7 @@ NAMES = ("A", "B", "C", "D")
 
 @st.composite
 def small_runs(draw, *, with_unknown=False):
-    """Two to four processes, up to nine steps, states 0 and 1; channels need not keep the order."""
+    """Draw runs of two to four processes, up to nine steps, states 0 and 1, without FIFO."""
     names = NAMES[: draw(st.integers(2, 4))]
     states = st.sampled_from([0, 1, None] if with_unknown else [0, 1])
     links = [f"{a}->{b}" for a in names for b in names if a != b]
@@ -51,7 +51,7 @@ def small_runs(draw, *, with_unknown=False):
 
 
 def lattice(recording):
-    """Every consistent cut, as positions in the order of the processes; small ones first."""
+    """Return the processes, and all consistent cuts as their positions, small ones first."""
     processes = [process.id for process in recording.topology.processes]
     ranges = [range(len(recording.events.get(process, ())) + 1) for process in processes]
     messages = [
@@ -69,7 +69,7 @@ def lattice(recording):
 
 
 def by_walking(recording, chosen, truths):
-    """(possibly, least cut, greatest cut, definitely), where a state holds iff it is in truths."""
+    """Return (possibly, least cut, greatest cut, definitely); conditions hold in ``truths``."""
     processes, cuts = lattice(recording)
     holds = [
         [
@@ -140,8 +140,10 @@ def test_the_witnesses_hold_what_they_claim(recording, data):
 
 
 def avoids(recording, legs, chosen):
-    """Whether the legs lead from the start to the end through consistent cuts, and on each one
-    process has no position at which its condition holds."""
+    """Tell whether legs lead through consistent cuts and avoid the condition.
+
+    On each leg there is one process whose condition holds at none of its positions.
+    """
     processes, cuts = lattice(recording)
     before = cuts[0]
     for leg in legs:
@@ -168,7 +170,7 @@ def test_a_run_that_avoids_it_is_one(recording, data):
 
 
 def leaves_first(recording, left, entered):
-    """Whether some consistent cut has left the one interval and not entered the other."""
+    """Tell whether some consistent cut has left one interval and not entered the other."""
     processes, cuts = lattice(recording)
     leaver, enterer = processes.index(left.process), processes.index(entered.process)
     return any(cut[leaver] > left.last and cut[enterer] < entered.first for cut in cuts)
@@ -191,7 +193,7 @@ def test_sometimes_all_four_kinds_of_answer_come_out():
 
 
 def two_clerks():
-    """A is low at its positions 1 and 2, B at 1; nothing orders the two."""
+    """Return a run in which A is low at positions 1 and 2, and B at 1, without any message."""
     return recorded(
         a_run({"A": 9000, "B": 9000}, ["A->B", "B->A"])
         .internal("A", "pays", state=4000)
@@ -253,7 +255,7 @@ def test_taking_turns_is_never_both_at_once():
 
 
 def overtaking():
-    """m2 overtakes m1 on the way from A to B."""
+    """Return a run in which m2 overtakes m1 on the way from A to B."""
     return recorded(
         a_run({"A": 1, "B": 0}, ["A->B"], fifo=False)
         .send("A->B", "m1", state=0)
@@ -263,7 +265,7 @@ def overtaking():
     )
 
 
-def test_a_message_that_overtakes_pulls_its_sender_along():
+def test_a_message_that_overtakes_moves_its_sender_on():
     assert detect(overtaking(), "B == 1").first == Cut({"A": 2, "B": 2})
 
 
@@ -337,15 +339,15 @@ def test_what_is_a_conjunction_of_local_conditions(text, conditions):
 @pytest.mark.parametrize(
     ("text", "column", "reason"),
     [
-        ("A.x < B.x", 7, "speaks of A and B at once"),
-        ("A == 1 && A + B == 3", 15, "speaks of A and B at once"),
+        ("A.x < B.x", 7, "is about A and B at once"),
+        ("A == 1 && A + B == 3", 15, "is about A and B at once"),
         ("A == 1 || B == 1", 8, r"This \|\| joins conditions on A and B"),
         ("A == 1 && (A == 2 || B == 1)", 19, r"This \|\| joins conditions on A and B"),
-        ("!(A == 1 && B == 1)", 13, "speaks of A and B at once"),
+        ("!(A == 1 && B == 1)", 13, "is about A and B at once"),
         ('A == 1 && size(channels["A->B"]) == 0', 16, "the two processes at its ends"),
         ('snapshot == "s1"', 1, "A cut is not a snapshot"),
-        ("A == 1 && processes.all(p, processes[p] == 1)", 11, "speaks of all processes"),
-        ("A == 1 &&  1 < 2", 12, "speaks of no process"),
+        ("A == 1 && processes.all(p, processes[p] == 1)", 11, "is about all processes"),
+        ("A == 1 &&  1 < 2", 12, "is about no process"),
         ('processes["Z"] == 1', 1, "There is no process Z"),
     ],
 )

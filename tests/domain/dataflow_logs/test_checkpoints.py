@@ -1,4 +1,4 @@
-"""What a log tells of checkpoints, beside what the simulator counted while it wrote the log.
+"""Checkpoints analysed from a log, compared with what the simulator counted while it wrote the log.
 
 Each seed is another dataflow with other parameters; DATAFLOW_EXAMPLES=1000 tries that many in each
 mode.
@@ -52,7 +52,7 @@ RAIL = ("source[0]->map[0]", "map[0]->sink[0]")
 
 @cache
 def any_run(seed: int, mode: str) -> DataflowRun:
-    """Two of three with failures."""
+    """Simulate a random run; two of three have failures."""
     rng = Random(seed)
     simulation = any_simulation(rng, mode)
     if seed % 3:
@@ -86,7 +86,7 @@ def blocked(reports: tuple[CheckpointReport, ...]) -> dict[str, list[tuple[int, 
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_the_log_tells_what_the_simulator_counted(mode):
+def test_the_analysis_of_the_log_equals_what_the_simulator_counted(mode):
     seen: Counter[str] = Counter()
     for seed in SEEDS:
         run = any_run(seed, mode)
@@ -147,7 +147,7 @@ def test_the_critical_path_leads_from_the_trigger_to_the_completion(mode):
 
 
 def a_rail(**options: object) -> DataflowRun:
-    """One source, one slow operator, one sink: nothing is aligned."""
+    """Simulate one source, one slow operator and one sink, so that nothing is aligned."""
     flow = Dataflow(
         (
             a_source(records=40, rate=0.0),
@@ -195,7 +195,7 @@ def test_how_checkpoints_end():
     expired = checkpoints(recorded(a_rail(**slow)))[0]
     assert expired.status == "expired"
     assert expired.sentence == (
-        "It was given up after 9 ms, for its time was over: "
+        "It was given up after 9 ms, because its time was over: "
         f"map[0] still waited for the barrier on {RAIL[0]}, behind 8 records."
     )
     assert expired.critical_path[-1].to == expired.ended_at
@@ -211,8 +211,8 @@ def test_how_checkpoints_end():
     assert failed.sentence == "It was given up after 1 ms, because sink[0] failed meanwhile."
 
 
-def test_a_checkpoint_given_up_is_told_by_what_was_missing_then():
-    """Not by what came later: here refusals, for newer barriers have overtaken old ones."""
+def test_the_report_of_an_aborted_checkpoint_names_what_was_missing_at_its_end():
+    """What came later does not matter: here refusals, because newer barriers overtook old ones."""
     settings = {"mode": UNALIGNED, "timeout": 1_500, "interval": 1_500}
     run = run_dataflow(a_run_of(slow={"count[1]": 8.0}, buffer=2, most_events=6_000, **settings))
     refused = {e.snapshot for e in run.log.events if e.kind == CP_DECLINE}
@@ -221,7 +221,7 @@ def test_a_checkpoint_given_up_is_told_by_what_was_missing_then():
     assert {report.critical_path[-1].to - report.ended_at for report in expired} == {0}
 
 
-def test_a_checkpoint_given_up_with_all_acknowledgements_on_their_way():
+def test_a_checkpoint_aborted_while_all_acknowledgements_are_on_their_way():
     run = a_rail(timeout=11_000, control_delay=1_000)
     late = next(e for e in run.log.events if e.kind == CP_ACK and e.process == "sink[0]")
     begun = next(e for e in run.log.events if e.kind == CP_TRIGGER)
@@ -234,7 +234,7 @@ def test_a_checkpoint_given_up_with_all_acknowledgements_on_their_way():
     )
 
 
-def test_the_transactions_of_a_lost_notice_are_committed_with_the_next_word():
+def test_transactions_whose_notice_was_lost_are_committed_with_the_next_notice():
     heard, lost = (
         next(
             task for task in checkpoints(recorded(a_rail(**how)))[0].tasks if task.vertex == "sink"
@@ -247,7 +247,7 @@ def test_the_transactions_of_a_lost_notice_are_committed_with_the_next_word():
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_files_are_needed_by_what_is_kept_and_what_is_under_way(seed):
+def test_files_are_needed_by_checkpoints_that_are_kept_or_under_way(seed):
     run = any_run(seed, ALIGNED)
     events = run.log.events
     over = {e.snapshot for e in events if e.kind in (CP_COMPLETE, CP_ABORT)}
@@ -266,7 +266,7 @@ def test_files_are_needed_by_what_is_kept_and_what_is_under_way(seed):
     assert not all(expected.values())
 
 
-def test_every_request_has_its_answer():
+def test_every_request_has_a_decision():
     recording = recorded(any_run(2, ALIGNED))
     told = decisions(recording)
     requests = [e for own in recording.events.values() for e in own if e.kind == CP_REQUEST]
@@ -280,7 +280,7 @@ def test_recordings_without_a_dataflow_have_no_checkpoints():
     assert checkpoints(assemble(*two_banks()).recording) == ()
 
 
-def test_a_log_that_leaves_things_out_is_told_as_far_as_it_goes():
+def test_a_log_with_gaps_is_analysed_as_far_as_it_goes():
     rng = Random(5)
     for seed in range(6):
         run = any_run(seed, MODES[seed % 4])

@@ -1,4 +1,4 @@
-"""What a log tells of failures, beside what the simulator counted while it wrote the log.
+"""Failures analysed from a log, compared with what the simulator counted while it wrote the log.
 
 DATAFLOW_EXAMPLES=1000 tries that many dataflows in each mode.
 """
@@ -48,7 +48,7 @@ SEEDS = range(int(os.environ.get("DATAFLOW_EXAMPLES") or examples(12)))
 
 @cache
 def any_run(seed: int, mode: str) -> DataflowRun:
-    """With one failure or two."""
+    """Simulate a random run with one failure or two."""
     rng = Random(seed)
     simulation = any_simulation(rng, mode)
     end = run_dataflow(simulation).log.events[-1].at
@@ -64,7 +64,7 @@ def told(run: DataflowRun) -> Failovers:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_the_log_tells_what_the_simulator_counted(mode):
+def test_the_analysis_of_the_log_equals_what_the_simulator_counted(mode):
     seen: Counter[str] = Counter()
     for seed in SEEDS:
         run = any_run(seed, mode)
@@ -168,7 +168,7 @@ def test_at_least_once_the_state_counts_some_records_twice():
 
 
 def test_only_the_first_value_that_comes_again_goes_back_behind_newer_ones():
-    """One key: what comes again after that replaces what is older than itself."""
+    """With one key, each later value that comes again replaces an older one."""
     run = a_run_of(word_count(1, sink="idempotent", records=60, keys=1), interval=9_000)
     (report,) = told(run_dataflow(failing(run, 25_000, "count[0]"))).reports
     (sink,) = report.sinks
@@ -177,7 +177,7 @@ def test_only_the_first_value_that_comes_again_goes_back_behind_newer_ones():
 
 
 def test_at_least_once_only_what_was_restarted_is_counted_twice():
-    """Of two pipelines the one that goes on has records behind its barriers, too."""
+    """The pipeline that goes on has records behind its barriers, too."""
     one, other = word_count(2, records=60), word_count(2, records=60)
     names = {vertex.id: f"{vertex.id} too" for vertex in other.vertices}
     both = Dataflow(
@@ -198,7 +198,9 @@ def test_at_least_once_only_what_was_restarted_is_counted_twice():
 
 
 def behind_barriers(recording, snapshot: str, scope) -> int:
-    """Records that these tasks had received when they recorded, sent after their senders did."""
+    """Count records that these tasks received before they recorded, sent after their senders
+    recorded.
+    """
     at = {
         event.process: event.index
         for own in recording.events.values()
@@ -215,8 +217,8 @@ def behind_barriers(recording, snapshot: str, scope) -> int:
     )
 
 
-def test_what_no_checkpoint_has_committed_yet_is_pending_and_not_lost():
-    """All has been read and written; every checkpoint expires."""
+def test_records_that_no_checkpoint_has_committed_are_pending_and_not_lost():
+    """All records have been read and written, and every checkpoint expires."""
     run = run_dataflow(a_run_of(timeout=500, most_events=4_000))
     (sink,) = told(run).sinks
     assert (sink.visible, sink.effect.lost) == (0, 0)
@@ -233,7 +235,7 @@ def test_transactions_that_time_out_lose_what_they_held():
         assert tuple(rid) not in visible
 
 
-def test_records_that_nobody_put_back_are_dropped(monkeypatch):
+def test_records_that_no_restart_put_back_are_dropped(monkeypatch):
     jump = Lane._jump
     monkeypatch.setattr(Lane, "_jump", lambda lane, item, ahead: jump(lane, item, []))
     found = []
@@ -250,7 +252,7 @@ def test_records_that_nobody_put_back_are_dropped(monkeypatch):
 
 
 def three_pairs() -> Dataflow:
-    """Three sources, each with a sink of its own: three regions; and a pipeline beside them."""
+    """Return three sources, each with a sink of its own: three regions, and another pipeline."""
     return Dataflow(
         (
             a_source(parallelism=3, records=60),
@@ -278,7 +280,7 @@ def test_the_same_failure_under_three_strategies():
     assert all(row["time_to_catch_up"] > 10_000 for row in rows)
 
 
-def test_a_committer_speaks_for_those_who_wrote():
+def test_a_committers_events_are_about_the_transactions_of_writers():
     run = a_failing_run("two-phase")
     fates = {"tx_commit", "tx_recover_commit", "tx_abort"}
     topology = run.log.header.topology
@@ -315,8 +317,8 @@ def test_a_log_that_ends_before_anything_came_back():
     assert report.sentence.endswith("the log ends before anything came back.")
 
 
-def test_a_failure_that_a_wider_one_overtakes_is_told_so():
-    """A task of a batch is to run again, and the driver dies before."""
+def test_the_report_of_a_failure_says_that_a_wider_one_overtook_it():
+    """A task of a batch is about to run again when the driver dies."""
     flow = word_count(1, rate=0.0, records=20)
     query = SparkSimulation(flow, failover="task", retry_delay=4_000)
     at = next(e.at for e in run_spark(query).log.events if e.kind == WRITE) - 500
@@ -324,7 +326,8 @@ def test_a_failure_that_a_wider_one_overtakes_is_told_so():
     first, second = told(run_spark(replace(query, failures=failures))).reports
     assert first.tasks_restarted == 0
     assert first.sentence.endswith(
-        "and coordinator failed 1 ms later, before anything came back: see there what both did."
+        "and coordinator failed 1 ms later, before anything came back: that failure shows what "
+        "both did."
     )
     assert second.tasks_restarted == 3
     assert "all 3 tasks went back to the beginning" in second.sentence
@@ -335,7 +338,7 @@ def test_recordings_without_failures_have_none():
     assert as_json(result) == {"items": [], "sinks": [], "dropped": [], "total": 0}
 
 
-def test_a_log_that_leaves_things_out_is_told_as_far_as_it_goes():
+def test_a_log_with_gaps_is_analysed_as_far_as_it_goes():
     rng = Random(7)
     for seed in range(8):
         run = any_run(seed, MODES[seed % 4])
@@ -343,7 +346,7 @@ def test_a_log_that_leaves_things_out_is_told_as_far_as_it_goes():
 
 
 def test_micro_batches_go_back_to_a_batch():
-    """The first batch that was planned and not committed runs again, whole."""
+    """The first batch that was planned and not committed runs again as a whole."""
     found = all_failovers(assemble(*delivered_twice_log()).recording)
     (report,) = found.reports
     assert report.restored == "1"

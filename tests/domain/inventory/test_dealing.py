@@ -1,4 +1,4 @@
-"""Elements of operator state are dealt as Flink deals them, told a second time and naively."""
+"""Elements of operator state are dealt as by Flink, according to a naive second implementation."""
 
 from itertools import chain
 
@@ -17,8 +17,10 @@ def as_elements(lists):
 
 
 def one_by_one(states, after):
-    """Which (state, old subtask, place) each new subtask gets: turn by turn, one more to each in
-    its turn until none is left over, as the loop of Flink's repartitioner does."""
+    """Return which (state, old subtask, place) each new subtask gets.
+
+    As in the loop of Flink's repartitioner, each gets one more in its turn until none is left over.
+    """
     given_to = [[] for _ in range(after)]
     begin = 0
     for state, lists in states:

@@ -1,4 +1,4 @@
-"""Data in flight gets to the subtasks that own its records, and what cannot be divided says so."""
+"""Data in flight goes to the subtasks that own its records; what cannot be divided is named."""
 
 import pytest
 from hypothesis import given, settings
@@ -11,7 +11,7 @@ from tests.effort import examples
 
 
 def channels(sizes, exchange="HASH", source="map", target="sink"):
-    """sizes: {(source subtask, target subtask): bytes}"""
+    """Return channels of these ``sizes``: {(source subtask, target subtask): bytes}."""
     return [
         ChannelContents("c", f"{source}[{i}]", f"{target}[{j}]", WHOLE, number, 1, size,
                         exchange=exchange)
@@ -72,7 +72,7 @@ def test_flinks_own_example_of_ranges():
     assert sources(edge) == {0: {0, 1}, 1: {1, 2}}
 
 
-def test_a_custom_partitioner_sees_all_of_it_everywhere():
+def test_with_a_custom_partitioner_every_new_subtask_reads_all_data():
     edge = planned(channels({(0, 0): 5, (0, 1): 6}, "CUSTOM"), 2, 3)
     assert sources(edge) == {new: {0, 1} for new in range(3)}
     assert [one.bytes for one in edge.receivers] == [11] * 3
@@ -89,7 +89,7 @@ def test_edges_that_cannot_be_divided_say_so(exchange):
 
 def test_senders_send_again_what_was_still_at_them():
     held = channels({(0, 0): 5}, "REBALANCE")
-    assert "sent by the same one" in planned(held, 2, 3, Width(4, 4)).rule
+    assert "sent by the same sender" in planned(held, 2, 3, Width(4, 4)).rule
     assert "i modulo 3" in planned(held, 2, 3).rule
     assert "sent by" not in planned(held, 2, 3, Width(None, 3)).rule
 
@@ -100,21 +100,21 @@ def test_senders_send_again_what_was_still_at_them():
         (ChannelContents("c", None, "sink[0]", INPUT_HALF, 0, 1, 5), 3, "not known who gets it"),
         (ChannelContents("c", "map[0]", None, OUTPUT_HALF, 0, 1, 5), 3, "not known who gets it"),
         (ChannelContents("c", None, "sink[0]", INPUT_HALF, 0, 1, 5), 2, "its own data back"),
-        (ChannelContents("c", "map[0]", "sink[0]", WHOLE, 0, 1, 5), 3, "is not told"),
+        (ChannelContents("c", "map[0]", "sink[0]", WHOLE, 0, 1, 5), 3, "is not known"),
     ],
 )
-def test_what_the_upload_does_not_tell_is_not_known(channel, after, words):
+def test_where_data_goes_is_not_known_if_the_upload_does_not_say(channel, after, words):
     edge = planned([channel], 2, after)
     assert words in edge.rule
     assert (edge.receivers, edge.problem, edge.bytes) == ((), None, 5)
 
 
-def test_receivers_of_which_nobody_knows_how_many_there_were():
+def test_a_receiver_whose_old_parallelism_is_not_known():
     [edge] = plan_in_flight(channels({(0, 0): 5}), {})
-    assert "is not told" in edge.rule
+    assert "had is not known" in edge.rule
 
 
-def test_edges_are_told_apart():
+def test_edges_are_planned_separately():
     held = channels({(0, 0): 5}) + channels({(0, 1): 6}) + channels({(0, 0): 7}, source="other")
     width = Width(2, 3)
     edges = plan_in_flight(held, {"map": width, "other": width, "sink": width})

@@ -1,4 +1,4 @@
-"""Sources and sinks of a checkpoint are known by their states, names and places."""
+"""Sources and sinks of a checkpoint are recognised by their states, names and places."""
 
 from snapshots.domain.inventory.model import (
     COORDINATOR,
@@ -33,7 +33,7 @@ def test_sources_are_known_by_state_name_or_place():
     ]
     assert [one.inferred for one in found] == [
         "It has the state SourceReaderState of the reader of a source.",
-        "Its name begins so.",
+        'Its name begins with "Source".',
         "No edge leads to it.",
     ]
 
@@ -64,7 +64,7 @@ def test_sinks_with_transactions_commit_again_and_others_write_again():
     assert "written a second time" in found[1].rule
 
 
-def test_a_committer_that_holds_nothing_tells_nothing():
+def test_an_empty_committer_state_does_not_make_a_sink():
     empty = an_operator("x", StateInventory("streaming_committer_raw_states", LISTED, entries=0))
     lost = an_operator(
         "y", StateInventory("streaming_committer_raw_states", LISTED, complete=False)

@@ -1,4 +1,4 @@
-"""A plan of a restore: nothing is lost, nothing is twice, and what cannot be is said."""
+"""A plan of a restore loses nothing, doubles nothing, and says what is impossible."""
 
 from dataclasses import replace
 from time import process_time
@@ -20,11 +20,11 @@ from snapshots.domain.inventory.model import (
     StateInventory,
     SubtaskInventory,
 )
+from snapshots.domain.inventory.operator_plan import StoredSizes
 from snapshots.domain.inventory.restore_plan import (
     FLINK,
     SEATUNNEL,
     NotPlannable,
-    StoredSizes,
     plan_restore,
 )
 from snapshots.domain.model.key_groups import key_group_range
@@ -105,7 +105,7 @@ def test_skew_is_the_largest_by_the_mean():
 
 
 def elements(*sizes):
-    """Of one state: the bytes of each old subtask's elements."""
+    """Return the elements of one state from the bytes of each old subtask's elements."""
     return [(subtask, size) for subtask, own in enumerate(sizes) for size in own]
 
 
@@ -140,7 +140,7 @@ def test_several_kinds_of_operator_state_beside_keyed_state_add_up():
     assert [one.sources for one in plan.after] == [((0, 0),), ((0, 0),), ((1, 1),), ((1, 1),)]
 
 
-def test_where_elements_are_not_known_nobody_knows_what_subtasks_get():
+def test_without_known_elements_the_sizes_of_new_subtasks_are_unknown():
     plan = planned(an_operator(2, 8, lists=50, kinds=("value", LISTED)), 4)
     assert [one.bytes for one in plan.after] == [None] * 4
     assert [one.keyed_bytes for one in plan.after] == [400] * 4
@@ -162,7 +162,7 @@ def test_raw_keyed_state_goes_by_key_group_too_and_makes_sizes_an_estimate():
     assert [(one.bytes, one.estimated) for one in plan.after] == [(45, True)] * 2
 
 
-def test_what_only_the_rest_api_tells_of_is_not_known():
+def test_the_state_of_an_operator_that_only_the_rest_api_has_is_not_known():
     subtasks = (SubtaskInventory(0, 70), SubtaskInventory(1, 30))
     plan = planned(OperatorInventory("op", "o", 2, bytes=100, subtasks=subtasks), 3)
     assert [one.bytes for one in plan.before] == [70, 30]
@@ -171,7 +171,7 @@ def test_what_only_the_rest_api_tells_of_is_not_known():
     assert "Only the REST API" in plan.notes[0]
 
 
-def test_keyed_state_of_which_nobody_says_the_key_groups_is_not_known():
+def test_keyed_state_without_known_key_groups_has_an_unknown_place():
     subtasks = (SubtaskInventory(0, 9, None, {"keyed state": 9}),)
     plan = planned(OperatorInventory("op", "o", 1, 8, subtasks=subtasks), 2)
     assert [(one.bytes, one.estimated) for one in plan.after] == [(None, False)] * 2
@@ -193,19 +193,19 @@ def test_key_groups_of_two_subtasks_are_a_problem():
     assert "belong to two" in plan.problem
 
 
-def test_what_recorded_nothing_runs_at_any_parallelism():
+def test_an_operator_that_recorded_nothing_runs_at_any_parallelism():
     plan = planned(OperatorInventory("op", "o", 2, 8), 9)
     assert plan.problem is None
     assert len(plan.after) == 9
 
 
-def test_what_had_finished_is_not_run_again():
+def test_an_operator_that_had_finished_is_not_run_again():
     plan = planned(an_operator(finished=True), 9)
     assert (plan.problem, plan.after) == (None, ())
     assert plan.notes == ("It had finished: it is not run again.",)
 
 
-def test_subtasks_that_had_finished_are_started_with_what_others_had():
+def test_finished_subtasks_are_started_with_the_state_of_others():
     subtasks = (
         SubtaskInventory(0, finished=True),
         SubtaskInventory(1, 30, None, {"operator state": 30}),
@@ -234,7 +234,7 @@ def test_a_plan_of_too_many_subtasks_is_refused():
         plan_restore(FLINK, a_checkpoint(*many), 32_768, {})
 
 
-def test_whole_files_are_read_by_everybody_who_needs_a_part():
+def test_a_whole_file_is_read_by_every_subtask_that_needs_a_part_of_it():
     facts = (Fact("layout of keyed state", "tables"),)
     assert "whole files" in planned(an_operator(2, facts=facts), 4).notes[0]
     assert planned(an_operator(2, facts=facts), 2).notes == ()
@@ -248,7 +248,7 @@ def test_the_widest_of_operators_is_planned_in_a_few_seconds():
     assert sum(one.bytes for one in plan.after) == pytest.approx(32_768 * 800, rel=0.01)
 
 
-def test_more_subtasks_than_key_groups_cannot_be():
+def test_more_subtasks_than_key_groups_are_impossible():
     plan = planned(an_operator(2, 8), 9)
     assert "8 key groups" in plan.problem
     assert plan.after == ()
@@ -266,7 +266,7 @@ def test_seatunnel_deals_old_states_out_by_their_number():
     assert [subtask.sources for subtask in wider.after][5:] == [(), ()]
 
 
-def test_seatunnel_gives_splits_back_and_the_coordinator_what_is_its():
+def test_seatunnel_returns_splits_and_gives_the_coordinator_its_own_state():
     states = tuple(
         StateInventory(name, kind)
         for name, kind in (
@@ -283,9 +283,9 @@ def test_seatunnel_gives_splits_back_and_the_coordinator_what_is_its():
     action = OperatorInventory("a", "Source[0]-Fake", 2, subtasks=subtasks, states=states)
     plan = plan_restore(SEATUNNEL, a_checkpoint(action), 3, {}).operators[0]
     rules = [move.rule for move in plan.states]
-    assert "hands them back to the enumerator" in rules[0]
+    assert "returns them to the enumerator" in rules[0]
     assert rules[1] == "The one enumerator gets it whole."
-    assert rules[2].startswith("Subtask j gets those of the old subtasks j, j + n")
+    assert rules[2].startswith("Subtask j of n gets those of the old subtasks j, j + n")
     assert [one.bytes for one in plan.after] == [10, 0, 0]
     assert plan.coordinator == 7
     assert len(plan.notes) == 2
@@ -295,7 +295,7 @@ def test_seatunnel_gives_splits_back_and_the_coordinator_what_is_its():
     ("engine", "operators", "parallelism", "words"),
     [
         ("spark", (an_operator(),), 3, "fixed by its checkpoint"),
-        (FLINK, (), 3, "does not tell the operators"),
+        (FLINK, (), 3, "does not say which operators"),
         (FLINK, (an_operator(),), 0, "between 1 and"),
         (FLINK, (an_operator(),), 40_000, "between 1 and"),
     ],

@@ -1,4 +1,4 @@
-"""Two checkpoints of a series: what came, what went, what is another, and what cannot be told."""
+"""Two checkpoints of a series: what was added, removed or changed, and what is unknown."""
 
 from dataclasses import replace
 
@@ -79,7 +79,7 @@ def test_operators_come_and_go():
         an_operator(states=[StateInventory("s", "value")]),
     ],
 )
-def test_any_other_number_or_state_is_a_change(after):
+def test_every_different_number_or_state_is_a_change(after):
     [found] = compared(a_checkpoint(an_operator()), a_checkpoint(after)).operators
     assert found.change == CHANGED
 
@@ -160,7 +160,7 @@ def test_files_are_of_one_or_of_both():
     }
 
 
-def test_what_is_missing_is_told_of_both():
+def test_missing_files_are_listed_for_both_checkpoints():
     lost = (MissingFile("x", 5, "It is not part of the upload."),)
     found = compared(a_checkpoint(missing=lost), a_checkpoint())
     assert (found.missing_before, found.missing_after) == (lost, ())
@@ -187,7 +187,7 @@ def test_without_files_nothing_has_come_or_gone():
         ([], UNKNOWN),
     ],
 )
-def test_nobody_knows_whether_state_in_missing_files_is_the_same(states, change):
+def test_it_is_unknown_whether_state_in_missing_files_is_the_same(states, change):
     lost = (MissingFile("x", 5, "It is not part of the upload."),)
     operator = an_operator(states=states)
     found = compared(a_checkpoint(operator, missing=lost), a_checkpoint(operator))

@@ -74,7 +74,7 @@ def test_fields_of_objects_are_added_up_by_name(values, sums):
         ("value", ("overtime",), (3,), None),
     ],
 )
-def test_what_is_not_additive_is_told_by_its_name_or_its_size(kind, names, values, words):
+def test_what_is_not_additive_is_recognised_by_name_or_size(kind, names, values, words):
     why = why_not(kind, len(values), names, sum(values))
     assert why is None if words is None else words in why
 

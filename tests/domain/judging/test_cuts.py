@@ -1,4 +1,4 @@
-"""Cuts: contents, orphans, states, and the way back to consistency."""
+"""Cuts: their contents, orphans and states, and the nearest consistent one."""
 
 from itertools import product
 
@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from snapshots.domain.causality.causal_closure import nearest_consistent_cut
 from snapshots.domain.judging.cuts import (
     NEVER,
     ChannelLog,
@@ -13,7 +14,6 @@ from snapshots.domain.judging.cuts import (
     contents,
     cut_at,
     is_consistent,
-    nearest_consistent_cut,
     orphans,
     received_index,
     state_at,
@@ -28,7 +28,7 @@ def ids(messages):
 
 
 def two_messages():
-    """p: send m1, send m2; q: receive m1, then receive m2."""
+    """Return a run in which p sends m1 and m2, and q receives them in this order."""
     return recorded(
         a_run()
         .send("p->q", "m1", 1, state=9)
@@ -66,7 +66,7 @@ def test_a_message_received_inside_and_sent_outside_is_an_orphan():
     assert is_consistent(recording, Cut({"p": 1, "q": 1}))
 
 
-def test_where_a_message_overtook_another_the_one_that_is_really_on_its_way_is_in_flight():
+def test_if_a_message_overtook_another_the_overtaken_one_is_in_flight():
     run = a_run(fifo=False).send("p->q", "m1").send("p->q", "m2")
     recording = recorded(run.receive("p->q", "m2").receive("p->q", "m1"))
     assert ids(contents(recording, Cut({"p": 2, "q": 1}))["p->q"]) == ["m1"]
@@ -99,7 +99,7 @@ def test_a_cut_by_step_takes_that_many_events():
     assert [sum(cut_at(recording, step=k).positions.values()) for k in range(5)] == [0, 1, 2, 3, 4]
 
 
-def test_a_cut_is_asked_for_in_one_way_only():
+def test_a_cut_is_given_by_an_instant_or_by_a_step_and_not_by_both():
     with pytest.raises(ValueError, match="exactly one"):
         cut_at(two_messages(), at=1, step=1)
 
@@ -195,8 +195,8 @@ def test_a_searched_channel_answers_as_one_that_is_read_through(log, data):
         searched = ChannelLog(recording.messages[channel.id])
         ends = cut.position(channel.source), cut.position(channel.target)
         assert searched.in_flight(*ends) == contents(recording, cut)[channel.id]
-        of_channel = [m for m in orphans(recording, cut) if m.channel == channel.id]
-        assert list(searched.orphans(*ends)) == of_channel
+        expected = [m for m in orphans(recording, cut) if m.channel == channel.id]
+        assert list(searched.orphans(*ends)) == expected
 
 
 def test_the_partners_of_a_message_are_those_that_could_have_overtaken_it():

@@ -1,4 +1,4 @@
-"""Dataclasses as JSON: the types of the fields decide what becomes of their values."""
+"""The types of a dataclass's fields decide what its JSON is."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,15 +1,19 @@
-"""A recording derived from checkpoints says what it cannot tell: once, in words, with reasons."""
+"""A recording derived from checkpoints says once, in words, what is not known, and why."""
 
 from dataclasses import replace
 
 import pytest
 
+from snapshots.domain.conditions.expressions import ExpressionError
+from snapshots.domain.conditions.predicates import detect
 from snapshots.domain.judging.verdicts import judge
 from snapshots.domain.judging.witnesses import LONGEST_SHOWN
+from snapshots.domain.model.as_json import as_json
 from snapshots.domain.model.derived import (
     ALIGNED,
     NO_FILES,
     NOT_TOLD,
+    PROVES_NOTHING,
     WHY_EMPTY,
     WHY_UNKNOWN,
     flaws,
@@ -17,8 +21,10 @@ from snapshots.domain.model.derived import (
     why_empty,
     why_unknown,
 )
+from snapshots.domain.replaying.reordering import reorder
+from snapshots.domain.replaying.restore import restore
 from snapshots.domain.simulators.script import Log
-from tests.builders import a_run, recorded
+from tests.builders import a_run, recorded, simulated
 
 
 def two_unknown_states() -> Log:
@@ -49,22 +55,22 @@ def test_what_equals_itself_is_not_called_consistent():
     assert "2 processes" in report.findings[0].sentence
 
 
-def test_flaws_are_findings_of_the_snapshots_that_they_spoil():
+def test_flaws_are_findings_of_the_snapshots_that_they_belong_to():
     run = a_run().record("p", "s1").record("q", "s1").record("p", "s2").record("q", "s2")
     header, events = derived(run.log())
-    told = {"sentences": ["A file is gone.", "It is ahead."], "snapshots": {"s1": [1, 0]}}
-    log = Log(replace(header, extra=header.extra | {"flaws": told}), events)
-    one, other = judge(recorded(log))
-    assert [each.sentence for each in one.findings[:2]] == ["It is ahead.", "A file is gone."]
-    assert (one.counts, other.counts) == ({"unknown": 3}, {"unknown": 1})
-    plain = Log(replace(header, extra={"flaws": told}), events)
-    assert {each.verdict for each in judge(recorded(plain))} == {"consistent"}
+    header_flaws = {"sentences": ["A file is gone.", "It is ahead."], "snapshots": {"s1": [1, 0]}}
+    log = Log(replace(header, extra=header.extra | {"flaws": header_flaws}), events)
+    s1, s2 = judge(recorded(log))
+    assert [item.sentence for item in s1.findings[:2]] == ["It is ahead.", "A file is gone."]
+    assert (s1.counts, s2.counts) == ({"unknown": 3}, {"unknown": 1})
+    plain = Log(replace(header, extra={"flaws": header_flaws}), events)
+    assert {report.verdict for report in judge(recorded(plain))} == {"consistent"}
 
 
-def test_states_of_a_log_are_a_finding_each():
+def test_states_that_a_log_does_not_hold_are_one_answer():
     [report] = judge(recorded(two_unknown_states()))
-    assert report.counts == {"unknown": 2}
-    assert 'the state {"bytes":4}, but' in report.findings[0].sentence
+    assert report.counts == {"consistent": 1}
+    assert "2 processes" in report.answers[2].sentence
 
 
 def test_a_state_that_differs_stays_a_mismatch_in_a_derived_recording():
@@ -75,7 +81,7 @@ def test_a_state_that_differs_stays_a_mismatch_in_a_derived_recording():
 
 def test_long_states_and_values_are_cut_in_sentences_and_say_so():
     long = "x" * 1000
-    run = a_run().internal("p", "works", state=None).record("p", "s1", state=long)
+    run = a_run().record("p", "s1", state=long)
     [report] = judge(recorded(run.record("q", "s1")))
     [finding] = report.findings
     assert "… (1,002 characters)" in finding.sentence
@@ -86,12 +92,12 @@ def test_long_states_and_values_are_cut_in_sentences_and_say_so():
     assert "… (1,002 characters)" in report.findings[0].sentence
 
 
-def test_why_channels_are_empty_or_not_known_is_told_by_snapshot_or_for_all():
-    told = {"why_empty": {"1": ALIGNED}, "why_unknown": {"2": NO_FILES}}
-    assert why_empty(told, "1") == WHY_EMPTY[ALIGNED]
-    assert why_empty(told, "2") is None
-    assert why_unknown(told, "2") == WHY_UNKNOWN[NO_FILES]
-    assert why_unknown(told, "1") == WHY_UNKNOWN[NOT_TOLD]
+def test_a_header_says_for_each_snapshot_or_for_all_why_channels_are_empty_or_not_known():
+    header = {"why_empty": {"1": ALIGNED}, "why_unknown": {"2": NO_FILES}}
+    assert why_empty(header, "1") == WHY_EMPTY[ALIGNED]
+    assert why_empty(header, "2") is None
+    assert why_unknown(header, "2") == WHY_UNKNOWN[NO_FILES]
+    assert why_unknown(header, "1") == WHY_UNKNOWN[NOT_TOLD]
     assert why_empty({"why_empty": ALIGNED}, "any") == WHY_EMPTY[ALIGNED]
 
 
@@ -99,12 +105,48 @@ def test_why_channels_are_empty_or_not_known_is_told_by_snapshot_or_for_all():
     "odd", [None, 5, [], ["aligned"], {"1": ["aligned"]}, {"1": {}}, "nothing"]
 )
 def test_an_uploaded_header_may_say_anything(odd):
-    told = {"derived": odd, "why_empty": odd, "why_unknown": odd}
-    assert not is_derived(told)
-    assert why_empty(told, "1") is None
-    assert why_unknown(told, "1") == WHY_UNKNOWN[NOT_TOLD]
+    header = {"derived": odd, "why_empty": odd, "why_unknown": odd}
+    assert not is_derived(header)
+    assert why_empty(header, "1") is None
+    assert why_unknown(header, "1") == WHY_UNKNOWN[NOT_TOLD]
     for flawed in (odd, {"sentences": odd, "snapshots": {"1": [0]}}, {"snapshots": {"1": odd}}):
-        said = flaws({"derived": True, "flaws": flawed}, "1")
-        assert all(one.sentence == "aligned" for one in said)
+        findings = flaws({"derived": True, "flaws": flawed}, "1")
+        assert all(finding.sentence == "aligned" for finding in findings)
     several = {"sentences": ["It is gone.", 5], "snapshots": {"1": [True, 0, 1, 2, -1, None]}}
     assert len(list(flaws({"derived": True, "flaws": several}, "1"))) == 1
+
+
+def test_a_restore_of_what_is_derived_shows_nothing_unless_it_differs():
+    recording = recorded(derived(simulated()))
+    (snapshot,) = (report.snapshot for report in judge(recording))
+    found = as_json(restore(recording, snapshot))
+    assert (found["equal"], found["differences_total"]) == (None, 0)
+    assert "shows nothing" in found["not_known"]
+    assert as_json(restore(recorded(simulated()), snapshot))["not_known"] is None
+    wrong = recorded(derived(a_run().record("p", "s1", state=4).record("q", "s1").log()))
+    log = a_run().send("p->q", "m1").receive("p->q", "m1").record("q", "s1").record("p", "s1")
+    late = a_run().record("p", "s1").send("p->q", "m1").receive("p->q", "m1").record("q", "s1")
+    assert restore(recorded(derived(late.log())), "s1").equal is False
+    assert restore(wrong, "s1").equal is False
+    assert restore(recorded(derived(log.log())), "s1").equal is None
+
+
+def test_theorem_1_shows_nothing_of_what_is_derived():
+    recording = recorded(derived(simulated()))
+    (report,) = judge(recording)
+    found = reorder(recording, report)
+    assert (found.holds, found.occurred, found.occurred_after) == (None, None, None)
+    assert {check.holds for check in found.checks} == {None}
+    assert as_json(found.report())["not_known"] == PROVES_NOTHING
+    (plain,) = judge(recorded(simulated()))
+    assert as_json(reorder(recorded(simulated()), plain).report())["not_known"] is None
+
+
+def test_cuts_of_what_is_derived_are_not_those_of_the_run():
+    condition = 'processes["p"] > 0'
+    found = detect(recorded(derived(a_run().log())), condition)
+    assert (found.possibly, found.definitely) == (None, None)
+    assert "between two checkpoints" in found.missing[0]
+    assert detect(recorded(a_run().log()), condition).possibly is True
+    with pytest.raises(ExpressionError):
+        detect(recorded(derived(a_run().log())), "p +")

@@ -23,7 +23,7 @@ from snapshots.domain.properties.global_state import (
 )
 from snapshots.domain.simulators.samples import SAMPLES
 from snapshots.domain.simulators.workloads import CopiesToken, Diffusing, LosesToken, Resources
-from tests.builders import a_run, recorded, runs, simulated
+from tests.builders import a_run, recorded, runs, side_by_side, simulated
 from tests.effort import examples
 
 BECOMES_TRUE = {
@@ -45,13 +45,13 @@ def answers(recording, name):
 
 
 def holds_after(recording, name, step):
-    """In the state after the first ``step`` events."""
+    """Evaluate a property on the state after the first ``step`` events."""
     state = at_cut(recording, cut_at(recording, step=step))
     return BUILT_IN[name].evaluate(state, at_start(recording.topology)).holds
 
 
 def steps_of(recording, snapshot):
-    """How many events had happened when the snapshot began, and when it had ended."""
+    """Return how many events had happened when a snapshot began, and when it had ended."""
     steps = [
         event.step
         for events in recording.events.values()
@@ -103,7 +103,7 @@ def test_the_samples_witnesses_are_what_their_descriptions_say():
 
 @st.composite
 def property_runs(draw):
-    """(name of a property, a run of a workload that it is made for)."""
+    """Draw the name of a property, and a run of a workload that is made for it."""
     name = draw(st.sampled_from(sorted(WORKLOADS)))
     size = draw(st.integers(2, 5))
     topology = draw(
@@ -172,7 +172,7 @@ def test_sometimes_each_property_becomes_true_while_snapshots_are_taken():
 
 
 def a_state(processes, channels=None, verdict="consistent"):
-    """channels: contents by ``source->target``."""
+    """Return a global state with the contents of the channels ``source->target``."""
     contents = {
         name: None if values is None else tuple(values) for name, values in (channels or {}).items()
     }
@@ -341,11 +341,17 @@ def test_conservation_says_what_an_invariant_says():
     assert "had been broken when the algorithm ended" in answer.conclusion
 
 
+def test_a_snapshot_is_compared_with_the_start_of_its_own_scope():
+    recording = recorded(side_by_side(simulated(), simulated(seed=2)))
+    for name, holds in (("conservation", True), ("token", False)):
+        assert {answer.holds for answer in answers(recording, name)} == {holds}
+
+
 # Where the state comes from.
 
 
 def as_stored(recording, report):
-    """The API's JSON of a snapshot, as content_payloads makes it from the store."""
+    """Return the JSON of a snapshot that the API makes from the store."""
     state = of_report(recording, report)
     in_flight = {
         channel: [value_of(recording, channel, ordinal) for ordinal in ordinals]

@@ -1,4 +1,4 @@
-"""Restoring: a right snapshot ends as the original did, a wrong one says where it first differs."""
+"""A restored run ends as the original did if the snapshot is right, else shows the difference."""
 
 import pytest
 from hypothesis import given, settings
@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from snapshots.domain.judging.verdicts import judge
 from snapshots.domain.model.as_json import as_json
 from snapshots.domain.model.recording import RECORD_CHANNEL
-from snapshots.domain.replaying.replaying import (
+from snapshots.domain.replaying.replayed_state import (
     ReplayedStep,
     replay_channel,
     replay_process,
@@ -38,7 +38,7 @@ def test_a_consistent_snapshot_restored_ends_as_the_original_did(log):
 
 @settings(max_examples=examples(60), deadline=None)
 @given(runs(max_processes=8, fifo=True))
-def test_what_is_lost_doubled_or_orphaned_always_shows_in_a_restore(log):
+def test_lost_duplicated_and_orphaned_messages_always_show_in_a_restore(log):
     recording = recorded(log)
     for report in judge(recording):
         if len(report.positions) == len(recording.topology.processes) and {
@@ -100,7 +100,7 @@ def test_an_orphan_is_sent_again_and_stays_in_its_channel():
     assert not outcome.equal
 
 
-def test_where_the_log_does_not_say_what_was_recorded_the_restore_says_where_it_looked():
+def test_what_the_log_does_not_record_is_restored_from_the_log_and_named():
     log = damage.without(simulated(), RECORD_CHANNEL)
     outcome = restored(log)
     assert outcome.equal
@@ -118,7 +118,7 @@ def test_messages_still_in_flight_at_the_end_are_so_after_a_restore():
     assert outcome.restored.channels == {"p->q": ("m1",)}
 
 
-def test_differences_stand_in_the_order_in_which_they_happen():
+def test_differences_are_sorted_by_the_order_of_their_events():
     run = a_run().send("p->q", "m1", 1, state=9).record("p", "s1").record("q", "s1", state=7)
     run.record_channel("p->q", "s1").internal("p", "works").receive("p->q", "m1", state=6)
     outcome = restored(run.internal("q", "works"))
@@ -129,7 +129,7 @@ def test_differences_stand_in_the_order_in_which_they_happen():
     ]
 
 
-def test_a_snapshot_that_is_not_whole_cannot_be_restored():
+def test_a_snapshot_that_is_not_complete_cannot_be_restored():
     with pytest.raises(NotRestorable, match="q never recorded a state"):
         restored(a_run().record("p", "s1"))
 
@@ -165,7 +165,7 @@ class TestAChannelReplayed:
         replay = replay_channel(["a", "b", "c"], ["a", "b"], fifo=True)
         assert (replay.missing, replay.overtaking, replay.left) == ((), (), ("c",))
 
-    def test_misses_what_it_does_not_hold(self):
+    def test_reports_messages_that_it_does_not_hold(self):
         replay = replay_channel(["b"], ["a", "b"], fifo=True)
         assert (replay.missing, replay.overtaking, replay.left) == ((0,), (), ())
 

@@ -1,4 +1,4 @@
-"""The two marker rules, step by step; and what holds of every run that follows them."""
+"""The two marker rules, step by step, and what holds in every run that follows them."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st

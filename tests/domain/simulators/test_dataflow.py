@@ -1,4 +1,4 @@
-"""Dataflows as one draws them: what is refused, and what they become as processes and channels."""
+"""Dataflows as one draws them: what is refused, and which processes and channels they become."""
 
 from collections import Counter
 
@@ -34,7 +34,7 @@ def refusal(*vertices: Vertex, edges: tuple[Edge, ...] = ()) -> str:
     return caught.value.field
 
 
-def test_what_cannot_be_is_refused_at_its_field():
+def test_impossible_values_are_refused_at_their_fields():
     source, sink = a_source(), a_sink()
     straight = (Edge("source", "sink"),)
     assert refusal(a_source(parallelism=0), sink, edges=straight) == "vertices[0].parallelism"
@@ -97,7 +97,7 @@ def test_a_join_has_two_inputs():
         ({"savepoints": (-5,)}, "checkpoints.savepoints"),
     ],
 )
-def test_settings_that_cannot_be_are_refused_at_their_field(options, field):
+def test_impossible_settings_are_refused_at_their_fields(options, field):
     with pytest.raises(DataflowRefused) as caught:
         CheckpointSettings(**options)
     assert caught.value.field == field
@@ -114,7 +114,7 @@ def test_settings_that_cannot_be_are_refused_at_their_field(options, field):
         ({"slow": {"count[0]": 0.0}}, "slow.count[0]"),
     ],
 )
-def test_a_simulation_that_cannot_be_is_refused_at_its_field(options, field):
+def test_an_impossible_simulation_is_refused_at_its_field(options, field):
     with pytest.raises(DataflowRefused) as caught:
         DataflowSimulation(word_count(), **options)
     assert caught.value.field == field
@@ -143,15 +143,14 @@ def two_pipelines() -> Dataflow:
     return Dataflow((*one.vertices, *other), (*one.edges, Edge("clicks", "archive")))
 
 
-def test_pipelines_regions_and_layers_are_found():
+def test_pipelines_and_regions_are_found():
     flow = two_pipelines()
     assert flow.pipelines == (("source", "count", "sink"), ("clicks", "archive"))
     assert [len(region) for region in flow.regions] == [6, 2, 2]
     assert flow.regions[1] == ("clicks[0]", "archive[0]")
-    assert flow.layers == (("source", "clicks"), ("count", "archive"), ("sink",))
 
 
-def test_every_pipeline_has_a_coordinator_unless_one_does_for_all():
+def test_every_pipeline_has_a_coordinator_unless_there_is_one_for_all():
     names = [process.id for process in two_pipelines().expand().processes]
     assert names[-2:] == ["coordinator 1", "coordinator 2"]
     names = [process.id for process in two_pipelines().expand(one_coordinator=True).processes]

@@ -1,4 +1,4 @@
-"""Failures at random moments: what the run with one comes to, beside the run without.
+"""Failures at random moments: the run with one compared to the run without.
 
 Each seed is another dataflow, with other parameters and other failures; DATAFLOW_EXAMPLES=1000
 tries that many in each mode.
@@ -45,7 +45,7 @@ EXACTLY_ONCE = (ALIGNED, UNALIGNED, TIMEOUT)
 
 
 def outcome(run: DataflowRun) -> dict[str, object]:
-    """What must not depend on a failure: states, and what readers of the sinks see."""
+    """Return what must not depend on a failure: states, and what readers of the sinks see."""
     counted = run.counted
     flow = Dataflow.from_json(run.log.header.extra["dataflow"])
     sinks = [vertex for vertex in flow.vertices if vertex.kind == SINK]
@@ -65,7 +65,7 @@ def outcome(run: DataflowRun) -> dict[str, object]:
 
 
 def keeps_order_by_key(flow: Dataflow, sink: Vertex) -> bool:
-    """Whether all values of a key come over one channel, so that the last one is the same."""
+    """Tell whether all values of a key come over one channel, so that the last one is the same."""
     (edge,) = flow.edges_to(sink.id)
     return is_keyed(flow.vertex_by_id[edge.source]) and edge.exchange in (HASH, FORWARD)
 
@@ -77,7 +77,7 @@ def without_defects(run: DataflowRun):
 
 
 def both_runs(seed: int, mode: str, **options: object) -> tuple[DataflowRun, DataflowRun]:
-    """The same run without a failure and with one or two."""
+    """Simulate the same run without a failure and with one or two."""
     rng = Random(seed)
     calm = any_simulation(rng, mode)
     expected = run_dataflow(calm)
@@ -143,7 +143,7 @@ def test_unaligned_comes_to_the_same_end_as_aligned():
 
 
 class NotBlocking:
-    """The task's functions with a broken rule: in exactly-once, no channel is blocked."""
+    """Step functions of a task with a broken rule: in exactly-once, no channel is blocked."""
 
     def __getattr__(self, name):
         step = getattr(flink_task, name)

@@ -1,4 +1,4 @@
-"""Flooding: on a strongly connected graph everyone ends with the whole recorded state."""
+"""Flooding: on a strongly connected graph every process ends with the whole recorded state."""
 
 import json
 
@@ -71,7 +71,7 @@ def collected_run(seed, size, workload, protocol, drain=True, **options):
     st.sampled_from((chandy_lamport, lai_yang)),
     st.booleans(),
 )
-def test_everyone_comes_to_know_the_whole_state_and_nothing_else_changes(
+def test_every_process_learns_the_whole_state_and_nothing_else_changes(
     seed, size, workload, protocol, drain
 ):
     log = collected_run(seed, size, workload, protocol, drain)
@@ -112,7 +112,7 @@ def _check_piece(recording, report, piece):
 
 
 def _check_states(log):
-    """A piece leaves the state of whoever sends or receives it as it is."""
+    """Check that a piece does not change the state of its sender or receiver."""
     states = {process.id: process.state for process in log.header.topology.processes}
     for event in log.events:
         if is_piece(event):
@@ -149,7 +149,7 @@ def test_sometimes_a_piece_is_in_flight_in_another_snapshot():
     )
 
 
-def test_where_no_way_leads_back_the_pieces_do_not_come():
+def test_pieces_do_not_arrive_where_no_path_leads_back():
     a_line = shapes.of_links(["p1", "p2", "p3"], [("p1", "p2"), ("p2", "p3")])
     found = knowledge(recorded(simulated(a_line, collect=True)), "s1")
     assert {process: found.missing(process) for process in found.learned} == {

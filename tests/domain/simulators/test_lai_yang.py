@@ -1,4 +1,4 @@
-"""Colours instead of order: the steps, and what holds of every run over channels that reorder."""
+"""Colours instead of order: the steps, and what holds in every run over channels that reorder."""
 
 import json
 
@@ -24,7 +24,7 @@ WAYS = ("b->a", "c->a")
 
 
 def a_recorder(received=(3, 0), sent=(5, 1)):
-    """Of process a, which got 3 messages from b and sent 5 to it, none from c and 1 to it."""
+    """Return the recorder of a, which got 3 messages from b and sent 5 to b and 1 to c."""
     return lai_yang.start(
         "s1",
         dict(zip(WAYS, received, strict=True)),
@@ -32,13 +32,13 @@ def a_recorder(received=(3, 0), sent=(5, 1)):
     )
 
 
-def test_a_process_that_turns_red_tells_how_many_white_messages_it_has_sent():
+def test_a_process_that_turns_red_sends_the_number_of_its_white_messages():
     recorder, effects = lai_yang.begin(a_recorder())
     assert effects == (RecordState(), SendMarker("a->b", 5), SendMarker("a->c", 1))
     assert lai_yang.begin(recorder) == (recorder, ())
 
 
-def test_a_channel_is_closed_when_as_many_white_messages_came_as_were_announced():
+def test_a_channel_is_closed_when_all_announced_white_messages_have_come():
     recorder, _ = lai_yang.begin(a_recorder())
     recorder, nothing = lai_yang.on_message(recorder, "b->a", "m4")
     assert nothing == ()
@@ -64,7 +64,7 @@ def test_what_comes_before_the_recording_is_counted_and_not_kept():
     assert (nothing, recorder.arrived) == ((), {})
 
 
-def test_the_log_tells_the_colour_of_messages_and_the_count_of_markers():
+def test_the_log_has_the_colours_of_messages_and_the_counts_of_markers():
     log = simulated(shapes.ring(3), protocol=lai_yang)
     recorded_at = {e.process: e.index for e in log.events if e.kind == RECORD_STATE}
     for event in log.events:

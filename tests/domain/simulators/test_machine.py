@@ -1,13 +1,13 @@
 """The machine that simulated engines share: steps, their effects, and attempts that die."""
 
-from snapshots.domain.simulators.dataflows.machine import Machine
+from snapshots.domain.simulators.dataflows.machine import StreamMachine
 from snapshots.domain.simulators.dataflows.parameters import MOST_EVENTS
 from snapshots.domain.simulators.dataflows.tasks import Attempt
 from tests.dataflows import a_run_of
 
 
-class Diary(Machine):
-    """Writes down each effect with its time; ``begin`` gets the machine and plans its steps."""
+class Diary(StreamMachine):
+    """A machine that notes each effect with its time; ``begin`` plans its steps."""
 
     def __init__(self, begin) -> None:
         simulation = a_run_of(most_events=MOST_EVENTS)

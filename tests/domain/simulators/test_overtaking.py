@@ -15,7 +15,7 @@ def overtaking(script):
 
 
 def marker_first():
-    """m1 is sent before the marker, comes after it and is recorded as the channel's state."""
+    """Return a log in which m1 is sent before the marker, comes after it, and is recorded."""
     return (
         a_run(channels=["p->q"])
         .send("p->q", "m1")
@@ -29,7 +29,7 @@ def marker_first():
 
 
 def message_first():
-    """m1 is sent after the marker and comes before it."""
+    """Return a log in which m1 is sent after the marker and comes before it."""
     return (
         a_run(channels=["p->q"])
         .record("p", "s1")
@@ -52,7 +52,7 @@ def test_a_marker_that_overtakes_is_a_fault_where_it_may_not():
     assert findings(marker_first().log()) == (["fifo-violation"], ["fifo-violation"])
 
 
-def test_a_marker_that_overtakes_is_none_where_it_may():
+def test_a_marker_that_overtakes_is_no_fault_where_it_may():
     assert findings(overtaking(marker_first())) == ([], ["consistent"])
 
 

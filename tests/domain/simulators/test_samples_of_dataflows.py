@@ -1,4 +1,4 @@
-"""What the tours say of the samples is what their logs tell."""
+"""The logs of the samples hold what the tours say of them."""
 
 from snapshots.domain.assembling.assembly import assemble
 from snapshots.domain.dataflow_logs.failovers.reference import all_failovers

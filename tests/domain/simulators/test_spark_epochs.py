@@ -154,7 +154,9 @@ def test_the_snapshot_of_a_batch_holds_the_offsets_at_its_end_and_empty_channels
 
 
 def ended_before_commit(**options):
-    """Sink tasks have ended, and the driver dies while it writes the commit of batch 0."""
+    """Simulate a driver that dies while it writes the commit of batch 0, after the sink tasks
+    ended.
+    """
     calm = run_spark(a_query(**options))
     at = of_kind(calm, "sink_write")[0][0].at + 100
     return a_query(failures=((at, "coordinator"),), **options)
@@ -225,7 +227,7 @@ def test_after_too_many_restarts_the_run_ends_unfinished():
         ("slow.nobody", {"slow": {"nobody": 2}}),
     ],
 )
-def test_what_cannot_be_is_refused_at_its_field(field, options):
+def test_impossible_values_are_refused_at_their_fields(field, options):
     with pytest.raises(DataflowRefused) as refused:
         a_query(**options)
     assert refused.value.field == field
@@ -238,7 +240,7 @@ def test_samples_have_no_defects_and_are_consistent(sample):
     assert {report.verdict for report in judge(assembly.recording)} == {"consistent"}
 
 
-def test_the_sample_shows_a_batch_twice_where_nobody_knows_its_number():
+def test_the_sample_shows_a_batch_twice_at_the_sink_that_ignores_its_number():
     duplicates = run_spark(delivered_twice()).counted.duplicates
     assert duplicates["table"] == 0
     assert duplicates["lines"] > 0
@@ -262,7 +264,7 @@ def any_query(rng, failover):
 
 
 def both_runs(seed, failover, steps=None):
-    """The same run without a failure and with one to three."""
+    """Simulate the same run without a failure and with one to three."""
     rng = Random(seed)
     calm = any_query(rng, failover)
     expected = run_spark(calm)
@@ -316,7 +318,7 @@ def test_a_failure_changes_neither_states_nor_what_exact_sinks_show(failover):
 
 
 class Broken:
-    """The driver's functions, some in a wrong version."""
+    """Step functions of the driver, some of them wrong."""
 
     def __init__(self, **wrong):
         self.wrong = wrong
@@ -337,7 +339,7 @@ def takes_the_plan_for_done(driver):
 
 
 def too_early(driver, task):
-    """Hands the batch to the sinks, and commits, while the last task still runs."""
+    """Deliver the batch to the sinks, and commit, while the last task still runs."""
     driver, effects = spark_epochs.on_task_end(driver, task)
     if len(driver.ended) == len(driver.before) - 1:
         return driver, (*effects, spark_epochs.Deliver(driver.batch))
@@ -351,7 +353,7 @@ def test_where_a_planned_batch_is_taken_for_done_records_are_lost():
 
 
 def test_where_the_plan_is_forgotten_other_ranges_run_under_the_same_number():
-    """The sink knows the number and skips what it has not seen."""
+    """The sink skips the batch because of its number, although the records are new."""
     steps = Broken(on_restart=forgets_the_plan)
     flow = word_count(sink=IDEMPOTENT, records=60)
     query = ended_before_commit(flow=flow)

@@ -1,10 +1,12 @@
-"""What every reader of an engine must give; see snapshots/readers/engines/README.md."""
+"""Every engine of the registry gives what snapshots/readers/engines/README.md lists."""
 
+import re
 from dataclasses import dataclass
 from itertools import chain, groupby
 from pathlib import Path
 
 import pytest
+from django.conf import settings
 from orjson import loads
 
 from snapshots.domain.assembling.assembly import assemble
@@ -14,12 +16,13 @@ from snapshots.domain.judging.findings import CONSISTENT
 from snapshots.domain.judging.verdicts import judge
 from snapshots.domain.model.defects import Defects, InputRefused
 from snapshots.domain.model.derived import WHY_EMPTY, WHY_UNKNOWN, is_derived
-from snapshots.readers import recognition
-from snapshots.readers.engines import registry
+from snapshots.readers import engines, recognition
+from snapshots.readers.engines import base, registry
 from snapshots.readers.engines.base import EngineUpload
 from snapshots.readers.formats.limits import Limits
 from snapshots.readers.formats.unpacking.packages import PackageLimits, unpack
 from snapshots.readers.logs.native import write_lines
+from tests.hostile import seeds
 
 CASES = {
     "flink": ("flink/v5-unaligned-bank", "flink/two-pipelines", "flink-legacy/flink1.18-sql-join"),
@@ -35,14 +38,50 @@ CASES = {
 }
 """Small real uploads of each engine of the registry, below the shared data."""
 
+HERE = Path(__file__).parent
+ROOM = Path(engines.__file__).parent
+FORMATS = Path(settings.BASE_DIR) / "docs" / "formats"
+
 
 def test_every_engine_has_cases():
     assert set(CASES) == set(registry.READERS)
 
 
+def members(*protocols: type) -> set[str]:
+    return {name for one in protocols for name in vars(one) if not name.startswith("_")}
+
+
+def test_the_readme_lists_exactly_what_the_protocols_ask_for():
+    rows = re.findall(r"^\| (`.*?) \|", (ROOM / "README.md").read_text(), re.MULTILINE)
+    listed = {name for row in rows for name in re.findall(r"`(\w+)[(`]", row)}
+    protocols = (base.EngineReader, base.EngineUpload, base.TellsTimes, base.TellsTypes)
+    assert listed == members(*protocols)
+
+
+@pytest.mark.parametrize("engine", registry.READERS)
+def test_an_engine_has_a_name_a_reader_an_adapter_and_tests_in_folders_of_its_own(engine):
+    reader = registry.READERS[engine]
+    assert reader.name == engine
+    assert reader.title
+    assert members(base.EngineReader) <= set(dir(reader))
+    folder = engine.replace("-", "_")
+    assert type(reader).__module__ == f"{engines.__name__}.{folder}.adapter.reader"
+    assert {"entries.py", "events.py", "inventory.py"} <= {
+        path.name for path in (ROOM / folder / "adapter").iterdir()
+    }
+    assert list((HERE / folder).glob("test_*.py"))
+
+
+@pytest.mark.parametrize("engine", registry.READERS)
+def test_an_engine_has_a_page_and_hostile_seeds(engine):
+    assert f"({engine}.md)" in (FORMATS / "README.md").read_text()
+    assert (FORMATS / f"{engine}.md").is_file()
+    assert engine in seeds.FORMATS
+
+
 @dataclass(frozen=True)
 class Case:
-    """An upload that was read, its entries too."""
+    """An upload that was read, with its entries."""
 
     folder: Path
     upload: EngineUpload
@@ -63,6 +102,7 @@ def case(request, shared_data, tmp_path_factory):
     recognised = registry.recognise(folder, tuple(files_below(folder)), registry.PACKAGE)
     assert recognised.reader is registry.READERS[engine]
     upload = recognised.reader.read(folder)
+    assert members(EngineUpload) <= set(dir(upload))
     return Case(folder, upload, list(upload.entries()), upload.inventory())
 
 

@@ -32,7 +32,7 @@ def test_a_packed_log_gives_the_events_of_the_plain_one(tmp_path, name):
 
 
 @pytest.mark.parametrize("name", PACKED)
-def test_packing_is_told_from_the_content_not_the_name(tmp_path, name):
+def test_compression_is_recognised_by_the_content_and_not_the_name(tmp_path, name):
     assert compression_of(source(tmp_path, PACKED[name], "log.txt")) == name.split()[0]
     assert compression_of(source(tmp_path, LOG, "log.gz")) is None
 
@@ -49,7 +49,7 @@ def test_a_packed_file_that_is_cut_short_is_refused(tmp_path, name, kept):
 
 
 @pytest.mark.parametrize("name", ["gzip", "zstd"])
-def test_a_packed_file_that_something_follows_is_refused(tmp_path, name):
+def test_a_packed_file_with_bytes_behind_it_is_refused(tmp_path, name):
     defect = refusal(source(tmp_path, PACKED[name] + b"something else"))
     assert defect.code == "truncated"
     assert "damaged" in defect.sentence

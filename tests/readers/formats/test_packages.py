@@ -56,7 +56,7 @@ def one_tar(name, content=b"", **fields):
 
 
 def zipped(name, mode=0, flags=0):
-    """A zip of one file with a name of four bytes; zipfile cannot set flags, so by hand."""
+    """Make a zip of one file with a name of four bytes, by hand: zipfile cannot set flags."""
     info = zipfile.ZipInfo("NAME")
     info.external_attr = mode << 16
     data = io.BytesIO()
@@ -84,7 +84,7 @@ def contents(folder):
 
 
 def refused(folder, data, limits=LIMITS):
-    """The code of the refusal; nothing may be left behind."""
+    """Return the code of the refusal, after which nothing may be left behind."""
     with pytest.raises(InputRefused) as caught:
         unpacked(folder, data, limits)
     assert names(folder) == ["upload"]
@@ -135,24 +135,24 @@ def test_plain_names_are_different_and_the_originals_known(tmp_path):
     assert all(re.fullmatch("[a-z0-9_/-]+", name) for name in found.files)
 
 
-def test_archives_in_the_archive_are_kept_and_named(tmp_path):
+def test_archives_in_an_archive_are_kept_and_listed_as_skipped(tmp_path):
     inner = {"a.zip": a_zip({"x": b""}), "b": gzip.compress(b""), "c.tar": a_tar({"x": b""})}
     found = unpacked(tmp_path, a_zip(inner))
     assert contents(tmp_path) == inner
     assert [name for name, _ in found.skipped] == list(inner)
 
 
-def test_notes_of_macos_are_skipped_by_name(tmp_path):
+def test_notes_of_macos_are_skipped_by_their_names(tmp_path):
     found = unpacked(tmp_path, a_zip({"__MACOSX/._a": b"1", "a": b"2", "b/.DS_Store": b"3"}))
     assert found.files == ("a",)
     assert [name for name, _ in found.skipped] == ["__MACOSX/._a", "b/.DS_Store"]
 
 
-def test_bytes_behind_a_tar_are_named(tmp_path):
+def test_bytes_behind_a_tar_are_listed_as_skipped(tmp_path):
     assert "3 bytes" in unpacked(tmp_path, KINDS["tar, GNU"] + b"\0abc").skipped[0][1]
 
 
-def test_a_leading_dot_says_nothing(tmp_path):
+def test_a_leading_dot_in_a_name_means_nothing(tmp_path):
     assert unpacked(tmp_path, a_tar({"./a//b": b"", "c": b""})).files == ("a/b", "c")
 
 
@@ -165,7 +165,7 @@ NAMES += ["a/b/c/d/e/f", "n" * 101]
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_names_that_lead_out_are_refused(tmp_path, name):
+def test_names_that_lead_out_of_the_folder_are_refused(tmp_path, name):
     assert refused(tmp_path, a_zip({"good": b"x", name: b"x"})) == "unsafe-archive"
     assert refused(tmp_path, a_tar({"good": b"x", name: b"x"})) == "unsafe-archive"
 
@@ -191,12 +191,12 @@ TYPES = [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.BLKTYPE, tar
 
 
 @pytest.mark.parametrize("type", [*TYPES, b"S", b"D", b"Z"])
-def test_a_tar_entry_that_is_no_file_is_refused(tmp_path, type):
+def test_a_tar_entry_that_is_not_a_file_is_refused(tmp_path, type):
     assert refused(tmp_path, one_tar("x", type=type, linkname="/etc/passwd")) == "unsafe-archive"
 
 
 @pytest.mark.parametrize("mode", [stat.S_IFLNK, stat.S_IFCHR, stat.S_IFBLK, stat.S_IFIFO])
-def test_a_zip_entry_that_is_no_file_is_refused(tmp_path, mode):
+def test_a_zip_entry_that_is_not_a_file_is_refused(tmp_path, mode):
     assert refused(tmp_path, zipped(b"evil", mode | 0o777)) == "unsafe-archive"
 
 
@@ -236,7 +236,7 @@ def test_bombs_are_refused(tmp_path, data):
     assert refused(tmp_path, data) == "too-large"
 
 
-def test_the_ratio_bounds_what_comes_of_a_small_archive(tmp_path, monkeypatch):
+def test_the_ratio_bounds_how_much_a_small_archive_unpacks_to(tmp_path, monkeypatch):
     monkeypatch.setattr(packages, "RATIO_FLOOR", 2**16)
     limits = PackageLimits(ratio=10)
     data = gzip.compress(a_tar({"bomb": bytes(2**18)}))

@@ -67,7 +67,7 @@ def test_a_frame_is_at_most_64_kib():
 
 
 @pytest.mark.parametrize("data", [b"\x02\x00\x00\x00", b"\x00\x03\x00\x00abc", b"\xff\x01\0\0x"])
-def test_what_is_no_frame_is_refused(data):
+def test_bytes_that_are_not_a_frame_are_refused(data):
     with pytest.raises(Malformed, match="is not Snappy's"):
         inflate_frames(data, LIMIT)
 

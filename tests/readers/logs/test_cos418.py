@@ -46,7 +46,7 @@ UNLIMITED = type(read.__defaults__[0])()
 
 
 def log(*events):
-    """The events as a log, with n and seq counted."""
+    """Write events as a log, with ``n`` and ``seq`` counted."""
     counted = {"N1": 0, "N2": 0}
     lines = []
     for n, event in enumerate(events):
@@ -56,7 +56,7 @@ def log(*events):
 
 
 def expected(path):
-    """A .snap file as (states, channel contents)."""
+    """Read a .snap file as (states, channel contents)."""
     _, *lines = path.read_text().splitlines()
     states, channels = {}, {}
     for line in lines:
@@ -70,7 +70,7 @@ def expected(path):
 
 
 def found(recording, report):
-    """A snapshot report as (states, contents of the channels that hold something)."""
+    """Return a report's (states, contents of the channels that hold something)."""
     states = {name: json.loads(state) for name, state in report.recomputed_states.items()}
     channels = {
         channel: [json.loads(recording.messages[channel][ordinal].value) for ordinal in ordinals]
@@ -118,7 +118,7 @@ def test_a_token_event_has_its_amount_as_value_and_its_tokens_as_state(tmp_path)
     assert header.extra == {"seed": "8053172852482175524"}
 
 
-def test_what_arrived_between_start_and_stop_is_the_recorded_channel(tmp_path):
+def test_messages_between_start_and_stop_are_the_recorded_channel(tmp_path):
     first, second, third = ({"msg": number} for number in (1, 2, 3))
     events = [
         *(SEND | number for number in (first, second, third)),
@@ -143,7 +143,7 @@ def test_a_stop_without_its_start_says_nothing_about_the_channel(tmp_path):
     assert (defect.severity, defect.line) == ("kept", 2)
 
 
-def test_fields_that_mean_nothing_here_are_kept(tmp_path):
+def test_fields_without_a_meaning_are_kept(tmp_path):
     _, [event], _ = read(source(tmp_path, log(SEND | {"host": "h1"})))
     assert json.loads(event.extra) == {"host": "h1"}
 

@@ -234,7 +234,7 @@ def test_times(value, unit, found):
         ({"process": "a", "fifo": "yes"}, "fifo"),
     ],
 )  # fmt: skip
-def test_what_is_no_mapping_names_its_field(document, field):
+def test_a_wrong_mapping_is_refused_with_its_field(document, field):
     with pytest.raises(MappingRefused) as refused:
         parse(document)
     assert refused.value.field == field
@@ -248,7 +248,7 @@ def test_the_name_of_the_reader_holds_its_mapping(tmp_path):
     assert recognition.reader_named(name).mapping == parse(MAPPING)
 
 
-def test_a_log_of_which_no_line_fits_is_refused(tmp_path):
+def test_a_log_without_a_fitting_line_is_refused(tmp_path):
     with pytest.raises(InputRefused, match='Line 1 has no process: there is no "host"'):
         read_by(MAPPING, tmp_path, {"event": {"type": "tx"}})
     with pytest.raises(InputRefused, match="empty"):
@@ -264,12 +264,12 @@ def test_a_preview_shows_the_first_events_as_they_are_read(tmp_path):
     assert len(found.events) == 100
     assert (found.lines, found.misfits.count, found.misfits.places[0][0]) == (101, 1, 2)
     _, events, _ = read(path, Limits(), format_of(parse(MAPPING)))
-    assert [(item.line, item.told.kind, item.at, item.message) for item in found.events] == [
+    assert [(item.line, item.event.kind, item.at, item.message) for item in found.events] == [
         (event.line, event.kind, event.at, event.message) for event in events[:100]
     ]
 
 
-def test_a_preview_of_what_cannot_be_read_says_how_far_it_came(tmp_path):
+def test_a_preview_of_a_damaged_log_says_how_far_it_came(tmp_path):
     path = source(tmp_path, text(SEND) + b"x" * 3000)
     found = preview(path, parse(MAPPING), Limits(line_bytes=1000))
     assert (len(found.events), "longer than" in found.ended) == (1, True)

@@ -87,7 +87,7 @@ def test_null_is_the_same_as_a_field_left_out(tmp_path):
     ]
 
 
-def test_fields_that_mean_nothing_here_are_kept_as_they_are(tmp_path):
+def test_fields_without_a_meaning_are_kept_as_they_are(tmp_path):
     _, [event], defects = read(
         source(tmp_path, text(HEADER, SEND | {"thread": [1, {"b": 2, "a": 1}]}))
     )
@@ -95,7 +95,7 @@ def test_fields_that_mean_nothing_here_are_kept_as_they_are(tmp_path):
     assert defects == ()
 
 
-def test_header_fields_that_mean_nothing_here_are_kept_as_they_are(tmp_path):
+def test_header_fields_without_a_meaning_are_kept_as_they_are(tmp_path):
     fields = HEADER | {
         "run": 7,
         "processes": [{"id": "A", "host": "h1"}, {"id": "B"}],

@@ -34,7 +34,7 @@ NAMES = ("process", "kind", "index", "at", "channel", "message", "value", "state
 
 
 def table(events, **columns):
-    """Columns as one would write them from these events; states and values as JSON text."""
+    """Write events as columns, with states and values as JSON text."""
 
     def cell(event, name):
         value = event.get(name)
@@ -249,12 +249,12 @@ def test_a_text_beyond_the_line_limit_is_refused(tmp_path):
     assert (defect.code, defect.line, defect.field) == ("line-too-long", 2, "label")
 
 
-def test_names_of_columns_that_are_no_text_are_refused(tmp_path):
-    """The library decodes them itself, whoever asks."""
+def test_names_of_columns_that_are_not_text_are_refused(tmp_path):
+    """The library decodes all names of columns itself."""
     path = parquet(tmp_path, table(EVENTS, oddname=[1] * len(EVENTS)))
     path.write_bytes(path.read_bytes().replace(b"oddname", b"odd\xffame"))
     found = refusal(path)
-    assert (found.code, "name is no UTF-8" in found.sentence) == ("not-utf8", True)
+    assert (found.code, "name is not UTF-8" in found.sentence) == ("not-utf8", True)
 
 
 def test_the_reason_of_damage_names_no_exception(tmp_path):
@@ -285,7 +285,7 @@ def test_a_long_plain_text_is_refused_with_how_to_write_it(tmp_path, name):
     )
 
 
-def test_what_the_refusal_says_is_read(tmp_path):
+def test_a_value_written_as_the_refusal_advises_is_read(tmp_path):
     plain = "paid by card " * 80
     path = parquet(tmp_path, table([SEND | {"value": plain}]))
     assert read(path)[1][0].value == json.dumps(plain)

@@ -124,7 +124,7 @@ def test_nodes_stand_by_number(tmp_path):
     assert [process.id for process in header.topology.processes] == ["2", "9", "10", "b"]
 
 
-def test_lines_that_are_no_events_are_counted_with_their_number(tmp_path):
+def test_lines_that_are_not_events_are_counted_with_their_numbers(tmp_path):
     lines = [
         a_line("Ready", "1"),
         {"level": "info", "msg": "started"},
@@ -143,7 +143,7 @@ def test_lines_that_are_no_events_are_counted_with_their_number(tmp_path):
     assert [line for line, _ in about["misfit_lines"]] == [3, 4, 5, 6, 7, 8]
     assert "another node" in about["misfit_lines"][2][1]
     assert (defect.code, defect.line, defect.count) == ("skipped-text", 3, 6)
-    assert "6 lines of the log are no event" in defect.sentence
+    assert "6 lines of the log are not events" in defect.sentence
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_times(tmp_path, ts, at):
     assert [event.at for event in events] == [0, at]
 
 
-def test_it_is_told_by_its_first_line(tmp_path):
+def test_a_trace_is_recognised_by_its_first_line(tmp_path):
     path = source(tmp_path, text(a_line("InitState", "1")))
     head = checked(path, Limits())
     assert (head.format, head.complete) == ("raft-trace", True)
@@ -180,7 +180,7 @@ def test_a_log_without_any_event_is_refused(tmp_path):
     with pytest.raises(InputRefused, match="All 2 lines of the log are left out"):
         read(path, format="raft-trace")
     path = source(tmp_path, text({"level": "info"}, {"event": 7}))
-    with pytest.raises(InputRefused, match="Line 2 has an event that is no object"):
+    with pytest.raises(InputRefused, match="Line 2 has an event that is not an object"):
         read(path, format="raft-trace")
 
 

@@ -12,7 +12,7 @@ from tests.readers.inputs import HEADER, RECEIVE, SEND, SMALL, read, source, tex
 
 
 def refused(tmp_path, data: bytes, limits: Limits = SMALL, format: str | None = None):
-    """The first defect for which the input is refused."""
+    """Return the first defect for which the input is refused."""
     with pytest.raises(InputRefused) as caught:
         read(source(tmp_path, data), limits, format)
     return caught.value.defects[0]
@@ -269,7 +269,7 @@ def test_other_files_are_named_as_what_they_are(tmp_path):
     archive = tmp_path / "log.zip"
     with zipfile.ZipFile(archive, "w") as file:
         file.writestr("log.jsonl", text(HEADER))
-    assert "zip archive" in refused(tmp_path, archive.read_bytes()).sentence
+    assert "zip package" in refused(tmp_path, archive.read_bytes()).sentence
     assert "pickle" in refused(tmp_path, pickle.dumps([1, 2])).sentence
     assert refused(tmp_path, pickle.dumps([1, 2])).code == "unknown-format"
     assert refused(tmp_path, b"time,process,event\n1,A,send\n").code == "unknown-format"
@@ -277,7 +277,7 @@ def test_other_files_are_named_as_what_they_are(tmp_path):
     assert "a line of its own" in refused(tmp_path, pretty).sentence
 
 
-def test_a_header_of_an_unknown_format_tells_the_known_ones(tmp_path):
+def test_the_refusal_of_an_unknown_format_names_the_known_ones(tmp_path):
     defect = refused(tmp_path, text({"kind": "header", "format": "shiviz"}))
     assert (defect.code, defect.field) == ("unknown-format", "format")
     assert "cutline" in defect.sentence
@@ -314,7 +314,7 @@ def test_an_unknown_kind_is_not_blamed_for_a_channel_that_means_nothing_in_it(tm
     assert refused(tmp_path, text(HEADER, strange)).field == "big"
 
 
-def test_what_is_refused_stands_before_what_is_kept(tmp_path):
+def test_refused_defects_stand_before_kept_ones(tmp_path):
     strange = {"process": "A", "kind": "snooze"}
     with pytest.raises(InputRefused) as caught:
         read(source(tmp_path, text(HEADER, strange, SEND | {"at": -1})))
@@ -336,14 +336,14 @@ NOISE = bytes(range(128, 256)) * 40 + bytes(range(256)) * 10
 @pytest.mark.parametrize(
     "content", [NOISE, b"text\n" + NOISE, b"abc\x00\x01" * 50, b"\xfa\x01\xff" * 9]
 )
-def test_what_is_binary_is_not_told_to_be_saved_as_utf_8(tmp_path, content):
+def test_the_refusal_of_binary_data_does_not_advise_utf_8(tmp_path, content):
     defect = refused(tmp_path, content)
     assert defect.code == "unknown-format"
     assert "binary, of no format known here" in defect.sentence
     assert "UTF-8" not in defect.sentence
 
 
-def test_text_in_another_encoding_is_told_to_be_saved_as_utf_8(tmp_path):
+def test_the_refusal_of_text_in_another_encoding_advises_utf_8(tmp_path):
     latin = '{"process":"Zürich"}\n'.encode("latin-1")
     assert "UTF-8" in refused(tmp_path, latin).sentence
     cut = ("x" * (2**16 - 1) + "ü" * 10).encode()  # the first look ends within a letter
@@ -351,7 +351,7 @@ def test_text_in_another_encoding_is_told_to_be_saved_as_utf_8(tmp_path):
 
 
 @pytest.mark.parametrize("content", [b"hello\n", b'{"host":"a"}\n', NOISE, b"[1]\n"])
-def test_a_refusal_names_all_that_is_read_here(tmp_path, content):
+def test_a_refusal_names_all_formats_that_are_read(tmp_path, content):
     sentence = refused(tmp_path, content).sentence
     for title in ("ShiViz", "etcd raft", "Flink", "Spark Structured", "SeaTunnel", "/mappings"):
         assert title in sentence

@@ -1,7 +1,7 @@
 """Checkpoints and failures by the Spark job and by the reference: the same JSON, key by key.
 
-The job's stages run here, in this process, but for the last test; DATAFLOW_EXAMPLES says how many
-generated runs of each mode are tried.
+The job's stages run in this process, except in the last test. DATAFLOW_EXAMPLES is the number of
+generated runs of each mode.
 """
 
 import os
@@ -44,7 +44,7 @@ SEEDS = range(int(os.environ.get("DATAFLOW_EXAMPLES") or examples(4)))
 
 
 def any_log(seed: int, mode: str, **options: object) -> Log:
-    """Most with failures; some cut short, some as others write logs."""
+    """Draw a log, most with failures, some cut short, some as other programs write them."""
     rng = Random(seed)
     simulation = any_simulation(rng, mode)
     end = run_dataflow(simulation).log.events[-1].at
@@ -71,7 +71,7 @@ def expected(recording: Recording) -> Explained:
 
 
 def assert_same(found: Explained, wanted: Explained, note: object) -> None:
-    """Checkpoint by checkpoint and field by field, so that a failure names what differs."""
+    """Compare checkpoint by checkpoint and field by field, so that a failure names what differs."""
     for ours, theirs in zip(found.checkpoints, wanted.checkpoints, strict=True):
         for field in theirs.__slots__:
             assert getattr(ours, field) == getattr(theirs, field), (note, theirs.checkpoint, field)
@@ -126,7 +126,7 @@ def what_was_seen(told: Explained) -> Iterator[str]:
 
 
 def telling_logs() -> Iterator[Log]:
-    """Runs that have, together, everything that there is to tell."""
+    """Yield runs that together have everything that a report can contain."""
     yield from (any_log(seed, MODES[seed % 4]) for seed in range(6))
     yield from (sample.log() for sample in SAMPLES_OF_DATAFLOWS)
     expiring = a_run_of(word_count(2, records=60), tx_timeout=9_000)
@@ -144,7 +144,7 @@ def telling_logs() -> Iterator[Log]:
         yield any_log(57, UNALIGNED)
 
 
-def test_what_both_agree_on_is_not_trivial(tmp_path):
+def test_the_compared_answers_are_not_trivial(tmp_path):
     seen: Counter[str] = Counter()
     for number, log in enumerate(telling_logs()):
         recording = assemble(*log).recording

@@ -1,4 +1,4 @@
-"""Logs of dataflows go through Spark as they go through the reference."""
+"""Compare Spark with the reference on logs of dataflows."""
 
 import pytest
 

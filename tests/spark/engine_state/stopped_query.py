@@ -1,4 +1,4 @@
-"""A real query of Spark's, stopped in the middle of a batch."""
+"""Stop a real query of Spark's in the middle of a batch."""
 
 import json
 from contextlib import nullcontext
@@ -17,14 +17,14 @@ PARTITIONS = "spark.sql.shuffle.partitions"
 
 
 class _StopHere(Exception):
-    """Stops the query as a sink that fails would."""
+    """Stops the query like a sink that fails."""
 
 
 def query_stopped(spark, folder: Path, before_writing: bool) -> Path:
-    """Runs a query over three files, a batch each, and stops it in the third.
+    """Run a query over three files, a batch each, stop it in the third, and return ``folder``.
 
-    before_writing: the sink fails before the plan ran, else when every partition wrote its state.
-    Returns ``folder`` with the query's ``input`` and ``checkpoint``.
+    before_writing: whether the sink fails before the plan has run, or after every partition has
+    written its state. ``folder`` has the query's ``input`` and ``checkpoint``.
     """
     (folder / "input").mkdir(parents=True)
     last = len(ARRIVALS) - 1

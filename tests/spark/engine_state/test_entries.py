@@ -1,4 +1,4 @@
-"""Entries of recorded checkpoints as Spark reads them, in the words of every engine."""
+"""Entries of recorded checkpoints as Spark reads them, in the words of all engines."""
 
 import pytest
 
@@ -23,7 +23,7 @@ CASES = {
 
 @pytest.fixture
 def case(shared_data, tmp_path):
-    """Unpacks a case: its folder and its expected answers."""
+    """Unpack a case; return its folder and its expected answers."""
 
     def unpacked(name: str):
         return unpack(shared_data / "spark-streaming" / f"{name}.zip", tmp_path)
@@ -80,7 +80,7 @@ def test_of_a_batch_that_some_partitions_wrote_these_are_read(spark, case):
     assert "Partition 2 lacks 3.delta" in operator.notes[0]
 
 
-def test_where_spark_fails_its_reason_is_said_and_the_files_are_read(spark, case):
+def test_if_spark_fails_its_reason_is_reported_and_the_files_are_read(spark, case):
     folder, expected = case("window-agg-hdfs")
     path = folder / MAIN / "state/0/0/12.snapshot"
     path.write_bytes(path.read_bytes()[:40])
@@ -94,7 +94,7 @@ def test_where_spark_fails_its_reason_is_said_and_the_files_are_read(spark, case
     assert in_order({1: kept}) == in_order({1: theirs})
 
 
-def test_rows_beyond_the_limit_are_cut_off_and_said(spark, case, monkeypatch):
+def test_rows_beyond_the_limit_are_cut_off_and_reported(spark, case, monkeypatch):
     monkeypatch.setattr(streaming_entries, "MOST_ROWS", 2)
     upload = WithState(SparkUpload(case("incident-planned-only")[0]), spark)
     assert len(list(upload.entries())) == 6

@@ -1,4 +1,4 @@
-"""What Spark says of state that it cannot read, as a sentence for a person."""
+"""What Spark says of state that it cannot read becomes a sentence for people."""
 
 from pathlib import Path
 

@@ -1,6 +1,6 @@
-"""Many batches of one state with few reads: what is put together is what a read would give.
+"""Many batches of one state are rebuilt from few reads, as reads of each would return them.
 
-What answers here is the decoder of the files, which agrees with Spark (``test_streaming_entries``).
+The answers come from the decoder of the files, which agrees with Spark (``test_entries``).
 """
 
 from dataclasses import replace
@@ -22,7 +22,7 @@ LAST = 11
 
 
 class Files:
-    """Answers requests from the files of a case, and keeps what it was asked for."""
+    """Answers requests from the files of a case, and keeps the requests."""
 
     def __init__(self, checkpoint, spoil=lambda row: row) -> None:
         self.checkpoint, self.spoil, self.asked = checkpoint, spoil, []
@@ -51,7 +51,7 @@ def history(files: Files, batches=range(LAST + 1), has_changes=lambda batch: Tru
 
 
 def as_each_is_read(files: Files, told: History, batches) -> bool:
-    """Whether the history gives what a read of every batch gives."""
+    """Return whether the history returns what a read of every batch returns."""
     return all(
         same_rows(told.at(batch), Files(files.checkpoint).read(StateRequest(batch=batch)))
         for batch in reversed(batches)
@@ -95,7 +95,7 @@ def test_a_stretch_is_as_long_as_there_is_room_for_its_rows(checkpoint, monkeypa
     assert files.asked[:3] == [(None, 11), (None, 8), (9, 11)]
 
 
-def test_what_was_cut_off_is_not_built_upon(checkpoint):
+def test_truncated_reads_are_not_built_upon(checkpoint):
     files = Files(checkpoint)
     read = files.read
     files.read = lambda request: replace(read(request), truncated=request.changes_from is not None)

@@ -1,4 +1,4 @@
-"""The state of real checkpoints as Spark's data source reads it, and of a query run here."""
+"""The state of real checkpoints, and of a query that runs here, as Spark's data source reads it."""
 
 import json
 import os
@@ -114,7 +114,7 @@ def test_changes_of_a_list_and_a_map(spark, case):
     assert {"user_map_key", "user_map_value"} <= put.rows[0][0].keys()
 
 
-def test_what_spark_gives_no_changes_of_is_said(spark, case):
+def test_states_without_a_feed_of_changes_are_refused_with_a_reason(spark, case):
     folder, _ = case("tws-value-list-map-timers")
     answer = read_state(
         spark, folder, StateRequest(reading=Reading(TIMERS), batch=2, changes_from=0)
@@ -165,7 +165,7 @@ def _window_and_user(row: dict) -> tuple:
 
 
 def _counted(folder) -> set[tuple]:
-    """Clicks per window of 20 s and user, with the sum of their amounts, in all input files."""
+    """Count clicks and sum amounts per window of 20 s and user, in all input files."""
     totals: dict[tuple, list[int]] = {}
     for path in folder.rglob("*.json"):
         for line in path.read_text().splitlines():
@@ -186,7 +186,7 @@ def test_a_damaged_file_is_kept_from_spark_and_costs_one_partition(spark, case):
     assert in_order(answer.rows) == {"1": expected["state"][0]["partitions"]["1"]}
 
 
-def test_a_missing_partition_is_said_with_the_rows_of_the_others(spark, case):
+def test_a_missing_partition_is_reported_with_the_rows_of_the_others(spark, case):
     folder, expected = case("window-agg-hdfs")
     for file in sorted((folder / MAIN / "state/0/1").iterdir()):
         file.unlink()
@@ -196,7 +196,7 @@ def test_a_missing_partition_is_said_with_the_rows_of_the_others(spark, case):
     assert in_order(answer.rows) == {"0": expected["state"][0]["partitions"]["0"]}
 
 
-def test_rows_beyond_the_limit_are_cut_off_and_said(spark, case):
+def test_rows_beyond_the_limit_are_cut_off_and_reported(spark, case):
     folder, _ = case("window-agg-hdfs")
     answer = read_state(spark, folder, StateRequest(batch=11, most_rows=2))
     assert answer.truncated
@@ -227,7 +227,7 @@ def test_a_read_changes_nothing_in_the_checkpoint(spark, case):
 
 @pytest.fixture
 def stopped_query(spark, tmp_path):
-    """See ``query_stopped``, in a folder of this test's."""
+    """Run ``query_stopped`` in a folder of this test's own."""
     return lambda before_writing: query_stopped(spark, tmp_path / "stopped", before_writing)
 
 
@@ -265,7 +265,7 @@ def test_a_query_stopped_before_it_wrote_shows_what_was_planned(spark, stopped_q
 
 
 def _totals(answer) -> dict:
-    """Users to count and sum; the other buffers are compared with the decoder's."""
+    """Return count and sum by user; the other buffers are compared with the decoder's."""
     rows = [row for rows in answer.rows.values() for row in rows]
     assert all(row["value"]["max#2"] == "2026-02-03" for row in rows)
     return {row["key"]["user"]: (row["value"]["count"], row["value"]["sum"]) for row in rows}
@@ -278,7 +278,7 @@ def test_a_read_of_one_store_of_a_join(spark, case):
     assert all(row["value"]["value"] > 0 for rows in answer.rows.values() for row in rows)
 
 
-def test_a_partial_batch_is_told_from_one_that_is_complete(case):
+def test_a_partial_batch_is_not_taken_for_a_complete_one(case):
     folder, _ = case("incident-partial-partitions")
     (incident,) = read_checkpoint(folder).in_flight
     assert (incident.kind, incident.wrote) == (PARTIAL, {0: {"default": [0, 1]}})

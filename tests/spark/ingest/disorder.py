@@ -1,4 +1,4 @@
-"""Logs as they arrive: out of order, without times or indexes, with clocks that differ."""
+"""Change logs as they arrive in practice: out of order, without times, with clocks that differ."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
@@ -12,7 +12,7 @@ from tests.builders import runs
 
 @st.composite
 def logs(draw, *, max_processes: int = 40) -> Log:
-    """Runs of any shape, some of them as they left the simulator."""
+    """Generate logs of any shape, some of them as the simulator writes them."""
     log = draw(runs(max_processes=max_processes))
     for change in draw(st.lists(st.sampled_from(CHANGES), max_size=2)):
         log = draw(change(log))
@@ -21,35 +21,35 @@ def logs(draw, *, max_processes: int = 40) -> Log:
 
 @st.composite
 def shuffled(draw, log: Log) -> Log:
-    """The lines in another order; only indexes tell what came first."""
+    """Put the lines in another order, so that only indexes show what came first."""
     return _numbered(log, draw(st.permutations(log.events)) if log.events else ())
 
 
 def by_process(log: Log) -> st.SearchStrategy[Log]:
-    """One process after the other, as if their logs had been joined."""
+    """Sort by process, as if the logs of the processes had been joined."""
     return st.just(_numbered(log, sorted(log.events, key=lambda event: event.process)))
 
 
 @st.composite
 def without_times(draw, log: Log) -> Log:
-    """All or some events without ``at``."""
+    """Remove ``at`` from all or some events."""
     return _changed(log, _lacking("at", draw(st.sampled_from([1, 1, 2, 3]))))
 
 
 @st.composite
 def without_indexes(draw, log: Log) -> Log:
-    """All or some events without ``index``."""
+    """Remove ``index`` from all or some events."""
     return _changed(log, _lacking("index", draw(st.sampled_from([1, 1, 3]))))
 
 
 def with_gaps(log: Log) -> st.SearchStrategy[Log]:
-    """Every other index is missing."""
+    """Remove every other index."""
     return st.just(_changed(log, lambda n, event: {"index": event.index and 2 * event.index}))
 
 
 @st.composite
 def skewed(draw, log: Log) -> Log:
-    """The clocks of the processes differ."""
+    """Make the clocks of the processes differ."""
     offsets = draw(st.lists(st.integers(0, 20_000), min_size=3, max_size=3))
     ids = [process.id for process in log.header.topology.processes]
     ahead = {name: offsets[n % 3] for n, name in enumerate(ids)}
@@ -57,7 +57,7 @@ def skewed(draw, log: Log) -> Log:
 
 
 def coarse(log: Log) -> st.SearchStrategy[Log]:
-    """A clock so coarse that many events share an instant."""
+    """Make the clock so coarse that many events share an instant."""
     return st.just(_changed(log, _moved(lambda event: event.at // 5_000)))
 
 

@@ -1,4 +1,5 @@
-"""Sends meet receives on whole columns, whatever was lost, repeated or overtaken."""
+"""Sends are matched with receives on whole columns, even if some are lost, repeated or
+overtaken."""
 
 import numpy as np
 import pytest
@@ -7,14 +8,15 @@ from hypothesis import strategies as st
 
 from snapshots.domain.assembling.matching import IN_FLIGHT, match
 from snapshots.domain.assembling.matching import overtaken as overtaken_on_one_channel
-from tasks.spark.ingest.match import NEVER, among, meet, overtaken, runs
+from tasks.spark.ingest.match import NEVER, among, meet, overtaken
+from tasks.spark.ingest.schemas import runs
 from tests.effort import examples
 
 pytestmark = pytest.mark.slow
 
 
 def met(sends: dict[int, list[int]], receives: dict[int, list[int]]) -> list[int]:
-    """``meet`` for ids by channel, as columns sorted by channel."""
+    """Call ``meet`` for ids by channel, as columns sorted by channel."""
     columns = []
     for ends in (sends, receives):
         channel = np.repeat(sorted(ends), [len(ends[code]) for code in sorted(ends)])

@@ -1,4 +1,4 @@
-"""Events are put in order on whole columns, and what is wrong with their indexes is told."""
+"""Events are put in order on whole columns, and wrong indexes are reported."""
 
 import itertools
 
@@ -11,7 +11,7 @@ from tasks.spark.ingest.schemas import ranges
 
 
 def ordered(*processes: list[int | None]) -> Order:
-    """The order of the events of p0, p1 … with these indexes, in lines 2, 3, 4 …"""
+    """Return the order of the events of p0, p1 … with these indexes, in lines 2, 3, 4 …"""
     indexes = [-1 if index is None else index for process in processes for index in process]
     starts = np.cumsum([0, *map(len, processes)])
     names = tuple(f"p{code}" for code in range(len(processes)))
@@ -19,39 +19,39 @@ def ordered(*processes: list[int | None]) -> Order:
     return Order(starts, np.array(indexes, np.int64), np.arange(2, 2 + len(indexes)), task)
 
 
-def told(order: Order) -> list[tuple]:
+def defects_of(order: Order) -> list[tuple]:
     return [(item.code, item.process, item.line, item.count) for item in order.defects.listed]
 
 
 def test_indexes_that_rise_leave_the_rows_where_they_are():
     order = ordered([0, 1, 2], [0, 1])
     assert order.in_step
-    assert not told(order)
+    assert not defects_of(order)
 
 
 def test_rows_are_sorted_by_index_within_their_process():
     order = ordered([2, 0, 1], [1, 0])
     assert order.place.tolist() == [1, 2, 0, 4, 3]
-    assert not told(order)
+    assert not defects_of(order)
 
 
 def test_without_indexes_the_order_of_the_file_counts():
     assert ordered([None, None], []).in_step
 
 
-def test_where_some_rows_lack_an_index_the_order_of_the_file_counts_and_it_is_told():
+def test_if_some_rows_lack_an_index_the_order_of_the_file_counts_with_a_defect():
     order = ordered([1, None, 0], [1, 0])
     assert order.place.tolist() == [0, 1, 2, 4, 3]
-    assert told(order) == [("index-gap", "p0", 3, 1)]
+    assert defects_of(order) == [("index-gap", "p0", 3, 1)]
 
 
-def test_a_gap_is_told_with_its_first_line_and_how_many_are_missing():
-    assert told(ordered([0, 3, 4])) == [("index-gap", "p0", 3, 2)]
+def test_a_gap_is_reported_with_its_first_line_and_the_number_of_missing_events():
+    assert defects_of(ordered([0, 3, 4])) == [("index-gap", "p0", 3, 2)]
 
 
 def test_an_index_used_twice_is_refused_at_its_second_line():
     order = ordered([0, 1, 1])
-    assert told(order) == [("index-twice", "p0", 4, 1)]
+    assert defects_of(order) == [("index-twice", "p0", 4, 1)]
     assert order.defects.refused_total == 1
 
 

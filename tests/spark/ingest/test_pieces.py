@@ -1,6 +1,6 @@
-"""However many pieces a log is cut into, the store and the verdicts are the same.
+"""The store and the verdicts do not depend on the number of pieces into which a log is cut.
 
-The stages run here, in this process: what Spark adds is only where they run.
+The stages run in this process: Spark adds only where they run.
 """
 
 import gzip
@@ -40,7 +40,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def pieces(monkeypatch):
-    """Pieces of some lines, parts of some rows."""
+    """Make pieces of some lines, and parts of some rows."""
     monkeypatch.setattr(schemas, "MANY_ROWS", 20)
     monkeypatch.setattr(sources, "_CHUNK_BYTES", 2_000)
     monkeypatch.setattr(sources, "_GROUP_ROWS", 100)
@@ -126,7 +126,7 @@ def test_row_groups_of_parquet_are_pieces(pieces, tmp_path):
     sources_agree_here(path, tmp_path)
 
 
-def test_a_refused_line_in_a_late_piece_is_told_with_its_number(pieces, tmp_path):
+def test_a_refused_line_in_a_late_piece_is_reported_with_its_number(pieces, tmp_path):
     lines = written(simulated(), tmp_path / "log.jsonl").read_bytes().splitlines()
     lines[200] = b'{"kind":"send","process":"nobody"}'
     (tmp_path / "log.jsonl").write_bytes(b"\n".join(lines))
@@ -147,7 +147,7 @@ def test_of_two_records_the_first_counts(tmp_path):
 
 
 def a_run_with_more_faults_than_are_kept():
-    """150 orphans, 150 messages lost from the recorded channel, 150 that overtake each other."""
+    """Build a run with 150 orphans, 150 messages lost from a record, and 150 overtakings."""
     run = a_run()
     run.record("p", "s")
     for number in range(150):

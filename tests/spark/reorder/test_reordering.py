@@ -1,7 +1,7 @@
-"""Theorem 1 by the Spark job and by the reference: the same report, key by key.
+"""The Spark job and the reference give the same reports on Theorem 1, key by key.
 
-The job's stages run here, in this process, but for the last tests; AGREEMENT_EXAMPLES says how many
-generated recordings are tried.
+The job's stages run in this process, except in the last tests. AGREEMENT_EXAMPLES is the number of
+generated recordings.
 """
 
 import os
@@ -47,12 +47,12 @@ EXAMPLES = int(os.environ.get("AGREEMENT_EXAMPLES") or examples(15))
 
 @pytest.fixture
 def pieces(monkeypatch):
-    """Parts of some rows."""
+    """Make parts of some rows."""
     monkeypatch.setattr(schemas, "MANY_ROWS", 40)
 
 
 def stored(recording: Recording, folder: Path) -> Path:
-    """The recording in a new folder, judged."""
+    """Write the recording into a new folder and judge it."""
     folder.mkdir()
     write_recording(recording, folder)
     judged = Judge(folder)
@@ -63,7 +63,7 @@ def stored(recording: Recording, folder: Path) -> Path:
 
 
 def agree(recording: Recording, folder: Path, most_shown: int = 30, most_swaps: int = 300) -> list:
-    """The JSON of each snapshot that can be reordered, which is the same both ways."""
+    """Return the JSON of each snapshot that can be reordered, after a comparison of both ways."""
     stored(recording, folder)
     most = {"most_shown": most_shown, "most_swaps": most_swaps}
     return [
@@ -89,14 +89,14 @@ def agree_on(
 
 
 def assert_same(found: dict, expected: dict) -> None:
-    """Key by key, so that a failure names the one that differs."""
+    """Compare key by key, so that a failure names the one that differs."""
     assert found.keys() == expected.keys()
     for name, value in expected.items():
         assert found[name] == value, f"{expected['snapshot']}: {name}"
 
 
 def orderless(log: Log) -> Log:
-    """FIFO channels that deliver out of order, as the log of a run over channels without order."""
+    """Declare channels FIFO that deliver out of order."""
     fifo = tuple(replace(channel, fifo=True) for channel in log.header.topology.channels)
     topology = replace(log.header.topology, channels=fifo)
     return log._replace(header=replace(log.header, topology=topology))
@@ -104,7 +104,7 @@ def orderless(log: Log) -> Log:
 
 @st.composite
 def busy_runs(draw) -> Log:
-    """Much happens between start and end of the snapshots; some runs are damaged or disordered."""
+    """Draw runs with many events during the snapshots; some are damaged or disordered."""
     topology = draw(some_topologies(draw(st.integers(2, 6))))
     order = draw(st.sampled_from(("fifo", "any", "broken")))
     log = simulated(
@@ -169,8 +169,8 @@ def test_both_agree_on_the_cos418_cases(shared_data, tmp_path, case):
 
 
 def quiet_runs():
-    """Runs in which states hardly change, so that channels decide when the recorded state occurred;
-    and after how many events it does."""
+    """Yield runs in which states hardly change, so that channels decide whether, and after how many
+    events, the recorded state occurred."""
     three = {"p": "X", "q": "Q", "r": "R"}
     yield (
         a_run(three, ["p->q"])
@@ -223,7 +223,7 @@ def test_channels_that_differ_keep_the_recorded_state_from_occurring(
 def test_of_receives_without_a_send_the_first_in_the_new_order_is_named(tmp_path):
     run = a_run().record("p", "s").receive("q->p", "n").receive("p->q", "m").record("q", "s")
     (found,) = agree(recorded(run), tmp_path / "store")
-    assert found["checks"][1]["reason"].startswith("event 0 of q receives m, of which")
+    assert found["checks"][1]["reason"].startswith("event 0 of q receives m, but the log")
 
 
 def test_a_marker_without_a_send_is_no_message_without_a_send(tmp_path):
@@ -233,7 +233,7 @@ def test_a_marker_without_a_send_is_no_message_without_a_send(tmp_path):
 
 
 def telling_runs():
-    """Runs that between them show everything that a report can say."""
+    """Yield runs that together have everything that a report can contain."""
     for seed in range(2):
         yield simulated(seed=seed)
         yield damage.without(simulated(seed=seed), RECORD_CHANNEL)
@@ -247,7 +247,7 @@ def telling_runs():
     yield a_run().receive("p->q", "m").record("p", "s").receive("q->p", "n").record("q", "s").log()
 
 
-def test_what_both_agree_on_is_not_trivial(pieces, tmp_path):
+def test_the_compared_answers_are_not_trivial(pieces, tmp_path):
     seen = Counter()
     for number, log in enumerate(telling_runs()):
         for found in agree(recorded(log), tmp_path / str(number)):

@@ -29,7 +29,7 @@ def run(module: str, name: str, *arguments: object, **environment: object) -> st
 
 
 def ticks(pid: int) -> bool:
-    """Return whether a process runs, be it frozen."""
+    """Return whether a process exists, even a frozen one."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:

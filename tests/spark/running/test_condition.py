@@ -1,4 +1,4 @@
-"""Each worker process notes in Redis how its Spark is, for as long as it lives."""
+"""Each worker process notes the condition of its Spark in Redis, for as long as it lives."""
 
 import os
 import threading
@@ -13,7 +13,7 @@ from webapp.operating.redis_reading import client
 
 @pytest.fixture
 def noted(live_redis, settings, monkeypatch):
-    """The notes of this process, which has none yet, in a Redis where nobody else has one."""
+    """Return the notes in a Redis where only this process may have one."""
     settings.REDIS_URL = live_redis.empty_redis_url
     with client() as redis:
         redis.flushdb()
@@ -54,7 +54,7 @@ def test_a_note_without_a_change_keeps_since_when(noted):
 
 
 def listed() -> list[presence.SparkCondition]:
-    """Return what health and metrics read."""
+    """Return the notes that health and metrics read."""
     with client() as redis:
         return presence.spark_conditions(redis)
 

@@ -1,4 +1,4 @@
-"""A Spark Connect server that goes away in the middle of a job, and comes back."""
+"""A Spark Connect server that stops in the middle of a job and starts again."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""A full disk under Spark is told from a fault, wherever it shows: such a job waits."""
+"""A full disk under Spark is not taken for a fault, wherever it shows: such a job waits."""
 
 import contextlib
 import os
@@ -25,7 +25,7 @@ def writing(path: str) -> None:
 
 
 def complaining(path: str) -> None:
-    """Fail as a library that does not know what an OSError is for."""
+    """Fail like a library that does not understand an OSError."""
     try:
         Path(path).write_bytes(b"x")
     except OSError as error:
@@ -41,7 +41,7 @@ def test_a_kernel_that_meets_a_full_disk_fails_for_now_only(spark, kernel):
 
 @pytest.fixture
 def small_disk(tmp_path):
-    """Mounts a disk of a few megabytes, or of a few files."""
+    """Mount a disk of a few megabytes, or of a few files."""
 
     def mount(options: str) -> Path:
         command = ["mount", "-t", "tmpfs", "-o", f"mode=700,{options}", "tmpfs", str(tmp_path)]
@@ -78,7 +78,7 @@ def test_state_that_a_full_disk_keeps_from_spark_is_not_called_unreadable(
 
 
 def full_before_state(folder: str) -> None:
-    """RocksDB's library and its tables need more than is left."""
+    """Read state when RocksDB's library and its tables need more space than is left."""
     spark = session.get()
     fill(Path(os.environ["DATA_DIR"], "filler"))
     with pytest.raises(SparkUnavailable, match="no space left") as caught:
@@ -87,7 +87,7 @@ def full_before_state(folder: str) -> None:
 
 
 def full_of_shuffles() -> None:
-    """A shuffle needs more than is left; with room again the same session does it."""
+    """Run a shuffle that needs more space than is left, and again with room."""
     spark = session.get()
     filler = Path(os.environ["DATA_DIR"], "filler")
     fill(filler)

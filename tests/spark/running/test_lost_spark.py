@@ -1,4 +1,4 @@
-"""Spark that is lost in the middle of a stage is not the task's fault; a task that ends it is."""
+"""Spark that is lost in a stage is no fault of the task, but a task that kills it is."""
 
 import os
 import signal
@@ -28,7 +28,7 @@ def short(task: int) -> int:
 
 
 def noted(folder: str) -> int:
-    """Note the run, and be killed in the first one."""
+    """Note the run, and kill the process in the first one."""
     Path(folder, str(os.getpid())).touch()
     if len(list(Path(folder).iterdir())) == 1:
         os.kill(os.getpid(), signal.SIGKILL)
@@ -84,7 +84,7 @@ def killed_jvm() -> None:
 
 
 def killed_between_stages() -> None:
-    """Also what uses the session without a stage learns that Spark has ended."""
+    """Use the session without a stage after Spark has ended."""
     from tasks.spark import session
 
     warm = session.warm()
@@ -102,7 +102,7 @@ def killed_between_stages() -> None:
 
 
 def frozen_jvm() -> None:
-    """A stage of a frozen JVM ends, also where somebody cancels it."""
+    """End a stage of a frozen JVM, also by cancelling it."""
     from tasks.spark import session
 
     answering.ANSWER_SECONDS = 5.0
@@ -124,7 +124,7 @@ def frozen_jvm() -> None:
 
 
 def cancel_after(seconds: float):
-    """Return what a job's progress does when somebody cancels it."""
+    """Return a progress callback that cancels after some seconds."""
     deadline = time.monotonic() + seconds
 
     def advance(done: int) -> None:
@@ -135,7 +135,7 @@ def cancel_after(seconds: float):
 
 
 def killed_python() -> None:
-    """The daemon and its workers are killed; Spark starts others."""
+    """Kill the daemon and its workers; Spark starts others."""
     from tasks.spark import session
 
     stages = SparkStages(session.warm())
@@ -144,7 +144,7 @@ def killed_python() -> None:
 
 
 def killed_idle_python() -> None:
-    """Spark notices that its idle workers are gone when it wants to use one, and fails the stage.
+    """Kill idle workers; Spark notices when it uses one, and fails the stage.
 
     The stage is not at fault: a later run succeeds, however many workers were idle.
     """
@@ -159,7 +159,7 @@ def killed_idle_python() -> None:
 
 
 def in_the_end(run, most: int = 5):
-    """Return what ``run`` returns, called again as long as Spark is said to be away."""
+    """Call ``run`` until Spark is available, and return its result."""
     for _ in range(most - 1):
         with suppress(SparkUnavailable):
             return run()
@@ -167,6 +167,6 @@ def in_the_end(run, most: int = 5):
 
 
 def strike(pids: list[int], number: int) -> None:
-    """Send a signal when a stage that begins now is in the middle."""
+    """Send a signal in the middle of the stage that begins now."""
     assert pids
     threading.Timer(1.5, lambda: [os.kill(pid, number) for pid in pids]).start()

@@ -1,9 +1,9 @@
-"""Nothing of a session's Spark can be used by others on the machine.
+"""Nobody else on the machine can use the Spark of a session.
 
-The driver's JVM listens on three ports of loopback: py4j's gateway, which wants a token first, and
-Spark's RPC and block manager, which want SASL with the session's secret first. Python workers and
-accumulators have sockets in a folder that only the owner can enter, or, where its path is too long
-for sockets, ports that want a secret first.
+The driver's JVM listens on three ports of loopback: py4j's gateway, which requires a token, and
+Spark's RPC and block manager, which require SASL with the session's secret. Python workers and
+accumulators have sockets in a folder that only the owner can enter or, if its path is too long for
+sockets, ports that require a secret.
 """
 
 import os
@@ -120,7 +120,7 @@ def listening(pid: int) -> set[int]:
 
 
 def asked(port: int, request: bytes, end: bytes = b"") -> bytes:
-    """Return what a port answers, until it closes, is silent or said ``end``."""
+    """Return what a port answers until it closes, is silent or sends ``end``."""
     with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
         connection.sendall(request)
         answer = b""
@@ -139,7 +139,7 @@ def frame(kind: int, body: bytes) -> bytes:
 
 
 def open_blocks() -> bytes:
-    """Return the body of a request for a block, as a client without the secret sends it."""
+    """Return the body of a request for a block by a client without the secret."""
     blocks = b"\0" + text("app") + text("driver") + struct.pack(">i", 1) + text("rdd_0_0")
     return struct.pack(">qi", 7, len(blocks)) + blocks
 
@@ -150,7 +150,7 @@ def text(words: str) -> bytes:
 
 @pytest.fixture
 def cluster(tmp_path):
-    """A master and a worker of a standalone cluster with a secret."""
+    """Start a master and a worker of a standalone cluster with a secret."""
     import pyspark
 
     home = Path(pyspark.__file__).parent

@@ -1,4 +1,4 @@
-"""What Spark leaves in DATA_DIR/tmp/spark when it is killed goes; what is in use stays."""
+"""What a killed Spark leaves in DATA_DIR/tmp/spark is removed; what is in use stays."""
 
 import os
 import signal
@@ -69,7 +69,7 @@ def a_process_with_a_folder(data) -> subprocess.Popen:
 
 @pytest.mark.spark
 @pytest.mark.slow
-def test_what_killed_jvms_and_killed_worker_processes_left_is_removed(tmp_path, settings):
+def test_leftovers_of_killed_jvms_and_worker_processes_are_removed(tmp_path, settings):
     processes.run(__name__, "jvm_is_killed", DATA_DIR=tmp_path)
     with pytest.raises(AssertionError):
         processes.run(__name__, "process_is_killed", DATA_DIR=tmp_path)
@@ -81,7 +81,7 @@ def test_what_killed_jvms_and_killed_worker_processes_left_is_removed(tmp_path, 
 
 
 def jvm_is_killed() -> None:
-    """The next start finds nothing of the last one."""
+    """Kill the JVM; the next start finds nothing of the last one."""
     from tasks.spark import session
 
     session.get()

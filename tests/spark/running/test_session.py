@@ -1,4 +1,4 @@
-"""The session: one a process, and a sentence where there can be none."""
+"""A process has one session, or one sentence that says why it has none."""
 
 import os
 import subprocess
@@ -9,15 +9,15 @@ import pytest
 from tasks.spark import session
 
 
-def told_without(environment: dict[str, str]) -> str:
-    """What a new process says that asks for a session in this environment."""
+def output_without(environment: dict[str, str]) -> str:
+    """Return the output of a new process that starts a session in this environment."""
     code = (
         "from tasks.spark import session\n"
         "try: session.get()\n"
         "except session.SparkUnavailable as error: print(error)\n"
     )
     base = {name: value for name, value in os.environ.items() if name != "JAVA_HOME"}
-    found = subprocess.run(
+    ran = subprocess.run(
         [sys.executable, "-c", code],
         env=base | environment,
         cwd=session.REPOSITORY,
@@ -25,27 +25,27 @@ def told_without(environment: dict[str, str]) -> str:
         text=True,
         check=True,
     )
-    return found.stdout
+    return ran.stdout
 
 
 @pytest.mark.slow
 def test_without_java_the_sentence_says_how_to_get_it(tmp_path):
-    told = told_without({"PATH": str(tmp_path)})
-    assert told.startswith("Spark needs Java 17, and there is none on the PATH")
-    assert "apt install openjdk-17" in told
-    assert told.count("\n") == 1
+    output = output_without({"PATH": str(tmp_path)})
+    assert output.startswith("Spark needs Java 17, and there is none on the PATH")
+    assert "apt install openjdk-17" in output
+    assert output.count("\n") == 1
 
 
 @pytest.mark.slow
 def test_a_wrong_java_home_is_named(tmp_path):
-    assert f"in JAVA_HOME ({tmp_path})" in told_without({"JAVA_HOME": str(tmp_path)})
+    assert f"in JAVA_HOME ({tmp_path})" in output_without({"JAVA_HOME": str(tmp_path)})
 
 
 @pytest.mark.slow
 def test_a_connect_server_that_is_not_there_is_named():
-    told = told_without({"SPARK_REMOTE": "sc://127.0.0.1:9"})
-    assert told.startswith("The Spark Connect server sc://127.0.0.1:9 (SPARK_REMOTE)")
-    assert told.count("\n") == 1
+    output = output_without({"SPARK_REMOTE": "sc://127.0.0.1:9"})
+    assert output.startswith("The Spark Connect server sc://127.0.0.1:9 (SPARK_REMOTE)")
+    assert output.count("\n") == 1
 
 
 def test_a_process_has_one_session(spark):
@@ -69,11 +69,11 @@ def test_a_session_whose_jvm_died_is_replaced():
         "print('replaced', second is not first)\n"
         "session.stop()\n"
     )
-    found = subprocess.run(
+    ran = subprocess.run(
         [sys.executable, "-c", code],
         cwd=session.REPOSITORY,
         env=os.environ | {"SPARK_MASTER": "local[1]"},
         capture_output=True,
         text=True,
     )
-    assert "replaced True" in found.stdout, found.stderr[-2000:]
+    assert "replaced True" in ran.stdout, ran.stderr[-2000:]

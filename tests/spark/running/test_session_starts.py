@@ -1,4 +1,4 @@
-"""A start of Spark that fails says why and leaves nothing behind; the next one works."""
+"""A failed start of Spark says why and leaves nothing behind; the next one succeeds."""
 
 import os
 import signal
@@ -74,7 +74,7 @@ def good_java() -> str:
 
 
 def a_java(folder: Path, body: str) -> Path:
-    """Write a java whose ``-version`` is a real one's and which else does ``body``."""
+    """Write a java that answers ``-version`` like a real one and otherwise runs ``body``."""
     program = folder / "jdk" / "bin" / "java"
     program.parent.mkdir(parents=True)
     program.write_text(WRAPPER.format(java=good_java(), body=body))
@@ -156,14 +156,15 @@ def refused(session) -> str:
 
 
 def check_good(session) -> None:
-    """Spark works, and no folder but its own is left."""
+    """Check that Spark works, and that only its own folder is left."""
     assert session.warm().range(3).count() == 3
     folders = list(Path(os.environ["DATA_DIR"], "tmp", "spark").iterdir())
     assert len(folders) == 1, folders
 
 
 def interfere(number: int) -> list[int]:
-    """Send a signal to the JVM as soon as PySpark knows it; its pid is then in the answer."""
+    """Send a signal to the JVM as soon as PySpark has its pid, which the returned list then
+    holds."""
     pids: list[int] = []
     threading.Thread(target=_send, args=(number, pids), daemon=True).start()
     return pids

@@ -1,4 +1,4 @@
-"""A stage gives every task's result in order, tells how far it is, and can be called off."""
+"""A stage returns the results in order, reports its progress, and can be cancelled."""
 
 import tempfile
 import time
@@ -12,7 +12,7 @@ from tasks.spark.stages import SparkStages, StagesHere
 
 
 class CalledOff(Exception):
-    """What a caller's progress raises to cancel."""
+    """The error that a caller's progress raises to cancel."""
 
 
 def doubled(task: int) -> int:
@@ -69,12 +69,12 @@ def test_an_error_without_a_remedy_arrives_as_it_was_raised(stages):
     assert caught.value.defects[0].line == 17
 
 
-def test_a_folder_that_is_missing_is_told_by_name(stages, tmp_path):
+def test_a_missing_folder_is_named(stages, tmp_path):
     with pytest.raises(FileNotFoundError, match="nowhere"):
         stages.run(writing, [str(tmp_path / "nowhere" / "file")])
 
 
-def test_any_other_error_is_told_in_one_sentence(spark):
+def test_any_other_error_becomes_one_sentence(spark):
     with pytest.raises(SparkTaskFailed, match="failing failed: .*task 3 divides by zero") as caught:
         SparkStages(spark).run(failing, [3])
     assert "\n" not in str(caught.value)

@@ -1,4 +1,5 @@
-"""State that crashes Spark's JVM, or keeps it busy for ever, costs that state and nothing else."""
+"""A state that crashes Spark's JVM, or occupies it for ever, costs only the answer about that
+state."""
 
 import os
 import signal
@@ -15,7 +16,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 
 def test_a_worker_outlives_spark(shared_data, tmp_path):
-    """In a process of its own: other tests want their session to live."""
+    """It runs in a process of its own, because other tests need their session."""
     archive = shared_data / "spark-streaming" / "window-agg-hdfs.zip"
     folder, _ = unpack(archive, tmp_path)
     environment = os.environ | {"DJANGO_SETTINGS_MODULE": "tests.settings"}

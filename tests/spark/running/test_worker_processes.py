@@ -1,4 +1,5 @@
-"""A worker with two processes has two Sparks; one that is killed is replaced and leaves nothing."""
+"""A worker with two processes has two Sparks. One that is killed is replaced and leaves nothing
+behind."""
 
 import os
 import signal

@@ -1,7 +1,7 @@
-"""Predicates by the Spark job and by the reference: the same answer, key by key.
+"""The Spark job and the reference give the same answers about predicates, key by key.
 
-The job's stages run here, in this process, and evaluate without the sandbox, but for the last
-tests; AGREEMENT_EXAMPLES says how many generated recordings are tried.
+The job's stages run in this process and evaluate without the sandbox, except in the last tests.
+AGREEMENT_EXAMPLES is the number of generated recordings.
 """
 
 import json
@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
-from snapshots.domain.conditions.conditions import NotLocal, conjunction, plainly, states_of
+from snapshots.domain.conditions.conjunctions import NotLocal, conjunction, plainly, states_of
 from snapshots.domain.conditions.expressions import LONGEST, Question
 from snapshots.domain.conditions.predicates import detect
 from snapshots.domain.model import shapes
@@ -53,7 +53,7 @@ FEW = {
 
 @pytest.fixture
 def pieces(monkeypatch):
-    """Parts of some rows."""
+    """Make parts of some rows."""
     monkeypatch.setattr(job, "ROWS_PER_TASK", 8)
 
 
@@ -64,7 +64,7 @@ def stored(recording: Recording, folder: Path) -> Path:
 
 
 def agree(recording: Recording, folder: Path, *texts: str) -> list[dict]:
-    """The JSON of each answer, which is the same both ways. folder: holds the recording."""
+    """Return the JSON of each answer, after a comparison of both ways."""
     answers = []
     for text in texts:
         expected = detect(recording, text)
@@ -76,12 +76,12 @@ def agree(recording: Recording, folder: Path, *texts: str) -> list[dict]:
 
 
 def condition(process: str, state: str, sign: str = "==") -> str:
-    """sign: ".x ==" is not known of states without an x."""
+    """Return a condition; one with the sign ".x ==" is unknown of states without an x."""
     return f"processes[{json.dumps(process)}]{'' if sign[0] == '.' else ' '}{sign} {state}"
 
 
 def questions(recording: Recording, most: int = 3) -> list[str]:
-    """Conjunctions about the states that the recording holds: of one process, of several."""
+    """Yield conjunctions about the states in the recording, of one process and of several."""
     found = []
     for sign in ("==", "!="):
         asked = [
@@ -96,7 +96,7 @@ def questions(recording: Recording, most: int = 3) -> list[str]:
 
 @st.composite
 def asked(draw, recording: Recording) -> str:
-    """A conjunction about some of the recording's states."""
+    """Draw a conjunction about some of the recording's states."""
     names = [process.id for process in recording.topology.processes]
     parts = []
     for name in draw(st.lists(st.sampled_from(names), min_size=1, max_size=4)):
@@ -141,7 +141,7 @@ def test_both_agree_on_the_cos418_cases(shared_data, tmp_path, case):
 
 
 def meeting() -> Log:
-    """A and B are both open until each has heard of the other."""
+    """Build a run in which A and B are open until each has received the other's message."""
     return (
         a_run({"A": 0, "B": 0, "C": None}, ["A->B", "B->A"])
         .send("A->B", "m1", state=1)
@@ -157,7 +157,7 @@ def meeting() -> Log:
 
 
 def telling() -> list[tuple[Log, str]]:
-    """Questions that between them get every kind of answer."""
+    """Return questions that together have every kind of answer."""
     return [
         (meeting(), "A == 1 && B == 1"),
         (meeting(), "A == 1 && C == 1"),
@@ -167,7 +167,7 @@ def telling() -> list[tuple[Log, str]]:
     ]
 
 
-def test_what_both_agree_on_is_not_trivial(tmp_path):
+def test_the_compared_answers_are_not_trivial(tmp_path):
     seen = Counter()
     for number, (log, text) in enumerate(telling()):
         recording = recorded(log)
@@ -212,14 +212,14 @@ def test_a_small_recording_is_one_task(tmp_path):
     assert len(Search(folder, "p1 == 1 && p2 == 1 && p3 == 1 && p4 == 1")._tasks()) == 1
 
 
-def test_what_is_no_conjunction_is_refused_before_anything_runs(tmp_path):
+def test_other_than_a_conjunction_is_refused_before_anything_runs(tmp_path):
     folder = stored(recorded(simulated()), tmp_path / "store")
     with pytest.raises(NotLocal, match="p1 and p2 at once"):
         Search(folder, "p1 < p2")
 
 
-def test_the_search_tells_how_far_it_is(monkeypatch, tmp_path):
-    monkeypatch.setattr("snapshots.domain.conditions.predicates._BETWEEN_LOOKS", 1)
+def test_the_search_reports_its_progress(monkeypatch, tmp_path):
+    monkeypatch.setattr("snapshots.domain.conditions.predicates._BETWEEN_REPORTS", 1)
     recording = recorded(simulated())
     folder = stored(recording, tmp_path / "store")
     told = []
@@ -233,7 +233,7 @@ def test_the_search_tells_how_far_it_is(monkeypatch, tmp_path):
 
 
 def test_a_long_search_can_be_stopped(monkeypatch, tmp_path):
-    monkeypatch.setattr("snapshots.domain.conditions.predicates._BETWEEN_LOOKS", 1)
+    monkeypatch.setattr("snapshots.domain.conditions.predicates._BETWEEN_REPORTS", 1)
     folder = stored(recorded(simulated()), tmp_path / "store")
 
     def stop(phase: str, done: int, total: int) -> None:

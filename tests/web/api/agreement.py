@@ -1,4 +1,4 @@
-"""Compares what the API answers about a case with the table of docs/formats/agreement.md."""
+"""Compares the API's answers about a case with the table of docs/formats/agreement.md."""
 
 from collections.abc import Iterable
 
@@ -13,7 +13,8 @@ def pairs(wanted: dict, found: dict, *mark: object) -> list[Pair]:
 
 
 def require_documented(case: str, compared: Iterable[Pair]) -> list[Pair]:
-    """What differs. Fails unless there is as much of it, and of everything, as the table says."""
+    """Return the differences. Fail unless their numbers, and those of all facts, are those of the
+    table."""
     compared = list(compared)
     differing = [(where, fact, found) for where, fact, found in compared if fact != found]
     counted = len(compared), len(compared) - len(differing)

@@ -1,4 +1,4 @@
-"""What the API tells of an upload of Flink's, put beside a case's expected.json, fact by fact."""
+"""The API's answers about an upload of Flink, compared with a case's expected.json fact by fact."""
 
 import json
 from collections import Counter, defaultdict
@@ -19,9 +19,10 @@ NOTHING = {"bytes": 0, "buffers": 0, "elements": 0, "records": 0, "watermarks": 
 
 
 class Answer:
-    """One stored checkpoint: wanted and found facts, {where: value}.
+    """Expected and actual facts of one stored checkpoint, each as {place: value}.
 
-    expected: of ``snapshots`` in expected.json. number: of the checkpoint in the upload.
+    expected: the entry of ``snapshots`` in expected.json. number: the checkpoint's place in the
+    upload.
     """
 
     def __init__(self, uploaded: Uploaded, expected: dict, number: int) -> None:
@@ -35,7 +36,7 @@ class Answer:
         return self._uploaded.entries(self.number)
 
     @cached_property
-    def wanted(self) -> Facts:
+    def expected_facts(self) -> Facts:
         flink = self._expected["flink"]
         values = dict(_expected_values(flink)) | dict(_expected_notes(self._expected))
         channels = dict(self._expected_channels()) | dict(self._expected_records())
@@ -43,12 +44,12 @@ class Answer:
 
     @cached_property
     def _frame(self) -> Facts:
-        """All but values."""
+        """Return all facts except values."""
         facts = frame.expected_facts(self._expected)
         return {where: fact for where, fact in facts.items() if not _is_value(where)}
 
     @cached_property
-    def found(self) -> Facts:
+    def api_facts(self) -> Facts:
         facts = frame.found_facts(self.checkpoint, [], self._frame)
         facts |= dict(self._empty()) | dict(_found_values(self.entries))
         facts |= dict(self._found_notes())
@@ -57,7 +58,7 @@ class Answer:
     # --- values ----------------------------------------------------------------------------------
 
     def _empty(self) -> Iterator[tuple]:
-        """No entry of a state that is told of is an answer."""
+        """Yield the facts of states that have no entry and no key."""
         for operator in self.checkpoint.operators:
             for subtask in operator.subtasks:
                 for state in operator.states:
@@ -65,7 +66,7 @@ class Answer:
                     yield from ((("entries", *where), 0), (("keys", *where), 0))
 
     def _found_notes(self) -> Iterator[tuple]:
-        """By uid: where metadata have none, the id stands for it."""
+        """Yield notes by uid, or by id if the metadata have no uid."""
         values = {(one.operator, one.state, str(one.key)): one.value for one in self.entries}
         for uid, state, key, _ in _notes_of(self._expected):
             read = values.get((id_of_uid(uid), state, key))
@@ -75,7 +76,8 @@ class Answer:
     # --- in flight -------------------------------------------------------------------------------
 
     def _edges(self) -> Iterator[tuple[dict, str, str, str | None]]:
-        """Each expected edge, with what its ends are called here, and the type of its records."""
+        """Yield each expected edge, with the API's names of its ends and the type of its
+        records."""
         called = {}
         for operator in self.checkpoint.operators:
             label = operator.vertex or operator.name
@@ -110,7 +112,7 @@ class Answer:
         return list(self._channels())
 
     def _channels(self) -> Iterator[tuple]:
-        """A channel that the API does not list holds nothing."""
+        """Yield the facts of channels. One that the API does not list is empty."""
         listed = {one.id: one for one in self.checkpoint.channels}
         for edge, source, target, type_ in self._edges():
             for channel in edge["channels"]:
@@ -136,7 +138,8 @@ class Answer:
         return list(self._uploaded.pages(path, type=type_))
 
     def _expected_records(self) -> Iterator[tuple]:
-        """What the job's own counters say, and that nothing else is in a channel."""
+        """Yield how many records the job's own counters expect in channels. No other channel may
+        hold any."""
         yield ("channels of no expected edge",), 0
         for edge in self._expected.get("recordsInFlight") or ():
             if self._expected["flink"].get("inFlightRecords"):
@@ -155,7 +158,7 @@ class Answer:
     # --- money -----------------------------------------------------------------------------------
 
     def _found_money(self) -> Facts:
-        """Of the bank: what has left, what has arrived, and what is under way."""
+        """Return the money of the bank that has left, that has arrived, and that is under way."""
         if "money" not in self._expected:
             return {}
         withdrawn = sum(1000 - one for one in self._values_of("withdraw", "balance"))
@@ -184,7 +187,8 @@ def _is_value(where: tuple) -> bool:
 
 
 def _job_name(end: str, expected: dict) -> str:
-    """An operator by the name in the job's code: version 4 of the metadata has ids alone."""
+    """Return the name of an operator in the job's code, for version 4 of the metadata has only
+    ids."""
     known = {id_of_uid(uid): uid for uid in ON_THE_WIRE}
     known |= {id_of_uid(uid): uid for uid in expected.get("job", ())}
     return known.get(end, end)
@@ -199,7 +203,7 @@ def _output(edge: dict, ends: tuple[int, int]) -> tuple:
 
 
 def _buffers(flink: dict) -> Counter:
-    """How many buffers each half of a channel has, by name and by id of its operator."""
+    """Return how many buffers each half of a channel has, by name and by id of its operator."""
     found: Counter = Counter()
     for operator in flink["operators"]:
         for subtask in operator["subtasks"]:
@@ -230,7 +234,7 @@ def _of_items(items: list[dict], input_bytes: int) -> dict[str, object]:
 
 
 def _shown(item: dict) -> dict[str, object]:
-    """As expected.json has it: no time is Java's least number."""
+    """Return an item in flight as expected.json has it, where Java's least number means no time."""
     if item["kind"] == "watermark":
         return {"watermark": item["timestamp"]}
     time = -(2**63) if item["timestamp"] is None else item["timestamp"]
@@ -256,7 +260,7 @@ def _expected_values(flink: dict) -> Iterator[tuple]:
 
 
 def _keyed(where: tuple, name: str, state: dict) -> Iterator[tuple]:
-    """A timer's time stamp stands for its value."""
+    """Yield the facts of a keyed state. The value of a timer is its time stamp."""
     yield ("entries", *where, name), len(state["values"])
     keys = {_text(one["key"]) for one in state["values"]}
     yield ("keys", *where, name), state.get("keys", len(keys))
@@ -287,7 +291,8 @@ def _found_values(entries: list[StateEntry]) -> Iterator[tuple]:
 
 
 def _place(where: tuple, name: str, told: dict, time: int | None, seen: Counter) -> tuple:
-    """Of one value: a key with several, as one with timers, has a place for each."""
+    """Return the place of a value. A key with several values, such as timers, has a place for
+    each."""
     own = told["keyGroup"], _text(told["key"]), _text(told.get("namespace")), time
     place = ("value", *where, name, *own)
     seen[place] += 1
@@ -299,7 +304,8 @@ def _text(value: object) -> str:
 
 
 def _notes_of(expected: dict) -> Iterator[tuple]:
-    """Of operators whose keyed state Flink could not restore by itself: changelogs and ForSt."""
+    """Yield the notes of operators whose keyed state Flink could not restore: changelogs and
+    ForSt."""
     told = {
         operator["id"]
         for operator in expected["flink"]["operators"]
@@ -322,7 +328,7 @@ def _expected_money(expected: dict) -> Facts:
 
 
 def answers(uploaded: Uploaded, folder: Path) -> Iterator[Answer]:
-    """One for each checkpoint with files of the case in ``folder``."""
+    """Yield one answer for each checkpoint with files of the case in ``folder``."""
     expected = json.loads((folder / "expected.json").read_text())
     stored = {
         one.path: number

@@ -1,4 +1,5 @@
-"""What the API tells of checkpoints' times and ends, put beside Flink's own REST answers."""
+"""The API's answers about times and outcomes of checkpoints, compared with Flink's own REST
+answers."""
 
 import json
 from collections.abc import Iterator
@@ -11,26 +12,27 @@ from tests.web.api.uploading import Uploaded
 KINDS = {"COMPLETED": "completed", "FAILED": "failed", "IN_PROGRESS": "in progress"}
 
 
-def told_by_flink(folder: Path) -> dict[str, dict]:
-    """By snapshot: the details of each checkpoint, with ``of``: its subtasks, by vertex."""
+def flink_details(folder: Path) -> dict[str, dict]:
+    """Return Flink's details of each checkpoint by snapshot, with those of its subtasks, by vertex,
+    in ``of``."""
     later = " (run 2)" if (folder / "rest-before").exists() else ""
-    found: dict[str, dict] = {}
+    details: dict[str, dict] = {}
     for part, mark in (("rest-before", ""), ("rest", later)):
         for path in sorted((folder / part).glob("checkpoint-*.json")):
             value = json.loads(path.read_text())
-            own = found.setdefault(f"{value['id']}{mark}", {"of": {}})
+            checkpoint = details.setdefault(f"{value['id']}{mark}", {"of": {}})
             if "subtasks" in value:
-                own["of"][path.stem.rpartition("-")[2]] = value["subtasks"]
+                checkpoint["of"][path.stem.rpartition("-")[2]] = value["subtasks"]
             else:
-                own |= value
-    return found
+                checkpoint |= value
+    return details
 
 
-def wanted(told: dict[str, dict], uploaded: Uploaded) -> Facts:
-    """Of all checkpoints: how they ended, how long they took, and of every subtask when it did
-    what."""
+def expected_facts(details: dict[str, dict], uploaded: Uploaded) -> Facts:
+    """Return for each checkpoint its outcome and duration, and for each subtask the times of its
+    phases."""
     facts: Facts = {}
-    for snapshot, one in told.items():
+    for snapshot, one in details.items():
         status = one["status"]
         facts |= {
             (snapshot, "status"): KINDS[status],
@@ -64,9 +66,9 @@ def _of_subtask(where: tuple, subtask: dict) -> Iterator[tuple]:
     yield (*where, "acknowledged after"), acked
 
 
-def found(told: dict[str, dict], uploaded: Uploaded) -> Facts:
+def api_facts(details: dict[str, dict], uploaded: Uploaded) -> Facts:
     facts: Facts = {}
-    for snapshot in told:
+    for snapshot in details:
         checkpoint = _of_snapshot(uploaded, snapshot)
         report = uploaded.get(f"/checkpoints/{snapshot}")
         facts |= {
@@ -96,13 +98,14 @@ def _between(start: int | None, end: int | None) -> int | None:
 
 
 def _of_snapshot(uploaded: Uploaded, snapshot: str) -> CheckpointInventory:
-    """Its vertices have the ids of their first operators."""
-    (found,) = (
+    """Return the checkpoint of a snapshot. The id of a vertex is that of its first operator."""
+    (checkpoint,) = (
         one for one in uploaded.contents.checkpoints if (one.snapshot or str(one.id)) == snapshot
     )
-    return found
+    return checkpoint
 
 
 def _had_ended(vertex: OperatorInventory, index: int) -> bool:
-    """Of a subtask that had, Flink says that it took no time at all: it was not asked."""
+    """Return whether a subtask had ended: then Flink did not ask it, and reports only times of
+    zero."""
     return vertex.finished or any(one.index == index and one.finished for one in vertex.subtasks)

@@ -1,4 +1,5 @@
-"""What the API tells of an upload of SeaTunnel's, beside a case's expected.json, value by value."""
+"""The API's answers about an upload of SeaTunnel, compared with a case's expected.json value by
+value."""
 
 from collections.abc import Iterator
 from hashlib import sha256
@@ -11,8 +12,9 @@ from tests.web.api.uploading import Uploaded
 Facts = dict[tuple, object]
 
 
-def wanted(files: list[dict]) -> Facts:
-    """files: of expected.json, with their paths in the upload."""
+def expected_facts(files: list[dict]) -> Facts:
+    """Return the expected facts. `files` are those of expected.json, with their paths in the
+    upload."""
     return {
         (file["path"], *where): fact
         for file in files
@@ -59,7 +61,7 @@ def _acknowledged(vertex: dict, triggered_at: int) -> str:
     return f"{told}, {when} after the trigger"
 
 
-def found(uploaded: Uploaded, files: list[dict]) -> Facts:
+def api_facts(uploaded: Uploaded, files: list[dict]) -> Facts:
     by_path = {one.path: place for place, one in enumerate(uploaded.contents.checkpoints)}
     facts: Facts = {}
     for file in files:
@@ -93,7 +95,7 @@ def _of_checkpoint(checkpoint: CheckpointInventory) -> Iterator[tuple]:
 
 
 def _of_subtasks(operator: OperatorInventory) -> Iterator[tuple]:
-    """None: it had ended, or there is no such state; elements are counted where there are some."""
+    """Yield the number of elements of subtasks that have none: 0, or None if one had ended."""
     yield (operator.id, COORDINATOR, "elements"), None
     for subtask in operator.subtasks:
         yield (operator.id, subtask.index, "elements"), None if subtask.finished else 0
@@ -117,7 +119,8 @@ def _of_elements(action: dict, entries: dict[tuple, StateEntry]) -> Iterator[tup
 
 
 def _digest(entry: StateEntry) -> str | None:
-    """The API shows the first 64 bytes of what is not read: of short ones, all."""
+    """Return the digest of bytes that are not decoded, None if the API shows only the first of
+    them."""
     if isinstance(entry.value, NotRead) and len(entry.value.head) == entry.bytes:
         return sha256(entry.value.head).hexdigest()
     return None

@@ -1,4 +1,4 @@
-"""What the API tells of an execution of a ShiViz log, in the words of the manifest."""
+"""The API's answers about an execution of a ShiViz log, in the words of the manifest."""
 
 from base64 import b64decode
 from collections import Counter
@@ -8,7 +8,7 @@ import numpy as np
 from tests.web.api.uploading import Uploaded
 
 
-def wanted(execution: dict) -> dict[tuple, object]:
+def expected_facts(execution: dict) -> dict[tuple, object]:
     facts: dict[tuple, object] = {
         (name,): execution[name] for name in ("events", "receives", "edges")
     }
@@ -17,9 +17,12 @@ def wanted(execution: dict) -> dict[tuple, object]:
     return facts | {("events of", host): count for host, count in execution["hosts"].items()}
 
 
-def found(uploaded: Uploaded) -> dict[tuple, object]:
-    """By a window of all events: one of the log that sends or receives is several here, of which
-    the first has its text."""
+def api_facts(uploaded: Uploaded) -> dict[tuple, object]:
+    """Return the facts of a recording, counted in a window of all events.
+
+    An event of the log that sends or receives is several events here, of which the first has its
+    text.
+    """
     counts, extent = (uploaded.get()[name] for name in ("counts", "extent"))
     told = uploaded.get("/window", axis="order", width=8_192, **{"from": 0, "to": extent["steps"]})
     assert told["exact"]
@@ -49,5 +52,5 @@ def found(uploaded: Uploaded) -> dict[tuple, object]:
 
 
 def _numbers(array: dict) -> list[int]:
-    """Of a typed array."""
+    """Decode a typed array."""
     return np.frombuffer(b64decode(array["bdata"]), array["dtype"]).tolist()

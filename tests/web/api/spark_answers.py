@@ -1,4 +1,4 @@
-"""What the API tells of a Spark checkpoint, in the words of a case's expected.json."""
+"""The API's answers about a Spark checkpoint, in the words of a case's expected.json."""
 
 import json
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ UNTOLD = ("the beginning", "not known")
 
 
 def histories(expected: dict) -> dict[str, dict]:
-    """By folder of the checkpoint: the answers about its batches."""
+    """Return the expected answers by folder of the checkpoint."""
     before = expected.get("before_restart")
     return {MAIN: expected} | ({before["dir"]: before} if before else {})
 
@@ -33,7 +33,7 @@ def histories(expected: dict) -> dict[str, dict]:
 # --- what is expected -----------------------------------------------------------------------------
 
 
-def wanted(expected: dict) -> Facts:
+def expected_facts(expected: dict) -> Facts:
     facts: Facts = {}
     topology = expected["topology"]
     for source in topology["sources"]:
@@ -86,7 +86,7 @@ def _text(offset: object) -> str | None:
 # --- what is found --------------------------------------------------------------------------------
 
 
-def found(uploaded: Uploaded, expected: dict) -> Facts:
+def api_facts(uploaded: Uploaded, expected: dict) -> Facts:
     contents = _without(uploaded.contents, f"{expected['case']}/")
     job = next(one for one in contents.jobs if one.name == MAIN)
     about = {fact.name: fact.value for fact in job.facts}
@@ -109,7 +109,8 @@ def found(uploaded: Uploaded, expected: dict) -> Facts:
 
 
 def _without(contents: UploadInventory, start: str) -> UploadInventory:
-    """Folders as the case names them: an archive holds them in one of its own."""
+    """Return the inventory with the case's names of folders. A package has them in one of its
+    own."""
     jobs = tuple(replace(one, name=one.name.removeprefix(start)) for one in contents.jobs)
     return replace(contents, jobs=jobs)
 
@@ -150,7 +151,7 @@ def _of_source(batch: int, name: str, value: object) -> Iterator[tuple]:
 # --- damaged copies -------------------------------------------------------------------------------
 
 
-def wanted_of_damaged(expected: dict) -> Facts:
+def expected_facts_of_damaged(expected: dict) -> Facts:
     facts: Facts = {}
     for read in expected["statestore_reads"]:
         facts[read["batch"], "outcome"] = read["outcome"]
@@ -159,8 +160,9 @@ def wanted_of_damaged(expected: dict) -> Facts:
     return facts
 
 
-def found_of_damaged(uploaded: Uploaded) -> Facts:
-    """A state that could not be read, or not all of it, says why."""
+def api_facts_of_damaged(uploaded: Uploaded) -> Facts:
+    """Return the facts of a damaged checkpoint. A state that was not read, or only in part, says
+    why."""
     facts: Facts = {}
     for one in uploaded.contents.checkpoints:
         states = [state for operator in one.operators for state in operator.states]

@@ -1,4 +1,4 @@
-"""The API from outside: what each call answers, and what a wrong one gets."""
+"""The API from outside: the answer of each call, and the refusals of wrong ones."""
 
 import json
 import urllib.parse
@@ -42,7 +42,7 @@ def problem_of(answer, status: int, code: str) -> dict:
 
 
 def fits(declared, answer) -> dict:
-    """The answer's body, which is of the type that OpenAPI shows."""
+    """Return the answer's body, after checking it against the type in the OpenAPI document."""
     assert answer.status_code < 300, answer.content
     TypeAdapter(declared).validate_python(answer.json(), strict=False)
     return answer.json()
@@ -60,7 +60,7 @@ def test_the_two_banks_are_found_as_the_issue_says(api, banks):
     assert found["totals"]["total"] == found["totals"]["start"] == 15000
 
 
-def test_a_recording_tells_its_counts_and_snapshots(api, banks):
+def test_a_recording_has_its_counts_and_snapshots(api, banks):
     found = fits(RecordingDetail, api.get(f"/api/recordings/{banks.pk}"))
     assert found["status"] == "ready"
     assert found["snapshots"] == ["s1"]
@@ -82,7 +82,7 @@ def test_snapshots_are_listed_without_their_contents(api, banks):
 
 
 @pytest.mark.parametrize("question", [{"at": 4500}, {"step": 8}, {"positions": {"A": 4, "B": 4}}])
-def test_a_cut_tells_states_and_contents(api, banks, question):
+def test_a_cut_has_states_and_contents(api, banks, question):
     answer = post_json(api, f"/api/recordings/{banks.pk}/cuts", question)
     found = fits(cuts.CutAnswer, answer)
     assert found["consistent"]
@@ -137,7 +137,7 @@ def test_a_cut_without_meaning_is_refused_with_its_field(api, banks, question, f
 @pytest.mark.parametrize(
     "body", ["", "{", '{"at": NaN}', '{"at": Infinity}', b"\xff", '{"at": "\\ud800"}', "[" * 2000]
 )
-def test_a_body_that_is_not_json_is_told_so(api, banks, body):
+def test_a_body_that_is_not_json_is_refused_as_such(api, banks, body):
     answer = post_json(api, f"/api/recordings/{banks.pk}/cuts", body)
     assert answer.status_code in (400, 422)
     assert answer.headers["Content-Type"] == "application/problem+json"
@@ -182,14 +182,14 @@ def test_a_window_without_meaning_is_refused(api, banks, query):
     assert problem["field"] in query
 
 
-def test_an_event_tells_its_fields_and_its_message(api, banks):
+def test_an_event_has_its_fields_and_its_message(api, banks):
     found = fits(cuts.EventDetail, api.get(f"/api/recordings/{banks.pk}/events/A/1"))
     assert (found["kind"], found["message"], found["state"]) == ("send", "m1", 9000)
     assert found["flight"]["received_at"] == 3800
 
 
 def test_an_event_has_a_past_and_a_future(api, banks):
-    """B receives m1: before it lie A's opening and sending, and what B did before."""
+    """B receives m1. Before that, A has opened and sent, and B has acted, too."""
     found = fits(cuts.ConesPayload, api.get(f"/api/recordings/{banks.pk}/cones/B/2"))
     assert found["past"]["positions"] == [2, 3]
     assert found["past"]["at"] == [1500, 3800]
@@ -330,7 +330,7 @@ def test_what_is_not_ready_says_how_far_it_is(api, ada):
         assert problem_of(answer, 409, "conflict")["recording_status"] == "queued"
 
 
-def test_a_damaged_store_is_told_and_not_a_crash(api, banks, data_dir):
+def test_a_damaged_store_is_reported_and_is_no_crash(api, banks, data_dir):
     for manifest in (data_dir / "store").rglob("manifest.json"):
         manifest.write_text("{")
     problem_of(api.get(f"/api/recordings/{banks.pk}/window"), 409, "store-damaged")

@@ -1,4 +1,4 @@
-"""What the API answers about checkpoints and failures of a dataflow."""
+"""The API's answers about checkpoints and failures of a dataflow."""
 
 import pytest
 
@@ -24,7 +24,7 @@ def test_checkpoints_are_listed_without_their_tasks(api, address):
     assert all("tasks" not in item for item in found["items"])
 
 
-def test_a_checkpoint_tells_what_every_task_did(api, address):
+def test_a_checkpoint_has_the_phases_of_every_task(api, address):
     found = fits(checkpoints.CheckpointDetail, api.get(f"{address}/checkpoints/1"))
     assert {task["process"] for task in found["tasks"]} >= {"source[0]", "count[1]", "sink[0]"}
     assert found["tasks"][0]["process"] == "count[1]"
@@ -37,7 +37,7 @@ def test_a_checkpoint_that_is_not_there(api, address):
     assert "There is no checkpoint “17”" in problem["detail"]
 
 
-def test_failures_tell_what_they_repeated_and_lost(api, address):
+def test_failures_say_what_they_repeated_and_lost(api, address):
     found = fits(checkpoints.FailoverList, api.get(f"{address}/failovers"))
     (failure,) = found["items"]
     assert failure["process"] == "count[0]"
@@ -69,7 +69,7 @@ def test_someone_elses_checkpoints_are_not_there(address):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_an_uploaded_log_is_told_at_ingest(api, address, spark):
+def test_an_uploaded_log_is_reported_at_ingest(api, address, spark):
     answer = api.post("/api/recordings", {"file": a_file(native(counted_twice()))}).json()
     running.run(answer["job"])
     uploaded = f"/api/recordings/{answer['id']}"

@@ -1,4 +1,4 @@
-"""The websockets, over the in-memory channel layer."""
+"""The websockets, over the channel layer in memory."""
 
 import asyncio
 import json
@@ -59,7 +59,7 @@ async def asked(socket: WebsocketCommunicator, message: dict) -> dict:
     return await socket.receive_json_from(10)
 
 
-async def test_who_is_not_signed_in_is_told_by_the_close_code(banks):
+async def test_who_is_not_signed_in_is_refused_by_the_close_code(banks):
     for address in (f"ws/recordings/{banks.pk}", "ws/jobs"):
         socket = await connected(AnonymousUser(), address)
         assert await closed_with(socket) == consumers.UNAUTHORIZED
@@ -141,7 +141,7 @@ async def test_a_message_that_is_too_large_ends_the_connection(ada, banks):
 
 
 async def test_of_many_windows_the_first_and_the_newest_are_answered(ada, banks, monkeypatch):
-    """The first is being computed while the others come."""
+    """The first is being computed while the others arrive."""
     begun, release = asyncio.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
 
@@ -201,7 +201,7 @@ async def test_who_does_not_present_moves_nobody(ada, banks):
     await follower.disconnect()
 
 
-async def test_a_person_hears_of_their_own_jobs_only(ada, banks):
+async def test_a_person_receives_only_news_of_their_own_jobs(ada, banks):
     bob = await database_sync_to_async(a_person)("bob@example.org")
     mine, his = await connected(ada, "ws/jobs"), await connected(bob, "ws/jobs")
     job = await Job.objects.acreate(kind="ingest", owner=ada, recording=banks)
@@ -215,7 +215,7 @@ async def test_a_person_hears_of_their_own_jobs_only(ada, banks):
     await his.disconnect()
 
 
-async def test_a_request_tells_the_open_pages(ada, banks):
+async def test_a_request_notifies_the_open_pages(ada, banks):
     from snapshots.services.jobs import request_restore
 
     socket = await connected(ada, "ws/jobs")
@@ -228,12 +228,12 @@ async def test_a_request_tells_the_open_pages(ada, banks):
 
 @pytest.fixture
 def looking_often(monkeypatch):
-    monkeypatch.setattr(consumers, "LOOK_SECONDS", 0.1)
+    monkeypatch.setattr(consumers, "CHECK_SECONDS", 0.1)
 
 
 @pytest.fixture
 def lost(monkeypatch):
-    """What is told to open pages does not reach them."""
+    """Lose every message to open pages."""
     monkeypatch.setattr(live, "_send", lambda group, message: None)
 
 

@@ -1,4 +1,5 @@
-"""Every cos418 case, uploaded to a running stack, against the snapshots that its authors expect."""
+"""Every cos418 case is uploaded to a running stack: its snapshots are those that its authors
+expect."""
 
 import gzip
 from collections import defaultdict
@@ -37,7 +38,8 @@ def log_of(folder: Path, case: str) -> bytes:
 
 
 def expected(snap: Path) -> tuple[str, dict, dict]:
-    """The snapshot's id, tokens by process, and what lies in each channel that is not empty."""
+    """Return the snapshot's id, tokens by process, and the contents of each channel that is not
+    empty."""
     first, *lines = snap.read_text().splitlines()
     states: dict[str, int] = {}
     channels: dict[str, list[int]] = defaultdict(list)

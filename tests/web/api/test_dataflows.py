@@ -82,7 +82,7 @@ def test_a_dataflow_is_imported_from_text_and_file(api):
 
 
 def changed(path: str, value: object) -> dict:
-    """The words with something else at a place, as in ``vertices.1.parallelism``."""
+    """Return the document with another value at a place such as ``vertices.1.parallelism``."""
     dataflow = copy.deepcopy(WORDS)
     *way, last = [int(part) if part.isdecimal() else part for part in path.split(".")]
     at = dataflow

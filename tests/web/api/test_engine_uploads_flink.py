@@ -1,18 +1,15 @@
-"""Flink's files uploaded through the API: ingested for real, and what can be asked then."""
+"""Files of Flink are uploaded through the API, ingested by the real job, and asked about."""
 
-import io
 import json
-import zipfile
 from pathlib import Path
 
 import pytest
-from django.core.files.uploadedfile import SimpleUploadedFile
 
 from snapshots.domain.dataflow_logs.checkpoints.reference import checkpoints
 from snapshots.domain.model.as_json import members_as_json
-from snapshots.jobs import running
-from snapshots.models import Job, Recording
+from snapshots.models import Recording
 from tests.readers.engines.flink.engine import derived
+from tests.web.api.uploading import Uploaded, as_it_is, upload, zipped
 from tests.web.given import signed_in, text_of
 from tests.web.pages.test_snapshot import words
 
@@ -23,49 +20,22 @@ pytestmark = [
 ]
 
 
-def zipped(folder: Path, *parts: str) -> bytes:
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        for part in parts:
-            for path in sorted((folder / part).rglob("*")):
-                archive.write(path, path.relative_to(folder).as_posix())
-    return packed.getvalue()
-
-
 @pytest.fixture
 def uploaded(api, shared_data):
-    """Uploads parts of a case and runs its job: answers for paths below the recording."""
+    """Return a function that uploads parts of a case, or a file, and returns the recording."""
 
-    def upload(name: str, *parts: str, file: str | None = None):
+    def ready(name: str, *parts: str, file: str | None = None) -> Uploaded:
         folder = shared_data / "flink" / name
         if file is None:
-            content = zipped(folder, *(parts or ("files", "rest")))
-            sent = SimpleUploadedFile(f"{name}.zip", content)
-        else:
-            (path,) = folder.glob(file)
-            sent = SimpleUploadedFile(path.name, path.read_bytes())
-        answer = api.post("/api/recordings", {"file": sent})
-        assert answer.status_code == 202, answer.content
-        running.run(answer.json()["job"])
-        job = Job.objects.get(pk=answer.json()["job"])
-        assert job.state == "done", job.error
+            return upload(api, zipped(folder, *(parts or ("files", "rest"))))
+        (path,) = folder.glob(file)
+        return upload(api, as_it_is(path))
 
-        def get(path: str = "", **query):
-            found = api.get(f"/api/recordings/{answer.json()['id']}{path}", query)
-            assert found.status_code == 200, found.content
-            return found.json()
-
-        return get
-
-    return upload
+    return ready
 
 
 def expected(shared_data: Path, name: str) -> list[dict]:
     return json.loads((shared_data / "flink" / name / "expected.json").read_text())["snapshots"]
-
-
-def verdicts(get) -> dict[str, str]:
-    return {one["snapshot"]: one["verdict"] for one in get("/snapshots")["items"]}
 
 
 def operator(checkpoint: dict, name: str) -> str:
@@ -74,14 +44,14 @@ def operator(checkpoint: dict, name: str) -> str:
 
 
 def total(get, number: int, name: str, state: str) -> tuple[int, int]:
-    """Entries of a state, and the sum of their values."""
+    """Return the number of a state's entries and the sum of their values."""
     place = {"operator": operator(get(f"/contents/{number}"), name), "state": state}
     items = get(f"/contents/{number}/entries", **place, limit=500)["items"]
     return len(items), sum(item["value"] for item in items)
 
 
 def amounts_in(get, number: int, channel: dict) -> list[int]:
-    """What the transfers in a channel are about, page by page."""
+    """Return the amounts of the transfers in a channel, read page by page."""
     path, items = f"/contents/{number}/channels/{channel['number']}", []
     while len(items) < channel["elements"]:
         found = get(path, type="tuple<string,string,long>", offset=len(items), limit=500)
@@ -95,7 +65,7 @@ def test_in_the_bank_the_missing_money_is_in_the_channels(uploaded, shared_data,
     recording = get()
     assert (recording["status"], recording["format"]) == ("ready", "flink")
     assert recording["defects_total"] == 0
-    assert verdicts(get) == {"1": "unknown", "2": "unknown"}
+    assert get.verdicts == {"1": "unknown", "2": "unknown"}
     for number, snapshot in enumerate(expected(shared_data, "bank-unaligned")):
         money = snapshot["money"]
         count, balances = total(get, number, "withdraw", "balance")
@@ -121,7 +91,7 @@ def test_in_the_bank_the_missing_money_is_in_the_channels(uploaded, shared_data,
     }  # fmt: skip
 
 
-def test_failures_are_told_with_the_times_of_the_rest_api(uploaded, shared_data):
+def test_failures_have_the_times_of_the_rest_api(uploaded, shared_data):
     get = uploaded("failures")
     found = {one["checkpoint"]: one for one in get("/checkpoints", limit=100)["items"]}
     folder = shared_data / "flink" / "failures" / "rest"
@@ -141,7 +111,7 @@ def test_failures_are_told_with_the_times_of_the_rest_api(uploaded, shared_data)
         one["start_delay"],
         one["alignment"]["duration"],
     )
-    judged = verdicts(get)
+    judged = get.verdicts
     assert [judged[str(number)] for number in (1, 2, 3, 4)] == [
         "unknown", "incomplete", "unknown", "unknown",
     ]  # fmt: skip
@@ -155,7 +125,7 @@ def test_failures_are_told_with_the_times_of_the_rest_api(uploaded, shared_data)
     listed = words(text_of(pages.get(address)))
     assert "2026-11-20 16:32:15.100 UTC the recording begins" in listed
     assert "2026-11-20 16:32:23.103 UTC at 8.003 s" in listed
-    assert "which do not tell what came out at the sinks" in listed
+    assert "which do not show the results at the sinks" in listed
     assert "Visible twice" not in listed
     shown = words(text_of(pages.get(address, {"checkpoint": "8"})))
     assert "Completed 2026-11-20 16:32:23.816 UTC" in shown
@@ -193,5 +163,5 @@ def test_a_metadata_file_alone_is_taken(uploaded):
     (checkpoint,) = get("/contents")["checkpoints"]
     assert (checkpoint["status"], checkpoint["triggered_at"]) == ("completed", None)
     assert checkpoint["missing"] > 0
-    assert verdicts(get) == {"1": "unknown"}
+    assert get.verdicts == {"1": "unknown"}
     assert Recording.objects.get().event_count == len(get("/topology")["processes"])

@@ -1,12 +1,9 @@
-"""Checkpoints of Spark uploaded through the API: ingested for real, and what can be asked then."""
-
-from pathlib import Path
+"""Checkpoints of Spark are uploaded through the API, ingested by the real job, and asked about."""
 
 import pytest
-from django.core.files.uploadedfile import SimpleUploadedFile
 
-from snapshots.jobs import running
-from snapshots.models import Job, Recording
+from snapshots.models import Recording
+from tests.web.api.uploading import as_it_is, upload
 from tests.web.given import signed_in, text_of
 from tests.web.pages.test_snapshot import words
 
@@ -19,33 +16,12 @@ pytestmark = [
 
 @pytest.fixture
 def uploaded(api, shared_data):
-    """Uploads a case and runs its job: answers for paths below the recording."""
-
-    def upload(name: str):
-        content = (shared_data / "spark-streaming" / f"{name}.zip").read_bytes()
-        file = SimpleUploadedFile(Path(f"{name}.zip").name, content)
-        answer = api.post("/api/recordings", {"file": file})
-        assert answer.status_code == 202, answer.content
-        running.run(answer.json()["job"])
-        job = Job.objects.get(pk=answer.json()["job"])
-        assert job.state == "done", job.error
-
-        def get(path: str = "", **query):
-            found = api.get(f"/api/recordings/{answer.json()['id']}{path}", query)
-            assert found.status_code == 200, found.content
-            return found.json()
-
-        return get
-
-    return upload
-
-
-def verdicts(get) -> dict[str, str]:
-    return {one["snapshot"]: one["verdict"] for one in get("/snapshots")["items"]}
+    """Return a function that uploads a case and returns the recording."""
+    return lambda name: upload(api, as_it_is(shared_data / "spark-streaming" / f"{name}.zip"))
 
 
 def pages_of(name: str):
-    """The words of the pages below a case's recording."""
+    """Return the words of the pages below a case's recording."""
     recording = Recording.objects.get(name=f"{name}.zip")
     client = signed_in(recording.owner)
     return lambda path, **query: words(
@@ -53,7 +29,7 @@ def pages_of(name: str):
     ).replace("&quot;", '"')
 
 
-def test_the_time_of_batches_is_told_by_phases_and_their_sums_by_fields(uploaded):
+def test_the_time_of_batches_is_shown_by_phases_and_their_sums_by_fields(uploaded):
     name = "tws-value-list-map-timers"
     get = uploaded(name)
     first = get("/contents")["checkpoints"][0]
@@ -79,7 +55,7 @@ def test_the_time_of_batches_is_told_by_phases_and_their_sums_by_fields(uploaded
     )
 
 
-def test_where_no_report_tells_the_time_of_batches_the_page_says_so(uploaded):
+def test_where_no_report_has_the_time_of_batches_the_page_says_so(uploaded):
     name = "damaged-missing-delta"
     uploaded(name)
     shown = pages_of(name)
@@ -95,7 +71,7 @@ def test_a_batch_that_was_planned_and_never_committed_is_in_flight(uploaded, dat
     recording = get()
     assert (recording["status"], recording["format"]) == ("ready", "spark-streaming")
     assert recording["defects_total"] == 0
-    assert verdicts(get) == {
+    assert get.verdicts == {
         **dict.fromkeys(["0", "1", "2"], "unknown"),
         "3": "incomplete",
     }
@@ -119,7 +95,7 @@ def test_a_batch_that_was_planned_and_never_committed_is_in_flight(uploaded, dat
 
 def test_the_state_after_a_batch_is_what_was_recorded(uploaded):
     get = uploaded("window-agg-hdfs")
-    assert verdicts(get) == dict.fromkeys(map(str, range(12)), "unknown")
+    assert get.verdicts == dict.fromkeys(map(str, range(12)), "unknown")
     detail = get("/contents/11")
     (operator,) = detail["operators"]
     (state,) = operator["states"]

@@ -1,4 +1,4 @@
-"""Every case of Flink's, uploaded as a person would: what the API tells is what was expected."""
+"""Every case of Flink is uploaded like a user does: the API's answers are the expected ones."""
 
 import pytest
 
@@ -19,17 +19,18 @@ NOT_DECODED = {"v_kryo", "v_poly"}  # states whose values Kryo wrote, or of a cl
 
 
 @pytest.mark.parametrize("name", [*CASES, *LEGACY])
-def test_the_api_tells_of_a_case_what_flink_does(api, shared_data, name):
+def test_the_api_answers_about_a_case_what_flink_does(api, shared_data, name):
     folder = folder_of(shared_data, name)
     uploaded = upload(api, zipped(folder, *PARTS))
     recording = uploaded.get()
     assert (recording["format"], recording["defects_total"]) == ("flink", 0)
-    told = flink_rest_answers.told_by_flink(folder)
+    details = flink_rest_answers.flink_details(folder)
     compared = pairs(
-        flink_rest_answers.wanted(told, uploaded), flink_rest_answers.found(told, uploaded)
+        flink_rest_answers.expected_facts(details, uploaded),
+        flink_rest_answers.api_facts(details, uploaded),
     )
     for answer in answers(uploaded, folder):
-        compared += pairs(answer.wanted, answer.found, answer.number)
+        compared += pairs(answer.expected_facts, answer.api_facts, answer.number)
     differing = require_documented(name, compared)
     assert {where[4] for where, _, _ in differing} <= NOT_DECODED
     assert {found for _, _, found in differing} <= {"not read"}
@@ -45,7 +46,8 @@ def test_the_api_tells_of_a_case_what_flink_does(api, shared_data, name):
 
 
 def _require_snapshots(uploaded) -> None:
-    """Each checkpoint is one, of which nothing is claimed; each subtask recorded what it has."""
+    """Require a snapshot for each checkpoint, without verdicts, with the recorded state of each
+    subtask."""
     checkpoints = uploaded.contents.checkpoints
     assert uploaded.verdicts.keys() == {one.snapshot or str(one.id) for one in checkpoints}
     for one in checkpoints:

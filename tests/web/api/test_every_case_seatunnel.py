@@ -1,4 +1,4 @@
-"""Every case of SeaTunnel's, uploaded as it is: what the API tells is what was expected."""
+"""Every case of SeaTunnel is uploaded as it is: the API's answers are the expected ones."""
 
 import json
 import zipfile
@@ -30,7 +30,7 @@ DURATIONS = {
 
 
 @pytest.mark.parametrize("name", COUNTS)
-def test_the_api_tells_of_a_case_what_its_files_hold(api, shared_data, data_dir, name):
+def test_the_api_answers_about_a_case_what_its_files_hold(api, shared_data, data_dir, name):
     archive = shared_data / "seatunnel" / f"{name}.zip"
     with zipfile.ZipFile(archive) as opened:
         files = json.loads(opened.read(f"{name}/expected.json"))["files"]
@@ -41,17 +41,19 @@ def test_the_api_tells_of_a_case_what_its_files_hold(api, shared_data, data_dir,
     assert not list((data_dir / "store").glob("*.tmp*"))
     counts = recording["counts"]
     assert (counts["processes"], counts["events"]) == COUNTS[name]
-    found = seatunnel_answers.found(uploaded, files)
-    compared = pairs(seatunnel_answers.wanted(files), found)
+    facts = seatunnel_answers.api_facts(uploaded, files)
+    compared = pairs(seatunnel_answers.expected_facts(files), facts)
     assert require_documented(name, compared) == []
 
     checkpoints = uploaded.contents.checkpoints
     assert len(checkpoints) == len(files)
     assert uploaded.files.keys() == {file["path"] for file in files} | {f"{name}/expected.json"}
     assert set(uploaded.verdicts.values()) == {"unknown"}
-    told = {one["checkpoint"]: one["duration"] for one in uploaded.get("/checkpoints")["items"]}
-    assert told.keys() == {one.snapshot or str(one.id) for one in checkpoints}
+    durations = {
+        one["checkpoint"]: one["duration"] for one in uploaded.get("/checkpoints")["items"]
+    }
+    assert durations.keys() == {one.snapshot or str(one.id) for one in checkpoints}
     with_states = {one.snapshot or str(one.id) for one in checkpoints if one.operators}
     assert uploaded.verdicts.keys() == with_states
     if name == "synthetic-two-pipelines-idle-reader":
-        assert told == DURATIONS
+        assert durations == DURATIONS

@@ -1,4 +1,4 @@
-"""Every log of ShiViz's, uploaded as it is: the API gives the counts that ShiViz itself gives."""
+"""Every log of ShiViz is uploaded as it is: the API's counts are those of ShiViz."""
 
 import json
 from pathlib import Path
@@ -19,7 +19,7 @@ LOGS = ("simple-reliable-broadcast", "facebook-multiple", "simpledb", "chord", "
 
 @pytest.fixture
 def case(shared_data):
-    """An entry of the manifest, by the name of its log, with the path of that."""
+    """Return the entry of the manifest by the name of its log, with its path."""
     folder = shared_data / "shiviz"
     manifest = json.loads((folder / "manifest.json").read_text())
     return lambda name: next(
@@ -28,16 +28,16 @@ def case(shared_data):
 
 
 @pytest.mark.parametrize("name", LOGS)
-def test_the_api_tells_of_a_log_what_shiviz_does(api, case, name):
-    told, compared = case(name), []
-    several = len(told["executions"]) > 1
-    for execution in told["executions"]:
+def test_the_api_answers_about_a_log_what_shiviz_does(api, case, name):
+    log, compared = case(name), []
+    several = len(log["executions"]) > 1
+    for execution in log["executions"]:
         form = {"format": f"shiviz:{execution['execution']}"} if several else {}
-        uploaded = upload(api, as_it_is(told["path"]), **form)
+        uploaded = upload(api, as_it_is(log["path"]), **form)
         recording = uploaded.get()
         assert (recording["format"].partition(":")[0], recording["defects_total"]) == ("shiviz", 0)
-        found = shiviz_answers.found(uploaded)
-        compared += pairs(shiviz_answers.wanted(execution), found, execution["execution"])
+        facts = shiviz_answers.api_facts(uploaded)
+        compared += pairs(shiviz_answers.expected_facts(execution), facts, execution["execution"])
         assert uploaded.verdicts == {}
     assert require_documented(name, compared) == []
 

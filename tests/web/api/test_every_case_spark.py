@@ -1,4 +1,4 @@
-"""Every checkpoint of Spark's, uploaded as it is: what the API tells is what was recorded."""
+"""Every checkpoint of Spark is uploaded as it is: the API's answers are what was recorded."""
 
 import json
 import zipfile
@@ -30,7 +30,7 @@ LEFT = {(case, *name.split(" ")) for case, name in WRONG_ANSWERS}
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_api_tells_of_a_checkpoint_what_spark_did(api, shared_data, data_dir, name):
+def test_the_api_answers_about_a_checkpoint_what_spark_did(api, shared_data, data_dir, name):
     archive = shared_data / "spark-streaming" / f"{name}.zip"
     with zipfile.ZipFile(archive) as opened:
         expected = json.loads(opened.read(f"{name}/expected.json"))
@@ -39,11 +39,12 @@ def test_the_api_tells_of_a_checkpoint_what_spark_did(api, shared_data, data_dir
     recording = uploaded.get()
     assert (recording["format"], recording["defects_total"]) == ("spark-streaming", 0)
     if expected["schema"] == DAMAGED:
-        wanted = spark_answers.wanted_of_damaged(expected)
-        found = spark_answers.found_of_damaged(uploaded)
+        expected_facts = spark_answers.expected_facts_of_damaged(expected)
+        facts = spark_answers.api_facts_of_damaged(uploaded)
     else:
-        wanted, found = spark_answers.wanted(expected), spark_answers.found(uploaded, expected)
-    differing = require_documented(name, pairs(wanted, found))
+        expected_facts = spark_answers.expected_facts(expected)
+        facts = spark_answers.api_facts(uploaded, expected)
+    differing = require_documented(name, pairs(expected_facts, facts))
     assert {(name, *where) for where, _, _ in differing} <= LEFT
     assert {path: one["bytes"] for path, one in uploaded.files.items()} == sizes
     assert not list((data_dir / "store").glob("*.tmp*"))

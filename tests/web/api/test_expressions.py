@@ -1,4 +1,4 @@
-"""Properties that people write: right answers, errors that point, and limits that hold."""
+"""Properties that users write: right answers, errors that point at their place, and limits."""
 
 import time
 
@@ -25,7 +25,7 @@ def a_state(processes=BANKS, channels=CHANNELS, snapshot="s1"):
 
 
 def outcome(text, state=None, names=frozenset("AB"), **options):
-    """Without a child process."""
+    """Evaluate without a child process."""
     return Expression(text, names).outcome(
         state
         or {
@@ -65,22 +65,22 @@ def test_an_expression_over_the_state(text, value):
     [
         ("", 1, "The expression is empty"),
         ("A.balance < ", 13, "ends too early"),
-        ("A.balance = 3", 11, "Equal is =="),
-        ("A.balance > 1 & B.balance > 1", 15, "And is &&"),
+        ("A.balance = 3", 11, "Write == for equal"),
+        ("A.balance > 1 & B.balance > 1", 15, "Write && for and"),
         ("A.balance * / 2 == 1", 13, "/ is not expected here"),
         ('processes["A" == 1', 19, "']' is missing here"),
         ("1 + balance == 2", 5, 'There is no balance here. .*processes\\["balance"\\]'),
         ("true && total(A) > 3", 9, "CEL has no function total"),
         ('"a" + 1 == "a1"', 5, r"\+ does not apply to a text and a whole number"),
         ("A.balance + 0.5 > 1", 17, r"a fraction and a whole number\. Write double"),
-        ("size(channels)", 1, "is a whole number; it must be true or false"),
+        ("size(channels)", 1, "gives a whole number; it must be true or false"),
         ('channels["A->B"]["2"] == 1', 17, r"by its number, as in \[2\], not by a text"),
         ("processes[2] == 1", 10, r'named by a text, as in \["name"\], not by a whole number'),
         ("processes", 1, "it must be true or false"),
         ("(" * 200 + "true" + ")" * 200, 1, "nested too deeply"),
         ("A" * 2001, 2001, "at most 2,000 characters"),
-        ("true && \ud800", 9, "This character is no text"),
-        ("true\0", 5, "This character is no text"),
+        ("true && \ud800", 9, "This character is not allowed"),
+        ("true\0", 5, "This character is not allowed"),
         ("__import__('os').system('true')", 1, "CEL has no function __import__"),
     ],
 )
@@ -93,12 +93,12 @@ def test_what_cannot_be_understood_is_refused_where_it_stands(text, column, sent
 @pytest.mark.parametrize(
     ("text", "column", "sentence"),
     [
-        ("A.balance", 2, r"came out as 9,000, a whole number; it must be true or false"),
+        ("A.balance", 2, r"result is 9,000, a whole number; it must be true or false"),
         ('true && processes["Z"] == 1', 18, "There is no Z in it"),
         ("A.balance > 1 && B.name == 'x'", 19, "There is no name in it"),
-        ("B.balance / (A.balance - 9000) == 1", 11, "divided by zero"),
+        ("B.balance / (A.balance - 9000) == 1", 11, "divides by zero"),
         ("A < 3", 3, "< does not apply to an object and a whole number"),
-        ('channels["B->A"][2] == 1', 17, "There is no item 2; it has 2"),
+        ('channels["B->A"][2] == 1', 17, "There is no item 2; the list has 2"),
         ("A.balance.cents == 1", 10, "Only an object has fields"),
         ('channels["B->A"].all(m, m < "x")', 21, "< does not apply to a whole number and a text"),
     ],
@@ -249,7 +249,7 @@ def test_a_snapshot_without_a_value_does_not_spoil_the_others():
     answers = strip("4 / A == 2", states)
     assert [answer.answer for answer in answers] == ["unknown", "true", "unknown"]
     assert answers[0].sentence == (
-        "The expression has no value here: column 3: Nothing can be divided by zero."
+        "The expression has no value here: column 3: This divides by zero."
     )
     assert answers[0].witness["error"]["excerpt"] == "4 / A == 2\n  ^"
 

@@ -1,4 +1,4 @@
-"""Whatever a client sends, the answer is never a 500, and every refusal is a problem."""
+"""Whatever a client sends, no answer is a 500, and every refusal is a problem."""
 
 import json
 
@@ -51,7 +51,7 @@ PROCESSES = st.lists(st.one_of(TEXTS, st.fixed_dictionaries({"id": VALUES})), ma
 
 
 def bodies(path: str):
-    """Bodies with the fields of the call, mostly, and other values."""
+    """Generate bodies, mostly with the fields of the call, and other values."""
     names = next((names for end, names in FIELDS.items() if path.endswith(end)), ["name"])
     some = st.dictionaries(st.sampled_from(names), VALUES, min_size=1, max_size=3)
     topology = st.fixed_dictionaries(
@@ -114,7 +114,7 @@ def test_no_request_gets_a_500(ada, method, path):
 
 
 def filled(path: str, recording: int, data) -> str:
-    """The path with ids that are there, mostly, and ids that never could be."""
+    """Fill the parameters of a path, mostly with ids that exist, and with ids that cannot exist."""
     ids = st.sampled_from([recording, recording, 0, 2**63, 10**30])
     address = path.replace("{id}", str(data.draw(ids)))
     address = address.replace("{index}", str(data.draw(st.sampled_from([0, 1, 10**6, 10**25]))))
@@ -124,5 +124,5 @@ def filled(path: str, recording: int, data) -> str:
 
 
 def fit(text: str) -> str:
-    """As a client can send it."""
+    """Return a text that a client can send."""
     return text.encode("utf-8", "replace").decode()

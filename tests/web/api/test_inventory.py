@@ -1,4 +1,5 @@
-"""Pages and API of what a real checkpoint holds: a bank's money, some of it in the channels."""
+"""The inventory of a real checkpoint on pages and in the API: a bank's money, partly in
+channels."""
 
 import io
 import zipfile
@@ -169,7 +170,7 @@ def test_a_banks_money_is_in_its_states_and_in_its_channels(bank, api, ada):
     assert a_client(a_person("mallory@example.org")).get(base).status_code == 404
 
 
-def test_a_log_has_no_contents(api, ada):
+def test_a_log_has_no_inventory(api, ada):
     recording = a_ready_recording(ada)
     answer = api.get(f"/api/recordings/{recording.pk}/contents")
     assert answer.status_code == 404

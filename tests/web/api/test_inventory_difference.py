@@ -1,4 +1,4 @@
-"""Real series of checkpoints side by side, held against what Flink itself says of each."""
+"""Real series of checkpoints are compared, and the differences are those that Flink reports."""
 
 import itertools
 import json
@@ -33,14 +33,14 @@ def stored(shared_data, tmp_path_factory):
 
 
 def pairs(opened):
-    """Of checkpoints with files, each with the next one."""
+    """Return the numbers of each checkpoint with files and of the next one."""
     listed = opened.upload["checkpoints"]
     whole = [place for place, one in enumerate(listed) if not one["problem"]]
     return list(itertools.pairwise(whole))
 
 
 def keys_by_flink(shared_data, case, id_):
-    """{(operator, state): {key and namespace: value}} of keyed state, as Flink read it."""
+    """Return keyed state as Flink read it: {(operator, state): {key and namespace: value}}."""
     folder = shared_data / "flink" / case
     expected = json.loads((folder / "expected.json").read_text())
     [snapshot] = [
@@ -59,7 +59,7 @@ def keys_by_flink(shared_data, case, id_):
 
 
 def keys_by_the_job(shared_data, case, id_):
-    """The same of a bank, as its operators noted it: Flink has not read these."""
+    """Return the keyed state of a bank as its operators noted it, for Flink has not read it."""
     expected = json.loads((shared_data / "flink" / case / "expected.json").read_text())
     [snapshot] = [one for one in expected["snapshots"] if one["checkpointId"] == id_]
     found = {}
@@ -84,7 +84,11 @@ def differences(first, second):
 
 
 def require_same(opened, keys, told_by):
-    """keys: gives those of a checkpoint by its id; told_by: the operator's field they go by."""
+    """Require the differences of the checkpoints' keys.
+
+    keys: returns the keys of a checkpoint by its id. told_by: the field that names an operator in
+    them.
+    """
     listed = opened.upload["checkpoints"]
     counted = Counter()
     for before, after in pairs(opened):
@@ -132,7 +136,7 @@ def test_files_that_an_incremental_checkpoint_shares_with_the_one_before(stored)
     assert change["totals"]["both"] == {"files": 2, "bytes": sum(one["bytes"] for one in shared)}
 
 
-def test_a_checkpoint_that_the_rest_api_alone_tells_of_says_nothing_of_keys(stored):
+def test_a_checkpoint_that_only_the_rest_api_lists_has_no_known_keys(stored):
     change = inventory_difference.difference(stored("rescaled"), 0, 3)
     assert {one["change"] for one in change["operators"]} == {"unknown"}
     for operator in change["operators"]:

@@ -1,4 +1,4 @@
-"""The OpenAPI document says of every call and every parameter what it is."""
+"""The OpenAPI document describes every call and every parameter."""
 
 import re
 from pathlib import Path
@@ -18,7 +18,7 @@ ADDRESS = re.compile(r"`?(?:GET |POST |PATCH |PUT |DELETE )?(/api/[\w/{}.-]+)`")
 
 
 def is_a_sentence(text: str) -> bool:
-    """Whether ``text`` begins like a sentence and ends like one."""
+    """Return whether ``text`` begins and ends like a sentence."""
     return bool(re.match(r"[A-Z`]", text)) and text.rstrip().endswith((".", ":"))
 
 
@@ -41,6 +41,20 @@ def test_every_field_of_a_body_has_a_description(call):
         schema = resolved(body["schema"])
         for name, field in schema["properties"].items():
             assert is_a_sentence(resolved(field).get("description", "")), name
+
+
+def test_every_field_of_every_schema_has_a_description():
+    texts = {
+        f"{name}.{field}": (resolved(shape) | shape).get("description", "")
+        for name, schema in SCHEMA["components"]["schemas"].items()
+        for field, shape in schema.get("properties", {}).items()
+    }
+    lacking = [
+        f"{name}: {text!r}"
+        for name, text in texts.items()
+        if not is_a_sentence(text) and not text[:1].isdigit()
+    ]
+    assert not lacking, "\n".join([f"{len(lacking)} fields have no sentence:", *lacking])
 
 
 def resolved(schema: dict) -> dict:

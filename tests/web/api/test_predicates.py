@@ -37,7 +37,7 @@ def banks(ada):
 
 @pytest.fixture
 def here(monkeypatch):
-    """The job without Spark."""
+    """Run the job without Spark."""
     monkeypatch.setattr(spark_job, "SparkStages", lambda session: StagesHere())
     monkeypatch.setattr(spark_job.session, "get", lambda: None)
 
@@ -79,7 +79,7 @@ def test_what_is_not_local_is_refused_at_its_column_and_says_where_to_ask(api, b
     assert (answer.status_code, problem["type"]) == (422, "/problems/not-local")
     assert (problem["field"], problem["line"], problem["column"]) == ("expression", 1, 18)
     assert problem["excerpt"].split("\n")[1].index("^") == 17
-    assert "speaks of A and B at once" in problem["detail"]
+    assert "is about A and B at once" in problem["detail"]
     assert f"POST /api/recordings/{banks.pk}/properties with the same" in problem["detail"]
     assert problem["instead"] == f"/api/recordings/{banks.pk}/properties"
     assert not Job.objects.exists()
@@ -193,7 +193,8 @@ def test_an_answer_has_its_cuts_as_links_into_the_workbench_and_as_a_table(ada, 
 
 
 def apart() -> Script:
-    """A is open, then B; A may be through before B begins. C never says how it is."""
+    """Return a run in which A is open, then B. A may be through before B begins. C never says how
+    it is."""
     return (
         Script("apart", {"A": 0, "B": 0, "C": None}, ["A->B"])
         .internal("A", "opens", state=1)
@@ -212,7 +213,7 @@ def apart() -> Script:
         ("A == 1 && C == 1", ["Possibly: not known", "Definitely: not known", "1 state of C"]),
     ],
 )
-def test_every_answer_is_said_in_words(ada, here, text, said):
+def test_every_answer_is_written_in_words(ada, here, text, said):
     row = a_ready_recording(ada, apart().log())
     answered(request_search(ada, row, text))
     page = words(page_of(ada, row, text))

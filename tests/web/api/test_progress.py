@@ -1,4 +1,5 @@
-"""What a job says of how far it is: events where they are counted, an estimate where it holds."""
+"""The progress of a job: a number of events where they are counted, an estimate where it is
+reliable."""
 
 from datetime import timedelta
 
@@ -15,8 +16,8 @@ from tests.web.given import a_person
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("data_dir")]
 
 
-def told(format: str, *report, seconds: float = 10) -> dict:
-    """What is told of a job that has run for so long when it reports."""
+def progress_of(format: str, *report, seconds: float = 10) -> dict:
+    """Return the progress of a job that reports after having run for so long."""
     ada = a_person()
     recording = Recording.objects.create(owner=ada, name="log", upload="file", format=format)
     job = create_job(Job.Kind.INGEST, ada, recording=recording)
@@ -25,25 +26,25 @@ def told(format: str, *report, seconds: float = 10) -> dict:
     return job_detail(Job.objects.get(pk=job.pk))
 
 
-def test_bytes_are_not_told_as_events():
-    found = told("native", "reading", 500_000, 1_000_000)
-    assert (found["done"], found["total"], found["rate"]) == (0, None, None)
-    assert found["progress"] == pytest.approx(0.275)
-    assert found["remaining"] == pytest.approx(10 / 0.275 - 10, abs=0.5)
+def test_bytes_are_not_counted_as_events():
+    progress = progress_of("native", "reading", 500_000, 1_000_000)
+    assert (progress["done"], progress["total"], progress["rate"]) == (0, None, None)
+    assert progress["progress"] == pytest.approx(0.275)
+    assert progress["remaining"] == pytest.approx(10 / 0.275 - 10, abs=0.5)
 
 
 def test_events_are_counted_where_they_are_counted():
-    found = told("native", "matching", 300, 600)
-    assert (found["done"], found["total"]) == (300, 600)
-    assert found["remaining"] is not None
+    progress = progress_of("native", "matching", 300, 600)
+    assert (progress["done"], progress["total"]) == (300, 600)
+    assert progress["remaining"] is not None
 
 
 @pytest.mark.parametrize("report", [("reading", 0, 1_103_078), ("ordering", 0, 100)])
-def test_a_phase_that_has_counted_nothing_yet_foretells_nothing(report):
-    assert told("native", *report)["remaining"] is None
+def test_a_phase_that_has_counted_nothing_yet_has_no_estimate(report):
+    assert progress_of("native", *report)["remaining"] is None
 
 
 @pytest.mark.parametrize("format", ["archive", "flink", "spark-streaming", "seatunnel"])
 @pytest.mark.parametrize("report", [("reading", 500_000, 1_000_000), ("judging", 5, 10)])
-def test_of_what_an_engine_wrote_nothing_is_foretold(format, report):
-    assert told(format, *report)["remaining"] is None
+def test_an_upload_of_an_engine_has_no_estimate(format, report):
+    assert progress_of(format, *report)["remaining"] is None

@@ -1,4 +1,5 @@
-"""What an upload was recognised as and by what, what its log cannot tell, and overruling it."""
+"""As what an upload is recognised and why, what its log does not say, and how a user overrules
+it."""
 
 from dataclasses import replace
 
@@ -37,7 +38,7 @@ def test_an_upload_says_what_was_recognised_and_by_what(api, shared_data):
 
 @pytest.mark.spark
 @pytest.mark.django_db(transaction=True)  # the heartbeat sees only what is committed
-def test_what_such_a_log_cannot_tell_is_said_on_the_page(api, page, shared_data):
+def test_what_such_a_log_cannot_say_is_explained_on_the_page(api, page, shared_data):
     body = api.post("/api/recordings", {"file": a_log(shared_data, "chord.log")}).json()
     running.run(body["job"])
     told = api.get(f"/api/recordings/{body['id']}").json()

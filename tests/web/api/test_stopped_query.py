@@ -1,4 +1,4 @@
-"""A query run here and stopped in the middle of a batch, uploaded: what the API tells of it."""
+"""The checkpoint of a query that was stopped in the middle of a batch is uploaded."""
 
 import pytest
 
@@ -14,7 +14,7 @@ pytestmark = [
 
 
 @pytest.mark.parametrize("before_writing", [True, False])
-def test_the_batch_in_flight_and_the_state_before_it_are_told(spark, tmp_path, before_writing):
+def test_the_batch_in_flight_and_the_state_before_it_are_shown(spark, tmp_path, before_writing):
     folder = query_stopped(spark, tmp_path / "stopped", before_writing)
     uploaded = upload(a_client(a_person()), zipped(folder, "checkpoint", "input"))
 

@@ -1,4 +1,4 @@
-"""An upload as a person makes it, run by its real job, and all that the API then tells of it."""
+"""An upload in the way of a user, its real job, and all that the API then answers about it."""
 
 import io
 import zipfile
@@ -22,7 +22,7 @@ AT_ONCE = 500  # items of a page
 
 @dataclass
 class Uploaded:
-    """A recording that is ready, asked through the API."""
+    """A ready recording, read through the API."""
 
     api: Client
     id: int
@@ -35,7 +35,7 @@ class Uploaded:
     __call__ = get
 
     def pages(self, path: str, most: int = AT_ONCE, **query: object) -> Iterator[dict]:
-        """Every item of a list, page by page."""
+        """Yield every item of a list, page by page."""
         offset, total = 0, 1
         while offset < total:
             page = self.get(path, limit=most, offset=offset, **query)
@@ -45,7 +45,7 @@ class Uploaded:
 
     @cached_property
     def contents(self) -> UploadInventory:
-        """What the API tells of the checkpoints, in the words of the model."""
+        """Return what the API says of the checkpoints, in the words of the model."""
         told = self.get("/contents")
         details = [self.get(f"/contents/{place}") for place in range(len(told["checkpoints"]))]
         for listed, detail in zip(told["checkpoints"], details, strict=True):
@@ -64,7 +64,7 @@ class Uploaded:
         return found
 
     def entries(self, number: int) -> list[StateEntry]:
-        """All of a checkpoint's states; a state has as many as it says."""
+        """Return the entries of all states of a checkpoint, as many as each state says it has."""
         found = []
         for operator in self.contents.checkpoints[number].operators:
             for state in operator.states:
@@ -80,7 +80,7 @@ class Uploaded:
 
 
 def upload(api: Client, file: SimpleUploadedFile, **form: str) -> Uploaded:
-    """Posts a file and runs its job to a ready recording."""
+    """Upload a file, run its job, and return the ready recording."""
     answer = api.post("/api/recordings", {"file": file, **form})
     assert answer.status_code == 202, answer.content
     running.run(answer.json()["job"])
@@ -96,7 +96,8 @@ def as_it_is(path: Path) -> SimpleUploadedFile:
 
 
 def zipped(folder: Path, *parts: str) -> SimpleUploadedFile:
-    """Those of the folders in ``folder`` that there are, with empty folders as a person's has."""
+    """Zip those of the folders that ``folder`` has, with empty folders like a user's package has
+    them."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         for part in parts:
@@ -106,7 +107,7 @@ def zipped(folder: Path, *parts: str) -> SimpleUploadedFile:
 
 
 def _entry(number: int, operator: str, state: str, told: dict) -> StateEntry:
-    """What is null for a reason is not read."""
+    """Return an entry. A null for which a reason is given was not read."""
     unknown = None
     if told["reason"] is not None:
         unknown = NotRead(told["bytes"], bytes.fromhex(told["head"] or ""), told["reason"])
@@ -128,7 +129,7 @@ def _entry(number: int, operator: str, state: str, told: dict) -> StateEntry:
 
 
 def _require_the_same(listed: dict, detail: dict) -> None:
-    """The list of checkpoints says of each what its own page says."""
+    """Require that the list of checkpoints and the page of each say the same."""
     counted = {
         "operators": len(detail["operators"]),
         "channels": len(detail["channels"]),

@@ -1,4 +1,4 @@
-"""What the tests of pages begin with."""
+"""Fixtures of the tests of pages."""
 
 import pytest
 
@@ -7,5 +7,5 @@ from tests.web.given import signed_in
 
 @pytest.fixture
 def client(ada):
-    """A browser-like client in which ``ada`` is signed in."""
+    """Return a client like a browser in which ``ada`` is signed in."""
     return signed_in(ada)

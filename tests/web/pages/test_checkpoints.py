@@ -24,7 +24,7 @@ BY_SLUG = {sample.slug: sample for sample in SAMPLES_OF_DATAFLOWS}
 
 
 def explained(owner, of: str | Log, **fields) -> Recording:
-    """A ready recording with what the checkpoints job would have found. of: a sample, or a log."""
+    """Return a ready recording with the report of a checkpoints job. `of`: a sample, or a log."""
     log = of if isinstance(of, Log) else BY_SLUG[of].log()
     row = a_ready_recording(owner, log, **fields)
     found = assemble(log.header, log.events).recording
@@ -68,21 +68,21 @@ def test_the_workbench_and_the_snapshot_lead_there(client, ada):
     assert "Where its time went" not in text_of(client.get(f"/recordings/{other.pk}/snapshots/s1"))
 
 
-def test_overtaken_records_are_told(client, ada):
+def test_overtaken_records_are_reported(client, ada):
     row = explained(ada, "overtaking-barriers")
     page = words(text_of(client.get(f"/recordings/{row.pk}/checkpoints?checkpoint=1")))
     assert "records overtaken" in page
     assert "kept as channel state" in page
 
 
-def test_a_failure_tells_what_was_repeated_at_each_sink(client, ada):
+def test_a_failure_has_what_was_repeated_at_each_sink(client, ada):
     row = explained(ada, "counted-twice")
     page = words(text_of(client.get(f"/recordings/{row.pk}/checkpoints")))
     assert "count[0] failed" in page
     assert "Restarted 6 tasks (full)" in page
     assert "Counted twice 24 records" in page
     assert "sink two-phase 51 24" in page, "written again, visible twice"
-    assert "What came out, at each sink" in page
+    assert "Results at each sink" in page
 
 
 def test_a_failure_leads_to_what_it_went_back_to(client, ada):
@@ -96,17 +96,17 @@ def test_a_failure_leads_to_what_it_went_back_to(client, ada):
     assert client.get(address).status_code == 200
 
 
-def test_a_failure_after_which_nothing_came_back_went_back_nowhere(client, ada):
+def test_a_failure_after_which_nothing_was_restored_goes_back_nowhere(client, ada):
     row = explained(ada, run_dataflow(replace(smallest(), most_restarts=0)).log)
     page = words(text_of(client.get(f"/recordings/{row.pk}/checkpoints")))
-    assert "Back to nothing came back" in page
+    assert "Back to nothing was restored" in page
     assert "the beginning" not in page
 
 
 def test_an_alignment_that_was_broken_off_names_no_channel(client, ada):
     row = explained(ada, run_dataflow(pressed(TIMEOUT)).log)
     page = words(text_of(client.get(f"/recordings/{row.pk}/checkpoints?checkpoint=4")))
-    assert "had some inputs’ barriers, and waited for the others no longer" in page
+    assert "had some inputs’ barriers, and no longer waited for the others" in page
 
 
 def test_incremental_files_are_listed_with_who_still_needs_them(client, ada):

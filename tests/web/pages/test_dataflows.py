@@ -257,7 +257,7 @@ def test_a_failure_without_a_subtask_is_none(client, ada):
         ("spark", "again", "everything"),
     ],
 )
-def test_what_another_protocol_refuses_is_told_at_its_field(client, protocol, field, typed):
+def test_what_another_protocol_refuses_is_reported_at_its_field(client, protocol, field, typed):
     form = a_form("simulate", **{**FORM, "start_at": "9000", "protocol": protocol, field: typed})
     page = text_of(client.post(NEW, form), 422)
     assert page.count('class="field-error"') == 1
@@ -292,7 +292,7 @@ def test_without_an_interval_there_are_no_periodic_checkpoints(client):
         ("failover", "none"),
     ],
 )
-def test_a_wrong_parameter_is_told_at_its_field_with_what_was_typed(client, field, typed):
+def test_a_wrong_parameter_is_reported_at_its_field_with_what_was_typed(client, field, typed):
     page = text_of(client.post(NEW, a_form("simulate", **FORM | {field: typed})), 422)
     assert page.count('class="field-error"') == 1
     if field not in ("mode", "protocol", "failover"):

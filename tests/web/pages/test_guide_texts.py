@@ -1,4 +1,4 @@
-"""A text of the tours that is wrong is refused with its file, its line and the fault."""
+"""A wrong text of a tour is refused with its file, its line and the fault."""
 
 import pytest
 

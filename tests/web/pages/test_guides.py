@@ -1,4 +1,4 @@
-"""The tours: every step leads to a place that is there, and the pages show them."""
+"""Every step of the tours leads to a place that exists, and the pages show the tours."""
 
 from pathlib import Path
 

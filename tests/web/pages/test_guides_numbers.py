@@ -1,4 +1,4 @@
-"""The tours say numbers: each is in the log of its sample."""
+"""Every number in the tours is in the log of its sample."""
 
 import json
 from collections import Counter
@@ -21,7 +21,7 @@ def text_of(slug: str, number: int) -> str:
 
 
 def states(events, at: float) -> dict[str, object]:
-    """By process, as they are at ``at`` microseconds."""
+    """Return the states by process at ``at`` microseconds."""
     found = {}
     for event in events:
         if event.at <= at and event.state is not None:
@@ -30,7 +30,7 @@ def states(events, at: float) -> dict[str, object]:
 
 
 def times(events, kind: str, process: str, **facts: object) -> list[float]:
-    """In milliseconds, of the events that have these facts."""
+    """Return the instants, in ms, of the events that have these facts."""
     return [
         event.at / 1000
         for event in events
@@ -40,7 +40,7 @@ def times(events, kind: str, process: str, **facts: object) -> list[float]:
 
 
 def recorded_at(events, snapshot: str) -> dict[str, float]:
-    """In milliseconds, by process."""
+    """Return the instants, in ms, at which each process recorded."""
     return {
         event.process: event.at / 1000
         for event in events
@@ -49,7 +49,7 @@ def recorded_at(events, snapshot: str) -> dict[str, float]:
 
 
 def in_flight(events, snapshot: str) -> int:
-    """Messages that the snapshot's record_channel events hold."""
+    """Return how many messages the snapshot's record_channel events hold."""
     return sum(
         len(event.messages or ())
         for event in events
@@ -63,7 +63,7 @@ def test_the_banks_hold_what_the_tour_counts(logs):
     assert "The banks alone hold 14,000" in text_of("two-banks", 1)
 
 
-def test_fifty_banks_send_and_record_as_told(logs):
+def test_fifty_banks_send_and_record_as_the_text_says(logs):
     events = logs["fifty-processes"]
     assert 1150 < Counter(event.kind for event in events)["send"] < 1250
     assert "About 1,200 transfers" in text_of("fifty-processes", 0)
@@ -75,7 +75,7 @@ def test_fifty_banks_send_and_record_as_told(logs):
     assert "in s3 47" in text_of("fifty-processes", 3)
 
 
-def test_the_smallest_dataflow_counts_as_told(logs):
+def test_the_smallest_dataflow_counts_as_the_text_says(logs):
     events = logs["smallest-dataflow"]
     assert states(events, 120_350)["task[0]"]["users"] == 119
     assert "counted 119 users. The 19 since" in text_of("smallest-dataflow", 3)
@@ -86,7 +86,7 @@ def test_the_smallest_dataflow_counts_as_told(logs):
     assert "20 of them were read twice" in text_of("smallest-dataflow", 5)
 
 
-def test_barriers_queue_and_block_as_long_as_told(logs):
+def test_barriers_queue_and_block_as_long_as_the_text_says(logs):
     events = logs["back-pressure"]
     first, second = (
         times(events, "marker_receive", "count[1]", snapshot="1", channel=f"source[{n}]->count[1]")
@@ -102,7 +102,7 @@ def test_barriers_queue_and_block_as_long_as_told(logs):
     assert round(second[0] - 25.2) == 26
 
 
-def test_overtaking_barriers_keep_and_save_as_told(logs):
+def test_overtaking_barriers_keep_and_save_what_the_text_says(logs):
     events = logs["overtaking-barriers"]
     assert in_flight(events, "1") == 21
     assert "21 records in four channels" in text_of("overtaking-barriers", 2)
@@ -123,7 +123,7 @@ def test_at_least_once_counts_three_records_too_many(logs):
     assert "When it records at 52.8 ms" in text_of("counted-twice", 1)
 
 
-def test_splits_go_out_and_files_are_committed_when_told(logs):
+def test_splits_go_out_and_files_are_committed_when_the_text_says(logs):
     events = logs["splits-change-hands"]
     sent = Counter(e.channel for e in events if e.kind == "send" and e.at == 0)
     assert sent == {"orders.enumerator->orders[0]": 2, "orders.enumerator->orders[1]": 1}
@@ -134,7 +134,7 @@ def test_splits_go_out_and_files_are_committed_when_told(logs):
     assert times(events, "restore", "orders.enumerator") == [0, 35]
 
 
-def test_spark_plans_dies_and_starts_again_when_told(logs):
+def test_spark_plans_dies_and_starts_again_when_the_text_says(logs):
     events = logs["uncommitted-batch"]
     plans = [json.loads(event.extra) for event in events if event.kind == "batch_plan"]
     assert [plan["batch"] for plan in plans] == [0, 1, 2, 2, 3]

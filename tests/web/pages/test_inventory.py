@@ -1,4 +1,4 @@
-"""The pages of contents: what they say of real checkpoints. No Spark has to read them."""
+"""The pages of inventories of real checkpoints, without Spark."""
 
 import html
 import re
@@ -20,7 +20,7 @@ PLAIN = re.compile(r"<[^>]*>")
 
 @pytest.fixture
 def given(ada, shared_data):
-    """A recording beside which the contents of a case lie: its address."""
+    """Return the address of a recording beside which the inventory of a case is stored."""
 
     def written(name: str) -> str:
         recording = a_ready_recording(ada, format="flink")
@@ -32,7 +32,7 @@ def given(ada, shared_data):
 
 
 def words(page) -> str:
-    """What a page says, without marks, its spaces as one."""
+    """Return the text of a page without tags, with each run of white space as one space."""
     return " ".join(html.unescape(PLAIN.sub(" ", text_of(page))).split())
 
 
@@ -81,10 +81,10 @@ def test_facts_are_written_as_people_read_them(given, ada):
         ("bank-aligned", 0, "In flight none"),
         ("bank-aligned", 0, "Nothing was in flight. The checkpoint was aligned"),
         ("failures", 2, "In flight not known"),
-        ("failures", 2, "It is not known what was in flight. Of a checkpoint that did not"),
+        ("failures", 2, "It is not known what was in flight. The checkpoint did not complete"),
     ],
 )
-def test_nothing_in_flight_is_told_from_not_known(given, ada, name, number, says):
+def test_nothing_in_flight_is_distinguished_from_not_known(given, ada, name, number, says):
     address = given(name)
     assert says in words(signed_in(ada).get(f"{address}/{number}"))
 
@@ -99,7 +99,7 @@ def test_a_comparison_says_of_what_and_what_it_leaves_out(given, ada):
     assert "Entries of checkpoint 2" in shown
 
 
-def test_contents_of_another_release_ask_to_be_read_again(given, ada):
+def test_an_inventory_of_another_release_asks_to_be_read_again(given, ada):
     address = given("bank-aligned")
     [path] = recordings.store().root.rglob(f"{CONTENTS}/{UPLOAD}")
     document = orjson.loads(path.read_bytes())

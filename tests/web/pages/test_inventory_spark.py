@@ -1,4 +1,4 @@
-"""The pages of contents of real Spark checkpoints: what is damaged, what was in flight."""
+"""The pages of inventories of real Spark checkpoints: what is damaged, what was in flight."""
 
 import pytest
 
@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
 
 @pytest.fixture
 def given(ada, shared_data, tmp_path):
-    """A recording beside which the contents of a case lie: its address."""
+    """Return the address of a recording beside which the inventory of a case is stored."""
 
     def written(name: str) -> str:
         folder, _ = unpack(shared_data / "spark-streaming" / f"{name}.zip", tmp_path)
@@ -43,7 +43,7 @@ def test_a_batch_in_flight_says_what_was_planned_and_how_far_it_came(given, ada)
         "A restart runs the same batch again, with the same offsets, from the state before",
     ):
         assert said in shown
-    assert shown.index("How far it came") < shown.index("settings of the engine")
+    assert shown.index("How far the batch came") < shown.index("settings of the engine")
     assert "It is not known what was in flight" not in shown
     assert "In flight" not in words(page.get(f"{address}/1")).split("Operators")[1]
     api = a_client(ada)
@@ -55,7 +55,7 @@ def test_a_batch_in_flight_says_what_was_planned_and_how_far_it_came(given, ada)
     assert "settings" not in listed["checkpoints"][0]
 
 
-def test_rows_that_nobody_counted_are_told_as_offsets(given, ada):
+def test_rows_that_are_not_counted_are_shown_as_offsets(given, ada):
     address = given("stateless-rate-to-json")
     assert "batch 4: 6 offsets" in words(signed_in(ada).get(address))
 

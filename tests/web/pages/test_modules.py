@@ -1,4 +1,4 @@
-"""A page asks for all of its JavaScript modules at once."""
+"""A page loads all of its JavaScript modules at once."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The page of Theorem 1, before it is asked for, done, and where nothing can be reordered."""
+"""The page of Theorem 1: before the job, after it, and for a snapshot that cannot be reordered."""
 
 import pytest
 from django.utils import timezone
@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
 
 
 def reordered(owner, log: Log) -> Recording:
-    """A ready recording whose first snapshot has been reordered."""
+    """Return a ready recording whose first snapshot has been reordered."""
     row = a_ready_recording(owner, log)
     recording = assemble(log.header, log.events).recording
     report = judge(recording)[0]
@@ -52,7 +52,7 @@ def test_the_papers_example_stands_in_both_orders(client, ada):
     assert "does not hold" not in page
 
 
-def test_an_orphan_is_told_as_what_prevents_the_order(client, ada):
+def test_an_orphan_is_reported_as_what_prevents_the_order(client, ada):
     row = reordered(ada, record_late(simulated()).log)
     page = page_of(client, row)
     assert "No order of these events passes through what was recorded" in page

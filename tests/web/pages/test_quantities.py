@@ -1,4 +1,4 @@
-"""How numbers, times and values are written."""
+"""Writing numbers, times and values."""
 
 import pytest
 

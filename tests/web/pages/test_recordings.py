@@ -1,4 +1,4 @@
-"""The pages of recordings and jobs, as the server renders them."""
+"""The pages of recordings and jobs, rendered by the server."""
 
 import re
 

@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
 
 
 def words(page: str) -> str:
-    """The text of a page, tags and white space taken out."""
+    """Return the text of a page without tags and white space."""
     return html.unescape(" ".join(re.sub(r"<[^>]+>", " ", page).split()))
 
 
@@ -60,7 +60,7 @@ def test_a_message_that_was_not_recorded_is_marked_on_the_side_that_has_it(clien
     assert marked == [damaged.message]
 
 
-def test_money_that_is_missing_is_said_to_be(client, ada):
+def test_missing_money_is_reported(client, ada):
     damaged = lose_recorded_message(simulated())
     page = snapshot_page(client, a_ready_recording(ada, damaged.log), damaged.snapshot)
     assert "but 4,000 at the start" in words(page)
@@ -81,7 +81,7 @@ def test_a_snapshot_that_did_not_end_says_who_never_recorded(client, ada):
     page = words(snapshot_page(client, a_ready_recording(ada, run)))
     assert "q never" in page
     assert "1 of 2 processes" in page
-    assert "2 channels not known: an end of it never recorded" in page
+    assert "2 channels not known: a process at one end never recorded" in page
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ def test_a_channel_with_many_messages_says_how_many_are_not_shown(client, ada, m
     assert "B->A 1,000 and 1 more message; the API gives all" in page
 
 
-def test_where_pieces_are_collected_the_page_tells_who_knew_all(client, ada):
+def test_where_pieces_are_collected_the_page_says_who_knew_all(client, ada):
     row = a_ready_recording(ada, simulated(collect=True), parameters={"collect": True})
     page = words(snapshot_page(client, row))
     assert "Who knew the whole state when 4 of 4 processes" in page
@@ -186,7 +186,7 @@ def test_where_pieces_are_collected_the_page_tells_who_knew_all(client, ada):
 
 
 def a_derived_log(**told) -> Log:
-    """p->q is known to be empty at s1; of q->p nothing is recorded."""
+    """Return a log in which p->q is known to be empty at s1, and nothing is recorded of q->p."""
     run = a_run().internal("p", "works", state=None).internal("q", "works", state=None)
     run.record("p", "s1", state={"bytes": {"keyed": 4}}).record("q", "s1", state=5)
     header, events = run.record_channel("p->q", "s1").log()
@@ -227,7 +227,7 @@ def test_an_ordinary_recording_gives_no_reasons(ada):
 
 
 def long_states(last: int) -> Log:
-    """Two banks whose first state is 2.5 MB long and is recorded with another last number."""
+    """Return two banks whose first state takes 2.5 MB and is recorded with another last number."""
     log = two_banks()
     keys = {f"k{number:0120}": number for number in range(20_000)}
     a, b = log.header.topology.processes
@@ -254,3 +254,22 @@ def test_pages_of_a_recording_with_a_very_long_state_stay_small(client, ada):
     page = text_of(client.get(f"/recordings/{row.pk}"))
     assert len(page) < 500_000
     assert '"topology": null' in page
+
+
+def test_the_four_answers_stand_above_the_witnesses(client, ada):
+    shown = snapshot_page(client, a_ready_recording(ada))
+    assert "Every message received inside the cut was sent inside it." in shown
+    assert "What was recorded in the channels is what was in flight." in shown
+    assert shown.index("Every recorded state is the state at the cut.") < shown.index("Begun by")
+
+
+def test_one_reason_is_said_once_and_older_snapshots_say_that_they_have_no_answers(client, ada):
+    row = a_ready_recording(ada)
+    same = {"answer": "not-known", "sentence": "Nobody logged it."}
+    answers = [same | {"question": name} for name in ("cut", "channels", "states", "rule")]
+    row.snapshots.update(answers=answers)
+    shown = snapshot_page(client, row)
+    assert shown.count("Nobody logged it.") == 1
+    assert "Cut, channels, states, rule" in shown
+    row.snapshots.update(answers=[])
+    assert "judged by an older version" in snapshot_page(client, row)

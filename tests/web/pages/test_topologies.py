@@ -42,12 +42,12 @@ def test_a_drawn_topology_is_kept_with_its_places(client, ada):
 def test_a_refused_field_keeps_what_was_typed(client):
     broken = {**TWO, "processes": [{"id": "A"}, {"id": "A"}]}
     page = text_of(client.post("/topologies/new", a_form("save", broken)), 422)
-    assert "is there twice" in page
+    assert "have the id" in page
     assert 'value="two"' in page
     assert not Topology.objects.exists()
 
 
-def test_a_topology_without_a_name_is_told_so_at_the_name(client):
+def test_a_missing_name_of_a_topology_is_reported_at_its_field(client):
     page = text_of(client.post("/topologies/new", a_form("save") | {"name": " "}), 422)
     assert 'aria-describedby="name-error"' in page
 
@@ -129,7 +129,7 @@ def test_the_faults_and_the_algorithm_of_the_form_are_simulated(client, ada):
         ("silent", "Z"),
     ],
 )
-def test_a_wrong_parameter_is_told_at_its_field_with_what_was_typed(client, field, typed):
+def test_a_wrong_parameter_is_reported_at_its_field_with_what_was_typed(client, field, typed):
     page = text_of(client.post("/topologies/new", a_form("simulate", **{field: typed})), 422)
     assert page.count('class="field-error"') == 1
     if field not in ("workload", "initiators", "algorithm"):

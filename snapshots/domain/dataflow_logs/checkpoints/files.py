@@ -1,7 +1,7 @@
-"""Incremental files, and which checkpoint needs which; and what became of requests.
+"""Incremental files, which checkpoint needs which, and what became of requests for checkpoints.
 
-A file is needed as long as a checkpoint that names it is kept, or is under way. Source: Flink's
-shared state registry; see also algorithms/flink_files.py, which says what is uploaded.
+A file is needed while a checkpoint that names it is kept, or is under way. Source: Flink's shared
+state registry. ``simulators.protocols.flink_files`` says what is uploaded.
 """
 
 from collections.abc import Iterable
@@ -24,8 +24,9 @@ from snapshots.domain.model.topology import ProcessId
 class Acknowledged:
     """What an acknowledgement, a completion or the end of a checkpoint says of files.
 
-    files: (name, bytes, the checkpoint that uploaded it) of each. retained: of a completion, what
-    is kept from then on.
+    Attributes:
+        files: the name and bytes of each file, and the checkpoint that uploaded it.
+        retained: the checkpoints that are kept from a completion on.
     """
 
     checkpoint: str
@@ -39,8 +40,18 @@ class Acknowledged:
 
 @dataclass(frozen=True, slots=True)
 class FileReport:
-    """since: the checkpoint that uploaded it. named_by: those that hold it. needed_by: those of
-    them that are kept, or under way, when the log ends. free_at: since when none needs it."""
+    """A file of an incremental checkpoint, and the checkpoints that need it.
+
+    Attributes:
+        file: the name of the file.
+        process: the task that uploaded the file.
+        bytes: the size of the file.
+        since: the checkpoint that uploaded the file. None if the log does not say.
+        named_by: the checkpoints that hold the file.
+        needed_by: the checkpoints among ``named_by`` that are kept, or under way, when the log
+            ends.
+        free_at: when the last checkpoint that needed the file was gone. None if one still needs it.
+    """
 
     file: str
     process: ProcessId
@@ -52,15 +63,21 @@ class FileReport:
 
     def to_json(self) -> dict[str, object]:
         """Return the fields as JSON values."""
-        return asdict(self) | {
-            "named_by": list(self.named_by),
-            "needed_by": list(self.needed_by),
-        }
+        lists = {"named_by": list(self.named_by), "needed_by": list(self.needed_by)}
+        return asdict(self) | lists
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What became of a request. dropped: why nothing did; waits: until fewer are under way."""
+    """What became of a request for a checkpoint.
+
+    Attributes:
+        at: when it was decided, in the time unit of the recording.
+        reason: why the checkpoint was requested. None if the log does not say.
+        checkpoint: the checkpoint that was triggered. None if none was.
+        dropped: why the request was dropped. None if it was not.
+        waits: whether the request waits until fewer checkpoints are under way.
+    """
 
     at: int
     reason: str | None
@@ -74,7 +91,7 @@ class Decision:
 
 
 def acknowledged(name: str, events: Iterable[ProtocolEvent]) -> list[Acknowledged]:
-    """events: of one checkpoint, in order."""
+    """Return what the events of one checkpoint, in order, say of files."""
     return [
         Acknowledged(
             checkpoint=name,
@@ -101,21 +118,23 @@ def _retained(event: ProtocolEvent) -> tuple[str, ...]:
     return tuple(str(item) for item in items if isinstance(item, str) or whole(item) is not None)
 
 
-def files_of(told: Iterable[Acknowledged]) -> tuple[FileReport, ...]:
-    """By name. told: of all checkpoints, in any order."""
+def files_of(items: Iterable[Acknowledged]) -> tuple[FileReport, ...]:
+    """Return all files by name. ``items`` may be in any order."""
     ledger = _Ledger()
-    for item in sorted(told, key=lambda item: item.step):
+    for item in sorted(items, key=lambda item: item.step):
         ledger.take(item)
     return tuple(ledger.reports())
 
 
 class _Ledger:
-    """kept: checkpoints that are retained, or under way. free_at: of a file that none of them
-    names, since when."""
+    """Files and the checkpoints that name them, as far as the log has been read.
+
+    ``over``: checkpoints that have completed or were given up.
+    """
 
     def __init__(self) -> None:
-        self.known: dict[str, FileReport] = {}
-        self.names: dict[str, set[str]] = {}
+        self.file_reports: dict[str, FileReport] = {}
+        self.files_by_checkpoint: dict[str, set[str]] = {}
         self.under_way: set[str] = set()
         self.over: set[str] = set()
         self.retained: tuple[str, ...] = ()
@@ -140,37 +159,41 @@ class _Ledger:
             self.under_way.add(item.checkpoint)
         for file, size, since in item.files:
             fresh = FileReport(file, item.process, size, since, (), (), None)
-            known = self.known.setdefault(file, fresh)
-            if item.checkpoint not in known.named_by:
-                named = (*known.named_by, item.checkpoint)
-                self.known[file] = replace(known, named_by=named, free_at=None)
-                self.names.setdefault(item.checkpoint, set()).add(file)
+            report = self.file_reports.setdefault(file, fresh)
+            if item.checkpoint not in report.named_by:
+                named_by = (*report.named_by, item.checkpoint)
+                self.file_reports[file] = replace(report, named_by=named_by, free_at=None)
+                self.files_by_checkpoint.setdefault(item.checkpoint, set()).add(file)
         if item.checkpoint in self.over:
             self._free(item.checkpoint, item.at)
 
     def _free(self, checkpoint: str, at: int) -> None:
+        """Set ``free_at`` of the checkpoint's files that no kept checkpoint names."""
         kept = self._kept()
-        for file in self.names.get(checkpoint, ()):
-            known = self.known[file]
-            if known.free_at is None and not kept & set(known.named_by):
-                self.known[file] = replace(known, free_at=at)
+        for file in self.files_by_checkpoint.get(checkpoint, ()):
+            report = self.file_reports[file]
+            if report.free_at is None and not kept & set(report.named_by):
+                self.file_reports[file] = replace(report, free_at=at)
 
     def reports(self) -> Iterable[FileReport]:
         kept = self._kept()
-        for _, known in sorted(self.known.items()):
-            yield replace(known, needed_by=tuple(n for n in known.named_by if n in kept))
+        for _, report in sorted(self.file_reports.items()):
+            yield replace(report, needed_by=tuple(n for n in report.named_by if n in kept))
 
 
 def decisions_of(events: Iterable[ProtocolEvent]) -> tuple[Decision, ...]:
-    """A decision answers the last request at its coordinator. events: in order."""
-    asked: dict[ProcessId, ProtocolEvent] = {}
-    found = []
+    """Return what became of each request.
+
+    A decision answers the last request at its coordinator.
+    """
+    requests: dict[ProcessId, ProtocolEvent] = {}
+    decisions = []
     for event in events:
         if event.kind == CP_REQUEST:
-            asked[event.process] = event
+            requests[event.process] = event
         elif event.kind == CP_DECISION:
-            request = asked.pop(event.process, None)
-            found.append(
+            request = requests.pop(event.process, None)
+            decisions.append(
                 Decision(
                     at=event.at,
                     reason=request and request.text("reason"),
@@ -179,4 +202,4 @@ def decisions_of(events: Iterable[ProtocolEvent]) -> tuple[Decision, ...]:
                     waits=event.is_so("waits"),
                 )
             )
-    return tuple(found)
+    return tuple(decisions)

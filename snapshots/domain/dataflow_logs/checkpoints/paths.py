@@ -1,14 +1,16 @@
-"""What set the duration of a checkpoint: of each step the latest that had to come before it.
+"""Finds what set the duration of a checkpoint: for each step the latest event that came before it.
 
-From the last acknowledgement backwards: the task's upload and copy, then the barrier that came last
-(or, unaligned, the one with which it recorded), the task that sent it, and so on to the trigger.
-The segments join without gaps. Of a checkpoint that did not complete it is the way to whatever was
-still missing at its end. A task that was still copying its state for an earlier checkpoint takes up
-no barrier before that is done: a barrier that came meanwhile waited for this, whoever sent it.
+The search goes backwards from the last acknowledgement: the task's upload and copy, then the
+barrier that came last (or, unaligned, the one with which it recorded), the task that sent it, and
+so on to the trigger. The segments join without gaps. If the checkpoint did not complete, the path
+leads to what was still missing at its end. A task that was still copying its state for an earlier
+checkpoint handles no barrier before that is done: a barrier that came meanwhile waited for this,
+whoever sent it.
 """
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
 
 from snapshots.domain.dataflow_logs.checkpoints.report import (
     ACK,
@@ -31,11 +33,14 @@ from snapshots.domain.model.topology import Channel, ChannelId, ProcessId
 def critical_path(
     checkpoint: CheckpointEvents, tasks: Iterable[TaskReport], count: Count
 ) -> tuple[Segment, ...]:
-    """In the order of time, of no more than what the log says. tasks: their reports."""
+    """Return the segments in the order of time, as far as the log tells.
+
+    ``tasks``: their reports.
+    """
     walk = _Walk(checkpoint, {task.process: task for task in tasks})
     if checkpoint.complete is not None:
-        walk.completed()
-    elif checkpoint.was_declined:
+        walk.completed(checkpoint.complete)
+    elif checkpoint.decline is not None and checkpoint.was_declined:
         walk.declined(checkpoint.decline)
     else:
         walk.unfinished()
@@ -43,32 +48,36 @@ def critical_path(
 
 
 class _Walk:
-    """Goes backwards. found: segments, the last first; asked: the places in it at which a barrier
-    waits behind records."""
+    """A walk backwards along the critical path.
+
+    ``segments``: the last one comes first. ``queues``: where a barrier waits behind records.
+    """
 
     def __init__(self, checkpoint: CheckpointEvents, tasks: dict[ProcessId, TaskReport]) -> None:
         self.checkpoint = checkpoint
         self.tasks = tasks
-        self.found: list[Segment] = []
-        self.asked: dict[ChannelId, Ahead] = {}
+        self.segments: list[Segment] = []
+        self.queues: dict[ChannelId, Ahead] = {}
         self.seen: set[ProcessId] = set()
 
     def path(self, count: Count) -> tuple[Segment, ...]:
-        behind = dict(zip(self.asked, count(list(self.asked.values())), strict=True))
-        return tuple(replace(s, behind=behind.get(s.channel)) for s in reversed(self.found))
+        behind = dict(zip(self.queues, count(list(self.queues.values())), strict=True))
+        return tuple(
+            segment
+            if segment.channel is None
+            else replace(segment, behind=behind.get(segment.channel))
+            for segment in reversed(self.segments)
+        )
 
     # --- where it starts -------------------------------------------------------------------------
 
-    def completed(self) -> None:
-        complete = self.checkpoint.complete
-        own = self.tasks.values()
-        last = max(
-            (task for task in own if task.committed_at is not None),
-            key=lambda task: task.committed_at,
-            default=None,
-        )
-        if last is not None:
-            self._add(last.process, COMMIT, complete.at, last.committed_at)
+    def completed(self, complete: ProtocolEvent) -> None:
+        commits = [
+            (t.committed_at, t.process) for t in self.tasks.values() if t.committed_at is not None
+        ]
+        if commits:
+            committed_at, process = max(commits, key=lambda commit: commit[0])
+            self._add(process, COMMIT, complete.at, committed_at)
         self._to_last_ack()
 
     def declined(self, decline: ProtocolEvent) -> None:
@@ -76,8 +85,10 @@ class _Walk:
         self._to_barriers(decline.process, decline)
 
     def unfinished(self) -> None:
-        """To a task that has not acknowledged: one that has not even recorded if there is one.
-        Where all had, what was missing is the coordinator's."""
+        """Go to a task that has not acknowledged, preferring one that has not recorded.
+
+        If all have acknowledged, the completion was missing, which is the coordinator's part.
+        """
         checkpoint = self.checkpoint
         late = [name for name in self.tasks if self._is_late(checkpoint.first(name, CP_ACK))]
         unrecorded = [name for name in late if self._is_late(checkpoint.record(name))]
@@ -92,16 +103,16 @@ class _Walk:
             self._to_last_ack()
 
     def _is_late(self, event: ProtocolEvent | None) -> bool:
-        """Whether it came after the end of the checkpoint, or not at all."""
+        """Tell whether the event came after the end of the checkpoint, or did not come."""
         end = self.checkpoint.end
         return event is None or (end is not None and event.step > end.step)
 
     def _missing(self, process: ProcessId) -> list[Channel]:
-        """The inputs whose barriers had not come when the checkpoint ended."""
+        """Return the inputs whose barriers had not come when the checkpoint ended."""
         arrivals = self.checkpoint.arrivals(process)
-        here = {event.channel for event in arrivals if not self._is_late(event)}
+        arrived = {event.channel for event in arrivals if not self._is_late(event)}
         incoming = self.checkpoint.plan.topology.incoming[process]
-        return [channel for channel in incoming if channel.id not in here]
+        return [channel for channel in incoming if channel.id not in arrived]
 
     def _is_sent(self, channel: Channel) -> bool:
         return not self._is_late(self.checkpoint.sent.get(channel.id))
@@ -114,14 +125,16 @@ class _Walk:
 
     def _to_last_ack(self) -> None:
         acks = (self.checkpoint.first(process, CP_ACK) for process in self.tasks)
-        before = (ack for ack in acks if not self._is_late(ack))
+        before = (ack for ack in acks if ack is not None and not self._is_late(ack))
         ack = max(before, key=lambda ack: ack.step, default=None)
         if ack is not None:
             self._add(ack.process, ACK, ack.at, self._end_at())
             self._to_ack(ack.process, ack)
 
     def _to_ack(self, process: ProcessId, ack: ProtocolEvent) -> None:
-        """It waited for its upload, or, unaligned, for the last barrier."""
+        """Go back from an acknowledgement, which waited for the upload or, unaligned, the last
+        barrier.
+        """
         upload = self.checkpoint.first(process, SNAP_ASYNC)
         aligned = self.checkpoint.first(process, ALIGN_END)
         record = self.checkpoint.record(process)
@@ -141,7 +154,7 @@ class _Walk:
         self._to_barriers(process, record)
 
     def _to_barriers(self, process: ProcessId, event: ProtocolEvent) -> None:
-        """Back from ``event``, at which the process had all barriers that it needed for it."""
+        """Go back from ``event``, for which the process needed all barriers that it had then."""
         cause = self._cause(process, event)
         if process in self.seen:
             return
@@ -150,18 +163,20 @@ class _Walk:
             self._to_trigger(process, event.at)
             return
         self._add(process, ALIGNMENT, cause.at, event.at)
+        if cause.channel is None:
+            return
         if cause.kind == END:
-            self._through_end(process, cause)
+            self._through_end(process, cause, cause.channel)
         else:
             self._through_channel(process, cause.channel, cause.at, cause.is_so("priority"))
 
     def _cause(self, process: ProcessId, event: ProtocolEvent) -> ProtocolEvent | None:
-        """The last barrier, announced or handled, or end of a channel; None: the trigger."""
+        """Return the last barrier or end of a channel before an event, or None for the trigger."""
         checkpoint = self.checkpoint
         if process in checkpoint.triggered:
             return None
         trigger = checkpoint.trigger
-        came = [
+        arrivals = [
             *checkpoint.arrivals(process),
             *checkpoint.at.get((process, ANNOUNCE), ()),
             *(
@@ -170,21 +185,21 @@ class _Walk:
                 if trigger is None or end.step > trigger.step
             ),
         ]
-        before = (item for item in came if item.index < event.index)
+        before = (item for item in arrivals if item.index < event.index)
         return max(before, key=lambda item: item.index, default=None)
 
     def _through_channel(
         self, process: ProcessId, channel: ChannelId, until: int | None, overtakes: bool
     ) -> None:
-        """The way of a barrier; what the receiver spends on it after its first one is alignment."""
+        """Follow a barrier back; what the receiver spends on it after its first is alignment."""
         sent = self.checkpoint.sent.get(channel)
         if sent is None:
             return
         inferred = sent.is_so("inferred")
         first = self.tasks[process].first_barrier_at if process in self.tasks else None
-        turn = until if first is None else max(first, sent.at)
-        if until is not None:
-            turn = min(turn, until)
+        turn = until
+        if first is not None:
+            turn = max(first, sent.at) if until is None else min(max(first, sent.at), until)
         if turn is not None and turn != until:
             self._add(process, ALIGNMENT, turn, until, channel, is_inferred=inferred)
         busy = self.checkpoint.busy(process)
@@ -194,24 +209,24 @@ class _Walk:
             self._to_trigger(process, free)
             return
         if not overtakes and not inferred:
-            self.asked[channel] = Ahead(channel, sent.index, sent.step)
+            self.queues[channel] = Ahead(channel, sent.index, sent.step)
         self._add(process, TRAVEL, sent.at, turn, channel, is_inferred=inferred)
         self._to_barriers(sent.process, sent)
 
-    def _through_end(self, process: ProcessId, taken: ProtocolEvent) -> None:
-        """The way of an end that stood for the barrier; its sender had its own reasons for it."""
-        source = self.checkpoint.plan.topology.channel_by_id[taken.channel].source
+    def _through_end(self, process: ProcessId, taken: ProtocolEvent, channel: ChannelId) -> None:
+        """Follow an end that stood for the barrier; its sender sent it for reasons of its own."""
+        source = self.checkpoint.plan.topology.channel_by_id[channel].source
         ended = self.checkpoint.run.end_of(source, taken.step)
         trigger = self.checkpoint.trigger
         if ended is None or trigger is None:
             return
         later = max(ended, trigger, key=lambda event: event.step)
-        self.asked[taken.channel] = Ahead(taken.channel, ended.index, later.step)
-        self._add(process, TRAVEL, later.at, taken.at, taken.channel, end=True)
+        self.queues[channel] = Ahead(channel, ended.index, later.step)
+        self._add(process, TRAVEL, later.at, taken.at, channel, end=True)
         self._to_trigger(source, later.at)
 
     def _to_trigger(self, process: ProcessId, until: int) -> None:
-        """What is left for the coordinator's word, or for a copy that had to be finished before."""
+        """Go to the trigger: what is left was spent on it, or on an earlier copy."""
         trigger, busy = self.checkpoint.trigger, self.checkpoint.busy(process)
         if trigger is None:
             return
@@ -223,7 +238,9 @@ class _Walk:
         self._add(process, BUSY, trigger.at, free, earlier=busy[1])
 
     def _busy_at_end(self, late: Iterable[ProcessId]) -> None:
-        """The first task that was still at an earlier checkpoint when this one was over."""
+        """Go to the first task that was still copying for an earlier checkpoint at the end of this
+        one.
+        """
         end = self._end_at()
         for process in late:
             busy = self.checkpoint.busy(process)
@@ -234,7 +251,7 @@ class _Walk:
     # --- what never came -------------------------------------------------------------------------
 
     def _to_missing_barrier(self, process: ProcessId) -> None:
-        """Upstream, as far as no barrier was sent either."""
+        """Go upstream until a task has sent its barrier."""
         checkpoint, end = self.checkpoint, self._end_at()
         missing = self._missing(process)
         sent = next((channel for channel in missing if self._is_sent(channel)), None)
@@ -256,6 +273,8 @@ class _Walk:
         if open_ and uploaded:
             self._through_channel(process, open_[0], end, False)
             return
+        if record is None:
+            return
         if sync_to is None or (end is not None and end <= sync_to):
             self._add(process, SYNC, record.at, end)
         else:
@@ -270,8 +289,8 @@ class _Walk:
         from_: int | None,
         to: int | None,
         channel: ChannelId | None = None,
-        **more: object,
+        **fields: Any,
     ) -> None:
-        """What takes no time is left out. more: of the segment."""
+        """Add a segment unless it takes no time. ``fields``: further fields of the segment."""
         if from_ is not None and (to is None or to > from_):
-            self.found.append(Segment(process, channel, phase, from_, to, **more))
+            self.segments.append(Segment(process, channel, phase, from_, to, **fields))

@@ -1,7 +1,7 @@
 """Analyses the checkpoints of a dataflow from its log, record by record: the reference.
 
 `report` needs a checkpoint's events and counts of records. Here the records are counted one by one;
-the Spark job finds them by search. Fields have the names of Flink's checkpoint statistics where
+the Spark job counts them by search. Fields have the names of Flink's checkpoint statistics where
 they mean the same. Source: docs/formats/protocols.md, "2. Flink" and "6. What is recomputed from
 what".
 """
@@ -51,28 +51,27 @@ from snapshots.domain.model.derived import is_derived
 from snapshots.domain.model.recording import Event, Message, Recording
 from snapshots.domain.simulators.protocols.flink_task import TIMEOUT
 
-_MODES = {TIMEOUT: "timeout"}
 _STATUSES_BY_REASON = (EXPIRED, DECLINED, SUBSUMED)
 
 
 def checkpoints(recording: Recording) -> tuple[CheckpointReport, ...]:
-    """Of every checkpoint that the log names, in the order of their first events."""
+    """Report on every checkpoint that the log names, in the order of their first events."""
     run = run_of(recording)
-    counted = Records(recording)
-    found = by_checkpoint(protocol_events(recording, CHECKPOINT_KINDS)).items()
+    records = Records(recording)
     return tuple(
-        report(CheckpointEvents(name, events, run), counted.count) for name, events in found
+        report(CheckpointEvents(name, events, run), records.count)
+        for name, events in checkpoint_events(recording).items()
     )
 
 
 def files(recording: Recording) -> tuple[FileReport, ...]:
-    """Of every file that an acknowledgement names, which checkpoint needs it."""
-    found = by_checkpoint(protocol_events(recording, CHECKPOINT_KINDS)).items()
-    return files_of(item for name, events in found for item in acknowledged(name, events))
+    """Report on every file that an acknowledgement names, and which checkpoints need it."""
+    by_checkpoint = checkpoint_events(recording).items()
+    return files_of(item for name, events in by_checkpoint for item in acknowledged(name, events))
 
 
 def decisions(recording: Recording) -> tuple[Decision, ...]:
-    """What became of every request for a checkpoint."""
+    """Report what became of every request for a checkpoint."""
     return decisions_of(protocol_events(recording, RUN_KINDS))
 
 
@@ -87,16 +86,21 @@ def run_of(recording: Recording) -> RunEvents:
     return RunEvents(protocol_events(recording, RUN_KINDS), plan_of(recording))
 
 
+def checkpoint_events(recording: Recording) -> dict[str, list[ProtocolEvent]]:
+    """Return the events of each checkpoint, in order."""
+    return by_checkpoint(protocol_events(recording, CHECKPOINT_KINDS))
+
+
 def protocol_events(recording: Recording, kinds: Iterable[str]) -> list[ProtocolEvent]:
-    """Those of the recording that are of these kinds, in order."""
+    """Return the events of these kinds in the order of the recording."""
     wanted = frozenset(kinds)
-    found = [
+    events = [
         ProtocolEvent.of(event)
-        for events in recording.events.values()
-        for event in events
+        for of_process in recording.events.values()
+        for event in of_process
         if event.kind in wanted
     ]
-    return sorted(found, key=lambda event: event.step)
+    return sorted(events, key=lambda event: event.step)
 
 
 class Records:
@@ -105,30 +109,30 @@ class Records:
     def __init__(self, recording: Recording) -> None:
         self.recording = recording
 
-    def count(self, asked: list[Span | Ahead | Early]) -> list[int]:
-        """Answer each question by counting records, in the order of the questions."""
-        return [self._one(item) for item in asked]
+    def count(self, items: Sequence[Span | Ahead | Early]) -> list[int]:
+        """Count the records of each item one by one."""
+        return [self._count(item) for item in items]
 
-    def _one(self, asked: Span | Ahead | Early) -> int:
-        channel = self.recording.topology.channel_by_id[asked.channel]
+    def _count(self, item: Span | Ahead | Early) -> int:
+        channel = self.recording.topology.channel_by_id[item.channel]
         sender, receiver = (self.recording.events[end] for end in (channel.source, channel.target))
         messages = self.recording.messages.get(channel.id, ())
-        if isinstance(asked, Span):
+        if isinstance(item, Span):
             return sum(
-                message.sent_index > asked.sent_index
-                and (asked.until is None or sender[message.sent_index].step < asked.until)
+                message.sent_index > item.sent_index
+                and (item.until is None or sender[message.sent_index].step < item.until)
                 for message in messages
             )
-        if isinstance(asked, Early):
+        if isinstance(item, Early):
             return sum(
-                message.sent_index > asked.sent_index
+                message.sent_index > item.sent_index
                 and message.received_index is not None
-                and message.received_index < asked.received_index
+                and message.received_index < item.received_index
                 for message in messages
             )
         return sum(
-            message.sent_index < asked.sent_index
-            and not _received_before(message, receiver, asked.step)
+            message.sent_index < item.sent_index
+            and not _received_before(message, receiver, item.step)
             for message in messages
         )
 
@@ -139,17 +143,18 @@ def _received_before(message: Message, receiver: Sequence[Event], step: int) -> 
 
 
 def report(checkpoint: CheckpointEvents, count: Count) -> CheckpointReport:
-    """What the events of one checkpoint tell, with the records counted by ``count``."""
+    """Report on one checkpoint, with the records counted by ``count``."""
     tasks = task_reports(checkpoint, count)
     path = critical_path(checkpoint, tasks, count)
     status, reason = _fate(checkpoint)
     trigger, complete, end = checkpoint.trigger, checkpoint.complete, checkpoint.end
     duration = None if trigger is None or end is None else end.at - trigger.at
+    mode = trigger and trigger.text("mode")
     return CheckpointReport(
         checkpoint=checkpoint.name,
         pipeline=_pipeline(trigger or end),
         kind=trigger and trigger.text("type"),
-        mode=trigger and _MODES.get(trigger.text("mode"), trigger.text("mode")),
+        mode="timeout" if mode == TIMEOUT else mode,
         status=status,
         reason=reason,
         triggered_at=trigger and trigger.at,
@@ -165,7 +170,7 @@ def report(checkpoint: CheckpointEvents, count: Count) -> CheckpointReport:
 
 
 def _fate(checkpoint: CheckpointEvents) -> tuple[str, str | None]:
-    """Status and reason."""
+    """Return status and reason."""
     if checkpoint.complete is not None:
         return COMPLETED, None
     if checkpoint.abort is None:
@@ -175,7 +180,7 @@ def _fate(checkpoint: CheckpointEvents) -> tuple[str, str | None]:
 
 
 def _pipeline(event: ProtocolEvent | None) -> str | None:
-    """``2``, where ``coordinator 2`` speaks, unless the event says it by itself."""
+    """Return ``2`` for ``coordinator 2``, unless the event names the pipeline itself."""
     if event is None:
         return None
     _, _, number = event.process.partition("coordinator ")
@@ -184,14 +189,14 @@ def _pipeline(event: ProtocolEvent | None) -> str | None:
 
 
 def _worst_first(tasks: list[TaskReport], path: tuple[Segment, ...]) -> tuple[TaskReport, ...]:
-    """By their shares of the critical path, then by how late they acknowledged."""
-    share: dict[str, int] = {}
+    """Sort tasks by their shares of the critical path, then by how late they acknowledged."""
+    shares: dict[str, int] = {}
     for segment in path:
         if segment.phase != COMMIT:
-            share[segment.process] = share.get(segment.process, 0) + segment.length
-    held = (replace(task, held_up=share.get(task.process, 0)) for task in tasks)
+            shares[segment.process] = shares.get(segment.process, 0) + segment.length
+    with_shares = (replace(task, held_up=shares.get(task.process, 0)) for task in tasks)
     return tuple(
-        sorted(held, key=lambda t: (-t.held_up, t.acked_at is not None, -(t.acked_at or 0)))
+        sorted(with_shares, key=lambda t: (-t.held_up, t.acked_at is not None, -(t.acked_at or 0)))
     )
 
 

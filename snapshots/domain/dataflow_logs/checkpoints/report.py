@@ -32,9 +32,11 @@ class Blocked:
     """A channel from which a task took nothing while it waited for other barriers.
 
     Attributes:
-        to: None where the log ends before the channel is open again.
+        channel: the id of the channel.
+        from_: when the task blocked the channel, in the time unit of the recording.
+        to: when the channel was open again. None means that the log ends before.
         held_back: how many records were sent behind the barrier meanwhile, wherever on the channel
-            they lay.
+            they lay. None means that the log does not say when the barrier was sent.
     """
 
     channel: ChannelId
@@ -48,12 +50,19 @@ class Segment:
     """A part of the critical path.
 
     Attributes:
-        behind: how many records lay on the channel when the barrier was put behind them; None for
-            a barrier that overtook them, and off channels.
+        process: the task that the checkpoint waited for.
+        channel: the channel on which the barrier travelled. None in phases that are spent within a
+            task.
+        phase: what the time was spent on: ``trigger``, ``busy``, ``travel``, ``alignment``,
+            ``sync``, ``async``, ``ack`` or ``commit``.
+        from_: when the segment begins, in the time unit of the recording.
+        to: when the segment ends. None means that the log ends before.
+        behind: how many records lay on the channel when the barrier was put behind them. None for a
+            barrier that overtook them, and where no channel is crossed.
         end: whether the end of the channel stood for the barrier.
-        earlier: the checkpoint whose copy kept the process busy.
-        is_inferred: whether the channel, and when its barrier was sent, is inferred from durations
-            of tasks.
+        earlier: the checkpoint whose copy kept the task busy. None in all other phases.
+        is_inferred: whether the channel, and when its barrier was sent, is inferred from the
+            durations of tasks.
     """
 
     process: ProcessId
@@ -74,19 +83,37 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class TaskReport:
-    """What one task did for the checkpoint; None is what the log does not say.
+    """What one task did for a checkpoint. None means that the log does not say.
 
     Attributes:
-        first_barrier_at: when the first barrier was handled; ``last_barrier_at`` where ends of
-            channels stood for all barriers; None at a source.
-        last_barrier_at: when all barriers had come; None at a source.
-        start_delay: the time from the trigger to the first barrier, at a source to its snapshot.
-        alignment: the time from the first barrier to the last; None where the last has not come.
-        overtaken: how many records its own barriers jumped over.
-        in_flight: how many records were kept as the state of its inputs.
-        held_up: its share of the critical path.
-        busy_until: how long after the trigger it was still copying its state for ``busy_with``.
-        busy_with: the earlier checkpoint that kept it busy.
+        process: the id of the task.
+        vertex: the vertex to which the task belongs.
+        mode: how the task recorded its state, such as ``aligned`` or ``unaligned``. None if the log
+            does not say.
+        first_barrier_at: when the first barrier was handled; ``last_barrier_at`` if ends of
+            channels stood for all barriers. None at a source.
+        last_barrier_at: when all barriers had come. None at a source.
+        start_delay: the time from the trigger to the first barrier, or at a source to its snapshot.
+            None if the log does not say.
+        alignment: the time from the first barrier to the last. None if the last has not come.
+        sync_from: when the task began to copy its state. None if the log does not say.
+        sync_to: when the state had been copied. None if the log does not say.
+        async_to: when the copy had been uploaded. None if the log does not say.
+        acked_at: when the task acknowledged. None if it did not.
+        notified_at: when the task was notified that the checkpoint was complete. None if it was
+            not.
+        committed_at: when the last transaction of this checkpoint was committed. None if there was
+            none.
+        bytes_new: the bytes that were uploaded for this checkpoint. None if the log does not say.
+        bytes_total: the bytes of all files that the checkpoint needs of this task. None if the log
+            does not say.
+        blocked: the times in which an input of the task was blocked.
+        overtaken: how many records the barriers that the task sent have overtaken.
+        in_flight: how many records were kept as the state of the task's inputs.
+        held_up: the task's share of the critical path, in the time unit of the recording.
+        busy_until: when the task had copied its state for ``busy_with``. None if no earlier
+            checkpoint kept it busy.
+        busy_with: the earlier checkpoint that kept the task busy. None if there was none.
     """
 
     process: ProcessId
@@ -117,13 +144,26 @@ class CheckpointReport:
     """What became of one checkpoint, and how long each part of it took.
 
     Attributes:
-        pipeline: the number of its coordinator, where there are several.
-        kind: ``checkpoint``, ``savepoint`` or what else the log says.
-        reason: why it did not complete.
-        ended_at: when it completed or was given up.
-        duration: the time from the trigger to ``ended_at``.
-        tasks: the tasks, the one that held it up most first.
-        critical_path: the chain that set the duration, in the order of time.
+        checkpoint: the name of the checkpoint.
+        pipeline: the number of the checkpoint's coordinator. None if there is only one coordinator.
+        kind: ``checkpoint``, ``savepoint`` or another kind that the log names. None if it names
+            none.
+        mode: how the coordinator wanted the barriers handled, such as ``aligned`` or ``unaligned``.
+            None if the log does not say.
+        status: ``completed``, ``aborted``, ``expired``, ``declined``, ``subsumed`` or ``pending``.
+        reason: why the checkpoint did not complete, in the words of the log. None if it completed
+            or the log does not say.
+        triggered_at: when the coordinator triggered the checkpoint. None if the log does not say.
+        completed_at: when the checkpoint completed. None if it did not.
+        ended_at: when the checkpoint completed or was given up. None if it was still under way when
+            the log ends.
+        duration: the time from the trigger to ``ended_at``. None if either is not known.
+        bytes_new: the bytes that all tasks uploaded for this checkpoint. None if the log does not
+            say.
+        bytes_total: the bytes of all files that the checkpoint needs. None if the log does not say.
+        tasks: what each task did; the task that held the checkpoint up most comes first.
+        critical_path: the chain of segments that set the duration, in the order of time.
+        sentence: a summary in one or two sentences.
     """
 
     checkpoint: str

@@ -1,6 +1,6 @@
-"""One checkpoint as its events tell it, and what each task did for it."""
+"""The events of one checkpoint, and what each task did for it."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -44,8 +44,11 @@ from snapshots.domain.model.topology import ChannelId, ProcessId
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Records of a channel to be counted: sent after the sender's event ``sent_index``, and before
-    the event ``until`` in the order of the recording (None: up to its end)."""
+    """Records of a channel to be counted: those sent after the sender's event ``sent_index``.
+
+    ``until``: the step of the recording before which they were sent; None for the end of the
+    recording.
+    """
 
     channel: ChannelId
     sent_index: int
@@ -54,8 +57,10 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Ahead:
-    """Records of a channel to be counted: those that lie on it when its sender comes to its event
-    ``sent_index``, which is ``step`` in the order of the recording."""
+    """Records of a channel to be counted: those on it at the sender's event ``sent_index``.
+
+    ``step``: the place of that event in the order of the recording.
+    """
 
     channel: ChannelId
     sent_index: int
@@ -64,20 +69,22 @@ class Ahead:
 
 @dataclass(frozen=True, slots=True)
 class Early:
-    """Records of a channel to be counted: sent after the sender's event ``sent_index``, received
-    before the receiver's event ``received_index``."""
+    """Records of a channel to be counted: sent after one event and received before another.
+
+    ``sent_index`` counts the sender's events, ``received_index`` the receiver's.
+    """
 
     channel: ChannelId
     sent_index: int
     received_index: int
 
 
-Count = Callable[[list[Span | Ahead | Early]], list[int]]
-"""Counts records: all that a report needs of them."""
+Count = Callable[[Sequence[Span | Ahead | Early]], list[int]]
+"""Counts the records of each item; a report needs nothing else of records."""
 
 
 class RunEvents:
-    """What the run did beside its checkpoints. events: RUN_KINDS, in order."""
+    """What a run did beside its checkpoints. ``events``: those of RUN_KINDS, in order."""
 
     def __init__(self, events: Iterable[ProtocolEvent], plan: Plan) -> None:
         self.plan = plan
@@ -95,13 +102,18 @@ class RunEvents:
                 self.commits.setdefault((self.writer(event), event.text("tx") or ""), event)
 
     def writer(self, event: ProtocolEvent) -> ProcessId:
-        """Whose transaction the event is about. A committer begins none and speaks for others."""
+        """Return the task whose transaction the event is about.
+
+        A committer begins no transactions; its events are about those of writers.
+        """
         if event.process in self._writers:
             return event.process
         return self._begun_by.get(event.text("tx"), event.process)
 
     def ends_at(self, process: ProcessId, index: int) -> list[ProtocolEvent]:
-        """The ends that the process has taken from its channels, in the attempt of this event."""
+        """Return the ends of channels that the process has taken before an event, in the same
+        attempt.
+        """
         taken: list[ProtocolEvent] = []
         for event in self.ends.get(process, ()):
             if event.index >= index:
@@ -113,19 +125,19 @@ class RunEvents:
         return taken
 
     def end_of(self, process: ProcessId, step: int) -> ProtocolEvent | None:
-        """The last time before ``step`` that the process had read all its input."""
-        own = self.ends.get(process, ())
-        ended = [e for e in own if e.kind == END and e.channel is None and e.step < step]
+        """Return the last event before ``step`` with which the process had read all its input."""
+        events = self.ends.get(process, ())
+        ended = [e for e in events if e.kind == END and e.channel is None and e.step < step]
         return ended[-1] if ended else None
 
     def failure_after(self, process: ProcessId, step: int) -> ProtocolEvent | None:
-        """What took the process down, first after ``step``."""
+        """Return the first event after ``step`` that took the process down."""
         down = (item.event for item in self.failures if process in item.scope)
         return next((event for event in down if event.step > step), None)
 
 
 class CheckpointEvents:
-    """The events of one checkpoint, by what they are. events: in order."""
+    """The events of one checkpoint, by process and kind. ``events`` are in order."""
 
     def __init__(self, name: str, events: list[ProtocolEvent], run: RunEvents) -> None:
         self.name = name
@@ -155,7 +167,10 @@ class CheckpointEvents:
 
     @property
     def was_declined(self) -> bool:
-        """Whether a task's refusal was what ended it; one may come when it is over already."""
+        """Tell whether a task's refusal ended the checkpoint.
+
+        One may come when it is over already.
+        """
         if self.decline is None:
             return False
         if self.abort is None:
@@ -165,34 +180,43 @@ class CheckpointEvents:
 
     @property
     def is_derived(self) -> bool:
-        """Whether the events were made of statistics, which know the acknowledged tasks only."""
+        """Tell whether the events were made of statistics, which lack tasks that did not
+        acknowledge.
+        """
         return self.trigger is not None and self.trigger.is_so("derived")
 
     def busy(self, process: ProcessId) -> tuple[int, str] | None:
-        """Until when the process was copying its state for an earlier checkpoint, and for which:
-        meanwhile it takes up no barrier. None where the log does not say that it was."""
-        told = self.trigger and self.trigger.fields.get("busy")
-        own = told.get(process) if isinstance(told, dict) else None
-        if not isinstance(own, dict):
+        """Return until when the process copied its state for an earlier checkpoint, and for which.
+
+        Meanwhile it handles no barrier. None if the log does not say that it was busy.
+        """
+        if self.trigger is None:
             return None
-        until, earlier = whole(own.get("until")), own.get("checkpoint")
+        busy = self.trigger.fields.get("busy")
+        fields = busy.get(process) if isinstance(busy, dict) else None
+        if not isinstance(fields, dict):
+            return None
+        until, earlier = whole(fields.get("until")), fields.get("checkpoint")
         if until is None or until <= self.trigger.at or not isinstance(earlier, str):
             return None
         return until, earlier
 
     @cached_property
     def triggered(self) -> frozenset[ProcessId]:
-        """The tasks to which the coordinator's word went."""
-        return frozenset((self.trigger.names("to_trigger") if self.trigger else None) or ())
+        """The tasks to which the coordinator sent its trigger."""
+        names = self.trigger.names("to_trigger") if self.trigger else None
+        return frozenset(map(ProcessId, names or ()))
 
     @cached_property
     def tasks(self) -> tuple[ProcessId, ...]:
-        """Those that were asked for an acknowledgement; where the log does not say who was, those
-        that did something for the checkpoint."""
-        asked = self.trigger.names("to_ack") if self.trigger else None
-        known = self.plan.topology.process_by_id
-        if asked is not None:
-            return tuple(dict.fromkeys(name for name in asked if name in known))
+        """The tasks that had to acknowledge.
+
+        If the log does not name them, they are those that did something for the checkpoint.
+        """
+        expected = self.trigger.names("to_ack") if self.trigger else None
+        if expected is not None:
+            processes = self.plan.topology.process_by_id
+            return tuple(ProcessId(name) for name in dict.fromkeys(expected) if name in processes)
         active = {event.process for event in self.all if not event.is_so("finished")}
         return tuple(name for name in self.plan.tasks if name in active)
 
@@ -201,7 +225,9 @@ class CheckpointEvents:
         return self.first(process, RECORD_STATE)
 
     def arrivals(self, process: ProcessId) -> list[ProtocolEvent]:
-        """The barriers that it handled; not those that stand for an end, which has counted."""
+        """Return the barriers that the task handled, without those that stand for an end of a
+        channel.
+        """
         return [
             event
             for event in self.at.get((process, MARKER_RECEIVE), ())
@@ -209,12 +235,12 @@ class CheckpointEvents:
         ]
 
     def first_barrier(self, process: ProcessId) -> int | None:
-        """When the first barrier was handled, or, where ends stood for all, the last of them."""
+        """Return when the first barrier was handled; if ends stood for all, when the last was."""
         arrivals = self.arrivals(process)
         last = self.last_barrier(process)
         aligned = self.first(process, ALIGN_END)
-        told = aligned and aligned.whole("first_barrier")
-        first = arrivals[0].at if arrivals else told
+        noted = aligned and aligned.whole("first_barrier")
+        first = arrivals[0].at if arrivals else noted
         return last if first is None or last is None else min(first, last)
 
     def last_barrier(self, process: ProcessId) -> int | None:
@@ -230,17 +256,17 @@ def task_reports(checkpoint: CheckpointEvents, count: Count) -> list[TaskReport]
     """Report on every task of a checkpoint and on what its blocked channels held back."""
     reports = [_task_report(checkpoint, process) for process in checkpoint.tasks]
     spans = [_spans(checkpoint, process) for process in checkpoint.tasks]
-    known = [span for own in spans for _, span in own if span is not None]
-    numbers = iter(count(known))
+    counted = [span for pairs in spans for _, span in pairs if span is not None]
+    numbers = iter(count(counted))
     return [
         replace(
             report,
             blocked=tuple(
                 item if span is None else replace(item, held_back=next(numbers))
-                for item, span in own
+                for item, span in pairs
             ),
         )
-        for report, own in zip(reports, spans, strict=True)
+        for report, pairs in zip(reports, spans, strict=True)
     ]
 
 
@@ -261,8 +287,8 @@ def _task_report(checkpoint: CheckpointEvents, process: ProcessId) -> TaskReport
         mode=record and record.text("mode"),
         first_barrier_at=first,
         last_barrier_at=last,
-        start_delay=None if None in (began, triggered) else began - triggered,
-        alignment=None if aligned is None or first is None else last - first,
+        start_delay=_between(triggered, began),
+        alignment=None if aligned is None else _between(first, last),
         sync_from=copied_at,
         sync_to=sync_end(record, upload),
         async_to=upload and upload.at,
@@ -278,8 +304,12 @@ def _task_report(checkpoint: CheckpointEvents, process: ProcessId) -> TaskReport
     )
 
 
+def _between(start: int | None, end: int | None) -> int | None:
+    return None if start is None or end is None else end - start
+
+
 def sync_end(record: ProtocolEvent | None, upload: ProtocolEvent | None) -> int | None:
-    """When the state had been copied."""
+    """Return when the state had been copied, or None if the log does not say."""
     if record is None:
         return None
     sync = record.whole("sync")
@@ -289,35 +319,35 @@ def sync_end(record: ProtocolEvent | None, upload: ProtocolEvent | None) -> int 
 
 
 def handles(ack: ProtocolEvent | None) -> list[dict[str, Any]] | None:
-    """The files that an acknowledgement names, each with its name and size."""
-    named = ack and ack.fields.get("handles")
-    if not isinstance(named, list):
+    """Return the files that an acknowledgement names, each with its name and size."""
+    files = ack and ack.fields.get("handles")
+    if not isinstance(files, list):
         return None
     return [
-        item
-        for item in named
-        if isinstance(item, dict)
-        and isinstance(item.get("file"), str)
-        and whole(item.get("bytes")) is not None
+        file
+        for file in files
+        if isinstance(file, dict)
+        and isinstance(file.get("file"), str)
+        and whole(file.get("bytes")) is not None
     ]
 
 
 def sizes(ack: ProtocolEvent | None, upload: ProtocolEvent | None) -> tuple[int | None, int | None]:
-    """Bytes uploaded, and bytes in all, by the files that were acknowledged."""
-    named = handles(ack)
-    if named is None:
+    """Return the bytes uploaded, and the bytes in all, by the files that were acknowledged."""
+    files = handles(ack)
+    if files is None:
         return (None, None) if upload is None else (upload.whole("bytes"), upload.whole("total"))
-    new = (item["bytes"] for item in named if item.get("shared") is not True)
-    return sum(new), sum(item["bytes"] for item in named)
+    new = (file["bytes"] for file in files if file.get("shared") is not True)
+    return sum(new), sum(file["bytes"] for file in files)
 
 
 def _notified(checkpoint: CheckpointEvents, process: ProcessId) -> int | None:
-    told = checkpoint.at.get((process, CP_NOTIFIED), ())
-    return next((event.at for event in told if event.text("what") == "complete"), None)
+    notifications = checkpoint.at.get((process, CP_NOTIFIED), ())
+    return next((event.at for event in notifications if event.text("what") == "complete"), None)
 
 
 def _committed(checkpoint: CheckpointEvents, process: ProcessId) -> int | None:
-    """When what it had pre-committed with this checkpoint was visible, with whichever word."""
+    """Return when the last transaction was committed that the checkpoint had pre-committed."""
     commits = (
         checkpoint.run.commits.get((process, event.text("tx") or ""))
         for event in checkpoint.at.get((process, TX_PRECOMMIT), ())
@@ -330,14 +360,16 @@ def _sum(numbers: Iterable[int | None]) -> int:
 
 
 def _spans(checkpoint: CheckpointEvents, process: ProcessId) -> list[tuple[Blocked, Span | None]]:
-    """The times in which inputs were blocked, each with the records that it held back."""
-    opened = checkpoint.at.get((process, UNBLOCK), ())
-    found = []
+    """Return the times in which inputs were blocked, each with the records that it held back."""
+    unblocks = checkpoint.at.get((process, UNBLOCK), ())
+    spans = []
     for block in checkpoint.at.get((process, BLOCK), ()):
-        own = (e for e in opened if e.channel == block.channel and e.index > block.index)
-        ends = [next(own, None), checkpoint.run.failure_after(process, block.step)]
+        if block.channel is None:
+            continue  # only a damaged log leaves it out
+        opened = (e for e in unblocks if e.channel == block.channel and e.index > block.index)
+        ends = [next(opened, None), checkpoint.run.failure_after(process, block.step)]
         end = min((e for e in ends if e is not None), key=lambda e: e.step, default=None)
         sent = checkpoint.sent.get(block.channel)
         span = sent and Span(block.channel, sent.index, end and end.step)
-        found.append((Blocked(block.channel, block.at, end and end.at, None), span))
-    return found
+        spans.append((Blocked(block.channel, block.at, end and end.at, None), span))
+    return spans

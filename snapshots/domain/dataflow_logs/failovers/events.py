@@ -1,4 +1,4 @@
-"""The failures of a run, found in its log: what failed, who went down, and who came back."""
+"""Finds the failures of a run in its log: what failed, who went down, and who came back."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -11,9 +11,15 @@ from snapshots.domain.model.topology import ProcessId
 
 @dataclass
 class Failed:
-    """event: ``crash`` or ``job_fail``. scope: who went down. back: of each of these that came back
-    its ``restore`` or ``restart``. overtaken_by: a later failure that took down again what had not
-    come back, and restarts it in its own name."""
+    """A failure and the tasks that it took down.
+
+    Attributes:
+        event: the ``crash`` or ``job_fail``.
+        scope: the tasks that went down.
+        back: the ``restore`` or ``restart`` of each of these tasks that came back.
+        overtaken_by: a later failure that took down tasks which had not come back, and restarts
+            them itself.
+    """
 
     event: ProtocolEvent
     scope: tuple[ProcessId, ...]
@@ -22,46 +28,44 @@ class Failed:
 
     @property
     def process(self) -> ProcessId | None:
-        """None where the job failed as a whole."""
+        """The process that crashed, or None if the job failed as a whole."""
         return self.event.process if self.event.kind == CRASH else None
 
     @property
     def snapshot(self) -> str | None:
-        """The checkpoint that it went back to; None where there was none."""
+        """The checkpoint that was restored, or None if there was none."""
         named = (event.snapshot for event in self.back.values() if event.kind == RESTORE)
         return next(named, None)
 
     @property
     def restarted(self) -> ProtocolEvent | None:
-        """The first that came back."""
+        """The event with which the first task came back, or None if none did."""
         return min(self.back.values(), key=lambda event: event.step, default=None)
 
 
 def failures_of(events: Iterable[ProtocolEvent], plan: Plan) -> tuple[Failed, ...]:
-    """events: of the run, in order. A job that fails while its tasks are down fails no more."""
-    found: list[Failed] = []
+    """Return the failures among the events of a run, which are in order.
+
+    A ``job_fail`` while tasks of its scope are down is no further failure.
+    """
+    failures: list[Failed] = []
     down: dict[ProcessId, Failed] = {}
     for event in events:
-        if event.kind == CRASH:
-            scope = event.names("scope") or (event.process,)
-        elif event.kind == JOB_FAIL and not _any_down(scope_of(event, plan), down):
-            scope = scope_of(event, plan)
-        else:
-            if event.kind in (RESTORE, RESTART) and event.process in down:
-                down.pop(event.process).back[event.process] = event
+        if event.kind in (RESTORE, RESTART) and event.process in down:
+            down.pop(event.process).back[event.process] = event
+        if event.kind not in (CRASH, JOB_FAIL):
             continue
-        found.append(Failed(event, scope))
+        scope = tuple(map(ProcessId, event.names("scope") or ()))
+        if event.kind == CRASH:
+            scope = scope or (event.process,)
+        else:
+            scope = scope or plan.tasks
+            if not down.keys().isdisjoint(scope):
+                continue
+        failure = Failed(event, scope)
+        failures.append(failure)
         for process in scope:
             if process in down:
-                down[process].overtaken_by = found[-1]
-            down[process] = found[-1]
-    return tuple(found)
-
-
-def scope_of(event: ProtocolEvent, plan: Plan) -> tuple[ProcessId, ...]:
-    """Whom a ``job_fail`` takes down: all, unless it says whom."""
-    return event.names("scope") or plan.tasks
-
-
-def _any_down(scope: tuple[ProcessId, ...], down: dict[ProcessId, Failed]) -> bool:
-    return any(process in down for process in scope)
+                down[process].overtaken_by = failure
+            down[process] = failure
+    return tuple(failures)

@@ -1,4 +1,4 @@
-"""What must be known of the records of a run to tell of its failures: asked, and answered.
+"""Asks what must be known of the records of a run to report its failures, and makes the reports.
 
 Reference and Spark job answer a `Question` for each vertex in their own way; `failovers_of` makes
 the reports of the answers.
@@ -6,6 +6,7 @@ the reports of the answers.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import final
 
 from snapshots.domain.dataflow_logs.checkpoints.tasks import (
     CheckpointEvents,
@@ -48,7 +49,7 @@ COMMITTED, GIVEN_UP, TIMED_OUT = "committed", "given up", "timed out"
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Where a split goes on after the restart that is event ``step`` of the recording."""
+    """Where a split goes on after a restart, which is event ``step`` of the recording."""
 
     failure: int
     split: str
@@ -56,10 +57,13 @@ class Position:
     step: int
 
 
+@final
 @dataclass(frozen=True, slots=True)
 class Transaction:
-    """What became of a transaction, and at which event; repeats: the events that committed it
-    again."""
+    """What became of a transaction, and at which event.
+
+    ``repeats``: the events that committed it again.
+    """
 
     fate: str
     step: int
@@ -68,9 +72,15 @@ class Transaction:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Of the records at one vertex. restarts: of each of its processes the restarts that took it
-    along, as (event, number of the failure), in order. kind: of a sink, None where not known.
-    transactions: by process and name. has_ended: no more will come."""
+    """What must be counted among one vertex's records.
+
+    Attributes:
+        restarts: for each process, the restarts that included it, as (event index, number of the
+            failure), in order.
+        kind: the kind of a sink. None if the vertex is no sink or its kind is not known.
+        transactions: the transactions by process and name.
+        has_ended: whether no more records will come.
+    """
 
     vertex: str
     processes: tuple[ProcessId, ...]
@@ -93,7 +103,10 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """re_read, discarded, effects: by the number of the failure. total: None at what is no sink."""
+    """What one vertex's records say of the failures, by the number of the failure.
+
+    ``total``: None if the vertex is no sink.
+    """
 
     re_read: Mapping[int, tuple[ReRead, ...]] = field(default_factory=dict)
     discarded: Mapping[int, int] = field(default_factory=dict)
@@ -103,7 +116,7 @@ class Answer:
 
 
 def questions_of(run: RunEvents) -> tuple[Question, ...]:
-    """One for each vertex, in the order of their first tasks."""
+    """Return one question for each vertex, in the order of their first tasks."""
     plan = run.plan
     groups: dict[str, list[ProcessId]] = {}
     for process in plan.tasks:
@@ -127,15 +140,17 @@ def questions_of(run: RunEvents) -> tuple[Question, ...]:
 def _restarts(
     run: RunEvents,
 ) -> tuple[dict[ProcessId, list[tuple[int, int]]], dict[str, list[Position]]]:
-    """Of each process its restarts; of each source the positions that they name, where an
-    enumerator names them, too: a split is called after the reader that it was made for."""
+    """Return the restarts of each process, and the positions that they name for each source.
+
+    An enumerator may name positions, too: a split is called after the reader it was made for.
+    """
     restarts: dict[ProcessId, list[tuple[int, int]]] = {}
     positions: dict[str, list[Position]] = {}
     for number, failed in enumerate(run.failures):
         for process, event in failed.back.items():
             restarts.setdefault(process, []).append((event.step, number))
-            named = event.fields.get("positions")
-            for split, offset in (named if isinstance(named, dict) else {}).items():
+            offsets = event.fields.get("positions")
+            for split, offset in (offsets if isinstance(offsets, dict) else {}).items():
                 if whole(offset) is not None:
                     position = Position(number, split, offset, event.step)
                     positions.setdefault(run.plan.vertex_of(split), []).append(position)
@@ -143,34 +158,34 @@ def _restarts(
 
 
 def _transactions(run: RunEvents) -> dict[ProcessId, dict[str, Transaction]]:
-    """Only those that something became of. What was committed stays so."""
-    found: dict[ProcessId, dict[str, Transaction]] = {}
+    """Return the transactions that were committed, aborted or timed out. Commits are final."""
+    by_process: dict[ProcessId, dict[str, Transaction]] = {}
     for event in run.events:
         name = event.text("tx")
         if name is None:
             continue
-        own = found.setdefault(run.writer(event), {})
-        known = own.get(name)
+        transactions = by_process.setdefault(run.writer(event), {})
+        before = transactions.get(name)
         if event.kind in (TX_COMMIT, TX_RECOVER_COMMIT):
-            if known is None or known.fate != COMMITTED:
-                own[name] = Transaction(COMMITTED, event.step)
+            if before is None or before.fate != COMMITTED:
+                transactions[name] = Transaction(COMMITTED, event.step)
             else:
-                own[name] = Transaction(COMMITTED, known.step, (*known.repeats, event.step))
-        elif event.kind in (TX_ABORT, TX_TIMEOUT) and (known is None or known.fate != COMMITTED):
+                transactions[name] = replace(before, repeats=(*before.repeats, event.step))
+        elif event.kind in (TX_ABORT, TX_TIMEOUT) and (before is None or before.fate != COMMITTED):
             fate = GIVEN_UP if event.kind == TX_ABORT else TIMED_OUT
-            own[name] = Transaction(fate, event.step)
-    return found
+            transactions[name] = Transaction(fate, event.step)
+    return by_process
 
 
-def _sink_kind(plan: Plan, vertex: str, has_transactions: bool) -> str | None:
-    known = None if plan.dataflow is None else plan.dataflow.vertex_by_id.get(vertex)
-    if known is not None:
-        return known.sink if known.kind == SINK else None
+def _sink_kind(plan: Plan, name: str, has_transactions: bool) -> str | None:
+    vertex = None if plan.dataflow is None else plan.dataflow.vertex_by_id.get(name)
+    if vertex is not None:
+        return vertex.sink if vertex.kind == SINK else None
     return TWO_PHASE if has_transactions else None
 
 
 def _has_ended(run: RunEvents, process: ProcessId) -> bool:
-    """Whether it has taken all its input, in its last attempt."""
+    """Tell whether the process has read all its input, in its last attempt."""
     ended = False
     for event in run.ends.get(process, ()):
         if event.kind in (RESTORE, RESTART):
@@ -186,17 +201,21 @@ def failovers_of(
     answers: Iterable[Answer],
     count: Count,
 ) -> Failovers:
-    """checkpoints: at least those that were restored. Of a derived run no sink is told: that no
-    write is known does not mean that there was none."""
-    found = list(answers)
-    totals = () if run.plan.is_derived else (item.total for item in found)
+    """Report on all failures. ``checkpoints``: at least those that were restored.
+
+    A derived run has no totals of sinks: it does not log writes, which does not mean there were
+    none.
+    """
+    answers = list(answers)
+    totals = () if run.plan.is_derived else (answer.total for answer in answers)
+
     return Failovers(
         reports=tuple(
-            _report(run, number, failed, checkpoints.get(failed.snapshot), found, count)
+            _report(run, number, failed, checkpoints, answers, count)
             for number, failed in enumerate(run.failures)
         ),
         sinks=tuple(total for total in totals if total is not None),
-        dropped=tuple(item.dropped for item in found if item.dropped is not None),
+        dropped=tuple(answer.dropped for answer in answers if answer.dropped is not None),
     )
 
 
@@ -204,14 +223,16 @@ def _report(
     run: RunEvents,
     number: int,
     failed: Failed,
-    checkpoint: CheckpointEvents | None,
+    checkpoints: Mapping[str, CheckpointEvents],
     answers: list[Answer],
     count: Count,
 ) -> FailoverReport:
+    checkpoint = None if failed.snapshot is None else checkpoints.get(failed.snapshot)
     event, restarted = failed.event, failed.restarted
     re_read = tuple(item for answer in answers for item in answer.re_read.get(number, ()))
     sinks = tuple(answer.effects[number] for answer in answers if number in answer.effects)
-    caught_up = [item.caught_up_at for item in re_read] + [restarted and restarted.at]
+    caught_up = [*(item.caught_up_at for item in re_read), restarted and restarted.at]
+    known = [at for at in caught_up if at is not None]
     batch = _batch(run, failed)
     trigger = batch if checkpoint is None else checkpoint.trigger
     lost = event.at if failed.snapshot is None else trigger and event.at - trigger.at
@@ -230,22 +251,22 @@ def _report(
         discarded=sum(answer.discarded.get(number, 0) for answer in answers),
         counted_twice=_counted_twice(failed, checkpoint, count),
         re_read=re_read,
-        caught_up_at=None if None in caught_up else max(caught_up),
+        caught_up_at=max(known) if len(known) == len(caught_up) else None,
         sinks=sinks,
         sentence="",
     )
-    what = "checkpoint" if batch is None else "batch"
-    return replace(report, sentence=sentence(report, failed, what, run.plan.time_unit))
+    noun = "checkpoint" if batch is None else "batch"
+    return replace(report, sentence=sentence(report, failed, noun, run.plan.time_unit))
 
 
 def _batch(run: RunEvents, failed: Failed) -> ProtocolEvent | None:
-    """Of micro-batches: the plan of the batch that it went back to."""
+    """Return the plan of the micro-batch that was restored, or None."""
     plans = (event for event in run.events if event.kind == BATCH_PLAN)
     return next((event for event in plans if event.snapshot == failed.snapshot), None)
 
 
 def _strategy(plan: Plan, scope: tuple[ProcessId, ...]) -> str:
-    """The widest that the scope amounts to; ``some`` where it is none of them."""
+    """Return the widest strategy that the scope amounts to, or ``some`` if it is none of them."""
     tasks = set(scope)
     if tasks >= set(plan.tasks):
         return FULL
@@ -257,7 +278,10 @@ def _strategy(plan: Plan, scope: tuple[ProcessId, ...]) -> str:
 
 
 def _pipelines(plan: Plan, dataflow: Dataflow) -> list[set[ProcessId]]:
-    """The tasks of each; where pipelines are scopes, enumerators and committers among them."""
+    """Return the tasks of each pipeline.
+
+    If pipelines are scopes of the topology, enumerators and committers are among them.
+    """
     scopes = plan.topology.scopes
     if len(scopes) > 1:
         scope_of = {process.id: process.scope for process in plan.topology.processes}
@@ -269,7 +293,10 @@ def _pipelines(plan: Plan, dataflow: Dataflow) -> list[set[ProcessId]]:
 
 
 def _guarantee(trigger: ProtocolEvent | None) -> str | None:
-    """Of the state; micro-batches have no barriers, and nothing comes twice into their states."""
+    """Return what the restored checkpoint guarantees of the state, or None if the log does not say.
+
+    Micro-batches have no barriers, and nothing enters their states twice.
+    """
     if trigger is not None and trigger.kind == BATCH_PLAN:
         return EXACTLY_ONCE
     mode = trigger and trigger.text("mode")
@@ -279,14 +306,16 @@ def _guarantee(trigger: ProtocolEvent | None) -> str | None:
 
 
 def _counted_twice(failed: Failed, checkpoint: CheckpointEvents | None, count: Count) -> int:
-    """Records that came behind a barrier and were processed before the snapshot: their effect is in
-    the state that was restored, and they come again."""
+    """Count the records that came behind a barrier and were processed before the snapshot.
+
+    Their effect is in the restored state, and they come again.
+    """
     if checkpoint is None:
         return 0
-    asked = []
+    early = []
     for channel in checkpoint.plan.topology.channels:
         sent, record = checkpoint.sent.get(channel.id), checkpoint.record(channel.target)
         inside = channel.source in failed.back and channel.target in failed.back
         if inside and sent is not None and record is not None:
-            asked.append(Early(channel.id, sent.index, record.index))
-    return sum(count(asked))
+            early.append(Early(channel.id, sent.index, record.index))
+    return sum(count(early))

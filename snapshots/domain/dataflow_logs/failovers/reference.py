@@ -4,18 +4,13 @@ The Spark job answers the same questions from columns. Source: docs/formats/prot
 "5. Failover".
 """
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from snapshots.domain.dataflow_logs.checkpoints.reference import Records, protocol_events, run_of
+from snapshots.domain.dataflow_logs.checkpoints.reference import Records, checkpoint_events, run_of
 from snapshots.domain.dataflow_logs.checkpoints.tasks import CheckpointEvents
-from snapshots.domain.dataflow_logs.events import (
-    CHECKPOINT_KINDS,
-    DISCARDED,
-    by_checkpoint,
-    fields_of,
-    whole,
-)
+from snapshots.domain.dataflow_logs.events import DISCARDED, fields_of, whole
 from snapshots.domain.dataflow_logs.failovers.facts import (
     Answer,
     Question,
@@ -33,31 +28,33 @@ from snapshots.domain.dataflow_logs.failovers.report import (
 from snapshots.domain.dataflow_logs.failovers.sink_effects import (
     Effects,
     failure_at,
+    rid_in,
     rid_of,
     text_of,
     writes_of,
 )
 from snapshots.domain.dataflow_logs.kinds import READ
 from snapshots.domain.model.recording import RECEIVE, Event, Recording
-from snapshots.domain.model.values import parsed
 
 
 def failovers(recording: Recording) -> tuple[FailoverReport, ...]:
-    """Of every failure in the log, in order."""
+    """Report on every failure in the log, in order."""
     return all_failovers(recording).reports
 
 
 def all_failovers(recording: Recording) -> Failovers:
-    """With what they did in all."""
+    """Report on every failure in the log, and on what all did together."""
     run = run_of(recording)
-    found = by_checkpoint(protocol_events(recording, CHECKPOINT_KINDS))
-    checkpoints = {name: CheckpointEvents(name, events, run) for name, events in found.items()}
+    checkpoints = {
+        name: CheckpointEvents(name, events, run)
+        for name, events in checkpoint_events(recording).items()
+    }
     answers = [answer(question, recording) for question in questions_of(run)]
     return failovers_of(run, checkpoints, answers, Records(recording).count)
 
 
 def answer(question: Question, recording: Recording) -> Answer:
-    """What the log holds of the records at one vertex."""
+    """Answer the question about one vertex from the recording's events."""
     events = sorted(
         (e for name in question.processes for e in recording.events[name]), key=lambda e: e.step
     )
@@ -90,7 +87,7 @@ class Read:
 
     @classmethod
     def of(cls, event: Event) -> "Read | None":
-        """None where the log does not say what was read."""
+        """Return what a source read, or None if the log does not say."""
         fields = fields_of(event.extra)
         split, offset = fields.get("split"), whole(fields.get("offset"))
         if not isinstance(split, str) or offset is None:
@@ -99,19 +96,19 @@ class Read:
 
 
 def _re_read(question: Question, reads: list[Read]) -> dict[int, tuple[ReRead, ...]]:
-    found: dict[int, list[ReRead]] = {}
+    by_failure: dict[int, list[ReRead]] = {}
     for position in question.positions:
-        own = [read for read in reads if read.split == position.split]
+        of_split = [read for read in reads if read.split == position.split]
         again: dict[int, Rid | None] = {}
-        for read in own:
+        for read in of_split:
             if read.step < position.step and read.offset >= position.offset:
                 again.setdefault(read.offset, read.rid)
         if not again:
             continue
         goal = max(again)
-        later = (r.at for r in own if r.step > position.step and r.offset == goal)
+        later = (r.at for r in of_split if r.step > position.step and r.offset == goal)
         examples = [rid for _, rid in sorted(again.items()) if rid is not None]
-        found.setdefault(position.failure, []).append(
+        by_failure.setdefault(position.failure, []).append(
             ReRead(
                 split=position.split,
                 from_=position.offset,
@@ -121,33 +118,29 @@ def _re_read(question: Question, reads: list[Read]) -> dict[int, tuple[ReRead, .
                 examples=tuple(examples[:MOST_EXAMPLES]),
             )
         )
-    return {number: tuple(own) for number, own in found.items()}
+    return {number: tuple(items) for number, items in by_failure.items()}
 
 
 def _by_failure(question: Question, thrown_out: list[Event]) -> dict[int, int]:
-    found: dict[int, int] = {}
-    for event in thrown_out:
-        number = failure_at(question, event.process, event.step)
-        if number is not None:
-            found[number] = found.get(number, 0) + 1
-    return found
+    numbers = (failure_at(question, event.process, event.step) for event in thrown_out)
+    return dict(Counter(number for number in numbers if number is not None))
 
 
 def _dropped(question: Question, events: list[Event], thrown_out: list[Event]) -> Dropped | None:
-    """What a restart threw out of the channels to an operator, and that never came after that."""
+    """Return what a restart threw out of the inputs of an operator and that never came again."""
     if not thrown_out or not question.has_ended:
         return None
-    came = _last(e for e in events if e.kind == RECEIVE and e.label != DISCARDED)
-    gone = [rid for rid, step in _last(thrown_out).items() if came.get(rid, -1) < step]
-    examples = tuple(parsed(rid) for rid in gone[:MOST_EXAMPLES])
-    return Dropped(question.vertex, len(gone), examples) if gone else None
+    received = _last(e for e in events if e.kind == RECEIVE and e.label != DISCARDED)
+    lost = [rid for rid, step in _last(thrown_out).items() if received.get(rid, -1) < step]
+    examples = tuple(map(rid_in, lost[:MOST_EXAMPLES]))
+    return Dropped(question.vertex, len(lost), examples) if lost else None
 
 
 def _last(events: Iterable[Event]) -> dict[str, int]:
-    """The last event of each rid, rids in the order of their first ones."""
-    found: dict[str, int] = {}
+    """Return the step of the last event of each rid, in the order of their first events."""
+    steps: dict[str, int] = {}
     for event in events:
         rid = text_of(rid_of(fields_of(event.extra)))
         if rid is not None:
-            found[rid] = event.step
-    return found
+            steps[rid] = event.step
+    return steps

@@ -23,8 +23,12 @@ class ReRead:
     """The records that one split reads again: those from ``from`` to ``to`` that it had read.
 
     Attributes:
+        split: the name of the split.
         from_: the offset to which the split goes back.
-        caught_up_at: when it has read offset ``to`` again; None where the log ends before.
+        to: the last offset that the split had read before.
+        records: how many records are read again.
+        caught_up_at: when the split has read offset ``to`` again. None means that the log ends
+            before.
         examples: the first records, each as ``[split, offset, derived]``.
     """
 
@@ -38,19 +42,23 @@ class ReRead:
 
 @dataclass(frozen=True, slots=True)
 class SinkEffect:
-    """What happened at a sink because of one failure, or, in a total, because of all.
+    """What happened at a sink because of one failure, or, in a total, because of all failures.
 
     Attributes:
-        repeated: writes of records that had been written before, seen or not.
-        duplicates: repeated writes that a reader sees beside the first; none at an idempotent sink.
-        rewritten: writes of an idempotent sink over the same key.
-        rewound: those of them that replace the value of a newer record for a while.
-        differing: repeated writes with another value than the first: the state counted something
-            twice, or the order differed.
-        committed_again: commits of transactions that were committed already, which changes nothing.
-        aborted: transactions that were given up.
-        lost: records that nobody will see any more.
-        examples: for each of these words the first records, as ``[split, offset, derived]``.
+        sink: the vertex of the sink.
+        kind: ``plain``, ``idempotent`` or ``two-phase``. None if it is not known.
+        repeated: how many writes were of records that had been written before, seen or not.
+        duplicates: how many repeated writes a reader sees beside the first; 0 at an idempotent
+            sink.
+        rewritten: how many writes of an idempotent sink went over the same key.
+        rewound: how many of these replaced the value of a newer record for a while.
+        differing: how many repeated writes have another value than the first, because the state
+            counted something twice or the order differed.
+        committed_again: how many commits were of transactions that were committed already, which
+            changes nothing.
+        aborted: how many transactions were given up.
+        lost: how many records nobody will ever see.
+        examples: the first records of each of these kinds, each as ``[split, offset, derived]``.
     """
 
     sink: str
@@ -73,12 +81,13 @@ class SinkTotal:
     In JSON the members of ``effect`` stand beside the others.
 
     Attributes:
-        written: all writes.
-        visible: records that a reader sees at the end; at an idempotent sink also those that it saw
-            until the same key was written again.
-        pending: records that are neither visible nor lost when the log ends.
-        committed: transactions that were committed.
-        timed_out: transactions that timed out.
+        effect: what all failures did at the sink.
+        written: how many writes there were.
+        visible: how many records a reader sees at the end; at an idempotent sink also those that it
+            saw until the same key was written again.
+        pending: how many records are neither visible nor lost when the log ends.
+        committed: how many transactions were committed.
+        timed_out: how many transactions timed out.
     """
 
     effect: SinkEffect
@@ -95,7 +104,13 @@ class SinkTotal:
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """Records that a restart threw out of the inputs of a vertex and that never came again."""
+    """Records that a restart threw out of the inputs of a vertex and that never came again.
+
+    Attributes:
+        vertex: the vertex whose inputs lost the records.
+        records: how many records there are.
+        examples: the first records, each as ``[split, offset, derived]``.
+    """
 
     vertex: str
     records: int
@@ -107,15 +122,28 @@ class FailoverReport:
     """A failure, and how the dataflow came back from it.
 
     Attributes:
-        process: the process that failed; None where the job failed as a whole.
-        attempt: the attempt that failed.
-        strategy: what the scope amounts to: all tasks, a pipeline, a region.
-        restored: the checkpoint that was restored; None where there was none.
-        guarantee: what the restored checkpoint guarantees.
-        lost_progress: the time since the trigger of that checkpoint, or since the beginning.
+        process: the process that failed. None means that the job failed as a whole.
+        at: when the failure happened, in the time unit of the recording.
+        cause: why it failed, in the words of the log. None if the log does not say.
+        attempt: the number of the attempt that failed. None if the log does not say.
+        strategy: what the scope amounts to: ``full`` for all tasks, ``pipeline``, ``region``, or
+            ``some`` for any other set of tasks.
+        scope: the ids of the tasks that went down.
+        tasks_restarted: how many of these tasks came back.
+        restored: the checkpoint that was restored. None if there was none.
+        guarantee: what the restored checkpoint guarantees of the state: ``exactly-once`` or
+            ``at-least-once``. None if the log does not say.
+        restarted_at: when the first task came back. None if no task did.
+        lost_progress: the time since the trigger of the restored checkpoint, or since the beginning
+            of the recording. None if no task came back or the log does not say.
         discarded: how many records were thrown out of the channels.
         counted_twice: how many records are read again although their effect is in the restored
             state.
+        re_read: what each split reads again.
+        caught_up_at: when all sources were where they had been. None means that the log ends
+            before.
+        sinks: what the failure did at each sink.
+        sentence: a summary in two or three sentences.
     """
 
     process: ProcessId | None
@@ -138,12 +166,12 @@ class FailoverReport:
 
     @json_property
     def records_re_read(self) -> int:
-        """Return how many records were read again over all splits."""
+        """The number of records that were read again over all splits."""
         return sum(item.records for item in self.re_read)
 
     @json_property
     def time_to_catch_up(self) -> int | None:
-        """Return how long the job took to catch up, or None if it did not."""
+        """The time from the failure to ``caught_up_at``, or None if the job did not catch up."""
         return None if self.caught_up_at is None else self.caught_up_at - self.at
 
 
@@ -152,9 +180,9 @@ class Failovers:
     """All failures of a recording.
 
     Attributes:
-        reports: the failures.
-        sinks: what all failures did together.
-        dropped: records that were thrown out of channels and never came again.
+        reports: the failures, in their order.
+        sinks: what all failures together did at each sink.
+        dropped: the records that were thrown out of channels and never came again, by vertex.
     """
 
     reports: Annotated[tuple[FailoverReport, ...], JsonName("items")]
@@ -163,7 +191,7 @@ class Failovers:
 
     @json_property
     def total(self) -> int:
-        """How many reports there are."""
+        """The number of failures."""
         return len(self.reports)
 
 

@@ -1,45 +1,49 @@
-"""What a failure did, in two sentences for people who have not seen one before."""
+"""Words what a failure did, for people who have not seen one before."""
 
 from snapshots.domain.dataflow_logs.checkpoints.sentences import spelled
 from snapshots.domain.dataflow_logs.failovers.events import Failed
 from snapshots.domain.dataflow_logs.failovers.report import FULL, PIPELINE, FailoverReport
+from snapshots.domain.model.defects import times
 
 
-def sentence(report: FailoverReport, failed: Failed, what: str, unit: str) -> str:
-    """what: it goes back to: a checkpoint, a batch."""
-    return f"{_told(report, failed.overtaken_by, what, unit)}."
+def sentence(report: FailoverReport, failed: Failed, noun: str, unit: str) -> str:
+    """Summarise a failure. ``noun``: what is restored, ``checkpoint`` or ``batch``."""
+    return f"{_summary(report, failed.overtaken_by, noun, unit)}."
 
 
-def _told(report: FailoverReport, next_: Failed | None, what: str, unit: str) -> str:
-    who = report.process or "The job"
-    told = f"{who} failed at {spelled(report.at, unit)}"
+def _summary(report: FailoverReport, next_: Failed | None, noun: str, unit: str) -> str:
+    subject = report.process or "The job"
+    text = f"{subject} failed at {spelled(report.at, unit)}"
     if report.restarted_at is None and next_ is not None:
         after = spelled(next_.event.at - report.at, unit)
-        told = f"{told}, and {next_.process or 'the job'} failed {after} later"
-        return f"{told}, before anything came back: see there what both did"
+        text = f"{text}, and {next_.process or 'the job'} failed {after} later"
+        return f"{text}, before anything came back: that failure shows what both did"
     if report.restarted_at is None:
-        return f"{told}, and the log ends before anything came back"
+        return f"{text}, and the log ends before anything came back"
     number = report.tasks_restarted
     tasks = {FULL: f"all {number} tasks", PIPELINE: f"the {number} tasks of its pipeline"}.get(
         report.strategy, f"{number} task{'s' if number > 1 else ''}"
     )
-    told = f"{told}; {tasks} went back to " + (
-        f"{what} {report.restored}" if report.restored else "the beginning"
+    text = f"{text}; {tasks} went back to " + (
+        f"{noun} {report.restored}" if report.restored else "the beginning"
     )
+    re_read = report.records_re_read
     if report.lost_progress is not None:
-        told += f", {spelled(report.lost_progress, unit)} before"
-    told += f". {_records(report.records_re_read)} read again"
+        text += f", {spelled(report.lost_progress, unit)} before"
+    text += f". {times(re_read, 'record')} {'was' if re_read == 1 else 'were'} read again"
     duplicates = sum(sink.duplicates for sink in report.sinks)
     if duplicates:
-        told += f", {duplicates:,} of what the sinks show is there twice"
+        text += (
+            f", {times(duplicates, 'record')} that the sinks show {_are(duplicates)} there twice"
+        )
     lost = sum(sink.lost for sink in report.sinks)
     if lost:
-        told += f", {lost:,} {'is' if lost == 1 else 'are'} lost"
+        text += f", {lost:,} {_are(lost)} lost"
     took = report.time_to_catch_up
     if took is None:
-        return f"{told}, and the sources had not caught up when the log ends"
-    return f"{told}, and after {spelled(took, unit)} the sources were where they had been"
+        return f"{text}, and the sources had not caught up when the log ends"
+    return f"{text}, and after {spelled(took, unit)} the sources were where they had been"
 
 
-def _records(number: int) -> str:
-    return "1 record was" if number == 1 else f"{number:,} records were"
+def _are(number: int) -> str:
+    return "is" if number == 1 else "are"

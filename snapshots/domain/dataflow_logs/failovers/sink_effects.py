@@ -1,5 +1,6 @@
-"""What failures did at one sink, write by write: repeated, seen twice, lost."""
+"""Counts what failures did at one sink, write by write: repeated, seen twice, lost."""
 
+import json
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,11 +14,12 @@ from snapshots.domain.dataflow_logs.failovers.report import (
 )
 from snapshots.domain.dataflow_logs.kinds import WRITE
 from snapshots.domain.model.recording import Event
+from snapshots.domain.model.topology import JsonText, ProcessId
 from snapshots.domain.model.values import canonical, parsed
 
 
 def rid_of(fields: dict[str, Any]) -> Rid | None:
-    """``[split, offset, derived]``."""
+    """Return the id of a record, ``[split, offset, derived]``, or None if the fields have none."""
     rid = fields.get("rid")
     well_formed = (
         isinstance(rid, list)
@@ -31,7 +33,12 @@ def rid_of(fields: dict[str, Any]) -> Rid | None:
 
 @dataclass
 class Write:
-    """rid: its canonical text. fate: of its transaction, None where it is open or there is none."""
+    """A write of a sink. ``rid`` is canonical JSON text.
+
+    Attributes:
+        fate: what became of the write's transaction. None if it is open or there is none.
+        until: the step at which the fate was decided, or that of the write.
+    """
 
     event: Event
     rid: str | None
@@ -43,24 +50,27 @@ class Write:
 
 def writes_of(question: Question, events: list[Event]) -> list[Write]:
     """Collect the writes of a vertex from its events, in their order."""
-    found = []
+    writes = []
     for event in events:
         if event.kind != WRITE:
             continue
         fields = fields_of(event.extra)
-        tx = fields.get("tx") if isinstance(fields.get("tx"), str) else None
-        known = question.transactions[event.process].get(tx) if question.is_two_phase else None
-        found.append(
+        named = fields.get("tx")
+        tx = named if isinstance(named, str) else None
+        transaction = None
+        if tx is not None and question.is_two_phase:
+            transaction = question.transactions[event.process].get(tx)
+        writes.append(
             Write(
                 event=event,
                 rid=text_of(rid_of(fields)),
                 key=_key(event.value),
                 tx=tx,
-                fate=known and known.fate,
-                until=event.step if known is None else max(event.step, known.step),
+                fate=transaction and transaction.fate,
+                until=event.step if transaction is None else max(event.step, transaction.step),
             )
         )
-    return found
+    return writes
 
 
 def text_of(rid: Rid | None) -> str | None:
@@ -68,23 +78,29 @@ def text_of(rid: Rid | None) -> str | None:
     return None if rid is None else canonical(rid)
 
 
-def _key(value: str | None) -> str | None:
-    """The text of a write's key; None where it has none."""
-    found = parsed(value)
-    if not isinstance(found, dict) or not isinstance(found.get("key"), str):
+def rid_in(text: str) -> Rid:
+    """Return the id of a record from its JSON text."""
+    rid: Rid = json.loads(text)
+    return rid
+
+
+def _key(value: JsonText | None) -> str | None:
+    """Return the JSON text of a write's key, or None if it has none."""
+    fields = parsed(value)
+    if not isinstance(fields, dict) or not isinstance(fields.get("key"), str):
         return None
-    return canonical(found["key"])
+    return canonical(fields["key"])
 
 
 def failure_at(question: Question, process: str, step: int) -> int | None:
-    """The failure whose restart was the last that took the process along, before the event."""
-    before = [number for at, number in question.restarts[process] if at < step]
+    """Return the last failure before an event whose restart included the process, or None."""
+    before = [number for at, number in question.restarts[ProcessId(process)] if at < step]
     return before[-1] if before else None
 
 
 @dataclass
 class Tally:
-    """counts: by the fields of SinkEffect."""
+    """Counts and examples by the fields of SinkEffect."""
 
     counts: dict[str, int] = field(default_factory=dict)
     examples: dict[str, list[Rid]] = field(default_factory=dict)
@@ -95,13 +111,13 @@ class Tally:
         if rid is not None:
             shown = self.examples.setdefault(name, [])
             if len(shown) < MOST_EXAMPLES:
-                shown.append(parsed(rid))
+                shown.append(rid_in(rid))
 
     def add_all(self, name: str, count: int, rids: list[str]) -> None:
-        """rids: the first of them, as many as are shown."""
+        """Count effects, and keep as examples ``rids``, which are as many as are shown."""
         self.counts[name] = self.counts.get(name, 0) + count
         if rids:
-            self.examples.setdefault(name, []).extend(map(parsed, rids))
+            self.examples.setdefault(name, []).extend(map(rid_in, rids))
 
     def effect(self, question: Question) -> SinkEffect:
         """Return the counts and examples as the effect on a sink."""
@@ -110,28 +126,34 @@ class Tally:
 
 
 class Effects:
-    """What happened at one sink. whole: because of all failures; own: by the number of each."""
+    """What happened at one sink.
+
+    ``whole``: because of all failures. ``by_number``: because of each, by the number of the
+    failure.
+    """
 
     def __init__(self, question: Question, writes: list[Write], thrown_out: list[Event]) -> None:
         self.question = question
         self.writes = writes
         self.thrown_out = thrown_out
         self.whole = Tally()
-        self.own: dict[int, Tally] = {}
+        self.by_number: dict[int, Tally] = {}
         self.visible_rids = {write.rid for write in writes if self._is_visible(write)}
         self.pending = 0
-        self._tell_repeated()
-        self._tell_transactions()
-        self._tell_lost()
+        self._count_repeated()
+        self._count_transactions()
+        self._count_lost()
 
     def by_failure(self) -> dict[int, SinkEffect]:
         """Return the effect of each failure, by the number of the failure."""
-        numbers = {n for own in self.question.restarts.values() for _, n in own}
-        return {n: self.own.get(n, Tally()).effect(self.question) for n in sorted(numbers)}
+        question = self.question
+        numbers = {number for restarts in question.restarts.values() for _, number in restarts}
+        return {n: self.by_number.get(n, Tally()).effect(question) for n in sorted(numbers)}
 
     def total(self) -> SinkTotal:
         """Return the effect of all failures together, with the fates of the transactions."""
-        fates = [tx.fate for own in self.question.transactions.values() for tx in own.values()]
+        transactions = self.question.transactions.values()
+        fates = [tx.fate for by_name in transactions for tx in by_name.values()]
         return SinkTotal(
             effect=self.whole.effect(self.question),
             written=len(self.writes),
@@ -150,21 +172,21 @@ class Effects:
         self.whole.add(name, rid)
         number = failure_at(self.question, process, step)
         if number is not None:
-            self.own.setdefault(number, Tally()).add(name, rid)
+            self.by_number.setdefault(number, Tally()).add(name, rid)
 
-    def _tell_repeated(self) -> None:
+    def _count_repeated(self) -> None:
         first: dict[str, Write] = {}
         seen: set[str] = set()
-        holder: dict[str, str | None] = {}
+        latest_rids: dict[str | None, str | None] = {}
         for write in self.writes:
             event, rid = write.event, write.rid
-            before = holder.get(write.key)
+            before = latest_rids.get(write.key)
             if write.key is not None:
-                holder[write.key] = rid
+                latest_rids[write.key] = rid
             if rid is None:
                 continue
             earliest = first.setdefault(rid, write)
-            is_seen, visible = rid in seen, self._is_visible(write)
+            was_seen, visible = rid in seen, self._is_visible(write)
             if visible:
                 seen.add(rid)
             place = event.process, event.step, rid
@@ -173,43 +195,43 @@ class Effects:
                 if earliest.event.value != event.value:
                     self._add("differing", *place)
             if not self.question.is_idempotent:
-                if is_seen and visible:
+                if was_seen and visible:
                     self._add("duplicates", *place)
                 continue
             if earliest is not write:
                 self._add("rewritten", *place)
-                newer = before and first[before].event.step > earliest.event.step
-                if write.key is not None and newer:
+                is_newer = before and first[before].event.step > earliest.event.step
+                if write.key is not None and is_newer:
                     self._add("rewound", *place)
 
-    def _tell_transactions(self) -> None:
-        for process, own in self.question.transactions.items():
-            for transaction in own.values():
+    def _count_transactions(self) -> None:
+        for process, transactions in self.question.transactions.items():
+            for transaction in transactions.values():
                 if transaction.fate == GIVEN_UP:
                     self._add("aborted", process, transaction.step)
                 for step in transaction.repeats:
                     self._add("committed_again", process, step)
 
-    def _tell_lost(self) -> None:
-        """In the order in which the last hope for each was gone."""
-        gone = [(rid, *last) for rid, last in self._last_hopes().items()]
-        for rid, step, process in sorted(gone, key=lambda item: item[1]):
+    def _count_lost(self) -> None:
+        """Count the lost records, in the order in which they became unrecoverable."""
+        lost = [(rid, *last) for rid, last in self._last_hopes().items()]
+        for rid, step, process in sorted(lost, key=lambda item: item[1]):
             self._add("lost", process, step, rid)
 
     def _last_hopes(self) -> dict[str, tuple[int, str]]:
-        """Of each record that is lost, when and where it was last given up. Counts the pending."""
-        hopes: dict[str, list[tuple[int, str, str | None]]] = {}
+        """Return when and where each lost record became unrecoverable. Counts the pending ones."""
+        hopes: dict[str | None, list[tuple[int, str, str | None]]] = {}
         for write in self.writes:
             hopes.setdefault(write.rid, []).append((write.until, write.event.process, write.fate))
         for event in self.thrown_out:
             rid = text_of(rid_of(fields_of(event.extra)))
             hopes.setdefault(rid, []).append((event.step, event.process, GIVEN_UP))
         lost = {}
-        for rid, own in hopes.items():
+        for rid, chances in hopes.items():
             if rid is None or rid in self.visible_rids:
                 continue
-            step, process, fate = max(own, key=lambda item: item[0])
-            is_open = any(item[2] is None for item in own)
+            step, process, fate = max(chances, key=lambda item: item[0])
+            is_open = any(item[2] is None for item in chances)
             if is_open or not (self.question.has_ended or fate == TIMED_OUT):
                 self.pending += 1
             else:

@@ -6,11 +6,13 @@ from typing import Any
 from snapshots.domain.dataflow_logs.kinds import ALIGN_END, BLOCK, UNBLOCK
 from snapshots.domain.model.topology import ChannelId
 from snapshots.domain.simulators.dataflows.counting import Counted
+from snapshots.domain.simulators.dataflows.functions import State
+from snapshots.domain.simulators.dataflows.lanes import Lane
 from snapshots.domain.simulators.dataflows.tasks import EventLog, Task
 
 
 @dataclass(eq=False, kw_only=True)
-class AligningTask(Task):
+class AligningTask(Task[Lane]):
     """A task that follows barriers by step functions.
 
     ``steps`` are the functions, ``handler`` is their state. ``ended`` means that all input has been
@@ -30,7 +32,7 @@ class AligningTask(Task):
         """Return the handler of a task that has seen no barrier."""
         return self.steps.start(tuple(lane.id for lane in self.inputs))
 
-    def reset(self, state: dict) -> None:
+    def reset(self, state: State) -> None:
         """Put the task in the condition of one that was just deployed."""
         super().reset(state)
         self.handler = self.start_handler()

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from snapshots.domain.dataflow_logs.kinds import (
     TX_ABORT,
@@ -22,19 +23,19 @@ class Committing:
 
     log: EventLog
 
-    def begin(self, task: Task) -> None:
+    def begin(self, task: Task[Any]) -> None:
         """Open the task's next transaction."""
         if task.tx is not None:
             self.log.add(task.id, TX_BEGIN, {"tx": task.tx.begin(self.log.now)})
 
-    def precommit(self, task: Task, cid: int) -> str | None:
+    def precommit(self, task: Task[Any], cid: int) -> str | None:
         """Hand the open transaction to the checkpoint; return None if none is open."""
         tx = None if task.tx is None else task.tx.precommit(cid)
         if tx is not None:
             self.log.add(task.id, TX_PRECOMMIT, {"tx": tx}, snapshot=str(cid))
         return tx
 
-    def commit(self, writer: Task, cid: int, committer: ProcessId | None = None) -> None:
+    def commit(self, writer: Task[Any], cid: int, committer: ProcessId | None = None) -> None:
         """Commit what the writer has pre-committed up to this checkpoint.
 
         Args:
@@ -46,7 +47,7 @@ class Committing:
 
     def recover(
         self,
-        writer: Task,
+        writer: Task[Any],
         pending: Iterable[tuple[str, int]],
         committer: ProcessId | None = None,
     ) -> None:

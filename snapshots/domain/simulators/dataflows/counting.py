@@ -1,10 +1,10 @@
-"""What a simulator counts while it runs: the truth for whoever analyses the log."""
+"""What a simulator counts while it runs: the truth to which analyses of the log are compared."""
 
 from collections import Counter
 from dataclasses import dataclass, field
 
 from snapshots.domain.model.topology import ChannelId, ProcessId
-from snapshots.domain.simulators.dataflows.functions import Record, Rid
+from snapshots.domain.simulators.dataflows.functions import Record, Rid, State
 
 
 @dataclass
@@ -62,7 +62,7 @@ class Counted:
     duplicates: dict[str, int] = field(default_factory=dict)
     rewritten: dict[str, int] = field(default_factory=dict)
     lost: dict[str, int] = field(default_factory=dict)
-    states: dict[ProcessId, dict] = field(default_factory=dict)
+    states: dict[ProcessId, State] = field(default_factory=dict)
     finished: bool = False
 
 

@@ -9,7 +9,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import accumulate
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from snapshots.domain.dataflow_logs.dataflow import (
     BROADCAST,
@@ -24,10 +24,15 @@ from snapshots.domain.dataflow_logs.dataflow import (
     Vertex,
 )
 from snapshots.domain.model.key_groups import key_group, owning_subtask, stable_hash
+from snapshots.domain.model.topology import ProcessId
 
 LARGEST_VALUE = 1000
 FLATMAP_COPIES = 2
 FILTER_DROPS = 3  # every third record, by offset
+
+
+State = dict[str, Any]
+"""The state of a subtask, as JSON; it is replaced at each change and never mutated."""
 
 
 class Rid(NamedTuple):
@@ -85,7 +90,7 @@ class Split:
         return round(offset * 1_000_000 / self.vertex.rate) if self.vertex.rate else 0
 
 
-def start_state(vertex: Vertex) -> dict:
+def start_state(vertex: Vertex) -> State:
     """Return the state of a subtask that has processed nothing."""
     if vertex.kind == SOURCE:
         return {"offset": 1}
@@ -96,7 +101,7 @@ def start_state(vertex: Vertex) -> dict:
     return {}
 
 
-def start_states(dataflow: Dataflow) -> dict[str, dict]:
+def start_states(dataflow: Dataflow) -> dict[ProcessId, State]:
     """Return the start state of every subtask."""
     return {
         subtask.id: start_state(dataflow.vertex_by_id[subtask.vertex])
@@ -104,7 +109,7 @@ def start_states(dataflow: Dataflow) -> dict[str, dict]:
     }
 
 
-def apply(vertex: Vertex, state: dict, record: Record, port: int) -> tuple[dict, list[Record]]:
+def apply(vertex: Vertex, state: State, record: Record, port: int) -> tuple[State, list[Record]]:
     """Return the operator's state after a record of the input edge ``port``, and what it makes."""
     rid, key, value = record
     match vertex.function:
@@ -163,7 +168,9 @@ def emitted(
     sent = []
     for record in records:
         for index, edge in enumerate(edges):
-            copy = record._replace(rid=derive(record.rid, len(edges), index))
+            copy = record
+            if len(edges) > 1:
+                copy = record._replace(rid=derive(record.rid, len(edges), index))
             sent += [(edge, to, item) for to, item in routed(dataflow, edge, source, copy)]
     return sent
 
@@ -184,7 +191,7 @@ def expected_rids(dataflow: Dataflow) -> dict[str, set[Rid]]:
                 sinks[name] |= {record.rid for record, _ in reached.get((name, index), ())}
                 continue
             else:
-                state, made = start_state(vertex), []
+                state, made = start_state(vertex), list[Record]()
                 for record, port in reached.get((name, index), ()):
                     state, some = apply(vertex, state, record, port)
                     made += some

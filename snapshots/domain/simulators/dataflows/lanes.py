@@ -9,13 +9,42 @@ credit.
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
-from snapshots.domain.model.topology import Channel
+from snapshots.domain.model.recording import MessageId
+from snapshots.domain.model.topology import Channel, ChannelId
 from snapshots.domain.simulators.dataflows.functions import Record
 from snapshots.domain.simulators.event_queue import EventQueue
 
 RECORD, BARRIER, END, CANCEL = "record", "barrier", "end", "cancel"
+
+
+class AnyLane(Protocol):
+    """A channel as its two tasks use it, whichever engine has it.
+
+    ``input`` holds what the receiver may take, in order.
+    """
+
+    channel: Channel
+    id: ChannelId
+    input: deque["Item"]
+    blocked: bool
+
+    @property
+    def has_room(self) -> bool:
+        """Whether the sender may put another record."""
+
+    def put(self, item: "Item") -> None:
+        """Put an item at the end of the channel."""
+
+    def take(self) -> "Item":
+        """Remove the item at the head of the channel, which has been processed."""
+
+    def clear(self) -> list["Item"]:
+        """Empty the channel; return all that was not processed, in order."""
+
+
+LaneT = TypeVar("LaneT", bound=AnyLane)
 
 
 @dataclass(slots=True, eq=False)
@@ -33,7 +62,7 @@ class Item:
 
     kind: str
     record: Record | None = None
-    message: str | None = None
+    message: MessageId | None = None
     barrier: Any = None
     cid: int | None = None
     order: int = -1

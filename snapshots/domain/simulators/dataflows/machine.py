@@ -6,31 +6,46 @@ together. A task takes a record only when all its outputs have room. Barriers an
 coordinator are handled between records.
 
 An engine's run is a ``Machine`` that owns the parts of a protocol: checkpoints, snapshots,
-failover. The parts know the machine and those below them. What lies above them they leave to the
-run: their steps return effects, and the machine carries out each before the step goes on.
+failover. The parts know the machine and those below them. What concerns parts above them is left to
+the run: their steps return effects, and the machine carries out each before the step goes on.
 """
 
 import math
 import random
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, Generic, TypeVar
 
 from snapshots.domain.dataflow_logs.dataflow import SINK
 from snapshots.domain.dataflow_logs.kinds import READ, WRITE
-from snapshots.domain.model.recording import RECEIVE, SEND, LoggedEvent
+from snapshots.domain.model.recording import RECEIVE, SEND, LoggedEvent, MessageId
 from snapshots.domain.model.topology import Channel, ProcessId, Topology
 from snapshots.domain.simulators.dataflows.committing import Committing
 from snapshots.domain.simulators.dataflows.counting import Counted
-from snapshots.domain.simulators.dataflows.functions import Record, Split, emitted
-from snapshots.domain.simulators.dataflows.lanes import BARRIER, RECORD, Item, Lane
+from snapshots.domain.simulators.dataflows.functions import Record, Split, State, emitted
+from snapshots.domain.simulators.dataflows.lanes import (
+    BARRIER,
+    RECORD,
+    AnyLane,
+    Item,
+    Lane,
+    LaneT,
+)
 from snapshots.domain.simulators.dataflows.recovery import Rereading
-from snapshots.domain.simulators.dataflows.tasks import Attempt, EventLog, Task, value_text
+from snapshots.domain.simulators.dataflows.tasks import (
+    Attempt,
+    Effects,
+    EventLog,
+    Step,
+    Task,
+    rid_text,
+    value_text,
+)
 from snapshots.domain.simulators.event_queue import EventQueue
 
-Effects = Iterable[object]
+TaskT = TypeVar("TaskT", bound=Task[Any])
 
 
-class Machine:
+class Machine(Generic[TaskT, LaneT]):
     """The state of a running simulation.
 
     Args:
@@ -49,7 +64,7 @@ class Machine:
         self.rereading = Rereading(self.log)
         self.stopped = False
         self.messages = 0
-        self.tasks: dict[ProcessId, Any] = {}
+        self.tasks: dict[ProcessId, TaskT] = {}
         self.lanes = {channel.id: self.new_lane(channel) for channel in topology.channels}
 
     # --- what an engine's run decides ------------------------------------------------------------
@@ -70,16 +85,13 @@ class Machine:
         """Return what was counted, after the last event."""
         raise NotImplementedError
 
-    def next_work(self, task: Any) -> bool:
+    def next_work(self, task: TaskT) -> bool:
         """Begin what the task can do now; return whether it took no time and there may be more."""
         raise NotImplementedError
 
-    def take_control(self, task: Any, lane: Lane, item: Item) -> Effects | None:
-        """Handle an item at the head of the channel that is not a record."""
+    def new_lane(self, channel: Channel) -> LaneT:
+        """Return the channel as the engine has it."""
         raise NotImplementedError
-
-    def barrier_arrived(self, task: Any, lane: Lane, item: Item) -> None:
-        """Note that a barrier has come into the receiver's buffer."""
 
     # --- time ------------------------------------------------------------------------------------
 
@@ -98,41 +110,41 @@ class Machine:
         for effect in effects or ():
             self.do(effect)
 
-    def later(self, owner: Attempt, delay: int, step, *arguments: object) -> None:
+    def later(self, owner: Attempt, delay: int, step: Step, *arguments: object) -> None:
         """Plan a step that happens unless its owner dies before."""
         self.queue.after(delay, _if_alive, owner, owner.attempt, step, arguments)
 
-    def post(self, task: Task, step, *arguments: object) -> None:
+    def post(self, task: TaskT, step: Step, *arguments: object) -> None:
         """Queue a step that the task runs before its next record."""
         task.mail.append((step, arguments))
         self.wake(task)
 
-    def tell(self, task: Task, step, *arguments: object) -> None:
+    def tell(self, task: TaskT, step: Step, *arguments: object) -> None:
         """Send the coordinator's message to a task; a dead task does not get it."""
         self.later(task, self.plan.control_delay, self.post, task, step, *arguments)
 
-    def occupy(self, task: Task, time: int, step, *arguments: object) -> None:
+    def occupy(self, task: TaskT, time: int, step: Step, *arguments: object) -> None:
         """Keep the task busy for a while, then run the step."""
         task.busy = True
         self.later(task, time, self._free, task, step, arguments)
 
-    def _free(self, task: Task, step, arguments: tuple) -> None:
+    def _free(self, task: TaskT, step: Step, arguments: tuple[Any, ...]) -> None:
         task.busy = False
         self.carry_out(step(*arguments))
         self.wake(task)
 
-    def plan_wake(self, task: Task, delay: int) -> None:
+    def plan_wake(self, task: TaskT, delay: int) -> None:
         """Let the task look for work after the delay."""
         self.later(task, delay, self.wake, task)
 
     # --- a task at work --------------------------------------------------------------------------
 
-    def wake(self, task: Task) -> None:
+    def wake(self, task: TaskT) -> None:
         """Let the task do what it can do now."""
         while task.alive and not task.busy and self._step(task):
             pass
 
-    def _step(self, task: Task) -> bool:
+    def _step(self, task: TaskT) -> bool:
         """Do one thing; return whether there was one that took no time."""
         if task.mail:
             step, arguments = task.mail.popleft()
@@ -142,73 +154,63 @@ class Machine:
             return False
         return self.next_work(task)
 
-    def next_item(self, task: Task) -> bool:
-        """Begin with the next item of the inputs; the result is that of ``next_work``."""
-        lane = task.next_lane()
-        if lane is None:
-            return False
-        if lane.input[0].is_record:
-            self.occupy(task, self.cost_of(task), self.process, task, lane)
-            return False
-        self.carry_out(self.take_control(task, lane, lane.take()))
-        return True
-
-    def cost_of(self, task: Task) -> int:
+    def cost_of(self, task: TaskT) -> int:
         """Draw how many us the task's next record takes."""
         return round(task.cost * (0.5 + self.rng.random()))
 
-    def read(self, task: Task, split: Split, offset: int, state: dict) -> None:
-        """Read a record of the split; the source's state is another one then."""
+    def read(self, task: TaskT, split: Split, offset: int, state: State) -> None:
+        """Read a record of the split, and give the source its state after that."""
         record = split.record(offset)
         task.state = state
-        extra = {"rid": list(record.rid), "split": split.name, "offset": offset}
+        extra = {"rid": record.rid, "split": split.name, "offset": offset}
         self.log.add(task.id, READ, extra, value=value_text(record), state=task.state_text)
         self.rereading.note_read(split.name, offset)
         self.emit(task, [record])
 
-    def process(self, task: Task, lane: Lane) -> None:
+    def process(self, task: TaskT, lane: AnyLane) -> None:
         """Take the record at the head of the channel, with all that follows from it."""
         item = lane.take()
+        assert item.record is not None  # the caller has seen a record at the head
         made = task.absorb(item.record, lane.id)
-        self.log_receive(task, lane, item)
+        self.log_receive(task, lane, item, item.record)
         if task.vertex.kind == SINK:
             self.write(task, item.record)
         self.emit(task, made)
 
-    def log_receive(self, task: Task, lane: Lane, item: Item) -> None:
-        """Log that the task has taken the record, with the state that it has now."""
+    def log_receive(self, task: TaskT, lane: AnyLane, item: Item, record: Record) -> None:
+        """Log that the task has taken the item's record, with the state that it has now."""
         self.log.add(
             task.id,
             RECEIVE,
-            {"rid": list(item.record.rid)},
+            rid_text(record.rid),
             channel=lane.id,
             message=item.message,
-            value=value_text(item.record),
+            value=value_text(record),
             state=task.state_text,
         )
 
-    def write(self, task: Task, record: Record) -> None:
+    def write(self, task: TaskT, record: Record) -> None:
         """Write a record to the sink."""
         name = task.vertex.id
         self.counted.written.setdefault(name, []).append(record)
         self.counted.tables.setdefault(name, {})[record.key] = record.value
         tx = None if task.tx is None else task.tx.write(record)
-        extra = {"rid": list(record.rid), "sink": name, "tx": tx}
+        extra = {"rid": record.rid, "sink": name, "tx": tx}
         self.log.add(task.id, WRITE, extra, value=value_text(record), state=task.state_text)
 
-    def emit(self, task: Task, records: list[Record]) -> None:
-        """Send the records that a task has made to whom they are for."""
+    def emit(self, task: TaskT, records: list[Record]) -> None:
+        """Send the records that a task has made to their receivers."""
         for edge, subtask, record in emitted(self.dataflow, task.edges, task.index, records):
             self.send(task, task.outputs[edge.target, subtask], record)
 
-    def send(self, task: Task, lane: Lane, record: Record, *, restored: bool | None = None) -> None:
+    def send(self, task: TaskT, lane: AnyLane, record: Record, *, restored: bool = False) -> None:
         """Send one record; ``restored`` marks one that a restart has put back."""
         self.messages += 1
-        message = f"m{self.messages}"
+        message = MessageId(f"m{self.messages}")
         self.log.add(
             task.id,
             SEND,
-            {"rid": list(record.rid), "restored": restored},
+            {"rid": record.rid, "restored": True} if restored else rid_text(record.rid),
             channel=lane.id,
             message=message,
             value=value_text(record),
@@ -216,10 +218,30 @@ class Machine:
         )
         lane.put(Item(RECORD, record, message))
 
-    # --- channels --------------------------------------------------------------------------------
+
+class StreamMachine(Machine[TaskT, Lane]):
+    """A machine whose channels have buffers and a wire, on which barriers travel with records."""
+
+    def take_control(self, task: TaskT, lane: Lane, item: Item) -> Effects | None:
+        """Handle an item at the head of the channel that is not a record."""
+        raise NotImplementedError
+
+    def barrier_arrived(self, task: TaskT, lane: Lane, item: Item) -> None:
+        """Note that a barrier has come into the receiver's buffer."""
+
+    def next_item(self, task: TaskT) -> bool:
+        """Begin with the next item of the inputs; the result is that of ``next_work``."""
+        lane: Lane | None = task.next_lane()
+        if lane is None:
+            return False
+        if lane.input[0].record is not None:
+            self.occupy(task, self.cost_of(task), self.process, task, lane)
+            return False
+        self.carry_out(self.take_control(task, lane, lane.take()))
+        return True
 
     def new_lane(self, channel: Channel) -> Lane:
-        """Return the channel as the engine has it."""
+        """Return the channel with empty buffers."""
         return Lane(
             channel, self.plan.buffer, self.queue, self._delay, self._arrived, self._has_room
         )
@@ -240,5 +262,7 @@ class Machine:
         self.plan_wake(self.tasks[lane.channel.source], 0)
 
 
-def _if_alive(owner: Attempt, attempt: int, step, arguments: tuple) -> Effects | None:
+def _if_alive(
+    owner: Attempt, attempt: int, step: Step, arguments: tuple[Any, ...]
+) -> Effects | None:
     return step(*arguments) if owner.alive and owner.attempt == attempt else None

@@ -1,4 +1,4 @@
-"""Parameters that the simulated engines share, and their checks; every refusal names the field."""
+"""Failures and slow subtasks, which all simulated engines can have, and their checks."""
 
 import math
 from collections.abc import Container, Iterable, Mapping
@@ -16,28 +16,6 @@ class FailAt:
 
     at: int
     process: ProcessId
-
-
-def check_whole_numbers(parameters: object, least: Mapping[str, int], path: str = "") -> None:
-    """Refuse fields that are not whole numbers, or are too small.
-
-    Args:
-        least: the fields, each with the smallest number that it can be.
-        path: the object to which the fields belong.
-    """
-    for name, smallest in least.items():
-        value = getattr(parameters, name)
-        if type(value) is not int or value < smallest:
-            raise DataflowRefused(
-                f"{path}.{name}" if path else name,
-                f"It is a whole number, at least {smallest}, not {value!r}.",
-            )
-
-
-def check_one_of(field: str, value: object, allowed: tuple[str, ...]) -> None:
-    """Refuse a value that is not among the allowed ones."""
-    if value not in allowed:
-        raise DataflowRefused(field, f"It is one of {', '.join(allowed)}, not {value!r}.")
 
 
 def check_failures(failures: Iterable[FailAt], processes: Container[str], noun: str) -> None:

@@ -2,22 +2,23 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
+from snapshots.domain.dataflow_logs.events import DISCARDED
 from snapshots.domain.dataflow_logs.kinds import RESTART
 from snapshots.domain.model.recording import CRASH, INTERNAL, MARKER_RECEIVE, RECEIVE, RESTORE
 from snapshots.domain.model.topology import ProcessId
 from snapshots.domain.simulators.dataflows.counting import Failure
-from snapshots.domain.simulators.dataflows.lanes import BARRIER, Lane
-from snapshots.domain.simulators.dataflows.tasks import EventLog, Task, value_text
-
-DISCARDED = "discarded"
+from snapshots.domain.simulators.dataflows.functions import State
+from snapshots.domain.simulators.dataflows.lanes import BARRIER, AnyLane
+from snapshots.domain.simulators.dataflows.tasks import EventLog, Task, rid_text, value_text
 
 
 @dataclass(frozen=True, slots=True)
 class Saved:
     """What a checkpoint holds of a task; ``pending`` are its pre-committed transactions."""
 
-    state: dict
+    state: State
     pending: tuple[tuple[str, int], ...] = ()
 
 
@@ -30,12 +31,12 @@ def log_crash(
 
 def restore(
     log: EventLog,
-    task: Task,
-    state: dict,
+    task: Task[Any],
+    state: State,
     *,
     cid: int | None,
     positions: Mapping[str, int] | None = None,
-    lanes: Iterable[Lane],
+    lanes: Iterable[AnyLane],
 ) -> None:
     """Deploy the task anew with this state.
 
@@ -55,14 +56,14 @@ def restore(
     log.add(task.id, INTERNAL, label="restored", state=task.state_text)
 
 
-def discard(log: EventLog, task: Task, lane: Lane) -> None:
+def discard(log: EventLog, task: Task[Any], lane: AnyLane) -> None:
     """Log all that the channel held as received, so that no later cut finds it there."""
     for item in lane.clear():
-        if item.is_record:
+        if item.record is not None:
             log.add(
                 task.id,
                 RECEIVE,
-                {"rid": list(item.record.rid)},
+                rid_text(item.record.rid),
                 channel=lane.id,
                 message=item.message,
                 value=value_text(item.record),
@@ -82,8 +83,8 @@ def discard(log: EventLog, task: Task, lane: Lane) -> None:
 class Rereading:
     """What failures make sources read again, and when the sources have caught up.
 
-    ``high_water`` is the highest offset read of each split. ``behind`` holds the failures that are
-    not made up for, each with the offsets that its splits have to reach.
+    ``high_water`` is the highest offset read of each split. ``behind`` holds the failures whose
+    sources have not caught up, each with the offsets that its splits have to reach.
     """
 
     def __init__(self, log: EventLog) -> None:

@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from snapshots.domain.assembling.assembly import Header
 from snapshots.domain.dataflow_logs.dataflow import IDEMPOTENT, SINK, TWO_PHASE, Dataflow
 from snapshots.domain.model.as_json import as_json
-from snapshots.domain.model.topology import ProcessId, Topology
+from snapshots.domain.model.topology import JsonText, ProcessId, Topology
 from snapshots.domain.simulators.dataflows.counting import Counted, surplus
-from snapshots.domain.simulators.dataflows.functions import Record, Rid, expected_rids
+from snapshots.domain.simulators.dataflows.functions import Record, Rid, State, expected_rids
 from snapshots.domain.simulators.dataflows.machine import Machine
 from snapshots.domain.simulators.dataflows.tasks import Task, text_of
 from snapshots.domain.simulators.script import Log
@@ -24,7 +24,7 @@ class DataflowRun(NamedTuple):
     counted: Counted
 
 
-def run_to_end(run: Machine, header: Header) -> DataflowRun:
+def run_to_end(run: Machine[Any, Any], header: Header) -> DataflowRun:
     """Run a simulation that has not begun, and count its results."""
     events = tuple(run.events())
     return DataflowRun(Log(header, events), run.count())
@@ -35,7 +35,7 @@ def header_of(
     engine: str,
     dataflow: Dataflow,
     topology: Topology,
-    states: Mapping[ProcessId, dict],
+    states: Mapping[ProcessId, State],
 ) -> Header:
     """Return what stands before the events: the topology with start states, and the dataflow.
 
@@ -44,7 +44,7 @@ def header_of(
         states: the start states of the tasks; the other processes are coordinators.
     """
     processes = tuple(
-        replace(process, state=text_of(states.get(process.id, {"completed": 0})))
+        replace(process, state=JsonText(text_of(states.get(process.id, {"completed": 0}))))
         for process in topology.processes
     )
     extra = {"engine": engine, "dataflow": as_json(dataflow)}
@@ -53,7 +53,7 @@ def header_of(
 
 def count_results(
     dataflow: Dataflow,
-    tasks: Mapping[ProcessId, Task],
+    tasks: Mapping[ProcessId, Task[Any]],
     counted: Counted,
     *,
     expected: Mapping[str, set[Rid]] | None = None,
@@ -76,8 +76,8 @@ def count_results(
         written = counted.written.setdefault(name, [])
         visible = (delivered or {}).get(name, written)
         if vertex.sink == TWO_PHASE:
-            own = (task for task in tasks.values() if task.vertex is vertex and task.tx)
-            committed = (record for task in own for record in task.tx.committed())
+            stores = [task.tx for task in tasks.values() if task.vertex is vertex]
+            committed = (record for tx in stores if tx is not None for record in tx.committed())
             visible = [*(earlier or {}).get(name, ()), *committed]
         overwrites = vertex.sink == IDEMPOTENT
         counted.visible[name] = visible

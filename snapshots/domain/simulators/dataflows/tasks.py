@@ -2,17 +2,21 @@
 
 import json
 from collections import Counter, deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Generic
 
 from snapshots.domain.dataflow_logs.dataflow import SINK, TWO_PHASE, Dataflow, Edge, Vertex
 from snapshots.domain.model.recording import LoggedEvent
-from snapshots.domain.model.topology import ChannelId, ProcessId
-from snapshots.domain.simulators.dataflows.functions import Record, apply
-from snapshots.domain.simulators.dataflows.lanes import Lane
+from snapshots.domain.model.topology import ChannelId, JsonText, ProcessId
+from snapshots.domain.simulators.dataflows.functions import Record, Rid, State, apply
+from snapshots.domain.simulators.dataflows.lanes import LaneT
 from snapshots.domain.simulators.dataflows.transactions import Transactions
 from snapshots.domain.simulators.event_queue import EventQueue
+
+Effects = Iterable[object]
+Step = Callable[..., Effects | None]
+"""A step of a simulation: it does something, and returns effects for the run to carry out."""
 
 text_of = json.JSONEncoder(
     sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
@@ -22,14 +26,19 @@ text_of = json.JSONEncoder(
 
 def value_text(record: Record) -> str:
     """Return the record as the value of an event."""
-    return text_of({"key": record.key, "value": record.value})
+    return f'{{"key":{text_of(record.key)},"value":{record.value}}}'
+
+
+def rid_text(rid: Rid) -> JsonText:
+    """Return the further fields of an event whose only further field is the record's id."""
+    return JsonText(f'{{"rid":[{text_of(rid.split)},{rid.offset},{text_of(rid.derived)}]}}')
 
 
 class EventLog:
     """Collects events in the order of time.
 
-    ``lines`` counts all lines so far, the header included; ``fresh`` holds the events that nobody
-    has taken yet.
+    ``lines`` counts all lines so far, the header included; ``fresh`` holds the events that have not
+    been taken yet.
     """
 
     def __init__(self, queue: EventQueue) -> None:
@@ -44,22 +53,27 @@ class EventLog:
         return self._queue.now
 
     def add(
-        self, process: ProcessId, kind: str, extra: dict[str, Any] | None = None, **fields: object
+        self,
+        process: ProcessId,
+        kind: str,
+        extra: Mapping[str, Any] | JsonText | None = None,
+        **fields: Any,
     ) -> None:
         """Log an event of the process now.
 
         Args:
-            extra: the further fields; those that are None are left out.
+            extra: the further fields, or their canonical text; those that are None are left out.
             fields: the fields of ``LoggedEvent``.
         """
         index = self._next_index[process]
         self._next_index[process] = index + 1
         self.lines += 1
-        present = {name: value for name, value in (extra or {}).items() if value is not None}
-        text = text_of(present) if present else None
+        if extra is not None and not isinstance(extra, str):
+            present = {name: value for name, value in extra.items() if value is not None}
+            extra = JsonText(text_of(present)) if present else None
         self.fresh.append(
             LoggedEvent(
-                self.lines, process, kind, index=index, at=self._queue.now, extra=text, **fields
+                self.lines, process, kind, index=index, at=self._queue.now, extra=extra, **fields
             )
         )
 
@@ -81,7 +95,7 @@ class Attempt:
 
 
 @dataclass(eq=False, kw_only=True)
-class Task(Attempt):
+class Task(Attempt, Generic[LaneT]):
     """One subtask as it runs.
 
     ``state`` is replaced at each change and never mutated, so a reference to it is a copy.
@@ -96,16 +110,16 @@ class Task(Attempt):
     edges: tuple[Edge, ...]
     cost: float
     tx: Transactions | None
-    state: dict
-    inputs: list[Lane] = field(default_factory=list)
+    state: State
+    inputs: list[LaneT] = field(default_factory=list)
     ports: dict[ChannelId, int] = field(default_factory=dict)
-    outputs: dict[tuple[str, int], Lane] = field(default_factory=dict)
+    outputs: dict[tuple[str, int], LaneT] = field(default_factory=dict)
     busy: bool = False
-    mail: deque = field(default_factory=deque)
+    mail: deque[tuple[Step, tuple[Any, ...]]] = field(default_factory=deque)
     next_input: int = 0
 
     def __post_init__(self) -> None:
-        self._text: tuple[dict | None, str] = (None, "")
+        self._text: tuple[State | None, str] = (None, "")
 
     @property
     def state_text(self) -> str:
@@ -117,9 +131,12 @@ class Task(Attempt):
     @property
     def can_put(self) -> bool:
         """Whether all outputs have room; the outputs of one record then go out together."""
-        return all(lane.has_room for lane in self.outputs.values())
+        for lane in self.outputs.values():  # noqa: SIM110 (a generator takes twice as long)
+            if not lane.has_room:
+                return False
+        return True
 
-    def reset(self, state: dict) -> None:
+    def reset(self, state: State) -> None:
         """Put the task in the condition of one that was just deployed."""
         self.state = state
         self.alive = True
@@ -135,11 +152,11 @@ class Task(Attempt):
         self.state, made = apply(self.vertex, self.state, record, self.ports[channel])
         return made
 
-    def lane(self, channel: ChannelId) -> Lane:
+    def lane(self, channel: ChannelId) -> LaneT:
         """Return the input of this id."""
         return next(lane for lane in self.inputs if lane.id == channel)
 
-    def next_lane(self) -> Lane | None:
+    def next_lane(self) -> LaneT | None:
         """Return the next input in turn that holds something and is not blocked."""
         for turn in range(len(self.inputs)):
             lane = self.inputs[(self.next_input + turn) % len(self.inputs)]
@@ -183,7 +200,9 @@ def task_fields(
 
 
 def connect(
-    dataflow: Dataflow, tasks: Mapping[ProcessId, Task], lanes: Mapping[ChannelId, Lane]
+    dataflow: Dataflow,
+    tasks: Mapping[ProcessId, Task[LaneT]],
+    lanes: Mapping[ChannelId, LaneT],
 ) -> None:
     """Give every task its channels; inputs are in the order of the edges, then of the senders."""
     for edge in dataflow.edges:

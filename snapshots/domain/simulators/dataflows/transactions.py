@@ -49,6 +49,7 @@ class Transactions:
 
     def write(self, record: Record) -> str:
         """Write into the open transaction, and return its id."""
+        assert self.open is not None  # a running sink has one until its final checkpoint
         self.open.records.append(record)
         return self.open.id
 

@@ -18,9 +18,9 @@ from snapshots.domain.dataflow_logs.kinds import (
 from snapshots.domain.model.recording import MARKER_RECEIVE
 from snapshots.domain.simulators.dataflows.aligning import Alignments
 from snapshots.domain.simulators.dataflows.lanes import CANCEL, Item, Lane
-from snapshots.domain.simulators.dataflows.machine import Effects, Machine
+from snapshots.domain.simulators.dataflows.tasks import Effects
 from snapshots.domain.simulators.flink.snapshots import CHANNELS, Snapshots
-from snapshots.domain.simulators.flink.tasks import FlinkTask
+from snapshots.domain.simulators.flink.tasks import FlinkMachine, FlinkTask
 from snapshots.domain.simulators.protocols import flink_task as aligning
 from snapshots.domain.simulators.protocols.flink_coordinator import ABORTED, COMPLETE, DECLINED
 from snapshots.domain.simulators.protocols.flink_task import Barrier
@@ -36,7 +36,7 @@ class MayFinish:
 class Barriers:
     """Handles barriers, cancellations, ends of channels and the coordinator's messages."""
 
-    def __init__(self, machine: Machine, snapshots: Snapshots, alignments: Alignments) -> None:
+    def __init__(self, machine: FlinkMachine, snapshots: Snapshots, alignments: Alignments) -> None:
         self.machine = machine
         self.log = machine.log
         self.snapshots = snapshots
@@ -151,6 +151,7 @@ class Barriers:
             self.alignments.unblock(task, effect.channel, effect.cid)
 
     def _do(self, task: FlinkTask, decision: aligning.Effect) -> Effects:
+        assert not isinstance(decision, aligning.Snapshot)  # ``_follow`` takes snapshots
         cid = decision.cid
         match decision:
             case aligning.Block(channel):

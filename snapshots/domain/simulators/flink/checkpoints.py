@@ -16,7 +16,8 @@ from snapshots.domain.dataflow_logs.kinds import (
 )
 from snapshots.domain.model.topology import ProcessId
 from snapshots.domain.simulators.dataflows.coordinator import CoordinatorProcess
-from snapshots.domain.simulators.dataflows.machine import Effects, Machine
+from snapshots.domain.simulators.dataflows.tasks import Effects
+from snapshots.domain.simulators.flink.tasks import FlinkMachine
 from snapshots.domain.simulators.protocols import flink_coordinator as coordinating
 from snapshots.domain.simulators.protocols.flink_coordinator import (
     PERIODIC,
@@ -36,7 +37,7 @@ class AnyMayFinish:
 class Checkpoints(CoordinatorProcess):
     """The coordinator's state, its timers, and its events."""
 
-    def __init__(self, machine: Machine, process: ProcessId) -> None:
+    def __init__(self, machine: FlinkMachine, process: ProcessId) -> None:
         super().__init__(machine, process)
         self.settings = machine.plan.checkpoints
         self.state = Coordinator(self.settings)
@@ -117,8 +118,9 @@ class Checkpoints(CoordinatorProcess):
         match decision:
             case coordinating.Decide(cid, dropped, waits):
                 snapshot = None if cid is None else str(cid)
-                extra = {"dropped": dropped, "waits": waits or None}
-                self.log(CP_DECISION, extra, snapshot=snapshot)
+                self.log(
+                    CP_DECISION, {"dropped": dropped, "waits": waits or None}, snapshot=snapshot
+                )
             case coordinating.Trigger(pending):
                 self._log_trigger(pending)
                 yield decision

@@ -10,11 +10,11 @@ from snapshots.domain.model.topology import ProcessId
 from snapshots.domain.simulators.dataflows.aligning import Alignments
 from snapshots.domain.simulators.dataflows.counting import Failure
 from snapshots.domain.simulators.dataflows.functions import start_state
-from snapshots.domain.simulators.dataflows.machine import Effects, Machine
 from snapshots.domain.simulators.dataflows.recovery import Saved, log_crash, restore
+from snapshots.domain.simulators.dataflows.tasks import Effects
 from snapshots.domain.simulators.flink.checkpoints import Checkpoints
 from snapshots.domain.simulators.flink.snapshots import Snapshots
-from snapshots.domain.simulators.flink.tasks import FlinkTask
+from snapshots.domain.simulators.flink.tasks import FlinkMachine, FlinkTask
 
 FULL, REGION, PIPELINE = FAILOVERS = ("full", "region", "pipeline")
 
@@ -33,7 +33,7 @@ def scope_of(dataflow: Dataflow, failover: str, failed: ProcessId) -> tuple[Proc
     if failover == PIPELINE:
         vertex = dataflow.subtask_by_id[failed].vertex
         pipeline = next(names for names in dataflow.pipelines if vertex in names)
-        everything = [subtask for subtask in everything if subtask.vertex in pipeline]
+        everything = tuple(subtask for subtask in everything if subtask.vertex in pipeline)
     return tuple(subtask.id for subtask in everything)
 
 
@@ -41,7 +41,7 @@ def scope_of(dataflow: Dataflow, failover: str, failed: ProcessId) -> tuple[Proc
 class Failover:
     """Stops and restarts tasks."""
 
-    machine: Machine
+    machine: FlinkMachine
     checkpoints: Checkpoints
     snapshots: Snapshots
     alignments: Alignments
@@ -89,7 +89,9 @@ class Failover:
     def _restore(self, task: FlinkTask, cid: int | None) -> None:
         start = Saved(start_state(task.vertex))
         saved = start if cid is None else self.snapshots.saved[cid][task.id]
-        positions = {task.id: saved.state["offset"]} if task.vertex.kind == SOURCE else None
+        positions: dict[str, int] | None = None
+        if task.vertex.kind == SOURCE:
+            positions = {task.id: saved.state["offset"]}
         log, committing = self.machine.log, self.machine.committing
         restore(log, task, saved.state, cid=cid, positions=positions, lanes=task.inputs)
         task.base = {}
@@ -98,7 +100,7 @@ class Failover:
 
     def _put_back(self, task: FlinkTask, cid: int | None) -> None:
         """Send the checkpoint's channel states before anything new."""
-        states = self.snapshots.channel_states.get(cid, {})
+        states = {} if cid is None else self.snapshots.channel_states.get(cid, {})
         for lane in task.outputs.values():
             for record in states.get(lane.id, ()):
                 self.machine.send(task, lane, record, restored=True)

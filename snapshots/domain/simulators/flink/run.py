@@ -10,9 +10,9 @@ from snapshots.domain.simulators.dataflows.aligning import Alignments
 from snapshots.domain.simulators.dataflows.counting import Counted
 from snapshots.domain.simulators.dataflows.lanes import BARRIER, CANCEL, Item, Lane
 from snapshots.domain.simulators.dataflows.lanes import END as END_ITEM
-from snapshots.domain.simulators.dataflows.machine import Effects, Machine
+from snapshots.domain.simulators.dataflows.machine import StreamMachine
 from snapshots.domain.simulators.dataflows.results import count_results
-from snapshots.domain.simulators.dataflows.tasks import connect
+from snapshots.domain.simulators.dataflows.tasks import Effects, connect
 from snapshots.domain.simulators.flink.barriers import Barriers, MayFinish
 from snapshots.domain.simulators.flink.checkpoints import AnyMayFinish, Checkpoints
 from snapshots.domain.simulators.flink.failover import Failover
@@ -28,7 +28,7 @@ from snapshots.domain.simulators.protocols.flink_coordinator import (
 from snapshots.domain.simulators.protocols.flink_task import AT_LEAST_ONCE, Decline
 
 
-class FlinkRun(Machine):
+class FlinkRun(StreamMachine[FlinkTask]):
     """The state of a running Flink job; ``ending`` tasks have read all and have not finished."""
 
     def __init__(self, plan: Any, topology: Topology, steps: ModuleType | None = None) -> None:
@@ -75,7 +75,7 @@ class FlinkRun(Machine):
         if offset > task.vertex.records:
             self._end(task)
             return True
-        available = task.split.available_at(offset)
+        available = task.own_split.available_at(offset)
         if available > self.queue.now:
             self.plan_wake(task, available - self.queue.now)
             return False
@@ -84,7 +84,7 @@ class FlinkRun(Machine):
 
     def _read(self, task: FlinkTask, offset: int) -> None:
         task.versions[ONLY_GROUP] += 1
-        self.read(task, task.split, offset, {"offset": offset + 1})
+        self.read(task, task.own_split, offset, {"offset": offset + 1})
 
     def barrier_arrived(self, task: FlinkTask, lane: Lane, item: Item) -> None:
         """Note that a barrier has come into the receiver's buffer."""
@@ -95,6 +95,7 @@ class FlinkRun(Machine):
         if item.kind == BARRIER:
             yield from self.barriers.on_barrier(task, lane, item)
         elif item.kind == CANCEL:
+            assert item.cid is not None  # every cancellation names its checkpoint
             yield from self.barriers.on_cancel(task, lane, item.cid)
         else:
             self.log.add(task.id, END, channel=lane.id)

@@ -6,6 +6,7 @@ They show what a checkpoint is, what back pressure does to it, and what a failur
 from dataclasses import replace
 
 from snapshots.domain.dataflow_logs.dataflow import FORWARD, HASH, REBALANCE, Dataflow, Edge, Vertex
+from snapshots.domain.model.topology import ProcessId
 from snapshots.domain.simulators.dataflows.parameters import FailAt
 from snapshots.domain.simulators.flink.simulation import DataflowSimulation, run_dataflow
 from snapshots.domain.simulators.protocols.flink_coordinator import CheckpointSettings
@@ -33,7 +34,7 @@ def smallest() -> DataflowSimulation:
         CheckpointSettings(interval=100_500, min_pause=40_000),
         mean_delay=20,
         control_delay=100,
-        failures=(FailAt(120_350, "task[0]"),),
+        failures=(FailAt(120_350, ProcessId("task[0]")),),
         restart_delay=10_000,
     )
 
@@ -74,7 +75,8 @@ def overtaking_barriers() -> Log:
 
 def counted_twice() -> Log:
     """Return the log of a run that counts some records twice after a failure."""
-    simulation = replace(pressed(AT_LEAST_ONCE), failures=(FailAt(70_000, "count[0]"),))
+    failure = FailAt(70_000, ProcessId("count[0]"))
+    simulation = replace(pressed(AT_LEAST_ONCE), failures=(failure,))
     return run_dataflow(simulation, "counted twice").log
 
 

@@ -12,14 +12,18 @@ from snapshots.domain.assembling.assembly import Header
 from snapshots.domain.dataflow_logs.dataflow import Dataflow
 from snapshots.domain.model.recording import LoggedEvent
 from snapshots.domain.model.topology import Topology
+from snapshots.domain.simulators.bounds import (
+    NotNegative,
+    Positive,
+    check_one_of,
+    check_whole_numbers,
+)
 from snapshots.domain.simulators.dataflows.functions import start_states
 from snapshots.domain.simulators.dataflows.parameters import (
     MOST_EVENTS,
     FailAt,
     check_failures,
-    check_one_of,
     check_slow,
-    check_whole_numbers,
 )
 from snapshots.domain.simulators.dataflows.results import DataflowRun, header_of, run_to_end
 from snapshots.domain.simulators.flink.failover import FAILOVERS, FULL
@@ -50,24 +54,24 @@ class DataflowSimulation:
     dataflow: Dataflow
     checkpoints: CheckpointSettings = field(default_factory=CheckpointSettings)
     seed: int = 1
-    buffer: int = 8
-    mean_delay: int = 300
-    control_delay: int = 200
-    sync_time: int = 200
-    async_time: int = 2_000
+    buffer: Positive = 8
+    mean_delay: NotNegative = 300
+    control_delay: NotNegative = 200
+    sync_time: NotNegative = 200
+    async_time: NotNegative = 2_000
     incremental: bool = True
     slow: Mapping[str, float] = field(default_factory=dict)
     failures: tuple[FailAt, ...] = ()
     failover: str = FULL
-    restart_delay: int = 10_000
+    restart_delay: NotNegative = 10_000
     lost_notices: frozenset[int] = frozenset()
     declines: frozenset[tuple[int, str]] = frozenset()
     tx_timeout: int | None = None
-    most_restarts: int = 20
-    most_events: int = MOST_EVENTS
+    most_restarts: NotNegative = 20
+    most_events: Positive = MOST_EVENTS
 
     def __post_init__(self) -> None:
-        check_whole_numbers(self, _LEAST)
+        check_whole_numbers(self)
         check_one_of("failover", self.failover, FAILOVERS)
         check_failures(self.failures, self.dataflow.subtask_by_id, "subtask")
         check_slow(self.slow, self.dataflow)
@@ -81,18 +85,6 @@ class DataflowSimulation:
         """Return what stands before the events."""
         states = start_states(self.dataflow)
         return header_of(name, "flink", self.dataflow, self.topology(), states)
-
-
-_LEAST = {
-    "buffer": 1,
-    "mean_delay": 0,
-    "control_delay": 0,
-    "sync_time": 0,
-    "async_time": 0,
-    "restart_delay": 0,
-    "most_restarts": 0,
-    "most_events": 1,
-}
 
 
 def simulate_dataflow(

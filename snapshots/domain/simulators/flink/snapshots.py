@@ -8,9 +8,9 @@ from snapshots.domain.model.as_json import as_json
 from snapshots.domain.model.recording import MARKER_SEND, RECORD_CHANNEL, RECORD_STATE
 from snapshots.domain.model.topology import ChannelId, ProcessId
 from snapshots.domain.simulators.dataflows.lanes import BARRIER, Item, Lane
-from snapshots.domain.simulators.dataflows.machine import Effects, Machine
 from snapshots.domain.simulators.dataflows.recovery import Saved
-from snapshots.domain.simulators.flink.tasks import FlinkTask
+from snapshots.domain.simulators.dataflows.tasks import Effects
+from snapshots.domain.simulators.flink.tasks import FlinkMachine, FlinkTask
 from snapshots.domain.simulators.protocols import flink_task as aligning
 from snapshots.domain.simulators.protocols.flink_files import uploaded
 from snapshots.domain.simulators.protocols.flink_task import TIMEOUT, Barrier
@@ -37,7 +37,7 @@ class Snapshots:
     channel_states: checkpoint -> channel -> records.
     """
 
-    def __init__(self, machine: Machine) -> None:
+    def __init__(self, machine: FlinkMachine) -> None:
         self.machine = machine
         self.plan = machine.plan
         self.log = machine.log
@@ -124,7 +124,8 @@ class Snapshots:
         self, task: FlinkTask, lane: Lane, cid: int, kept: list[Item], overtaken: list[Item]
     ) -> None:
         items = (*kept, *overtaken)
-        self.channel_states.setdefault(cid, {})[lane.id] = [item.record for item in items]
+        records = [item.record for item in items if item.record is not None]
+        self.channel_states.setdefault(cid, {})[lane.id] = records
         if items:
             self.machine.counted.channel_state[lane.id, cid] = (len(kept), len(overtaken))
         self.log.add(

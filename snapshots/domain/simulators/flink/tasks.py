@@ -9,8 +9,15 @@ from snapshots.domain.dataflow_logs.dataflow import SOURCE, Dataflow
 from snapshots.domain.model.key_groups import key_group
 from snapshots.domain.model.topology import ChannelId, ProcessId
 from snapshots.domain.simulators.dataflows.aligning import AligningTask
-from snapshots.domain.simulators.dataflows.functions import Record, Split, is_keyed, start_state
+from snapshots.domain.simulators.dataflows.functions import (
+    Record,
+    Split,
+    State,
+    is_keyed,
+    start_state,
+)
 from snapshots.domain.simulators.dataflows.lanes import Item
+from snapshots.domain.simulators.dataflows.machine import StreamMachine
 from snapshots.domain.simulators.dataflows.tasks import subtasks_in_order, task_fields
 from snapshots.domain.simulators.protocols.flink_files import Held
 
@@ -34,7 +41,7 @@ class FlinkTask(AligningTask):
     """
 
     split: Split | None = None
-    versions: Counter = field(default_factory=Counter)
+    versions: Counter[int] = field(default_factory=Counter)
     base: dict[int, Held] = field(default_factory=dict)
     files: dict[int, dict[int, Held]] = field(default_factory=dict)
     barriers: dict[tuple[ChannelId, int], Item] = field(default_factory=dict)
@@ -43,13 +50,19 @@ class FlinkTask(AligningTask):
     final_cid: int | None = None
     last_complete: int = 0
 
-    def reset(self, state: dict) -> None:
+    def reset(self, state: State) -> None:
         """Put the task in the condition of one that was just deployed."""
         super().reset(state)
         self.final_cid = None
         self.last_complete = 0
         for part in (self.files, self.barriers, self.missing, self.recorded):
             part.clear()
+
+    @property
+    def own_split(self) -> Split:
+        """The split of a source; only a source has one."""
+        assert self.split is not None
+        return self.split
 
     def absorb(self, record: Record, channel: ChannelId) -> list[Record]:
         """Change the state by a record, and return the records made of it."""
@@ -69,6 +82,9 @@ class FlinkTask(AligningTask):
 
     def _group(self, key: str) -> int:
         return key_group(key, self.vertex.max_parallelism) if is_keyed(self.vertex) else ONLY_GROUP
+
+
+FlinkMachine = StreamMachine[FlinkTask]
 
 
 def tasks_of(

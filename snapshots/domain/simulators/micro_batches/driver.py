@@ -12,8 +12,8 @@ from snapshots.domain.model.recording import RECORD_CHANNEL, RECORD_STATE
 from snapshots.domain.model.topology import ProcessId
 from snapshots.domain.simulators.dataflows.coordinator import CoordinatorProcess
 from snapshots.domain.simulators.dataflows.functions import Split
-from snapshots.domain.simulators.dataflows.machine import Effects, Machine
-from snapshots.domain.simulators.micro_batches.tasks import BatchSink, SparkTask
+from snapshots.domain.simulators.dataflows.tasks import Effects
+from snapshots.domain.simulators.micro_batches.tasks import BatchSink, SparkMachine, SparkTask
 from snapshots.domain.simulators.protocols import spark_epochs
 from snapshots.domain.simulators.protocols.spark_epochs import Batch
 
@@ -26,7 +26,7 @@ class Driver(CoordinatorProcess):
     ``alive`` means that the query runs. ``is_done`` means that all has been read.
     """
 
-    def __init__(self, machine: Machine, steps: ModuleType) -> None:
+    def __init__(self, machine: SparkMachine, steps: ModuleType) -> None:
         super().__init__(machine, DRIVER)
         self.settings = machine.plan.batches
         self.steps = steps
@@ -55,14 +55,14 @@ class Driver(CoordinatorProcess):
         if self.state.batch is None:
             self._wait_for_records(reach)
 
-    def _reach(self, name: str) -> int:
+    def _reach(self, name: ProcessId) -> int:
         """Return the offset behind the split's last record that is there."""
         split, offset, now = self.splits[name], self.state.ends[name], self.machine.queue.now
         while offset <= split.vertex.records and split.available_at(offset) <= now:
             offset += 1
         return offset
 
-    def _wait_for_records(self, reach: dict[str, int]) -> None:
+    def _wait_for_records(self, reach: dict[ProcessId, int]) -> None:
         coming = [
             split.available_at(reach[name])
             for name, split in self.splits.items()
@@ -92,8 +92,9 @@ class Driver(CoordinatorProcess):
             yield from self._trigger()
 
     def _on_delivered(self) -> Effects:
-        ends = {split: end for split, (_, end) in self.state.batch.ranges.items()}
-        times = (self.splits[split].available_at(end - 1) for split, end in ends.items() if end > 1)
+        ends = {split: end for split, (_, end) in self.state.under_way.ranges.items()}
+        splits = self.splits.items()
+        times = (split.available_at(ends[name] - 1) for name, split in splits if ends[name] > 1)
         return self._act(self.steps.on_delivered(self.state, max(times, default=0)))
 
     # --- what the driver decides -----------------------------------------------------------------

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from snapshots.domain.dataflow_logs.dataflow import SOURCE
 from snapshots.domain.model.topology import ProcessId
 from snapshots.domain.simulators.dataflows.counting import Failure
-from snapshots.domain.simulators.dataflows.machine import Effects, Machine
 from snapshots.domain.simulators.dataflows.recovery import log_crash, restore
+from snapshots.domain.simulators.dataflows.tasks import Effects
 from snapshots.domain.simulators.micro_batches.driver import Driver
-from snapshots.domain.simulators.micro_batches.tasks import Shuffle, SparkTask
+from snapshots.domain.simulators.micro_batches.tasks import Shuffle, SparkMachine, SparkTask
 from snapshots.domain.simulators.protocols.spark_epochs import Batch, FailQuery, RunTask
 
 TASK, QUERY = SPARK_FAILOVERS = ("task", "query")
@@ -22,7 +22,7 @@ TASK, QUERY = SPARK_FAILOVERS = ("task", "query")
 class Failover:
     """Stops and restarts tasks, and the query."""
 
-    machine: Machine
+    machine: SparkMachine
     driver: Driver
 
     def fail(self, process: ProcessId) -> None:
@@ -91,7 +91,9 @@ class Failover:
         """Restore a version of the state: the number of the batch that follows its snapshot."""
         state = task.versions[version]
         task.versions = {version: state}
-        positions = {task.id: state["offset"]} if task.vertex.kind == SOURCE else None
+        positions: dict[str, int] | None = None
+        if task.vertex.kind == SOURCE:
+            positions = {task.id: state["offset"]}
         cid = version - 1 if version else None
         restore(self.machine.log, task, state, cid=cid, positions=positions, lanes=lanes)
         self.machine.committing.recover(task, ())
@@ -101,5 +103,5 @@ class Failover:
         failure.restarted_at = self.machine.queue.now
         failure.snapshot = next_batch - 1 if next_batch else None
         sources = (task for task in tasks if task.vertex.kind == SOURCE)
-        positions = {task.id: task.state["offset"] for task in sources}
+        positions: dict[str, int] = {task.id: task.state["offset"] for task in sources}
         self.machine.rereading.expect(failure, positions)

@@ -18,7 +18,7 @@ from snapshots.domain.simulators.protocols import spark_epochs
 from snapshots.domain.simulators.protocols.spark_epochs import Batch, RunTask
 
 
-class SparkRun(Machine):
+class SparkRun(Machine[SparkTask, Shuffle]):
     """The state of a running query."""
 
     def __init__(self, plan: Any, topology: Topology, steps: ModuleType | None = None) -> None:
@@ -53,14 +53,15 @@ class SparkRun(Machine):
 
     # --- a task at work --------------------------------------------------------------------------
 
-    def do(self, effect: RunTask) -> None:
+    def do(self, effect: object) -> None:
         """Let a task begin with its part of the batch."""
+        assert isinstance(effect, RunTask)  # no other effect reaches the run
         task = self.tasks[effect.task]
         task.batch = effect.batch
         self.later(task, self.plan.control_delay, self._start, task)
 
     def _start(self, task: SparkTask) -> None:
-        task.state = task.versions[task.batch.id]
+        task.state = task.versions[task.current.id]
         self.committing.begin(task)
         self.wake(task)
 
@@ -70,10 +71,10 @@ class SparkRun(Machine):
         lane = next((lane for lane in task.inputs if lane.input), None)
         if lane is not None:
             self.occupy(task, cost, self.process, task, lane)
-        elif task.vertex.kind == SOURCE and task.state["offset"] < task.batch.ranges[task.id][1]:
+        elif task.vertex.kind == SOURCE and task.state["offset"] < task.current.ranges[task.id][1]:
             self.occupy(task, cost, self._read, task)
         else:
-            self._end(task, task.batch)
+            self._end(task, task.current)
         return False
 
     def _read(self, task: SparkTask) -> None:
@@ -84,7 +85,7 @@ class SparkRun(Machine):
         """Write a record to the sink, unless the sink has its batch."""
         task.written.append(record)
         sink = self.driver.sinks[task.vertex.id]
-        if not sink.skips(task.batch.id):
+        if not sink.skips(task.current.id):
             super().write(task, record)
             sink.write(record)
 

@@ -2,6 +2,7 @@
 
 from snapshots.domain.dataflow_logs.dataflow import FORWARD, HASH, Dataflow, Edge, Vertex
 from snapshots.domain.simulators.dataflows.parameters import FailAt
+from snapshots.domain.simulators.micro_batches.driver import DRIVER
 from snapshots.domain.simulators.micro_batches.simulation import SparkSimulation, run_spark
 from snapshots.domain.simulators.protocols.spark_epochs import BatchSettings
 from snapshots.domain.simulators.samples import Sample
@@ -30,7 +31,7 @@ def delivered_twice() -> SparkSimulation:
         flow,
         BatchSettings(interval=20_000, cores=4),
         commit_time=2_000,
-        failures=(FailAt(CRASH_AT, "coordinator"),),
+        failures=(FailAt(CRASH_AT, DRIVER),),
     )
 
 

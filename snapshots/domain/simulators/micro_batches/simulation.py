@@ -18,14 +18,18 @@ from snapshots.domain.assembling.assembly import Header
 from snapshots.domain.dataflow_logs.dataflow import Dataflow
 from snapshots.domain.model.recording import LoggedEvent
 from snapshots.domain.model.topology import Topology
+from snapshots.domain.simulators.bounds import (
+    NotNegative,
+    Positive,
+    check_one_of,
+    check_whole_numbers,
+)
 from snapshots.domain.simulators.dataflows.functions import start_states
 from snapshots.domain.simulators.dataflows.parameters import (
     MOST_EVENTS,
     FailAt,
     check_failures,
-    check_one_of,
     check_slow,
-    check_whole_numbers,
 )
 from snapshots.domain.simulators.dataflows.results import DataflowRun, header_of, run_to_end
 from snapshots.domain.simulators.micro_batches.driver import DRIVER
@@ -54,18 +58,18 @@ class SparkSimulation:
     dataflow: Dataflow
     batches: BatchSettings = field(default_factory=BatchSettings)
     seed: int = 1
-    control_delay: int = 200
-    commit_time: int = 1_000
+    control_delay: NotNegative = 200
+    commit_time: NotNegative = 1_000
     slow: Mapping[str, float] = field(default_factory=dict)
     failures: tuple[FailAt, ...] = ()
     failover: str = QUERY
-    retry_delay: int = 1_000
-    restart_delay: int = 10_000
-    most_restarts: int = 20
-    most_events: int = MOST_EVENTS
+    retry_delay: NotNegative = 1_000
+    restart_delay: NotNegative = 10_000
+    most_restarts: NotNegative = 20
+    most_events: Positive = MOST_EVENTS
 
     def __post_init__(self) -> None:
-        check_whole_numbers(self, _LEAST)
+        check_whole_numbers(self)
         check_one_of("failover", self.failover, SPARK_FAILOVERS)
         check_failures(self.failures, {*self.dataflow.subtask_by_id, DRIVER}, "process")
         check_slow(self.slow, self.dataflow)
@@ -78,16 +82,6 @@ class SparkSimulation:
         """Return what stands before the events."""
         states = start_states(self.dataflow)
         return header_of(name, "spark", self.dataflow, self.topology(), states)
-
-
-_LEAST = {
-    "control_delay": 0,
-    "commit_time": 0,
-    "retry_delay": 0,
-    "restart_delay": 0,
-    "most_restarts": 0,
-    "most_events": 1,
-}
 
 
 def simulate_spark(

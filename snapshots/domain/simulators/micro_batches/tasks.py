@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 
 from snapshots.domain.dataflow_logs.dataflow import IDEMPOTENT, PLAIN, Dataflow, Vertex
 from snapshots.domain.model.topology import Channel, ProcessId
-from snapshots.domain.simulators.dataflows.functions import Record, start_state
+from snapshots.domain.simulators.dataflows.functions import Record, State, start_state
 from snapshots.domain.simulators.dataflows.lanes import Item
+from snapshots.domain.simulators.dataflows.machine import Machine
 from snapshots.domain.simulators.dataflows.tasks import Task, subtasks_in_order, task_fields
 from snapshots.domain.simulators.protocols.spark_epochs import Batch
 
@@ -19,7 +20,7 @@ class Shuffle:
     read them again.
     """
 
-    has_room = True
+    has_room, blocked = True, False
 
     def __init__(self, channel: Channel) -> None:
         self.channel = channel
@@ -29,6 +30,7 @@ class Shuffle:
 
     def put(self, item: Item) -> None:
         """Send a record."""
+        assert item.record is not None  # nothing else travels here
         self.input.append(item)
         self.sent.append(item.record)
 
@@ -45,7 +47,7 @@ class Shuffle:
 
 
 @dataclass(eq=False, kw_only=True)
-class SparkTask(Task):
+class SparkTask(Task[Shuffle]):
     """A subtask with its part of the batch under way.
 
     versions: the state by version. The tasks of a batch start from the version that bears the
@@ -55,16 +57,25 @@ class SparkTask(Task):
     written: what this attempt has given to its sink.
     """
 
-    versions: dict[int, dict]
+    versions: dict[int, State]
     batch: Batch | None = None
     made: list[Record] = field(default_factory=list)
     written: list[Record] = field(default_factory=list)
+
+    @property
+    def current(self) -> Batch:
+        """The batch that the task works for; it must run."""
+        assert self.batch is not None
+        return self.batch
 
     def die(self) -> None:
         """End this attempt; what it has made is gone."""
         super().die()
         self.batch = None
         self.made, self.written = [], []
+
+
+SparkMachine = Machine[SparkTask, Shuffle]
 
 
 def tasks_of(dataflow: Dataflow, slow: Mapping[str, float]) -> dict[ProcessId, SparkTask]:

@@ -31,8 +31,8 @@ COLOURS_MESSAGES = False
 class Recorder:
     """How far one process is with one snapshot.
 
-    arrived: of every channel that is still being recorded, the messages received on it since the
-    process recorded its state, in order of receipt. Empty before that.
+    ``arrived``: for each channel that is still being recorded, the messages received on it since
+    the process recorded its state, in order of receipt. Empty before that.
     """
 
     snapshot: SnapshotId
@@ -47,7 +47,7 @@ class Recorder:
 
     @property
     def is_waiting(self) -> bool:
-        """Never for a message: what comes behind the marker does not matter."""
+        """Tell that no message must come: what comes behind the marker does not matter."""
         return False
 
 
@@ -58,15 +58,17 @@ Step = tuple[Recorder, tuple[Effect, ...]]
 def start(
     snapshot: SnapshotId, received: Mapping[ChannelId, int], sent: Mapping[ChannelId, int]
 ) -> Recorder:
-    """Of a process that is about to hear of a snapshot. received, sent: for each of its channels
-    the number of messages so far, of which only the channels matter here."""
+    """Return the recorder of a process that has not seen this snapshot.
+
+    Only the keys of ``received`` and ``sent`` are used: the incoming and outgoing channels.
+    """
     return Recorder(snapshot, tuple(received), tuple(sent))
 
 
 def begin(recorder: Recorder) -> Step:
-    """Marker-sending rule, of its own accord: record, then a marker on every outgoing channel.
+    """Apply the marker-sending rule: record, then send a marker on every outgoing channel.
 
-    Nothing to do for a process that has recorded already: another initiator was faster.
+    Nothing is done if the process has recorded already, because another initiator was faster.
     """
     if recorder.has_recorded:
         return recorder, ()
@@ -75,9 +77,12 @@ def begin(recorder: Recorder) -> Step:
     return replace(recorder, has_recorded=True, arrived=arrived), (RecordState(), *markers)
 
 
-def on_marker(recorder: Recorder, channel: ChannelId) -> Step:
-    """Marker-receiving rule: the first marker makes the process record and finds its channel empty;
-    each later one closes its channel with what arrived on it since."""
+def on_marker(recorder: Recorder, channel: ChannelId, count: int | None = None) -> Step:
+    """Apply the marker-receiving rule; markers have no count.
+
+    The first marker makes the process record and finds its channel empty; each later one closes its
+    channel with what arrived on it since.
+    """
     effects: tuple[Effect, ...] = ()
     if not recorder.has_recorded:
         recorder, effects = begin(recorder)
@@ -89,7 +94,7 @@ def on_marker(recorder: Recorder, channel: ChannelId) -> Step:
 
 
 def on_message(recorder: Recorder, channel: ChannelId, message: MessageId) -> Step:
-    """A message that comes while its channel is recorded belongs to the channel's state."""
+    """Add a message to the state of its channel while that is recorded."""
     if channel not in recorder.arrived:
         return recorder, ()
     longer = (*recorder.arrived[channel], message)

@@ -15,7 +15,7 @@ class RecordState:
 class SendMarker:
     """Send a marker on the channel, before any further message.
 
-    count: what the marker tells besides the snapshot's name; None where that is all.
+    ``count``: what the marker says besides the snapshot's name; None if it says nothing else.
     """
 
     channel: ChannelId
@@ -24,7 +24,7 @@ class SendMarker:
 
 @dataclass(frozen=True, slots=True)
 class RecordChannel:
-    """The channel's state is known: these messages, in order of receipt."""
+    """Record the channel's state: these messages, in order of receipt."""
 
     channel: ChannelId
     messages: tuple[MessageId, ...]

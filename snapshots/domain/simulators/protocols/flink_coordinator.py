@@ -1,4 +1,4 @@
-"""Flink's checkpoint coordinator: when checkpoints begin, complete and fail, as step functions.
+"""Flink's checkpoint coordinator as step functions: when checkpoints begin, complete and fail.
 
 Source: Flink, CheckpointCoordinator, CheckpointRequestDecider, CheckpointFailureManager. Times are
 whole microseconds. A checkpoint is complete when every task has acknowledged it. A savepoint begins
@@ -10,6 +10,12 @@ from dataclasses import dataclass, field, replace
 
 from snapshots.domain.dataflow_logs.dataflow import DataflowRefused
 from snapshots.domain.model.topology import ProcessId
+from snapshots.domain.simulators.bounds import (
+    NotNegative,
+    Positive,
+    check_one_of,
+    check_whole_numbers,
+)
 from snapshots.domain.simulators.protocols.flink_task import (
     ALIGNED,
     AT_LEAST_ONCE,
@@ -26,7 +32,7 @@ EXPIRED = "expired"
 DECLINED = "declined"
 FAILOVER = "failover"
 COUNTED = frozenset({EXPIRED, DECLINED})
-"""Reasons that count as failures of checkpoints; the others are no one's fault."""
+"""Reasons that count as failures of checkpoints; the others do not."""
 
 COMPLETE = "complete"
 ABORTED = "aborted"
@@ -34,61 +40,50 @@ ABORTED = "aborted"
 
 @dataclass(frozen=True, slots=True)
 class CheckpointSettings:
-    """interval: us between periodic requests, None: none are made. min_pause: us between the last
-    completion and the next periodic checkpoint. timeout: us until one expires. align_timeout: us
-    from the trigger, after which TIMEOUT turns unaligned. tolerable_failures: how many may fail in
-    a row. savepoints: us at which one is asked for. retained: how many completed ones are kept.
+    """When checkpoints begin and when they fail. Times are in us.
 
-    Raises: DataflowRefused, with the field, for settings that cannot be.
+    interval: the time between periodic requests; None makes no such requests.
+    min_pause: the least time from a completion to the next periodic checkpoint.
+    timeout: the time after which a checkpoint expires.
+    align_timeout: the time from the trigger after which TIMEOUT turns unaligned.
+    tolerable_failures: how many checkpoints may fail in a row.
+    savepoints: the times at which savepoints are requested.
+    retained: how many completed checkpoints are kept.
+
+    Raises: DataflowRefused, with the field, if a value is not possible.
     """
 
     mode: str = ALIGNED
-    interval: int | None = 50_000
-    min_pause: int = 0
-    max_concurrent: int = 1
-    timeout: int = 10_000_000
-    align_timeout: int = 5_000
-    tolerable_failures: int = 0
+    interval: Positive | None = 50_000
+    min_pause: NotNegative = 0
+    max_concurrent: Positive = 1
+    timeout: Positive = 10_000_000
+    align_timeout: NotNegative = 5_000
+    tolerable_failures: NotNegative = 0
     savepoints: tuple[int, ...] = ()
-    retained: int = 1
+    retained: Positive = 1
 
     def __post_init__(self) -> None:
-        if self.mode not in MODES:
-            _refuse("mode", f"It is one of {', '.join(MODES)}, not {self.mode!r}.")
-        for name, least in _LEAST.items():
-            value = getattr(self, name)
-            if value is None and name == "interval":
-                continue
-            if type(value) is not int or value < least:
-                _refuse(name, f"It is a whole number, at least {least}, not {value!r}.")
+        check_one_of("checkpoints.mode", self.mode, MODES)
+        check_whole_numbers(self, "checkpoints")
         if any(type(at) is not int or at < 0 for at in self.savepoints):
-            _refuse("savepoints", "They are times, whole microseconds, 0 or more.")
+            raise DataflowRefused(
+                "checkpoints.savepoints", "They are times, whole microseconds, 0 or more."
+            )
         if self.mode in (UNALIGNED, TIMEOUT) and self.max_concurrent > 1:
-            _refuse("max_concurrent", "Unaligned checkpoints are taken one at a time, as in Flink.")
+            raise DataflowRefused(
+                "checkpoints.max_concurrent",
+                "Unaligned checkpoints are taken one at a time, as in Flink.",
+            )
 
     def mode_of(self, savepoint: bool) -> str:
-        """Savepoints are aligned, whatever checkpoints are."""
+        """Return the mode of a checkpoint. Savepoints are aligned, unless at least once."""
         return ALIGNED if savepoint and self.mode != AT_LEAST_ONCE else self.mode
-
-
-_LEAST = {
-    "interval": 1,
-    "min_pause": 0,
-    "max_concurrent": 1,
-    "timeout": 1,
-    "align_timeout": 0,
-    "tolerable_failures": 0,
-    "retained": 1,
-}
-
-
-def _refuse(field: str, sentence: str) -> None:
-    raise DataflowRefused(f"checkpoints.{field}", sentence)
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Who takes part: triggered by the coordinator, and asked for an acknowledgement."""
+    """The tasks that the coordinator triggers, and those that have to acknowledge."""
 
     to_trigger: tuple[ProcessId, ...]
     to_ack: tuple[ProcessId, ...]
@@ -96,7 +91,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """A checkpoint under way; waiting: the tasks that have not acknowledged it."""
+    """A checkpoint under way. ``waiting``: the tasks that have not acknowledged it."""
 
     cid: int
     savepoint: bool
@@ -106,9 +101,11 @@ class Pending:
 
 @dataclass(frozen=True, slots=True)
 class Coordinator:
-    """retained: completed checkpoints that are kept, oldest first; the last is the one to restore.
+    """The state of the coordinator.
 
-    waiting: a periodic request waits until fewer are under way. failures: in a row.
+    retained: completed checkpoints that are kept, oldest first; the last is the one to restore.
+    waiting: whether a periodic request waits until fewer checkpoints are under way.
+    failures: how many checkpoints have failed in a row.
     """
 
     settings: CheckpointSettings
@@ -123,7 +120,7 @@ class Coordinator:
 
 @dataclass(frozen=True, slots=True)
 class Decide:
-    """What became of a request: one of these."""
+    """Say what became of a request; one of the fields is set."""
 
     cid: int | None = None
     dropped: str | None = None
@@ -132,23 +129,31 @@ class Decide:
 
 @dataclass(frozen=True, slots=True)
 class Trigger:
+    """Trigger a checkpoint at the tasks of its plan."""
+
     pending: Pending
 
 
 @dataclass(frozen=True, slots=True)
 class Complete:
+    """Note that a checkpoint is complete. ``retained``: the checkpoints that are kept now."""
+
     cid: int
     retained: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Abort:
+    """Call a checkpoint off."""
+
     cid: int
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Notify:
+    """Notify the tasks of what has become of a checkpoint."""
+
     cid: int
     what: str
     tasks: tuple[ProcessId, ...]
@@ -156,13 +161,15 @@ class Notify:
 
 @dataclass(frozen=True, slots=True)
 class RequestAgain:
-    """Ask ``on_request`` for a periodic checkpoint at this time, in place of the usual one."""
+    """Call ``on_request`` for a periodic checkpoint at this time, in place of the usual one."""
 
     at: int
 
 
 @dataclass(frozen=True, slots=True)
 class FailJob:
+    """Restart the job, because too many checkpoints have failed in a row."""
+
     cause: str
 
 
@@ -173,19 +180,19 @@ Step = tuple[Coordinator, tuple[Effect, ...]]
 def on_request(
     coordinator: Coordinator, reason: str, now: int, plan: Plan | None, refusal: str = ""
 ) -> Step:
-    """plan: None where no checkpoint can be taken; refusal then says why."""
+    """Decide on a request.
+
+    ``plan``: None if no checkpoint can be taken; ``refusal`` then says why.
+    """
     settings = coordinator.settings
     if plan is None:
         return coordinator, (Decide(dropped=refusal),)
     if reason == SAVEPOINT:
         return _trigger(coordinator, plan, savepoint=True)
-    earliest = (
-        None
-        if coordinator.last_completion is None
-        else coordinator.last_completion + settings.min_pause
-    )
-    if earliest is not None and now < earliest:
-        return coordinator, (Decide(dropped="minimum pause"), RequestAgain(earliest))
+    if coordinator.last_completion is not None:
+        earliest = coordinator.last_completion + settings.min_pause
+        if now < earliest:
+            return coordinator, (Decide(dropped="minimum pause"), RequestAgain(earliest))
     if len(coordinator.pending) >= settings.max_concurrent:
         if coordinator.waiting:
             return coordinator, (Decide(dropped="waiting already"),)
@@ -194,7 +201,7 @@ def on_request(
 
 
 def on_ack(coordinator: Coordinator, cid: int, task: ProcessId, now: int) -> Step:
-    """An acknowledgement of a checkpoint that is no longer under way means nothing."""
+    """Note an acknowledgement. One of a checkpoint that is no longer under way has no effect."""
     pending = coordinator.pending.get(cid)
     if pending is None:
         return coordinator, ()
@@ -206,16 +213,20 @@ def on_ack(coordinator: Coordinator, cid: int, task: ProcessId, now: int) -> Ste
 
 
 def on_decline(coordinator: Coordinator, cid: int, reason: str, now: int) -> Step:
+    """Abort a checkpoint in which a task does not take part."""
     return _fail(coordinator, cid, SUBSUMED if reason == SUBSUMED else DECLINED, now)
 
 
 def on_expiry(coordinator: Coordinator, cid: int, now: int) -> Step:
+    """Abort a checkpoint whose time is over."""
     return _fail(coordinator, cid, EXPIRED, now)
 
 
 def on_failover(coordinator: Coordinator) -> Step:
-    """Tasks have failed: what is under way cannot complete. That is no failure of checkpoints, nor
-    a success: those in a row are still counted."""
+    """Abort what is under way, because tasks have failed.
+
+    That is neither a failure nor a success of checkpoints: those that failed in a row still count.
+    """
     effects: tuple[Effect, ...] = ()
     for cid in sorted(coordinator.pending):
         coordinator, aborted = _abort(coordinator, cid, FAILOVER)
@@ -232,26 +243,26 @@ def _trigger(coordinator: Coordinator, plan: Plan, *, savepoint: bool) -> Step:
     return coordinator, (Decide(cid), Trigger(pending))
 
 
-def _complete(coordinator: Coordinator, done: Pending, now: int) -> Step:
+def _complete(coordinator: Coordinator, pending: Pending, now: int) -> Step:
     coordinator = replace(
-        _without(coordinator, done.cid),
+        _without(coordinator, pending.cid),
         completed=coordinator.completed + 1,
         last_completion=now,
         failures=0,
     )
-    if done.savepoint:
+    if pending.savepoint:
         coordinator, again = _go_on(coordinator, now)
-        return coordinator, (Complete(done.cid, coordinator.retained), *again)
-    kept = (*coordinator.retained, done.cid)
+        return coordinator, (Complete(pending.cid, coordinator.retained), *again)
+    kept = (*coordinator.retained, pending.cid)
     dropped, kept = kept[: -coordinator.settings.retained], kept[-coordinator.settings.retained :]
     coordinator = replace(coordinator, retained=kept)
-    effects: tuple[Effect, ...] = (Complete(done.cid, kept),)
+    effects: tuple[Effect, ...] = (Complete(pending.cid, kept),)
     for cid in sorted(coordinator.pending):
-        if cid < done.cid and not coordinator.pending[cid].savepoint:
+        if cid < pending.cid and not coordinator.pending[cid].savepoint:
             coordinator, aborted = _abort(coordinator, cid, SUBSUMED)
             effects = (*effects, *aborted)
-    effects = (*effects, Notify(done.cid, COMPLETE, done.plan.to_ack))
-    effects = (*effects, *(Notify(cid, SUBSUMED, done.plan.to_ack) for cid in dropped))
+    effects = (*effects, Notify(pending.cid, COMPLETE, pending.plan.to_ack))
+    effects = (*effects, *(Notify(cid, SUBSUMED, pending.plan.to_ack) for cid in dropped))
     coordinator, again = _go_on(coordinator, now)
     return coordinator, (*effects, *again)
 
@@ -280,7 +291,7 @@ def _without(coordinator: Coordinator, cid: int) -> Coordinator:
 
 
 def _go_on(coordinator: Coordinator, now: int) -> Step:
-    """A request that waited is made again."""
+    """Repeat a request that waited."""
     if not coordinator.waiting:
         return coordinator, ()
     return replace(coordinator, waiting=False), (RequestAgain(now),)

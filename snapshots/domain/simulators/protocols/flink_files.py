@@ -2,23 +2,22 @@
 
 Source: Flink, incremental checkpoints of RocksDB with the shared state registry. Here a file holds
 one key group. A group that has not changed since the last checkpoint known to be complete keeps its
-file; only what is known to be complete may be built on.
+file; only such a checkpoint may be built on.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from snapshots.domain.dataflow_logs.events import fields_of
 from snapshots.domain.dataflow_logs.kinds import CP_ACK, CP_COMPLETE
 from snapshots.domain.model.recording import Event, LoggedEvent
-from snapshots.domain.model.values import parsed
 
 
 @dataclass(frozen=True, slots=True)
 class Handle:
-    """The handle by which a checkpoint refers to a file.
+    """The reference of a checkpoint to a file.
 
-    Attributes:
-        shared: whether an earlier checkpoint, ``since_cid``, uploaded it.
+    ``shared``: whether an earlier checkpoint, ``since_cid``, uploaded the file.
     """
 
     file: str
@@ -42,8 +41,13 @@ def uploaded(
     sizes: Mapping[int, int],
     base: Mapping[int, Held],
 ) -> dict[int, Held]:
-    """The files of a checkpoint by key group. versions: how often each group has changed; base: the
-    files of the checkpoint that it builds on, empty for a full one."""
+    """Return the files of a checkpoint by key group.
+
+    Args:
+        versions: how often each group has changed.
+        sizes: the bytes of each group's state.
+        base: the files of the checkpoint that this one builds on; empty for a full one.
+    """
     files = {}
     for group, version in sorted(versions.items()):
         old = base.get(group)
@@ -56,15 +60,19 @@ def uploaded(
 
 
 def needed_files(events: Iterable[Event | LoggedEvent]) -> dict[str, tuple[int, ...]]:
-    """Of every file that an acknowledgement names: which of the checkpoints that are retained at
-    the end of these events need it. One that none needs may be deleted."""
-    named: dict[int, set[str]] = {}
+    """Return for every file the checkpoints that need it, of those retained at the end.
+
+    The files are those that an acknowledgement names. A file that none needs may be deleted.
+    """
+    files_of: dict[int, set[str]] = {}
     retained: list[int] = []
     for event in sorted(events, key=lambda event: event.line):
-        if event.kind == CP_ACK:
-            handles = parsed(event.extra)["handles"]
-            named.setdefault(int(event.snapshot), set()).update(item["file"] for item in handles)
+        if event.kind == CP_ACK and event.snapshot is not None:
+            files = {handle["file"] for handle in fields_of(event.extra)["handles"]}
+            files_of.setdefault(int(event.snapshot), set()).update(files)
         elif event.kind == CP_COMPLETE:
-            retained = parsed(event.extra)["retained"]
-    files = sorted({file for names in named.values() for file in names})
-    return {file: tuple(cid for cid in retained if file in named.get(cid, ())) for file in files}
+            retained = fields_of(event.extra)["retained"]
+    return {
+        file: tuple(cid for cid in retained if file in files_of.get(cid, ()))
+        for file in sorted(set().union(*files_of.values()))
+    }

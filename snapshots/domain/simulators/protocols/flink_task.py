@@ -1,11 +1,11 @@
 """What a Flink task does with barriers, exactly once: aligned, unaligned, aligned with a timeout.
 
 Source: Flink, SingleCheckpointBarrierHandler and its states; Carbone et al., "Lightweight
-Asynchronous Snapshots for Distributed Dataflows", 2015. Pure step functions: an aligner and what
-happened give the next aligner and the effects, to be carried out in their order.
+Asynchronous Snapshots for Distributed Dataflows", 2015. Pure step functions: an aligner and an
+event give the next aligner and the effects, to be carried out in their order.
 
-Assumes: a step is taken between two records; barriers and records of a channel come in order, but
-for a barrier that overtakes, which comes before all that lies in buffers. A task follows one
+Assumes: a step is taken between two records; barriers and records of a channel come in order,
+except for a barrier that overtakes, which comes before all that lies in buffers. A task follows one
 checkpoint at a time: a newer barrier ends the alignment for an older one.
 """
 
@@ -26,7 +26,10 @@ ABORTED = "aborted"
 
 @dataclass(frozen=True, slots=True)
 class Barrier:
-    """cid: number of the checkpoint. switch_at: us at which TIMEOUT turns unaligned."""
+    """A barrier of checkpoint ``cid``.
+
+    ``switch_at``: the time in us at which TIMEOUT turns unaligned.
+    """
 
     cid: int
     mode: str
@@ -35,11 +38,13 @@ class Barrier:
 
 @dataclass(frozen=True, slots=True)
 class Aligner:
-    """How far a task is with the checkpoint that it follows (None: with none).
+    """How far a task is with the checkpoint that it follows.
 
-    arrived: channels whose barrier has come, or whose end stands for it. latest: the newest
-    checkpoint begun or called off: what comes of it later, or of an older one, means nothing.
-    aborted: called off by the coordinator while they were under way.
+    barrier: that of the checkpoint; None if the task follows none.
+    arrived: the channels whose barrier has come, or whose end stands for it.
+    latest: the newest checkpoint begun or called off. What comes of it later, or of an older one,
+        has no effect.
+    aborted: the checkpoints that the coordinator called off while they were under way.
     """
 
     inputs: tuple[ChannelId, ...]
@@ -52,7 +57,14 @@ class Aligner:
     aborted: frozenset[int] = frozenset()
 
     @property
+    def followed(self) -> Barrier:
+        """The barrier of the checkpoint that the task follows; there must be one."""
+        assert self.barrier is not None
+        return self.barrier
+
+    @property
     def all_arrived(self) -> bool:
+        """Whether the barriers of all inputs have come."""
         return len(self.arrived) == len(self.inputs)
 
 
@@ -74,9 +86,10 @@ class Unblock:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """Barriers on all outputs (unaligned: they overtake), then copy the state.
+    """Send barriers on all outputs, then copy the state.
 
-    collecting: the inputs of which everything up to the barrier is to be kept from now on.
+    ``unaligned``: the barriers overtake records. ``collecting``: the inputs of which everything up
+    to the barrier is to be kept from now on.
     """
 
     barrier: Barrier
@@ -86,7 +99,7 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class RecordChannel:
-    """The channel's state is known: what was kept of it since the snapshot."""
+    """Record the channel's state: what was kept of it since the snapshot."""
 
     channel: ChannelId
     cid: int
@@ -94,14 +107,14 @@ class RecordChannel:
 
 @dataclass(frozen=True, slots=True)
 class AlignEnd:
-    """The last barrier has come."""
+    """Note that the last barrier has come."""
 
     cid: int
 
 
 @dataclass(frozen=True, slots=True)
 class AlignAbort:
-    """The alignment ends without a snapshot."""
+    """End the alignment without a snapshot."""
 
     cid: int
     reason: str
@@ -109,14 +122,14 @@ class AlignAbort:
 
 @dataclass(frozen=True, slots=True)
 class SwitchUnaligned:
-    """Barriers that wait in input buffers overtake now."""
+    """Let barriers that wait in input buffers overtake now."""
 
     cid: int
 
 
 @dataclass(frozen=True, slots=True)
 class SwitchAt:
-    """Ask ``on_timeout`` at this time."""
+    """Call ``on_timeout`` at this time."""
 
     cid: int
     at: int
@@ -124,14 +137,14 @@ class SwitchAt:
 
 @dataclass(frozen=True, slots=True)
 class SendCancel:
-    """Tell all outputs, in band, that the checkpoint is off."""
+    """Send all outputs, in band, that the checkpoint is off."""
 
     cid: int
 
 
 @dataclass(frozen=True, slots=True)
 class Decline:
-    """Tell the coordinator that this task does not take part."""
+    """Report to the coordinator that this task does not take part."""
 
     cid: int
     reason: str
@@ -153,11 +166,12 @@ Step = tuple[Aligner, tuple[Effect, ...]]
 
 
 def start(inputs: tuple[ChannelId, ...]) -> Aligner:
+    """Return the aligner of a task that has seen no barrier."""
     return Aligner(inputs)
 
 
 def on_trigger(aligner: Aligner, barrier: Barrier) -> Step:
-    """The coordinator's word, at a source, or where everything before the task has finished."""
+    """Handle the coordinator's trigger, at a source, or behind tasks that have all finished."""
     if barrier.cid <= aligner.latest:
         return aligner, ()
     aligner, begun = _begin(aligner, barrier)
@@ -173,7 +187,7 @@ def on_trigger(aligner: Aligner, barrier: Barrier) -> Step:
 def on_barrier(
     aligner: Aligner, channel: ChannelId, barrier: Barrier, *, overtaking: bool = False
 ) -> Step:
-    """A barrier is at the head of its channel, or has overtaken all before it."""
+    """Handle a barrier at the head of its channel, or one that has overtaken all before it."""
     if barrier.cid < aligner.latest:
         return aligner, ()
     begun: tuple[Effect, ...] = ()
@@ -189,21 +203,21 @@ def on_barrier(
 
 
 def on_announcement(aligner: Aligner, barrier: Barrier) -> Step:
-    """A barrier that may turn unaligned lies in an input buffer."""
+    """Handle the arrival of a barrier that may turn unaligned in an input buffer."""
     if barrier.cid <= aligner.latest:
         return aligner, ()
     return _begin(aligner, barrier)
 
 
 def on_timeout(aligner: Aligner, cid: int) -> Step:
-    """The time for aligning is over, counted from the trigger."""
+    """Turn unaligned, because the time for aligning, counted from the trigger, is over."""
     if aligner.barrier is None or aligner.barrier.cid != cid or aligner.has_recorded:
         return aligner, ()
     return _turn_unaligned(aligner)
 
 
 def on_end(aligner: Aligner, channel: ChannelId) -> Step:
-    """The channel's end stands for its barrier, in this and all later checkpoints."""
+    """Let the channel's end stand for its barrier, in this and all later checkpoints."""
     aligner = replace(aligner, ended=aligner.ended | {channel})
     if aligner.barrier is None or channel in aligner.arrived:
         return aligner, ()
@@ -211,7 +225,7 @@ def on_end(aligner: Aligner, channel: ChannelId) -> Step:
 
 
 def on_cancel(aligner: Aligner, cid: int) -> Step:
-    """Word from upstream that the checkpoint is off."""
+    """Handle a cancellation of the checkpoint that comes from upstream."""
     if cid < aligner.latest or (cid == aligner.latest and aligner.barrier is None):
         return aligner, ()
     if cid == aligner.latest:
@@ -221,9 +235,10 @@ def on_cancel(aligner: Aligner, cid: int) -> Step:
 
 
 def on_aborted(aligner: Aligner, cid: int) -> Step:
-    """The coordinator's word that the checkpoint is off: the alignment goes on, the snapshot not.
+    """Note that the coordinator called the checkpoint off: the alignment goes on, the snapshot does
+    not.
 
-    Downstream tasks may be blocked by this one's barriers: they hear of it in band.
+    Downstream tasks may be blocked by this task's barriers, so they are notified in band.
     """
     if cid < aligner.latest or (cid == aligner.latest and aligner.barrier is None):
         return aligner, ()
@@ -241,7 +256,7 @@ def _begin(aligner: Aligner, barrier: Barrier) -> Step:
 def _arrive(
     aligner: Aligner, channel: ChannelId, overtaking: bool, *, blocking: bool = True
 ) -> Step:
-    barrier = aligner.barrier
+    barrier = aligner.followed
     before: tuple[Effect, ...] = ()
     unaligned = barrier.mode == UNALIGNED or overtaking
     if unaligned and not aligner.has_recorded:
@@ -263,38 +278,41 @@ def _arrive(
 
 
 def _arrive_behind_end(aligner: Aligner, channel: ChannelId, overtaking: bool) -> Step:
-    """The channel's end has counted already; its next barrier must not come before its time."""
+    """Handle a barrier behind the channel's end, which has counted already.
+
+    The channel's next barrier must not come before its time.
+    """
     if aligner.all_arrived:
         return _end(aligner)
     if aligner.has_recorded or channel in aligner.blocked:
         return aligner, ()
-    if aligner.barrier.mode == UNALIGNED or overtaking:
+    if aligner.followed.mode == UNALIGNED or overtaking:
         return _turn_unaligned(aligner)
     blocked = replace(aligner, blocked=(*aligner.blocked, channel))
-    return blocked, (Block(channel, aligner.barrier.cid),)
+    return blocked, (Block(channel, aligner.followed.cid),)
 
 
 def _turn_unaligned(aligner: Aligner) -> Step:
-    cid = aligner.barrier.cid
-    switch = () if aligner.barrier.mode == UNALIGNED else (SwitchUnaligned(cid),)
+    cid, mode = aligner.followed.cid, aligner.followed.mode
+    switch: tuple[Effect, ...] = () if mode == UNALIGNED else (SwitchUnaligned(cid),)
     aligner, snapshot = _record_unaligned(aligner)
     return aligner, (*switch, *snapshot)
 
 
 def _record_unaligned(aligner: Aligner) -> Step:
-    """The state as it is; of what has not arrived, everything up to the barrier will be kept."""
-    barrier = aligner.barrier
+    """Record the state as it is; of inputs that have not arrived, all up to the barrier is kept."""
+    barrier = aligner.followed
     if barrier.cid in aligner.aborted:
         return _give_up(aligner, ABORTED)
     still_open = tuple(channel for channel in aligner.inputs if channel not in aligner.arrived)
     closed = tuple(RecordChannel(channel, barrier.cid) for channel in aligner.arrived)
-    snapshot = (Snapshot(barrier, unaligned=True, collecting=still_open), *closed)
-    return replace(aligner, has_recorded=True), snapshot
+    snapshot = Snapshot(barrier, unaligned=True, collecting=still_open)
+    return replace(aligner, has_recorded=True), (snapshot, *closed)
 
 
 def _end(aligner: Aligner) -> Step:
-    """All barriers have come."""
-    barrier = aligner.barrier
+    """Take the snapshot, because all barriers have come."""
+    barrier = aligner.followed
     snapshot: tuple[Effect, ...] = ()
     if not aligner.has_recorded:
         if barrier.cid in aligner.aborted:
@@ -316,7 +334,7 @@ def _give_up(aligner: Aligner, reason: str) -> Step:
 
 
 def _unblocked(aligner: Aligner) -> tuple[Effect, ...]:
-    return tuple(Unblock(channel, aligner.barrier.cid) for channel in aligner.blocked)
+    return tuple(Unblock(channel, aligner.followed.cid) for channel in aligner.blocked)
 
 
 def _idle(aligner: Aligner) -> Aligner:

@@ -22,9 +22,10 @@ MOST_PENDING = 50
 
 @dataclass(frozen=True, slots=True)
 class Tracker:
-    """pending: of the checkpoints under way, by number, the channels whose barrier has come.
+    """The barriers that a task has counted.
 
-    latest: the newest that has ended or was called off; the older ones have ended with it.
+    pending: for each checkpoint under way, by number, the channels whose barrier has come.
+    latest: the newest checkpoint that has ended or was called off; older ones have ended with it.
     """
 
     inputs: tuple[ChannelId, ...]
@@ -38,11 +39,12 @@ Step = tuple[Tracker, tuple[Effect, ...]]
 
 
 def start(inputs: tuple[ChannelId, ...]) -> Tracker:
+    """Return the tracker of a task that has seen no barrier."""
     return Tracker(inputs)
 
 
 def on_trigger(tracker: Tracker, barrier: Barrier) -> Step:
-    """The coordinator's word, at a source, or where everything before the task has finished."""
+    """Handle the coordinator's trigger, at a source, or behind tasks that have all finished."""
     if barrier.cid <= tracker.latest:
         return tracker, ()
     return _ended(_begin(tracker, barrier), barrier)
@@ -51,7 +53,7 @@ def on_trigger(tracker: Tracker, barrier: Barrier) -> Step:
 def on_barrier(
     tracker: Tracker, channel: ChannelId, barrier: Barrier, *, overtaking: bool = False
 ) -> Step:
-    """A barrier is at the head of its channel."""
+    """Count a barrier at the head of its channel."""
     if barrier.cid <= tracker.latest:
         return tracker, ()
     if barrier.cid not in tracker.pending:
@@ -60,17 +62,17 @@ def on_barrier(
 
 
 def on_announcement(tracker: Tracker, barrier: Barrier) -> Step:
-    """Means nothing here."""
+    """Do nothing: no barrier overtakes."""
     return tracker, ()
 
 
 def on_timeout(tracker: Tracker, cid: int) -> Step:
-    """Means nothing here."""
+    """Do nothing: no alignment has a timeout."""
     return tracker, ()
 
 
 def on_end(tracker: Tracker, channel: ChannelId) -> Step:
-    """The channel's end stands for its barrier, in all checkpoints under way and later ones."""
+    """Let the channel's end stand for its barrier, in all checkpoints under way and later ones."""
     tracker = replace(tracker, ended=tracker.ended | {channel})
     effects: tuple[Effect, ...] = ()
     for cid in sorted(tracker.pending):
@@ -82,21 +84,24 @@ def on_end(tracker: Tracker, channel: ChannelId) -> Step:
 
 
 def on_cancel(tracker: Tracker, cid: int) -> Step:
-    """Word from upstream that the checkpoint is off."""
+    """Handle a cancellation of the checkpoint that comes from upstream."""
     if cid <= tracker.latest:
         return tracker, ()
     return _without(tracker, cid), (SendCancel(cid),)
 
 
 def on_aborted(tracker: Tracker, cid: int) -> Step:
-    """The coordinator's word that the checkpoint is off."""
+    """Note that the coordinator called the checkpoint off."""
     if cid <= tracker.latest:
         return tracker, ()
     return replace(tracker, aborted=tracker.aborted | {cid}), ()
 
 
 def _begin(tracker: Tracker, barrier: Barrier) -> Tracker:
-    """Of too many, the oldest is followed no longer: its later barriers mean nothing."""
+    """Follow a checkpoint.
+
+    If too many are pending, drop the oldest and ignore its later barriers.
+    """
     ended = frozenset(tracker.inputs) & tracker.ended
     pending = {**tracker.pending, barrier.cid: (barrier, ended)}
     tracker = replace(tracker, pending=pending)
@@ -110,7 +115,7 @@ def _arrived(tracker: Tracker, barrier: Barrier, channel: ChannelId) -> Tracker:
 
 
 def _ended(tracker: Tracker, barrier: Barrier) -> Step:
-    """The snapshot, if all barriers have come."""
+    """Take the snapshot if all barriers have come."""
     _, arrived = tracker.pending[barrier.cid]
     if len(arrived) < len(tracker.inputs):
         return tracker, ()

@@ -1,4 +1,4 @@
-"""Collecting a snapshot's pieces by flooding, and who knew the whole state when.
+"""Collecting a snapshot's pieces by flooding, and when which process knew the whole state.
 
 Source: Chandy and Lamport, "Distributed Snapshots", ACM TOCS 3(1), 1985, section 3.3: each process
 sends what it recorded along all outgoing channels, and each process that receives such information
@@ -7,8 +7,8 @@ connected graph every process so comes to know the whole recorded state.
 
 A process's piece is its recorded state and the recorded states of its incoming channels. Pieces
 travel as ordinary messages: sends and receives that leave the state of the process as it is, with
-the value ``{"piece": {...}, "worth": 0}``, so that other snapshots record them like any message and
-what these add up to does not change. A piece names the messages in its channels by their ids, as
+the value ``{"piece": {...}, "worth": 0}``. So other snapshots record them like any message, and
+their totals do not change. A piece names the messages in its channels by their ids, as
 ``record_channel`` does.
 """
 
@@ -35,25 +35,25 @@ MARK = '"piece"'  # in the text of every value that holds a piece
 
 @dataclass(frozen=True, slots=True)
 class Collector:
-    """Which processes' pieces of one snapshot a process knows, its own included."""
+    """The processes whose pieces of one snapshot a process knows, its own included."""
 
     outgoing: tuple[ChannelId, ...]
     known: frozenset[ProcessId] = frozenset()
 
 
-def on_piece(collector: Collector, of: ProcessId) -> tuple[Collector, tuple[ChannelId, ...]]:
-    """A piece has come, or the process's own is whole: the channels on which to pass it on.
+def on_piece(collector: Collector, owner: ProcessId) -> tuple[Collector, tuple[ChannelId, ...]]:
+    """Note a piece that has come, or the process's own; return the channels on which to pass it on.
 
-    What is new goes out on every outgoing channel, what is known on none.
+    A new piece goes out on every outgoing channel, a known one on none.
     """
-    if of in collector.known:
+    if owner in collector.known:
         return collector, ()
-    return Collector(collector.outgoing, collector.known | {of}), collector.outgoing
+    return Collector(collector.outgoing, collector.known | {owner}), collector.outgoing
 
 
 @dataclass(frozen=True)
 class Piece:
-    """What one process recorded. channels: ids of the messages in its incoming channels."""
+    """What one process recorded. ``channels``: ids of the messages in its incoming channels."""
 
     snapshot: SnapshotId
     process: ProcessId
@@ -62,7 +62,10 @@ class Piece:
 
     @cached_property
     def message(self) -> MessageId:
-        """Unique on every channel: a piece passes each at most once."""
+        """The id of the message with the piece.
+
+        It is unique, since a piece passes each channel at most once.
+        """
         return MessageId(f"{self.snapshot}:{self.process}")
 
     @cached_property
@@ -81,14 +84,14 @@ class Piece:
 
 
 def piece_of(value: JsonText | None) -> tuple[SnapshotId, ProcessId] | None:
-    """The snapshot and process whose piece a message's value is; None for any other message."""
+    """Return the snapshot and process of the piece that a value is; None for any other message."""
     if value is None or MARK not in value:
         return None
     return _named(parsed(value))
 
 
 def is_piece(value: object) -> bool:
-    """Whether a message's value, as JSON, is a piece: of the snapshot, not of the computation."""
+    """Tell whether a message's value, as JSON, is a piece and so no part of the computation."""
     return _named(value) is not None
 
 
@@ -101,24 +104,24 @@ def _named(value: object) -> tuple[SnapshotId, ProcessId] | None:
 
 @dataclass(frozen=True)
 class Knowledge:
-    """Who knew which pieces of a snapshot when.
+    """When each process knew each piece of a snapshot.
 
-    learned: of every process in the order of the header, where it knew each piece for the first
-    time; its own at the last of its records.
+    ``learned``: for every process, in the order of the header, where it first knew each piece; its
+    own piece at the last of its records.
     """
 
     snapshot: SnapshotId
     learned: Mapping[ProcessId, Mapping[ProcessId, Place]]
 
     def whole(self, process: ProcessId) -> Place | None:
-        """The event at which it knew the whole recorded state; None where it never did."""
+        """Return the event at which a process knew the whole recorded state, or None."""
         if self.missing(process):
             return None
         return max(self.learned[process].values(), key=lambda place: place.index)
 
     def missing(self, process: ProcessId) -> tuple[ProcessId, ...]:
-        """Whose pieces it never came to know."""
-        return tuple(of for of in self.learned if of not in self.learned[process])
+        """Return the processes whose pieces a process never knew."""
+        return tuple(owner for owner in self.learned if owner not in self.learned[process])
 
     def to_json(self) -> dict[str, object]:
         return {
@@ -127,7 +130,7 @@ class Knowledge:
                 process: {
                     "whole": _json(self.whole(process)),
                     "missing": list(self.missing(process)),
-                    "pieces": {of: as_json(place) for of, place in pieces.items()},
+                    "pieces": {owner: as_json(place) for owner, place in pieces.items()},
                 }
                 for process, pieces in self.learned.items()
             },
@@ -135,16 +138,18 @@ class Knowledge:
 
 
 def knowledge(recording: Recording, snapshot: SnapshotId) -> Knowledge:
-    """From the log alone: the records of the snapshot, and the receives of its pieces."""
+    """Find out from the log alone: from the records of the snapshot, and the receives of its
+    pieces.
+    """
     learned: dict[ProcessId, dict[ProcessId, Place]] = {}
     for process in recording.topology.processes:
         pieces = learned[process.id] = {}
         to_record = {channel.id for channel in recording.topology.incoming[process.id]} | {None}
         for event in recording.events.get(process.id, ()):
             if event.kind == RECEIVE:
-                found = piece_of(event.value)
-                if found is not None and found[0] == snapshot:
-                    pieces.setdefault(found[1], _place(event))
+                piece = piece_of(event.value)
+                if piece is not None and piece[0] == snapshot:
+                    pieces.setdefault(piece[1], _place(event))
             elif event.snapshot == snapshot and event.kind in (RECORD_STATE, RECORD_CHANNEL):
                 to_record.discard(event.channel)
                 if not to_record:
@@ -157,4 +162,4 @@ def _place(event: Event) -> Place:
 
 
 def _json(place: Place | None) -> dict[str, object] | None:
-    return place and as_json(place)
+    return None if place is None else as_json(place)

@@ -10,12 +10,12 @@ message comes records its state before it receives it. So nothing that was sent 
 received before one, in whatever order the channels deliver. The white messages that a red process
 receives are the state of their channel.
 
-Lai and Yang have every process keep all that it sends and receives, and hand these histories in.
-Here, as in Mattern's variant, a number does: a red process tells each neighbour how many white
-messages it has sent to it, and the neighbour knows the channel's state when so many have come. This
-is what a marker is here. It goes out as a message of its own when the process records, so that it
-also reaches those to whom no other message goes, and again with every red message; the first to
-arrive counts. It may overtake, and be overtaken by, anything.
+In Lai and Yang's paper every process keeps all that it sends and receives. Here, as in Mattern's
+variant, a number suffices: a red process sends each neighbour how many white messages it has sent
+to it, and the channel's state is known when so many have come. This number is what a marker is
+here. It goes out as a message of its own when the process records, so that it also reaches
+neighbours to which no other message goes, and again with every red message; the first to arrive
+counts. It may overtake, and be overtaken by, anything.
 
 Assumes: channels are reliable; a process carries out a step without any other event of its own in
 between. There is one recorder per process and snapshot, as in Chandy-Lamport; several processes may
@@ -45,9 +45,10 @@ class Recorder:
     """How far one process is with one snapshot.
 
     received, sent: how many messages have come in, and gone out, on each of its channels before it
-    recorded; all of them are white. arrived: of every incoming channel that is still being
-    recorded, the white messages received since, in order of receipt; empty before that.
-    announced: how many white messages there are on a channel altogether, where its marker came.
+        recorded; all of them are white.
+    arrived: for each incoming channel that is still being recorded, the white messages received
+        since, in order of receipt; empty before that.
+    announced: how many white messages there are on a channel altogether, once its marker has come.
     """
 
     snapshot: SnapshotId
@@ -63,7 +64,7 @@ class Recorder:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether messages that were announced to it have not come yet."""
+        """Tell whether messages that were announced have not come yet."""
         return any(channel in self.announced for channel in self.arrived)
 
 
@@ -74,14 +75,14 @@ Step = tuple[Recorder, tuple[Effect, ...]]
 def start(
     snapshot: SnapshotId, received: Mapping[ChannelId, int], sent: Mapping[ChannelId, int]
 ) -> Recorder:
-    """Of a process that is about to hear of a snapshot: with the messages it has counted so far."""
+    """Return the recorder of a process that has not seen this snapshot, with its counts so far."""
     return Recorder(snapshot, dict(received), dict(sent))
 
 
 def begin(recorder: Recorder) -> Step:
-    """Turn red: record, then tell every neighbour how many white messages it was sent.
+    """Turn red: record, then send every neighbour how many white messages it was sent.
 
-    Nothing to do for a process that is red already.
+    Nothing is done if the process is red already.
     """
     if recorder.has_recorded:
         return recorder, ()
@@ -91,7 +92,7 @@ def begin(recorder: Recorder) -> Step:
 
 
 def on_message(recorder: Recorder, channel: ChannelId, message: MessageId) -> Step:
-    """A white message that a red process receives belongs to the channel's state."""
+    """Add a white message that a red process receives to the channel's state."""
     if channel not in recorder.arrived:
         return recorder, ()
     longer = (*recorder.arrived[channel], message)
@@ -99,9 +100,12 @@ def on_message(recorder: Recorder, channel: ChannelId, message: MessageId) -> St
     return _closed_if_all_came(recorder, channel)
 
 
-def on_marker(recorder: Recorder, channel: ChannelId, count: int) -> Step:
-    """The first red message on a channel, or the marker by itself: a white process records, and it
-    knows now how many white messages (``count``) there are on the channel."""
+def on_marker(recorder: Recorder, channel: ChannelId, count: int | None) -> Step:
+    """Handle the first red message on a channel, or the marker by itself.
+
+    A white process records. ``count``: how many white messages there are on the channel.
+    """
+    assert count is not None  # every marker of this protocol has one
     recorder, effects = begin(recorder)
     if channel not in recorder.arrived:
         return recorder, effects
@@ -111,8 +115,8 @@ def on_marker(recorder: Recorder, channel: ChannelId, count: int) -> Step:
 
 
 def _closed_if_all_came(recorder: Recorder, channel: ChannelId) -> Step:
-    came = recorder.received[channel] + len(recorder.arrived[channel])
-    if recorder.announced.get(channel) != came:
+    received = recorder.received[channel] + len(recorder.arrived[channel])
+    if recorder.announced.get(channel) != received:
         return recorder, ()
     still_open = dict(recorder.arrived)
     closed = RecordChannel(channel, still_open.pop(channel))

@@ -1,19 +1,19 @@
 """SeaTunnel's checkpoint coordinator, one for each pipeline, as step functions.
 
-Source: SeaTunnel's Zeta engine, CheckpointCoordinator, CheckpointPlan. Pure: a coordinator and what
-happened give the next coordinator and the effects, to be carried out in their order. Times are
-whole microseconds.
+Source: SeaTunnel's Zeta engine, CheckpointCoordinator, CheckpointPlan. Pure: a coordinator and an
+event give the next coordinator and the effects, to be carried out in their order. Times are whole
+microseconds.
 
-One checkpoint at a time, from the trigger until all tasks have confirmed that they know it to be
-complete. Nothing is subsumed and no failure tolerated: a checkpoint that fails fails the pipeline.
-A savepoint and the completed point (when bounded sources have been read) are final: with them the
-pipeline ends. The completed point bears a number that no other has, and is not stored.
+There is one checkpoint at a time, from the trigger until all tasks have confirmed its completion.
+Nothing is subsumed and no failure tolerated: a checkpoint that fails fails the pipeline. A
+savepoint and the completed point (when bounded sources have been read) are final: with them the
+pipeline ends. The completed point has a number that no other has, and is not stored.
 """
 
 from dataclasses import dataclass, replace
 
-from snapshots.domain.dataflow_logs.dataflow import DataflowRefused
 from snapshots.domain.model.topology import ProcessId
+from snapshots.domain.simulators.bounds import NotNegative, Positive, check_whole_numbers
 
 CHECKPOINT, SAVEPOINT, COMPLETED_POINT = TYPES = ("checkpoint", "savepoint", "completed point")
 FINAL = frozenset({SAVEPOINT, COMPLETED_POINT})
@@ -26,35 +26,28 @@ ACKNOWLEDGING, STORING, NOTIFYING = ("acknowledging", "storing", "notifying")
 
 @dataclass(frozen=True, slots=True)
 class PipelineSettings:
-    """interval: us between checkpoints, None: none but the completed point. timeout: us until one
-    fails, and its pipeline with it. retry_wait: us until a request is made again that found one
-    under way. retries: how often a pipeline is restored.
+    """When checkpoints begin, and what follows when one fails. Times are in us.
 
-    Raises: DataflowRefused, with the field, for settings that cannot be.
+    interval: the time between checkpoints; None takes none but the completed point.
+    timeout: the time after which a checkpoint fails, and its pipeline with it.
+    retry_wait: the time until a request that met a checkpoint under way is repeated.
+    retries: how often a pipeline is restored.
+
+    Raises: DataflowRefused, with the field, if a value is not possible.
     """
 
-    interval: int | None = 50_000
-    timeout: int = 10_000_000
-    retry_wait: int = 5_000
-    retries: int = 3
+    interval: Positive | None = 50_000
+    timeout: Positive = 10_000_000
+    retry_wait: Positive = 5_000
+    retries: NotNegative = 3
 
     def __post_init__(self) -> None:
-        for name, least in _LEAST.items():
-            value = getattr(self, name)
-            if value is None and name == "interval":
-                continue
-            if type(value) is not int or value < least:
-                raise DataflowRefused(
-                    f"checkpoints.{name}", f"It is a whole number, at least {least}, not {value!r}."
-                )
-
-
-_LEAST = {"interval": 1, "timeout": 1, "retry_wait": 1, "retries": 0}
+        check_whole_numbers(self, "checkpoints")
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The checkpoint plan of a pipeline: who is triggered, and who has to acknowledge."""
+    """The tasks of a pipeline that are triggered, and those that have to acknowledge."""
 
     enumerators: tuple[ProcessId, ...]
     tasks: tuple[ProcessId, ...]
@@ -62,8 +55,12 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """cid: of the snapshot in the log; number: the engine's own. waiting: the tasks that have not
-    acknowledged it, and later, not confirmed."""
+    """The checkpoint under way.
+
+    cid: the number of the snapshot in the log.
+    number: the engine's own number.
+    waiting: the tasks that have not acknowledged the checkpoint, and later, not confirmed it.
+    """
 
     cid: int
     number: int
@@ -74,8 +71,13 @@ class Pending:
 
 @dataclass(frozen=True, slots=True)
 class Coordinator:
-    """to_restore: the cid of the checkpoint in its memory. wish: the final one to be taken as soon
-    as none is under way. ready: enumerators whose source has been read. restores: so far."""
+    """The state of a pipeline's coordinator.
+
+    to_restore: the cid of the checkpoint that a failure goes back to.
+    wish: the type of the final checkpoint that is to be taken as soon as none is under way.
+    ready: the enumerators whose source has been read.
+    restores: how often the pipeline has been restored.
+    """
 
     settings: PipelineSettings
     plan: Plan
@@ -91,48 +93,56 @@ class Coordinator:
 
 @dataclass(frozen=True, slots=True)
 class RequestAgain:
+    """Repeat the request after this time in us."""
+
     after: int
 
 
 @dataclass(frozen=True, slots=True)
 class Trigger:
-    """A barrier to the enumerators, and to nobody else."""
+    """Send a barrier to the enumerators, and to no other task."""
 
     pending: Pending
 
 
 @dataclass(frozen=True, slots=True)
 class Store:
+    """Write the checkpoint, which all tasks have acknowledged."""
+
     cid: int
 
 
 @dataclass(frozen=True, slots=True)
 class Complete:
+    """Note that the checkpoint is complete."""
+
     cid: int
 
 
 @dataclass(frozen=True, slots=True)
 class Notify:
-    """Tell all tasks, and wait until each has confirmed."""
+    """Notify all tasks of the completion, and wait until each has confirmed."""
 
     cid: int
 
 
 @dataclass(frozen=True, slots=True)
 class Close:
-    """The pipeline has ended: its tasks close."""
+    """Close the tasks of the pipeline, which has ended."""
 
     status: str
 
 
 @dataclass(frozen=True, slots=True)
 class FailPipeline:
+    """Cancel and restore the pipeline."""
+
     cause: str
 
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """The checkpoint is forgotten; nobody is told."""
+    """Forget the checkpoint, without a notice to the tasks."""
 
     cid: int
     reason: str
@@ -140,14 +150,14 @@ class Drop:
 
 @dataclass(frozen=True, slots=True)
 class Restore:
-    """All tasks of the pipeline, from this checkpoint; None: from the start."""
+    """Restore all tasks of the pipeline from this checkpoint; None restores from the start."""
 
     cid: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class GiveUp:
-    """It has been restored as often as allowed."""
+    """End the pipeline, because it has been restored as often as allowed."""
 
 
 Effect = (
@@ -166,11 +176,12 @@ Step = tuple[Coordinator, tuple[Effect, ...]]
 
 
 def start(settings: PipelineSettings, plan: Plan) -> Coordinator:
+    """Return the coordinator of a pipeline that has not begun."""
     return Coordinator(settings, plan)
 
 
 def on_timer(coordinator: Coordinator, cid: int) -> Step:
-    """It is time for a checkpoint. cid: of the next snapshot in the log."""
+    """Begin a periodic checkpoint. ``cid``: the number of the next snapshot in the log."""
     if coordinator.status != RUNNING:
         return coordinator, ()
     if coordinator.pending is not None or coordinator.wish is not None:
@@ -179,14 +190,14 @@ def on_timer(coordinator: Coordinator, cid: int) -> Step:
 
 
 def on_savepoint(coordinator: Coordinator, cid: int) -> Step:
-    """The job is to end with a savepoint: after the one under way, before anything else."""
+    """End the job with a savepoint: after the checkpoint under way, before anything else."""
     if coordinator.status != RUNNING or _is_ending(coordinator):
         return coordinator, ()
     return _as_wished(replace(coordinator, wish=SAVEPOINT), cid)
 
 
 def on_ready_to_close(coordinator: Coordinator, enumerator: ProcessId, cid: int) -> Step:
-    """A bounded source has been read; with the last one comes the completed point."""
+    """Note that a bounded source has been read; with the last one comes the completed point."""
     coordinator = replace(coordinator, ready=coordinator.ready | {enumerator})
     missing = set(coordinator.plan.enumerators) - coordinator.ready
     if missing or coordinator.wish is not None or _is_ending(coordinator):
@@ -195,25 +206,29 @@ def on_ready_to_close(coordinator: Coordinator, enumerator: ProcessId, cid: int)
 
 
 def on_ack(coordinator: Coordinator, cid: int, task: ProcessId) -> Step:
+    """Note an acknowledgement; with the last one the checkpoint is stored, or complete if it is
+    final.
+    """
     pending = _without(coordinator, cid, task, ACKNOWLEDGING)
     if pending is None:
         return coordinator, ()
     if pending.waiting:
         return replace(coordinator, pending=pending), ()
     if pending.type == COMPLETED_POINT:
-        return _complete(replace(coordinator, pending=pending))
+        return _complete(coordinator, pending)
     return replace(coordinator, pending=replace(pending, phase=STORING)), (Store(cid),)
 
 
 def on_stored(coordinator: Coordinator, cid: int) -> Step:
+    """Complete the checkpoint that has been written."""
     pending = coordinator.pending
     if pending is None or pending.cid != cid or pending.phase != STORING:
         return coordinator, ()
-    return _complete(coordinator)
+    return _complete(coordinator, pending)
 
 
 def on_confirmed(coordinator: Coordinator, cid: int, task: ProcessId, next_cid: int) -> Step:
-    """A task has done what it does when it hears that the checkpoint is complete."""
+    """Note that a task has handled the notice of completion."""
     pending = _without(coordinator, cid, task, NOTIFYING)
     if pending is None:
         return coordinator, ()
@@ -227,6 +242,7 @@ def on_confirmed(coordinator: Coordinator, cid: int, task: ProcessId, next_cid: 
 
 
 def on_timeout(coordinator: Coordinator, cid: int) -> Step:
+    """Fail the pipeline if its checkpoint is not complete in time."""
     pending = coordinator.pending
     if pending is None or pending.cid != cid or pending.phase == NOTIFYING:
         return coordinator, ()
@@ -234,9 +250,11 @@ def on_timeout(coordinator: Coordinator, cid: int) -> Step:
 
 
 def on_failure(coordinator: Coordinator, reason: str = FAILOVER) -> Step:
-    """A task of the pipeline has failed, or (EXPIRED) its checkpoint."""
-    complete = coordinator.pending is None or coordinator.pending.phase == NOTIFYING
-    dropped = () if complete else (Drop(coordinator.pending.cid, reason),)
+    """Handle the failure of a task of the pipeline, or (EXPIRED) of its checkpoint."""
+    pending = coordinator.pending
+    dropped: tuple[Effect, ...] = ()
+    if pending is not None and pending.phase != NOTIFYING:
+        dropped = (Drop(pending.cid, reason),)
     wish = SAVEPOINT if _wishes(coordinator, SAVEPOINT) else None
     coordinator = replace(coordinator, pending=None, wish=wish, ready=frozenset())
     if coordinator.restores >= coordinator.settings.retries:
@@ -246,7 +264,7 @@ def on_failure(coordinator: Coordinator, reason: str = FAILOVER) -> Step:
 
 
 def on_restored(coordinator: Coordinator, cid: int) -> Step:
-    """All tasks run again. A savepoint that was asked for is still wanted."""
+    """Go on when all tasks run again. A savepoint that was requested is still wanted."""
     return _as_wished(coordinator, cid)
 
 
@@ -265,9 +283,8 @@ def _as_wished(coordinator: Coordinator, cid: int) -> Step:
     return _trigger(coordinator, coordinator.wish, cid)
 
 
-def _complete(coordinator: Coordinator) -> Step:
-    """It is what a failure goes back to from now on, also where not all know of it yet."""
-    pending = coordinator.pending
+def _complete(coordinator: Coordinator, pending: Pending) -> Step:
+    """Complete the checkpoint, to which a failure goes back even before all tasks are notified."""
     waiting = frozenset(coordinator.plan.tasks)
     coordinator = replace(
         coordinator,
@@ -279,7 +296,7 @@ def _complete(coordinator: Coordinator) -> Step:
 
 
 def _without(coordinator: Coordinator, cid: int, task: ProcessId, phase: str) -> Pending | None:
-    """The checkpoint under way without the task; None where this means another."""
+    """Return the checkpoint under way without the task, or None if the event is about another."""
     pending = coordinator.pending
     if pending is None or pending.cid != cid or pending.phase != phase:
         return None
@@ -291,6 +308,6 @@ def _is_ending(coordinator: Coordinator) -> bool:
 
 
 def _wishes(coordinator: Coordinator, type_: str) -> bool:
-    """Whether it is waited for, or under way."""
+    """Tell whether a checkpoint of this type is requested or under way."""
     pending = coordinator.pending
     return coordinator.wish == type_ or (pending is not None and pending.type == type_)

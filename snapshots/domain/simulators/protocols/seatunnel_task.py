@@ -2,8 +2,8 @@
 
 Source: SeaTunnel's Zeta engine, SourceSplitEnumeratorTask, SeaTunnelTask, SinkFlowLifeCycle,
 SinkAggregatedCommitterTask. An enumerator records, then sends the barrier to its readers by the way
-that splits take; a task with one input passes it on, one behind a shuffle aligns; a writer
-pre-commits before it records, and sends what it has pre-committed with the barrier; the committer
+that splits take. A task with one input passes it on, one behind a shuffle aligns. A writer
+pre-commits before it records, and sends what it has pre-committed with the barrier. The committer
 counts one barrier of every writer. The steps are taken between two records.
 """
 
@@ -16,8 +16,11 @@ from snapshots.domain.simulators.protocols.flink_task import AlignEnd, Block, Re
 
 @dataclass(frozen=True, slots=True)
 class Barrier:
-    """cid: of the snapshot; type: one of ``seatunnel.TYPES``. info: the transaction that a writer
-    has pre-committed, for the committer."""
+    """A barrier of snapshot ``cid``.
+
+    type: one of ``seatunnel.TYPES``.
+    info: the transaction that a writer has pre-committed, for the committer.
+    """
 
     cid: int
     type: str
@@ -26,8 +29,11 @@ class Barrier:
 
 @dataclass(frozen=True, slots=True)
 class Aligner:
-    """barrier: of the checkpoint under way; arrived: inputs on which it has come. blocking: whether
-    they are not taken from until all have."""
+    """How far a task is with the checkpoint under way.
+
+    arrived: the inputs on which the barrier has come.
+    blocking: whether nothing is taken from these inputs until all barriers have come.
+    """
 
     inputs: tuple[ChannelId, ...]
     blocking: bool = True
@@ -47,16 +53,17 @@ Step = tuple[Aligner, tuple[Effect, ...]]
 
 
 def start(inputs: tuple[ChannelId, ...], *, blocking: bool = True) -> Aligner:
+    """Return the aligner of a task that has seen no barrier."""
     return Aligner(inputs, blocking)
 
 
 def on_trigger(aligner: Aligner, barrier: Barrier) -> Step:
-    """The coordinator's word, at an enumerator."""
+    """Handle the coordinator's trigger, at an enumerator."""
     return aligner, (Take(barrier),)
 
 
 def on_barrier(aligner: Aligner, channel: ChannelId, barrier: Barrier) -> Step:
-    """A barrier is at the head of its channel. There is one checkpoint at a time."""
+    """Handle a barrier at the head of its channel. There is one checkpoint at a time."""
     arrived = (*aligner.arrived, channel)
     if len(arrived) < len(aligner.inputs):
         block = (Block(channel, barrier.cid),) if aligner.blocking else ()
@@ -71,12 +78,14 @@ def on_barrier(aligner: Aligner, channel: ChannelId, barrier: Barrier) -> Step:
 def owners(
     splits: Iterable[str], loads: Mapping[ProcessId, int]
 ) -> tuple[tuple[str, ProcessId], ...]:
-    """Who reads each split: the reader with the fewest, of several the first. loads: how many
-    splits each has, in the order of the readers."""
+    """Assign each split to the reader with the fewest splits; ties go to the first reader.
+
+    ``loads``: how many splits each reader has, in the order of the readers.
+    """
     counts = dict(loads)
-    found = []
+    assigned = []
     for split in splits:
         reader = min(counts, key=counts.__getitem__)
         counts[reader] += 1
-        found.append((split, reader))
-    return tuple(found)
+        assigned.append((split, reader))
+    return tuple(assigned)

@@ -15,13 +15,13 @@ from snapshots.domain.model.recording import (
 from snapshots.domain.model.topology import ProcessId
 from snapshots.domain.simulators.dataflows.aligning import Alignments
 from snapshots.domain.simulators.dataflows.lanes import BARRIER, Item, Lane
-from snapshots.domain.simulators.dataflows.machine import Effects, Machine
 from snapshots.domain.simulators.dataflows.recovery import Saved
+from snapshots.domain.simulators.dataflows.tasks import Effects
 from snapshots.domain.simulators.protocols import seatunnel_task as passing
 from snapshots.domain.simulators.protocols.flink_task import AlignEnd, Block, RecordChannel, Unblock
 from snapshots.domain.simulators.protocols.seatunnel import FINAL
 from snapshots.domain.simulators.protocols.seatunnel_task import Barrier, Take
-from snapshots.domain.simulators.seatunnel.tasks import COMMITTER, SeaTunnelTask
+from snapshots.domain.simulators.seatunnel.tasks import COMMITTER, SeaTunnelMachine, SeaTunnelTask
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Confirm:
 class Barriers:
     """Handles barriers and the coordinator's messages; ``saved`` is what each checkpoint holds."""
 
-    def __init__(self, machine: Machine, alignments: Alignments) -> None:
+    def __init__(self, machine: SeaTunnelMachine, alignments: Alignments) -> None:
         self.machine = machine
         self.log = machine.log
         self.alignments = alignments

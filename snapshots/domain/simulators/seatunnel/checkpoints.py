@@ -3,7 +3,9 @@
 The decisions are the step functions in `protocols/seatunnel.py`.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from snapshots.domain.dataflow_logs.kinds import (
     CP_COMPLETE,
@@ -17,12 +19,12 @@ from snapshots.domain.dataflow_logs.kinds import (
 )
 from snapshots.domain.model.topology import ProcessId
 from snapshots.domain.simulators.dataflows.coordinator import CoordinatorProcess
-from snapshots.domain.simulators.dataflows.machine import Effects, Machine
+from snapshots.domain.simulators.dataflows.tasks import Effects
 from snapshots.domain.simulators.protocols import seatunnel as coordinating
 from snapshots.domain.simulators.protocols.seatunnel import FINAL, RUNNING, SAVEPOINT, Plan
 from snapshots.domain.simulators.protocols.seatunnel_task import Barrier
 from snapshots.domain.simulators.seatunnel.barriers import Barriers
-from snapshots.domain.simulators.seatunnel.tasks import ENUMERATOR
+from snapshots.domain.simulators.seatunnel.tasks import ENUMERATOR, SeaTunnelMachine
 
 PERIODIC = "periodic"
 
@@ -49,7 +51,7 @@ class Pipeline(CoordinatorProcess):
     """
 
     def __init__(
-        self, machine: Machine, barriers: Barriers, numbering: Numbering, index: int
+        self, machine: SeaTunnelMachine, barriers: Barriers, numbering: Numbering, index: int
     ) -> None:
         """Make the coordinator of a pipeline.
 
@@ -224,6 +226,6 @@ class Pipeline(CoordinatorProcess):
         self.is_asked = True
         self.log(CP_REQUEST, {"reason": reason})
 
-    def _decide(self, extra: dict | None = None, **fields: object) -> None:
+    def _decide(self, extra: Mapping[str, Any] | None = None, **fields: Any) -> None:
         self.is_asked = False
         self.log(CP_DECISION, extra, **fields)

@@ -12,14 +12,19 @@ from snapshots.domain.dataflow_logs.kinds import SPLIT_RETURNED
 from snapshots.domain.model.topology import ProcessId
 from snapshots.domain.simulators.dataflows.aligning import Alignments
 from snapshots.domain.simulators.dataflows.counting import Failure
-from snapshots.domain.simulators.dataflows.machine import Effects, Machine
 from snapshots.domain.simulators.dataflows.recovery import Saved, log_crash, restore
+from snapshots.domain.simulators.dataflows.tasks import Effects
 from snapshots.domain.simulators.protocols.seatunnel import EXPIRED, FAILOVER, Restore
 from snapshots.domain.simulators.seatunnel.barriers import Barriers
 from snapshots.domain.simulators.seatunnel.checkpoints import Pipeline
 from snapshots.domain.simulators.seatunnel.rescaling import rescaled
 from snapshots.domain.simulators.seatunnel.splits import Splits
-from snapshots.domain.simulators.seatunnel.tasks import ENUMERATOR, READER, SeaTunnelTask
+from snapshots.domain.simulators.seatunnel.tasks import (
+    ENUMERATOR,
+    READER,
+    SeaTunnelMachine,
+    SeaTunnelTask,
+)
 from snapshots.domain.simulators.seatunnel.topology import committer_of
 
 States = Mapping[ProcessId, Saved]
@@ -32,7 +37,7 @@ Owners = dict[str, tuple[ProcessId, int]]
 class Failover:
     """Stops pipelines, and restores them from checkpoints and savepoints."""
 
-    machine: Machine
+    machine: SeaTunnelMachine
     splits: Splits
     barriers: Barriers
     alignments: Alignments
@@ -72,6 +77,7 @@ class Failover:
             before: the dataflow of the earlier run.
         """
         cid = old.state.to_restore
+        assert cid is not None  # the earlier run has ended with a savepoint
         saved = old.barriers.saved[cid]
         states = rescaled(self.machine.dataflow, before, pipeline.tasks, saved)
         positions = self._restore(pipeline, states, owners_of(saved), cid)

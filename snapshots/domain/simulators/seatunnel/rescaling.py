@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from snapshots.domain.dataflow_logs.dataflow import Dataflow
 from snapshots.domain.model.key_groups import key_group, owning_subtask
 from snapshots.domain.model.topology import ProcessId
-from snapshots.domain.simulators.dataflows.functions import is_keyed, start_state
+from snapshots.domain.simulators.dataflows.functions import State, is_keyed, start_state
 from snapshots.domain.simulators.dataflows.recovery import Saved
 from snapshots.domain.simulators.seatunnel.tasks import OPERATOR, WRITER, SeaTunnelTask
 
@@ -42,7 +42,7 @@ def rescaled(
     return states
 
 
-def _share(task: SeaTunnelTask, states: list[dict], parallelism: int) -> dict:
+def _share(task: SeaTunnelTask, states: list[State], parallelism: int) -> State:
     if not is_keyed(task.vertex):
         sums = Counter(start_state(task.vertex))
         for state in states[task.index :: parallelism]:

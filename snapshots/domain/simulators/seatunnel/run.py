@@ -8,8 +8,9 @@ from snapshots.domain.simulators.dataflows.aligning import Alignments
 from snapshots.domain.simulators.dataflows.counting import Counted
 from snapshots.domain.simulators.dataflows.functions import Rid, expected_rids
 from snapshots.domain.simulators.dataflows.lanes import BARRIER, Item, Lane
-from snapshots.domain.simulators.dataflows.machine import Machine
+from snapshots.domain.simulators.dataflows.machine import StreamMachine
 from snapshots.domain.simulators.dataflows.results import count_results
+from snapshots.domain.simulators.dataflows.tasks import Step
 from snapshots.domain.simulators.protocols import seatunnel_task
 from snapshots.domain.simulators.protocols.seatunnel import FINISHED, SUSPENDED
 from snapshots.domain.simulators.seatunnel.barriers import Acknowledge, Barriers, Confirm
@@ -24,7 +25,7 @@ from snapshots.domain.simulators.seatunnel.tasks import (
 )
 
 
-class SeaTunnelRun(Machine):
+class SeaTunnelRun(StreamMachine[SeaTunnelTask]):
     """The state of a running SeaTunnel job."""
 
     def __init__(
@@ -159,7 +160,7 @@ class SeaTunnelRun(Machine):
             case FailPipeline(pipeline):
                 self.failover.fail_pipeline(pipeline, None)
 
-    def _report(self, task: SeaTunnelTask, step, *arguments: object) -> None:
+    def _report(self, task: SeaTunnelTask, step: Step, *arguments: object) -> None:
         """Send a message to the coordinator, which is lost if the task dies."""
         self.later(task, self.plan.control_delay, step, *arguments)
 

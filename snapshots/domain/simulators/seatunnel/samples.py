@@ -1,6 +1,7 @@
 """A SeaTunnel job for the gallery: its splits change hands, twice."""
 
 from snapshots.domain.dataflow_logs.dataflow import HASH, Dataflow, Edge, Vertex
+from snapshots.domain.model.topology import ProcessId
 from snapshots.domain.simulators.dataflows.parameters import FailAt
 from snapshots.domain.simulators.protocols.seatunnel import PipelineSettings
 from snapshots.domain.simulators.samples import Sample
@@ -25,7 +26,7 @@ def splits_change_hands() -> SeaTunnelSimulation:
     return SeaTunnelSimulation(
         flow,
         PipelineSettings(interval=15_000),
-        failures=(FailAt(25_000, "files[0]"),),
+        failures=(FailAt(25_000, ProcessId("files[0]")),),
         start_from=StartFrom(20_000, {"orders": 3}),
     )
 

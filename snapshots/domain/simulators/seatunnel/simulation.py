@@ -14,12 +14,12 @@ from snapshots.domain.assembling.assembly import Header
 from snapshots.domain.dataflow_logs.dataflow import BROADCAST, Dataflow, DataflowRefused
 from snapshots.domain.model.recording import LoggedEvent
 from snapshots.domain.model.topology import Topology
+from snapshots.domain.simulators.bounds import NotNegative, Positive, check_whole_numbers
 from snapshots.domain.simulators.dataflows.parameters import (
     MOST_EVENTS,
     FailAt,
     check_failures,
     check_slow,
-    check_whole_numbers,
 )
 from snapshots.domain.simulators.dataflows.results import DataflowRun, header_of, run_to_end
 from snapshots.domain.simulators.protocols.seatunnel import PipelineSettings
@@ -36,7 +36,7 @@ class StartFrom:
     parallelism in that run.
     """
 
-    at: int
+    at: NotNegative
     parallelism: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -64,25 +64,22 @@ class SeaTunnelSimulation:
     dataflow: Dataflow
     checkpoints: PipelineSettings = field(default_factory=PipelineSettings)
     seed: int = 1
-    buffer: int = 8
-    mean_delay: int = 300
-    control_delay: int = 200
-    sync_time: int = 200
-    store_time: int = 1_000
-    assign_every: int = 2_000
+    buffer: Positive = 8
+    mean_delay: NotNegative = 300
+    control_delay: NotNegative = 200
+    sync_time: NotNegative = 200
+    store_time: NotNegative = 1_000
+    assign_every: NotNegative = 2_000
     slow: Mapping[str, float] = field(default_factory=dict)
     failures: tuple[FailAt, ...] = ()
-    restart_delay: int = 10_000
-    savepoint: int | None = None
+    restart_delay: NotNegative = 10_000
+    savepoint: NotNegative | None = None
     start_from: StartFrom | None = None
-    tx_timeout: int | None = None
-    most_events: int = MOST_EVENTS
+    tx_timeout: NotNegative | None = None
+    most_events: Positive = MOST_EVENTS
 
     def __post_init__(self) -> None:
-        check_whole_numbers(self, _LEAST)
-        for name in ("savepoint", "tx_timeout"):
-            if getattr(self, name) is not None:
-                check_whole_numbers(self, {name: 0})
+        check_whole_numbers(self)
         processes = self.topology().process_by_id.keys() - set(self.dataflow.coordinators())
         check_failures(self.failures, processes, "process")
         check_slow(self.slow, self.dataflow)
@@ -100,6 +97,7 @@ class SeaTunnelSimulation:
 
     def before(self) -> "SeaTunnelSimulation":
         """Return the earlier run, which ends with the savepoint that this one starts from."""
+        assert self.start_from is not None  # else there is no earlier run
         dataflow = self.dataflow_before()
         slow = {
             task: factor for task, factor in self.slow.items() if task in dataflow.subtask_by_id
@@ -118,8 +116,9 @@ class SeaTunnelSimulation:
 
         Raises: DataflowRefused, with the field, if its parallelism is not possible.
         """
+        assert self.start_from is not None  # else there is no earlier run
         parallelism, vertices = self.start_from.parallelism, self.dataflow.vertex_by_id
-        check_whole_numbers(self.start_from, {"at": 0}, "start_from")
+        check_whole_numbers(self.start_from, "start_from")
         for name, number in parallelism.items():
             path = f"start_from.parallelism.{name}"
             if name not in vertices:
@@ -138,18 +137,6 @@ class SeaTunnelSimulation:
             return Dataflow(former, self.dataflow.edges)
         except DataflowRefused as refused:
             raise DataflowRefused("start_from.parallelism", refused.sentence) from None
-
-
-_LEAST = {
-    "buffer": 1,
-    "mean_delay": 0,
-    "control_delay": 0,
-    "sync_time": 0,
-    "store_time": 0,
-    "assign_every": 0,
-    "restart_delay": 0,
-    "most_events": 1,
-}
 
 
 def simulate_seatunnel(

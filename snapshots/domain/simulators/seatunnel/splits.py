@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from snapshots.domain.dataflow_logs.dataflow import SOURCE, Dataflow
 from snapshots.domain.dataflow_logs.kinds import END
 from snapshots.domain.model.topology import ProcessId
-from snapshots.domain.simulators.dataflows.functions import Record, Rid, Split
+from snapshots.domain.simulators.dataflows.functions import Record, Rid, Split, State
 from snapshots.domain.simulators.dataflows.lanes import Item, Lane
-from snapshots.domain.simulators.dataflows.machine import Effects, Machine
-from snapshots.domain.simulators.seatunnel.tasks import SeaTunnelTask, fresh_state
+from snapshots.domain.simulators.dataflows.tasks import Effects
+from snapshots.domain.simulators.seatunnel.tasks import SeaTunnelMachine, SeaTunnelTask, fresh_state
 from snapshots.domain.simulators.seatunnel.topology import enumerator_of, subtasks_of
 
 ASSIGNMENT = 0
@@ -25,7 +25,7 @@ class ReadyToClose:
 class Splits:
     """Hands splits out, and reads them; ``by_source`` gives the splits of each source by name."""
 
-    def __init__(self, machine: Machine, written: Dataflow) -> None:
+    def __init__(self, machine: SeaTunnelMachine, written: Dataflow) -> None:
         """Make the splits.
 
         Args:
@@ -39,7 +39,7 @@ class Splits:
             if vertex.kind == SOURCE
         }
 
-    def fresh_state(self, task: SeaTunnelTask) -> dict:
+    def fresh_state(self, task: SeaTunnelTask) -> State:
         """Return the state with which the job starts."""
         return fresh_state(task.vertex, task.role, self.by_source.get(task.vertex.id, ()))
 
@@ -72,8 +72,10 @@ class Splits:
 
     def receive(self, task: SeaTunnelTask, lane: Lane, item: Item) -> None:
         """Let a reader take a split that was handed to it."""
-        task.state = {"splits": task.state["splits"] | {item.record.key: item.record.value}}
-        self.machine.log_receive(task, lane, item)
+        record = item.record
+        assert record is not None  # splits travel as records
+        task.state = {"splits": task.state["splits"] | {record.key: record.value}}
+        self.machine.log_receive(task, lane, item, record)
         self.note_if_read(task.vertex.id)
 
     def next_read(self, task: SeaTunnelTask) -> None:

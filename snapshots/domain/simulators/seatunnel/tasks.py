@@ -8,8 +8,9 @@ from typing import Any
 from snapshots.domain.dataflow_logs.dataflow import SINK, SOURCE, Dataflow, Vertex
 from snapshots.domain.model.topology import ChannelId, ProcessId
 from snapshots.domain.simulators.dataflows.aligning import AligningTask
-from snapshots.domain.simulators.dataflows.functions import start_state
+from snapshots.domain.simulators.dataflows.functions import State, start_state
 from snapshots.domain.simulators.dataflows.lanes import Lane
+from snapshots.domain.simulators.dataflows.machine import StreamMachine
 from snapshots.domain.simulators.dataflows.tasks import connect, task_fields
 from snapshots.domain.simulators.seatunnel.topology import (
     channel_between,
@@ -55,13 +56,16 @@ class SeaTunnelTask(AligningTask):
         inputs = tuple(lane.id for lane in self.inputs)
         return self.steps.start(inputs, blocking=self.role != COMMITTER)
 
-    def reset(self, state: dict) -> None:
+    def reset(self, state: State) -> None:
         """Put the task in the condition of one that was just deployed."""
         super().reset(state)
         self.closing = False
         self.next_assignment = 0
         self.loads = dict.fromkeys(self.loads, 0)
         self.commit_info = {}
+
+
+SeaTunnelMachine = StreamMachine[SeaTunnelTask]
 
 
 def role_of(vertex: Vertex, process: ProcessId) -> str:
@@ -73,7 +77,7 @@ def role_of(vertex: Vertex, process: ProcessId) -> str:
     return WRITER if vertex.kind == SINK else OPERATOR
 
 
-def fresh_state(vertex: Vertex, role: str, splits: Iterable[str]) -> dict:
+def fresh_state(vertex: Vertex, role: str, splits: Iterable[str]) -> State:
     """Return the state with which a job starts; ``splits`` are those of the source."""
     if role == ENUMERATOR:
         return {"splits": dict.fromkeys(splits, 1)}
@@ -82,7 +86,7 @@ def fresh_state(vertex: Vertex, role: str, splits: Iterable[str]) -> dict:
     return {} if role == COMMITTER else start_state(vertex)
 
 
-def start_states(dataflow: Dataflow) -> dict[ProcessId, dict]:
+def start_states(dataflow: Dataflow) -> dict[ProcessId, State]:
     """Return the start state of every process but the coordinators."""
     return {
         process: fresh_state(vertex, role_of(vertex, process), subtasks_of(vertex))

@@ -2,7 +2,14 @@
 
 from collections.abc import Iterator
 
-from snapshots.domain.dataflow_logs.dataflow import SINK, SOURCE, TWO_PHASE, Dataflow, Vertex
+from snapshots.domain.dataflow_logs.dataflow import (
+    SINK,
+    SOURCE,
+    TWO_PHASE,
+    Dataflow,
+    Subtask,
+    Vertex,
+)
 from snapshots.domain.model.topology import Channel, ChannelId, Process, ProcessId, Topology
 
 
@@ -51,16 +58,13 @@ def expand(dataflow: Dataflow) -> Topology:
     for edge in dataflow.edges:
         for source in range(dataflow.vertex_by_id[edge.source].parallelism):
             for target in dataflow.targets(edge, source):
-                ends.append((f"{edge.source}[{source}]", f"{edge.target}[{target}]"))
+                ends.append((Subtask(edge.source, source).id, Subtask(edge.target, target).id))
     for vertex in dataflow.vertices:
         if has_committer(vertex):
             ends += [(writer, committer_of(vertex.id)) for writer in subtasks_of(vertex)]
     return Topology(
         tuple(_processes(dataflow)),
-        tuple(
-            Channel(channel_between(source, target), ProcessId(source), ProcessId(target))
-            for source, target in ends
-        ),
+        tuple(Channel(channel_between(source, target), source, target) for source, target in ends),
     )
 
 

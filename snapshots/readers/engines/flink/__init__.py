@@ -1,4 +1,4 @@
-"""Reads checkpoints and savepoints that Apache Flink wrote.
+"""Readers of checkpoints, savepoints and REST answers of Apache Flink.
 
 Source: docs/formats/flink-files.md.
 """

@@ -1,7 +1,7 @@
-"""What Flink says about a checkpoint as a whole: checkpoint or savepoint, and in which format.
+"""Read the properties of a checkpoint: whether it is a savepoint, and in which format.
 
-The properties are a Java object (CheckpointProperties, version >= 4 of `_metadata`); only its
-structure is read, no object is ever made.
+The properties are a Java object (CheckpointProperties, in `_metadata` from version 4 on). Only its
+structure is read; no object is created.
 """
 
 from dataclasses import dataclass
@@ -11,16 +11,20 @@ from snapshots.readers.formats.java.stream import parse
 from snapshots.readers.formats.opaque import Opaque
 
 CHECKPOINT, SAVEPOINT = "checkpoint", "savepoint"
-_OF_CLASS = {"CheckpointType": CHECKPOINT, "SavepointType": SAVEPOINT}
+_KINDS = {"CheckpointType": CHECKPOINT, "SavepointType": SAVEPOINT}  # by Flink's class
 _LONGEST = 2**20  # bytes; Flink's own are below 1,000
 
 
 @dataclass(frozen=True, slots=True)
 class Properties:
-    """kind: CHECKPOINT or SAVEPOINT. name: Flink's, as "Checkpoint", "Suspend Savepoint".
+    """The properties of a checkpoint.
 
-    format: of a savepoint, "canonical" or "native". sharing: of a checkpoint, its strategy.
-    flags: the boolean fields, as ``discardSubsumed``.
+    Attributes:
+        kind: CHECKPOINT or SAVEPOINT.
+        name: Flink's name for the kind, such as "Suspend Savepoint"; None if it is not text.
+        format: "canonical" or "native"; None for a checkpoint.
+        sharing: the strategy of sharing files; None for a savepoint.
+        flags: the boolean fields, such as ``discardSubsumed``.
     """
 
     kind: str
@@ -31,50 +35,44 @@ class Properties:
 
 
 def read_properties(data: bytes, file_size: int) -> Properties | Opaque:
-    """The properties from the last bytes of a `_metadata`; Opaque where they are not understood.
+    """Return the properties from the last bytes of a `_metadata`, Opaque if they are not valid.
 
-    file_size: of the whole `_metadata`, in bytes.
+    ``file_size`` is the size of the whole `_metadata` in bytes.
     """
     offset = file_size - len(data)
     if len(data) > _LONGEST:
         return Opaque.of(data, f"{len(data):,} bytes are too many for properties.", offset=offset)
     try:
-        return _of_contents(parse(data))
+        return _properties(parse(data))
     except Malformed as malformed:
         reason = f"The properties are not what Flink writes: {malformed.what}."
         return Opaque.of(data, reason, offset=offset + malformed.offset)
 
 
-def _of_contents(contents: list[object]) -> Properties:
+def _properties(contents: list[object]) -> Properties:
     if len(contents) != 1:
-        raise Malformed(f"{len(contents)} objects stand where one is expected", 0)
+        raise Malformed(f"{len(contents)} objects are there instead of one", 0)
     fields = _fields(contents[0])
     checkpoint_type = fields.get("checkpointType")
-    kind = _OF_CLASS.get(_last_name(checkpoint_type))
+    kind = _KINDS.get((_text(checkpoint_type, "class") or "").rpartition(".")[2])
     if kind is None:
         raise Malformed("No known type of checkpoint is in the properties", 0)
-    of_type = _fields(checkpoint_type)
-    name = of_type.get("name")
-    form = _constant(of_type.get("formatType"))
+    type_fields = _fields(checkpoint_type)
+    form = _text(type_fields.get("formatType"), "constant")
     return Properties(
         kind,
-        name if isinstance(name, str) else None,
+        _text(type_fields, "name"),
         form and form.lower(),
-        _constant(of_type.get("sharingFilesStrategy")),
+        _text(type_fields.get("sharingFilesStrategy"), "constant"),
         {key: value for key, value in fields.items() if isinstance(value, bool)},
     )
 
 
-def _fields(value: object) -> dict:
+def _fields(value: object) -> dict[str, object]:
     fields = value.get("fields") if isinstance(value, dict) else None
     return fields if isinstance(fields, dict) else {}
 
 
-def _last_name(value: object) -> str | None:
-    name = value.get("class") if isinstance(value, dict) else None
-    return name.rpartition(".")[2] if isinstance(name, str) else None
-
-
-def _constant(value: object) -> str | None:
-    constant = value.get("constant") if isinstance(value, dict) else None
-    return constant if isinstance(constant, str) else None
+def _text(value: object, key: str) -> str | None:
+    text = value.get(key) if isinstance(value, dict) else None
+    return text if isinstance(text, str) else None

@@ -1,7 +1,4 @@
-"""What is in one checkpoint of an upload: state, in-flight data, the types of its states.
-
-Each is read when it is asked for.
-"""
+"""Read one checkpoint of an upload on demand: its state, in-flight data and types of states."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -36,7 +33,7 @@ LONGEST_UNENDED = 64 * 2**10  # bytes of a description whose end is not known
 
 @dataclass(frozen=True, slots=True)
 class SubtaskKeyedState:
-    """The keyed state of one subtask, whose entries are read as they are asked for."""
+    """The keyed state of one subtask; its entries are read on demand."""
 
     operator: Operator
     subtask: Subtask
@@ -46,7 +43,11 @@ class SubtaskKeyedState:
 
 @dataclass(frozen=True, slots=True)
 class SubtaskState:
-    """The operator state of one subtask. raw: of the kind that only the operator understands."""
+    """The operator state of one subtask.
+
+    Attributes:
+        raw: whether it is raw state, which only the operator can decode.
+    """
 
     operator: Operator
     subtask: Subtask
@@ -56,7 +57,7 @@ class SubtaskState:
 
 
 def operator_states(upload: FlinkUpload, checkpoint: StoredCheckpoint) -> Iterator[SubtaskState]:
-    """Of every subtask that has any, in the order of the metadata."""
+    """Yield the operator state of every subtask that has any, in the order of the metadata."""
     for operator, subtask in _subtasks(checkpoint):
         for raw, handle in ((False, subtask.managed_operator), (True, subtask.raw_operator)):
             if handle is not None:
@@ -68,9 +69,9 @@ def operator_states(upload: FlinkUpload, checkpoint: StoredCheckpoint) -> Iterat
 def keyed_states(
     upload: FlinkUpload, checkpoint: StoredCheckpoint, limits: Limits | None = None
 ) -> Iterator[SubtaskKeyedState]:
-    """The managed keyed state of every subtask that has any, in the order of the metadata.
+    """Yield the managed keyed state of every subtask that has any, in the metadata's order.
 
-    Raw keyed state is private to its operator: ``Subtask.raw_keyed`` tells its size.
+    Raw keyed state is private to its operator; ``Subtask.raw_keyed`` has its size.
     """
 
     def read(stream: Stream) -> bytes | memoryview | Missing:
@@ -90,14 +91,14 @@ def _subtasks(checkpoint: StoredCheckpoint) -> Iterator[tuple[Operator, Subtask]
 
 
 def in_flight(upload: FlinkUpload, checkpoint: StoredCheckpoint) -> InFlight:
-    """The in-flight buffers, channel by channel."""
+    """Return the in-flight buffers, channel by channel."""
     if checkpoint.metadata is None:
         return InFlight((), {})
     return read_in_flight(checkpoint.metadata, upload.files, checkpoint.folder)
 
 
 def channels(upload: FlinkUpload, checkpoint: StoredCheckpoint) -> Joined:
-    """The in-flight data from subtask to subtask, as far as the upload tells the graph."""
+    """Return the in-flight data from subtask to subtask, as far as the graph is in the upload."""
     halves = in_flight(upload, checkpoint).halves
     job = next((job for job in upload.jobs if job.id == checkpoint.job and job.id), None)
     if job is None or job.rest is None or job.rest.graph is None:
@@ -107,36 +108,36 @@ def channels(upload: FlinkUpload, checkpoint: StoredCheckpoint) -> Joined:
 
 
 def state_types(upload: FlinkUpload, checkpoint: StoredCheckpoint) -> dict[str, Serializer]:
-    """The types of all states by name: what records in flight may be, too."""
+    """Return the types of all states by name. In-flight records may have the same types."""
     return types_described(descriptions(upload, checkpoint))
 
 
 def descriptions(upload: FlinkUpload, checkpoint: StoredCheckpoint) -> list[bytes]:
-    """What stands before the keyed state of each subtask, every one that differs once; together
-    at most MOST_DESCRIBED bytes."""
-    found: dict[bytes, None] = {}
+    """Return the distinct descriptions of keyed state, together at most MOST_DESCRIBED bytes."""
+    distinct: dict[bytes, None] = {}
     left = MOST_DESCRIBED
     for _, subtask in _subtasks(checkpoint):
         if subtask.managed_keyed is not None:
-            for data in _before(upload.files, checkpoint.folder, subtask.managed_keyed):
-                if data not in found and len(data) <= left:
+            for data in _descriptions(upload.files, checkpoint.folder, subtask.managed_keyed):
+                if data not in distinct and len(data) <= left:
                     left -= len(data)
-                    found[data] = None
-    return list(found)
+                    distinct[data] = None
+    return list(distinct)
 
 
-def types_described(described: Iterable[bytes]) -> dict[str, Serializer]:
-    """The types by name. described: as ``descriptions`` gives it."""
-    found: list[Serializer] = []
-    for data in described:
+def types_described(descriptions: Iterable[bytes]) -> dict[str, Serializer]:
+    """Return the types in descriptions of keyed state, by name."""
+    serializers: list[Serializer] = []
+    for data in descriptions:
         meta = read_keyed_meta(Cursor(data))
-        found.append(meta.key)
+        serializers.append(meta.key)
         for state in meta.states:
-            found += (state.value, state.element, state.user_key)
-    return types_of(found)
+            serializers += (state.value, state.element, state.user_key)
+    return types_of(serializers)
 
 
-def _before(files: Files, folder: str, handle: Keyed) -> Iterator[bytes]:
+def _descriptions(files: Files, folder: str, handle: Keyed) -> Iterator[bytes]:
+    """Yield what stands before the keyed state of one handle."""
     match handle:
         case KeyGroups(stream=stream) | Incremental(meta=stream):
             data = files.read(stream, folder)
@@ -145,4 +146,4 @@ def _before(files: Files, folder: str, handle: Keyed) -> Iterator[bytes]:
                 yield bytes(data[: LONGEST_UNENDED if end is None else end])
         case Changelog():
             for part in handle.materialised:
-                yield from _before(files, folder, part)
+                yield from _descriptions(files, folder, part)

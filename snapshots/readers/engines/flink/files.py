@@ -1,13 +1,13 @@
-"""The files of an upload, and which of them a handle means.
+"""List the files of an upload, and find the file that a handle names.
 
-A path that stands in a file of the upload is never opened: it is only compared with the names of
-the regular files found below the root.
+A path that is stored in a file of the upload is never opened. It is only compared with the names of
+the regular files below the root.
 """
 
 import mmap
 import os
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -27,7 +27,7 @@ from snapshots.readers.formats.cursor import Malformed
 
 MOST_FILES = 200_000
 MOST_DEEP = 50  # folders in folders
-MOST_READ = 8 * 2**30  # bytes of state, inflated ones too, however often a handle names the same
+MOST_READ = 8 * 2**30  # bytes of state, stored and inflated; repeated reads count again
 _MAPPED_FROM = 2**20  # bytes; smaller files are read at once
 _KEPT_OPEN = 16
 _LONGEST_TAIL = 8  # folders and name that are compared
@@ -35,7 +35,12 @@ _LONGEST_TAIL = 8  # folders and name that are compared
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """Bytes that a handle names and the upload does not hold. path: as the handle names it."""
+    """Bytes that a handle names and the upload does not hold.
+
+    Attributes:
+        path: the path as the handle has it.
+        reason: a sentence.
+    """
 
     path: str
     size: int
@@ -44,7 +49,7 @@ class Missing:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """``size`` bytes from ``start`` of the file ``path`` (below the root, with "/")."""
+    """``size`` bytes from ``start`` on of the file ``path``, relative to the root."""
 
     path: str
     start: int
@@ -53,10 +58,11 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Which files the checkpoints need.
+    """The files that checkpoints need. A checkpoint is named by the path of its `_metadata`.
 
-    used: path -> the checkpoints (as their folders are called) that need it; missing: checkpoint ->
-    what it needs and the upload does not hold.
+    Attributes:
+        used: for each path the checkpoints that need it.
+        missing: for each checkpoint what the upload does not hold.
     """
 
     used: dict[str, tuple[str, ...]]
@@ -64,9 +70,10 @@ class Usage:
 
 
 class Files:
-    """The regular files below ``root``. sizes: path below the root -> bytes.
+    """The regular files below ``root``.
 
-    refused: path -> why it is not read (links, devices). room: for what handles name.
+    ``sizes`` has their sizes in bytes by path, relative to the root. ``refused`` says by path why
+    something is not read (links, devices). ``room`` is the budget for all that handles name.
     Raises: InputRefused for too many files.
     """
 
@@ -105,14 +112,14 @@ class Files:
         elif entry.is_dir(follow_symlinks=False):
             self.refused[named] = f"Folders more than {MOST_DEEP} deep are not read."
         elif not entry.is_file(follow_symlinks=False):
-            self.refused[named] = "It is no ordinary file."
+            self.refused[named] = "It is not a regular file."
         elif named != path:
-            self.refused[named] = "Its name is no text in UTF-8."
+            self.refused[named] = "Its name is not valid UTF-8."
         else:
             self.sizes[path] = entry.stat(follow_symlinks=False).st_size
 
     def whole(self, path: str) -> bytes | memoryview | Missing:
-        """A file by its path below the root, as in ``sizes``."""
+        """Return the content of a file by its path, as in ``sizes``."""
         if path not in self.sizes:
             return Missing(path, 0, "There is no such file.")
         try:
@@ -131,28 +138,29 @@ class Files:
             os.close(descriptor)
 
     def locate(self, stream: File | RelativeFile | Segment, folder: str) -> Place | Missing:
-        """Where the bytes of a handle lie; of a log, the whole file.
+        """Return where the bytes of a handle lie; for a log, the whole file.
 
-        folder: that of its `_metadata`, below the root.
+        ``folder`` is that of its `_metadata`, relative to the root.
         """
-        size, start = stream.size, getattr(stream, "start", 0)
         path = self._path(stream, folder)
         if isinstance(path, Missing):
             return path
-        found = self.sizes[path]
-        if getattr(stream, "log", False):
-            return Place(path, 0, found)
-        whole = not isinstance(stream, Segment)
-        if found != size if whole else start + size > found:
-            wanted = f"{size:,} bytes" if whole else f"{size:,} bytes from byte {start:,} on"
-            reason = f"The file {quoted(path)} has {found:,} bytes; needed are {wanted}."
-            return Missing(stream.path, size, reason)
-        return Place(path, start, size)
+        actual, size = self.sizes[path], stream.size
+        if isinstance(stream, Segment):
+            place, needed = Place(path, stream.start, size), f" from byte {stream.start:,} on"
+            is_complete = stream.start + size <= actual
+        else:
+            place, needed = Place(path, 0, actual), ""
+            is_complete = stream.log or actual == size
+        if is_complete:
+            return place
+        reason = f"The file {quoted(path)} has {actual:,} bytes; needed are {size:,} bytes{needed}."
+        return Missing(stream.path, size, reason)
 
     def _path(self, stream: File | RelativeFile | Segment, folder: str) -> str | Missing:
         names = [name for name in stream.path.split("/") if name not in ("", ".")]
         if not names or ".." in names:
-            return Missing(stream.path, stream.size, "This is no path that an upload can hold.")
+            return Missing(stream.path, stream.size, "An upload cannot hold this path.")
         if isinstance(stream, RelativeFile):
             exact = "/".join([folder, *names] if folder else names)
             if exact in self.sizes:
@@ -160,17 +168,17 @@ class Files:
         return self._best(stream, names)
 
     def _best(self, stream: File | RelativeFile | Segment, names: list[str]) -> str | Missing:
-        """The one file whose path ends in the longest tail of ``names`` that any has."""
+        """Return the one file that has the longest tail of ``names`` in common with the handle."""
         for tail in _tails(names):
-            if found := self._by_tail.get(tail):
-                if len(found) == 1:
-                    return found[0]
-                reason = f"{len(found):,} files of the upload fit equally well."
+            if candidates := self._by_tail.get(tail):
+                if len(candidates) == 1:
+                    return candidates[0]
+                reason = f"{len(candidates):,} files of the upload fit equally well."
                 return Missing(stream.path, stream.size, reason)
         return Missing(stream.path, stream.size, "No file of that name is in the upload.")
 
     def read(self, stream: Stream, folder: str) -> bytes | memoryview | Missing:
-        """The bytes a handle stands for. folder: that of its `_metadata`, below the root."""
+        """Return the bytes of a handle; ``folder`` is that of its `_metadata`."""
         match stream:
             case Inline():
                 return stream.data
@@ -190,15 +198,15 @@ class Files:
             return data
         return data[place.start : place.start + place.size]
 
-    def usage(self, needs: dict[str, Iterable[Stream]]) -> Usage:
-        """needs: path of each `_metadata` below the root -> its streams."""
+    def usage(self, needs: Mapping[str, Iterable[Stream]]) -> Usage:
+        """Return which files are needed by whom; ``needs`` has the streams of each `_metadata`."""
         used: dict[str, dict[str, None]] = {path: {path: None} for path in needs}
         missing: dict[str, tuple[Missing, ...]] = {}
         for metadata, streams in needs.items():
             folder = metadata.rpartition("/")[0]
-            lacking = {}
+            lacking: dict[Missing, None] = {}
             for stream in streams:
-                if isinstance(stream, Inline | EmptySegment):
+                if not isinstance(stream, File | RelativeFile | Segment):
                     continue
                 place = self.locate(stream, folder)
                 if isinstance(place, Missing):
@@ -206,10 +214,10 @@ class Files:
                 else:
                     used.setdefault(place.path, {})[metadata] = None
             missing[metadata] = tuple(lacking)
-        return Usage({path: tuple(by) for path, by in used.items()}, missing)
+        return Usage({path: tuple(users) for path, users in used.items()}, missing)
 
 
 def _tails(names: list[str]) -> list[str]:
-    """The last _LONGEST_TAIL names as a path, then one fewer each, to the last one alone."""
+    """Return the last _LONGEST_TAIL names as a path, then ever shorter tails of it."""
     last = names[-_LONGEST_TAIL:]
-    return ["/".join(last[place:]) for place in range(len(last))]
+    return ["/".join(last[start:]) for start in range(len(last))]

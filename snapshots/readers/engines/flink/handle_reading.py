@@ -1,4 +1,4 @@
-"""Bytes of `_metadata` -> handles. Every type is read in every version.
+"""Read handles from the bytes of `_metadata`. Every type is accepted in every version.
 
 Source: Flink, MetadataV2V3SerializerBase, MetadataV3Serializer, ChannelStateHandleSerializer.
 """
@@ -38,7 +38,6 @@ MOST_KEY_GROUPS = 2**15  # Flink's upper bound of the maximum parallelism
 MOST_NESTED = 8
 MOST_THINGS = 2_000_000  # operators, subtasks and handles of one file
 
-_FILES = (File, RelativeFile)
 _SCOPES = (EXCLUSIVE, SHARED)
 
 
@@ -53,7 +52,7 @@ class MetadataCursor(Cursor):
         self.things = 0
 
     def thing(self) -> None:
-        """Counts one more. Raises: Malformed above MOST_THINGS."""
+        """Count one more thing. Raises: Malformed above MOST_THINGS."""
         self.things += 1
         if self.things > MOST_THINGS:
             raise Malformed(f"More than {MOST_THINGS:,} handles are described", self.position)
@@ -63,31 +62,31 @@ class MetadataCursor(Cursor):
         if self.nested > MOST_NESTED:
             raise Malformed(f"Handles nest deeper than {MOST_NESTED}", self.position)
 
-    def __exit__(self, *exception) -> None:
+    def __exit__(self, *exception: object) -> None:
         self.nested -= 1
 
-    def natural(self, *, big: bool = False, what: str = "A number of 0 or more") -> int:
-        """An i32 (i64 if ``big``) that is not negative. Raises: Malformed."""
+    def natural(self, *, big: bool = False, subject: str = "A number of 0 or more") -> int:
+        """Read an i32 (i64 if ``big``) that is not negative. Raises: Malformed."""
         at, number = self.position, self.i64() if big else self.i32()
         if number < 0:
-            raise Malformed(f"{what} is expected and {number} is there", at)
+            raise Malformed(f"{subject} is expected and {number} is there", at)
         return number
 
     def size(self) -> int:
-        return self.natural(big=True, what="A size of 0 or more")
+        return self.natural(big=True, subject="A size of 0 or more")
 
     def offsets(self, count: int | None = None) -> tuple[int, ...]:
-        """``count`` i64 offsets, or as many as a count before them says. Raises: Malformed."""
+        """Read ``count`` i64 offsets; None stands for a stored count. Raises: Malformed."""
         number = self.count(bytes_each=8) if count is None else count
         at = self.position
-        found = struct.unpack(f">{number}q", self.take(8 * number))
-        if number and min(found) < 0:
+        offsets = struct.unpack(f">{number}q", self.take(8 * number))
+        if number and min(offsets) < 0:
             raise Malformed("An offset is negative", at)
-        return found
+        return offsets
 
 
 def stream(cursor: MetadataCursor) -> Stream | None:
-    """A stream handle; None for kind 0. Raises: Malformed."""
+    """Read a stream handle; None for kind 0. Raises: Malformed."""
     cursor.thing()
     at, kind = cursor.position, cursor.u8()
     match kind:
@@ -109,41 +108,41 @@ def stream(cursor: MetadataCursor) -> Stream | None:
             return _segment(cursor)
         case 16:
             return EmptySegment()
-    raise Malformed(f"A stream handle of the unknown type {kind}", at)
+    raise Malformed(f"A stream handle has the unknown type {kind}", at)
 
 
-def needed_stream(cursor: MetadataCursor) -> Stream:
+def _required_stream(cursor: MetadataCursor) -> Stream:
     at = cursor.position
-    if (found := stream(cursor)) is None:
+    if (handle := stream(cursor)) is None:
         raise Malformed("A stream handle is expected and there is none", at)
-    return found
+    return handle
 
 
 def _segment(cursor: MetadataCursor) -> Segment:
     start, size = cursor.size(), cursor.size()
     at, scope = cursor.position, cursor.i32()
     if not 0 <= scope < len(_SCOPES):
-        raise Malformed(f"A segment of the unknown scope {scope}", at)
+        raise Malformed(f"A segment has the unknown scope {scope}", at)
     path = cursor.utf()
     return Segment(path, start, size, _SCOPES[scope], cursor.utf())
 
 
 def _range(cursor: MetadataCursor) -> tuple[int, int]:
-    """First key group and number of key groups."""
+    """Read the first key group and how many there are. Raises: Malformed."""
     at, first, count = cursor.position, cursor.i32(), cursor.i32()
     if first < 0 or count < 0 or first + count > MOST_KEY_GROUPS:
-        raise Malformed(f"{count} key groups from {first} on are no range of key groups", at)
+        raise Malformed(f"{count} key groups from {first} on are not possible", at)
     return first, count
 
 
 def _key_groups(cursor: MetadataCursor, kind: int = 3) -> KeyGroups:
     first, count = _range(cursor)
-    offsets, inner = cursor.offsets(count), needed_stream(cursor)
+    offsets, inner = cursor.offsets(count), _required_stream(cursor)
     return KeyGroups(first, offsets, inner, kind == 7, cursor.utf() if kind == 12 else None)
 
 
 def keyed(cursor: MetadataCursor) -> Keyed | None:
-    """A keyed state handle; None for kind 0. Raises: Malformed."""
+    """Read a keyed state handle; None for kind 0. Raises: Malformed."""
     cursor.thing()
     at, kind = cursor.position, cursor.u8()
     with cursor:
@@ -160,14 +159,14 @@ def keyed(cursor: MetadataCursor) -> Keyed | None:
                 return _changes_in_memory(cursor)
             case 10 | 13:
                 return _changes_in_files(cursor, kind == 13)
-    raise Malformed(f"A keyed state handle of the unknown type {kind}", at)
+    raise Malformed(f"A keyed state handle has the unknown type {kind}", at)
 
 
 def _incremental(cursor: MetadataCursor, second_version: bool) -> Incremental:
     checkpoint_id, backend_id = cursor.i64(), cursor.utf()
     first, count = _range(cursor)
     stored_size = cursor.i64() if second_version else None
-    meta = needed_stream(cursor)
+    meta = _required_stream(cursor)
     shared, private = _backend_files(cursor), _backend_files(cursor)
     return Incremental(
         first,
@@ -184,7 +183,8 @@ def _incremental(cursor: MetadataCursor, second_version: bool) -> Incremental:
 
 def _backend_files(cursor: MetadataCursor) -> tuple[BackendFile, ...]:
     return tuple(
-        BackendFile(cursor.utf(), needed_stream(cursor)) for _ in range(cursor.count(bytes_each=3))
+        BackendFile(cursor.utf(), _required_stream(cursor))
+        for _ in range(cursor.count(bytes_each=3))
     )
 
 
@@ -208,10 +208,11 @@ def _changelog(cursor: MetadataCursor, second_version: bool) -> Changelog:
 
 def _keyed_list(cursor: MetadataCursor) -> tuple[Keyed, ...]:
     at = cursor.position
-    found = tuple(keyed(cursor) for _ in range(cursor.count()))
-    if None in found:
+    handles = [keyed(cursor) for _ in range(cursor.count())]
+    present = tuple(handle for handle in handles if handle is not None)
+    if len(present) < len(handles):
         raise Malformed("A keyed state handle in a list is expected and there is none", at)
-    return found
+    return present
 
 
 def _changes_in_memory(cursor: MetadataCursor) -> ChangesInMemory:
@@ -225,7 +226,7 @@ def _change(cursor: MetadataCursor) -> Change:
     cursor.thing()
     at, key_group = cursor.position, cursor.i32()
     if not -1 <= key_group < MOST_KEY_GROUPS:
-        raise Malformed(f"{key_group} is no key group", at)
+        raise Malformed(f"{key_group} is not a key group", at)
     return Change(key_group, cursor.take(cursor.count()))
 
 
@@ -238,44 +239,48 @@ def _changes_in_files(cursor: MetadataCursor, second_version: bool) -> ChangesIn
 
 
 def _log_part(cursor: MetadataCursor) -> LogPart:
-    offset, inner = cursor.size(), needed_stream(cursor)
-    return LogPart(offset, replace(inner, log=True) if isinstance(inner, _FILES) else inner)
+    offset, inner = cursor.size(), _required_stream(cursor)
+    log = replace(inner, log=True) if isinstance(inner, File | RelativeFile) else inner
+    return LogPart(offset, log)
 
 
 def operator_state(cursor: MetadataCursor) -> OperatorState | None:
-    """An operator state handle; None for kind 0. Raises: Malformed."""
+    """Read an operator state handle; None for kind 0. Raises: Malformed."""
     cursor.thing()
     at, kind = cursor.position, cursor.u8()
     if kind == 0:
         return None
     if kind not in (4, 17):
-        raise Malformed(f"An operator state handle of the unknown type {kind}", at)
+        raise Malformed(f"An operator state handle has the unknown type {kind}", at)
     states = tuple(_state_offsets(cursor) for _ in range(cursor.count(bytes_each=7)))
     if kind == 4:
-        return OperatorState(states, needed_stream(cursor))
+        return OperatorState(states, _required_stream(cursor))
     task_owned, shared, _empty = cursor.utf(), cursor.utf(), cursor.flag()
-    return OperatorState(states, needed_stream(cursor), (task_owned, shared))
+    return OperatorState(states, _required_stream(cursor), (task_owned, shared))
 
 
 def _state_offsets(cursor: MetadataCursor) -> OperatorStateOffsets:
     cursor.thing()
     name, at, mode = cursor.utf(), cursor.position, cursor.u8()
     if mode >= len(MODES):
-        raise Malformed(f"An operator state of the unknown mode {mode}", at)
+        raise Malformed(f"An operator state has the unknown mode {mode}", at)
     return OperatorStateOffsets(name, MODES[mode], cursor.offsets())
 
 
 def channels(cursor: MetadataCursor, side: str, version: int) -> Channels:
-    """A channel state handle of ``side`` (INPUT, OUTPUT), as metadata of ``version`` writes it.
+    """Read a channel state handle. Raises: Malformed.
 
-    Raises: Malformed.
+    Args:
+        cursor: on the handle.
+        side: INPUT or OUTPUT; a handle of the other side is refused.
+        version: that of the `_metadata`.
     """
     cursor.thing()
     if version < 6:
         return _single(cursor, side)
     at, kind = cursor.position, cursor.u8()
     if kind not in (1, 2, 3, 4):
-        raise Malformed(f"A channel state handle of the unknown type {kind}", at)
+        raise Malformed(f"A channel state handle has the unknown type {kind}", at)
     if side != (INPUT if kind % 2 else OUTPUT):
         raise Malformed(f"A channel state handle of type {kind} stands among the {side} ones", at)
     return _single(cursor, side) if kind < 3 else _merged(cursor, side)
@@ -284,12 +289,12 @@ def channels(cursor: MetadataCursor, side: str, version: int) -> Channels:
 def _single(cursor: MetadataCursor, side: str) -> Channels:
     subtask, place = cursor.natural(), _place(cursor)
     offsets, size = cursor.offsets(), cursor.size()
-    inner = needed_stream(cursor)
+    inner = _required_stream(cursor)
     return Channels(side, subtask, size, (ChannelPart(place, size, offsets),), inner, False)
 
 
 def _merged(cursor: MetadataCursor, side: str) -> Channels:
-    subtask, size, inner = cursor.natural(), cursor.size(), needed_stream(cursor)
+    subtask, size, inner = cursor.natural(), cursor.size(), _required_stream(cursor)
     length = cursor.count()
     end = cursor.position + length
     parts = tuple(_part(cursor) for _ in range(cursor.count(bytes_each=20)))

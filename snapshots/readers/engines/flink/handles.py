@@ -1,7 +1,8 @@
-"""Where the bytes of a Flink checkpoint are: the handles that `_metadata` is made of.
+"""The handles in `_metadata`, which say where the bytes of a Flink checkpoint are.
 
-`size` is what Flink counts as state size, `uploaded_size` what this checkpoint wrote itself, both
-in bytes. Source: Flink, MetadataV2V3SerializerBase and the classes named at each handle.
+`size` is the state size as Flink counts it, `uploaded_size` what this checkpoint itself wrote,
+both in bytes. `handle_id` is None if the version of `_metadata` has none.
+Source: Flink, MetadataV2V3SerializerBase and the classes named at each handle.
 """
 
 from collections.abc import Iterator
@@ -14,7 +15,11 @@ EXCLUSIVE, SHARED = "exclusive", "shared"
 
 @dataclass(frozen=True, slots=True)
 class Inline:
-    """The bytes themselves (ByteStreamStateHandle). name: a label only."""
+    """Bytes inside `_metadata` (ByteStreamStateHandle).
+
+    Attributes:
+        name: a label without further meaning.
+    """
 
     name: str
     data: bytes
@@ -26,9 +31,11 @@ class Inline:
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A whole file (FileStateHandle). path: as the cluster named it, not a path of ours.
+    """A whole file (FileStateHandle).
 
-    log: a log of changes, whose size here is not that of the file.
+    Attributes:
+        path: the path on the cluster. It is never opened.
+        log: whether it is a log of changes, whose ``size`` is not that of the file.
     """
 
     path: str
@@ -38,9 +45,11 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class RelativeFile:
-    """A whole file (RelativeFileStateHandle). path: below the folder of this `_metadata`.
+    """A whole file (RelativeFileStateHandle).
 
-    log: as in File.
+    Attributes:
+        path: the path below the folder of this `_metadata`.
+        log: whether it is a log of changes, whose ``size`` is not that of the file.
     """
 
     path: str
@@ -52,7 +61,8 @@ class RelativeFile:
 class Segment:
     """``size`` bytes of a file, from ``start`` on (SegmentFileStateHandle).
 
-    scope: EXCLUSIVE or SHARED.
+    Attributes:
+        scope: EXCLUSIVE or SHARED.
     """
 
     path: str
@@ -73,8 +83,10 @@ class EmptySegment:
 class KeyGroups:
     """One stream with an offset per key group (KeyGroupsStateHandle and its savepoint form).
 
-    first: the first key group; offsets: one for each from there on. savepoint: always the full
-    layout. handle_id: None where the version has none.
+    Attributes:
+        first: the first key group.
+        offsets: the offset of each key group from the first one on.
+        savepoint: whether it is the savepoint form, which always has the full layout.
     """
 
     first: int
@@ -101,7 +113,7 @@ Stream = Inline | File | RelativeFile | Segment | EmptySegment | KeyGroups
 
 @dataclass(frozen=True, slots=True)
 class BackendFile:
-    """A file of a state backend. name: what the backend called it."""
+    """A file of a state backend, with the backend's name for it."""
 
     name: str
     stream: Stream
@@ -111,8 +123,12 @@ class BackendFile:
 class Incremental:
     """The files of RocksDB or ForSt (IncrementalRemoteKeyedStateHandle).
 
-    meta: the stream with the serializers. checkpoint_id: of the checkpoint that wrote it first.
-    stored_size: what was uploaded, None where the version does not say.
+    Attributes:
+        first: the first key group.
+        count: how many key groups there are.
+        checkpoint_id: the checkpoint that wrote this handle first.
+        meta: the stream that describes the states.
+        stored_size: how many bytes were uploaded; None if it is not stored.
     """
 
     first: int
@@ -137,7 +153,7 @@ class Incremental:
 
 @dataclass(frozen=True, slots=True)
 class Changelog:
-    """State and the changes since (ChangelogStateBackendHandleImpl), in this order."""
+    """Materialised state, then the changes since (ChangelogStateBackendHandleImpl)."""
 
     first: int
     count: int
@@ -155,7 +171,11 @@ class Changelog:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One change of a changelog. key_group: -1 for meta data."""
+    """One change of a changelog.
+
+    Attributes:
+        key_group: -1 for the description of a state.
+    """
 
     key_group: int
     data: bytes
@@ -163,7 +183,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class ChangesInMemory:
-    """Changes inside `_metadata` (InMemoryChangelogStateHandle), numbered start to before end."""
+    """Changes ``start`` .. ``end`` - 1 inside `_metadata` (InMemoryChangelogStateHandle)."""
 
     first: int
     count: int
@@ -183,7 +203,11 @@ class ChangesInMemory:
 
 @dataclass(frozen=True, slots=True)
 class LogPart:
-    """Changes in a log, from ``offset`` on: behind the log's first byte, in inflated bytes."""
+    """Changes in a log.
+
+    Attributes:
+        offset: the offset of the first change, in inflated bytes from the log's second byte on.
+    """
 
     offset: int
     stream: Stream
@@ -191,7 +215,11 @@ class LogPart:
 
 @dataclass(frozen=True, slots=True)
 class ChangesInFiles:
-    """Changes in log files (ChangelogStateHandleStreamImpl). storage: None where not said."""
+    """Changes in log files (ChangelogStateHandleStreamImpl).
+
+    Attributes:
+        storage: the kind of storage; None if the version of `_metadata` has none.
+    """
 
     first: int
     count: int
@@ -207,7 +235,11 @@ Keyed = KeyGroups | Incremental | Changelog | ChangesInMemory | ChangesInFiles
 
 @dataclass(frozen=True, slots=True)
 class OperatorStateOffsets:
-    """Where the elements of one operator state begin. mode: one of MODES."""
+    """The offsets of the elements of one operator state.
+
+    Attributes:
+        mode: one of MODES.
+    """
 
     name: str
     mode: str
@@ -216,10 +248,11 @@ class OperatorStateOffsets:
 
 @dataclass(frozen=True, slots=True)
 class OperatorState:
-    """Operator state of one subtask (OperatorStreamStateHandle).
+    """The operator state of one subtask (OperatorStreamStateHandle).
 
-    merging: with file merging, whose two folders are (task-owned, shared) as the cluster names
-    them; None without.
+    Attributes:
+        merging: the cluster's folders (task-owned, shared) for merged files; None without file
+            merging.
     """
 
     states: tuple[OperatorStateOffsets, ...]
@@ -237,9 +270,12 @@ class OperatorState:
 
 @dataclass(frozen=True, slots=True)
 class ChannelPart:
-    """One channel's buffers. place: (gate, channel) or (partition, subpartition).
+    """The buffers of one channel.
 
-    offsets: of each buffer in the stream. size: as Flink counts it, lengths of buffers included.
+    Attributes:
+        place: (gate, channel) or (partition, subpartition).
+        size: Bytes, including the lengths of buffers.
+        offsets: the offset of each buffer in the stream.
     """
 
     place: tuple[int, int]
@@ -249,9 +285,11 @@ class ChannelPart:
 
 @dataclass(frozen=True, slots=True)
 class Channels:
-    """In-flight buffers of one subtask (the four channel state handles).
+    """The in-flight buffers of one subtask (the four channel state handles).
 
-    side: INPUT or OUTPUT. merged: several channels in one handle, as Flink >= 2.1 writes it.
+    Attributes:
+        side: INPUT or OUTPUT.
+        merged: whether the handle has several channels, as Flink 2.1 and later write it.
     """
 
     side: str
@@ -270,7 +308,7 @@ Handle = OperatorState | Keyed | Channels
 
 
 def streams(handle: Handle | Stream) -> Iterator[Stream]:
-    """Every stream that a handle leads to, the ones without bytes of their own file included."""
+    """Yield every stream that a handle leads to, including those without a file of their own."""
     match handle:
         case KeyGroups(stream=inner) | OperatorState(stream=inner) | Channels(stream=inner):
             yield from streams(inner)
@@ -282,8 +320,8 @@ def streams(handle: Handle | Stream) -> Iterator[Stream]:
             for part in handle.materialised + handle.changes:
                 yield from streams(part)
         case ChangesInFiles():
-            for part in handle.parts:
-                yield from streams(part.stream)
+            for log in handle.parts:
+                yield from streams(log.stream)
         case ChangesInMemory():
             return
         case _:

@@ -1,11 +1,11 @@
-"""The file `_metadata` of a Flink checkpoint or savepoint, versions 2 to 7.
+"""Read the file `_metadata` of a Flink checkpoint or savepoint, versions 2 to 7.
 
 Source: Flink, Checkpoints.loadCheckpointMetadata and MetadataV2Serializer ... MetadataV6Serializer;
 version 7 from the development tree.
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from snapshots.readers.engines.flink import handle_reading as read
@@ -26,13 +26,13 @@ from snapshots.readers.formats.opaque import Opaque
 
 MAGIC = 0x4960672D
 VERSIONS = range(2, 8)
-MOST_BYTES = 2**53  # of state in all; beyond it JSON's numbers are not exact
+MOST_BYTES = 2**53  # of all state; JSON's numbers are exact up to it
 _MASTER_MAGIC = 0xC96B1696
 
 
 @dataclass(frozen=True, slots=True)
 class MasterState:
-    """State of a hook of the job manager; its content is private to the hook."""
+    """The state of a hook of the job manager; only the hook can decode it."""
 
     name: str
     version: int
@@ -41,9 +41,11 @@ class MasterState:
 
 @dataclass(frozen=True, slots=True)
 class Subtask:
-    """What one subtask recorded; nothing if it had finished.
+    """The handles that one subtask recorded; it has none if it had finished.
 
-    reference: the checkpoint this state was taken over from (version 7), None if its own.
+    Attributes:
+        reference: the checkpoint whose state was reused (version 7); None if the subtask wrote its
+            own.
     """
 
     index: int
@@ -73,10 +75,14 @@ class Subtask:
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """id: 32 hex digits. name, uid: None where the version has none or the program gave none.
+    """One operator of the job.
 
-    finished: all its subtasks had finished; there are none then. coordinator: its state, which
-    ``subtasks`` do not include.
+    Attributes:
+        id: 32 hex digits.
+        name: none before version 5, or if the program gives none.
+        uid: none before version 5, or if the program gives none.
+        coordinator: the state of its coordinator.
+        finished: whether all its subtasks had finished. If so, ``subtasks`` is empty.
     """
 
     id: str
@@ -103,7 +109,12 @@ class Operator:
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """One `_metadata`. properties: None before version 4. byte_count: of the file."""
+    """The content of one `_metadata`.
+
+    Attributes:
+        properties: none before version 4.
+        byte_count: the size of the file in bytes.
+    """
 
     version: int
     checkpoint_id: int
@@ -114,11 +125,11 @@ class Metadata:
 
     @property
     def size(self) -> int:
-        """State size in bytes, coordinators included."""
+        """Return the size of all state in bytes, including that of coordinators."""
         return sum(operator.size for operator in self.operators)
 
     def streams(self) -> Iterator[Stream]:
-        """Every stream that this checkpoint needs."""
+        """Yield every stream that this checkpoint needs."""
         for operator in self.operators:
             if operator.coordinator is not None:
                 yield from streams(operator.coordinator)
@@ -128,21 +139,21 @@ class Metadata:
 
 
 def is_metadata(head: bytes) -> bool:
-    """Whether a file beginning with ``head`` (4 bytes or more) says that it is a `_metadata`."""
+    """Tell whether a file that begins with ``head`` (4 bytes or more) is a `_metadata`."""
     return head[:4] == MAGIC.to_bytes(4, "big")
 
 
 def read_metadata(data: bytes | memoryview) -> Metadata:
-    """All of ``data``, to its last byte. Raises: Malformed."""
+    """Read a `_metadata` to its last byte. Raises: Malformed."""
     cursor = MetadataCursor(data)
     if cursor.u32() != MAGIC:
-        raise Malformed("This is no _metadata of Flink: it does not begin as one", 0)
+        raise Malformed("This is not a _metadata of Flink: its beginning is wrong", 0)
     version = cursor.i32()
     if version not in VERSIONS:
         raise Malformed(
-            f"_metadata of version {version} is not known here; known are 2 (Flink 1.3) to 7", 4
+            f"Version {version} of _metadata is unknown; known are 2 (Flink 1.3) to 7", 4
         )
-    checkpoint_id = cursor.natural(big=True, what="A checkpoint id of 0 or more")
+    checkpoint_id = cursor.natural(big=True, subject="A checkpoint id of 0 or more")
     masters = tuple(_master_state(cursor) for _ in range(cursor.count(bytes_each=8)))
     operators = tuple(_operator(cursor, version) for _ in range(cursor.count(bytes_each=29)))
     _refuse_twice([operator.id for operator in operators], "Operator", cursor)
@@ -151,23 +162,23 @@ def read_metadata(data: bytes | memoryview) -> Metadata:
         properties = read_properties(cursor.take(cursor.left), len(cursor.data))
     if cursor.left:
         raise Malformed(f"{cursor.left} bytes follow the last operator", cursor.position)
-    found = Metadata(version, checkpoint_id, masters, operators, properties, len(cursor.data))
-    if found.size > MOST_BYTES:
+    metadata = Metadata(version, checkpoint_id, masters, operators, properties, len(cursor.data))
+    if metadata.size > MOST_BYTES:
         raise Malformed("The sizes of its handles add up to more than any state can have", 0)
-    return found
+    return metadata
 
 
-def _refuse_twice(names: list, what: str, cursor: Cursor) -> None:
+def _refuse_twice(names: Sequence[str | int], subject: str, cursor: Cursor) -> None:
     if len(set(names)) < len(names):
         twice = Counter(names).most_common(1)[0][0]
-        raise Malformed(f"{what} {twice} is described twice", cursor.position)
+        raise Malformed(f"{subject} {twice} is described twice", cursor.position)
 
 
 def _master_state(cursor: MetadataCursor) -> MasterState:
     cursor.thing()
     at = cursor.position
     if cursor.u32() != _MASTER_MAGIC:
-        raise Malformed("The state of a master hook does not begin as one", at)
+        raise Malformed("The state of a master hook has a wrong beginning", at)
     inner = Cursor(cursor.data, at + 8, at + 8 + cursor.count())
     version, name = inner.i32(), inner.utf()
     state = MasterState(name, version, inner.take(inner.count()))
@@ -192,7 +203,9 @@ def _operator(cursor: MetadataCursor, version: int) -> Operator:
     at, count = cursor.position, cursor.i32()
     finished = count == -1 and version >= 3
     if not finished and not 0 <= count <= parallelism:
-        raise Malformed(f"{count} subtasks of an operator with parallelism {parallelism}", at)
+        raise Malformed(
+            f"An operator with parallelism {parallelism} cannot have {count} subtasks", at
+        )
     subtasks = tuple(_subtask(cursor, version, parallelism) for _ in range(max(count, 0)))
     _refuse_twice([subtask.index for subtask in subtasks], "Subtask", cursor)
     return Operator(
@@ -214,37 +227,28 @@ def _subtask(cursor: MetadataCursor, version: int, parallelism: int) -> Subtask:
     if finished:
         index = -index - 1
     if not 0 <= index < parallelism:
-        raise Malformed(f"Subtask {index} of an operator with parallelism {parallelism}", at)
+        raise Malformed(f"An operator with parallelism {parallelism} has no subtask {index}", at)
     if finished:
         return Subtask(index, finished=True)
     if version == 2:
-        _skip_dead_fields(cursor)
-    managed_operator = _operator_state(cursor)
-    raw_operator = _operator_state(cursor)
-    managed_keyed, raw_keyed = read.keyed(cursor), read.keyed(cursor)
-    inputs, outputs = (), ()
-    if version >= 3:
-        inputs = _channels(cursor, INPUT, version)
-        outputs = _channels(cursor, OUTPUT, version)
-    reference = cursor.i64() if version >= 7 and cursor.flag() else None
-    return Subtask(
+        _skip_obsolete_fields(cursor)
+    return Subtask(  # in the order of the file
         index,
-        False,
-        managed_operator,
-        raw_operator,
-        managed_keyed,
-        raw_keyed,
-        inputs,
-        outputs,
-        reference,
+        managed_operator=_operator_state(cursor),
+        raw_operator=_operator_state(cursor),
+        managed_keyed=read.keyed(cursor),
+        raw_keyed=read.keyed(cursor),
+        inputs=_channels(cursor, INPUT, version),
+        outputs=_channels(cursor, OUTPUT, version),
+        reference=cursor.i64() if version >= 7 and cursor.flag() else None,
     )
 
 
-def _skip_dead_fields(cursor: MetadataCursor) -> None:
+def _skip_obsolete_fields(cursor: MetadataCursor) -> None:
     cursor.i64()  # duration
     at, legacy = cursor.position, cursor.i32()
     if legacy:
-        raise Malformed("State of Flink 1.1 is in here, which is not read", at)
+        raise Malformed("It holds state of Flink 1.1, which cannot be read", at)
 
 
 def _operator_state(cursor: MetadataCursor) -> OperatorState | None:
@@ -255,5 +259,5 @@ def _operator_state(cursor: MetadataCursor) -> OperatorState | None:
 
 
 def _channels(cursor: MetadataCursor, side: str, version: int) -> tuple[Channels, ...]:
-    count = cursor.count(bytes_each=20)
+    count = cursor.count(bytes_each=20) if version >= 3 else 0
     return tuple(read.channels(cursor, side, version) for _ in range(count))

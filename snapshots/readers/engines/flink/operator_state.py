@@ -1,10 +1,12 @@
-"""Operator state of one subtask: the elements of its lists and broadcast maps.
+"""Read the operator state of one subtask: the elements of its lists and broadcast maps.
 
 Source: Flink, OperatorBackendSerializationProxy, OperatorStateRestoreOperation.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from itertools import chain
 
 from snapshots.readers.engines.flink.files import Missing
 from snapshots.readers.engines.flink.handles import OperatorState
@@ -21,10 +23,13 @@ _COMPRESSION_SINCE = 6
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """One element of a state: where it lies in the stream, its bytes there, and what they mean.
+    """One element of a state.
 
-    value: JSON-able; a broadcast state is one map; Opaque where it is not known. size: in bytes;
-    raw holds none of them where the stream is missing.
+    Attributes:
+        offset: its offset in the stream.
+        raw: its bytes in the stream; empty if the stream is missing.
+        value: its value for JSON, Opaque if it is unknown. A broadcast state is one map.
+        size: Bytes.
     """
 
     offset: int
@@ -35,7 +40,12 @@ class Element:
 
 @dataclass(frozen=True, slots=True)
 class StateElements:
-    """One state. mode: as in handles.MODES. types: what its serializers are called, by role."""
+    """The elements of one state.
+
+    Attributes:
+        mode: one of handles.MODES.
+        types: the names of its serializers by role.
+    """
 
     name: str
     mode: str
@@ -45,9 +55,12 @@ class StateElements:
 
 @dataclass(frozen=True, slots=True)
 class OperatorStateInventory:
-    """compressed: None where not known. problem: why values are not known, as a sentence.
+    """The operator state behind one handle.
 
-    unread: bytes that belong to no element and are not understood.
+    Attributes:
+        compressed: none if it is unknown.
+        problem: why values are unknown, as a sentence.
+        unread: bytes that belong to no element.
     """
 
     states: tuple[StateElements, ...]
@@ -59,9 +72,12 @@ class OperatorStateInventory:
 def read_operator_state(
     state: OperatorState, data: bytes | memoryview | Missing, *, raw: bool = False
 ) -> OperatorStateInventory:
-    """The contents of ``state``, whose stream is ``data``. Never raises for what it holds.
+    """Return the contents of an operator state. Damage is reported, never raised.
 
-    raw: raw operator state, whose content is private to the operator.
+    Args:
+        state: the handle.
+        data: the bytes of its stream.
+        raw: whether it is raw operator state, which only the operator can decode.
     """
     if isinstance(data, Missing):
         reason = f"{data.path}: {data.reason}"
@@ -80,27 +96,26 @@ def read_operator_state(
 
 
 def _without_values(state: OperatorState, reason: str) -> tuple[StateElements, ...]:
-    """What the handle alone tells: how many elements there are, and of how many bytes."""
-    size = state.stream.size
+    """Return the states with the number and sizes of their elements, which the handle has."""
     return tuple(
         StateElements(
-            each.name,
-            each.mode,
+            offsets.name,
+            offsets.mode,
             {},
             tuple(
                 Element(begin, memoryview(b""), Opaque(end - begin, b"", reason), end - begin)
-                for begin, end in places
+                for begin, end in ranges
             ),
         )
-        for each, places in zip(state.states, _places(state, size), strict=True)
+        for offsets, ranges in zip(state.states, _ranges(state, state.stream.size), strict=True)
     )
 
 
 def _frame(cursor: Cursor) -> tuple[bool, dict[str, StateMeta]]:
-    """What stands before the first element. Raises: Malformed."""
+    """Read what stands before the first element. Raises: Malformed."""
     version = cursor.i32()
     if version not in _VERSIONS:
-        raise Malformed(f"Operator state of version {version} is not read here", 0)
+        raise Malformed(f"Operator state of version {version} cannot be read", 0)
     compressed = version >= _COMPRESSION_SINCE and cursor.flag()
     metas = {}
     for _list_states_then_broadcast_states in range(2):
@@ -114,46 +129,46 @@ def _frame(cursor: Cursor) -> tuple[bool, dict[str, StateMeta]]:
 
 
 def _pieces(state: OperatorState, data: memoryview) -> list[list[tuple[int, memoryview]]]:
-    """Per state, per element: its offset and bytes. No byte belongs to two elements."""
+    """Return offset and bytes of each element of each state. No byte is in two elements."""
     return [
-        [(begin, data[begin:end]) for begin, end in places] for places in _places(state, len(data))
+        [(begin, data[begin:end]) for begin, end in ranges] for ranges in _ranges(state, len(data))
     ]
 
 
-def _places(state: OperatorState, size: int) -> list[list[tuple[int, int]]]:
-    """Per state, per element: where it begins and ends in a stream of ``size`` bytes."""
+def _ranges(state: OperatorState, size: int) -> list[list[tuple[int, int]]]:
+    """Return begin and end of each element of each state in a stream of ``size`` bytes."""
     order = sorted(
-        (offset, number, place)
-        for number, each in enumerate(state.states)
-        for place, offset in enumerate(each.offsets)
+        (offset, number, index)
+        for number, offsets in enumerate(state.states)
+        for index, offset in enumerate(offsets.offsets)
     )
-    found = [[(0, 0)] * len(each.offsets) for each in state.states]
+    ranges = [[(0, 0)] * len(offsets.offsets) for offsets in state.states]
     ends = [*(offset for offset, *_ in order), size][1:]
-    for (offset, number, place), end in zip(order, ends, strict=True):
+    for (offset, number, index), end in zip(order, ends, strict=True):
         begin = min(max(offset, 0), size)
-        found[number][place] = (begin, min(max(end, begin), size))
-    return found
+        ranges[number][index] = (begin, min(max(end, begin), size))
+    return ranges
 
 
-def _first(state: OperatorState, data: memoryview) -> int:
-    """Where the first element begins."""
-    return min((min(each.offsets) for each in state.states if each.offsets), default=len(data))
+def _first_offset(state: OperatorState, data: memoryview) -> int:
+    offsets = chain.from_iterable(offsets.offsets for offsets in state.states)
+    return min(offsets, default=len(data))
 
 
 def _opaque(state: OperatorState, data: memoryview, reason: str) -> OperatorStateInventory:
     states = tuple(
         StateElements(
-            each.name,
-            each.mode,
+            offsets.name,
+            offsets.mode,
             {},
             tuple(
                 Element(offset, piece, Opaque.of(piece, reason, offset=offset), len(piece))
                 for offset, piece in pieces
             ),
         )
-        for each, pieces in zip(state.states, _pieces(state, data), strict=True)
+        for offsets, pieces in zip(state.states, _pieces(state, data), strict=True)
     )
-    before = Opaque.of(data[: _first(state, data)], reason, offset=0)
+    before = Opaque.of(data[: _first_offset(state, data)], reason, offset=0)
     return OperatorStateInventory(states, None, reason, (before,))
 
 
@@ -164,12 +179,12 @@ def _decoded(
     compressed: bool,
     metas: dict[str, StateMeta],
 ) -> OperatorStateInventory:
-    """begin: where the frame ends, before which no element lies."""
+    """Decode all elements; ``begin`` is the end of the frame, before which none can lie."""
     states = []
-    for each, pieces in zip(state.states, _pieces(state, data), strict=True):
-        meta = metas.get(each.name)
-        decode = _decoder(each.mode, meta)
-        elements = (
+    for offsets, pieces in zip(state.states, _pieces(state, data), strict=True):
+        meta = metas.get(offsets.name)
+        decode = _decoder(offsets.mode, meta)
+        elements = tuple(
             Element(
                 offset,
                 piece,
@@ -178,14 +193,14 @@ def _decoded(
             )
             for offset, piece in pieces
         )
-        types = {role: one.name for role, one in meta.serializers.items()} if meta else {}
-        states.append(StateElements(each.name, each.mode, types, tuple(elements)))
-    gap = _gap(data, begin, _first(state, data), compressed)
+        types = {role: type_.name for role, type_ in meta.serializers.items()} if meta else {}
+        states.append(StateElements(offsets.name, offsets.mode, types, elements))
+    gap = _gap(data, begin, _first_offset(state, data), compressed)
     return OperatorStateInventory(tuple(states), compressed, None, gap)
 
 
 def _gap(data: memoryview, begin: int, first: int, compressed: bool) -> tuple[Opaque, ...]:
-    """What lies between the frame and the first element."""
+    """Return the bytes between the frame and the first element, if there are any."""
     if first <= begin or (compressed and first == len(data)):
         return ()
     return (Opaque.of(data[begin:first], "No element of a state begins here.", offset=begin),)
@@ -211,13 +226,11 @@ def _value(
 
 
 def _decoder(mode: str, meta: StateMeta | None) -> Callable[[Cursor], object]:
-    value = meta and meta.serializers.get("VALUE_SERIALIZER")
-    key = meta and meta.serializers.get("KEY_SERIALIZER")
-    if not value or (mode == "BROADCAST" and not key):
-        return _unknown
-    if mode == "BROADCAST":
-        return lambda cursor: _map(cursor, key, value)
-    return value.decode
+    serializers = meta.serializers if meta else {}
+    value, key = serializers.get("VALUE_SERIALIZER"), serializers.get("KEY_SERIALIZER")
+    if value and mode != "BROADCAST":
+        return value.decode
+    return partial(_map, key=key, value=value) if value and key else _unknown
 
 
 def _unknown(cursor: Cursor) -> object:

@@ -1,7 +1,7 @@
-"""An upload of what Flink wrote: checkpoints, savepoints and answers of its REST API, joined.
+"""Join an upload of Flink's checkpoints, savepoints and REST answers.
 
-A `_metadata` names no job. Its job is the one whose id stands in its path, or the one of whose
-checkpoints the REST API says that it lies there; else it is not known.
+A `_metadata` names no job. Its job is the one whose id is in its path, or else the one that has a
+checkpoint there according to the REST API. If neither tells, it is unknown.
 """
 
 import os
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from snapshots.domain.model.defects import quoted, refuse, times
+from snapshots.domain.model.defects import InputRefused, quoted, refuse, times
 from snapshots.readers.engines.flink.files import MOST_FILES, Files, Missing, Usage
 from snapshots.readers.engines.flink.metadata import Metadata, is_metadata, read_metadata
 from snapshots.readers.engines.flink.rest.answers import Answers, looks_like_json, read_answers
@@ -23,14 +23,18 @@ from snapshots.readers.formats.cursor import Malformed
 METADATA = "_metadata"
 _JOB_FOLDER = re.compile(r"[0-9a-f]{32}")
 _SAVEPOINT_FOLDER = re.compile(r"savepoint-([0-9a-f]{6})-[0-9a-f]{12}")
-_BEGIN = 6  # hex digits of the job's id in the name of a savepoint's folder
+_ID_PREFIX = 6  # hex digits of the job's id in the name of a savepoint's folder
 _MOST_CANDIDATES = 100  # jobs that are compared
 _HEAD_BYTES = 64
 
 
 @dataclass(frozen=True, slots=True)
 class FlinkLimits:
-    """How much one upload may hold. metadata_bytes: of one `_metadata`."""
+    """Upper bounds for one upload.
+
+    Attributes:
+        metadata_bytes: the size of one `_metadata`.
+    """
 
     metadata_bytes: int = 256 * 2**20
     files: int = MOST_FILES
@@ -38,11 +42,17 @@ class FlinkLimits:
 
 @dataclass(frozen=True, slots=True)
 class StoredCheckpoint:
-    """One `_metadata`. path: below the root.
+    """One `_metadata` of the upload.
 
-    metadata: None where it is damaged; problem says why, as a sentence. job: its id, None where
-    not known. rest: what the REST API says of it. vertices: operator id -> vertex id, where known.
-    missing: what it needs and the upload does not hold.
+    Attributes:
+        path: the path of the `_metadata`, relative to the root.
+        metadata: none if it is damaged.
+        problem: why it cannot be read, as a sentence.
+        job: the id of its job; None if it is unknown.
+        rest: the same checkpoint in the answers of the REST API.
+        vertices: ids of vertices by ids of operators, as far as known; None if there are no
+            answers.
+        missing: what it needs and the upload does not hold.
     """
 
     path: str
@@ -55,15 +65,17 @@ class StoredCheckpoint:
 
     @property
     def folder(self) -> str:
-        """Below the root, "" for the root itself."""
+        """Return its folder relative to the root, "" for the root itself."""
         return self.path.rpartition("/")[0]
 
 
 @dataclass(frozen=True, slots=True)
 class FlinkJob:
-    """id: None where not known, and then of one checkpoint only. checkpoints: by id.
+    """A job with its checkpoints, ordered by id.
 
-    rest: None where the upload has no answers about it.
+    Attributes:
+        id: none if it is unknown; such a job has a single checkpoint.
+        rest: the job in the answers of the REST API; None if the upload has no answers about it.
     """
 
     id: str | None
@@ -73,9 +85,11 @@ class FlinkJob:
 
 @dataclass(frozen=True, slots=True)
 class FlinkUpload:
-    """Every file is a `_metadata`, a file in ``usage.used``, in ``answers``, or in ``unread``.
+    """An upload. Each file is a `_metadata`, or is in ``usage.used``, ``answers`` or ``unread``.
 
-    answers: the files with answers of the REST API. unread: path -> why nothing of it is shown.
+    Attributes:
+        answers: the files with answers of the REST API.
+        unread: for each path the reason why nothing of it is shown.
     """
 
     files: Files
@@ -90,26 +104,26 @@ class FlinkUpload:
 
 
 def read_upload(root: Path, limits: FlinkLimits | None = None) -> FlinkUpload:
-    """All that Flink wrote below ``root``. Raises: InputRefused where nothing is readable."""
+    """Read all that Flink wrote below ``root``. Raises: InputRefused if nothing is readable."""
     limits = limits or FlinkLimits()
     files = Files(root, limits.files)
-    metadata_paths, json_paths = _sniffed(files)
+    metadata_paths, json_paths = _candidates(files)
     stored = [_stored(files, path, limits) for path in metadata_paths]
-    needs = {one.path: list(one.metadata.streams()) for one in stored if one.metadata}
+    needs = {each.path: list(each.metadata.streams()) for each in stored if each.metadata}
     usage = files.usage(needs)
     not_state = [path for path in json_paths if path not in usage.used]
     answers = read_answers((path, _content(files, path)) for path in not_state)
     rest = jobs_of(answers)
     if not needs and not rest:
         raise _nothing_readable(stored)
-    stored = [replace(one, missing=usage.missing.get(one.path, ())) for one in stored]
+    stored = [replace(each, missing=usage.missing.get(each.path, ())) for each in stored]
     jobs = _jobs(list(map(_Owners(rest, stored).joined, stored)), rest)
     used_answers = tuple(path for path in not_state if path not in answers.unread)
     unread = _unread(files, usage, stored, used_answers, answers)
     return FlinkUpload(files, jobs, usage, used_answers, unread)
 
 
-def _nothing_readable(stored: list[StoredCheckpoint]):
+def _nothing_readable(stored: list[StoredCheckpoint]) -> InputRefused:
     if stored:
         more = f" (and {times(len(stored) - 1, 'other')} of its kind)" if len(stored) > 1 else ""
         return refuse(
@@ -123,8 +137,8 @@ def _nothing_readable(stored: list[StoredCheckpoint]):
     )
 
 
-def _sniffed(files: Files) -> tuple[list[str], list[str]]:
-    """Paths of what may be metadata, and of what may be JSON."""
+def _candidates(files: Files) -> tuple[list[str], list[str]]:
+    """Return the paths of files that may be metadata, and of those that may be JSON."""
     metadata_paths, json_paths = [], []
     for path in files.sizes:
         head = _head(files, path)
@@ -165,7 +179,7 @@ def _stored(files: Files, path: str, limits: FlinkLimits) -> StoredCheckpoint:
 
 
 class _Owners:
-    """Finds the job of a `_metadata` by its path and by what the REST API says."""
+    """A search for the job of a `_metadata`, by its path and by answers of the REST API."""
 
     def __init__(self, rest: dict[str, RestJob], stored: list[StoredCheckpoint]) -> None:
         self._rest = rest
@@ -173,66 +187,67 @@ class _Owners:
         for job in rest.values():
             for number in job.checkpoint_by_id:
                 self._by_checkpoint[number].append(job)
-        self._by_begin: dict[str, set[str]] = defaultdict(set)
+        self._by_id_prefix: dict[str, set[str]] = defaultdict(set)
         for job_id in {*rest, *filter(None, map(_job_in_path, stored))}:
-            self._by_begin[job_id[:_BEGIN]].add(job_id)
+            self._by_id_prefix[job_id[:_ID_PREFIX]].add(job_id)
 
-    def job_of(self, one: StoredCheckpoint) -> str | None:
-        if (in_path := _job_in_path(one)) is not None:
+    def joined(self, stored: StoredCheckpoint) -> StoredCheckpoint:
+        """Add to a checkpoint its job, its answer of the REST API, and its operators' vertices."""
+        job_id = self._job_of(stored)
+        job = self._rest.get(job_id) if job_id is not None else None
+        if job is None or stored.metadata is None:
+            return replace(stored, job=job_id)
+        vertices = {} if job.graph is None else vertices_of(job.graph, stored.metadata.operators)
+        rest = job.checkpoint_by_id.get(stored.metadata.checkpoint_id)
+        return replace(stored, job=job_id, rest=rest, vertices=vertices)
+
+    def _job_of(self, stored: StoredCheckpoint) -> str | None:
+        if (in_path := _job_in_path(stored)) is not None:
             return in_path
-        if one.metadata is not None:
-            candidates = self._by_checkpoint[one.metadata.checkpoint_id]
-            told = [job.id for job in candidates[:_MOST_CANDIDATES] if _told_at(one, job)]
-            if len(told) == 1 and len(candidates) <= _MOST_CANDIDATES:
-                return told[0]
-        if savepoint := _SAVEPOINT_FOLDER.fullmatch(one.folder.rpartition("/")[2]):
-            like = self._by_begin[savepoint.group(1)]
-            return next(iter(like)) if len(like) == 1 else None
+        if (metadata := stored.metadata) is not None:
+            candidates = self._by_checkpoint[metadata.checkpoint_id]
+            compared = candidates[:_MOST_CANDIDATES]
+            fitting = [job.id for job in compared if _fits(stored, metadata, job)]
+            if len(fitting) == 1 and len(candidates) <= _MOST_CANDIDATES:
+                return fitting[0]
+        if savepoint := _SAVEPOINT_FOLDER.fullmatch(stored.folder.rpartition("/")[2]):
+            job_ids = self._by_id_prefix[savepoint.group(1)]
+            return next(iter(job_ids)) if len(job_ids) == 1 else None
         return None
 
-    def joined(self, one: StoredCheckpoint) -> StoredCheckpoint:
-        """The same with its job, what the REST API says of it, and its operators' vertices."""
-        job = self.job_of(one)
-        known = self._rest.get(job)
-        if known is None or one.metadata is None:
-            return replace(one, job=job)
-        vertices = {} if known.graph is None else vertices_of(known.graph, one.metadata.operators)
-        told = known.checkpoint_by_id.get(one.metadata.checkpoint_id)
-        return replace(one, job=job, rest=told, vertices=vertices)
 
-
-def _job_in_path(one: StoredCheckpoint) -> str | None:
-    names = one.folder.split("/")
+def _job_in_path(stored: StoredCheckpoint) -> str | None:
+    names = stored.folder.split("/")
     return next((name for name in reversed(names) if _JOB_FOLDER.fullmatch(name)), None)
 
 
-def _told_at(one: StoredCheckpoint, job: RestJob) -> bool:
-    """Whether the job's checkpoint of this id lies in a folder of this name, with its operators."""
-    told = job.checkpoint_by_id[one.metadata.checkpoint_id]
-    folder = one.folder.rpartition("/")[2]
-    if folder and told.path is not None and told.path.rstrip("/").rpartition("/")[2] != folder:
+def _fits(stored: StoredCheckpoint, metadata: Metadata, job: RestJob) -> bool:
+    """Tell whether a job's checkpoint of the same id has this folder's name and its operators."""
+    path = job.checkpoint_by_id[metadata.checkpoint_id].path
+    folder = stored.folder.rpartition("/")[2]
+    if folder and path is not None and path.rstrip("/").rpartition("/")[2] != folder:
         return False
-    operators = {operator.id for operator in one.metadata.operators}
+    operators = {operator.id for operator in metadata.operators}
     return job.graph is not None and job.graph.vertex_by_id.keys() <= operators
 
 
 def _jobs(stored: list[StoredCheckpoint], rest: dict[str, RestJob]) -> tuple[FlinkJob, ...]:
     by_job: dict[str, list[StoredCheckpoint]] = defaultdict(list, {job: [] for job in rest})
-    alone = []
-    for one in stored:
-        if one.job is None:
-            alone.append(FlinkJob(None, None, (one,)))
+    unknown = []
+    for checkpoint in stored:
+        if checkpoint.job is None:
+            unknown.append(FlinkJob(None, None, (checkpoint,)))
         else:
-            by_job[one.job].append(one)
-    known = [
+            by_job[checkpoint.job].append(checkpoint)
+    identified = [
         FlinkJob(job, rest.get(job), tuple(sorted(checkpoints, key=_order)))
         for job, checkpoints in by_job.items()
     ]
-    return (*known, *alone)
+    return (*identified, *unknown)
 
 
-def _order(one: StoredCheckpoint) -> tuple[int, str]:
-    return (one.metadata.checkpoint_id if one.metadata else -1), one.path
+def _order(stored: StoredCheckpoint) -> tuple[int, str]:
+    return (stored.metadata.checkpoint_id if stored.metadata else -1), stored.path
 
 
 def _unread(
@@ -242,7 +257,7 @@ def _unread(
     used_answers: tuple[str, ...],
     answers: Answers,
 ) -> dict[str, str]:
-    damaged = {one.path: one.problem for one in stored if one.metadata is None}
+    damaged = {each.path: each.problem or "" for each in stored if each.metadata is None}
     accounted = {*usage.used, *used_answers, *answers.unread, *damaged, *files.refused}
     others = {
         path: "No checkpoint in the upload needs it."

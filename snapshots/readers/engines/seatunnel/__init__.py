@@ -1,1 +1,1 @@
-"""What Apache SeaTunnel's Zeta engine leaves behind: checkpoint files and REST answers."""
+"""Readers of checkpoint files and REST answers of Apache SeaTunnel's Zeta engine."""

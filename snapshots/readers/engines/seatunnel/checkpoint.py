@@ -1,7 +1,7 @@
-"""Reads one file of SeaTunnel's: an envelope that holds a completed checkpoint of one pipeline.
+"""Read one file of SeaTunnel: an envelope with a completed checkpoint of one pipeline.
 
-The wire types of its fields show which layout a file has. Source:
-docs/formats/seatunnel-files.md, "7. Binary format" and "8. Older and newer formats".
+The wire types of its fields tell its layout. Source: docs/formats/seatunnel-files.md,
+"7. Binary format" and "8. Older and newer formats".
 """
 
 from collections.abc import Iterator
@@ -11,6 +11,7 @@ from snapshots.readers.engines.seatunnel.model import (
     TYPES,
     ActionState,
     Checkpoint,
+    Payload,
     SubtaskState,
     SubtaskStatistics,
     VertexStatistics,
@@ -31,13 +32,17 @@ from snapshots.readers.formats.cursor import Malformed
 
 PIPELINE_STATE, COMPLETED_CHECKPOINT = "PipelineState", "CompletedCheckpoint"
 _JOB, _PIPELINE, _ID, _TRIGGERED, _TYPE, _COMPLETED, _STATES, _STATISTICS, _RESTORED = range(1, 10)
-_NEW_LAYOUT = {_JOB: _ID, _ID: _JOB}  # engine-wire-v1 has these two the other way round
 
 
 def read_checkpoint(data: bytes, file: str, decoder: Decoder) -> tuple[str, Checkpoint]:
-    """What the file is, PIPELINE_STATE or COMPLETED_CHECKPOINT, and the checkpoint in it.
+    """Return the kind of a file, PIPELINE_STATE or COMPLETED_CHECKPOINT, and its checkpoint.
 
-    decoder: of the whole upload. Raises: Malformed.
+    Args:
+        data: the content of the file.
+        file: its path.
+        decoder: the decoder of the whole upload.
+
+    Raises: Malformed.
     """
     message = parse(data, room=decoder.fields)
     kinds = {field.number: field.wire for field in message}
@@ -49,22 +54,22 @@ def read_checkpoint(data: bytes, file: str, decoder: Decoder) -> tuple[str, Chec
         raise Malformed("This is neither a PipelineState nor a CompletedCheckpoint", 0)
     start = envelope[4].offset + _bytes_before(envelope[4])
     checkpoint = reader.checkpoint(
-        parse(data, start, start + len(envelope[4].value), decoder.fields)
+        parse(data, start, start + len(envelope[4].content), decoder.fields)
     )
     outer = (_text(envelope[1]), _number(envelope.get(2)), _number(envelope.get(3)))
     if outer != (str(checkpoint.job), checkpoint.pipeline, checkpoint.id):
-        raise Malformed("The envelope names another checkpoint than is in it", start)
+        raise Malformed("The envelope names a checkpoint other than the one in it", start)
     return PIPELINE_STATE, checkpoint
 
 
 def _bytes_before(field: Field) -> int:
-    """How many bytes the tag and the length of a field of bytes take."""
+    """Return how many bytes the tag and the length of a field of bytes take."""
     tag = field.number << 3 | field.wire
-    return sum(max(1, -(-number.bit_length() // 7)) for number in (tag, len(field.value)))
+    return sum(max(1, -(-number.bit_length() // 7)) for number in (tag, len(field.content)))
 
 
 class _Reader:
-    """Reads one checkpoint; collects what means nothing here."""
+    """A reader of one checkpoint that collects its unknown fields."""
 
     def __init__(self, file: str, decoder: Decoder) -> None:
         self._file, self._decoder = file, decoder
@@ -75,15 +80,15 @@ class _Reader:
         type_field = fields.get(_TYPE)
         new = type_field is not None and type_field.wire == BYTES
         if _ID not in fields or _JOB not in fields:
-            raise Malformed("This is no checkpoint: it lacks its id or its job", 0)
-        if new:
-            fields |= {ours: fields.get(theirs) for ours, theirs in _NEW_LAYOUT.items()}
+            raise Malformed("This is not a checkpoint: it has no id or no job", 0)
+        if new:  # engine-wire-v1 has these two exchanged
+            fields[_ID], fields[_JOB] = fields[_JOB], fields[_ID]
         states = list(self._map(fields.get(_STATES), "taskStates"))
         numbered = any(key is not None and key.wire == VARINT for key, _ in states)
         return Checkpoint(
-            job=_number(fields.get(_JOB)),
+            job=_integer(fields[_JOB]),
             pipeline=_number(fields.get(_PIPELINE)),
-            id=_number(fields.get(_ID)),
+            id=_integer(fields[_ID]),
             type=_type(type_field),
             triggered_at=_number(fields.get(_TRIGGERED)),
             completed_at=_number(fields.get(_COMPLETED)),
@@ -97,25 +102,32 @@ class _Reader:
             unknown=tuple(self._unknown),
         )
 
-    def fields(self, message: tuple[Field, ...], known: int, what: str) -> dict[int, Field]:
-        """By number; those beyond ``known`` are noted. Raises: Malformed where one stands twice."""
+    def fields(self, message: tuple[Field, ...], last: int, name: str) -> dict[int, Field]:
+        """Return the fields of a message by number. Raises: Malformed if one is there twice.
+
+        Args:
+            message: the fields.
+            last: the highest known number; fields beyond it are noted as unknown.
+            name: the name of the message.
+        """
         fields: dict[int, Field] = {}
         for field in message:
             if field.number in fields:
-                raise Malformed(f"The field {field.number} of {what} stands twice", field.offset)
-            if field.number > known:
-                self._unknown.append((f"{what}, field {field.number}", _size(field)))
+                raise Malformed(f"The field {field.number} of {name} is there twice", field.offset)
+            if field.number > last:
+                self._unknown.append((f"{name}, field {field.number}", _size(field)))
             fields[field.number] = field
         return fields
 
     def _map(
-        self, field: Field | None, what: str
+        self, field: Field | None, name: str
     ) -> Iterator[tuple[Field | None, tuple[Field, ...]]]:
-        for key, value in map_items(_group(field, what)):
-            yield key, _group(value, f"a value of {what}")
+        for key, value in map_items(_group(field, name)):
+            yield key, _group(value, f"a value of {name}")
 
-    def _items(self, field: Field | None, what: str) -> Iterator[Field | None]:
-        for item in list_items(_group(field, what)):
+    def _items(self, field: Field | None, name: str) -> Iterator[Field | None]:
+        """Yield the elements of a list, None for each that is null."""
+        for item in list_items(_group(field, name)):
             if isinstance(item, Field):
                 yield item
                 continue
@@ -136,13 +148,13 @@ class _Reader:
         )
 
     def _key(self, key: Field | None) -> str | int:
-        """A name, in a group or alone, or a number."""
+        """Return the key of an action: a name, which may be in a group, or a number."""
         if key is None:
             raise Malformed("An action has no key", 0)
         if key.wire == VARINT:
-            return signed(key.value)
+            return signed(key.integer)
         if key.wire == GROUP:
-            name = self.fields(key.value, 1, "ActionStateKey").get(1)
+            name = self.fields(key.group, 1, "ActionStateKey").get(1)
             if name is None:
                 raise Malformed("An action's key has no name", key.offset)
             key = name
@@ -150,15 +162,15 @@ class _Reader:
 
     def _subtask(self, field: Field) -> SubtaskState:
         fields = self.fields(_group(field, "ActionSubtaskState"), 3, "ActionSubtaskState")
-        elements = []
+        elements: list[Payload | None] = []
         for item in self._items(fields.get(3), "state"):
             if item is None:
                 elements.append(None)
                 continue
             if item.wire != BYTES:
-                raise Malformed("An element of a state is no bytes", item.offset)
+                raise Malformed("An element of a state is not a sequence of bytes", item.offset)
             offset = item.offset + _bytes_before(item)
-            elements.append(self._decoder.payload(item.value, self._file, offset))
+            elements.append(self._decoder.payload(item.content, self._file, offset))
         index = _number(fields.get(2))
         if index is None:
             raise Malformed("A subtask's state has no index", field.offset)
@@ -184,51 +196,53 @@ class _Reader:
             subtask=_number(fields.get(1)),
             acknowledged_at=_number(fields.get(2)),
             elements=_number(fields.get(3)),
-            status=_named(fields.get(4), STATUSES),
+            status=_constant(fields.get(4), STATUSES),
         )
 
 
-def _group(field: Field | None, what: str) -> tuple[Field, ...]:
+def _group(field: Field | None, name: str) -> tuple[Field, ...]:
     if field is None:
         return ()
     if field.wire != GROUP:
-        raise Malformed(f"For {what} a group is expected", field.offset)
-    return field.value
+        raise Malformed(f"{name} must be a group", field.offset)
+    return field.group
+
+
+def _integer(field: Field) -> int:
+    if field.wire != VARINT:
+        raise Malformed(f"The field {field.number} must be a number", field.offset)
+    return signed(field.integer)
 
 
 def _number(field: Field | None) -> int | None:
-    if field is None:
-        return None
-    if field.wire != VARINT:
-        raise Malformed(f"For field {field.number} a number is expected", field.offset)
-    return signed(field.value)
+    return None if field is None else _integer(field)
 
 
 def _flag(field: Field | None) -> bool | None:
-    return None if field is None else _number(field) != 0
+    return None if field is None else _integer(field) != 0
 
 
 def _text(field: Field) -> str:
     if field.wire != BYTES:
-        raise Malformed(f"For field {field.number} a text is expected", field.offset)
+        raise Malformed(f"The field {field.number} must be a text", field.offset)
     try:
-        return field.value.decode()
+        return field.content.decode()
     except UnicodeDecodeError:
-        raise Malformed("Bytes that are no text stand where a text is", field.offset) from None
+        raise Malformed("A text is not valid UTF-8", field.offset) from None
 
 
-def _named(field: Field | None, names: tuple[str, ...]) -> str | int | None:
-    """An enum's constant by its ordinal, or the ordinal where there is none."""
+def _constant(field: Field | None, names: tuple[str, ...]) -> str | int | None:
+    """Return the name of an enum's constant, or its ordinal if it has no known name."""
     ordinal = _number(field)
     return ordinal if ordinal is None or not 0 <= ordinal < len(names) else names[ordinal]
 
 
 def _type(field: Field | None) -> str | int | None:
-    return _text(field) if field is not None and field.wire == BYTES else _named(field, TYPES)
+    return _text(field) if field is not None and field.wire == BYTES else _constant(field, TYPES)
 
 
 def _size(field: Field) -> int:
-    """About how many bytes a field takes: its content's, groups included."""
+    """Return about how many bytes the content of a field takes."""
     if field.wire == GROUP:
-        return sum(map(_size, field.value))
-    return len(field.value) if field.wire == BYTES else 1
+        return sum(map(_size, field.group))
+    return len(field.content) if field.wire == BYTES else 1

@@ -1,8 +1,9 @@
-"""The checkpoints of one pipeline in order, and what follows from them.
+"""Order the checkpoints of each pipeline, and infer what their files do not state.
 
-Every Inference says by what it is inferred; nothing on disk tells of failed or pending checkpoints.
+The files hold nothing about failed or pending checkpoints.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -13,7 +14,11 @@ from snapshots.readers.engines.seatunnel.names import FileName, action_name
 
 @dataclass(frozen=True, slots=True)
 class StoredCheckpoint:
-    """A file with a checkpoint. content: PIPELINE_STATE or COMPLETED_CHECKPOINT."""
+    """A file with a checkpoint.
+
+    Attributes:
+        content: PIPELINE_STATE or COMPLETED_CHECKPOINT.
+    """
 
     path: str
     bytes: int
@@ -24,7 +29,7 @@ class StoredCheckpoint:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Ids between two files, both ends included, of which there is no file."""
+    """Ids of checkpoints without a file, both ends included."""
 
     first: int
     last: int
@@ -33,10 +38,12 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class Inference:
-    """Something that no file says. by: why, as a sentence.
+    """A conclusion from the files that none of them states.
 
-    kind: ``closed``, ``committed``, ``not-proven``, ``restored-next`` or ``parallelism``.
-    checkpoint: the id of the first one that shows it.
+    Attributes:
+        kind: ``closed``, ``committed``, ``not-proven``, ``restored-next`` or ``parallelism``.
+        checkpoint: the id of the first checkpoint that shows it.
+        by: the reason, as sentences.
     """
 
     kind: str
@@ -49,9 +56,13 @@ class Inference:
 
 @dataclass(frozen=True, slots=True)
 class PipelineHistory:
-    """checkpoints: by id, then by the time in the file's name."""
+    """The checkpoints of one pipeline.
 
-    job: int | None
+    Attributes:
+        checkpoints: ordered by id, then by the time in the file's name.
+    """
+
+    job: int
     pipeline: int | None
     checkpoints: tuple[StoredCheckpoint, ...]
     gaps: tuple[Gap, ...]
@@ -59,12 +70,11 @@ class PipelineHistory:
 
 
 def histories(stored: Iterable[StoredCheckpoint]) -> tuple[PipelineHistory, ...]:
-    """By job and pipeline."""
-    groups: dict[tuple, list[StoredCheckpoint]] = {}
+    """Return the history of each pipeline, ordered by job and pipeline."""
+    groups: dict[tuple[int, int], list[StoredCheckpoint]] = defaultdict(list)
     for file in stored:
-        key = (file.checkpoint.job or 0, file.checkpoint.pipeline or 0)
-        groups.setdefault(key, []).append(file)
-    return tuple(_history(files) for _, files in sorted(groups.items()))
+        groups[file.checkpoint.job, file.checkpoint.pipeline or 0].append(file)
+    return tuple(_history(groups[key]) for key in sorted(groups))
 
 
 def _history(files: list[StoredCheckpoint]) -> PipelineHistory:
@@ -78,7 +88,7 @@ def _history(files: list[StoredCheckpoint]) -> PipelineHistory:
 
 
 def _written_at(file: StoredCheckpoint) -> int:
-    """By the name, and where that is silent by when the checkpoint was complete."""
+    """Return the time in the file's name, or else when the checkpoint was complete."""
     if file.name is not None and file.name.written_at is not None:
         return file.name.written_at
     return file.checkpoint.completed_at or 0
@@ -112,21 +122,21 @@ def _inferred(files: list[StoredCheckpoint]) -> Iterator[Inference]:
 
 
 def _changes(earlier: Checkpoint, later: Checkpoint) -> Iterator[Inference]:
-    before = {action.key: action for action in earlier.actions}
+    actions = {action.key: action for action in earlier.actions}
     for action in later.actions:
-        former = before.get(action.key)
-        if former is None:
+        before = actions.get(action.key)
+        if before is None:
             continue
-        if action.parallelism != former.parallelism:
+        if action.parallelism != before.parallelism:
             yield Inference(
                 "parallelism",
                 later.id,
-                f"{former.parallelism} subtasks in checkpoint {earlier.id}, "
+                f"{before.parallelism} subtasks in checkpoint {earlier.id}, "
                 f"{action.parallelism} in this one: the job was started anew in between.",
                 action_name(action.key).name,
             )
             continue
-        for index, (old, new) in enumerate(zip(former.subtasks, action.subtasks, strict=False)):
+        for index, (old, new) in enumerate(zip(before.subtasks, action.subtasks, strict=False)):
             if old is not None and new is None:
                 yield Inference(
                     "closed",

@@ -1,9 +1,9 @@
-"""What one checkpoint of SeaTunnel holds, whichever layout it was written in.
+"""The content of one checkpoint of SeaTunnel, for every layout of its file.
 
-Times are epoch milliseconds as written. None: the file does not say.
+Times are epoch milliseconds. None stands for what the file does not say.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 TYPES = (
     "CHECKPOINT_TYPE",
@@ -20,8 +20,12 @@ STATUSES = ("RUNNING", "SAVEPOINT_PREPARE_CLOSE", "AUTO_PREPARE_CLOSE")
 class Payload:
     """One element of a state: bytes that the connector's own serializer wrote.
 
-    encoding: ``java``, ``json`` or None where it is not known; content: what they hold (see
-    java_values), or why nobody can tell.
+    Attributes:
+        size: Bytes.
+        encoding: ``java``, ``json``, or None if it is unknown.
+        content: the decoded value (for Java's objects see ``java.values``); Opaque if it is
+            unknown.
+        offset: the offset of the bytes in the file.
     """
 
     size: int
@@ -33,7 +37,11 @@ class Payload:
 
 @dataclass(frozen=True, slots=True)
 class SubtaskState:
-    """The elements of one subtask's state; None for an element that is null."""
+    """The state of one subtask.
+
+    Attributes:
+        elements: none stands for an element that is null.
+    """
 
     index: int
     elements: tuple[Payload | None, ...]
@@ -45,7 +53,12 @@ class SubtaskState:
 
 @dataclass(frozen=True, slots=True)
 class ActionState:
-    """key: as written, or its number in the earliest versions. subtasks: by index, None: no ack."""
+    """The state of one action.
+
+    Attributes:
+        key: the key as it is stored; a number in the earliest versions.
+        subtasks: the states by index; None for a subtask that has not acknowledged.
+    """
 
     key: str | int
     parallelism: int | None
@@ -60,7 +73,12 @@ class ActionState:
 
 @dataclass(frozen=True, slots=True)
 class SubtaskStatistics:
-    """elements: what the engine calls the state's size; it counts elements that are not null."""
+    """One subtask's part in a checkpoint.
+
+    Attributes:
+        elements: the number of elements that are not null. The engine calls it the size of the
+            state.
+    """
 
     subtask: int | None
     acknowledged_at: int | None
@@ -70,7 +88,12 @@ class SubtaskStatistics:
 
 @dataclass(frozen=True, slots=True)
 class VertexStatistics:
-    """One task vertex. subtasks: None where no ack is noted. latest: newer files only."""
+    """One task vertex's part in a checkpoint.
+
+    Attributes:
+        subtasks: none for a subtask without a stored acknowledgement.
+        latest: only newer files have it.
+    """
 
     vertex: int | None
     acknowledged: int | None
@@ -81,15 +104,18 @@ class VertexStatistics:
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """layout: ``current``, ``numbered`` (2022: actions are numbers) or ``engine-wire-v1``.
+    """The checkpoint of one pipeline.
 
-    type: one of TYPES, another text as written, or its number where that is not known.
-    unknown: (where, bytes) of fields that mean nothing here.
+    Attributes:
+        type: one of TYPES, another text as stored, or the number of an unknown type.
+        layout: ``current``, ``numbered`` (of 2022, where actions are numbers) or
+            ``engine-wire-v1``.
+        unknown: place and size in bytes of each unknown field.
     """
 
-    job: int | None
+    job: int
     pipeline: int | None
-    id: int | None
+    id: int
     type: str | int | None
     triggered_at: int | None
     completed_at: int | None
@@ -97,9 +123,9 @@ class Checkpoint:
     actions: tuple[ActionState, ...]
     statistics: tuple[VertexStatistics, ...]
     layout: str
-    unknown: tuple[tuple[str, int], ...] = field(default=())
+    unknown: tuple[tuple[str, int], ...] = ()
 
     @property
     def size(self) -> int:
-        """Bytes of all states."""
+        """Return the size of all states in bytes."""
         return sum(action.size for action in self.actions)

@@ -1,4 +1,4 @@
-"""Reads what SeaTunnel's names of files and of actions say.
+"""Parse SeaTunnel's names of files and of actions.
 
 Source: docs/formats/seatunnel-files.md, "4. Start, restore, end" and "6. Files".
 """
@@ -16,9 +16,12 @@ _ROLES = {"Source[": SOURCE, "Transform": TRANSFORM, "Sink[": SINK, "Shuffle": S
 
 @dataclass(frozen=True, slots=True)
 class FileName:
-    """written_at: epoch milliseconds; number: a random one. None: this kind of name has none.
+    """The parts of a checkpoint file's name; None for a part that this kind of name lacks.
 
-    unfinished: the engine had not renamed it yet: writing was interrupted.
+    Attributes:
+        written_at: epoch milliseconds.
+        number: a random number.
+        unfinished: whether writing was interrupted: the engine renames a file when it is complete.
     """
 
     job: int | None
@@ -30,7 +33,7 @@ class FileName:
 
 
 def file_name(path: str) -> FileName | None:
-    """path: below the upload, with /. None for a name of another kind."""
+    """Parse the path of a file in the upload; None for a name of another kind."""
     folder, name = PurePosixPath(path).parent.name, PurePosixPath(path).name
     if stored := _STORED.fullmatch(name):
         written_at, number, pipeline, checkpoint = map(int, stored.groups()[:4])
@@ -45,9 +48,11 @@ def file_name(path: str) -> FileName | None:
 
 @dataclass(frozen=True, slots=True)
 class ActionName:
-    """role: SOURCE, TRANSFORM, SINK or SHUFFLE, inferred from the name; None where it tells none.
+    """The parts of an action's key.
 
-    name: without the words that the engine puts around it.
+    Attributes:
+        name: the name without the engine's prefix.
+        role: SOURCE, TRANSFORM, SINK or SHUFFLE, inferred from the name; None if it is unknown.
     """
 
     name: str
@@ -56,12 +61,12 @@ class ActionName:
 
 
 def action_name(key: str | int) -> ActionName:
-    """Of a key of an ActionState."""
+    """Parse the key of an ActionState."""
     if isinstance(key, int):
         return ActionName(str(key))
-    found = _KEY.fullmatch(key)
-    if found is None:
+    match = _KEY.fullmatch(key)
+    if match is None:
         return ActionName(key)
-    name = found[3] if found[2] is None else found[2]
+    name = match[3] if match[2] is None else match[2]
     role = next((role for start, role in _ROLES.items() if name.startswith(start)), None)
-    return ActionName(name, None if found[1] is None else int(found[1]), role)
+    return ActionName(name, None if match[1] is None else int(match[1]), role)

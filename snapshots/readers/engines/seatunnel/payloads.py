@@ -1,4 +1,4 @@
-"""The bytes of a state: read by their structure where that is known, and never deserialized."""
+"""Decode the bytes of a state by their structure, without deserializing objects."""
 
 from hashlib import sha256
 
@@ -17,10 +17,10 @@ _DEEPEST = 100  # levels of JSON
 
 
 class Decoder:
-    """Decodes elements until ``most`` bytes of them are decoded; from then on they are opaque.
+    """A decoder for one upload that decodes elements of ``most`` bytes in all.
 
-    fields, nulls: how many of them the files of an upload may have, which takes one decoder for all
-    of it. A field of two bytes takes a hundred times as much memory, a null takes none in the file.
+    ``fields`` and ``nulls`` are budgets for all files of the upload. A field of two bytes takes a
+    hundred times as much memory; a null takes no bytes in the file.
     """
 
     def __init__(self, most: int) -> None:
@@ -29,7 +29,7 @@ class Decoder:
         self.nulls = Room("nulls in lists", MOST_NULLS)
 
     def payload(self, data: bytes, file: str, offset: int) -> Payload:
-        """offset: where the bytes begin in the file."""
+        """Decode one element, which begins at an offset of a file."""
         encoding = _encoding(data)
         try:
             content = self._content(data, encoding)
@@ -39,24 +39,24 @@ class Decoder:
 
     def _content(self, data: bytes, encoding: str | None) -> object:
         if encoding is None:
-            raise _NotKnown("The connector's own encoding is not known here.")
+            raise _NotKnown("The connector uses an encoding of its own, which is unknown.")
         if len(data) > LARGEST:
             raise _NotKnown(f"Elements of more than {LARGEST >> 10} KiB are not decoded.")
         if len(data) > self._left:
-            raise _NotKnown("So much of this upload is decoded already that no more is.")
+            raise _NotKnown("The limit on how much of an upload is decoded has been reached.")
         self._left -= len(data)
         return _json(data) if encoding == "json" else _java(data)
 
 
 class _NotKnown(Exception):
-    """Why, as a sentence."""
+    """An element is not decoded; the message says why, as a sentence."""
 
 
 def _java(data: bytes) -> object:
     try:
         contents = [plain(value) for value in java_stream.parse(data)]
     except Malformed as error:
-        raise _NotKnown(f"Java's serialized object cannot be followed: {error}.") from None
+        raise _NotKnown(f"Java's serialized object cannot be read: {error}.") from None
     return contents[0] if len(contents) == 1 else contents
 
 
@@ -64,7 +64,7 @@ def _json(data: bytes) -> object:
     try:
         value = orjson.loads(data)
     except orjson.JSONDecodeError as error:
-        raise _NotKnown(f"It begins like JSON and is none: {error}.") from None
+        raise _NotKnown(f"It begins like JSON, but is not JSON: {error}.") from None
     if _is_deeper(value, _DEEPEST):
         raise _NotKnown(f"The JSON is nested more than {_DEEPEST} levels deep.")
     return value
@@ -77,7 +77,7 @@ def _encoding(data: bytes) -> str | None:
 
 
 def _is_deeper(value: object, levels: int) -> bool:
-    inner = value.values() if isinstance(value, dict) else value
     if not isinstance(value, dict | list):
         return False
-    return levels == 0 or any(_is_deeper(item, levels - 1) for item in inner)
+    items = value.values() if isinstance(value, dict) else value
+    return levels == 0 or any(_is_deeper(item, levels - 1) for item in items)

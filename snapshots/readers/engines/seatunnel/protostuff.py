@@ -1,4 +1,4 @@
-"""Reads Protostuff's native encoding: protobuf's tags, with groups for objects, lists and maps.
+"""Read Protostuff's native encoding: protobuf's tags, with groups for objects, lists and maps.
 
 Every tag is ``field << 3 | wire``; numbers are little-endian.
 Source: docs/formats/seatunnel-files.md, "7. Binary format".
@@ -18,30 +18,51 @@ _LONGEST_VARINT = 10  # bytes
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """value: an int 0 .. 2**64 - 1, bytes, or for a group a tuple of Fields. offset: of its tag."""
+    """One field of a message.
+
+    Attributes:
+        wire: the wire type, such as VARINT.
+        value: an int of 0 .. 2**64 - 1, bytes, or for a GROUP its fields.
+        offset: the offset of its tag.
+    """
 
     number: int
     wire: int
     value: "int | bytes | tuple[Field, ...]"
     offset: int
 
+    @property
+    def integer(self) -> int:
+        assert isinstance(self.value, int)  # unless its wire is BYTES or GROUP
+        return self.value
+
+    @property
+    def content(self) -> bytes:
+        assert isinstance(self.value, bytes)  # if its wire is BYTES
+        return self.value
+
+    @property
+    def group(self) -> "tuple[Field, ...]":
+        assert isinstance(self.value, tuple)  # if its wire is GROUP
+        return self.value
+
 
 def parse(
     data: bytes, start: int = 0, end: int | None = None, room: Room | None = None
 ) -> tuple[Field, ...]:
-    """The fields of the message that fills ``data[start:end]``. room: for fields of many messages.
+    """Return the fields of the message that fills ``data[start:end]``. Raises: Malformed.
 
-    Raises: Malformed.
+    ``room`` is a budget of fields that several messages can share.
     """
     reader = _Reader(Cursor(data, start, end), room or Room("fields", MOST_FIELDS))
     fields, group = reader.fields(0)
     if group is not None:
-        raise Malformed(f"A group {group} ends that has not begun", reader.cursor.position)
+        raise Malformed(f"The group {group} ends without having begun", reader.cursor.position)
     return fields
 
 
 def signed(value: int) -> int:
-    """A varint as Java's int or long."""
+    """Return a varint as Java's int or long."""
     return value - 2**64 if value >= 2**63 else value
 
 
@@ -51,20 +72,22 @@ class _Reader:
         self._room = room
 
     def fields(self, depth: int) -> tuple[tuple[Field, ...], int | None]:
-        """Fields up to the end of the data or of the group, and the number in that end's tag."""
-        found = []
+        """Read to the end of the data or group; return the fields and the ended group's number."""
+        fields: list[Field] = []
         while self.cursor.left:
             at = self.cursor.position
             number, wire = divmod(self._varint(), 8)
             if number == 0 or number >= 2**29:
-                raise Malformed(f"There is no field {number}", at)
+                raise Malformed(f"{number} is not a valid field number", at)
             if wire == END_GROUP:
-                return tuple(found), number
+                return tuple(fields), number
             self._room.take(1)
-            found.append(Field(number, wire, self._value(number, wire, at, depth), at))
-        return tuple(found), None
+            fields.append(Field(number, wire, self._value(number, wire, at, depth), at))
+        return tuple(fields), None
 
-    def _value(self, number: int, wire: int, at: int, depth: int):
+    def _value(
+        self, number: int, wire: int, at: int, depth: int
+    ) -> int | bytes | tuple[Field, ...]:
         if wire == VARINT:
             return self._varint()
         if wire == BYTES:
@@ -72,53 +95,60 @@ class _Reader:
         if wire in (FIXED32, FIXED64):
             return int.from_bytes(self.cursor.take(4 if wire == FIXED32 else 8), "little")
         if wire != GROUP:
-            raise Malformed(f"There is no wire type {wire}", at)
+            raise Malformed(f"{wire} is not a valid wire type", at)
         if depth >= MOST_NESTED:
             raise Malformed(f"Groups are nested more than {MOST_NESTED} deep", at)
         inner, end = self.fields(depth + 1)
         if end != number:
-            raise Malformed(f"The group {number} does not end, or another does in its place", at)
+            raise Malformed(
+                f"The group {number} does not end, or another one ends in its place", at
+            )
         return inner
 
     def _varint(self) -> int:
         at, number = self.cursor.position, 0
-        for place in range(_LONGEST_VARINT):
+        for index in range(_LONGEST_VARINT):
             byte = self.cursor.u8()
-            number |= (byte & 0x7F) << 7 * place
+            number |= (byte & 0x7F) << 7 * index
             if byte < 0x80:
                 if number >= 2**64:
                     break
                 return number
-        raise Malformed("A number does not fit 64 bits", at)
+        raise Malformed("A number does not fit into 64 bits", at)
 
 
 def list_items(group: tuple[Field, ...]) -> Iterator[Field | int]:
-    """The elements of a list, and for nulls how many stand there. Raises: Malformed."""
+    """Yield the elements of a list, and for each run of nulls their number. Raises: Malformed."""
     for field in group:
         if field.number == 1:
             yield field
         elif field.number == 2 and field.wire == VARINT:
-            yield field.value
+            yield field.integer
         else:
-            raise Malformed(f"A list holds a field {field.number}", field.offset)
+            raise Malformed(f"A list holds the unexpected field {field.number}", field.offset)
 
 
 def flags(group: tuple[Field, ...]) -> tuple[bool, ...]:
-    """An array of booleans: field 1 is its length, field 2 stands for each. Raises: Malformed."""
+    """Return an array of booleans. Raises: Malformed.
+
+    Field 1 is its length; a field 2 stands for each element.
+    """
     numbers = [field.number for field in group]
     if numbers[:1] != [1] or any(number != 2 for number in numbers[1:]):
         raise Malformed("An array of flags is not in order", group[0].offset if group else 0)
     if any(field.wire != VARINT for field in group) or group[0].value != len(group) - 1:
-        raise Malformed("An array of flags has another length than it says", group[0].offset)
+        raise Malformed(
+            "An array of flags does not have the length that it states", group[0].offset
+        )
     return tuple(field.value != 0 for field in group[1:])
 
 
 def map_items(group: tuple[Field, ...]) -> Iterator[tuple[Field | None, Field | None]]:
-    """The entries of a map, key and value, in the order of the file. Raises: Malformed."""
+    """Yield key and value of each entry of a map, in the order of the file. Raises: Malformed."""
     for entry in group:
         if entry.number != 1 or entry.wire != GROUP:
-            raise Malformed(f"A map holds a field {entry.number}", entry.offset)
-        inner = {field.number: field for field in entry.value}
-        if len(inner) != len(entry.value) or not set(inner) <= {1, 2}:
-            raise Malformed("An entry of a map is more than a key and a value", entry.offset)
+            raise Malformed(f"A map holds the unexpected field {entry.number}", entry.offset)
+        inner = {field.number: field for field in entry.group}
+        if len(inner) != len(entry.group) or not set(inner) <= {1, 2}:
+            raise Malformed("An entry of a map has more than a key and a value", entry.offset)
         yield inner.get(1), inner.get(2)

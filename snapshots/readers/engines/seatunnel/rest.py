@@ -1,11 +1,12 @@
-"""Reads the answers of SeaTunnel's REST interface: jobs with their graph, lists of checkpoints.
+"""Read answers of SeaTunnel's REST interface: jobs with their graphs, lists of checkpoints.
 
-Ids may be numbers or texts of digits. A field that is missing or has another type is None, which
-means not known. Source: docs/formats/seatunnel-files.md, "5. REST".
+Ids can be numbers or texts of digits. A field that is missing or has another type is None, which
+stands for unknown. Source: docs/formats/seatunnel-files.md, "5. REST".
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import orjson
 
@@ -18,7 +19,11 @@ _LATEST = ("latestCompleted", "latestFailed", "latestSavepoint")
 
 @dataclass(frozen=True, slots=True)
 class Vertex:
-    """kind: ``source``, ``transform`` or ``sink``, as the engine writes it."""
+    """A vertex of a job's graph.
+
+    Attributes:
+        kind: the engine's word, such as ``source``, ``transform`` or ``sink``.
+    """
 
     id: int | None
     kind: str | None
@@ -28,7 +33,11 @@ class Vertex:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """edges: per pipeline (from vertex, to vertex); what is no pair of ids is left out."""
+    """A job with its graph.
+
+    Attributes:
+        edges: the pairs (source vertex, target vertex) of each pipeline.
+    """
 
     id: int | None
     name: str | None
@@ -42,10 +51,14 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class ListedCheckpoint:
-    """A checkpoint that the engine lists; failed and pending ones stand nowhere else.
+    """A checkpoint in an answer, which can also be a failed or pending one.
 
-    Times are epoch milliseconds. acknowledged, total: tasks, of one in progress. bytes: what the
-    engine calls its state's size, and is a count of elements.
+    Times are epoch milliseconds.
+
+    Attributes:
+        bytes: what the engine calls the size of its state. It is a number of elements.
+        acknowledged: how many tasks have acknowledged one in progress.
+        total: how many tasks take part in one in progress.
     """
 
     pipeline: int | None
@@ -63,9 +76,13 @@ class ListedCheckpoint:
 
 @dataclass(frozen=True, slots=True)
 class PipelineCheckpoints:
-    """counts: triggered, completed, failed, inProgress, restored since the job began.
+    """The checkpoints of one pipeline.
 
-    latest: latestCompleted, latestFailed, latestSavepoint, where there is one.
+    Attributes:
+        counts: the numbers of triggered, completed, failed, inProgress and restored ones, by these
+            words.
+        latest: the checkpoints latestCompleted, latestFailed and latestSavepoint, as far as they
+            exist.
     """
 
     pipeline: int | None
@@ -77,7 +94,11 @@ class PipelineCheckpoints:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """kind: JOB, CHECKPOINTS or HISTORY; what belongs to the others is empty."""
+    """One answer. Fields that belong to other kinds are empty.
+
+    Attributes:
+        kind: JOB, CHECKPOINTS or HISTORY.
+    """
 
     kind: str
     jobs: tuple[Job, ...] = ()
@@ -88,51 +109,45 @@ class Answer:
 
 
 def read_answer(data: bytes) -> Answer | None:
-    """None for JSON that is none of these answers. Raises: Malformed for what is no JSON."""
+    """Return the answer in a file; None for other JSON. Raises: Malformed if it is not JSON."""
     try:
         value = orjson.loads(data)
     except orjson.JSONDecodeError as error:
-        raise Malformed(f"This is no JSON: {error.msg}", error.pos) from None
+        raise Malformed(f"This is not JSON: {error.msg}", error.pos) from None
     if isinstance(value, dict) and isinstance(value.get("pipelines"), list):
-        pipelines = tuple(_pipeline(item) for item in _objects(value["pipelines"]))
         return Answer(
             CHECKPOINTS,
             job=_whole(value.get("jobId")),
             updated_at=_whole(value.get("updatedAt")),
-            pipelines=pipelines,
+            pipelines=tuple(map(_pipeline, _objects(value["pipelines"]))),
         )
     items = value if isinstance(value, list) else [value]
-    if items and all(isinstance(item, dict) and "jobDag" in item for item in items):
-        return Answer(JOB, jobs=tuple(_job(item) for item in items))
-    if (
-        isinstance(value, list)
-        and items
-        and all(
-            isinstance(item, dict) and isinstance(item.get("checkpoint"), dict) for item in items
-        )
-    ):
+    if not items or not all(isinstance(item, dict) for item in items):
+        return None
+    if all("jobDag" in item for item in items):
+        return Answer(JOB, jobs=tuple(map(_job, items)))
+    if isinstance(value, list) and all(isinstance(item.get("checkpoint"), dict) for item in items):
         return Answer(HISTORY, history=tuple(_history(items)))
     return None
 
 
-def _job(item: dict) -> Job:
-    dag = item["jobDag"] if isinstance(item["jobDag"], dict) else {}
-    vertices = dag.get("vertexInfoMap")
-    listed = vertices.values() if isinstance(vertices, dict) else vertices
-    edges = dag.get("pipelineEdges")
+def _job(item: dict[str, Any]) -> Job:
+    graph = item["jobDag"] if isinstance(item["jobDag"], dict) else {}
+    vertices, edges = graph.get("vertexInfoMap"), graph.get("pipelineEdges")
+    listed = list(vertices.values()) if isinstance(vertices, dict) else vertices
     return Job(
         id=_whole(item.get("jobId")),
         name=_text(item.get("jobName")),
         status=_text(item.get("jobStatus")),
         created=_text(item.get("createTime")),
         from_savepoint=_flag(item.get("isStartWithSavePoint")),
-        vertices=tuple(_vertex(vertex) for vertex in _objects(listed)),
+        vertices=tuple(map(_vertex, _objects(listed))),
         edges=dict(_edges(edges)) if isinstance(edges, dict) else {},
         metrics=item["metrics"] if isinstance(item.get("metrics"), dict) else {},
     )
 
 
-def _vertex(item: dict) -> Vertex:
+def _vertex(item: dict[str, Any]) -> Vertex:
     tables = item.get("tablePaths")
     texts = tables if isinstance(tables, list) else ()
     return Vertex(
@@ -143,23 +158,26 @@ def _vertex(item: dict) -> Vertex:
     )
 
 
-def _edges(pipelines: dict) -> Iterator[tuple[int, tuple[tuple[int, int], ...]]]:
+def _edges(pipelines: dict[str, Any]) -> Iterator[tuple[int, tuple[tuple[int, int], ...]]]:
     for pipeline, edges in pipelines.items():
-        pairs = (
-            (_whole(edge.get("inputVertexId")), _whole(edge.get("targetVertexId")))
-            for edge in _objects(edges)
-        )
         if (number := _whole(pipeline)) is not None:
-            yield number, tuple(pair for pair in pairs if None not in pair)
+            yield (
+                number,
+                tuple(
+                    (source, target)
+                    for edge in _objects(edges)
+                    if (source := _whole(edge.get("inputVertexId"))) is not None
+                    and (target := _whole(edge.get("targetVertexId"))) is not None
+                ),
+            )
 
 
-def _pipeline(item: dict) -> PipelineCheckpoints:
-    number = _whole(item.get("pipelineId"))
-    counts = item.get("counts") if isinstance(item.get("counts"), dict) else {}
-    known = {name: _whole(counts.get(name)) for name in _COUNTS}
+def _pipeline(item: dict[str, Any]) -> PipelineCheckpoints:
+    number, counts = _whole(item.get("pipelineId")), item.get("counts")
+    counts = counts if isinstance(counts, dict) else {}
     return PipelineCheckpoints(
         number,
-        counts={name: count for name, count in known.items() if count is not None},
+        counts={name: count for name in _COUNTS if (count := _whole(counts.get(name))) is not None},
         latest={
             name: _listed(item[name], number)
             for name in _LATEST
@@ -176,7 +194,7 @@ def _history(items: object) -> Iterator[ListedCheckpoint]:
             yield _listed(item["checkpoint"], _whole(item.get("pipelineId")))
 
 
-def _listed(item: dict, pipeline: int | None) -> ListedCheckpoint:
+def _listed(item: dict[str, Any], pipeline: int | None) -> ListedCheckpoint:
     return ListedCheckpoint(
         pipeline=pipeline,
         id=_whole(item.get("checkpointId")),
@@ -192,9 +210,8 @@ def _listed(item: dict, pipeline: int | None) -> ListedCheckpoint:
     )
 
 
-def _objects(items: object) -> Iterator[dict]:
-    if hasattr(items, "__iter__") and not isinstance(items, dict | str):
-        yield from (item for item in items if isinstance(item, dict))
+def _objects(items: object) -> list[dict[str, Any]]:
+    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
 
 
 def _whole(value: object) -> int | None:

@@ -1,7 +1,4 @@
-"""A folder with what SeaTunnel left behind: checkpoint files and saved REST answers, all sorted.
-
-Every file of the folder stands in ``files``, with what it is or why nothing is known of it.
-"""
+"""Read a folder of SeaTunnel's checkpoint files and REST answers, and account for every file."""
 
 import os
 from collections.abc import Iterator
@@ -23,7 +20,13 @@ _ENDINGS = (".ser", ".sertmp")
 
 @dataclass(frozen=True)
 class SeaTunnelLimits:
-    """file_bytes: of one file; decoded_bytes: of all elements of states whose content is read."""
+    """Upper bounds for one upload.
+
+    Attributes:
+        file_bytes: the size of one file.
+        total_bytes: the size of all files.
+        decoded_bytes: the size of all elements of states that are decoded.
+    """
 
     files: int = 10_000
     file_bytes: int = 64 * 2**20
@@ -33,8 +36,12 @@ class SeaTunnelLimits:
 
 @dataclass(frozen=True, slots=True)
 class FileAccount:
-    """One file of the upload. path: below its root, with /. kind: CHECKPOINT, UNFINISHED, ANSWER or
-    UNKNOWN. content: why nothing is known of it; of an UNFINISHED file, of what it holds.
+    """One file of the upload.
+
+    Attributes:
+        path: relative to the root.
+        kind: CHECKPOINT, UNFINISHED, ANSWER or UNKNOWN.
+        content: why the content is unknown; None if it was read.
     """
 
     path: str
@@ -46,7 +53,12 @@ class FileAccount:
 
 @dataclass(frozen=True, slots=True)
 class SeaTunnelUpload:
-    """notes: sentences on what does not fit together."""
+    """An upload.
+
+    Attributes:
+        answers: paths and REST answers.
+        notes: sentences about contradictions.
+    """
 
     pipelines: tuple[PipelineHistory, ...]
     answers: tuple[tuple[str, Answer], ...]
@@ -55,7 +67,7 @@ class SeaTunnelUpload:
 
 
 def read_upload(root: Path, limits: SeaTunnelLimits) -> SeaTunnelUpload:
-    """Raises: InputRefused (``too-large``, or ``unknown-format`` where nothing is SeaTunnel's)."""
+    """Read a folder. Raises: InputRefused (``too-large``; ``unknown-format`` for other files)."""
     stored: list[StoredCheckpoint] = []
     answers: list[tuple[str, Answer]] = []
     files: list[FileAccount] = []
@@ -68,16 +80,18 @@ def read_upload(root: Path, limits: SeaTunnelLimits) -> SeaTunnelUpload:
                 f"The upload holds more than {limits.files:,} files or "
                 f"{limits.total_bytes:,} bytes, the most that is read here.",
             )
-        found = _read(root / path, path, size, limits, decoder)
-        if isinstance(found, StoredCheckpoint):
-            stored.append(found)
-            found = FileAccount(path, size, CHECKPOINT, name=found.name)
-        elif isinstance(found, Answer):
-            answers.append((path, found))
-            found = FileAccount(path, size, ANSWER)
-        files.append(found)
+        content = _read(root / path, path, size, limits, decoder)
+        if isinstance(content, StoredCheckpoint):
+            stored.append(content)
+            files.append(FileAccount(path, size, CHECKPOINT, name=content.name))
+        elif isinstance(content, Answer):
+            answers.append((path, content))
+            files.append(FileAccount(path, size, ANSWER))
+        else:
+            files.append(content)
     if not stored and not answers:
-        reasons = [file.content.reason for file in files if file.content and _is_named(file.path)]
+        named = [file for file in files if file.path.endswith(_ENDINGS)]
+        reasons = [file.content.reason for file in named if file.content]
         raise refuse(
             "unknown-format",
             "The upload holds no checkpoint file and no REST answer of SeaTunnel. "
@@ -89,17 +103,13 @@ def read_upload(root: Path, limits: SeaTunnelLimits) -> SeaTunnelUpload:
 
 
 def _walk(root: Path) -> Iterator[tuple[str, int]]:
-    """Every file below the root with its size, in the order of names; links are not followed."""
+    """Yield path and size of every file below the root, sorted by name; links are skipped."""
     for folder, folders, names in os.walk(root):
         folders.sort()
         for name in sorted(names):
             path = Path(folder) / name
             if path.is_file() and not path.is_symlink():
                 yield path.relative_to(root).as_posix(), path.stat().st_size
-
-
-def _is_named(path: str) -> bool:
-    return path.endswith(_ENDINGS)
 
 
 def _read(
@@ -116,18 +126,18 @@ def _read(
             "Writing this file was interrupted: the checkpoint is not there.", UNFINISHED
         )
     if not path.endswith((".ser", ".json")):
-        return unknown("Neither a checkpoint file (.ser) nor a REST answer (.json).")
+        return unknown("This is neither a checkpoint file (.ser) nor a REST answer (.json).")
     if size > limits.file_bytes:
         return unknown(f"Files of more than {limits.file_bytes:,} bytes are not read.")
     try:
         if path.endswith(".json"):
             answer = read_answer(file.read_bytes())
-            return answer or unknown("JSON, but no answer of SeaTunnel's that is known here.")
+            return answer or unknown("This JSON is not a known answer of SeaTunnel.")
         content, checkpoint = read_checkpoint(file.read_bytes(), path, decoder)
     except Malformed as error:
         if path.endswith("_metadata.ser"):
-            return unknown("The commit marker of a savepoint; its encoding is not known here.")
-        return unknown(f"It cannot be followed: {error}.")
+            return unknown("This is the commit marker of a savepoint, whose encoding is unknown.")
+        return unknown(f"It cannot be read: {error}.")
     return StoredCheckpoint(path, size, content, checkpoint, name)
 
 
@@ -145,6 +155,6 @@ def _notes(stored: list[StoredCheckpoint], answers: list[tuple[str, Answer]]) ->
             yield f"{file.path}: the folder is of another job than the content ({checkpoint.job})."
     jobs = {file.checkpoint.job for file in stored}
     for path, answer in answers:
-        named = {job.id for job in answer.jobs} | {answer.job} - {None}
+        named = ({job.id for job in answer.jobs} | {answer.job}) - {None}
         if jobs and named and not named & jobs:
             yield f"{path}: an answer about another job than the files are of."

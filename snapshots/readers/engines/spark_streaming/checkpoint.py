@@ -1,8 +1,10 @@
-"""A whole checkpoint directory, read from its files alone; every file is accounted for."""
+"""Read a whole checkpoint directory from its files alone, and account for every file."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from snapshots.readers.engines.spark_streaming.documents import NotReadable, parse_object, text_of
 from snapshots.readers.engines.spark_streaming.files import DamagedFile, Files
@@ -14,6 +16,7 @@ from snapshots.readers.engines.spark_streaming.logs.sources import SourceLog, re
 from snapshots.readers.engines.spark_streaming.logs.text_logs import numbered
 from snapshots.readers.engines.spark_streaming.progress import Progress
 from snapshots.readers.engines.spark_streaming.state.operators import Operator, read_operator
+from snapshots.readers.engines.spark_streaming.state.readings import store_names
 from snapshots.readers.engines.spark_streaming.state.schemas import (
     StateSchema,
     read_schema,
@@ -31,6 +34,7 @@ from snapshots.readers.engines.spark_streaming.topology import Topology, derive_
 
 CONF = "spark.sql.streaming.stateStore."
 PARTITIONS = "spark.sql.shuffle.partitions"
+T = TypeVar("T")
 _CHECKSUM = re.compile(r"\..+\.crc|.+\.(?:changelog|zip|delta|snapshot)\.crc")
 
 
@@ -38,9 +42,14 @@ _CHECKSUM = re.compile(r"\..+\.crc|.+\.(?:changelog|zip|delta|snapshot)\.crc")
 class SparkCheckpoint:
     """One checkpoint directory. All paths are relative to it.
 
-    schemas: by operator and store. missing_partitions: by operator, those without a folder; reads
-    lose their rows without a word. left_overs: state files of failed attempts. damaged: in the
-    order of the reading. roles: what each file is, None for those nobody knows.
+    Attributes:
+        query: the id of the query; None if it is unknown.
+        schemas: the schemas by operator and store.
+        left_overs: the state files of failed attempts.
+        missing_partitions: the partitions without a folder by operator; Spark reads them as empty
+            without an error.
+        damaged: the damaged files, in the order in which they were read.
+        roles: the role of each file; None for a file without a known role.
     """
 
     files: Files
@@ -60,12 +69,12 @@ class SparkCheckpoint:
 
     @property
     def settings(self) -> Mapping[str, str]:
-        """Those that stay fixed for the life of the checkpoint; empty in continuous mode."""
+        """Return the settings that are fixed for the checkpoint; empty in continuous mode."""
         return settings_of(self.logs)
 
     @property
     def provider(self) -> str | None:
-        """The class of the state store provider."""
+        """Return the class of the state store provider."""
         return self.settings.get(CONF + "providerClass")
 
     @property
@@ -74,7 +83,7 @@ class SparkCheckpoint:
 
     @property
     def state_format(self) -> int:
-        """2 where the commit log names the unique ids of the state's files."""
+        """Return 2 if the commit log has unique ids of state files, else 1."""
         commits = self.logs.committed.values()
         return 2 if any(isinstance(c, CommittedBatch) and c.state_ids for c in commits) else 1
 
@@ -84,11 +93,11 @@ class SparkCheckpoint:
 
     @property
     def committed_batches(self) -> list[int]:
-        """Those whose commit can be read."""
+        """Return the batches whose commit can be read."""
         return sorted(b for b, c in self.logs.committed.items() if not isinstance(c, str))
 
     def state_ids(self, operator: int, store: str, partition: int) -> dict[int, str]:
-        """The valid unique id of each version, as far as the commit log has it."""
+        """Return the valid unique id of each version, as far as the commit log has it."""
         return state_ids(self.logs, self.operators).get((operator, store, partition), {})
 
 
@@ -98,16 +107,24 @@ def read_files(
     input_rows: Mapping[str, int] | None = None,
     reports: Sequence[Progress] = (),
 ) -> SparkCheckpoint:
-    """files: of the checkpoint directory alone. input_rows: as for ``timeline.make_timeline``."""
-    return _Reading(files, limits).checkpoint(input_rows or {}, reports)
+    """Read a checkpoint.
+
+    Args:
+        files: the files of the checkpoint directory alone.
+        limits: upper bounds.
+        input_rows: rows of input files, as for ``timeline.make_timeline``.
+        reports: progress reports, also of other queries.
+    """
+    return _Reader(files, limits).checkpoint(input_rows or {}, reports)
 
 
 def read_source_logs(files: Files, limits: SparkLimits) -> dict[str, SourceLog]:
-    """Of the checkpoint directory, by source; what is damaged is left out."""
-    return _Reading(files, limits).source_logs()
+    """Return the logs of all file sources of a checkpoint, without what is damaged."""
+    return _Reader(files, limits).source_logs()
 
 
 def settings_of(logs: Logs) -> Mapping[str, str]:
+    """Return the settings in the oldest offset file that has any."""
     plans = [logs.planned[batch] for batch in sorted(logs.planned)]
     return next((p.settings for p in plans if isinstance(p, PlannedBatch) and p.settings), {})
 
@@ -115,22 +132,25 @@ def settings_of(logs: Logs) -> Mapping[str, str]:
 def state_ids(
     logs: Logs, operators: Iterable[Operator]
 ) -> dict[tuple[int, str, int], dict[int, str]]:
-    """By operator, store and partition: versions to valid unique ids (state format 2)."""
-    stores = {one.id: [store.name for store in one.stores or ()] for one in operators}
-    found: dict[tuple[int, str, int], dict[int, str]] = {}
+    """Return the valid unique id of each version, by operator, store and partition.
+
+    Only the state format 2 has such ids.
+    """
+    stores = {each.id: [store.name for store in each.stores or ()] for each in operators}
+    valid: dict[tuple[int, str, int], dict[int, str]] = defaultdict(dict)
     for batch, commit in logs.committed.items():
         ids = commit.state_ids if isinstance(commit, CommittedBatch) else None
         for operator, partitions in (ids or {}).items():
             names = stores.get(operator) or [DEFAULT_STORE]
-            for partition, of_stores in enumerate(partitions):
-                for name, unique_id in zip(names, of_stores, strict=False):
-                    found.setdefault((operator, name, partition), {})[batch + 1] = unique_id
-    return found
+            for partition, store_ids in enumerate(partitions):
+                for name, unique_id in zip(names, store_ids, strict=False):
+                    valid[operator, name, partition][batch + 1] = unique_id
+    return dict(valid)
 
 
 @dataclass
-class _Reading:
-    """A checkpoint on its way; collects what is damaged and what each file is."""
+class _Reader:
+    """A reader of one checkpoint that collects damaged files and the roles of files."""
 
     files: Files
     limits: SparkLimits
@@ -146,11 +166,11 @@ class _Reading:
             self._log("commits", "commit log", read_commit),
         )
         source_logs = self.source_logs()
-        reports = [one for one in reports if query is None or one.query in (query, None)]
+        reports = [each for each in reports if query is None or each.query in (query, None)]
         by_batch = {report.batch: report for report in reports if not report.idle}
         batches = make_timeline(logs, source_logs, input_rows, by_batch)
         versions = list_versions(self.files)
-        flying = set(logs.in_flight)
+        uncommitted = set(logs.in_flight)
         operators, schemas = self._operators(versions, settings_of(logs))
         return SparkCheckpoint(
             files=self.files,
@@ -162,7 +182,9 @@ class _Reading:
             versions=versions,
             source_logs=source_logs,
             in_flight=tuple(
-                in_flight(one, operators, versions) for one in batches if one.batch in flying
+                in_flight(batch, operators, versions)
+                for batch in batches
+                if batch.batch in uncommitted
             ),
             topology=_topology(logs, operators, reports, source_logs),
             left_overs=tuple(left_overs(versions, state_ids(logs, operators))),
@@ -186,20 +208,22 @@ class _Reading:
             self.damaged.append(error)
         return None
 
-    def _log(self, folder: str, role: str, read):
-        """Batches to what their files say, or to the sentence about what is damaged."""
-        found = {}
+    def _log(
+        self, folder: str, role: str, read: Callable[[Files, str, SparkLimits], T]
+    ) -> dict[int, T | str]:
+        """Return the content of each batch's file, or the sentence about its damage."""
+        contents: dict[int, T | str] = {}
         for batch in numbered(self.files.children(folder)):
             path = f"{folder}/{batch}"
             if path not in self.files:
                 continue
             self.roles[path] = role
             try:
-                found[batch] = read(self.files, path, self.limits)
+                contents[batch] = read(self.files, path, self.limits)
             except DamagedFile as error:
                 self.damaged.append(error)
-                found[batch] = str(error)
-        return found
+                contents[batch] = str(error)
+        return contents
 
     def _note(self, damaged: Iterable[DamagedFile], read: Iterable[str], role: str) -> None:
         self.damaged += damaged
@@ -208,38 +232,41 @@ class _Reading:
     def source_logs(self) -> dict[str, SourceLog]:
         logs = {}
         for source in sorted(self.files.children("sources")):
-            logs[source], *noted = read_source_log(self.files, f"sources/{source}", self.limits)
-            self._note(*noted, "source log")
+            log, damaged, read = read_source_log(self.files, f"sources/{source}", self.limits)
+            logs[source] = log
+            self._note(damaged, read, "source log")
         return logs
 
-    def _operators(self, versions: StoreVersions, settings: Mapping[str, str]):
-        """The operators, and the schemas of their stores."""
+    def _operators(
+        self, versions: StoreVersions, settings: Mapping[str, str]
+    ) -> tuple[tuple[Operator, ...], dict[tuple[int, str], StateSchema]]:
+        """Read the operators, and the schemas of their stores."""
         text = settings.get(PARTITIONS, "")
         partitions = int(text) if text.isascii() and text.isdigit() and len(text) < 6 else None
         operators: list[Operator] = []
         schemas: dict[tuple[int, str], StateSchema] = {}
         for id in numbered(self.files.children("state")):
             folder = f"state/{id}"
-            operator, *noted = read_operator(self.files, folder, partitions, self.limits)
-            self._note(*noted, "operator metadata")
+            operator, damaged, read = read_operator(self.files, folder, partitions, self.limits)
+            self._note(damaged, read, "operator metadata")
             try:
-                parts = operator.used_partitions or 0
-                self.files.spend("partitions", folder, parts, self.limits.partitions)
+                used = operator.used_partitions or 0
+                self.files.spend("partitions", folder, used, self.limits.partitions)
             except DamagedFile as error:
                 self.damaged.append(error)
                 continue
-            stores = [one.name for one in operator.stores or ()] or list(versions.get(id, {}))
+            stores = store_names(operator, versions)
             for store in stores:
                 if (schema := self._schema(id, store, len(stores) == 1)) is not None:
                     schemas[id, store] = schema
-            found = schemas.get((id, DEFAULT_STORE))
-            if found is not None and found.version < 3 and not found.default.key.columns:
+            default = schemas.get((id, DEFAULT_STORE))
+            if default is not None and default.version < 3 and not default.default.key.columns:
                 operator = replace(operator, one_partition=True)
             operators.append(operator)
         return tuple(operators), schemas
 
     def _schema(self, operator: int, store: str, single: bool) -> StateSchema | None:
-        """The newest schema of a store that can be read."""
+        """Return the newest schema of a store that can be read."""
         newest = None
         for path in schema_paths(self.files, operator, store, single):
             self.roles[path] = "state schema"
@@ -254,14 +281,13 @@ class _Reading:
     def _roles(self, versions: StoreVersions) -> dict[str, str | None]:
         for stores in versions.values():
             for partitions in stores.values():
-                for listed in partitions.values():
-                    self.roles.update(dict.fromkeys((f.path for f in listed.files), "state"))
-                    self.roles.update(dict.fromkeys(listed.tables, "state table"))
+                for partition in partitions.values():
+                    self.roles.update(dict.fromkeys((f.path for f in partition.files), "state"))
+                    self.roles.update(dict.fromkeys(partition.tables, "state table"))
         roles: dict[str, str | None] = {}
         for path in self.files.entries:
-            name = path.rsplit("/", 1)[-1]
-            role = self.roles.get(path)
-            roles[path] = role or ("checksum" if _CHECKSUM.fullmatch(name) else None)
+            is_checksum = _CHECKSUM.fullmatch(path.rsplit("/", 1)[-1]) is not None
+            roles[path] = self.roles.get(path, "checksum" if is_checksum else None)
         return roles
 
 
@@ -271,22 +297,21 @@ def _topology(
     reports: Sequence[Progress],
     source_logs: Mapping[str, SourceLog],
 ) -> Topology:
-    plans = {b: plan for b, plan in logs.planned.items() if isinstance(plan, PlannedBatch)}
-    sink = None
-    if (last := logs.last_committed) is not None:
-        sinks = logs.committed[last].sinks
-        sink = next((one.provider for one in sinks if one.active is not False), None)
+    plans, commits = logs.planned.items(), logs.committed.items()
+    offsets = {batch: plan.offsets for batch, plan in plans if isinstance(plan, PlannedBatch)}
+    readable = {batch: commit for batch, commit in commits if isinstance(commit, CommittedBatch)}
+    sinks = readable[max(readable)].sinks if readable else ()
     return derive_topology(
-        {batch: plan.offsets for batch, plan in plans.items()},
+        offsets,
         operators,
         reports,
         {name: _folder(log) for name, log in source_logs.items()},
-        sink,
+        next((sink.provider for sink in sinks if sink.active is not False), None),
     )
 
 
 def _folder(log: SourceLog) -> str | None:
-    """The one folder that all files of a source lie in."""
+    """Return the folder of a source's files; None if they lie in several."""
     folders = {file.path.rsplit("/", 1)[0] for files in log.files.values() for file in files}
     return folders.pop() if len(folders) == 1 else None
 
@@ -294,8 +319,8 @@ def _folder(log: SourceLog) -> str | None:
 def _missing(operators: Sequence[Operator], versions: StoreVersions) -> dict[int, tuple[int, ...]]:
     missing = {}
     for operator in operators:
-        there = {p for partitions in versions.get(operator.id, {}).values() for p in partitions}
-        gone = set(range(operator.used_partitions or 0)) - there
-        if gone:
-            missing[operator.id] = tuple(sorted(gone))
+        present = {p for partitions in versions.get(operator.id, {}).values() for p in partitions}
+        absent = set(range(operator.used_partitions or 0)) - present
+        if absent:
+            missing[operator.id] = tuple(sorted(absent))
     return missing

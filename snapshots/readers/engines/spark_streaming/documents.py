@@ -1,4 +1,4 @@
-"""JSON out of files nobody vouches for: bounded depth, plain errors."""
+"""Parse JSON from untrusted files, with bounded depth and errors that are sentences."""
 
 from typing import Any
 
@@ -9,22 +9,22 @@ Json = Any
 
 
 class NotReadable(ValueError):
-    """A text is no JSON of the expected form; the message is a sentence."""
+    """A text is not JSON of the expected form; the message is a sentence."""
 
 
 def parse(text: bytes | str, depth: int) -> Json:
-    """Raises: NotReadable for what is no JSON, or nested deeper than ``depth``."""
+    """Parse JSON. Raises: NotReadable, also if it is nested deeper than ``depth``."""
     try:
         value = orjson.loads(text)
     except orjson.JSONDecodeError as error:
-        raise NotReadable(f"It is no JSON ({error.msg}, character {error.colno}).") from error
+        raise NotReadable(f"It is not JSON ({error.msg}, character {error.colno}).") from error
     if _deeper_than(value, depth):
         raise NotReadable(f"It is nested more than {depth} levels deep.")
     return value
 
 
 def parse_object(text: bytes | str, depth: int) -> dict[str, Json]:
-    """Raises: NotReadable also for anything but an object."""
+    """Parse a JSON object. Raises: NotReadable."""
     value = parse(text, depth)
     if not isinstance(value, dict):
         raise NotReadable("A JSON object is expected.")
@@ -32,7 +32,7 @@ def parse_object(text: bytes | str, depth: int) -> dict[str, Json]:
 
 
 def whole(document: dict[str, Json], name: str) -> int:
-    """A whole number of 64 bits. Raises: NotReadable."""
+    """Return an integer field of at most 64 bits. Raises: NotReadable."""
     value = document.get(name)
     if isinstance(value, bool) or not isinstance(value, int) or not -(2**63) <= value < 2**63:
         raise NotReadable(f'The field "{name}" must be a whole number.')
@@ -40,7 +40,7 @@ def whole(document: dict[str, Json], name: str) -> int:
 
 
 def text_of(document: dict[str, Json], name: str) -> str:
-    """Raises: NotReadable where the field is no text."""
+    """Return a text field. Raises: NotReadable."""
     value = document.get(name)
     if not isinstance(value, str):
         raise NotReadable(f'The field "{name}" must be a text.')

@@ -1,10 +1,11 @@
-"""The files below a folder, each listed once, and read only within limits."""
+"""List the files below a folder, and read them within limits."""
 
 import os
 import stat
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from io import BufferedReader
 from pathlib import Path
 
 from snapshots.domain.model.defects import refuse
@@ -13,15 +14,17 @@ DEEPEST = 16  # folders below the upload's
 
 
 class DamagedFile(ValueError):
-    """A file is not what it should be.
+    """A file is damaged.
 
-    file: relative to the folder that is read, with ``/``. line: 1-based, None where the file has
-    no lines. what: a sentence without the file's name.
+    Args:
+        file: the path, relative to the folder that is read.
+        what: a sentence without the file's name.
+        line: 1-based; None if the damage is not in a line.
     """
 
     def __init__(self, file: str, what: str, line: int | None = None) -> None:
-        place = file if line is None else f"{file}, line {line}"
-        super().__init__(f"{place}: {what}")
+        location = file if line is None else f"{file}, line {line}"
+        super().__init__(f"{location}: {what}")
         self.file = file
         self.line = line
         self.what = what
@@ -29,7 +32,12 @@ class DamagedFile(ValueError):
 
 @dataclass
 class Spent:
-    """How much of an upload has been read. counts: by kind; kept: what counts only once."""
+    """How much of an upload has been read.
+
+    Attributes:
+        counts: the amount that was read of each kind.
+        kept: kinds and files that count only once, and have been counted.
+    """
 
     counts: Counter[str] = field(default_factory=Counter)
     kept: set[tuple[str, Path]] = field(default_factory=set)
@@ -37,7 +45,12 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class FileEntry:
-    """size: in bytes. modified_ms: epoch milliseconds, of this copy of the file."""
+    """One regular file.
+
+    Attributes:
+        size: Bytes.
+        modified_ms: when this copy of the file was modified, in epoch ms.
+    """
 
     path: str
     size: int
@@ -46,10 +59,12 @@ class FileEntry:
 
 @dataclass(frozen=True)
 class Files:
-    """The regular files below ``root``, by relative path; links and devices are left out.
+    """The regular files below ``root``.
 
-    left_out: what is there and is no regular file, lies too deep, or has an unreadable name.
-    spent: of the whole upload, shared by all views of it.
+    Attributes:
+        entries: the files by path, relative to the root.
+        left_out: what is not a regular file, lies too deep, or has an unprintable name.
+        spent: how much of the upload has been read; all views of an upload share it.
     """
 
     root: Path
@@ -62,12 +77,12 @@ class Files:
         return path in self.entries
 
     def below(self, folder: str) -> list[str]:
-        """Paths of the files below ``folder`` ("" for all), sorted."""
-        start = f"{folder}/" if folder else ""
-        return sorted(path for path in self.entries if path.startswith(start))
+        """Return the sorted paths of the files below ``folder`` ("" for all)."""
+        prefix = f"{folder}/" if folder else ""
+        return sorted(path for path in self.entries if path.startswith(prefix))
 
     def children(self, folder: str) -> set[str]:
-        """Names of the files and folders right in ``folder``."""
+        """Return the names of the files and folders directly in ``folder``."""
         if not self._folders:
             for path in self.entries:
                 parts = path.split("/")
@@ -79,7 +94,7 @@ class Files:
         return bool(self.children(folder))
 
     def inside(self, folder: str) -> "Files":
-        """The files below ``folder``, with paths relative to it."""
+        """Return the files below ``folder``, with paths relative to it."""
         if not folder:
             return self
         start = len(folder) + 1
@@ -91,9 +106,14 @@ class Files:
         return Files(self.root / folder, entries, spent=self.spent)
 
     def spend(self, kind: str, path: str, amount: int, most: int, *, again: bool = False) -> None:
-        """Counts what is read of a file, each file once unless it is to count ``again``.
+        """Count what is read of a file. Raises: DamagedFile beyond the limit.
 
-        kind: a plural. most: of this kind in the whole upload. Raises: DamagedFile beyond it.
+        Args:
+            kind: what is counted, a plural such as "bytes of logs".
+            path: the file.
+            amount: how much is read.
+            most: the limit for this kind in the whole upload.
+            again: whether a file that has been counted counts again.
         """
         key = kind, self.root / path
         if not again and key in self.spent.kept:
@@ -101,39 +121,39 @@ class Files:
         if self.spent.counts[kind] + amount > most:
             raise DamagedFile(
                 path,
-                f"It is not read: the {kind} of the upload that are read are at most {most:,}.",
+                f"It is not read: at most {most:,} {kind} of an upload are read.",
             )
         self.spent.counts[kind] += amount
         if not again:
             self.spent.kept.add(key)
 
     def read(self, path: str, most: int) -> bytes:
-        """A whole file. Raises: DamagedFile where it is longer than ``most`` bytes, or gone."""
+        """Read a whole file. Raises: DamagedFile if it has more than ``most`` bytes, or is gone."""
         try:
             with open_regular(self.root / path) as file:
                 data = file.read(most + 1)
         except OSError as error:
             raise DamagedFile(path, f"It cannot be read ({error.strerror}).") from error
         if len(data) > most:
-            raise DamagedFile(path, f"It is longer than {most:,} bytes, the most that is read.")
+            raise DamagedFile(path, f"It is longer than {most:,} bytes, which is the limit.")
         return data
 
 
-def open_regular(path: Path):
-    """The file itself, opened for reading; never what a link points at. Raises: OSError."""
+def open_regular(path: Path) -> BufferedReader:
+    """Open a file for reading, without following links. Raises: OSError."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     return os.fdopen(descriptor, "rb")
 
 
 def list_files(root: Path, most: int) -> Files:
-    """Raises: InputRefused where there are more than ``most`` files."""
+    """List the files below a folder. Raises: InputRefused if there are more than ``most``."""
     entries: dict[str, FileEntry] = {}
     left_out: list[str] = []
-    for path, found in _walk(root, "", 0):
-        if found is None or not stat.S_ISREG(found.st_mode):
+    for path, status in _walk(root, "", 0):
+        if status is None or not stat.S_ISREG(status.st_mode):
             left_out.append(path)
         else:
-            entries[path] = FileEntry(path, found.st_size, found.st_mtime_ns // 1_000_000)
+            entries[path] = FileEntry(path, status.st_size, status.st_mtime_ns // 1_000_000)
         if len(entries) + len(left_out) > most:
             raise refuse(
                 "too-large",
@@ -143,9 +163,9 @@ def list_files(root: Path, most: int) -> Files:
 
 
 def _walk(folder: Path, prefix: str, depth: int) -> Iterator[tuple[str, os.stat_result | None]]:
-    """Everything below ``folder`` that is no folder; None for what is not looked into."""
-    with os.scandir(folder) as found:
-        for entry in found:
+    """Yield path and status of all but folders; the status is None for what is not examined."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
             path = prefix + entry.name
             if not path.isprintable():
                 yield path.encode("utf-8", "backslashreplace").decode(), None

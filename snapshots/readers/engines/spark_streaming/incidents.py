@@ -1,4 +1,4 @@
-"""What a batch in flight had done when the query stopped, told by the state versions on disk."""
+"""Derive from the state on disk how far a batch in flight had come when the query stopped."""
 
 from dataclasses import dataclass
 
@@ -37,7 +37,9 @@ RESTART = {
 class InFlight:
     """A batch that was planned and not committed.
 
-    wrote: which partitions wrote the state of the batch, by operator and store.
+    Attributes:
+        kind: how far it came, a key of HOW_FAR.
+        wrote: the partitions that wrote the state of the batch, by operator and store.
     """
 
     batch: Batch
@@ -58,16 +60,16 @@ class InFlight:
 
 
 def in_flight(batch: Batch, operators: tuple[Operator, ...], versions: StoreVersions) -> InFlight:
-    """operators, versions: of the checkpoint."""
+    """Return how far a batch came, from the checkpoint's operators and versions of state."""
     wrote: dict[int, dict[str, list[int]]] = {}
     complete = []
     for operator in operators:
         wrote[operator.id] = {}
-        for store, found in versions.get(operator.id, {}).items():
-            done = {p for p, files in found.items() if files.has(batch.state_version)}
+        for store, partitions in versions.get(operator.id, {}).items():
+            done = {p for p, files in partitions.items() if files.has(batch.state_version)}
             wrote[operator.id][store] = sorted(done)
             needed = range(operator.used_partitions or 0)
-            complete.append(done >= found.keys() and all(p in done for p in needed))
+            complete.append(done >= partitions.keys() and done.issuperset(needed))
     return InFlight(batch, _kind(batch, wrote, complete), wrote)
 
 

@@ -1,21 +1,27 @@
-"""How much of a checkpoint is read."""
+"""Upper bounds for reading a checkpoint."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class SparkLimits:
-    """files: regular files below the upload's folder. Sizes are in bytes.
+    """Upper bounds for one upload. Sizes are in bytes.
 
-    One of these: log_bytes: a text log or schema. state_bytes: what the files may unpack to that
-    one state at one batch is put together from, all its partitions together; state_records: how
-    many changes may be in one of these files, or keys in the state. depth: of nested JSON and of
-    nested columns.
-
-    The whole upload together: all_log_bytes: logs and schemas but those of sources and sinks, which
-    have source_bytes and source_entries. progress_bytes, reports: progress reports. partitions:
-    that operators say they have. all_state_bytes: what state files unpack to, however often they
-    are read.
+    Attributes:
+        files: regular files below the upload's folder.
+        log_bytes: one text log.
+        schema_bytes: one state schema.
+        all_log_bytes: all logs and schemas of the upload, except the logs of sources and sinks.
+        progress_bytes: all progress reports of the upload.
+        reports: the number of progress reports in the upload.
+        partitions: the number of partitions that all operators of the upload state.
+        source_bytes: all logs of sources and sinks of the upload.
+        source_entries: the number of entries in these logs.
+        input_bytes: one input file whose rows are counted.
+        state_bytes: the unpacked files of all partitions that make up one state at one batch.
+        state_records: the number of changes in one of these files, and of keys in one state.
+        all_state_bytes: all unpacked state files of the upload; repeated reads count again.
+        depth: the depth of nested JSON and of nested columns.
     """
 
     files: int = 200_000

@@ -1,4 +1,4 @@
-"""Progress reports of a query, one JSON object per line.
+"""Read progress reports of a query, one JSON object per line.
 
 Source: Spark's StreamingQueryProgress.
 """
@@ -16,13 +16,15 @@ from snapshots.readers.engines.spark_streaming.documents import (
 from snapshots.readers.engines.spark_streaming.files import DamagedFile, Files, open_regular
 from snapshots.readers.engines.spark_streaming.limits import SparkLimits
 
-MOST_DAMAGED = 100  # lines of a file that are no reports
+MOST_DAMAGED = 100  # lines of a file that are not reports
 LONGEST_LINE = 4 * 2**20
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
 class SourceProgress:
+    """The part of a report about one source."""
+
     description: str | None
     start: Json
     end: Json
@@ -31,7 +33,14 @@ class SourceProgress:
 
 @dataclass(frozen=True)
 class Progress:
-    """One trigger. query: its id. idle: no batch was run. Times: epoch ms, and ms."""
+    """The report of one trigger.
+
+    Attributes:
+        query: the id of the query.
+        idle: whether the trigger ran no batch.
+        triggered_at_ms: epoch ms.
+        durations_ms: the duration of each phase.
+    """
 
     query: str | None
     batch: int
@@ -52,7 +61,7 @@ class Progress:
 
 
 def looks_like_progress(files: Files, path: str) -> bool:
-    """Whether the first line of a file is a progress report, or an empty file is called so."""
+    """Tell whether a file begins with a progress report, or is empty and named like one."""
     if not files.entries[path].size:
         return path.rsplit("/", 1)[-1].startswith("progress.")
     try:
@@ -67,7 +76,7 @@ def looks_like_progress(files: Files, path: str) -> bool:
 def read_progress(
     files: Files, path: str, limits: SparkLimits
 ) -> tuple[list[Progress], list[DamagedFile]]:
-    """The reports in the order of the file, and the lines that are none."""
+    """Return the reports of a file in order, and its lines that are not reports."""
     try:
         data = files.read(path, limits.progress_bytes)
         files.spend("bytes of progress reports", path, len(data), limits.progress_bytes)
@@ -79,7 +88,7 @@ def read_progress(
         if not line.strip():
             continue
         if len(damaged) == MOST_DAMAGED:
-            damaged.append(DamagedFile(path, "From here on it is not read.", number))
+            damaged.append(DamagedFile(path, "The rest of the file is not read.", number))
             break
         try:
             files.spend("progress reports", path, 1, limits.reports, again=True)
@@ -105,7 +114,7 @@ def _progress(document: dict[str, Json]) -> Progress:
         took_ms=durations.get("triggerExecution"),
         durations_ms=durations,
         rows=_number(document.get("numInputRows")),
-        sources=tuple(_source(one) for one in _objects(document.get("sources"))),
+        sources=tuple(map(_source, _objects(document.get("sources")))),
         operators=tuple(_objects(document.get("stateOperators"))),
         sink=_text(sink.get("description")) if isinstance(sink, dict) else None,
     )
@@ -121,7 +130,7 @@ def _source(document: dict[str, Json]) -> SourceProgress:
 
 
 def _objects(value: Json) -> list[dict[str, Json]]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def _text(value: Json) -> str | None:
@@ -129,12 +138,11 @@ def _text(value: Json) -> str | None:
 
 
 def _number(value: Json) -> int | None:
-    fits = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63
-    return value if fits else None
+    return value if type(value) is int and abs(value) < 2**63 else None
 
 
 def _instant(value: Json) -> int | None:
-    """Epoch milliseconds of an ISO time; None for what is none."""
+    """Return the epoch milliseconds of an ISO time; None for any other value."""
     try:
         moment = datetime.fromisoformat(value)
     except (TypeError, ValueError):

@@ -1,10 +1,10 @@
-"""The batches of a checkpoint: planned, committed, their times, watermarks and offset ranges.
+"""The batches of a checkpoint with their times, watermarks and offset ranges.
 
 ``offsets/b`` says that batch b was planned, ``commits/b`` that it is complete. The range of a
-source in b goes from its offset in b - 1 to that in b.
+source in b goes from its offset in b - 1 to its offset in b.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from snapshots.readers.engines.spark_streaming.documents import Json
@@ -16,11 +16,13 @@ from snapshots.readers.engines.spark_streaming.progress import Progress
 
 @dataclass(frozen=True)
 class SourceRange:
-    """What one source gave to one batch: behind ``start`` up to ``end``, as the source counts.
+    """What a batch read from one source: what follows ``start``, up to and including ``end``.
 
-    start_known: False where the batch before is not on disk. files: names of the input files, None
-    where the source is none of files or its log does not reach back. rows: counted in those files;
-    None where that is not possible. offset_span: see ``offsets.span``.
+    Attributes:
+        start_known: false if the file of the batch before is missing.
+        files: the names of the input files; None for other sources, or if the log lacks the range.
+        rows: the number of rows in these files; None if they cannot be counted.
+        offset_span: the number of offsets, see ``offsets.span``.
     """
 
     source: str
@@ -33,7 +35,7 @@ class SourceRange:
 
     @property
     def is_empty(self) -> bool | None:
-        """Whether the range holds nothing; None where its start is not known."""
+        """Tell whether the range holds nothing; None if its start is unknown."""
         return self.start == self.end if self.start_known else None
 
 
@@ -41,10 +43,15 @@ class SourceRange:
 class Batch:
     """One batch, or one epoch in continuous mode.
 
-    committed: None where its commit file is there and damaged. sources: None where the offset file
-    is damaged or gone. Times and watermarks: epoch milliseconds, None where unknown.
-    watermark_ms: what is older is evicted; late_before_ms: rows older than it are dropped.
-    reported_rows: as a progress report counts them. problem: what is damaged, as a sentence.
+    Times and watermarks are epoch milliseconds, None if they are unknown.
+
+    Attributes:
+        committed: none if its commit file is damaged.
+        watermark_ms: state older than this is evicted.
+        late_before_ms: rows older than this are dropped.
+        sources: none if its offset file is damaged or missing.
+        reported_rows: the number of rows in its progress report.
+        problem: what is damaged, as sentences.
     """
 
     batch: int
@@ -62,18 +69,17 @@ class Batch:
 
     @property
     def state_version(self) -> int:
-        """The version of the state after this batch."""
+        """Return the version of the state after this batch."""
         return self.batch + 1
 
     @property
     def rows(self) -> int | None:
-        """Of all sources; None where one is not known."""
-        counts = [source.rows for source in self.sources or ()]
-        return sum(counts) if counts and None not in counts else None
+        """Return the rows of all sources together; None if those of one are unknown."""
+        return _total([source.rows for source in self.sources]) if self.sources else None
 
     @property
     def has_no_data(self) -> bool | None:
-        """Planned only to move the watermark and evict state; None where it cannot be told."""
+        """Tell whether it only moves the watermark and evicts state; None if that is unknown."""
         empty = [source.is_empty for source in self.sources or ()]
         if not empty or (None in empty and False not in empty):
             return None
@@ -82,19 +88,19 @@ class Batch:
 
 @dataclass(frozen=True)
 class Logs:
-    """What the offset and commit logs hold, by batch; a sentence where a file is damaged."""
+    """The contents of the offset and commit logs by batch; a sentence for a damaged file."""
 
     planned: Mapping[int, PlannedBatch | str]
     committed: Mapping[int, CommittedBatch | str]
 
     @property
     def last_committed(self) -> int | None:
-        """The newest batch whose commit can be read."""
+        """Return the newest batch whose commit can be read."""
         return max((b for b, c in self.committed.items() if not isinstance(c, str)), default=None)
 
     @property
     def in_flight(self) -> list[int]:
-        """Planned and not committed, newer than every commit."""
+        """Return the planned batches that are newer than every commit."""
         newest = max(self.committed, default=-1)
         return sorted(batch for batch in self.planned if batch > newest)
 
@@ -105,22 +111,35 @@ def make_timeline(
     input_rows: Mapping[str, int],
     reports: Mapping[int, Progress],
 ) -> tuple[Batch, ...]:
-    """input_rows: rows of the uploaded input files by the url in the source's log."""
+    """Return all batches of a checkpoint, ascending.
+
+    Args:
+        logs: the offset and commit logs.
+        source_logs: the logs of file sources by source.
+        input_rows: the rows of uploaded input files by the url in the source's log.
+        reports: progress reports by batch.
+    """
     batches = sorted(logs.planned.keys() | logs.committed.keys())
-    given = _Given(source_logs)
-    return tuple(_batch(b, logs, given, input_rows, reports.get(b)) for b in batches)
+    consumed = _Consumed(source_logs)
+    return tuple(_batch(b, logs, consumed, input_rows, reports.get(b)) for b in batches)
 
 
 @dataclass
-class _Given:
-    """What file sources have given to the batches before. Each file is given once: offsets that go
-    back are wrong, and would make every range as long as the whole log. counts: by source."""
+class _Consumed:
+    """The files that earlier batches have read.
+
+    A file belongs to one batch at most. Offsets that go back are damage; without this check they
+    could make every range as long as the whole log.
+
+    Attributes:
+        counts: how far each source's log has been read.
+    """
 
     logs: Mapping[str, SourceLog]
     counts: dict[str, int] = field(default_factory=dict)
 
     def files(self, source: str, start: Json, end: Json) -> tuple[SeenFile, ...] | None:
-        """The files of a range; None where they are not known."""
+        """Return the files of a range; None if they are unknown."""
         first, last = (-1 if offset is None else _log_offset(offset) for offset in (start, end))
         if source not in self.logs or first is None or last is None:
             return None
@@ -132,7 +151,7 @@ class _Given:
 def _batch(
     batch: int,
     logs: Logs,
-    given: _Given,
+    consumed: _Consumed,
     input_rows: Mapping[str, int],
     report: Progress | None,
 ) -> Batch:
@@ -143,9 +162,9 @@ def _batch(
     earlier = before if isinstance(before, PlannedBatch) else None
     ranges = None
     if known_plan is not None:
-        ranges = _ranges(batch, known_plan, earlier, given, input_rows)
+        ranges = _ranges(batch, known_plan, earlier, consumed, input_rows)
     ran = report if report is not None and not report.idle and known_commit is not None else None
-    problems = [one for one in (plan, commit) if isinstance(one, str)]
+    problems = [problem for problem in (plan, commit) if isinstance(problem, str)]
     return Batch(
         batch=batch,
         planned=plan is not None,
@@ -166,24 +185,24 @@ def _ranges(
     batch: int,
     plan: PlannedBatch,
     earlier: PlannedBatch | None,
-    given: _Given,
+    consumed: _Consumed,
     input_rows: Mapping[str, int],
 ) -> tuple[SourceRange, ...]:
     start_known = batch == 0 or earlier is not None
     ranges = []
     for source, end in plan.offsets.items():
         start = earlier.offsets.get(source) if earlier else None
-        between = None
+        files = None
         if start_known and kind_of(end) == FILE:
-            between = given.files(source, start, end)
+            files = consumed.files(source, start, end)
         ranges.append(
             SourceRange(
                 source,
                 start,
                 end,
                 start_known,
-                None if between is None else tuple(file.name for file in between),
-                _rows(between, input_rows),
+                None if files is None else tuple(file.name for file in files),
+                None if files is None else _total([input_rows.get(file.url) for file in files]),
                 span(start, end) if start_known else None,
             )
         )
@@ -192,11 +211,9 @@ def _ranges(
 
 def _log_offset(offset: Json) -> int | None:
     count = offset.get("logOffset") if kind_of(offset) == FILE else None
-    fits = isinstance(count, int) and not isinstance(count, bool) and count >= -1
-    return count if fits else None
+    return count if type(count) is int and count >= -1 else None
 
 
-def _rows(files, input_rows: Mapping[str, int]) -> int | None:
-    """files: as ``_Given.files`` has them."""
-    counts = [input_rows.get(file.url) for file in files or ()]
-    return None if files is None or None in counts else sum(counts)
+def _total(counts: Sequence[int | None]) -> int | None:
+    known = [count for count in counts if count is not None]
+    return sum(known) if len(known) == len(counts) else None

@@ -1,8 +1,8 @@
-"""The graph of a query, as far as a checkpoint tells it.
+"""Derive the graph of a query from its checkpoint.
 
-A checkpoint has no edges, and stateless operators leave no trace. Operator ids are handed out from
-the sink towards the sources, so a chain can be drawn by descending id; two operators side by side
-cannot be told from two in a row. Edges are *settled* where there is only one way to draw them.
+A checkpoint stores no edges and no stateless operators. Operators are numbered from the sink
+towards the sources, so a chain can be drawn by descending id. Two operators side by side look like
+two in a row. Edges are *settled* if there is only one way to draw them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,12 @@ SINK = "sink"
 
 @dataclass(frozen=True)
 class SourceNode:
-    """id: its place in the offset log, or its name. description: as progress reports have it."""
+    """A source of the query.
+
+    Attributes:
+        id: its index in the offset log, or its name.
+        description: the description in progress reports.
+    """
 
     id: str
     kind: str
@@ -27,7 +32,12 @@ class SourceNode:
 
 @dataclass(frozen=True)
 class OperatorNode:
-    """name: of the checkpoint's metadata. reported_name: of progress reports."""
+    """A stateful operator of the query.
+
+    Attributes:
+        name: the name in the checkpoint's metadata.
+        reported_name: the name in progress reports.
+    """
 
     id: int
     name: str | None
@@ -37,7 +47,13 @@ class OperatorNode:
 
 @dataclass(frozen=True)
 class Topology:
-    """edges: pairs of ``source:<id>``, ``op:<id>`` and ``sink``. note: why they are assumed."""
+    """The graph of a query.
+
+    Attributes:
+        edges: pairs of ``source:<id>``, ``op:<id>`` and ``sink``.
+        assumed: whether the edges are not settled.
+        note: why the edges are assumed, as sentences.
+    """
 
     sources: tuple[SourceNode, ...]
     operators: tuple[OperatorNode, ...]
@@ -54,16 +70,22 @@ def derive_topology(
     folders: Mapping[str, str | None],
     sink: str | None = None,
 ) -> Topology:
-    """offsets: of the batches, by source. folders: what a file source reads from, by source.
+    """Return the graph of a query.
 
-    sink: as the commit log names it, used where no report does.
+    Args:
+        offsets: the offset of each source by batch.
+        operators: the stateful operators.
+        reports: progress reports of the query.
+        folders: the folder of each file source's input files.
+        sink: the sink in the commit log, used if no report names one.
     """
     newest = offsets[max(offsets)] if offsets else {}
-    told = _descriptions(offsets, reports, folders)
-    sources = tuple(SourceNode(name, _kind(name, offsets), told.get(name)) for name in newest)
+    texts = _descriptions(offsets, reports, folders)
+    sources = tuple(SourceNode(name, _kind(name, offsets), texts.get(name)) for name in newest)
     reported = _reported_names(operators, reports)
     nodes = tuple(
-        OperatorNode(one.id, one.name, reported.get(one.id), one.partitions) for one in operators
+        OperatorNode(each.id, each.name, reported.get(each.id), each.partitions)
+        for each in operators
     )
     joins = {node.id for node in nodes if "HashJoin" in (node.name or node.reported_name or "")}
     edges = _edges([source.id for source in sources], [node.id for node in nodes], joins)
@@ -92,16 +114,16 @@ def _why(sources: int, operators: int) -> str:
 
 
 def _kind(source: str, offsets: Mapping[int, Mapping[str, Json]]) -> str:
-    """By its newest offset; a source may have none yet."""
+    """Return the kind of a source, judged by its newest offset; it may have none yet."""
     known = (offsets[batch].get(source) for batch in sorted(offsets, reverse=True))
     return kind_of(next((offset for offset in known if offset is not None), None))
 
 
 def _reported_names(operators: Sequence[Operator], reports: Sequence[Progress]) -> dict[int, str]:
-    """Reports list the operators in the order of their ids."""
+    """Return the names of operators in the newest report, which lists them by ascending id."""
     ids = [operator.id for operator in operators]
     for report in reversed(reports):
-        names = [one.get("operatorName") for one in report.operators]
+        names: list[Json] = [operator.get("operatorName") for operator in report.operators]
         if ids == list(range(len(names))) and all(isinstance(name, str) for name in names):
             return dict(zip(ids, names, strict=True))
     return {}
@@ -112,63 +134,62 @@ def _descriptions(
     reports: Sequence[Progress],
     folders: Mapping[str, str | None],
 ) -> dict[str, str]:
-    """Sources to their descriptions, where it is certain which is whose.
+    """Return the description of each source for which one is certain.
 
-    Offset log 1 has the order of the reports. Version 2 has names in an order of its own: there a
-    description is a source's if the end offsets of all reports and the folder of its files agree,
-    and no other description fits.
+    Version 1 of the offset log has the order of the reports. Version 2 has names in an order of its
+    own. There a description belongs to a source if the end offsets of all reports and the folder
+    of the source's files agree with it, and no other description fits.
     """
     seen = [report for report in reports if report.batch in offsets and not report.idle]
     if not seen:
         return {}
     names = list(offsets[seen[-1].batch])
-    places = range(len(seen[-1].sources))
-    if len(names) != len(places):
+    indexes = range(len(seen[-1].sources))
+    if len(names) != len(indexes):
         return {}
-    if names == [str(place) for place in places]:
-        fitting = {name: [place] for place, name in enumerate(names)}
+    if names == [str(index) for index in indexes]:
+        fitting = {name: [index] for index, name in enumerate(names)}
     else:
         fitting = {
-            name: [p for p in places if _fits(name, p, offsets, seen, folders.get(name))]
+            name: [i for i in indexes if _fits(name, i, offsets, seen, folders.get(name))]
             for name in names
         }
-    told = {}
+    descriptions = {}
     for name, candidates in fitting.items():
-        others = [c for other, c in fitting.items() if other != name]
-        own = [p for p in candidates if not any(p in c for c in others)] or candidates
+        others = {i for other, fits in fitting.items() if other != name for i in fits}
+        own = [i for i in candidates if i not in others] or candidates
         if len(own) == 1 and (description := seen[-1].sources[own[0]].description):
-            told[name] = description
-    return told
+            descriptions[name] = description
+    return descriptions
 
 
 def _fits(
     name: str,
-    place: int,
+    index: int,
     offsets: Mapping[int, Mapping[str, Json]],
     reports: Sequence[Progress],
     folder: str | None,
 ) -> bool:
     for report in reports:
-        if len(report.sources) <= place:
+        if len(report.sources) <= index:
             return False
-        if report.sources[place].end != offsets[report.batch].get(name):
+        if report.sources[index].end != offsets[report.batch].get(name):
             return False
-    description = reports[-1].sources[place].description or ""
+    description = reports[-1].sources[index].description or ""
     return folder is None or not description.startswith("FileStream") or f"{folder}]" in description
 
 
 def _edges(
     sources: list[str], operators: list[int], joins: set[int]
 ) -> tuple[tuple[str, str], ...]:
-    """From the sink upwards; a join takes the operators above as its left input."""
+    """Draw the chain from the sink upwards; the operators above a join are its left input."""
     edges: list[tuple[str, str]] = []
     ids = [f"source:{source}" for source in sources]
     below = SINK
-    for place, operator in enumerate(operators):
+    for index, operator in enumerate(operators, start=1):
         node = f"op:{operator}"
         edges.append((node, below))
-        above = operators[place + 1 :]
-        if operator in joins and above and len(ids) > 1:
+        if operator in joins and index < len(operators) and len(ids) > 1:
             edges.append((ids.pop(), node))
         below = node
     inputs = [(source, below) for source in ids]

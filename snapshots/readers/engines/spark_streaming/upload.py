@@ -1,7 +1,7 @@
-"""An uploaded folder: its checkpoints, and what lies beside them.
+"""Read an uploaded folder: its checkpoints, and the files beside them.
 
-Beside a checkpoint there can be the input files of its file sources, progress reports of the query,
-and the folders of file sinks.
+Beside a checkpoint can be the input files of its file sources, progress reports of the query, and
+the folders of file sinks.
 """
 
 import re
@@ -34,7 +34,12 @@ _PROGRESS_SUFFIXES = (".json", ".jsonl", ".ndjson", ".log", ".txt")
 
 @dataclass(frozen=True)
 class SinkLog:
-    """folder: of the sink. written: urls of its files by file of the log."""
+    """The log of a file sink.
+
+    Attributes:
+        folder: the folder of the sink.
+        written: the urls of output files by number of the log's file.
+    """
 
     folder: str
     written: Mapping[int, tuple[str, ...]]
@@ -42,10 +47,14 @@ class SinkLog:
 
 @dataclass(frozen=True)
 class SparkUpload:
-    """checkpoints: by folder ("" for the upload itself). Other paths are relative to the upload.
+    """An upload. Paths are relative to its root, except those inside of a checkpoint.
 
-    inputs: urls of source logs to uploaded files. roles: of the files outside the checkpoints.
-    damaged: outside the checkpoints. left_out: what is no regular file.
+    Attributes:
+        checkpoints: the checkpoints by folder, "" for the root.
+        inputs: the uploaded input files by their urls in source logs.
+        roles: the roles of the files outside of checkpoints; None for a file without a known role.
+        damaged: the damaged files outside of checkpoints.
+        left_out: what is not a regular file.
     """
 
     checkpoints: Mapping[str, SparkCheckpoint]
@@ -58,28 +67,28 @@ class SparkUpload:
 
     @property
     def unknown_files(self) -> tuple[str, ...]:
-        """All of the upload, with the checkpoints' own."""
-        found = [path for path, role in self.roles.items() if role is None]
+        """Return the files without a known role, including those inside of checkpoints."""
+        unknown = [path for path, role in self.roles.items() if role is None]
         for folder, checkpoint in self.checkpoints.items():
             prefix = f"{folder}/" if folder else ""
-            found += [prefix + path for path in checkpoint.unknown_files]
-        return tuple(sorted(found))
+            unknown += [prefix + path for path in checkpoint.unknown_files]
+        return tuple(sorted(unknown))
 
 
 def find_checkpoints(files: Files) -> list[str]:
-    """Folders ("" for the root) with an offset or commit log, but none inside another's state."""
-    found = {match[1] or "" for path in files.entries if (match := _LOG_FILE.fullmatch(path))}
-    return sorted(folder for folder in found if not _inside_another(folder, found))
+    """Return the folders ("" for the root) with an offset or commit log, without nested ones."""
+    folders = {match[1] or "" for path in files.entries if (match := _LOG_FILE.fullmatch(path))}
+    return sorted(folder for folder in folders if not _is_nested(folder, folders))
 
 
-def _inside_another(folder: str, others: set[str]) -> bool:
+def _is_nested(folder: str, others: set[str]) -> bool:
     parts = folder.split("/")
     above = {"/".join(parts[:depth]) for depth in range(len(parts))}
     return bool(folder) and bool(above & others)
 
 
 def read_upload(root: Path, limits: SparkLimits | None = None) -> SparkUpload:
-    """root: a folder nobody else writes to. Raises: InputRefused where it has no checkpoint."""
+    """Read a folder that nobody else writes to. Raises: InputRefused if it has no checkpoint."""
     limits = limits or SparkLimits()
     files = list_files(root, limits.files)
     folders = find_checkpoints(files)
@@ -95,7 +104,7 @@ def read_upload(root: Path, limits: SparkLimits | None = None) -> SparkUpload:
 
 
 def read_checkpoint(root: Path, limits: SparkLimits | None = None) -> SparkCheckpoint:
-    """The only checkpoint below ``root``, with what lies beside it. Raises: InputRefused."""
+    """Read the only checkpoint below ``root``, and what lies beside it. Raises: InputRefused."""
     checkpoints = read_upload(root, limits).checkpoints
     if len(checkpoints) > 1:
         names = ", ".join(checkpoints)
@@ -106,13 +115,13 @@ def read_checkpoint(root: Path, limits: SparkLimits | None = None) -> SparkCheck
 def _read(files: Files, folders: list[str], limits: SparkLimits) -> SparkUpload:
     inner = {folder: files.inside(folder) for folder in folders}
     outside = _outside(files, folders)
-    # input files are looked for first, so that none is taken for a report
+    # Input files are matched first, so that none of them is read as a report.
     seen = [
         file
-        for one in inner.values()
-        for log in read_source_logs(one, limits).values()
-        for several in log.files.values()
-        for file in several
+        for own_files in inner.values()
+        for log in read_source_logs(own_files, limits).values()
+        for entry in log.files.values()
+        for file in entry
     ]
     inputs = match_inputs(outside, seen)
     rows = {url: count_rows(outside, path, limits.input_bytes) for url, path in inputs.items()}
@@ -122,7 +131,7 @@ def _read(files: Files, folders: list[str], limits: SparkLimits) -> SparkUpload:
     sinks = _sinks(outside, roles, damaged, limits)
     known_rows = {url: count for url, count in rows.items() if count is not None}
     return SparkUpload(
-        {f: read_files(one, limits, known_rows, reports) for f, one in inner.items()},
+        {folder: read_files(own, limits, known_rows, reports) for folder, own in inner.items()},
         tuple(reports),
         inputs,
         sinks,
@@ -133,8 +142,8 @@ def _read(files: Files, folders: list[str], limits: SparkLimits) -> SparkUpload:
 
 
 def _outside(files: Files, folders: list[str]) -> Files:
-    starts = tuple(f"{folder}/" if folder else "" for folder in folders)
-    kept = {path: one for path, one in files.entries.items() if not path.startswith(starts)}
+    prefixes = tuple(f"{folder}/" if folder else "" for folder in folders)
+    kept = {path: entry for path, entry in files.entries.items() if not path.startswith(prefixes)}
     return Files(files.root, kept, spent=files.spent)
 
 
@@ -150,9 +159,9 @@ def _reports(
     for path in candidates[:MOST_TRIED_FOR_PROGRESS]:
         if looks_like_progress(files, path):
             roles[path] = "progress"
-            found, bad = read_progress(files, path, limits)
-            reports += found
-            damaged += bad
+            file_reports, damaged_lines = read_progress(files, path, limits)
+            reports += file_reports
+            damaged += damaged_lines
     return reports, damaged
 
 
@@ -162,20 +171,20 @@ def _sinks(
     damaged: list[DamagedFile],
     limits: SparkLimits,
 ) -> tuple[SinkLog, ...]:
-    """File sinks; only the files in their log are output."""
-    ends = f"/{SINK_LOG}/"
-    folders = sorted({path.split(ends)[0] for path in files.entries if ends in path})
+    """Return the file sinks, and note the roles of their files. Only logged files are output."""
+    inner = f"/{SINK_LOG}/"
+    folders = sorted({path.split(inner)[0] for path in files.entries if inner in path})
     sinks = []
     for folder in folders:
-        written, bad, read = read_sink_log(files, f"{folder}/{SINK_LOG}", limits)
-        damaged += bad
+        written, damaged_files, read = read_sink_log(files, f"{folder}/{SINK_LOG}", limits)
+        damaged += damaged_files
         roles.update(dict.fromkeys(read, "sink log"))
         names = {url.rsplit("/", 1)[-1] for urls in written.values() for url in urls}
         for path in files.below(folder):
             name = path.rsplit("/", 1)[-1]
             if name.startswith(".") and name.endswith(".crc"):
                 roles[path] = "checksum"
-            elif roles[path] is None and ends not in path:
+            elif roles[path] is None and inner not in path:
                 roles[path] = "sink output" if name in names else "sink left-over"
         sinks.append(SinkLog(folder, written))
     return tuple(sinks)

@@ -1,4 +1,4 @@
-"""How a Java serialization stream describes a class, and which fields an object of it has."""
+"""Keeps how a Java serialization stream describes a class, and the fields of its objects."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -8,9 +8,14 @@ WRITES, SERIALIZABLE, EXTERNALIZABLE, IN_BLOCKS = 1, 2, 4, 8  # bits of flags
 
 @dataclass
 class Descriptor:
-    """A class. fields: (type code, name); interfaces: of a proxy; parent: None for the first.
+    """The description of a class.
 
-    ancestors: how many superclasses there are. complete: it has been read to its end.
+    Attributes:
+        fields: type code and name of each field.
+        interfaces: the interfaces of a proxy. None means that the class is no proxy.
+        parent: the superclass. None means that there is none that can be serialized.
+        ancestors: the number of superclasses.
+        complete: whether the description has been read to its end.
     """
 
     name: str
@@ -25,15 +30,16 @@ class Descriptor:
     def layout(self) -> list[tuple["Descriptor", list[tuple[str, str]]]]:
         """The classes in the order in which an object of this one is written, the highest first.
 
-        Each with its fields, (type code, name): ``Superclass.name`` where the name stands again
-        in a class below.
+        Each has its fields as (type code, name). The name is ``Superclass.name`` if a class below
+        has a field of the same name.
         """
-        parts, taken, part = [], set(), self
+        layout: list[tuple[Descriptor, list[tuple[str, str]]]] = []
+        taken: set[str] = set()
+        part: Descriptor | None = self
         while part is not None:
             own = part.fields if part.flags & SERIALIZABLE else ()
-            parts.append(
-                (part, [(c, f"{part.name}.{name}" if name in taken else name) for c, name in own])
-            )
+            fields = [(c, f"{part.name}.{name}" if name in taken else name) for c, name in own]
+            layout.append((part, fields))
             taken.update(name for _, name in own)
             part = part.parent
-        return parts[::-1]
+        return layout[::-1]

@@ -1,5 +1,6 @@
-"""Java's primitive values, one or an array of them, as JSON can hold them."""
+"""Reads Java's primitive values, one or an array of them, as JSON can hold them."""
 
+import math
 import struct
 
 SIZES = {"B": 1, "C": 2, "D": 8, "F": 4, "I": 4, "J": 8, "S": 2, "Z": 1}  # bytes, by type code
@@ -7,7 +8,7 @@ _NUMBERS = {"B": "b", "D": "d", "F": "f", "I": "i", "J": "q", "S": "h"}
 
 
 def one(code: str, data: bytes) -> object:
-    """A value of SIZES[code] bytes: a number, a text of one character, or a truth value."""
+    """Return the value in SIZES[code] bytes: a number, a text of one character or a truth value."""
     if code == "C":
         return data.decode("utf-16-be", "replace")
     if code == "Z":
@@ -17,7 +18,7 @@ def one(code: str, data: bytes) -> object:
 
 
 def many(code: str, data: bytes) -> object:
-    """An array's values: a list, but of byte {"hex": text} and of char a text."""
+    """Return an array's values as a list; bytes become {"hex": text}, and characters a text."""
     if code == "B":
         return {"hex": data.hex()}
     if code == "C":
@@ -29,9 +30,9 @@ def many(code: str, data: bytes) -> object:
 
 
 def finite(number: float) -> float | str:
-    """The number, or the name of what JSON has no number for."""
-    if number != number:
+    """Return the number, or the name of what JSON has no number for."""
+    if math.isnan(number):
         return "NaN"
-    if number in (float("inf"), float("-inf")):
+    if math.isinf(number):
         return "Infinity" if number > 0 else "-Infinity"
     return number

@@ -1,23 +1,26 @@
-"""Java's object serialization streams, read by their grammar: no class is needed, nothing runs.
+"""Reads Java's object serialization streams by their grammar: no class is needed, nothing runs.
 
 Source: Java Object Serialization Specification, chapter 6 (stream protocol version 5).
 
-What comes out can be written as JSON:
+The contents of a stream become JSON values:
 
     object      {"class": name, "fields": {name: value}}, and "written": {class: [contents]} where
-                a class wrote more than its fields; of a proxy "interfaces" instead of a class name
+                a class wrote more than its fields; a proxy has its "interfaces" beside
     enum        {"class": name, "constant": name}
-    array       list; of byte {"hex": text}, of char a text
+    array       list; {"hex": text} for bytes, and a text for characters
     block data  {"block": hex}
     class       {"class": "java.lang.Class", "fields": {"name": name}}
-    exception   {"exception": object}, where writing broke off: what was under way is lost
+    exception   {"exception": object}, where writing broke off: the object under way is lost
 
-A field that a superclass has under the same name, too, stands as ``Superclass.field``. NaN and
-the infinities are texts. What is referred to is given again, unless it contains the reference or
-has become too much: then {"class": name, "same_as": number}, and the object has that "id".
+A superclass's field is called ``Superclass.field`` if a class below has the same name. NaN and the
+infinities are texts. A reference is replaced by a copy of its object. If the object contains the
+reference or the copies become too large, it is {"class": name, "same_as": number} instead, and the
+object has that "id".
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from snapshots.readers.formats.cursor import Cursor, Malformed, modified_utf8
 from snapshots.readers.formats.java.classes import (
@@ -31,8 +34,8 @@ from snapshots.readers.formats.java.primitives import SIZES, many, one
 
 MAGIC = b"\xac\xed\x00\x05"
 MOST_NESTED = 100  # values in values, and superclasses of a class
-MOST_MEMORY = 64 * 2**20  # bytes, as estimated, of all that one call gives
-MOST_REPEATED = 8 * 2**20  # of these, for what is given again
+MOST_MEMORY = 64 * 2**20  # estimated bytes of all that one call returns
+MOST_REPEATED = 8 * 2**20  # of these, the bytes of copies
 
 (
     _NULL, _REFERENCE, _CLASS_DESCRIPTOR, _OBJECT, _STRING, _ARRAY, _CLASS, _BLOCK, _END_BLOCK,
@@ -43,7 +46,7 @@ _OF_VALUE, _OF_OBJECT, _OF_TEXT = 32, 512, 64  # bytes of memory, estimated
 
 
 def parse(data: bytes) -> list[object]:
-    """The contents of a whole stream. Raises: Malformed."""
+    """Return the contents of a whole stream. Raises: Malformed."""
     stream = _Stream(Cursor(data))
     contents = []
     while stream.cursor.left:
@@ -52,9 +55,9 @@ def parse(data: bytes) -> list[object]:
 
 
 def skip(cursor: Cursor) -> list[object]:
-    """The first content of the stream at the cursor, which then stands behind it.
+    """Return the first content of the stream at the cursor, and move the cursor behind it.
 
-    An end of the data before any content gives an empty list. Raises: Malformed.
+    The list is empty if the data ends before any content. Raises: Malformed.
     """
     stream = _Stream(cursor)
     while cursor.left:
@@ -64,8 +67,14 @@ def skip(cursor: Cursor) -> list[object]:
 
 
 @dataclass(slots=True)
-class _Known:
-    """A value that can be referred to. memory: None while it is still being read."""
+class _Target:
+    """A value to which a reference may point.
+
+    Attributes:
+        name: the name of its class.
+        memory: its estimated bytes. None means that it is still being read.
+        height: how many values it nests in one another.
+    """
 
     value: object
     name: str
@@ -74,29 +83,29 @@ class _Known:
 
 
 class _Broken(Exception):
-    """Writing broke off here with an exception."""
+    """The writer of the stream broke off here with an exception of its own."""
 
     def __init__(self, exception: object) -> None:
         self.exception = exception
 
 
 class _Stream:
-    """One stream: the handles given out so far, and how much is held."""
+    """One stream: the objects that it may refer to, and the memory in use."""
 
     def __init__(self, cursor: Cursor) -> None:
         self.cursor = cursor
         at = cursor.position
         if cursor.take(len(MAGIC)) != MAGIC:
             raise Malformed("Java's serialized objects begin with ac ed 00 05, not this", at)
-        self._handles: list[Descriptor | _Known] = []
+        self._handles: list[Descriptor | _Target] = []
         self._forgotten = 0  # handles before the last reset
         self._memory = 0
         self._repeated = 0
         self._depth = 0
-        self._height = 0  # of what was read last, in values within values
+        self._height = 0  # of the value that was read last
 
     def contents(self) -> list[object]:
-        """The next content; none for a reset."""
+        """Return the next content in a list, which is empty for a reset. Raises: Malformed."""
         self._depth = 0
         try:
             return self._content()
@@ -114,12 +123,15 @@ class _Stream:
             self._charge(2 * length + _OF_OBJECT, at)
             self._height = 0
             return [{"block": self.cursor.take(length).hex()}]
-        return [self._value(kind, at)]
+        return [self._value_of(kind, at)]
 
-    def _value(self, kind: int | None = None, at: int | None = None) -> object:
-        """An object of any kind. kind: its first byte if that is read already."""
-        if kind is None:
-            at, kind = self.cursor.position, self.cursor.u8()
+    def _value(self) -> object:
+        """Read an object of any kind."""
+        at = self.cursor.position
+        return self._value_of(self.cursor.u8(), at)
+
+    def _value_of(self, kind: int, at: int) -> object:
+        """Read the rest of an object whose first byte, at ``at``, is ``kind``."""
         read = self._READ.get(kind)
         if read is None:
             raise Malformed(f"The byte {kind:#04x} begins no object", at)
@@ -149,13 +161,13 @@ class _Stream:
         if self._memory > MOST_MEMORY:
             raise Malformed(f"The objects take more than {MOST_MEMORY >> 20} MiB", at)
 
-    def _known(self, value: object, name: str) -> _Known:
-        known = _Known(value, name)
-        self._handles.append(known)
-        return known
+    def _target(self, value: object, name: str) -> _Target:
+        target = _Target(value, name)
+        self._handles.append(target)
+        return target
 
-    def _handle(self, at: int) -> tuple[int, Descriptor | _Known]:
-        """Its number, counted over resets, and what it stands for."""
+    def _handle(self, at: int) -> tuple[int, Descriptor | _Target]:
+        """Read a reference; return its number, counted over resets, and what it points to."""
         place = self.cursor.i32() - _FIRST_HANDLE
         if not 0 <= place < len(self._handles):
             raise Malformed(f"A reference to object {place}, which does not stand before it", at)
@@ -164,26 +176,24 @@ class _Stream:
     # What can be referred to
 
     def _reference(self, at: int) -> object:
-        number, known = self._handle(at)
-        if isinstance(known, Descriptor):
-            return self._described(known, at)
-        if known.memory is None or self._is_too_much(known):
-            if isinstance(known.value, dict):
-                known.value["id"] = number
-            elif isinstance(known.value, str):
+        number, target = self._handle(at)
+        if isinstance(target, Descriptor):
+            return self._described(target, at)
+        if (
+            target.memory is None
+            or self._repeated + target.memory > MOST_REPEATED
+            or self._depth + target.height > MOST_NESTED
+        ):
+            if isinstance(target.value, dict):
+                target.value["id"] = number
+            elif isinstance(target.value, str):
                 raise Malformed(f"Repeated texts take more than {MOST_REPEATED >> 20} MiB", at)
             self._charge(_OF_OBJECT, at)
-            return {"class": known.name, "same_as": number}
-        self._repeated += known.memory
-        self._charge(known.memory, at)
-        self._height = known.height
-        return known.value
-
-    def _is_too_much(self, known: _Known) -> bool:
-        return (
-            self._repeated + known.memory > MOST_REPEATED
-            or self._depth + known.height > MOST_NESTED
-        )
+            return {"class": target.name, "same_as": number}
+        self._repeated += target.memory
+        self._charge(target.memory, at)
+        self._height = target.height
+        return target.value
 
     def _string(self, at: int) -> str:
         return self._text(self.cursor.utf(), at)
@@ -193,21 +203,22 @@ class _Stream:
         return self._text(modified_utf8(self.cursor.take(length), start), at)
 
     def _text(self, text: str, at: int) -> str:
-        known = self._known(text, "java.lang.String")
-        known.memory = _OF_TEXT + 4 * len(text)
-        self._charge(known.memory, at)
+        target = self._target(text, "java.lang.String")
+        target.memory = _OF_TEXT + 4 * len(text)
+        self._charge(target.memory, at)
         return text
 
     def _enum(self, at: int) -> dict:
         descriptor = self._needed_descriptor()
         value = {"class": descriptor.name}
-        before, known = self._memory, self._known(value, descriptor.name)
+        before, target = self._memory, self._target(value, descriptor.name)
         self._charge(_OF_OBJECT, at)
         constant = self._value()
         if not isinstance(constant, str):
-            raise Malformed("The name of an enum's constant is no text", at)
+            raise Malformed("The name of an enum's constant is not text", at)
         value["constant"] = constant
-        return self._finished(known, before, 0)
+        self._finish(target, before, 0)
+        return value
 
     def _array(self, at: int) -> object:
         descriptor = self._needed_descriptor()
@@ -215,34 +226,37 @@ class _Stream:
         if descriptor.name[:1] != "[" or code not in (*SIZES, "L", "["):
             raise Malformed(f"An array is of the class {descriptor.name[:60]!r}", at)
         value: list[object] = []
-        before, known = self._memory, self._known(value, descriptor.name)
+        before, target = self._memory, self._target(value, descriptor.name)
         length = self.cursor.count(bytes_each=SIZES.get(code, 1))
         if code in SIZES:
             each = 4 if code in "BC" else _OF_VALUE
             self._charge(_OF_OBJECT + each * length, at)
-            known.value = many(code, self.cursor.take(length * SIZES[code]))
-            return self._finished(known, before, 0)
+            target.value = many(code, self.cursor.take(length * SIZES[code]))
+            self._finish(target, before, 0)
+            return target.value
         self._charge(_OF_OBJECT, at)
         height = 0
         for _ in range(length):
             value.append(self._value())
             height = max(height, self._height)
-        return self._finished(known, before, height + 1)
+        self._finish(target, before, height + 1)
+        return value
 
     def _object(self, at: int) -> dict:
         descriptor = self._needed_descriptor()
-        value: dict[str, object] = {"class": descriptor.name, "fields": {}}
+        value: dict[str, Any] = {"class": descriptor.name, "fields": {}}
         if descriptor.interfaces is not None:
             value["interfaces"] = list(descriptor.interfaces)
-        before, known = self._memory, self._known(value, descriptor.name)
+        before, target = self._memory, self._target(value, descriptor.name)
         self._charge(_OF_OBJECT, at)
         height = 0
         for part, fields in descriptor.layout:
             height = max(height, self._part(value, part, fields, at))
-        return self._finished(known, before, height + 1)
+        self._finish(target, before, height + 1)
+        return value
 
     def _part(self, value: dict, part: Descriptor, fields: list[tuple[str, str]], at: int) -> int:
-        """What one class of an object has written; gives the height of its highest value."""
+        """Read what one class of an object has written; return the height of its highest value."""
         if part.flags & EXTERNALIZABLE and not part.flags & IN_BLOCKS:
             raise Malformed(f"{part.name[:60]} has written bytes that only it can read", at)
         height = 0
@@ -264,7 +278,9 @@ class _Stream:
         return one(code, self.cursor.take(SIZES[code]))
 
     def _until_end_of_block(self) -> tuple[list[object], int]:
-        contents, height = [], 0
+        """Return all contents before the end of a block, and the height of the highest one."""
+        contents: list[object] = []
+        height = 0
         while self.cursor.left:
             if self.cursor.data[self.cursor.position] == _END_BLOCK:
                 self.cursor.take(1)
@@ -273,17 +289,17 @@ class _Stream:
             height = max(height, self._height)
         raise Malformed("The data ends within what a class has written", self.cursor.position)
 
-    def _finished(self, known: _Known, before: int, height: int) -> object:
-        known.memory, known.height = self._memory - before, height
+    def _finish(self, target: _Target, before: int, height: int) -> None:
+        """Note the size of an object that has been read; ``before`` is the memory before it."""
+        target.memory, target.height = self._memory - before, height
         self._height = height
-        return known.value
 
     # Classes
 
     def _class(self, at: int) -> dict:
         descriptor = self._needed_descriptor()
         value = self._described(descriptor, at, "java.lang.Class")
-        self._finished(self._known(value, "java.lang.Class"), self._memory - _OF_OBJECT, 0)
+        self._finish(self._target(value, "java.lang.Class"), self._memory - _OF_OBJECT, 0)
         return value
 
     def _described(
@@ -309,19 +325,19 @@ class _Stream:
         if kind == _NULL:
             return None
         if kind == _REFERENCE:
-            _, found = self._handle(at)
-            if isinstance(found, Descriptor) and found.complete:
-                return found
+            _, descriptor = self._handle(at)
+            if isinstance(descriptor, Descriptor) and descriptor.complete:
+                return descriptor
             raise Malformed("A class is expected and a reference to something else is there", at)
         if kind not in (_CLASS_DESCRIPTOR, _PROXY_DESCRIPTOR):
             raise Malformed(f"A class is expected and the byte {kind:#04x} is there", at)
         if self._depth >= MOST_NESTED:
             raise Malformed(f"Classes are nested more than {MOST_NESTED} deep", at)
         self._depth += 1
-        proxy = kind == _PROXY_DESCRIPTOR
-        descriptor = self._read_proxy_descriptor() if proxy else self._read_descriptor()
+        is_proxy = kind == _PROXY_DESCRIPTOR
+        described = self._read_proxy_descriptor() if is_proxy else self._read_descriptor()
         self._depth -= 1
-        return descriptor
+        return described
 
     def _read_descriptor(self) -> Descriptor:
         at = self.cursor.position
@@ -342,7 +358,7 @@ class _Stream:
         self._charge(4 * len(name), at)
         if code in "[L":
             if not isinstance(self._value(), str):
-                raise Malformed("The type of a field is no text", at)
+                raise Malformed("The type of a field is not text", at)
         elif code not in SIZES:
             raise Malformed(f"A field is of the type {code!r}", at)
         return code, name
@@ -368,7 +384,7 @@ class _Stream:
         self._height = 0
         return descriptor
 
-    _READ = {
+    _READ: ClassVar[dict[int, Callable[["_Stream", int], object]]] = {
         _NULL: _null,
         _REFERENCE: _reference,
         _CLASS_DESCRIPTOR: _new_descriptor,

@@ -1,4 +1,4 @@
-"""Values of java_stream as a person writes them: collections as lists and maps, boxes unboxed.
+"""Simplifies what ``stream`` has read: collections become lists and maps, and boxes their values.
 
 What the well-known collections write is in the Java platform's own documentation of each class
 ("Serialized Form"). A collection that does not hold what it says is left as it is.
@@ -12,7 +12,7 @@ _BOXES = frozenset(
         "Boolean", "Byte", "Character", "Double", "Float", "Integer", "Long", "Short",
     )
 )  # fmt: skip
-# Class that writes the elements: where in its block their number stands, as bytes from the start.
+# The class that writes the elements, and the byte of its block at which their number stands.
 _LISTS = {
     "java.util.ArrayDeque": 0,
     "java.util.CollSer": 0,
@@ -49,10 +49,10 @@ _EMPTY: Mapping[str, Callable[[], object]] = {
 
 
 def plain(value: object) -> object:
-    """The value with its collections and boxes made plain, at every depth.
+    """Return a value with plain collections and boxes at every depth; other objects stay.
 
-    A set or list is a list; a map is {key: value} where all keys are different texts, else a list
-    of [key, value]. Other objects keep their form.
+    A set or list becomes a list. A map becomes {key: value} if all keys are different texts, else a
+    list of [key, value].
     """
     if isinstance(value, list):
         return [plain(item) for item in value]
@@ -101,7 +101,7 @@ def _collection(value: dict, fields: dict) -> object:
 
 
 def _number(contents: list, at: int) -> int | None:
-    """The int at this place of the block with which the contents begin."""
+    """Return the int at byte ``at`` of the block with which the contents begin, if there is one."""
     if not contents or not isinstance(contents[0], dict) or "block" not in contents[0]:
         return None
     data = bytes.fromhex(contents[0]["block"])[at : at + 4]
@@ -113,7 +113,7 @@ def _list(items: list, size: object, otherwise: dict) -> object:
 
 
 def _vector(fields: dict, otherwise: dict) -> object:
-    """Its array may be longer than itself."""
+    """Return the items of a Vector, whose array may be longer."""
     items, size = fields.get("elementData"), fields.get("elementCount")
     if not isinstance(items, list) or type(size) is not int or not 0 <= size <= len(items):
         return otherwise

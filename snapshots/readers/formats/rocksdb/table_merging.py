@@ -1,4 +1,4 @@
-"""What stands at last for each key in several tables of one column family.
+"""Merges several tables of one column family into the final value of each key.
 
 Source: RocksDB, db/merge_helper.cc, db/range_del_aggregator.cc; the merge operator is Flink's,
 StringAppendOperator with a comma.
@@ -22,12 +22,13 @@ from snapshots.readers.formats.rocksdb.tables import (
 MOST_RANGES = 1_000  # deleted ranges of one column family
 _DELIMITER = b","
 
-Lose = Callable[[str, str], None]  # is told a table's name and what of it cannot be read
+Lose = Callable[[str, str], None]
+"""Takes a table's name, and a sentence's beginning about what cannot be read of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class NamedTable:
-    """A table and what the backend called its file."""
+    """A table, and the name that the backend gave its file."""
 
     name: str
     table: Table
@@ -35,7 +36,11 @@ class NamedTable:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A key that is not deleted. reason: why its value is not known, None where it is."""
+    """A key that is not deleted.
+
+    Attributes:
+        reason: why the value is unknown. None means that it is known.
+    """
 
     key: bytes
     value: bytes
@@ -43,16 +48,15 @@ class Stored:
 
 
 def merged(tables: Sequence[NamedTable], lose: Lose) -> Iterator[Stored]:
-    """In the order of the keys' bytes. Damaged blocks are left out and told to ``lose``."""
+    """Yield the keys that are left, in the order of their bytes; ``lose`` takes damaged blocks."""
     ranges = _deleted_ranges(tables, lose)
     versions = heapq.merge(
         *(_versions(table, lose) for table in tables),
         key=lambda version: (version.key, -version.sequence),
     )
-    for _, of_key in groupby(versions, key=lambda version: version.key):
-        found = _newest(list(of_key), ranges)
-        if found is not None:
-            yield found
+    for _, same_key in groupby(versions, key=lambda version: version.key):
+        if (stored := _newest(list(same_key), ranges)) is not None:
+            yield stored
 
 
 def _versions(named: NamedTable, lose: Lose) -> Iterator[Version]:
@@ -67,19 +71,22 @@ def _versions(named: NamedTable, lose: Lose) -> Iterator[Version]:
 
 
 def _deleted_ranges(tables: Sequence[NamedTable], lose: Lose) -> list[Version]:
-    found: list[Version] = []
+    ranges: list[Version] = []
     for named in tables:
         try:
-            found += named.table.ranges()
+            ranges += named.table.ranges()
         except Malformed as malformed:
             lose(named.name, malformed.what)
-    if len(found) > MOST_RANGES:
-        lose(tables[0].name, f"Of {len(found):,} deleted ranges {MOST_RANGES:,} are heeded")
-    return found[:MOST_RANGES]
+    if len(ranges) > MOST_RANGES:
+        lose(tables[0].name, f"Of {len(ranges):,} deleted ranges {MOST_RANGES:,} are heeded")
+    return ranges[:MOST_RANGES]
 
 
 def _newest(versions: list[Version], ranges: Sequence[Version]) -> Stored | None:
-    """versions: of one key, the newest first. Merged values are joined, the oldest first."""
+    """Return what is left of one key, None if it is deleted; ``versions`` begin with the newest.
+
+    Values to be merged are joined, the oldest first.
+    """
     key = versions[0].key
     deleted = max((each.sequence for each in ranges if each.key <= key < each.value), default=-1)
     parts: list[bytes] = []

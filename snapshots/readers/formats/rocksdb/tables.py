@@ -1,21 +1,20 @@
-"""RocksDB's block-based table files (``.sst``), which ForSt writes, too. Little-endian.
+"""Reads RocksDB's block-based table files (``.sst``), which ForSt writes, too. Little-endian.
 
-Read: table formats 0 to 6, plain and two-level indexes, delta-encoded or not, blocks without
-compression, in Snappy, zlib, LZ4 and ZSTD. Checksums are not verified. Source: RocksDB,
+Supported are table formats 0 to 6, plain and two-level indexes, delta-encoded or not, and blocks
+without compression or in Snappy, zlib, LZ4 and ZSTD. Checksums are not verified. Source: RocksDB,
 table/format.cc, table/block_based/block.cc, table/table_properties.cc, util/compression.h.
 """
 
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import pyarrow as pa
 import zstandard
 
-from snapshots.readers.engines.flink.types.values import unsigned
 from snapshots.readers.formats.budget import Room
-from snapshots.readers.formats.cursor import Cursor, Malformed
+from snapshots.readers.formats.cursor import Cursor, Malformed, unsigned
 from snapshots.readers.formats.snappy import inflate_block
 
 VALUE, DELETION, MERGE, SINGLE_DELETION, RANGE_DELETION = 1, 0, 2, 7, 15
@@ -38,7 +37,7 @@ _LEAST_INFLATED = 32 * 2**20  # bytes that a small table may inflate to as well
 
 @dataclass(frozen=True, slots=True)
 class Handle:
-    """Where a block lies, its trailer left out."""
+    """The place of a block without its trailer, in bytes."""
 
     offset: int
     size: int
@@ -50,7 +49,12 @@ class Handle:
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """One version of a key. kind: VALUE, DELETION ...; the highest sequence is the newest."""
+    """One version of a key.
+
+    Attributes:
+        sequence: the highest one is the newest.
+        kind: VALUE, DELETION, MERGE …
+    """
 
     key: bytes
     sequence: int
@@ -59,10 +63,7 @@ class Version:
 
 
 class Table:
-    """One table. column_family: whose keys it has, None where not said. room: see ``Limits``.
-
-    Raises: Malformed where the file is no table or its index cannot be found.
-    """
+    """One table file."""
 
     def __init__(
         self,
@@ -71,6 +72,15 @@ class Table:
         table_bytes: int,
         room: Room | None = None,
     ) -> None:
+        """Read the footer, the index's place and the properties.
+
+        Args:
+            data: the whole file.
+            block_bytes, table_bytes: how much one block and the whole table may inflate to.
+            room: the room for inflated bytes that several tables share.
+
+        Raises: Malformed if the file is no table or its index cannot be found.
+        """
         self._data = memoryview(data)
         self._room = room
         self._block_bytes = block_bytes
@@ -90,51 +100,44 @@ class Table:
 
     @property
     def checksums(self) -> int:
-        """The kind of the blocks' checksums, 0 for none; they are not verified here."""
+        """The kind of the blocks' checksums, 0 for none."""
         return 1 if self._format == 0 else self._data[-_FOOTER]
 
     @property
     def column_family(self) -> str | None:
+        """The name of the column family whose keys the table has, None if it does not say."""
         name = self._properties.get(b"rocksdb.column.family.name")
         return None if name is None else name.decode("utf-8", "replace")
 
     def blocks(self) -> Iterator[Handle]:
-        """The data blocks. Raises: Malformed, also where they do not follow one another."""
-        end = 0
-        for index in self._indexes():
-            for handle in self._handles(self._block(index)):
-                if handle.offset < end:
-                    raise Malformed("The blocks of a table overlap", handle.offset)
-                end = handle.end
-                yield handle
+        """Yield the places of the data blocks. Raises: Malformed, also if they overlap."""
+        handles = (handle for index in self._indexes() for handle in self._handles(index))
+        yield from _apart(handles, "The blocks of a table overlap")
 
     def versions(self, handle: Handle) -> Iterator[Version]:
-        """What a data block holds, by key, the newest version first. Raises: Malformed."""
+        """Yield what a data block holds, by key, the newest version first. Raises: Malformed."""
         for key, value in block_entries(self._block(handle)):
             yield _version(key, value)
 
     def ranges(self) -> Iterator[Version]:
-        """Deleted ranges: from ``key`` to before ``value``. Raises: Malformed."""
+        """Yield deleted ranges, from ``key`` to before ``value``. Raises: Malformed."""
         if _RANGES in self._meta:
             yield from self.versions(self._named(_RANGES))
 
     def _indexes(self) -> Iterator[Handle]:
         if self._index_type == _PLAIN_INDEX:
             yield self._index
-            return
-        end = 0
-        for handle in self._handles(self._block(self._index)):
-            if handle.offset < end:
-                raise Malformed("The parts of a table's index overlap", handle.offset)
-            end = handle.end
-            yield handle
+        else:
+            yield from _apart(self._handles(self._index), "The parts of a table's index overlap")
 
-    def _handles(self, block: bytes) -> Iterator[Handle]:
+    def _handles(self, index: Handle) -> Iterator[Handle]:
+        """Yield the places that a block of the index names. Raises: Malformed."""
+        block = self._block(index)
         if not self._delta_encoded:
             for _, value in block_entries(block):
                 yield _handle(Cursor(value))
             return
-        previous = None
+        previous: Handle | None = None
         for shared, cursor in _delta_entries(block):
             if shared == 0:
                 previous = _handle(cursor)
@@ -146,7 +149,7 @@ class Table:
             yield previous
 
     def _footer(self) -> tuple[int, Handle, Handle | None]:
-        """Format, metaindex, and index unless the metaindex names it."""
+        """Return format, metaindex and index; None for an index that the metaindex names."""
         data, size = self._data, len(self._data)
         magic = int.from_bytes(data[-8:], "little")
         if magic == _OLD_MAGIC and size >= _OLD_FOOTER:
@@ -167,7 +170,7 @@ class Table:
         return version, Handle(begin, length), None
 
     def _named(self, name: bytes) -> Handle:
-        """A block that the metaindex names. Raises: Malformed."""
+        """Return the place of a block that the metaindex names. Raises: Malformed."""
         if name not in self._meta:
             raise Malformed(f"The table does not say where its {name.decode()} is", 0)
         return _handle(Cursor(self._meta[name]))
@@ -203,6 +206,16 @@ class Table:
         return block
 
 
+def _apart(handles: Iterable[Handle], complaint: str) -> Iterator[Handle]:
+    """Yield the handles. Raises: Malformed if one begins before the end of the one before it."""
+    end = 0
+    for handle in handles:
+        if handle.offset < end:
+            raise Malformed(complaint, handle.offset)
+        end = handle.end
+        yield handle
+
+
 def _inflated(content: memoryview, compression: int, version: int, limit: int) -> bytes:
     if compression == _NONE:
         return bytes(content[: limit + 1])
@@ -225,7 +238,7 @@ def _inflated(content: memoryview, compression: int, version: int, limit: int) -
 
 
 def _unpacked(packed: bytes, compression: int, size: int) -> bytes:
-    """At most ``size`` bytes (and one), whatever the data says."""
+    """Unpack at most ``size`` bytes and one more, whatever the data says."""
     if compression == _ZLIB:
         return zlib.decompressobj(-zlib.MAX_WBITS).decompress(packed, size + 1)
     if compression == _LZ4:
@@ -250,7 +263,7 @@ def _version(key: bytes, value: bytes) -> Version:
 
 
 def _end_of_entries(block: bytes) -> int:
-    """Where the restart points begin."""
+    """Return the place at which the restart points begin. Raises: Malformed."""
     if len(block) < 4:
         raise Malformed(f"A block of {len(block)} bytes", 0)
     (restarts,) = struct.unpack("<I", block[-4:])
@@ -264,7 +277,7 @@ def _end_of_entries(block: bytes) -> int:
 
 
 def block_entries(block: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Keys and values. Raises: Malformed."""
+    """Yield the keys and values of a block. Raises: Malformed."""
     end = _end_of_entries(block)
     to_share = _MOST_SHARED * len(block) + _LEAST_SHARED
     key, at = b"", 0
@@ -281,9 +294,9 @@ def block_entries(block: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 
 def _delta_entries(block: bytes) -> Iterator[tuple[int, Cursor]]:
-    """Of an index without lengths of values: what is shared, and a cursor on the value.
+    """Yield the entries of an index without lengths: bytes shared, and a cursor on the value.
 
-    Whoever takes it has to read the value before the next one.
+    The value must be read before the next entry is asked for.
     """
     cursor = Cursor(block, 0, _end_of_entries(block))
     while cursor.left:
@@ -293,7 +306,7 @@ def _delta_entries(block: bytes) -> Iterator[tuple[int, Cursor]]:
 
 
 def _varint(block: bytes, at: int, end: int) -> tuple[int, int]:
-    """The number at ``at``, of at most 5 bytes, and the place behind it."""
+    """Return the number at ``at``, of at most 5 bytes, and the place behind it."""
     number, shift = 0, 0
     while at < end and shift < 35:
         byte = block[at]

@@ -1,4 +1,4 @@
-"""Names in archives: none leads out of the folder, and none stands for two files."""
+"""Checks the names in an archive: none leads out of the folder, and none stands for two files."""
 
 import re
 
@@ -11,7 +11,13 @@ _NOT_PLAIN = re.compile(r"[^A-Za-z0-9._=+-]")
 
 
 class Names:
-    """The names of one archive. plain: files get names of letters, digits and ._=+- alone."""
+    """The names of one archive.
+
+    Args:
+        depth: how many parts a name may have.
+        name_bytes: how long a whole name may be.
+        plain: whether files get names of letters, digits and ._=+- alone.
+    """
 
     def __init__(self, depth: int, name_bytes: int, *, plain: bool = False) -> None:
         self._depth, self._name_bytes, self._plain = depth, name_bytes, plain
@@ -21,7 +27,7 @@ class Names:
         self._used: set[str] = set()
 
     def parts(self, name: str) -> tuple[str, ...]:
-        """The folders and the file that a name names; ``.`` and doubled slashes say nothing.
+        """Return the folders and the file of a name; ``.`` and doubled slashes are left out.
 
         Raises: InputRefused (``unsafe-archive``).
         """
@@ -44,14 +50,14 @@ class Names:
         return parts
 
     def take_folder(self, parts: tuple[str, ...]) -> None:
-        """Raises: InputRefused where a file has one of these names."""
+        """Note a folder and those above it. Raises: InputRefused if one of them is a file."""
         for length in range(1, len(parts) + 1):
             if parts[:length] in self._files:
                 raise _unsafe("/".join(parts), "is a file and a folder at once")
             self._folders.add(parts[:length])
 
     def take_file(self, parts: tuple[str, ...]) -> str:
-        """The name under which to write the file. Raises: InputRefused for one that is taken."""
+        """Return the name under which to write a file. Raises: InputRefused if it is taken."""
         self.take_folder(parts[:-1])
         if parts in self._files:
             raise _unsafe("/".join(parts), "stands twice")
@@ -73,4 +79,4 @@ class Names:
 
 
 def _unsafe(name: str, reason: str) -> Exception:
-    return refuse("unsafe-archive", f"In the archive, the name {quoted(name)} {reason}.")
+    return refuse("unsafe-archive", f"In the package, the name {quoted(name)} {reason}.")

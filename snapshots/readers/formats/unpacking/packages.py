@@ -1,7 +1,7 @@
-"""Uploads unpacked into a folder of their own: zip, tar, plain, gzip or zstd, or one file alone.
+"""Unpacks an upload into a folder of its own: zip, or tar or a single file, plain, gzip or zstd.
 
-Whoever packed the archive is not trusted: names stay below the folder, links and devices are
-refused, and what is written is counted while it is written.
+Archives are not trusted: names stay below the folder, links and devices are refused, and bytes are
+counted while they are written.
 """
 
 import os
@@ -34,8 +34,12 @@ _NOTES = ("__MACOSX", ".DS_Store")
 class PackageLimits:
     """How much an archive may hold.
 
-    total_bytes: of all files, unpacked. ratio: unpacked to packed bytes, where that is more than
-    RATIO_FLOOR. files: with the folders. depth: parts of a name. name_bytes: of a whole name.
+    Attributes:
+        total_bytes: the bytes of all files, unpacked.
+        ratio: the unpacked bytes per packed byte; RATIO_FLOOR bytes are always allowed.
+        files: the number of files and folders.
+        depth: the number of parts in a name.
+        name_bytes: the bytes of a whole name.
     """
 
     total_bytes: int = 8 * 2**30
@@ -47,10 +51,14 @@ class PackageLimits:
 
 @dataclass(frozen=True)
 class Unpacked:
-    """files: names below the folder, with /, in the archive's order. bytes: of all of them.
+    """What was unpacked.
 
-    skipped: (name, reason) of what was not unpacked; an archive in the archive is among the files.
-    originals: the names in the archive of files that have another one here.
+    Attributes:
+        files: the names below the folder, with /, in the archive's order.
+        bytes: the bytes of all files.
+        skipped: name and reason of what was left as it is or left out, such as an archive in the
+            archive.
+        originals: the name in the archive of each file that has another one here.
     """
 
     files: tuple[str, ...]
@@ -67,10 +75,14 @@ def unpack(
     name: str | None = None,
     plain_names: bool = False,
 ) -> Unpacked:
-    """Unpacks an upload into ``target``, which must be empty or not exist yet.
+    """Unpack an upload into ``target``, which must be empty or not exist yet.
 
-    name: what the upload was called, for a file that is no archive. plain_names: give files names
-    of letters, digits and ._=+- alone. Nothing is left of a refused one.
+    Nothing is left of a refused upload.
+
+    Args:
+        name: the upload's own name, which a file that is no archive gets.
+        plain_names: whether files get names of letters, digits and ._=+- alone.
+
     Raises: InputRefused (``unsafe-archive``, ``too-large``, ``truncated``, ``empty`` …).
     """
     made = not target.exists()
@@ -100,14 +112,14 @@ def _clear(target: Path, whole: bool) -> None:
 def _entries(
     source: Path, limits: PackageLimits, folder: "_Folder", name: str
 ) -> Iterator[Iterable[tar_entries.Entry]]:
-    """What an upload holds, whatever it is."""
+    """Open an upload of any form, and give its entries."""
     with source.open("rb") as file:
         start = file.read(512)
     if not start:
         raise refuse("empty", "The file is empty.")
-    for magic, what in _OTHER_PACKAGES.items():
+    for magic, form in _OTHER_PACKAGES.items():
         if start.startswith(magic):
-            raise refuse("unknown-format", f"This is {what}. Pack the files as zip or tar.gz.")
+            raise refuse("unknown-format", f"This is {form}. Pack the files as zip or tar.gz.")
     if zip_entries.is_zip(start):
         with source.open("rb") as file:
             yield zip_entries.entries(file, limits.files)
@@ -126,9 +138,10 @@ def _entries(
 
 
 class _Folder:
-    """The folder that is being filled. most: bytes that may be written in all."""
+    """The folder that is being filled."""
 
     def __init__(self, root: Path, limits: PackageLimits, packed: int, plain_names: bool) -> None:
+        # The bytes that may be written in all.
         self.most = min(limits.total_bytes, max(RATIO_FLOOR, limits.ratio * packed))
         self._root, self._limits = root, limits
         self._names = Names(limits.depth, limits.name_bytes, plain=plain_names)
@@ -145,7 +158,7 @@ class _Folder:
         if self._entries > self._limits.files:
             raise refuse(
                 "too-large",
-                f"The archive holds more than {times(self._limits.files, 'file')}, the most that "
+                f"The package holds more than {times(self._limits.files, 'file')}, the most that "
                 "is unpacked here.",
             )
         parts = self._names.parts(entry.name)
@@ -153,7 +166,7 @@ class _Folder:
             self._names.take_folder(parts)
             return
         if not parts:
-            raise refuse("unsafe-archive", "A file in the archive has no name.")
+            raise refuse("unsafe-archive", "A file in the package has no name.")
         if any(part in _NOTES for part in parts):
             self.skip("/".join(parts), "A note of macOS's own: no part of the data.")
             return
@@ -173,20 +186,20 @@ class _Folder:
         if name != original:
             self._originals[name] = original
         if kind := _package_kind(start):
-            self.skip(name, f"It is an archive ({kind}) in the archive: kept as a file.")
+            self.skip(name, f"It is a package ({kind}) in the package: kept as a file.")
 
     def _count(self, size: int, name: str) -> None:
         self._bytes += size
         if self._bytes > self.most:
             raise refuse(
                 "too-large",
-                f"Unpacked, the archive has more than {self.most:,} bytes (at {quoted(name)}), "
+                f"Unpacked, the package has more than {self.most:,} bytes (at {quoted(name)}), "
                 "the most that is unpacked of one of its size.",
             )
 
     def unpacked(self) -> Unpacked:
         if not self._files:
-            raise refuse("empty", "The archive holds no file.")
+            raise refuse("empty", "The package holds no file.")
         return Unpacked(tuple(self._files), self._bytes, tuple(self._skipped), self._originals)
 
 

@@ -1,4 +1,7 @@
-"""Tar archives as a stream: ustar, the older form, and the long names of GNU and POSIX (pax).
+"""Reads tar archives as a stream: ustar, the older form, and long names of GNU and POSIX (pax).
+
+The library's ``tarfile`` reads a long name of any announced size into memory; only private methods
+of its TarInfo could refuse that.
 
 Source: POSIX.1-2017, pax, "ustar Interchange Format" and "pax Interchange Format"; GNU tar manual,
 "Basic Tar Format".
@@ -25,7 +28,11 @@ _REFUSED = {
 
 @dataclass(frozen=True)
 class Entry:
-    """What an archive holds. blocks: a file's content, to be read before the next entry."""
+    """A file or folder in an archive.
+
+    Attributes:
+        blocks: a file's content, which must be read before the next entry.
+    """
 
     name: str
     folder: bool
@@ -33,20 +40,22 @@ class Entry:
 
 
 def is_tar(start: bytes) -> bool:
-    """Whether the first 512 bytes are a tar header, by its checksum."""
+    """Return whether the first 512 bytes are a tar header with the right checksum."""
     if len(start) < _BLOCK:
         return False
     return start[0] != 0 and _octal(start[148:156]) == _checksum(start)
 
 
 def entries(read: Callable[[int], bytes], skip: Callable[[str, str], None]) -> Iterator[Entry]:
-    """The files and folders of a tar archive.
+    """Yield the files and folders of a tar archive. Raises: InputRefused.
 
-    read: gives at most so many bytes, none at the end. skip: is told (name, reason) of what
-    follows the archive. Raises: InputRefused.
+    Args:
+        read: returns at most so many bytes, none at the end.
+        skip: takes (name, reason) of what follows the archive.
     """
     stream = _Stream(read)
-    name = size = None
+    name: str | None = None
+    size: int | None = None
     while any(header := stream.take(_BLOCK)):
         if _octal(header[148:156]) != _checksum(header):
             raise _damaged(f"a header's checksum is wrong at byte {stream.position - _BLOCK:,}")
@@ -62,20 +71,20 @@ def entries(read: Callable[[int], bytes], skip: Callable[[str, str], None]) -> I
         length = length if size is None else size
         name = size = None
         if kind in _REFUSED:
-            raise refuse("unsafe-archive", f"In the archive, {quoted(path)} is {_REFUSED[kind]}.")
+            raise refuse("unsafe-archive", f"In the package, {quoted(path)} is {_REFUSED[kind]}.")
         if kind not in (*_FILE, _FOLDER):
             raise refuse(
                 "unsafe-archive",
-                f"In the archive, {quoted(path)} is of the kind {quoted(chr(kind[0]))}, "
+                f"In the package, {quoted(path)} is of the kind {quoted(chr(kind[0]))}, "
                 "which is neither a file nor a folder.",
             )
         folder = kind == _FOLDER or path.endswith("/")
         blocks = stream.content(length)
         yield Entry(path, folder, blocks)
-        for _ in blocks:  # what was not asked for
+        for _ in blocks:  # the rest of an entry that was not read to its end
             pass
     if behind := stream.rest():
-        skip("", f"{behind:,} bytes other than zero follow the end of the tar archive.")
+        skip("", f"{behind:,} bytes other than zero follow the end of the tar package.")
 
 
 class _Stream:
@@ -84,7 +93,7 @@ class _Stream:
         self.position = 0
 
     def take(self, length: int) -> bytes:
-        """So many bytes. Raises: InputRefused where there are fewer."""
+        """Return ``length`` bytes. Raises: InputRefused if there are fewer."""
         parts, missing = [], length
         while missing:
             data = self._read(missing)
@@ -109,11 +118,11 @@ class _Stream:
         self.take(-length % _BLOCK)
 
     def rest(self) -> int:
-        """Reads to the end; gives how many bytes are not zero."""
-        found = 0
+        """Read to the end, and return how many bytes are not zero."""
+        count = 0
         while data := self._read(_COPIED):
-            found += len(data) - data.count(0)
-        return found
+            count += len(data) - data.count(0)
+        return count
 
 
 def _checksum(header: bytes) -> int:
@@ -128,13 +137,14 @@ def _octal(field: bytes) -> int | None:
 
 
 def _number(field: bytes) -> int:
-    """A size: octal, or base 256 behind a first bit that is set."""
+    """Return a size: octal, or in base 256 if the first bit is set. Raises: InputRefused."""
+    number: int | None
     if field[0] & 0x80:
         number = int.from_bytes(bytes([field[0] & 0x7F]) + field[1:], "big")
     else:
-        number = 0 if not field.strip(b" \0") else _octal(field)
+        number = _octal(field) if field.strip(b" \0") else 0
     if number is None or number >= 2**62:
-        raise _damaged("a size in it is no number")
+        raise _damaged("a size in it is not a number")
     return number
 
 
@@ -145,21 +155,21 @@ def _name(header: bytes) -> str:
 
 
 def _pax(note: bytes, name: str | None, size: int | None) -> tuple[str | None, int | None]:
-    """The path and the size that a pax header gives: records of ``length key=value``."""
+    """Return the path and the size after a pax header, which has records ``length key=value``."""
     while note:
         length, space, _ = note.partition(b" ")
         count = int(length) if length.isdigit() and len(length) < 8 else 0
         record, note = note[len(length) + 1 : count], note[count:]
         if not space or count <= len(length) + 1 or not record.endswith(b"\n"):
-            raise _damaged("a pax header in it is no list of records")
+            raise _damaged("a pax header in it is not a list of records")
         key, _, value = record[:-1].partition(b"=")
         if key.startswith(b"GNU.sparse"):
-            raise refuse("unsafe-archive", "The archive holds a sparse file.")
+            raise refuse("unsafe-archive", "The package holds a sparse file.")
         if key == b"path":
             name = _text(value)
         elif key == b"size":
             if not value.isdigit() or len(value) > 18:
-                raise _damaged("a size in it is no number")
+                raise _damaged("a size in it is not a number")
             size = int(value)
     return name, size
 
@@ -169,9 +179,9 @@ def _text(name: bytes) -> str:
         return name.decode()
     except UnicodeDecodeError:
         raise refuse(
-            "not-utf8", f"A name in the archive is no UTF-8: {quoted(name.hex())}."
+            "not-utf8", f"A name in the package is not UTF-8: {quoted(name.hex())}."
         ) from None
 
 
 def _damaged(reason: str) -> Exception:
-    return refuse("truncated", f"The tar archive is damaged: {reason}.")
+    return refuse("truncated", f"The tar package is damaged: {reason}.")

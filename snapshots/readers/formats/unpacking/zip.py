@@ -1,4 +1,4 @@
-"""Zip archives, entry by entry, with nothing taken on trust that their directory says."""
+"""Reads zip archives, entry by entry; what their directory says is not trusted."""
 
 import io
 import stat
@@ -13,7 +13,7 @@ from snapshots.readers.formats.unpacking.tar import Entry
 
 _BLOCK = 2**20
 _LARGEST_DIRECTORY = 64 * 2**20  # bytes
-_LONGEST_END = 2**17  # bytes from which zipfile finds the end of the directory: 65,557
+_LONGEST_END = 2**17  # bytes; zipfile looks for the end of the directory in the last 65,557
 _ENTRY = b"PK\x01\x02"  # begins each entry of the directory
 _ENCRYPTED = 0x1 | 0x40 | 0x2000
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
@@ -24,12 +24,12 @@ _ERRORS = (
 
 
 def is_zip(start: bytes) -> bool:
-    """By the first four bytes: of an entry, or of the end of an empty archive."""
+    """Return whether a file begins as a zip archive does, be it an empty one."""
     return start.startswith((b"PK\x03\x04", b"PK\x05\x06"))
 
 
 def entries(file: BinaryIO, most: int) -> Iterator[Entry]:
-    """The files and folders of a zip archive. most: entries. Raises: InputRefused."""
+    """Yield the files and folders of a zip archive with at most ``most``. Raises: InputRefused."""
     try:
         archive = zipfile.ZipFile(_Careful(file, most))
     except _ERRORS as error:
@@ -42,7 +42,7 @@ def entries(file: BinaryIO, most: int) -> Iterator[Entry]:
 
 
 def _content(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[bytes]:
-    """As many bytes as the directory says, checked by their sum."""
+    """Yield as many bytes as the directory says; zipfile verifies their checksum."""
     try:
         with archive.open(info) as file:
             while block := file.read(_BLOCK):
@@ -54,21 +54,21 @@ def _content(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[bytes]
 def _check(info: zipfile.ZipInfo) -> None:
     name = quoted(info.orig_filename)
     if info.flag_bits & _ENCRYPTED:
-        raise refuse("unsafe-archive", f"In the archive, {name} is encrypted.")
+        raise refuse("unsafe-archive", f"In the package, {name} is encrypted.")
     if info.compress_type not in _METHODS:
         raise refuse(
             "unknown-format",
-            f"In the archive, {name} is compressed by a method that is not read here. "
+            f"In the package, {name} is compressed by a method that is not read here. "
             "Pack it with deflate, as zip does by itself.",
         )
     kind = stat.S_IFMT(info.external_attr >> 16)
     if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
-        what = "a symbolic link" if kind == stat.S_IFLNK else "a device, a pipe or the like"
-        raise refuse("unsafe-archive", f"In the archive, {name} is {what}.")
+        noun = "a symbolic link" if kind == stat.S_IFLNK else "a device, a pipe or the like"
+        raise refuse("unsafe-archive", f"In the package, {name} is {noun}.")
 
 
 class _Careful(io.RawIOBase):
-    """A file of which zipfile cannot be told to read, or to list, more than is bearable."""
+    """A file that refuses to give zipfile a huge directory, or one with too many entries."""
 
     def __init__(self, file: BinaryIO, most: int) -> None:
         self._file, self._most = file, most
@@ -79,7 +79,7 @@ class _Careful(io.RawIOBase):
     def seekable(self) -> bool:
         return True
 
-    def seek(self, offset: int, whence: int = 0) -> int:
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
         return self._file.seek(offset, whence)
 
     def tell(self) -> int:
@@ -87,17 +87,17 @@ class _Careful(io.RawIOBase):
 
     def read(self, size: int = -1) -> bytes:
         if size > _LARGEST_DIRECTORY:
-            raise refuse("too-large", f"The zip archive's directory has {size:,} bytes.")
+            raise refuse("too-large", f"The zip package's directory has {size:,} bytes.")
         data = self._file.read(_LONGEST_END if size < 0 else size)
         if len(data) >= len(_ENTRY) * self._most and data.count(_ENTRY) > self._most:
             raise refuse(
-                "too-large", f"The zip archive holds more than {times(self._most, 'file')}."
+                "too-large", f"The zip package holds more than {times(self._most, 'file')}."
             )
         return data
 
 
 def _damaged(error: Exception) -> Exception:
     reason = str(error).rstrip(".") or "it ends in the middle"
-    if isinstance(error, OSError):  # a place before the beginning, which only the system refuses
+    if isinstance(error, OSError):  # only the system refuses a place before the beginning
         reason = "its directory does not lie where it says"
-    return refuse("truncated", f"The zip archive is damaged: {reason}.")
+    return refuse("truncated", f"The zip package is damaged: {reason}.")

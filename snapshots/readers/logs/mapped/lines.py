@@ -1,4 +1,4 @@
-"""Any log of JSON lines, read by a mapping that says which field is what."""
+"""Reads any log of JSON lines by a mapping, which says what each field means."""
 
 from datetime import UTC, datetime
 from functools import cached_property
@@ -7,6 +7,7 @@ import orjson
 
 from snapshots.domain.model.defects import quoted
 from snapshots.domain.model.recording import INTERNAL, MARKER_RECEIVE, MARKER_SEND, RECEIVE, SEND
+from snapshots.domain.model.topology import ProcessId
 from snapshots.readers.formats.fields import (
     Unfit,
     given_name_problem,
@@ -17,22 +18,22 @@ from snapshots.readers.formats.fields import (
 from snapshots.readers.logs.json_events import (
     INCOMING,
     OUTGOING,
+    JsonEventsReader,
+    LineEvent,
     Link,
     Misfit,
-    Told,
-    ToldLinesReader,
 )
 from snapshots.readers.logs.mapped.mapping import DATE, KINDS, SKIP, Mapping, Parts, parse
 
 PREFIX = "mapped:"
 LONGEST_LABEL = 500
 _MISSING = object()
-_IN_A_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
+_PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 _LATEST = 2**60  # us
 
 
-class MappedReader(ToldLinesReader):
-    """name: PREFIX and the mapping's document, so that whoever has the name has the reader."""
+class MappedReader(JsonEventsReader):
+    """Reads a log by one mapping; the reader's name holds the mapping's document."""
 
     title = "mapped JSON lines"
     key = "mapped"
@@ -42,18 +43,18 @@ class MappedReader(ToldLinesReader):
         self.name = format_of(mapping)
         self.fifo = mapping.fifo
 
-    def about(self) -> dict[str, object]:
+    def further_facts(self) -> dict[str, object]:
         return {"mapping": self.mapping.document}
 
-    def tell(self, fields: dict) -> Told | None:
+    def event_of(self, fields: dict) -> LineEvent | None:
         mapping = self.mapping
         kind, label = self._kind(fields)
         if kind == SKIP:
             return None
-        process = _name(_at(fields, mapping.process), "process", mapping.process)
+        process = ProcessId(_name(fields, mapping.process, "process"))
         value = _json(fields, mapping.value, "value")
         is_message = kind in (SEND, RECEIVE)
-        return Told(
+        return LineEvent(
             process,
             kind,
             at=None if mapping.at is None else microseconds(_at(fields, mapping.at), mapping.unit),
@@ -68,7 +69,7 @@ class MappedReader(ToldLinesReader):
         )
 
     def _kind(self, fields: dict) -> tuple[str, str | None]:
-        """The kind, and a label where the mapping has none."""
+        """Return the kind of an event, and its label if the mapping names no field for that."""
         mapping = self.mapping
         if mapping.kind is None:
             return INTERNAL, None
@@ -79,27 +80,28 @@ class MappedReader(ToldLinesReader):
         rule = next((rule for rule in mapping.rules if text and rule.fits(text)), None)
         return (mapping.otherwise if rule is None else rule.kind), text
 
-    def _link(self, fields: dict, kind: str, process: str) -> Link:
+    def _link(self, fields: dict, kind: str, process: ProcessId) -> Link:
         mapping = self.mapping
         path = mapping.peer_sent if kind in OUTGOING else mapping.peer_received
         name = None
         if mapping.channel is not None:
-            name = _name(_at(fields, mapping.channel), "channel", mapping.channel)
+            name = _name(fields, mapping.channel, "channel")
         if path is None:
             if name is None:
                 raise Misfit(f"is a {kind}, and the mapping has no field for its peer")
             return Link(name)
-        peer = _name(_at(fields, path), "peer", path)
-        return Link(name, *((process, peer) if kind in OUTGOING else (peer, process)))
+        peer = ProcessId(_name(fields, path, "peer"))
+        return Link(name, (process, peer) if kind in OUTGOING else (peer, process))
 
     def _message(self, fields: dict) -> str | None:
         path = self.mapping.message
         if path is None:
             return None
         value = _at(fields, path)
-        if value is _MISSING or (problem := id_problem(value)) is not None:
-            why = "is not there" if value is _MISSING else problem[1]
-            raise Misfit(f"has no id of its message: {quoted(path)} {why}")
+        if value is _MISSING:
+            raise Misfit(f"has no id of its message: {quoted(path)} is not there")
+        if (problem := id_problem(value)) is not None:
+            raise Misfit(f"has no id of its message: {quoted(path)} {problem[1]}")
         return str(value)
 
     def _snapshot(self, fields: dict, kind: str) -> str | None:
@@ -114,9 +116,9 @@ class MappedReader(ToldLinesReader):
         return str(value)
 
     def _extra(self, fields: dict) -> str | None:
-        kept = {name: item for name, item in fields.items() if name not in self._used}
+        extra = {name: item for name, item in fields.items() if name not in self._used}
         try:
-            return json_text(kept) if kept else None
+            return json_text(extra) if extra else None
         except Unfit as unfit:
             raise Misfit(f"holds a further field that {unfit.problem[1]}") from None
 
@@ -126,22 +128,20 @@ class MappedReader(ToldLinesReader):
 
 
 def format_of(mapping: Mapping) -> str:
+    """Return the name of the format that a mapping defines: PREFIX, and the mapping's document."""
     return PREFIX + orjson.dumps(mapping.document, option=orjson.OPT_SORT_KEYS).decode()
 
 
 def reader_of(format: str) -> MappedReader:
-    """format: as ``format_of`` gives it. Raises: MappingRefused."""
+    """Return the reader of a format that ``format_of`` has named. Raises: MappingRefused."""
     return MappedReader(parse(orjson.loads(format.removeprefix(PREFIX))))
 
 
-# --- fields -------------------------------------------------------------------------------------
-
-
-def _at(fields: object, path: str) -> object:
-    """The value at a path, or _MISSING."""
-    if isinstance(fields, dict) and path in fields:
+def _at(fields: dict, path: str) -> object:
+    """Return the value at a path, or _MISSING."""
+    if path in fields:
         return fields[path]
-    value = fields
+    value: object = fields
     for part in path.split("."):
         if isinstance(value, dict) and part in value:
             value = value[part]
@@ -155,17 +155,19 @@ def _at(fields: object, path: str) -> object:
 
 
 def _text(value: object) -> str | None:
-    """A number or a truth value as a text; None for what is neither."""
+    """Return a number or a truth value as text, None for anything else."""
     return orjson.dumps(value).decode() if type(value) in (int, float, bool) else None
 
 
-def _name(value: object, what: str, path: str) -> str:
+def _name(fields: dict, path: str, role: str) -> str:
+    """Return the name of a process or channel; ``role`` says which one. Raises: Misfit."""
+    value = _at(fields, path)
     if value is _MISSING:
-        raise Misfit(f"has no {what}: there is no {quoted(path)}")
+        raise Misfit(f"has no {role}: there is no {quoted(path)}")
     name = str(value) if type(value) is int else value
     if (problem := given_name_problem(name)) is not None:
-        raise Misfit(f"has no {what}: {quoted(path)} {problem[1]}")
-    return name
+        raise Misfit(f"has no {role}: {quoted(path)} {problem[1]}")
+    return str(name)
 
 
 def _label(fields: dict, path: str | None) -> str | None:
@@ -176,27 +178,27 @@ def _label(fields: dict, path: str | None) -> str | None:
     return text[:LONGEST_LABEL]
 
 
-def _json(fields: dict, parts: Parts, what: str) -> str | None:
-    """Canonical JSON; None where nothing of it is there."""
+def _json(fields: dict, parts: Parts, role: str) -> str | None:
+    """Return a state or value as canonical JSON, None if the line has no part of it."""
     if parts is None:
         return None
     if isinstance(parts, str):
         value = _at(fields, parts)
     else:
-        found = {name: _at(fields, path) for name, path in parts.items()}
-        value = {name: item for name, item in found.items() if item is not _MISSING} or _MISSING
+        items = {name: _at(fields, path) for name, path in parts.items()}
+        value = {name: item for name, item in items.items() if item is not _MISSING} or _MISSING
     if value is _MISSING:
         return None
     try:
         return json_text(value)
     except Unfit as unfit:
-        raise Misfit(f"has a {what} that {unfit.problem[1]}") from None
+        raise Misfit(f"has a {role} that {unfit.problem[1]}") from None
 
 
 def microseconds(value: object, unit: str) -> int | None:
-    """Of a number in a unit, or of a date; None for what is neither. A date without a zone is UTC.
+    """Return a number in a unit, or a date, as microseconds since 1970; None for anything else.
 
-    A number may be written as a text.
+    A number may be written as text. A date without a zone is UTC.
     """
     if unit == DATE:
         return _date(value)
@@ -206,20 +208,19 @@ def microseconds(value: object, unit: str) -> int | None:
         except ValueError:
             return None
     if type(value) is int:
-        found = value * 1_000_000 // _IN_A_SECOND[unit]
+        instant = value * 1_000_000 // _PER_SECOND[unit]
     elif type(value) is float and abs(value) < 2.0**63:
-        found = round(value * 1_000_000 / _IN_A_SECOND[unit])
+        instant = round(value * 1_000_000 / _PER_SECOND[unit])
     else:
         return None
-    return found if abs(found) < _LATEST else None
+    return instant if abs(instant) < _LATEST else None
 
 
 def _date(value: object) -> int | None:
     if not isinstance(value, str) or len(value) > 50:
         return None
     try:
-        found = datetime.fromisoformat(value)
-        found = found.replace(tzinfo=found.tzinfo or UTC)
-        return round(found.timestamp() * 1_000_000)
+        date = datetime.fromisoformat(value)
+        return round(date.replace(tzinfo=date.tzinfo or UTC).timestamp() * 1_000_000)
     except (ValueError, OverflowError):
         return None

@@ -1,19 +1,20 @@
-"""A mapping: which field of a JSON line says what, as a checked document.
+"""Checks a mapping: the document that says what each field of a JSON line means.
 
     process   path of the field that names the process
-    kind      path of a field with the kinds of the native format; without, all are internal; or
-              {"path", "rules", "otherwise"}: rules are {"value", "kind"}, the first that fits
-              counts, a value may end in *
+    kind      path of a field with the kinds of the native format (without it, all events are
+              internal); or {"path", "rules", "otherwise"}: rules are {"value", "kind"}, the first
+              that fits counts, a value may end in *
     peer      path of the other process of a message; or {"send": path, "receive": path}
     channel   path of the channel's name, instead of the peer or beside it
-    message   path of the message's id; without, messages are paired by their content
+    message   path of the message's id; without it, messages are paired by their content
     at        path of the time, in seconds since 1970; or {"path", "unit"}, unit one of UNITS
-    state     path, or {name: path}; the state after the event
-    value     likewise; of a message
-    label, snapshot   paths
-    fifo      whether channels keep the order of messages; false unless it says otherwise
+    state     path, or {name: path}, of the state after the event
+    value     path, or {name: path}, of a message's value
+    label     path of the event's label
+    snapshot  path of the snapshot's id
+    fifo      whether channels keep the order of messages; false by default
 
-A path is names with dots between, a number is a place in a list; a field whose own name is the
+A path is names with dots between them; a number is a place in a list. A field whose own name is the
 whole path comes first.
 """
 
@@ -40,16 +41,22 @@ UNITS = (SECONDS, "ms", "us", "ns", DATE)
 LONGEST_PATH = 200  # characters
 MOST_RULES = 100
 MOST_PARTS = 50  # of a state or value
+_FIELDS = {
+    "process", "kind", "peer", "channel", "message", "at", "state", "value", "label", "snapshot",
+    "fifo",
+}  # fmt: skip
 
 Parts = str | dict[str, str] | None
+"""The path of a state or value, or the path of each of its named parts."""
 
 
 class MappingRefused(ValueError):
-    """The document is no mapping. field: where in it."""
+    """The document is no mapping."""
 
     permanent = True
 
     def __init__(self, field: str, sentence: str) -> None:
+        """Name the place of the fault as a path, such as ``kind.rules[3]``."""
         self.field = field
         self.sentence = sentence
         super().__init__(f"{field}: {sentence}")
@@ -57,7 +64,12 @@ class MappingRefused(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Which values of the kind's field are of a kind. kind: one of KINDS, or SKIP."""
+    """Gives a kind to some values of the kind's field.
+
+    Attributes:
+        value: the value that fits; with * at its end, all values that begin so.
+        kind: one of KINDS, or SKIP.
+    """
 
     value: str
     kind: str
@@ -70,8 +82,12 @@ class Rule:
 
 @dataclass(frozen=True)
 class Mapping:
-    """rules: None where the field has the kinds of the native format. otherwise: the kind of what
-    no rule fits. peer_sent, peer_received: paths."""
+    """The paths of a checked document, and its settings. A path of None means no such field.
+
+    Attributes:
+        rules: none means that the kind's field has the kinds of the native format.
+        otherwise: the kind of an event that no rule fits.
+    """
 
     process: str
     kind: str | None = None
@@ -92,23 +108,20 @@ class Mapping:
 
     @property
     def paths(self) -> set[str]:
-        """All that are used; whatever else a line has is kept beside the event."""
-        parts = (self.process, self.kind, self.peer_sent, self.peer_received, self.channel)
-        parts += (self.message, self.at, self.label, self.snapshot)
-        found = {part for part in parts if part is not None}
-        for several in (self.state, self.value):
-            found |= set(several.values()) if isinstance(several, dict) else {several} - {None}
-        return found
+        """All paths in use. Any other field of a line is kept beside the event."""
+        paths = {self.process, self.kind, self.peer_sent, self.peer_received, self.channel}
+        paths |= {self.message, self.at, self.label, self.snapshot}
+        for parts in (self.state, self.value):
+            paths |= set(parts.values()) if isinstance(parts, dict) else {parts}
+        return {path for path in paths if path is not None}
 
 
 def parse(document: object) -> Mapping:
-    """Raises: MappingRefused."""
+    """Return the mapping that a JSON document describes. Raises: MappingRefused."""
     if not isinstance(document, JsonObject):
         raise MappingRefused("mapping", "A mapping is an object.")
-    known = {"process", "kind", "peer", "channel", "message", "at", "state", "value", "label"}
-    known |= {"snapshot", "fifo"}
     for name in document:
-        if name not in known:
+        if name not in _FIELDS:
             raise MappingRefused(str(name)[:100], "There is no such field.")
     kind, rules, otherwise = _kind(document.get("kind"))
     sent, received = _peer(document.get("peer"))
@@ -116,7 +129,7 @@ def parse(document: object) -> Mapping:
     fifo = document.get("fifo", False)
     if not isinstance(fifo, bool):
         raise MappingRefused("fifo", "It is true or false.")
-    found = Mapping(
+    mapping = Mapping(
         process=_path(document.get("process"), "process"),
         kind=kind,
         rules=rules,
@@ -134,20 +147,20 @@ def parse(document: object) -> Mapping:
         fifo=fifo,
         document=dict(document),
     )
-    _check_needs(found)
-    return found
+    _check_needs(mapping)
+    return mapping
 
 
 def _check_needs(mapping: Mapping) -> None:
-    """That what some kind needs has a field."""
+    """Check that the mapping has the fields that its kinds need. Raises: MappingRefused."""
     kinds = {rule.kind for rule in mapping.rules or ()} | {mapping.otherwise}
-    for kinds_, peer, word in (
+    for linked, peer, verb in (
         (OUTGOING, mapping.peer_sent, "send"),
         (INCOMING, mapping.peer_received, "receive"),
     ):
-        if kinds & kinds_ and peer is None and mapping.channel is None:
+        if kinds & linked and peer is None and mapping.channel is None:
             raise MappingRefused(
-                "peer", f"A {word} needs the field of its peer, or that of its channel."
+                "peer", f"A {verb} needs the field of its peer, or that of its channel."
             )
     if kinds & {RECORD_STATE, MARKER_SEND, MARKER_RECEIVE} and mapping.snapshot is None:
         raise MappingRefused("snapshot", "What belongs to a snapshot needs the field with its id.")
@@ -172,29 +185,27 @@ def _kind(value: object) -> tuple[str | None, tuple[Rule, ...] | None, str]:
         return None, None, INTERNAL
     if isinstance(value, str):
         return _path(value, "kind"), None, INTERNAL
-    own = _object(value, "kind", {"path", "rules", "otherwise"})
-    rules = own.get("rules")
+    fields = _object(value, "kind", {"path", "rules", "otherwise"})
+    rules = fields.get("rules")
     if not isinstance(rules, list) or len(rules) > MOST_RULES:
         raise MappingRefused("kind.rules", f"Rules are a list of at most {MOST_RULES}.")
-    otherwise = own.get("otherwise", INTERNAL)
-    _check_kind(otherwise, "kind.otherwise")
-    found = [_rule(rule, f"kind.rules[{place}]") for place, rule in enumerate(rules)]
-    return _path(own.get("path"), "kind.path"), tuple(found), otherwise
+    otherwise = _event_kind(fields.get("otherwise", INTERNAL), "kind.otherwise")
+    checked = tuple(_rule(rule, f"kind.rules[{place}]") for place, rule in enumerate(rules))
+    return _path(fields.get("path"), "kind.path"), checked, otherwise
 
 
-def _rule(value: object, where: str) -> Rule:
-    own = _object(value, where, {"value", "kind"})
-    if not isinstance(own.get("value"), str) or not 1 <= len(own["value"]) <= LONGEST_PATH:
+def _rule(rule: object, where: str) -> Rule:
+    fields = _object(rule, where, {"value", "kind"})
+    value = fields.get("value")
+    if not isinstance(value, str) or not 1 <= len(value) <= LONGEST_PATH:
         raise MappingRefused(f"{where}.value", f"It is a text of 1 to {LONGEST_PATH} characters.")
-    _check_kind(own.get("kind"), f"{where}.kind")
-    return Rule(own["value"], own["kind"])
+    return Rule(value, _event_kind(fields.get("kind"), f"{where}.kind"))
 
 
-def _check_kind(value: object, where: str) -> None:
-    if value not in (*KINDS, SKIP):
-        raise MappingRefused(
-            where, f"It is one of {', '.join(KINDS)} or {SKIP}, not {quoted(value)}."
-        )
+def _event_kind(value: object, where: str) -> str:
+    if isinstance(value, str) and value in (*KINDS, SKIP):
+        return value
+    raise MappingRefused(where, f"It is one of {', '.join(KINDS)} or {SKIP}, not {quoted(value)}.")
 
 
 def _peer(value: object) -> tuple[str | None, str | None]:
@@ -203,21 +214,22 @@ def _peer(value: object) -> tuple[str | None, str | None]:
     if isinstance(value, str):
         path = _path(value, "peer")
         return path, path
-    own = _object(value, "peer", {"send", "receive"})
-    return tuple(
-        None if own.get(end) is None else _path(own[end], f"peer.{end}")
+    fields = _object(value, "peer", {"send", "receive"})
+    sent, received = (
+        None if fields.get(end) is None else _path(fields[end], f"peer.{end}")
         for end in ("send", "receive")
     )
+    return sent, received
 
 
 def _time(value: object) -> tuple[str | None, str]:
     if value is None or isinstance(value, str):
         return None if value is None else _path(value, "at"), SECONDS
-    own = _object(value, "at", {"path", "unit"})
-    unit = own.get("unit", SECONDS)
+    fields = _object(value, "at", {"path", "unit"})
+    unit = fields.get("unit", SECONDS)
     if unit not in UNITS:
         raise MappingRefused("at.unit", f"It is one of {', '.join(UNITS)}, not {quoted(unit)}.")
-    return _path(own.get("path"), "at.path"), unit
+    return _path(fields.get("path"), "at.path"), unit
 
 
 def _parts(value: object, where: str) -> Parts:

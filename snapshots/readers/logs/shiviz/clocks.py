@@ -1,7 +1,7 @@
-"""Vector clocks checked, and the messages that they tell of.
+"""Checks vector clocks, and finds the messages that follow from them.
 
-Rows: all events, host by host, each host's in the order of its own clock entry. All clocks stand in
-one sparse table, sorted by key = row * hosts + host, zero entries left out.
+A row is an event; rows stand host by host, each host's in the order of its own clock entry. All
+clocks stand in one sparse table without zero entries, sorted by key = row * hosts + host.
 """
 
 from collections.abc import Iterator
@@ -11,19 +11,24 @@ from functools import cached_property
 import numpy as np
 
 from snapshots.domain.model.defects import quoted, refuse
+from snapshots.domain.model.topology import ProcessId
 
-MOST_STEPS = 300_000_000  # entries looked at while messages are found
+MOST_STEPS = 300_000_000  # entries that are read while messages are found
 _AT_ONCE = 4_000_000
 
 
 @dataclass(frozen=True)
 class Clocks:
-    """hosts: names. starts: int64[hosts + 1], the first row of each. keys, counts: the table.
+    """The clocks of all events of one execution.
 
-    lines: int64[rows], of the text, for what is wrong.
+    Attributes:
+        starts: int64[hosts + 1]: the first row of each host.
+        keys: int64[entries]: the keys of the table.
+        counts: int64[entries]: the clocks' entries at these keys.
+        lines: int64[rows]: the line of each event in the text.
     """
 
-    hosts: tuple[str, ...]
+    hosts: tuple[ProcessId, ...]
     starts: np.ndarray
     keys: np.ndarray
     counts: np.ndarray
@@ -31,11 +36,12 @@ class Clocks:
 
     @cached_property
     def rows(self) -> np.ndarray:
+        """The row of each entry of the table."""
         return self.keys // len(self.hosts)
 
     @cached_property
     def row_starts(self) -> np.ndarray:
-        """Where each row's entries begin, and the end."""
+        """int64[rows + 1]: the place in the table at which each row's entries begin."""
         return np.searchsorted(self.rows, np.arange(len(self.lines) + 1))
 
     @cached_property
@@ -44,27 +50,28 @@ class Clocks:
         return np.repeat(np.arange(len(self.hosts)), np.diff(self.starts))
 
     def count(self, keys: np.ndarray) -> np.ndarray:
-        """The entries at these keys, 0 where there is none."""
-        return _looked_up(self.keys, self.counts, keys)
+        """Return the entries at these keys, 0 for a key without one."""
+        if not len(self.keys):
+            return np.zeros(len(keys), self.counts.dtype)
+        places = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        return np.where(self.keys[places] == keys, self.counts[places], 0)
 
 
 @dataclass(frozen=True)
 class Edges:
-    """Messages: int64 rows of the sending and the receiving events, by receiver and sender."""
+    """The messages of an execution, sorted by receiver and sender.
+
+    Attributes:
+        senders: int64[messages]: the rows of the sending events.
+        receivers: int64[messages]: the rows of the receiving events.
+    """
 
     senders: np.ndarray
     receivers: np.ndarray
 
 
-def _looked_up(keys: np.ndarray, values: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    if not len(keys):
-        return np.zeros(len(wanted), values.dtype)
-    places = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    return np.where(keys[places] == wanted, values[places], 0)
-
-
 def edges(clocks: Clocks) -> Edges:
-    """The messages, after the clocks are found to be right. Raises: InputRefused."""
+    """Return the messages that follow from the clocks. Raises: InputRefused for wrong clocks."""
     _check_own(clocks)
     _check_others(clocks)
     _check_growth(clocks)
@@ -74,20 +81,22 @@ def edges(clocks: Clocks) -> Edges:
     senders = clocks.starts[others] + clocks.count(keys) - 1
     implied = np.zeros(len(keys), bool)
     for places, codes, counts in _expanded(clocks, senders):
-        known_keys = receivers[places] * hosts + codes
-        behind = clocks.count(known_keys) < counts
+        # A receiver's clock has all that the sender's has. A candidate is no message of its own if
+        # the sender of another message to the same event already knew what it brings.
+        inherited = receivers[places] * hosts + codes
+        behind = clocks.count(inherited) < counts
         if behind.any():
             first = places[np.flatnonzero(behind)[0]]
             raise _inconsistent(clocks, receivers[first], senders[first])
-        found = np.minimum(np.searchsorted(keys, known_keys), len(keys) - 1)
-        contained = (keys[found] == known_keys) & (found != places)
-        contained &= clocks.counts[np.searchsorted(clocks.keys, keys[found])] <= counts
-        implied[found[contained]] = True
+        candidates = np.minimum(np.searchsorted(keys, inherited), len(keys) - 1)
+        contained = (keys[candidates] == inherited) & (candidates != places)
+        contained &= clocks.counts[np.searchsorted(clocks.keys, keys[candidates])] <= counts
+        implied[candidates[contained]] = True
     return Edges(senders[~implied], receivers[~implied])
 
 
 def _check_own(clocks: Clocks) -> None:
-    """A host's own entries are 1, 2, 3 …"""
+    """Check that a host's own entries are 1, 2, 3 …"""
     rows = np.arange(len(clocks.lines))
     expected = rows - clocks.starts[clocks.owner] + 1
     own = clocks.count(rows * len(clocks.hosts) + clocks.owner)
@@ -104,7 +113,7 @@ def _check_own(clocks: Clocks) -> None:
 
 
 def _check_others(clocks: Clocks) -> None:
-    """Every entry is of an event that is there."""
+    """Check that every entry counts events that are there."""
     others = clocks.keys % len(clocks.hosts)
     wrong = np.flatnonzero(clocks.counts > np.diff(clocks.starts)[others])
     if len(wrong):
@@ -118,7 +127,7 @@ def _check_others(clocks: Clocks) -> None:
 
 
 def _check_growth(clocks: Clocks) -> None:
-    """No entry is less than in the host's event before."""
+    """Check that no entry is less than in the host's event before."""
     hosts = len(clocks.hosts)
     has_next = (clocks.rows + 1) < clocks.starts[1:][clocks.owner[clocks.rows]]
     wrong = np.flatnonzero(has_next & (clocks.count(clocks.keys + hosts) < clocks.counts))
@@ -139,7 +148,7 @@ def _inconsistent(clocks: Clocks, row: int, known: int) -> Exception:
 
 
 def _candidates(clocks: Clocks) -> np.ndarray:
-    """Keys of the entries of other hosts that are greater than in the host's event before."""
+    """Return the keys of other hosts' entries that have grown since the host's event before."""
     hosts = len(clocks.hosts)
     owner = clocks.owner[clocks.rows]
     first = clocks.rows == clocks.starts[owner]
@@ -151,7 +160,7 @@ def _candidates(clocks: Clocks) -> np.ndarray:
 def _expanded(
     clocks: Clocks, senders: np.ndarray
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """The clocks of the senders, some at a time: place in ``senders``, host, count per entry."""
+    """Yield the senders' clocks, some at a time, as (places in ``senders``, hosts, counts)."""
     lengths = np.diff(clocks.row_starts)[senders]
     ends = np.cumsum(lengths)
     if len(ends) and ends[-1] > MOST_STEPS:
@@ -160,10 +169,10 @@ def _expanded(
     while begin < len(senders):
         done = ends[begin - 1] if begin else 0
         end = max(begin + 1, int(np.searchsorted(ends, done + _AT_ONCE)))
-        some = np.arange(begin, end)
-        places = np.repeat(some, lengths[some])
+        chosen = np.arange(begin, end)
+        places = np.repeat(chosen, lengths[chosen])
         offsets = np.arange(len(places)) - np.repeat(
-            ends[some] - lengths[some] - done, lengths[some]
+            ends[chosen] - lengths[chosen] - done, lengths[chosen]
         )
         entries = clocks.row_starts[senders[places]] + offsets
         yield places, clocks.keys[entries] % len(clocks.hosts), clocks.counts[entries]

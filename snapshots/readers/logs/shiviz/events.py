@@ -1,4 +1,4 @@
-"""A log cut into executions, and an execution into events."""
+"""Cuts a log into executions, and an execution into events."""
 
 from array import array
 from collections.abc import Iterator
@@ -8,6 +8,7 @@ import numpy as np
 import orjson
 
 from snapshots.domain.model.defects import quoted, refuse
+from snapshots.domain.model.topology import ProcessId
 from snapshots.readers.formats.fields import LONGEST_NAME
 from snapshots.readers.formats.limits import Limits
 from snapshots.readers.logs.shiviz.clocks import Clocks
@@ -15,14 +16,18 @@ from snapshots.readers.logs.shiviz.expressions import Expression
 from snapshots.readers.logs.shiviz.scanning import Scanner
 
 NEEDED = ("host", "clock", "event")
-MOST_SHOWN = 100  # places of skipped text that are named
-_SHOWN = 80  # characters of each
+MOST_SHOWN = 100  # places of skipped text that are listed
+_SHOWN = 80  # characters of each that are shown
 _LARGEST_COUNT = 2**31 - 1
 
 
 @dataclass(frozen=True)
 class Part:
-    """The text of one execution: ``text[start:end]``; line: of its first byte, 1-based."""
+    """The text of one execution: ``text[start:end]``.
+
+    Attributes:
+        line: the number of the line on which it starts, from 1.
+    """
 
     name: str
     start: int
@@ -32,20 +37,22 @@ class Part:
 
 @dataclass
 class Skipped:
-    """Text that no event was read from. lines: how many; places: (line, its beginning)."""
+    """Text without an event.
+
+    Attributes:
+        places: the number and the beginning of each of the first MOST_SHOWN lines.
+    """
 
     lines: int = 0
-    bytes: int = 0
     places: list[tuple[int, str]] = field(default_factory=list)
 
     def add(self, text: bytes, line: int) -> None:
-        """text: what stands between two events, the first of its lines having this number."""
+        """Add the text between two events; ``line`` is the number of its first line."""
         if not text or text.isspace():
             return
         for number, piece in enumerate(text.split(b"\n"), line):
             if stripped := piece.strip():
                 self.lines += 1
-                self.bytes += len(stripped)
                 if len(self.places) < MOST_SHOWN:
                     shown = stripped[: 4 * _SHOWN].decode("utf-8", "replace")[:_SHOWN]
                     self.places.append((number, shown))
@@ -53,9 +60,11 @@ class Skipped:
 
 @dataclass(frozen=True)
 class Events:
-    """One execution. order: int64[rows], the place in ``texts`` of each row of the clocks.
+    """The events of one execution; lists have them in the order of the log.
 
-    texts, fields, clock_texts: of each event in the order of the log.
+    Attributes:
+        order: int64[rows]: the place in the lists of each row of the clocks.
+        fields: the values of the parser's further groups.
     """
 
     name: str
@@ -70,34 +79,35 @@ class Events:
 def parts(
     text: bytes, start: int, line: int, delimiter: Expression | None, scanner: Scanner
 ) -> list[Part]:
-    """The executions that hold something. Raises: InputRefused where two have one name."""
-    found: list[Part] = []
+    """Return the executions that hold something. Raises: InputRefused if two have the same name."""
+    all_parts: list[Part] = []
     name, begin, begin_line = "", start, line
-    breaks = scanner.matches(delimiter, text, start, len(text)) if delimiter else ()
-    for match in breaks:
-        found.append(Part(name, begin, match.start, begin_line))
-        begin_line += text.count(b"\n", begin, match.end)
-        begin = match.end
-        name = dict(zip(delimiter.groups, match.values, strict=True)).get("trace", b"").decode()
-    found.append(Part(name, begin, len(text), begin_line))
-    found = [part for part in found if not text[part.start : part.end].isspace()]
-    found = [part for part in found if part.end > part.start]
-    names = [part.name for part in found]
-    for place, part in enumerate(found):
-        if part.name in names[:place]:
+    if delimiter is not None:
+        for match in scanner.matches(delimiter, text, start, len(text)):
+            all_parts.append(Part(name, begin, match.start, begin_line))
+            begin_line += text.count(b"\n", begin, match.end)
+            begin = match.end
+            name = dict(zip(delimiter.groups, match.values, strict=True)).get("trace", b"").decode()
+    all_parts.append(Part(name, begin, len(text), begin_line))
+    kept: dict[str, Part] = {}
+    for part in all_parts:
+        if not text[part.start : part.end].strip():
+            continue
+        if part.name in kept:
             raise refuse(
                 "bad-expression",
                 f"Two executions are named {quoted(part.name)}. The delimiter needs a group "
                 "(?<trace>…) that names them differently.",
                 line=part.line,
             )
-    return found
+        kept[part.name] = part
+    return list(kept.values())
 
 
 def read_part(
     text: bytes, part: Part, expression: Expression, scanner: Scanner, limits: Limits
 ) -> Events:
-    """The events of one execution. Raises: InputRefused."""
+    """Return the events of one execution. Raises: InputRefused."""
     reading = _Reading(limits)
     places = [expression.groups.index(name) for name in NEEDED]
     further = [item for item in enumerate(expression.groups) if item[1] not in NEEDED]
@@ -123,7 +133,7 @@ def read_part(
 
 
 class _Reading:
-    """Collects events; knows hosts by code, in the order in which the log names them."""
+    """Collects events; a host's code is its place in the order in which the log names hosts."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -141,7 +151,7 @@ class _Reading:
             entries = {name: count for name, count in entries.items() if count}
         own = entries.get(host, 0)
         if not own:
-            hint = "" if host else " Does the expression take a line that is no event for one?"
+            hint = "" if host else " Does the expression match a line that is not an event?"
             raise refuse(
                 "bad-clock", f"The clock does not count the host {quoted(host)} itself.{hint}",
                 line=line,
@@ -161,7 +171,7 @@ class _Reading:
         self._clock_texts.append(clock)
 
     def _code(self, name: str, line: int) -> None:
-        """Gives a host a code if it has none yet. Raises: InputRefused."""
+        """Give a host a code if it has none yet. Raises: InputRefused."""
         if self._codes.setdefault(name, len(self._codes)) >= self._limits.processes:
             raise refuse(
                 "too-many-processes",
@@ -183,7 +193,7 @@ class _Reading:
         keys = entry_rows * len(self._codes) + np.array(self._entry_hosts)
         sorted_places = np.argsort(keys)
         clocks = Clocks(
-            hosts=tuple(self._codes),
+            hosts=tuple(map(ProcessId, self._codes)),
             starts=np.concatenate(([0], np.cumsum(counts))),
             keys=keys[sorted_places],
             counts=np.array(self._entry_counts)[sorted_places],
@@ -208,10 +218,9 @@ class _Reading:
 def _entries(clock: bytes, line: int) -> dict[str, int]:
     value = clock_value(clock)
     if type(value) is not dict:
-        raise refuse(
-            "bad-clock", f"The clock {quoted(clock[:200].decode('utf-8', 'replace'))} is no JSON "
-            "object of hosts and counts.", line=line,
-        )  # fmt: skip
+        shown = quoted(clock[:200].decode("utf-8", "replace"))
+        sentence = f"The clock {shown} is not a JSON object of hosts and counts."
+        raise refuse("bad-clock", sentence, line=line)
     counts = value.values()
     if set(map(type, counts)) == {int} and min(counts) >= 0 and max(counts) <= _LARGEST_COUNT:
         return value
@@ -226,7 +235,7 @@ def _entries(clock: bytes, line: int) -> dict[str, int]:
 
 
 def clock_value(clock: bytes) -> object:
-    r"""The JSON of a clock, also where its quotes stand as \"; None where it is none."""
+    r"""Return the JSON value of a clock, also if its quotes stand as \"; None if it is no JSON."""
     for text in (clock, clock.replace(b'\\"', b'"')):
         try:
             return orjson.loads(text)
@@ -238,7 +247,7 @@ def clock_value(clock: bytes) -> object:
 def valid_events(
     text: bytes, part: Part, expression: Expression, scanner: Scanner
 ) -> Iterator[bool]:
-    """For each match whether it can be an event: a clock that counts the host."""
+    """Yield for each match whether it can be an event: its clock has an entry of its host."""
     host_place, clock_place = expression.groups.index("host"), expression.groups.index("clock")
     for match in scanner.matches(expression, text, part.start, part.end):
         value = clock_value(match.values[clock_place])

@@ -1,4 +1,4 @@
-"""Regular expressions as ShiViz has them, in JavaScript's syntax, for an engine that cannot hang.
+"""Compiles ShiViz's regular expressions, in JavaScript's syntax, for an engine that cannot hang.
 
 RE2 takes time in proportion to the text, whatever the expression; it has no back-references and
 nothing that looks ahead or behind, which are refused with a reason. Sources: ECMAScript, "RegExp
@@ -7,6 +7,7 @@ nothing that looks ahead or behind, which are refused with a reason. Sources: EC
 
 import re
 from dataclasses import dataclass
+from typing import Any
 
 import re2
 
@@ -37,17 +38,25 @@ _ASIDE = {
 
 @dataclass(frozen=True)
 class Expression:
-    """text: as it was given. engine: searches in bytes of UTF-8. groups: their names, in order."""
+    """A regular expression, ready to search in bytes of UTF-8.
+
+    Attributes:
+        text: the expression as it was given.
+        engine: RE2's compiled pattern; the library has no types.
+        groups: the names of the groups, in order.
+    """
 
     text: str
-    engine: object
+    engine: Any
     groups: tuple[str, ...]
 
 
 def compiled(text: str, needed: tuple[str, ...] = (), *, whole_lines: bool = False) -> Expression:
-    """The expression, ready to search. needed: groups it must have. whole_lines: from ^ to $.
+    """Compile an expression. Raises: InputRefused (``bad-expression``).
 
-    Raises: InputRefused (``bad-expression``).
+    Args:
+        needed: groups that it must have.
+        whole_lines: whether it stands for a line from ^ to $.
     """
     if len(text) > LONGEST:
         raise _bad(text, f"is longer than {LONGEST:,} characters")
@@ -113,9 +122,9 @@ class _Translation:
         return _escaped(self._take(1))
 
     def _group(self) -> str:
-        for start, what in _ASIDE.items():
+        for start, verb in _ASIDE.items():
             if self._text.startswith(start, self._at):
-                raise _bad(self._text, f"{what} ({start}…), which is not possible here")
+                raise _bad(self._text, f"{verb} ({start}…), which is not possible here")
         named = _GROUP.match(self._text, self._at)
         if named:
             if named[1] in self._groups or not named[1].isascii():
@@ -169,5 +178,5 @@ class _Translation:
 
 
 def _escaped(character: str) -> str:
-    """The character itself, wherever it stands."""
+    """Write a character so that it stands for itself, inside a class and outside."""
     return character if character.isalnum() or character == "_" else f"\\x{{{ord(character):x}}}"

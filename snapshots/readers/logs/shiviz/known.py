@@ -15,7 +15,12 @@ _LOOKED_AT = 2**18  # bytes
 
 @dataclass(frozen=True)
 class Form:
-    """parser: as ShiViz takes it; title: what it is called in a sentence."""
+    """A form of log with vector clocks.
+
+    Attributes:
+        title: the form's name in a sentence.
+        parser: the expression that ShiViz takes for it.
+    """
 
     name: str
     title: str
@@ -66,9 +71,9 @@ DEFAULT = BY_NAME["default"]
 
 
 def recognised(text: bytes) -> Form | None:
-    """The form that finds most events in the beginning of a log, and leaves least text aside.
+    """Return the form that finds most events in the beginning of a log, None if none finds any.
 
-    Of forms that are equal in both, the one that stands first. None: no form finds any.
+    Among forms with equally many, the one that covers most text wins, then the first in FORMS.
     """
     text = text.replace(b"\r\n", b"\n")
     if len(text) > _LOOKED_AT:

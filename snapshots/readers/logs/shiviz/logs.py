@@ -1,4 +1,4 @@
-"""Reads a whole file: its expressions, given in its first two lines or recognised, and executions.
+"""Reads a whole log: its expressions (from its first lines, or of a known form) and executions.
 
 Source: docs/formats/shiviz.md, "A whole file".
 """
@@ -32,9 +32,11 @@ COUNTING_SECONDS = 1.0
 
 @dataclass(frozen=True)
 class Log:
-    """A log and how to read it. form: its name where it was recognised, None where it was given.
+    """A log and how to read it.
 
-    delimiter: None where the log is one execution. start: where the log begins in ``text``.
+    Attributes:
+        delimiter: the expression between executions. None means that the log is one execution.
+        form: the name of the recognised form. None means that the log gives its expressions.
     """
 
     text: bytes
@@ -45,12 +47,12 @@ class Log:
 
 
 def has_expressions(first_line: bytes) -> bool:
-    """Whether a file's first line is a parser expression."""
+    """Return whether a file's first line is a parser expression."""
     return b"(?<" in first_line
 
 
 def glance(source: Path, limits: Limits) -> None:
-    """Whether the head of a log has expressions that are right, or events of a known form.
+    """Check that the head of a log has right expressions, or events of a known form.
 
     Raises: InputRefused.
     """
@@ -68,7 +70,7 @@ def glance(source: Path, limits: Limits) -> None:
 
 
 def open_log(source: Path, limits: Limits) -> Log:
-    """Raises: InputRefused."""
+    """Read a whole log and cut it into executions. Raises: InputRefused."""
     text = _text(source, limits)
     scanner = Scanner()
     first, _, rest = text.partition(b"\n")
@@ -78,38 +80,41 @@ def open_log(source: Path, limits: Limits) -> Log:
         return _given(text, first.decode().strip(), second.decode().strip(), start, scanner)
     form = _recognised(text)
     delimiter = compiled(EXECUTIONS)
-    found = parts(text, 0, 1, delimiter, scanner)
-    if len(found) == 1 and not found[0].name:
-        delimiter = None
-    return Log(text, compiled(form.parser, NEEDED), delimiter, form.name, tuple(found))
+    executions = tuple(parts(text, 0, 1, delimiter, scanner))
+    is_one = len(executions) == 1 and not executions[0].name
+    parser = compiled(form.parser, NEEDED)
+    return Log(text, parser, None if is_one else delimiter, form.name, executions)
 
 
 def _recognised(text: bytes) -> Form:
-    """Raises: InputRefused."""
+    """Return the form of a log without expressions. Raises: InputRefused."""
     if (form := recognised(text)) is not None:
         return form
     known = "; ".join(f"{form.name} ({form.title})" for form in FORMS)
     raise refuse(
         "unknown-format",
-        "No form of log with vector clocks that is known here finds an event in it. Put the "
-        f"parser expression on its first line. Known are: {known}.",
+        "The log has no event in any known form of log with vector clocks. Put the "
+        f"parser expression on its first line. The known forms are: {known}.",
     )
 
 
 def _given(text: bytes, parser: str, delimiter: str, start: int, scanner: Scanner) -> Log:
-    """Both expressions stand for whole lines, unless they find more events when they do not."""
+    """Return the log as its expressions read it.
+
+    They stand for whole lines, unless they find more events when they need not.
+    """
     logs = []
     for whole in (True, False):
         breaks = compiled(delimiter, whole_lines=whole) if delimiter else None
         expression = compiled(parser, NEEDED, whole_lines=whole)
-        found = tuple(parts(text, start, 3, breaks, scanner))
-        valid = sum(sum(valid_events(text, part, expression, scanner)) for part in found)
-        logs.append((valid, Log(text, expression, breaks, None, found)))
+        executions = tuple(parts(text, start, 3, breaks, scanner))
+        valid = sum(sum(valid_events(text, part, expression, scanner)) for part in executions)
+        logs.append((valid, Log(text, expression, breaks, None, executions)))
     return max(logs, key=lambda log: log[0])[1]
 
 
 def _text(source: Path, limits: Limits) -> bytes:
-    """The whole text, with \\n at the ends of lines."""
+    """Return the whole text, with \\n at the ends of lines. Raises: InputRefused."""
     most = min(limits.total_bytes, MOST_TEXT)
     with open_stream(source, limits) as stream:
         pieces, size = [], 0
@@ -136,7 +141,7 @@ def _text(source: Path, limits: Limits) -> bytes:
 
 
 def chosen(log: Log, execution: str | None) -> Part:
-    """The execution of this name, else of this number (1 …), or the only one.
+    """Return the execution of this name or else of this number (from 1); None means the only one.
 
     Raises: InputRefused (``several-executions``).
     """
@@ -159,23 +164,27 @@ def chosen(log: Log, execution: str | None) -> Part:
             choices=choices(log),
         )
     raise refuse(
-        "several-executions", f"No execution is named {quoted(execution)}. There are: {listed}."
+        "several-executions", f"No execution is named {quoted(execution)}. The log holds {listed}."
     )
 
 
 def choices(log: Log) -> list[dict[str, object]]:
-    """``format``, ``name``, ``events`` (None where counting takes too long) of the first
-    MOST_CHOICES executions; a log that has more says so in its sentence."""
-    names, scanner, found = [part.name for part in log.parts], Scanner(COUNTING_SECONDS), []
+    """Return what a person may choose from: the first MOST_CHOICES executions.
+
+    Each has ``format``, ``name`` and ``events``, which is None if counting takes too long.
+    """
+    names, scanner = {part.name for part in log.parts}, Scanner(COUNTING_SECONDS)
+    offered: list[dict[str, object]] = []
     for number, part in enumerate(log.parts[:MOST_CHOICES], 1):
-        # A number is short, whatever the name; it is another one's name in rare logs.
-        by = part.name if str(number) in names else str(number)
+        # The number is short, whatever the name. In rare logs it is the name of another execution.
+        key = part.name if str(number) in names else str(number)
         events = _counted(log, part, scanner)
-        found.append({"format": f"shiviz:{by}", "name": part.name, "events": events})
-    return found
+        offered.append({"format": f"shiviz:{key}", "name": part.name, "events": events})
+    return offered
 
 
 def _counted(log: Log, part: Part, scanner: Scanner) -> int | None:
+    """Return how many events an execution has, None if counting them takes too long."""
     if len(log.text) > MOST_COUNTED:
         return None
     try:
@@ -185,6 +194,6 @@ def _counted(log: Log, part: Part, scanner: Scanner) -> int | None:
 
 
 def read_execution(log: Log, part: Part, limits: Limits) -> tuple[Events, Edges]:
-    """Raises: InputRefused."""
+    """Return the events and messages of one execution. Raises: InputRefused."""
     events = read_part(log.text, part, log.parser, Scanner(), limits)
     return events, edges(events.clocks)

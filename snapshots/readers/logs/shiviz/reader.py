@@ -1,4 +1,4 @@
-"""An execution of a log with vector clocks as a recording.
+"""Reads one execution of a log with vector clocks as a recording.
 
 The log has events with clocks and nothing else. What follows from the clocks is marked ``derived``:
 an event that learns something of another host is a receive, the last event that it learns of is the
@@ -7,6 +7,7 @@ first has its text and its fields. A message is named by the number of its sendi
 """
 
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,8 @@ from snapshots.domain.model.topology import Channel, Process, Topology
 from snapshots.readers.formats.fields import json_text
 from snapshots.readers.formats.head import Head
 from snapshots.readers.formats.limits import Limits
-from snapshots.readers.logs.columns import BATCH_ROWS, NONE, raw_batch
+from snapshots.readers.logs.columns import BATCH_ROWS, NONE, Row, raw_batch
+from snapshots.readers.logs.headers import channel_id
 from snapshots.readers.logs.shiviz.clocks import Edges
 from snapshots.readers.logs.shiviz.events import Events, clock_value
 from snapshots.readers.logs.shiviz.known import recognised
@@ -42,13 +44,14 @@ NOTES = (
     "The states of the hosts are not known.",
 )
 
-_KEPT = 16 * 2**20  # bytes of a log that is not read twice
+_KEPT = 16 * 2**20  # bytes: a log up to this size is not read twice
 
 
 class ShivizReader:
-    """Text with vector clocks. execution: its name or number (1 …), where a log holds several.
+    """Reads text with vector clocks.
 
-    A small log that ``header`` has read is kept for the ``batches`` that follow.
+    ``execution`` is the name or the number (from 1) of one execution, where a log holds several. A
+    small log that ``header`` has read is kept for the ``batches`` that follow.
     """
 
     title = "ShiViz or GoVector log"
@@ -64,11 +67,12 @@ class ShivizReader:
             return "A log with vector clocks, by the parser expression on its first line"
         if head.not_text is not None or first.lstrip().startswith(b"{"):
             return None
-        form = recognised(head.start)
-        return form and f"A log with vector clocks ({form.title}), by the events found in it"
+        if (form := recognised(head.start)) is None:
+            return None
+        return f"A log with vector clocks ({form.title}), by the events found in it"
 
     def glance(self, source: Path, limits: Limits) -> None:
-        """See ``base.Glancing``: clocks name events that may stand anywhere in the log."""
+        """Check the head only: clocks name events that may stand anywhere in the log."""
         glance(source, limits)
 
     def header(self, source: Path, limits: Limits) -> Header:
@@ -97,7 +101,7 @@ class ShivizReader:
                 )
             )
         rows = _rows(events, edges, header)
-        while batch := [row for _, row in zip(range(BATCH_ROWS), rows, strict=False)]:
+        while batch := list(islice(rows, BATCH_ROWS)):
             yield raw_batch(batch)
 
     def _read(self, source: Path, limits: Limits) -> tuple[Log, Events, Edges]:
@@ -107,10 +111,6 @@ class ShivizReader:
     def _key(self, source: Path, limits: Limits) -> tuple:
         stat = source.stat()
         return str(source), stat.st_mtime_ns, stat.st_size, limits
-
-
-def channel_id(source: str, target: str) -> str:
-    return f"{source}->{target}"
 
 
 def _header(log: Log, events: Events, edges: Edges, limits: Limits) -> Header:
@@ -123,7 +123,7 @@ def _header(log: Log, events: Events, edges: Edges, limits: Limits) -> Header:
             f"The log has messages between {len(pairs):,} pairs of hosts; at most "
             f"{limits.channels:,} are read here.",
         )
-    ends = [[clocks.hosts[code] for code in divmod(pair, hosts)] for pair in pairs.tolist()]
+    ends = [(clocks.hosts[pair // hosts], clocks.hosts[pair % hosts]) for pair in pairs.tolist()]
     channels = [Channel(channel_id(*pair), *pair, fifo=False) for pair in ends]
     about = {
         "parser": log.parser.text,
@@ -144,8 +144,8 @@ def _header(log: Log, events: Events, edges: Edges, limits: Limits) -> Header:
     )
 
 
-def _rows(events: Events, edges: Edges, header: Header) -> Iterator[tuple]:
-    """Rows of columns.RAW in the order of the log."""
+def _rows(events: Events, edges: Edges, header: Header) -> Iterator[Row]:
+    """Yield rows of columns.RAW in the order of the log."""
     clocks = events.clocks
     count, hosts = len(clocks.lines), clocks.hosts
     owner = clocks.owner.tolist()
@@ -160,17 +160,17 @@ def _rows(events: Events, edges: Edges, header: Header) -> Iterator[tuple]:
     for place, row in enumerate(rows.tolist()):
         line, process, index = int(clocks.lines[row]), owner[row], first[row]
         label = events.texts[place]
-        kept = events.fields[place] | {"clock": clock_value(events.clock_texts[place])}
+        fields = events.fields[place] | {"clock": clock_value(events.clock_texts[place])}
         ends = [(RECEIVE, s, row) for s in senders[incoming[row] : incoming[row + 1]]]
         ends += [(SEND, row, r) for r in receivers[outgoing[row] : outgoing[row + 1]]]
         if not ends:
             yield (
                 line, process, INTERNAL, index, None, NONE, None, None, None, None, None, label,
-                json_text(kept),
+                json_text(fields),
             )  # fmt: skip
         for part, (kind, sender, receiver) in enumerate(ends):
             channel = channel_id(hosts[owner[sender]], hosts[owner[receiver]])
-            extra = (kept if part == 0 else {"event": numbers[row]}) | {"derived": True}
+            extra = (fields if part == 0 else {"event": numbers[row]}) | {"derived": True}
             yield (
                 line, process, kind, index + part, None, header.channel_codes[channel],
                 str(numbers[sender]), None, None, None, None, label if part == 0 else None,
@@ -179,6 +179,6 @@ def _rows(events: Events, edges: Edges, header: Header) -> Iterator[tuple]:
 
 
 def _by_row(rows: np.ndarray, others: np.ndarray, count: int) -> tuple[np.ndarray, list[int]]:
-    """``others`` sorted by ``rows``, and where each row's begin in them."""
+    """Return where each row's part of the second list begins, and ``others`` sorted by ``rows``."""
     order = np.lexsort((others, rows))
     return np.searchsorted(rows[order], np.arange(count + 1)), others[order].tolist()

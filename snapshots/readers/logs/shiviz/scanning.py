@@ -1,7 +1,7 @@
-"""Every match of an expression in a text, in order, within a time that is limited.
+"""Finds every match of an expression in a text, in order and within a limited time.
 
-A search looks at WINDOW bytes at most, so that the clock is looked at between searches however slow
-the expression is. A match of more than half of that is not found.
+A search covers WINDOW bytes at most, so that the clock is read between searches however slow the
+expression is. A match that is longer than half of WINDOW is not found.
 """
 
 import time
@@ -16,8 +16,12 @@ SECONDS = 30.0  # of this thread's own time
 
 
 class Match(NamedTuple):
-    """Bytes ``start`` to before ``end`` of the text; values: of the expression's groups, in order,
-    empty where a group took no part."""
+    """The bytes ``start`` to before ``end`` of a text, which an expression matches.
+
+    Attributes:
+        values: the values of the expression's groups in order, empty for a group without a part in
+            it.
+    """
 
     start: int
     end: int
@@ -25,15 +29,15 @@ class Match(NamedTuple):
 
 
 class Scanner:
-    """Searches with one expression or several, all together for at most ``seconds``."""
+    """Searches with one expression or several, for at most ``seconds`` of this thread's time."""
 
     def __init__(self, seconds: float = SECONDS) -> None:
         self._left = seconds
 
     def matches(self, expression: Expression, text: bytes, start: int, end: int) -> Iterator[Match]:
-        """The matches in ``text[start:end]``, none of them empty.
+        """Yield the matches in ``text[start:end]`` that are not empty.
 
-        Raises: InputRefused (``bad-expression``) where it takes too long.
+        Raises: InputRefused (``bad-expression``) if that takes too long.
         """
         position = start
         while position < end:
@@ -45,7 +49,7 @@ class Scanner:
                 position = later
             elif match is None:
                 return
-            elif stop < end and last == stop:  # it may go on
+            elif stop < end and last == stop:  # the match may go on behind the window
                 position = first if first > position else stop
             elif first == last:
                 position = last + 1

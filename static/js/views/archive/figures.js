@@ -1,7 +1,8 @@
-/** The archive's pictures: trends of many checkpoints, and who was last over time. Pure. */
+/** The archive's figures: trends of many checkpoints, and which subtask was last over time. Pure. */
 
 import { decode } from "../../lib/arrays.js";
 import { clockTicks, numberTicks } from "../../lib/clock.js";
+import { axisLine, figureLayout, quietAxis } from "../../lib/figure-style.js";
 import { escapeText, thousands, ticks, unitFor } from "../../lib/format.js";
 
 const MEASURES = [
@@ -12,34 +13,41 @@ const MEASURES = [
 ];
 /** @type {[string, number][]} */
 const SIZES = [["B", 1], ["kB", 1e3], ["MB", 1e6], ["GB", 1e9], ["TB", 1e12]];
-const GAP = 0.045; // of the picture's height, above a trend: its title stands there
-const FAILED_SHARE = 0.09; // of it, for the failures
-const ROOM = 1.06; // of the largest value, so that its mark is not cut off
+const GAP = 0.045; // share of the figure's height for the title above a trend
+const FAILED_SHARE = 0.09; // share of the figure's height for the failures
+const ROOM = 1.06; // share of the largest value at the top of an axis, so that its mark is not cut off
 const RIGHT = 16; // pixels beside a figure
-const TICK = 110; // pixels, from one time to the next
+const TICK = 110; // pixels from one tick to the next
 
 /**
- * {data, layout} for Plotly and for a sketch of it. overview: as /api/archive/ID/overview; colours(name)
- * gives a colour. A measure without a trend has no row. range: what is in view of the axis; without it, all.
+ * Makes the figure of the trends. A measure without a trend has no row.
+ *
+ * overview: the answer of /api/archive/ID/overview. range: the part of the axis in view, null for all.
+ * @param {OverviewPayload} overview @param {FigureOptions} options @returns {Figure}
  */
 export function trendFigure(overview, { colours, width, range = null }) {
-  const known = MEASURES.filter(({ name }) => overview.trends[name]);
-  const rows = known.map(
-    (measure, place) => ({ ...measure, place, trend: unpacked(overview.trends[measure.name]) }),
-  ).map(scaled);
+  const rows = MEASURES.filter(({ name }) => overview.trends[name]).map(
+    (measure, place) => scaled({ ...measure, place, trend: decodeTrend(overview.trends[measure.name]) }),
+  );
   /** @type {Trace[]} */
-  const data = rows.flatMap((row) => traces(row, colours));
+  const data = rows.flatMap((row) => trendTraces(row, colours));
   data.push(failures(overview, rows.length, colours));
   return { data, layout: layout(rows, overview, { colours, width, range: range ?? extent(rows, overview) }) };
 }
 
-/** The checkpoint at a clicked point: {pipeline, number}, or null. */
+/**
+ * Returns the checkpoint at a clicked point, or null.
+ * @param {{ customdata?: any } | undefined} point
+ */
 export function clicked(point) {
-  const found = point?.customdata;
-  return Array.isArray(found) ? { pipeline: found[0], number: found[1] } : null;
+  const key = point?.customdata;
+  return Array.isArray(key) ? { pipeline: key[0], number: key[1] } : null;
 }
 
-/** {data, layout}: a row for each subtask, darker where it was last more often. */
+/**
+ * Makes the figure with a row for each subtask, darker where it was the last one more often.
+ * @param {OverviewPayload} overview @param {FigureOptions} options @returns {Figure}
+ */
 export function slowestFigure({ axis, slowest }, { colours, width }) {
   const names = slowest.names.map(shortened);
   const edges = Array.from(decode(slowest.edges));
@@ -62,7 +70,7 @@ export function slowestFigure({ axis, slowest }, { colours, width }) {
   return {
     data,
     layout: {
-      ...base(colours),
+      ...figureLayout(colours),
       margin: { l: left, r: RIGHT, t: 8, b: 44 },
       xaxis: {
         ...axisX(axis, [edges[0], edges.at(-1)], width - left - RIGHT, colours),
@@ -70,7 +78,7 @@ export function slowestFigure({ axis, slowest }, { colours, width }) {
         fixedrange: true,
       },
       yaxis: {
-        ...axisOf(colours),
+        ...quietAxis(colours),
         fixedrange: true,
         showgrid: false,
         range: [names.length - 0.5, -0.5],
@@ -81,33 +89,34 @@ export function slowestFigure({ axis, slowest }, { colours, width }) {
   };
 }
 
-/** Milliseconds since 1970 as a form's datetime-local takes them, in UTC. */
+/**
+ * Writes milliseconds since 1970 as the value of a datetime-local input, in UTC.
+ * @param {number} milliseconds
+ */
 export function formTime(milliseconds) {
   return new Date(milliseconds).toISOString().slice(0, 23);
 }
 
-function unpacked(trend) {
+/** @param {any} trend */
+function decodeTrend(trend) {
+  /** @type {Record<string, any>} */
   const columns = {};
   for (const name of ["x", "low", "mid", "high", "number", "pipeline", "band_x", "lower", "upper"]) {
     columns[name] = Array.from(decode(trend[name]));
   }
+  /** @type {Record<string, any>} */
   const outliers = {};
   for (const name of ["x", "y", "number", "pipeline"]) outliers[name] = Array.from(decode(trend.outliers[name]));
   return { ...trend, ...columns, outliers: { ...outliers, total: trend.outliers.total } };
 }
 
-/** In one unit that fits; `top` is how far the axis goes. */
+/** Scales the values of a row to one unit that fits. `top` is the end of its axis. */
 function scaled(/** @type {any} */ { trend, ...row }) {
   const [unit, scale] = unitOf(trend, row.bytes);
-  const own = (values) => values.map((value) => value * scale);
-  const [low, mid, high, lower, upper, y] = [
-    trend.low,
-    trend.mid,
-    trend.high,
-    trend.lower,
-    trend.upper,
-    trend.outliers.y,
-  ].map(own);
+  const columns = [trend.low, trend.mid, trend.high, trend.lower, trend.upper, trend.outliers.y];
+  const [low, mid, high, lower, upper, y] = columns.map(
+    (/** @type {number[]} */ values) => values.map((value) => value * scale),
+  );
   const largest = [high, upper, y].flat().reduce((most, value) => Math.max(most, value), 0);
   return {
     ...row,
@@ -117,14 +126,20 @@ function scaled(/** @type {any} */ { trend, ...row }) {
   };
 }
 
-function traces({ title, unit, place, trend }, colours) {
-  const at = { type: "scatter", xaxis: "x", yaxis: axisName(place), showlegend: false };
-  const keys = ({ pipeline, number }, most) => number.map((each, row) => [pipeline[row], each, most?.[row]]);
-  const own = trend.exact
+/**
+ * @param {{ title: string, unit: string, place: number, trend: any }} row @param {Colours} colours
+ * @returns {Trace[]}
+ */
+function trendTraces({ title, unit, place, trend }, colours) {
+  const base = { type: "scatter", xaxis: "x", yaxis: axisName(place), showlegend: false };
+  /** @param {{ pipeline: number[], number: number[] }} points @param {number[]} [most] */
+  const keys = ({ pipeline, number }, most) => pipeline.map((each, row) => [each, number[row], most?.[row]]);
+  const hoverText = trend.exact
     ? `%{customdata[1]}: %{y:.3~r} ${unit}`
     : `median %{y:.3~r} ${unit}, most %{customdata[2]:.3~r} ${unit} (%{customdata[1]})`;
+  /** @param {string} name @param {number[]} x @param {number[]} low @param {number[]} high @param {number} opacity */
   const outline = (name, x, low, high, opacity) => ({
-    ...at,
+    ...base,
     name,
     mode: "lines",
     x: [...x, ...x.toReversed()],
@@ -135,23 +150,23 @@ function traces({ title, unit, place, trend }, colours) {
     hoverinfo: "skip",
   });
   /** @type {Trace[]} */
-  const found = [outline("band", trend.band_x, trend.lower, trend.upper, 0.16)];
-  if (!trend.exact) found.push(outline("least to most", trend.x, trend.low, trend.high, 0.35));
-  const few = trend.exact && trend.x.length <= 120;
-  found.push({
-    ...at,
-    mode: few ? "lines+markers" : "lines",
+  const traces = [outline("band", trend.band_x, trend.lower, trend.upper, 0.16)];
+  if (!trend.exact) traces.push(outline("least to most", trend.x, trend.low, trend.high, 0.35));
+  const isSparse = trend.exact && trend.x.length <= 120;
+  traces.push({
+    ...base,
+    mode: isSparse ? "lines+markers" : "lines",
     name: title,
     x: trend.x,
     y: trend.mid,
     customdata: keys(trend, trend.high),
-    hovertemplate: `${title}<br>${own}<extra></extra>`,
+    hovertemplate: `${title}<br>${hoverText}<extra></extra>`,
     line: { color: colours("series-1"), width: 1.25 },
     marker: { size: 5 },
   });
   const { outliers } = trend;
-  found.push({
-    ...at,
+  traces.push({
+    ...base,
     mode: "markers",
     name: "outlier",
     x: outliers.x,
@@ -160,9 +175,10 @@ function traces({ title, unit, place, trend }, colours) {
     hovertemplate: `${title}, an outlier<br>%{customdata[1]}: %{y:.3~r} ${unit}<extra></extra>`,
     marker: { color: colours("series-5"), size: 6, symbol: "circle-open", line: { width: 1.5 } },
   });
-  return found;
+  return traces;
 }
 
+/** @param {OverviewPayload} overview @param {number} place @param {Colours} colours @returns {Trace} */
 function failures({ failures: { edges, failed } }, place, colours) {
   const ends = Array.from(decode(edges));
   const counts = Array.from(decode(failed));
@@ -182,14 +198,20 @@ function failures({ failures: { edges, failed } }, place, colours) {
   };
 }
 
+/** @param {any[]} rows @param {OverviewPayload} overview @param {FigureOptions} options */
 function layout(rows, { axis, failures: { failed } }, { colours, width, range }) {
   const share = (1 - FAILED_SHARE - GAP * (rows.length + 1)) / (rows.length || 1);
+  /** @type {Record<string, any>} */
   const axes = {};
+  /** @type {Layout[]} */
   const notes = [];
-  const put = (place, height, title, top, tickvals) => {
+  /**
+   * @param {number} place @param {number} height @param {string} title @param {number} top @param {number[]} tickvals
+   */
+  const addAxis = (place, height, title, top, tickvals) => {
     const above = 1 - GAP - place * (share + GAP);
     axes[axisName(place, "yaxis")] = {
-      ...axisOf(colours),
+      ...quietAxis(colours),
       domain: [Math.max(0, above - height), above],
       fixedrange: true,
       range: [0, top],
@@ -208,15 +230,15 @@ function layout(rows, { axis, failures: { failed } }, { colours, width, range })
       font: { color: colours("text-soft") },
     });
   };
-  rows.forEach(({ place, title, unit, top }) => put(place, share, `${title}, ${unit}`, top, ticks(0, top, 4)));
+  rows.forEach(({ place, title, unit, top }) => addAxis(place, share, `${title}, ${unit}`, top, ticks(0, top, 4)));
   const most = Math.max(1, ...decode(failed));
-  put(rows.length, FAILED_SHARE, "Failed", most * ROOM, ticks(0, most, 2, true));
-  const [left, narrow] = [52, width < 500];
+  addAxis(rows.length, FAILED_SHARE, "Failed", most * ROOM, ticks(0, most, 2, true));
+  const left = 52;
   return {
-    ...base(colours),
+    ...figureLayout(colours),
     bargap: 0,
-    dragmode: narrow ? false : "zoom",
-    margin: { l: left, r: RIGHT, t: 0, b: 44 }, // to fit them takes a second drawing
+    dragmode: width < 500 ? false : "zoom",
+    margin: { l: left, r: RIGHT, t: 0, b: 44 }, // fixed, for to fit margins Plotly draws twice
     hovermode: "closest",
     xaxis: { ...axisX(axis, range, width - left - RIGHT, colours), anchor: axisName(rows.length) },
     ...axes,
@@ -224,7 +246,10 @@ function layout(rows, { axis, failures: { failed } }, { colours, width, range })
   };
 }
 
-/** All that is drawn, and a little beside it. */
+/**
+ * Returns the ends of all that is drawn, with a small margin.
+ * @param {any[]} rows @param {OverviewPayload} overview
+ */
 function extent(rows, { failures: { edges } }) {
   const all = [...decode(edges), ...rows.flatMap(({ trend }) => [trend.x[0], trend.x.at(-1)])].filter(Number.isFinite);
   const [from, to] = [Math.min(...all), Math.max(...all)];
@@ -232,7 +257,7 @@ function extent(rows, { failures: { edges } }) {
   return [from - beside, to + beside];
 }
 
-/** @returns {[string, number]} */
+/** @param {any} trend @param {boolean} bytes @returns {[string, number]} */
 function unitOf(trend, bytes) {
   const largest = Math.max(1, ...trend.high.filter(Number.isFinite));
   if (bytes) {
@@ -243,57 +268,43 @@ function unitOf(trend, bytes) {
   return [name, 1e6 / nanoseconds];
 }
 
-/** Numbers and times alike: Plotly's own axis of dates reads every instant as a text. */
+/**
+ * Makes the x axis. Its instants stay numbers, for Plotly's own axis of dates reads each as a text.
+ * @param {string} axis @param {number[]} range @param {number} pixels @param {Colours} colours
+ */
 function axisX(axis, range, pixels, colours) {
-  const { values, texts } = (axis === "time" ? clockTicks : numberTicks)(
-    ...range,
-    Math.max(2, Math.floor(pixels / TICK)),
-  );
+  const count = Math.max(2, Math.floor(pixels / TICK));
+  const { values, texts } = (axis === "time" ? clockTicks : numberTicks)(range[0], range[1], count);
   const title = axis === "time" ? {} : { title: { text: "number", standoff: 4 } };
   return {
-    ...axisOf(colours),
+    ...quietAxis(colours),
     type: "linear",
     range,
     tickvals: values,
     ticktext: texts,
-    linecolor: colours("line"),
-    tickcolor: colours("line"),
-    ticks: "outside",
-    ticklen: 4,
+    ...axisLine(colours),
     ...title,
   };
 }
 
-/** As Plotly names the axis of a row. */
-function axisName(place, of = "y") {
-  return place ? `${of}${place + 1}` : of;
+/**
+ * Returns Plotly's name of the axis of a row: "y", "y2", … or "yaxis", "yaxis2", …
+ * @param {number} place @param {string} [prefix]
+ */
+function axisName(place, prefix = "y") {
+  return place ? `${prefix}${place + 1}` : prefix;
 }
 
-function axisOf(colours) {
-  return {
-    color: colours("text-soft"),
-    gridcolor: colours("line"),
-    zeroline: false,
-    ticks: "",
-    tickfont: { color: colours("text-soft") },
-  };
-}
-
-function base(colours) {
-  return {
-    autosize: true,
-    paper_bgcolor: "rgba(0,0,0,0)",
-    plot_bgcolor: "rgba(0,0,0,0)",
-    font: { family: "system-ui, sans-serif", size: 12, color: colours("text") },
-  };
-}
-
-/** "rgb(1, 2, 3)" with an opacity. */
+/**
+ * Adds an opacity to a colour, "rgb(1, 2, 3)".
+ * @param {string} colour @param {number} opacity
+ */
 function faded(colour, opacity) {
   const parts = colour.match(/[\d.]+/g);
   return parts ? `rgba(${parts.slice(0, 3).join(", ")}, ${opacity})` : colour;
 }
 
+/** @param {string} name */
 function shortened(name) {
   const letters = [...name];
   return letters.length > 22 ? `${letters.slice(0, 10).join("")}…${letters.slice(-11).join("")}` : name;

@@ -1,69 +1,78 @@
-/** The page of a job in the archive: draws its trends, again after each filter; zooming filters. */
+/** The page of a job in the archive. It draws the job's trends, again after each filter; zooming sets the filter. */
 
 import { mountFigure } from "../../lib/figure.js";
+import { pageColour as colours } from "../../lib/figure-style.js";
 import { clicked, formTime, slowestFigure, trendFigure } from "./figures.js";
 
-const colours = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--color-${name}`).trim();
+/** @type {ReturnType<typeof mountFigure>[]} */
 let figures = [];
 
-/** Of what the page holds now; "first-picture" on the browser's timeline says when the trend stands. */
+/** Draws the data that the page holds now. "first-picture" on the browser's timeline is when the trend is visible. */
 function draw() {
   for (const figure of figures) figure.destroy();
   figures = [];
   const data = document.getElementById("archive-data");
   if (!data) return;
   const overview = JSON.parse(data.textContent);
-  mount(
-    document.querySelector("[data-trend]"),
-    (root) => trend(root, overview),
-  )?.then(() => performance.mark("first-picture"));
-  mount(document.querySelector("[data-slowest]"), (root) => slowest(root, overview));
+  mount("[data-trend]", (root) => trend(root, overview))?.then(() => performance.mark("first-picture"));
+  mount("[data-slowest]", (root) => slowest(root, overview));
 }
 
-function mount(root, make) {
+/** @param {string} selector @param {(root: HTMLElement) => ReturnType<typeof mountFigure>} mountOn */
+function mount(selector, mountOn) {
+  const root = /** @type {HTMLElement} */ (document.querySelector(selector));
   if (!root) return null;
-  const figure = make(root);
+  const figure = mountOn(root);
   figures.push(figure);
   return figure.show();
 }
 
+/** @param {HTMLElement} root @param {OverviewPayload} overview */
 function trend(root, overview) {
+  /** @type {number[] | null} */
   let range = null;
-  const own = mountFigure(root, (width) => trendFigure(overview, { colours, width, range }), { wire });
-  return own;
+  const figure = mountFigure(root, (width) => trendFigure(overview, { colours, width, range }), { wire });
+  return figure;
 
+  /** @param {any} plot */
   function wire(plot) {
-    plot.on("plotly_click", ({ points }) => open(overview.job, clicked(points[0])));
-    plot.on("plotly_relayout", (change) => {
+    plot.on("plotly_click", (/** @type {any} */ { points }) => open(overview.job, clicked(points[0])));
+    plot.on("plotly_relayout", (/** @type {Record<string, number>} */ change) => {
       const [from, to] = [change["xaxis.range[0]"], change["xaxis.range[1]"]];
-      if (from !== undefined && to !== undefined) look([from, to]);
+      if (from !== undefined && to !== undefined) zoom([from, to]);
     });
-    plot.on("plotly_doubleclick", () => look(null));
+    plot.on("plotly_doubleclick", () => zoom(null));
   }
 
-  /** Times become the filter's, and the server answers for them alone; numbers are only looked at. */
-  function look(wanted) {
+  /**
+   * Filters by a range of time, for which the server answers again. A range of numbers is only shown larger.
+   * @param {number[] | null} wanted
+   */
+  function zoom(wanted) {
     if (overview.axis === "time") filterTime(wanted);
     else {
       range = wanted;
-      own.show();
+      figure.show();
     }
   }
 }
 
+/** @param {HTMLElement} root @param {OverviewPayload} overview */
 function slowest(root, overview) {
-  return mountFigure(
-    root,
-    (width) => slowestFigure(overview, { colours, width }),
-    { config: { displayModeBar: false } },
-  );
+  /** @param {number} width */
+  const build = (width) => slowestFigure(overview, { colours, width });
+  return mountFigure(root, build, { config: { displayModeBar: false } });
 }
 
-function open(job, found) {
-  if (found) window.location.assign(`/archive/${job}/checkpoints/${found.pipeline}/${found.number}`);
+/** @param {number} job @param {{ pipeline: number, number: number } | null} checkpoint */
+function open(job, checkpoint) {
+  if (checkpoint) window.location.assign(`/archive/${job}/checkpoints/${checkpoint.pipeline}/${checkpoint.number}`);
 }
 
-/** range: [from, to] in ms since 1970, or null for all. */
+/**
+ * Sends the filter's form with a range in ms since 1970, or without one.
+ * @param {number[] | null} range
+ */
 function filterTime(range) {
   const form = /** @type {any} */ (document.getElementById("archive-filter"));
   const [from, to] = range ? range.map((at) => formTime(Math.max(0, at))) : ["", ""];

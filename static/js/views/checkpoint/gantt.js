@@ -1,8 +1,12 @@
 /** One checkpoint as a Gantt chart: a row per task, a bar per phase. Pure. */
 
+import { axisLine, figureLayout, quietAxis, verticalLine } from "../../lib/figure-style.js";
 import { duration, escapeText, shortenedInside, thousands, ticks, unitFor } from "../../lib/format.js";
 
-/** Name, the task's instants between which it lies, colour. What the log does not hold makes no bar. */
+/**
+ * The phases of a task: name, colour, and the instants between which a phase lies, null if the log lacks them.
+ * @type {Phase[]}
+ */
 export const PHASES = [
   {
     name: "copy of an earlier checkpoint",
@@ -13,7 +17,7 @@ export const PHASES = [
   {
     name: "start delay",
     from: (task, checkpoint) => busyUntil(task) ?? checkpoint.triggered_at,
-    to: (task) => begun(task),
+    to: (task) => startedAt(task),
     colour: "series-2",
   },
   { name: "alignment", from: (task) => task.first_barrier_at, to: (task) => task.last_barrier_at, colour: "series-5" },
@@ -34,15 +38,25 @@ export const PHASES = [
   { name: "commit", from: (task) => task.notified_at, to: (task) => task.committed_at, colour: "series-3" },
 ];
 
-/** When the task had its first barrier, or, at a source, the coordinator's word. */
-const begun = (task) => task.first_barrier_at ?? task.sync_from;
+/**
+ * Returns when the task received its first barrier or, at a source, the coordinator's request.
+ * @param {CheckpointTask} task @returns {number | null | undefined}
+ */
+const startedAt = (task) => task.first_barrier_at ?? task.sync_from;
 
+/**
+ * Returns until when the task was at an earlier checkpoint, null if it was not.
+ * @param {CheckpointTask} task @returns {number | null}
+ */
 function busyUntil(task) {
   if (!Number.isFinite(task.busy_until)) return null;
-  return Math.min(task.busy_until, begun(task) ?? task.busy_until);
+  return Math.min(task.busy_until, startedAt(task) ?? task.busy_until);
 }
 
-/** The bars of one phase: [{process, from, to}], in the order of the tasks. */
+/**
+ * Returns the bars of one phase in the order of the tasks. A phase that is not known has no bar.
+ * @param {CheckpointPayload} checkpoint @param {Pick<Phase, "from" | "to">} phase
+ */
 export function bars(checkpoint, { from, to }) {
   return checkpoint.tasks
     .map((task) => ({ process: task.process, from: from(task, checkpoint), to: to(task, checkpoint) }))
@@ -50,13 +64,13 @@ export function bars(checkpoint, { from, to }) {
 }
 
 const RIGHT = 16; // pixels beside the chart
-const ROOM = 1.04; // of the last instant, so that its end is seen
+const ROOM = 1.04; // share of the last instant at the end of the axis, so that its bar is seen to end
 const LONGEST_NAME = 18; // characters
-const TICK = 110; // pixels, from one instant to the next
+const TICK = 110; // pixels from one tick to the next
 
 /**
- * Makes {data, layout} for Plotly and for a sketch of it. unit: time unit of the recording.
- * colours(name) gives a colour.
+ * Makes the figure of a checkpoint whose instants are in `unit`.
+ * @param {CheckpointPayload} checkpoint @param {string} unit @param {FigureOptions} options @returns {Figure}
  */
 export function ganttFigure(checkpoint, unit, { colours, width }) {
   const rows = new Map(checkpoint.tasks.map(({ process }, row) => [process, row]));
@@ -64,17 +78,17 @@ export function ganttFigure(checkpoint, unit, { colours, width }) {
   const [name, scale] = timeScale(checkpoint, unit);
   /** @type {Trace[]} */
   const data = PHASES.map((phase) => {
-    const found = bars(checkpoint, phase);
+    const drawn = bars(checkpoint, phase);
     return {
       type: "bar",
       orientation: "h",
       name: phase.name,
-      y: found.map(({ process }) => rows.get(process)),
-      x: found.map(({ from, to }) => (to - from) * scale),
-      base: found.map(({ from }) => (from - start) * scale),
+      y: drawn.map(({ process }) => rows.get(process)),
+      x: drawn.map(({ from, to }) => (to - from) * scale),
+      base: drawn.map(({ from }) => (from - start) * scale),
       width: 0.62,
       marker: { color: colours(phase.colour) },
-      text: found.map(
+      text: drawn.map(
         ({ process, from, to }) => `${escapeText(process)}<br>${phase.name}: ${duration(to - from, unit)}`,
       ),
       textposition: "none",
@@ -83,22 +97,33 @@ export function ganttFigure(checkpoint, unit, { colours, width }) {
   }).filter(({ x }) => x.length);
   data.push(...criticalPath(checkpoint, rows, (at) => (at - start) * scale, colours));
   const ended = checkpoint.ended_at === null ? null : (checkpoint.ended_at - start) * scale;
-  const last = Math.max(
-    ended ?? 0,
-    ...PHASES.flatMap((phase) => bars(checkpoint, phase).map(({ to }) => (to - start) * scale)),
-  );
+  const last = Math.max(ended ?? 0, ...barEnds(checkpoint).map((at) => at * scale));
   return { data, layout: layout(checkpoint, { name, ended, last: last || 1, colours, width }) };
 }
 
-/** One unit for the axis, fit for its length: its name, and how many of it one instant is. */
-function timeScale(checkpoint, unit) {
-  const ends = PHASES.flatMap((phase) => bars(checkpoint, phase).map(({ to }) => to));
-  const [name, size] = unitFor(Math.max(1, ...ends.map((at) => at - checkpoint.triggered_at)), unit);
-  const [, own] = unitFor(0, unit);
-  return [name, size === null ? 1 : own / size];
+/**
+ * Returns the ends of all bars since the trigger.
+ * @param {CheckpointPayload} checkpoint
+ */
+function barEnds(checkpoint) {
+  return PHASES.flatMap((phase) => bars(checkpoint, phase).map(({ to }) => to - checkpoint.triggered_at));
 }
 
-/** The chain that set the duration: along a task's row, and from row to row where a barrier travels. */
+/**
+ * Returns the name of the unit that fits the axis, and the length of the recording's unit in it.
+ * @param {CheckpointPayload} checkpoint @param {string} unit @returns {[string, number]}
+ */
+function timeScale(checkpoint, unit) {
+  const [name, size] = unitFor(Math.max(1, ...barEnds(checkpoint)), unit);
+  const [, unitSize] = unitFor(0, unit);
+  return [name, size === null ? 1 : unitSize / size];
+}
+
+/**
+ * Draws the critical path: along a task's row, and from row to row where a barrier travels.
+ * @param {CheckpointPayload} checkpoint @param {Map<string, number>} rows @param {(instant: number) => number} at
+ * @param {Colours} colours @returns {Trace[]}
+ */
 function criticalPath({ critical_path: path = [], tasks }, rows, at, colours) {
   const x = [];
   const y = [];
@@ -122,57 +147,36 @@ function criticalPath({ critical_path: path = [], tasks }, rows, at, colours) {
   ];
 }
 
+/**
+ * @param {CheckpointPayload} checkpoint
+ * @param {FigureOptions & { name: string, ended: number | null, last: number }} options
+ */
 function layout({ tasks }, { name, ended, last, colours, width }) {
-  const axis = {
-    color: colours("text-soft"),
-    gridcolor: colours("line"),
-    zeroline: false,
-    ticks: "",
-    tickfont: { color: colours("text-soft") },
-  };
   const names = tasks.map(({ process }) => shortenedInside(process, LONGEST_NAME));
   const left = 16 + 7 * Math.max(0, ...names.map(({ length }) => length));
   const tickvals = ticks(0, last, Math.max(2, Math.floor((width - left - RIGHT) / TICK)));
   return {
-    autosize: true,
+    ...figureLayout(colours),
     barmode: "overlay",
     margin: { l: left, r: RIGHT, t: 4, b: 44 },
-    paper_bgcolor: "rgba(0,0,0,0)",
-    plot_bgcolor: "rgba(0,0,0,0)",
-    font: { family: "system-ui, sans-serif", size: 12, color: colours("text") },
-    showlegend: false, // a list above the chart, see checkpoint.js
+    showlegend: false, // index.js lists the phases above the chart
     hovermode: "closest",
     xaxis: {
-      ...axis,
+      ...quietAxis(colours),
       range: [0, last * ROOM],
       tickvals,
       ticktext: tickvals.map(thousands),
-      linecolor: colours("line"),
-      tickcolor: colours("line"),
-      ticks: "outside",
-      ticklen: 4,
+      ...axisLine(colours),
       title: { text: `since the trigger, ${name}`, standoff: 4 },
     },
     yaxis: {
-      ...axis,
+      ...quietAxis(colours),
       fixedrange: true,
       range: [tasks.length - 0.4, -0.6],
       tickvals: names.map((_, row) => row),
       ticktext: names.map(escapeText),
       showgrid: false,
     },
-    shapes: ended !== null
-      ? [
-        {
-          type: "line",
-          yref: "paper",
-          y0: 0,
-          y1: 1,
-          x0: ended,
-          x1: ended,
-          line: { color: colours("cut"), width: 1.5, dash: "dot" },
-        },
-      ]
-      : [],
+    shapes: ended === null ? [] : [verticalLine(ended, { color: colours("cut"), width: 1.5, dash: "dot" })],
   };
 }

@@ -2,15 +2,17 @@
 
 import { h } from "../../lib/dom.js";
 import { mountFigure } from "../../lib/figure.js";
+import { pageColour } from "../../lib/figure-style.js";
 import { ganttFigure } from "./gantt.js";
 
 const root = /** @type {HTMLElement} */ (document.querySelector("[data-gantt]"));
 const data = document.getElementById("checkpoint-data");
 if (root && data) draw(JSON.parse(data.textContent));
 
+/** @param {{ checkpoint: CheckpointPayload, unit: string }} options */
 function draw({ checkpoint, unit }) {
-  const colours = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--color-${name}`).trim();
-  const build = (width) => ganttFigure(checkpoint, unit, { colours, width });
+  /** @param {number} width */
+  const build = (width) => ganttFigure(checkpoint, unit, { colours: pageColour, width });
   const legend = document.querySelector("[data-gantt-legend]");
   const show = () => {
     legend?.replaceChildren(...build(root.clientWidth).data.map(entry));
@@ -21,10 +23,8 @@ function draw({ checkpoint, unit }) {
   document.addEventListener("themechange", show);
 }
 
+/** Makes an entry of the legend. */
 function entry(/** @type {Trace} */ { name, mode, marker, line }) {
-  const swatch = h(
-    "i",
-    { style: { background: (marker ?? line).color, height: mode === "lines" ? "3px" : null }, "aria-hidden": "true" },
-  );
-  return h("li", {}, swatch, name);
+  const style = { background: (marker ?? line).color, height: mode === "lines" ? "3px" : null };
+  return h("li", {}, h("i", { style, "aria-hidden": "true" }), name);
 }

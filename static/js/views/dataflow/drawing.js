@@ -1,14 +1,17 @@
 /** The drawing of a dataflow: its vertices in layers, or unfolded to subtasks and channels. */
 
-import { counted, thousands } from "../../lib/format.js";
-import { arrowHead, create, shortened, text, title } from "../../lib/svg.js";
+import { counted, shortened, thousands } from "../../lib/format.js";
+import { arrowHead, create, text, title } from "../../lib/svg.js";
 import { chip, edgeLine, HEAD, layers, place, pipelines, ports, unfold } from "./layout.js";
 import { role, width } from "./model.js";
 
 const NARROW = 640;
 const MOST_DRAWN = 200; // vertices
 
-/** editor: {now, selected, unfolded, select(key), focusRow(key)}, see dataflow.js. */
+/**
+ * Mounts the drawing on `root`.
+ * @param {HTMLElement} root @param {FlowEditor} editor
+ */
 export function mountDrawing(root, editor) {
   const svg = create("svg", { class: "flow", role: "group", "aria-label": "Dataflow" });
   const scroll = document.createElement("div");
@@ -54,6 +57,7 @@ export function mountDrawing(root, editor) {
     words.textContent = summary(dataflow, unfolded);
   }
 
+  /** @param {Box} area @param {number} order */
   function pipeline(area, order) {
     const { x, y, width: wide, height } = area;
     return create("g", { class: "flow-pipeline" },
@@ -61,6 +65,7 @@ export function mountDrawing(root, editor) {
       text(`pipeline ${order + 1}`, { x: x + 12, y: y + 20, "text-anchor": "start" }));
   }
 
+  /** @param {FlowVertex} vertex @param {FlowScene} scene */
   function drawVertex(vertex, { layout, unfolded, down }) {
     const box = layout.boxes.get(vertex.key);
     const { x, y } = box;
@@ -85,7 +90,7 @@ export function mountDrawing(root, editor) {
       title(`${vertex.id}: ${role(vertex)}, ${counted(width(vertex), "subtask")}`),
     );
     group.addEventListener("click", () => editor.focusRow(vertex.key));
-    group.addEventListener("keydown", (event) => {
+    group.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
       if (event.key !== "Enter" && event.key !== " ") return;
       event.preventDefault();
       editor.focusRow(vertex.key);
@@ -93,13 +98,17 @@ export function mountDrawing(root, editor) {
     return group;
   }
 
-  /** The subtasks, over the lines of their channels. */
+  /**
+   * Draws the subtasks of a vertex, over the lines of their channels.
+   * @param {FlowVertex} vertex @param {FlowScene} scene
+   */
   function chips(vertex, { layout, unfolded, down }) {
-    const [here, all] = [unfolded.shown.get(vertex.key), unfolded.widths.get(vertex.key)];
+    const [shown, all] = [unfolded.shown.get(vertex.key), unfolded.widths.get(vertex.key)];
+    /** @param {number} index */
     const at = (index) => chip(layout.boxes.get(vertex.key), index, down);
     const group = create("g", { class: "flow-chips" });
     group.addEventListener("click", () => editor.focusRow(vertex.key));
-    const drawn = Array.from({ length: here }, (_, index) => {
+    const drawn = Array.from({ length: shown }, (_, index) => {
       const { x, y, width: wide, height } = at(index);
       return create("g", { class: "flow-chip" },
         create("rect", { x, y, width: wide, height, rx: 3 }),
@@ -107,27 +116,27 @@ export function mountDrawing(root, editor) {
         title(`${vertex.id}[${index}]`));
     });
     group.append(...drawn);
-    if (here === all) return group;
-    const { x, y, width: wide } = at(here);
-    group.append(text(`+${thousands(all - here)}`, { x: x + wide / 2, y: y + 15, class: "flow-more" }));
+    if (shown === all) return group;
+    const { x, y, width: wide } = at(shown);
+    group.append(text(`+${thousands(all - shown)}`, { x: x + wide / 2, y: y + 15, class: "flow-more" }));
     return group;
   }
 
+  /** @param {FlowScene} scene */
   function channelLines({ layout, unfolded, down }) {
+    /** @param {string} key @param {number} index */
     const spot = (key, index) => chip(layout.boxes.get(key), index, down);
-    return unfolded.channels.map(({ edge, source, target }) =>
-      create("path", {
-        class: "flow-channel",
-        "data-edge": edge.key,
-        d: edgeLine(
-          spot(edge.source, source),
-          spot(edge.target, target),
-          { down, bends: layout.bends.get(edge.key), arrow: 0 },
-        ).path,
-      }));
+    return unfolded.channels.map(({ edge, source, target }) => {
+      const [from, to] = [spot(edge.source, source), spot(edge.target, target)];
+      const { path } = edgeLine(from, to, { down, bends: layout.bends.get(edge.key), arrow: 0 });
+      return create("path", { class: "flow-channel", "data-edge": edge.key, d: path });
+    });
   }
 
-  /** Lines with their exchange; unfolded, the channels are the lines and the exchange stands there. */
+  /**
+   * Draws each edge with its exchange. Unfolded, the channels are drawn instead of the edge's line.
+   * @param {FlowScene} scene
+   */
   function edgeGroups({ layout, unfolded, down, edges }) {
     const sides = ports(edges, layout, down);
     return edges.map((edge) => {
@@ -147,7 +156,10 @@ export function mountDrawing(root, editor) {
   return { show };
 }
 
-/** Above the first channels of an edge; below the name of its source where layers run down. */
+/**
+ * Returns where the exchange of an unfolded edge is written: above its first channels, or below its source.
+ * @param {FlowEdge} edge @param {FlowLayout} layout @param {boolean} down
+ */
 function besideChannels({ key, source, target }, { boxes, bends }, down) {
   const from = boxes.get(source);
   if (down) return { x: from.x + 14, y: from.y + from.height + 22, "text-anchor": "start" };
@@ -155,25 +167,32 @@ function besideChannels({ key, source, target }, { boxes, bends }, down) {
   return { x: (first.x + to.x + first.width) / 2, y: (first.y + to.y) / 2 };
 }
 
+/**
+ * Returns the edges that join two different vertices.
+ * @param {Flow} dataflow @returns {FlowEdge[]}
+ */
 function linked({ vertices, edges }) {
   const keys = new Set(vertices.map(({ key }) => key));
   return edges.filter(({ source, target }) => keys.has(source) && keys.has(target) && source !== target);
 }
 
-/** What the drawing shows, in words, and what it leaves out. */
+/**
+ * Says in words what the drawing shows, and what it leaves out.
+ * @param {Flow} dataflow @param {Unfolded | null} unfolded
+ */
 function summary(dataflow, unfolded) {
   if (dataflow.vertices.length === 0) return "No vertex yet: add one in the table below.";
   const groups = pipelines(dataflow).length;
   const { subtaskTotal, channelTotal, shown, channels } = unfolded ?? unfold(dataflow);
-  const parts = [
-    `${counted(layers(dataflow).length, "layer")}, ${counted(groups, "pipeline")}, ` +
-        `${counted(subtaskTotal, "subtask")}, ${counted(channelTotal, "channel")}.`,
+  const counts = [
+    counted(layers(dataflow).length, "layer"),
+    counted(groups, "pipeline"),
+    counted(subtaskTotal, "subtask"),
+    counted(channelTotal, "channel"),
   ];
-  if (!unfolded) return parts[0];
+  const words = `${counts.join(", ")}.`;
   const drawn = [...shown.values()].reduce((total, number) => total + number, 0);
-  if (drawn < subtaskTotal || channels.length < channelTotal) {
-    const hidden = [counted(subtaskTotal - drawn, "subtask"), counted(channelTotal - channels.length, "channel")];
-      parts.push(`${hidden.join(" and ")} are not drawn.`);
-  }
-  return parts.join(" ");
+  if (!unfolded || (drawn === subtaskTotal && channels.length === channelTotal)) return words;
+  const hidden = [counted(subtaskTotal - drawn, "subtask"), counted(channelTotal - channels.length, "channel")];
+  return `${words} ${hidden.join(" and ")} are not drawn.`;
 }

@@ -1,8 +1,8 @@
 /**
- * Where a dataflow is drawn: its layers, its pipelines, its subtasks. Pure; lengths in pixels.
+ * The layout of a dataflow's drawing: its layers, its pipelines, its subtasks. Pure; lengths are in pixels.
  *
- * Layers run along the drawing (from left to right, or down where it is narrow); what lies in one
- * layer stands across it. A dataflow that is still wrong, even with a cycle, has its places, too.
+ * Layers follow each other along the drawing, from left to right, or down if it is narrow. The vertices of one layer
+ * lie across it. A dataflow that is still wrong, even one with a cycle, has a layout, too.
  */
 
 import { width } from "./model.js";
@@ -11,14 +11,17 @@ export const MOST_SUBTASKS = 200;
 export const MOST_CHANNELS = 1000;
 export const BOX = { width: 148, height: 56 };
 export const CHIP = { width: 46, height: 22, gap: 6 };
-export const HEAD = { across: 46, down: 132 }; // of a frame around subtasks: above them, or beside
+export const HEAD = { across: 46, down: 132 }; // room for the name in a frame: above its subtasks, or beside them
 const GAP = { along: { across: 104, down: 64 }, across: 22 };
 const PIPELINE = { pad: 16, label: 22, gap: 20 };
 const MARGIN = 12;
-const PASSAGE = 18; // for an edge that passes a layer
-const TALL = 600; // from here on layers begin together, for nobody sees their middle
+const PASSAGE = 18; // room for an edge that passes a layer
+const TALL = 600; // from here on layers start at the same height, for nobody sees their middle
 
-/** The depth of each vertex by key: its longest way from a source. */
+/**
+ * Returns the depth of each vertex by key: the length of its longest path from a source.
+ * @param {Flow} dataflow
+ */
 export function depths({ vertices, edges }) {
   const depth = new Map(vertices.map(({ key }) => [key, 0]));
   const real = edges.filter(({ source, target }) => depth.has(source) && depth.has(target));
@@ -35,17 +38,24 @@ export function depths({ vertices, edges }) {
   return depth;
 }
 
-/** The keys of the vertices of each layer, in the order of the vertices. */
+/**
+ * Returns the keys of the vertices of each layer, in the order of the vertices.
+ * @param {Flow} dataflow @returns {string[][]}
+ */
 export function layers(dataflow) {
   const depth = depths(dataflow);
-  const found = Array.from({ length: Math.max(-1, ...depth.values()) + 1 }, () => []);
-  for (const [key, place] of depth) found[place].push(key);
-  return found.filter((layer) => layer.length > 0);
+  const all = Array.from({ length: Math.max(-1, ...depth.values()) + 1 }, () => []);
+  for (const [key, layer] of depth) all[layer].push(key);
+  return all.filter((layer) => layer.length > 0);
 }
 
-/** The connected components: keys, each and all in the order of the vertices. */
+/**
+ * Returns the keys of each connected component, all in the order of the vertices.
+ * @param {Flow} dataflow @returns {string[][]}
+ */
 export function pipelines({ vertices, edges }) {
   const parent = new Map(vertices.map(({ key }) => [key, key]));
+  /** @param {string} key */
   const root = (key) => {
     let at = key;
     while (parent.get(at) !== at) at = parent.get(at);
@@ -63,15 +73,17 @@ export function pipelines({ vertices, edges }) {
 }
 
 /**
- * The subtasks and channels that are drawn, and how many there are of them in all. Where there are
- * too many, each vertex shows its first ones, as many as the others or all it has.
+ * Returns the subtasks and channels that are drawn, and how many there are in all. If there are too many, each vertex
+ * shows as many of its first subtasks as the others, or all that it has.
  *
- * shown: Map of key to a number; channels: [{edge, source, target}] with numbers of subtasks.
+ * shown, widths: the number of subtasks by key of the vertex. channels: the ends are numbers of subtasks.
+ * @param {Flow} dataflow @param {number} [mostSubtasks] @param {number} [mostChannels] @returns {Unfolded}
  */
 export function unfold({ vertices, edges }, mostSubtasks = MOST_SUBTASKS, mostChannels = MOST_CHANNELS) {
   const widths = new Map(vertices.map((vertex) => [vertex.key, width(vertex)]));
   const limit = fairShare([...widths.values()], mostSubtasks);
   const shown = new Map([...widths].map(([key, wide]) => [key, Math.min(wide, limit)]));
+  /** @type {Unfolded["channels"]} */
   const channels = [];
   let channelTotal = 0;
   for (const edge of edges) {
@@ -90,27 +102,31 @@ export function unfold({ vertices, edges }, mostSubtasks = MOST_SUBTASKS, mostCh
   return { shown, widths, channels, channelTotal, subtaskTotal: sum(widths.values()) };
 }
 
-/** The largest number that all may have so that together they have at most `most`; at least 1. */
+/**
+ * Returns the largest number at which all can be cut off so that their sum is at most `most`; at least 1.
+ * @param {number[]} wanted @param {number} most
+ */
 function fairShare(wanted, most) {
   let left = most;
   const rising = [...wanted].sort((one, other) => one - other);
-  for (const [place, want] of rising.entries()) {
+  for (const [place, amount] of rising.entries()) {
     const share = Math.floor(left / (rising.length - place));
-    if (want > share) return Math.max(1, share);
-    left -= want;
+    if (amount > share) return Math.max(1, share);
+    left -= amount;
   }
   return Infinity;
 }
 
 /**
- * Places for all: {width, height, boxes, bends, pipelines: [{x, y, width, height, keys}]}.
+ * Returns the size of the drawing and the boxes of all vertices, by key, and of all pipelines.
  *
- * boxes: Map of key to {x, y, width, height}. bends: Map of the key of an edge that passes layers
- * to [{x, y, length}], where it goes straight through each. unfolded: as from `unfold`, or null
- * for boxes. down: layers run down.
+ * bends: for the key of each edge that passes layers, where it goes straight through each. unfolded: the answer of
+ * `unfold`, or null for plain boxes. down: whether layers follow each other downwards.
+ * @param {Flow} dataflow @param {{ unfolded?: Unfolded | null, down?: boolean }} options @returns {FlowLayout}
  */
 export function place(dataflow, { unfolded = null, down = false } = {}) {
   const depth = depths(dataflow);
+  /** @param {string} key */
   const sizeOf = (key) => (unfolded ? frame(unfolded.shown.get(key), unfolded.widths.get(key), down) : BOX);
   const groups = pipelines(dataflow);
   const pad = groups.length > 1 ? PIPELINE.pad : 0;
@@ -121,6 +137,7 @@ export function place(dataflow, { unfolded = null, down = false } = {}) {
   let y = MARGIN;
   for (const keys of groups) {
     const block = placeBlock(passages(dataflow, keys, depth), sizeOf, down);
+    /** @param {any} spot */
     const moved = (spot) => ({ ...spot, x: spot.x + MARGIN + pad, y: spot.y + y + pad + label });
     for (const [key, spots] of block.bends) bends.set(key, spots.map(moved));
     for (const [key, box] of block.boxes) boxes.set(key, moved(box));
@@ -131,14 +148,20 @@ export function place(dataflow, { unfolded = null, down = false } = {}) {
   return { width, height: y - PIPELINE.gap + MARGIN, boxes, bends, pipelines: areas };
 }
 
-/** How large the frame around some subtasks is, the word that tells of hidden ones included. */
+/**
+ * Returns the size of the frame around `shown` of `wide` subtasks, with room for the number of hidden ones.
+ * @param {number} shown @param {number} wide @param {boolean} down
+ */
 export function frame(shown, wide, down) {
   const parts = shown + (shown < wide ? 1 : 0);
   if (down) return { width: HEAD.down + parts * (CHIP.width + CHIP.gap) + CHIP.gap, height: CHIP.height + 26 };
   return { width: BOX.width, height: HEAD.across + parts * (CHIP.height + CHIP.gap) + CHIP.gap };
 }
 
-/** Where a subtask's chip stands in the frame of its vertex. */
+/**
+ * Returns the box of a subtask in the frame of its vertex.
+ * @param {Box} box @param {number} index @param {boolean} down @returns {Box & { gap: number }}
+ */
 export function chip(box, index, down) {
   if (down) return { ...CHIP, x: box.x + HEAD.down + index * (CHIP.width + CHIP.gap), y: box.y + 13 };
   return {
@@ -149,12 +172,15 @@ export function chip(box, index, down) {
 }
 
 /**
- * The rows of a pipeline, with a passage in every layer that an edge passes: [[{key} or {edge}]].
+ * Returns the layers of a pipeline: vertices as {key}, and {edge} for each edge that passes the layer.
+ * @param {Flow} dataflow @param {string[]} keys @param {Map<string, number>} depth @returns {LayerItem[][]}
  */
 function passages({ edges }, keys, depth) {
+  /** @type {LayerItem[][]} */
   const rows = [];
   const links = [];
   const vertexAt = new Map();
+  /** @param {LayerItem} item @param {number} layer */
   const put = (item, layer) => (rows[layer] ??= []).push(item);
   for (const key of keys) {
     vertexAt.set(key, { key });
@@ -174,17 +200,21 @@ function passages({ edges }, keys, depth) {
   return untangled(rows.filter(Boolean), links);
 }
 
-/** Each row sorted by where those before it stand, so that fewer edges cross. */
+/**
+ * Sorts each row by the mean position of the items that lead to it, so that fewer edges cross.
+ * @param {LayerItem[][]} rows @param {LayerItem[][]} links
+ */
 function untangled(rows, links) {
   const place = new Map();
   return rows.map((row) => {
-    const wish = new Map(row.map((item, order) => [item, meanPlace(links, item, place) ?? order / row.length]));
-    const sorted = [...row].sort((one, other) => wish.get(one) - wish.get(other));
+    const goal = new Map(row.map((item, order) => [item, meanPlace(links, item, place) ?? order / row.length]));
+    const sorted = [...row].sort((one, other) => goal.get(one) - goal.get(other));
     sorted.forEach((item, order) => place.set(item, (order + 0.5) / sorted.length));
     return sorted;
   });
 }
 
+/** @param {LayerItem[][]} links @param {LayerItem} item @param {Map<LayerItem, number>} place */
 function meanPlace(links, item, place) {
   const before = links.filter(
     ([source, target]) => target === item && place.has(source),
@@ -192,9 +222,12 @@ function meanPlace(links, item, place) {
   return before.length ? sum(before) / before.length : null;
 }
 
+/** @param {LayerItem[][]} rows @param {(key: string) => Size} sizeOf @param {boolean} down */
 function placeBlock(rows, sizeOf, down) {
+  /** @type {(keyof Size)[]} */
   const [along, across] = down ? ["height", "width"] : ["width", "height"];
   const gap = GAP.along[down ? "down" : "across"];
+  /** @param {LayerItem} item */
   const sizeAcross = (item) => (item.key ? sizeOf(item.key)[across] : PASSAGE);
   const spans = rows.map((row) => sum(row.map(sizeAcross)) + GAP.across * (row.length - 1));
   const span = Math.max(...spans);
@@ -205,6 +238,7 @@ function placeBlock(rows, sizeOf, down) {
     const length = Math.max(0, ...row.filter(({ key }) => key).map(({ key }) => sizeOf(key)[along]));
     let side = span > TALL ? 0 : (span - spans[order]) / 2;
     for (const item of row) {
+      /** @param {number} main @param {number} cross */
       const spot = (main, cross) => (down ? { x: cross, y: main } : { x: main, y: cross });
       if (item.key) {
         boxes.set(item.key, { ...spot(at + (length - sizeOf(item.key)[along]) / 2, side), ...sizeOf(item.key) });
@@ -217,8 +251,12 @@ function placeBlock(rows, sizeOf, down) {
 }
 
 /**
- * The line between two boxes: {path, middle: {x, y}}. `out` and `into`: where on the sides it
- * begins and ends, 0..1; bends: as in `place`; middle: of its first part.
+ * Returns the path of the line between two boxes, and the middle of its first part.
+ *
+ * out, into: the shares of the boxes' sides at which it begins and ends. bends: see `place`. arrow: the length that
+ * is left for the arrow head.
+ * @param {Box} from @param {Box} to
+ * @param {{ down: boolean, out?: number, into?: number, bends?: Bend[], arrow?: number }} options
  */
 export function edgeLine(from, to, { down, out = 0.5, into = 0.5, bends = [], arrow = 8 }) {
   const start = down
@@ -240,6 +278,7 @@ export function edgeLine(from, to, { down, out = 0.5, into = 0.5, bends = [], ar
   };
 }
 
+/** @param {Point} a @param {Point} b @param {boolean} down */
 function curve(a, b, down) {
   const reach = Math.max(24, (down ? b.y - a.y : b.x - a.x) / 2);
   const [c, d] = down
@@ -248,31 +287,39 @@ function curve(a, b, down) {
   return `C${point(c)} ${point(d)} ${point(b)}`;
 }
 
+/** @param {Point} point */
 function point({ x, y }) {
   return `${x.toFixed(1)} ${y.toFixed(1)}`;
 }
 
-/** Of each edge, by key, where it leaves and enters the sides of its boxes: {out, into}, 0..1. */
+/**
+ * Returns for each edge, by key, at which share of its boxes' sides it leaves and enters them.
+ * @param {FlowEdge[]} edges @param {FlowLayout} layout @param {boolean} down
+ */
 export function ports(edges, { boxes, bends }, down) {
+  /** @param {string} key */
   const centre = (key) => (
     down ? boxes.get(key).x + boxes.get(key).width / 2 : boxes.get(key).y + boxes.get(key).height / 2
   );
+  /** @param {FlowEdge} edge @param {number} place */
   const bend = (edge, place) => bends.get(edge.key)?.at(place)?.[down ? "x" : "y"];
-  /** @type {[string, string, (edge: any) => number][]} */
+  /** @type {["source" | "target", "out" | "into", (edge: FlowEdge) => number][]} */
   const sides = [
     ["source", "out", (edge) => bend(edge, 0) ?? centre(edge.target)],
     ["target", "into", (edge) => bend(edge, -1) ?? centre(edge.source)],
   ];
-  const found = new Map(edges.map(({ key }) => [key, {}]));
-  for (const [end, name, other] of sides) {
+  /** @type {Map<string, { out?: number, into?: number }>} */
+  const shares = new Map(edges.map(({ key }) => [key, {}]));
+  for (const [end, name, farEnd] of sides) {
     for (const key of new Set(edges.map((edge) => edge[end]))) {
-      const here = edges.filter((edge) => edge[end] === key).sort((one, two) => other(one) - other(two));
-      here.forEach((edge, order) => (found.get(edge.key)[name] = (order + 1) / (here.length + 1)));
+      const atVertex = edges.filter((edge) => edge[end] === key).sort((one, other) => farEnd(one) - farEnd(other));
+      atVertex.forEach((edge, order) => (shares.get(edge.key)[name] = (order + 1) / (atVertex.length + 1)));
     }
   }
-  return found;
+  return shares;
 }
 
+/** @param {Iterable<number>} numbers */
 function sum(numbers) {
   return [...numbers].reduce((total, number) => total + number, 0);
 }

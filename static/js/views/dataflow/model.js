@@ -1,42 +1,46 @@
 /**
- * A dataflow while it is edited: pure values, every change gives a new one.
+ * A dataflow while it is edited. Pure: every change returns a new value.
  *
- * A vertex is {key, id, kind, parallelism, cost, records, rate, keys, skew, function, sink, rest},
- * an edge {key, source, target, exchange}; the ends are keys of vertices, null until chosen. `key`
- * is ours and never changes. Numbers are what was typed; `rest` are fields that the tables lack.
+ * The ends of an edge are keys of vertices, null until chosen. Unlike an id, a key never changes. Numbers are texts as
+ * they were typed. `rest` holds the fields of a vertex for which the tables have no column.
  */
+
+import { changed, idProblems } from "../topology/model.js";
 
 export const KINDS = ["source", "operator", "sink"];
 export const FUNCTIONS = ["map", "filter", "flatmap", "count", "sum", "total", "join"];
 export const SINKS = ["plain", "idempotent", "two-phase"];
 export const EXCHANGES = ["forward", "hash", "broadcast", "rebalance"];
 const KEYED = ["count", "sum", "join"];
+/** @type {Record<string, number>} */
 const DEFAULTS = { parallelism: 1, cost: 100, records: 100, rate: 1000, keys: 8, skew: 0 };
 const NUMBERS = Object.keys(DEFAULTS);
 const KEY_GROUPS = 128;
 const MOST_KEY_GROUPS = 32768;
 
+/** @param {any} document @returns {Flow} */
 export function fromDocument(document) {
   const keyOf = new Map();
-  const vertices = (document.dataflow?.vertices ?? []).map((given, place) => {
-    const { id, kind, function: does, sink, ...rest } = Object(given);
+  const vertices = (document.dataflow?.vertices ?? []).map((/** @type {any} */ item, /** @type {number} */ place) => {
+    const { id, kind, function: action, sink, ...rest } = Object(item);
     const key = `v${place}`;
     if (!keyOf.has(id)) keyOf.set(id, key);
+    /** @type {Record<string, string>} */
     const vertex = {
       key,
       id: String(id ?? ""),
       kind: kind ?? "operator",
-      function: does ?? "map",
+      function: action ?? "map",
       sink: sink ?? "plain",
     };
     for (const name of NUMBERS) {
       vertex[name] = String(rest[name] ?? DEFAULTS[name]);
       delete rest[name];
     }
-    return { ...vertex, rest };
+    return /** @type {FlowVertex} */ ({ ...vertex, rest });
   });
-  const edges = (document.dataflow?.edges ?? []).map((given, place) => {
-    const { source, target, exchange } = Object(given);
+  const edges = (document.dataflow?.edges ?? []).map((/** @type {any} */ item, /** @type {number} */ place) => {
+    const { source, target, exchange } = Object(item);
     return {
       key: `e${place}`,
       source: keyOf.get(source) ?? null,
@@ -47,6 +51,7 @@ export function fromDocument(document) {
   return { name: document.name ?? "", vertices, edges, nextKey: vertices.length + edges.length };
 }
 
+/** @param {Flow} dataflow */
 export function toDocument(dataflow) {
   const idOf = new Map(dataflow.vertices.map(({ key, id }) => [key, id]));
   return {
@@ -62,53 +67,81 @@ export function toDocument(dataflow) {
   };
 }
 
-function vertexDocument(vertex) {
-  const found = { id: vertex.id, kind: vertex.kind, function: vertex.function, sink: vertex.sink, ...vertex.rest };
-  for (const name of NUMBERS) found[name] = asNumber(vertex[name]);
-  const groups = found.max_parallelism ?? KEY_GROUPS;
-  if (width(vertex) > groups) found.max_parallelism = keyGroups(width(vertex));
-  return found;
+/**
+ * Writes the document as text for the form.
+ * @param {Flow} dataflow
+ */
+export function asText(dataflow) {
+  return JSON.stringify(toDocument(dataflow), null, 1);
 }
 
-/** A number where it is one; else the text, which the server refuses at its field. */
+/** @param {FlowVertex} vertex */
+function vertexDocument(vertex) {
+  /** @type {Record<string, any>} */
+  const document = { id: vertex.id, kind: vertex.kind, function: vertex.function, sink: vertex.sink, ...vertex.rest };
+  for (const name of NUMBERS) document[name] = asNumber(vertex[name]);
+  const groups = document.max_parallelism ?? KEY_GROUPS;
+  if (width(vertex) > groups) document.max_parallelism = keyGroups(width(vertex));
+  return document;
+}
+
+/**
+ * Reads a typed number. Any other text is returned as it is, and the server refuses it at its field.
+ * @param {string} typed @returns {number | string}
+ */
 function asNumber(typed) {
   const text = typed.trim();
   return /^-?\d+(\.\d+)?(e-?\d+)?$/i.test(text) ? Number(text) : text;
 }
 
-/** As many as Flink takes where none are set: half more than subtasks, up to a power of two. */
+/**
+ * Returns how many key groups Flink chooses by default: half more than subtasks, rounded up to a power of two.
+ * @param {number} parallelism
+ */
 function keyGroups(parallelism) {
   const power = 2 ** Math.ceil(Math.log2(parallelism * 1.5));
   return Math.min(Math.max(power, KEY_GROUPS), MOST_KEY_GROUPS);
 }
 
-/** How many subtasks to draw for a vertex: 1 as long as what is typed is none. */
+/**
+ * Returns how many subtasks to draw for a vertex: 1 if what is typed is not a number of subtasks.
+ * @param {FlowVertex} vertex @returns {number}
+ */
 export function width(vertex) {
   const typed = asNumber(vertex.parallelism);
-  return Number.isInteger(typed) && typed >= 1 ? typed : 1;
+  return typeof typed === "number" && Number.isInteger(typed) && typed >= 1 ? typed : 1;
 }
 
-/** What a vertex does, in its own word. */
+/**
+ * Names what a vertex does: "source", "operator: map", "sink: plain".
+ * @param {FlowVertex} vertex
+ */
 export function role(vertex) {
   if (vertex.kind === "sink") return `sink: ${vertex.sink}`;
   return vertex.kind === "operator" ? `operator: ${vertex.function}` : vertex.kind;
 }
 
+/** @param {Flow} dataflow @param {string} name */
 export function rename(dataflow, name) {
   return { ...dataflow, name };
 }
 
+/** @param {Flow} dataflow */
 export function addVertex(dataflow) {
   const blank = fromDocument({ dataflow: { vertices: [{ id: freeId(dataflow), kind: "operator" }] } });
   const vertex = { ...blank.vertices[0], key: `k${dataflow.nextKey}` };
   return { ...dataflow, vertices: [...dataflow.vertices, vertex], nextKey: dataflow.nextKey + 1 };
 }
 
-export function changeVertex(dataflow, key, change) {
-  return { ...dataflow, vertices: changed(dataflow.vertices, key, change) };
+/** @param {Flow} dataflow @param {string} key @param {object} fields */
+export function changeVertex(dataflow, key, fields) {
+  return { ...dataflow, vertices: changed(dataflow.vertices, key, fields) };
 }
 
-/** Removes a vertex and every edge at it. */
+/**
+ * Removes a vertex and every edge at it.
+ * @param {Flow} dataflow @param {string} key
+ */
 export function removeVertex(dataflow, key) {
   return {
     ...dataflow,
@@ -117,26 +150,30 @@ export function removeVertex(dataflow, key) {
   };
 }
 
-/** Adds an edge between two vertices that want one; its ends are null where nobody does. */
+/**
+ * Adds an edge between two vertices that lack one. An end without a likely vertex is null.
+ * @param {Flow} dataflow
+ */
 export function addEdge(dataflow) {
   const [source, target] = likelyEnds(dataflow);
   const edge = { key: `k${dataflow.nextKey}`, source, target, exchange: likelyExchange(dataflow, source, target) };
   return { ...dataflow, edges: [...dataflow.edges, edge], nextKey: dataflow.nextKey + 1 };
 }
 
-export function changeEdge(dataflow, key, change) {
-  return { ...dataflow, edges: changed(dataflow.edges, key, change) };
+/** @param {Flow} dataflow @param {string} key @param {object} fields */
+export function changeEdge(dataflow, key, fields) {
+  return { ...dataflow, edges: changed(dataflow.edges, key, fields) };
 }
 
+/** @param {Flow} dataflow @param {string} key */
 export function removeEdge(dataflow, key) {
   return { ...dataflow, edges: dataflow.edges.filter((edge) => edge.key !== key) };
 }
 
-function changed(items, key, change) {
-  return items.map((item) => (item.key === key ? { ...item, ...change } : item));
-}
-
-/** To the first vertex without an input, from the last one before it that is no sink. */
+/**
+ * Returns the last vertex that can be the source of an edge to the first vertex without an input, and that vertex.
+ * @param {Flow} dataflow
+ */
 function likelyEnds({ vertices, edges }) {
   const reached = new Set(edges.map(({ target }) => target));
   const target = vertices.find(({ key, kind }) => kind !== "source" && !reached.has(key));
@@ -145,6 +182,7 @@ function likelyEnds({ vertices, edges }) {
   return [source?.key ?? null, target?.key ?? null];
 }
 
+/** @param {Flow} dataflow @param {string | null} sourceKey @param {string | null} targetKey */
 function likelyExchange({ vertices }, sourceKey, targetKey) {
   const source = vertices.find(({ key }) => key === sourceKey);
   const target = vertices.find(({ key }) => key === targetKey);
@@ -154,35 +192,37 @@ function likelyExchange({ vertices }, sourceKey, targetKey) {
   return width(source) === width(target) ? "forward" : "rebalance";
 }
 
-/** What would be refused and is plain at once: [{key, field, sentence}]; the rest the server says. */
+/**
+ * Returns the problems that are plain without the server, which finds the others.
+ * @param {Flow} dataflow @returns {FieldProblem[]}
+ */
 export function problems({ vertices, edges }) {
-  const found = [];
+  const all = [];
   const taken = new Set();
-  for (const { key, id } of vertices) {
-    if (id.trim() === "") found.push({ key, field: "id", sentence: "A vertex needs an id. Type one." });
-    else if (taken.has(id)) {
-      found.push({ key, field: "id", sentence: `There is already a vertex ${id}. Choose another id.` });
-    }
-    taken.add(id);
-  }
+  for (const { key, id } of vertices) all.push(...idProblems("vertex", key, id, taken));
   const keys = new Set(vertices.map(({ key }) => key));
   for (const { key, source, target } of edges) {
-    if (!keys.has(source)) found.push({ key, field: "source", sentence: "Choose the vertex this edge leaves." });
-    if (!keys.has(target)) found.push({ key, field: "target", sentence: "Choose the vertex this edge enters." });
+    if (!keys.has(source)) all.push({ key, field: "source", sentence: "Choose the vertex this edge leaves." });
+    if (!keys.has(target)) all.push({ key, field: "target", sentence: "Choose the vertex this edge enters." });
   }
-  return found;
+  return all;
 }
 
-/** The server's refusal as the row and field it stands at: [{key, field, sentence}], or []. */
+/**
+ * Returns the row and field of the server's refusal, [] if it names none.
+ * @param {Refusal | null} refusal @param {Flow} dataflow @returns {FieldProblem[]}
+ */
 export function refusalsOf(refusal, dataflow) {
   const match = /^dataflow\.(vertices|edges)\[(\d+)\](?:\.(\w+))?$/.exec(refusal?.field ?? "");
-  const row = match && dataflow[match[1]][Number(match[2])];
+  const rows = match?.[1] === "vertices" ? dataflow.vertices : dataflow.edges;
+  const row = match && rows[Number(match[2])];
   if (!row) return [];
   const first = match[1] === "vertices" ? "id" : "exchange";
   const field = match[3] === "max_parallelism" ? "parallelism" : (match[3] ?? first);
   return [{ key: row.key, field, sentence: refusal.detail }];
 }
 
+/** @param {Flow} dataflow */
 function freeId({ vertices }) {
   const taken = new Set(vertices.map(({ id }) => id));
   let number = 1;

@@ -1,9 +1,18 @@
 /** The editor of a dataflow: a table of vertices and one of edges. */
 
 import { h } from "../../lib/dom.js";
-import { editorRows } from "../../lib/editor-rows.js";
+import {
+  editorRows,
+  fillChoices,
+  fillField,
+  removeButton,
+  selectInput,
+  tablePanel,
+  textInput,
+} from "../topology/rows.js";
 import { EXCHANGES, FUNCTIONS, KINDS, problems, SINKS } from "./model.js";
 
+/** Name, title of the column, label, and the only kind of vertex that has the field (null: each has). */
 const NUMBERS = [
   ["parallelism", "subtasks", "Number of subtasks", null],
   ["cost", "cost, µs", "Cost of a record in microseconds", null],
@@ -13,12 +22,18 @@ const NUMBERS = [
   ["skew", "skew", "Skew of the keys, 0: all as frequent", "source"],
 ];
 
-/** editor: see dataflow.js. Returns {show(), focus(key, field)}. */
+/** @type {("source" | "target")[]} */
+const ENDS = ["source", "target"];
+
+/**
+ * Mounts the tables on `root`.
+ * @param {any} root @param {FlowEditor} editor
+ */
 export function mountTables(root, editor) {
   const rows = editorRows(root);
   let drawn = "";
 
-  /** Rows are built anew when rows come or go, or a kind changes; else only what they hold. */
+  /** Builds the rows anew if rows come or go or a kind changes, else only fills them. */
   function show() {
     const { vertices, edges } = editor.now();
     const shape = JSON.stringify([vertices.map(({ key, kind }) => [key, kind]), edges.map(({ key }) => key)]);
@@ -28,168 +43,102 @@ export function mountTables(root, editor) {
     mark();
   }
 
+  /** @param {FlowVertex[]} vertices @param {FlowEdge[]} edges */
   function build(vertices, edges) {
-    const focus = rows.focused();
-    const head = ["id", "kind", "does", ...NUMBERS.map(([, label]) => label)];
-    root.replaceChildren(
-      section("Vertices", head, vertices, vertexRow, "Add vertex", () => editor.addVertex(), "No vertex yet."),
-      section(
-        "Edges",
-        ["from", "to", "exchange"],
-        edges,
-        edgeRow,
-        "Add edge",
-        () => editor.addEdge(),
-        "No edge yet: records flow along edges.",
-      ),
+    rows.rebuild(
+      tablePanel("Vertices", vertices, {
+        head: ["id", "kind", "does", ...NUMBERS.map(([, title]) => title)],
+        rows: vertices.map(vertexRow),
+        buttons: addButton("Add vertex", () => editor.addVertex()),
+        empty: "No vertex yet.",
+        kind: ".flow-table",
+      }),
+      tablePanel("Edges", edges, {
+        head: ["from", "to", "exchange"],
+        rows: edges.map(edgeRow),
+        buttons: addButton("Add edge", () => editor.addEdge()),
+        empty: "No edge yet: records flow along edges.",
+        kind: ".flow-table",
+      }),
     );
-    if (focus) rows.field(focus.key, focus.name)?.focus();
   }
 
-  function section(name, head, items, row, label, add, empty) {
-    const cells = [
-      ...head.map((word) => h("th", { scope: "col" }, word)),
-      h("th", {}, h("span.visually-hidden", {}, "remove")),
-    ];
-    return h("section.panel", { "aria-label": name },
-      h(
-        "div.panel-head",
-        {},
-        h("h2", {}, `${name} `, h("span.soft", {}, String(items.length))),
-        h("button.btn", { type: "button", onclick: add }, label),
-      ),
-      items.length === 0
-        ? h("p.panel-body.soft", {}, empty)
-        : h(
-          "div.table-wrap",
-          {},
-          h(
-            "table.table.editor-table.flow-table",
-            {},
-            h("thead", {}, h("tr", {}, cells)),
-            h("tbody", {}, items.map(row)),
-          ),
-        ));
+  /** @param {string} label @param {() => void} run */
+  function addButton(label, run) {
+    return h("button.btn", { type: "button", onclick: run }, label);
   }
 
+  /** @param {FlowVertex} vertex */
   function vertexRow({ key, kind }) {
-    const change = (name) => (value) => editor.changeVertex(key, { [name]: value });
+    /** @param {string} name */
+    const change = (name) => (/** @type {any} */ value) => editor.changeVertex(key, { [name]: value });
     return h("tr", { "data-key": key, onfocusin: () => editor.select(key) },
-      cell("id", input("id", "Id of the vertex", change("id"), { maxlength: "80" })),
-      cell("kind", choice("kind", "Kind of the vertex", KINDS, change("kind"))),
-      cell("does", does(kind, change)),
-      NUMBERS.map(([name, label, words, only]) =>
-        cell(
-          label,
-          !only || only === kind ? input(name, words, change(name), { inputmode: "decimal" }) : null,
-          "number",
-        )),
+      cell("id", textInput("id", "Id of the vertex", change("id"), { maxlength: "80" })),
+      cell("kind", selectInput("kind", "Kind of the vertex", change("kind"), KINDS)),
+      cell("does", action(kind, change)),
+      NUMBERS.map(([name, title, label, only]) => {
+        const input = () => textInput(name, label, change(name), { inputmode: "decimal" });
+        return cell(title, !only || only === kind ? input() : null, "number");
+      }),
       removeCell("vertex", () => editor.removeVertex(key)));
   }
 
-  function does(kind, change) {
-    if (kind === "operator") return choice("function", "Function of the operator", FUNCTIONS, change("function"));
-    return kind === "sink" ? choice("sink", "Kind of the sink", SINKS, change("sink")) : null;
+  /** @param {string} kind @param {(name: string) => (value: any) => void} change */
+  function action(kind, change) {
+    if (kind === "operator") return selectInput("function", "Function of the operator", change("function"), FUNCTIONS);
+    return kind === "sink" ? selectInput("sink", "Kind of the sink", change("sink"), SINKS) : null;
   }
 
+  /** @param {FlowEdge} edge */
   function edgeRow({ key }) {
-    const change = (name) => (value) => editor.changeEdge(key, { [name]: value });
+    /** @param {string} name */
+    const change = (name) => (/** @type {any} */ value) => editor.changeEdge(key, { [name]: value });
     return h("tr", { "data-key": key, onfocusin: () => editor.select(key) },
-      cell("from", choice("source", "Vertex the edge leaves", null, change("source"))),
-      cell("to", choice("target", "Vertex the edge enters", null, change("target"))),
-      cell("exchange", choice("exchange", "Exchange", EXCHANGES, change("exchange"))),
+      cell("from", selectInput("source", "Vertex the edge leaves", change("source"))),
+      cell("to", selectInput("target", "Vertex the edge enters", change("target"))),
+      cell("exchange", selectInput("exchange", "Exchange", change("exchange"), EXCHANGES)),
       removeCell("edge", () => editor.removeEdge(key)));
   }
 
-  /** A cell says its column where the table is folded to cards; an empty one is left out there. */
+  /**
+   * Makes a cell with the name of its column, which a narrow screen shows beside it; empty cells are hidden there.
+   * @param {string} label @param {HTMLElement | null} element @param {string} [kind]
+   */
   function cell(label, element, kind = "text") {
-    return h(
-      "td",
-      { "data-label": label, "data-is": element ? kind : "empty" },
-      element ?? h("span.soft", { "aria-hidden": "true" }, "–"),
-    );
+    const content = element ?? h("span.soft", { "aria-hidden": "true" }, "–");
+    return h("td", { "data-label": label, "data-is": element ? kind : "empty" }, content);
   }
 
-  function input(name, label, change, more = {}) {
-    return h(
-      "input.input",
-      {
-        type: "text",
-        "aria-label": label,
-        "data-field": name,
-        autocomplete: "off",
-        spellcheck: "false",
-        oninput: (event) => change(event.target.value),
-        ...more,
-      },
-    );
+  /** @param {string} noun @param {() => void} run */
+  function removeCell(noun, run) {
+    return h("td.num.flow-remove", {}, removeButton(noun, run));
   }
 
-  /** options: the words to choose from; null: the vertices, filled in later. */
-  function choice(name, label, options, change) {
-    return h("select.input", {
-      "aria-label": label,
-      "data-field": name,
-      onchange: (event) => change(event.target.value || null),
-    },
-      (options ?? []).map((word) => h("option", { value: word }, word)));
-  }
-
-  function removeCell(what, run) {
-    return h(
-      "td.num.flow-remove",
-      {},
-      h(
-        "button.btn.btn-quiet.btn-icon",
-        { type: "button", "aria-label": `Remove this ${what}`, title: `Remove this ${what}`, onclick: run },
-        "×",
-      ),
-    );
-  }
-
+  /** @param {FlowVertex[]} vertices @param {FlowEdge[]} edges */
   function fill(vertices, edges) {
     for (const vertex of vertices) {
       for (const name of ["id", "kind", "function", "sink", ...NUMBERS.map(([field]) => field)]) {
-        set(rows.field(vertex.key, name), vertex[name]);
+        fillField(rows.field(vertex.key, name), vertex[name]);
       }
     }
-    const names = JSON.stringify(vertices.map(({ key, id }) => [key, id]));
+    const choices = vertices.map(({ key, id }) => [key, id]);
+    const names = JSON.stringify(choices);
     for (const edge of edges) {
-      for (const end of ["source", "target"]) choose(rows.field(edge.key, end), names, vertices, edge[end]);
-      set(rows.field(edge.key, "exchange"), edge.exchange);
+      for (const end of ENDS) fillChoices(rows.field(edge.key, end), names, choices, edge[end]);
+      fillField(rows.field(edge.key, "exchange"), edge.exchange);
     }
   }
 
-  /** What somebody is typing in stays as it is; a word that is not to choose from is shown, too. */
-  function set(element, value) {
-    if (!element || element === document.activeElement) return;
-    if (element.matches("select") && ![...element.options].some((option) => option.value === value)) {
-      element.append(h("option", { value }, value));
-    }
-    element.value = value;
-  }
-
-  function choose(select, names, vertices, value) {
-    if (!select) return;
-    if (select.dataset.names !== names) {
-      select.dataset.names = names;
-      const options = vertices.map(({ key, id }) => h("option", { value: key }, id || "(no id)"));
-      select.replaceChildren(h("option", { value: "" }, "choose"), ...options);
-    }
-    select.value = value ?? "";
-  }
-
+  /** Marks problems at their fields. A field that the row does not have gives way to its first one. */
   function mark() {
-    const found = [...problems(editor.now()), ...editor.refusals()];
-    rows.mark(
-      editor.selected(),
-      found,
-      (key, name) => rows.field(key, name) ?? rows.field(key, "id") ?? rows.field(key, "exchange"),
-    );
+    /** @param {string} key @param {string} name */
+    const element = (key, name) => rows.field(key, name) ?? rows.field(key, "id") ?? rows.field(key, "exchange");
+    rows.mark(editor.selected(), [...problems(editor.now()), ...editor.refusals()], element);
   }
 
   return {
     show,
+    /** @param {string} key @param {string} [name] */
     focus(key, name) {
       const element = name ? rows.field(key, name) : root.querySelector(`tr[data-key="${key}"] [data-field]`);
       element?.focus();

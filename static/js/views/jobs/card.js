@@ -1,11 +1,16 @@
-/** A card that shows how one job goes; templates/snapshots/jobs/card.html is its first state. */
+/** A card that shows the progress of one job. templates/snapshots/jobs/card.html is its first state. */
 
 import { h, setText } from "../../lib/dom.js";
 import { isOpen, jobWords } from "./words.js";
 
-/** Shows `job` on a card of the page. */
+/**
+ * Shows a job on a card of the page.
+ * @param {HTMLElement} card @param {JobPayload} job
+ */
 export function showJob(card, job) {
+  /** @type {Record<string, string>} */
   const words = jobWords(job);
+  /** @param {string} name @returns {any} */
   const part = (name) => card.querySelector(`[data-job-${name}]`);
   for (const name of ["phase", "progress", "done", "rate", "remaining"]) {
     if (part(name)) setText(part(name), words[name]);
@@ -24,8 +29,12 @@ export function showJob(card, job) {
   setText(button, job.cancel_requested ? "Stopping" : "Cancel");
 }
 
-/** A card for a job that the page did not have when it was loaded. onCancel() is asked to stop it. */
+/**
+ * Makes a card for a job that is newer than the page. `onCancel` is called when it shall stop.
+ * @param {JobPayload} job @param {() => void} onCancel
+ */
 export function makeCard(job, onCancel) {
+  /** @param {string} title @param {string} name */
   const number = (title, name) => h("div", {}, h("dt", {}, title), h("dd", { [`data-job-${name}`]: true }));
   const card = h("div.job-card", { "data-job": job.id, "data-state": job.state },
     h("div.row", {}, h("span.soft", { "data-job-phase": true }), h("span.status", { "data-job-state": true })),
@@ -50,7 +59,13 @@ export function makeCard(job, onCancel) {
     ),
     h(
       "form",
-      { "data-job-cancel": true, onsubmit: (event) => { event.preventDefault(); onCancel(); } },
+      {
+        "data-job-cancel": true,
+        onsubmit(/** @type {Event} */ event) {
+          event.preventDefault();
+          onCancel();
+        },
+      },
       h("button.btn", {}, "Cancel"),
     ),
   );

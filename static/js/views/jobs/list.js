@@ -1,8 +1,8 @@
-/** The list of jobs: rows follow their jobs, and a job that is new here brings the list up to date. */
+/** The list of jobs. Rows follow their jobs; the list is loaded again when a job is new or has ended. */
 
 import { setText } from "../../lib/dom.js";
 import { isOpen, jobLine } from "./words.js";
-import { watchJobs } from "./watch.js";
+import { refreshList, watchJobs } from "./watch.js";
 
 const list = document.getElementById("list");
 
@@ -12,10 +12,11 @@ watchJobs(show, () =>
     .map((row) => Number(row.dataset.jobRow)),
 );
 
+/** @param {JobPayload} job */
 function show(job) {
   const row = list.querySelector(`[data-job-row="${job.id}"]`);
   if (!row || (isOpen({ state: row.dataset.state }) && !isOpen(job))) {
-    refresh();
+    refreshList();
     return;
   }
   const status = row.querySelector(".status");
@@ -23,8 +24,4 @@ function show(job) {
   row.dataset.state = job.state;
   setText(status, job.state);
   setText(row.querySelector("[data-job-words]"), jobLine(job));
-}
-
-function refresh() {
-  window.htmx.ajax("GET", location.pathname + location.search, { target: "#list", swap: "innerHTML" });
 }

@@ -1,19 +1,21 @@
-/** The person's jobs as they change: over the websocket, and asked for where it may have missed one. */
+/** The user's jobs as they change: over the websocket, and by requests for what it may have missed. */
 
 import { showNote } from "../../lib/dom.js";
 import { openSocket } from "../../lib/socket.js";
 import { isNewer } from "./words.js";
 
-const ASK_EVERY = 5000;
+const ASK_EVERY = 5000; // ms
 
 /**
- * Calls onJob(job) for every change. ids() gives the jobs that somebody waits for: they are asked
- * for whenever the socket opens, and every few seconds while it is closed.
+ * Calls `onJob` for every change of a job. `ids` returns the jobs that somebody waits for: they are requested whenever
+ * the socket opens, and every few seconds while it is closed.
+ * @param {(job: JobPayload) => void} onJob @param {() => number[]} ids
  */
 export function watchJobs(onJob, ids) {
   const shown = new Map();
   let isSocketOpen = false;
 
+  /** @param {JobPayload} job */
   function take(job) {
     if (!isNewer(job, shown.get(job.id))) return;
     shown.set(job.id, job);
@@ -40,4 +42,9 @@ export function watchJobs(onJob, ids) {
   });
   const asking = setInterval(() => !isSocketOpen && ask(), ASK_EVERY);
   return { ask };
+}
+
+/** Loads the list of the page again. */
+export function refreshList() {
+  window.htmx.ajax("GET", location.pathname + location.search, { target: "#list", swap: "innerHTML" });
 }

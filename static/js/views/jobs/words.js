@@ -1,14 +1,18 @@
-/** What a job says of itself, in words. Pure. */
+/** The progress of a job in words. Pure. */
 
 import { duration, thousands, threeDigits } from "../../lib/format.js";
 
 const OPEN = new Set(["queued", "running"]);
 
+/** @param {{ state: string }} job */
 export function isOpen(job) {
   return OPEN.has(job.state);
 }
 
-/** job: as in the API. Every text is there from the start, so that nothing moves. */
+/**
+ * Returns the texts of a job's card. None is empty, so that nothing moves when one is known.
+ * @param {JobPayload} job
+ */
 export function jobWords(job) {
   return {
     phase: job.phase || job.state,
@@ -19,13 +23,19 @@ export function jobWords(job) {
   };
 }
 
-/** One line for a row of a list. */
+/**
+ * Returns one line for a row of a list.
+ * @param {JobPayload} job
+ */
 export function jobLine(job) {
   const { phase, progress } = jobWords(job);
   return job.state === "running" ? `${phase}, ${progress}` : progress;
 }
 
-/** Whether the row that was shown may be replaced by this one: a late message never goes back. */
+/**
+ * Returns whether a job is newer than what is shown of it, so that a late message changes nothing.
+ * @param {JobPayload} job @param {JobPayload | undefined} shown
+ */
 export function isNewer(job, shown) {
   if (!shown) return true;
   if (isOpen(shown) !== isOpen(job)) return isOpen(shown);

@@ -1,43 +1,55 @@
 /** One order of a run as a Plotly figure: a lane per process, a column per event. Pure. */
 
-import { escapeText } from "../../lib/format.js";
+import { figureLayout, verticalLine } from "../../lib/figure-style.js";
+import { escapeText, shortened } from "../../lib/format.js";
 import { messagesOf } from "../../lib/reordering.js";
 
 const MOST_NAMED = 60; // events that can be named in a chart's width
-const NARROW = 500;
+const NARROW = 500; // pixels
+const LONGEST_NAME = 16; // characters
 
 /**
- * {data, layout}. order: places of proof.events as it was. middle: number of events before the recorded state, or
- * null. occurredAfter: the same for the run as it was. next: the swap to come, or null. colours(name) gives a colour.
+ * Makes the figure of one order of a run's events.
+ *
+ * order: indexes of proof.events. state: the number of events before the recorded state, null if it is not drawn.
+ * next: the swap to come, or null.
+ * @param {ProofPayload} proof @param {string[]} lanes @param {number[]} order
+ * @param {{ colours: Colours, width: number, state?: number | null, next?: Swap | null }} options @returns {Figure}
  */
-export function orderFigure(proof, lanes, order, { colours, width, middle = null, occurredAfter = null, next = null }) {
+export function orderFigure(proof, lanes, order, { colours, width, state = null, next = null }) {
   const column = new Map(order.map((place, at) => [place, at + 1]));
   const lane = new Map(lanes.map((process, row) => [process, row]));
   const count = order.length;
+  const named = count <= MOST_NAMED && (width > NARROW || count <= 20);
   const data = [
     ...messageLines(proof, { column, lane, count, colours }),
-    dots(proof, { column, lane, colours, pre: true, named: count <= MOST_NAMED && (width > NARROW || count <= 20) }),
-    dots(proof, { column, lane, colours, pre: false, named: count <= MOST_NAMED && (width > NARROW || count <= 20) }),
+    dots(proof, { column, lane, colours, pre: true, named }),
+    dots(proof, { column, lane, colours, pre: false, named }),
     ...(next ? [ring(proof, next, { column, lane, colours })] : []),
   ].filter(({ x }) => x.length);
-  return { data, layout: layout({ lanes, count, colours, middle, occurredAfter, width }) };
+  return { data, layout: layout({ lanes, count, colours, state, width }) };
 }
 
+/** @param {ProofPayload} proof @param {OrderPlaces} places @returns {Trace[]} */
 function messageLines(proof, { column, lane, count, colours }) {
+  /** @type {Record<"inside" | "across", (number | null)[][]>} */
   const lines = { inside: [[], []], across: [[], []] };
   for (const { sent, received } of messagesOf(proof.events)) {
     const [from, to] = [sent === null ? null : proof.events[sent], received === null ? null : proof.events[received]];
     const [x, y] = sent !== null && received !== null ? lines.inside : lines.across;
-    const here = lane.get((from ?? to).process);
+    const row = lane.get((from ?? to).process);
     x.push(from ? column.get(sent) : 0.4, to ? column.get(received) : count + 0.6, null);
-    y.push(from ? here : here - 0.3, to ? lane.get(to.process) : here + 0.3, null);
+    y.push(from ? row : row - 0.3, to ? lane.get(to.process) : row + 0.3, null);
   }
-  const line = (/** @type {any[]} */ [x, y], dash) => (
-    { type: "scatter", mode: "lines", x, y, line: { color: colours("message"), width: 1.5, dash }, hoverinfo: "skip" }
-  );
+  /** @param {number[][]} points @param {string} dash */
+  const line = (/** @type {number[][]} */ [x, y], dash) => {
+    const look = { color: colours("message"), width: 1.5, dash };
+    return { type: "scatter", mode: "lines", x, y, line: look, hoverinfo: "skip" };
+  };
   return [line(lines.inside, "solid"), line(lines.across, "dot")];
 }
 
+/** @param {ProofPayload} proof @param {OrderPlaces} places @returns {Trace} */
 function dots(proof, { column, lane, colours, pre, named }) {
   const chosen = [...column].filter(([place]) => Boolean(proof.events[place].prerecording) === pre);
   const events = chosen.map(([place]) => proof.events[place]);
@@ -63,6 +75,10 @@ function dots(proof, { column, lane, colours, pre, named }) {
   };
 }
 
+/**
+ * Marks the two events of a swap.
+ * @param {ProofPayload} proof @param {Swap} swap @param {OrderPlaces} places @returns {Trace}
+ */
 function ring(proof, { mover, passed }, { column, lane, colours }) {
   const both = [passed, mover];
   return {
@@ -75,42 +91,22 @@ function ring(proof, { mover, passed }, { column, lane, colours }) {
   };
 }
 
-function layout({ lanes, count, colours, middle, occurredAfter, width }) {
-  const stands = middle ?? occurredAfter;
+/** @param {{ lanes: string[], count: number, colours: Colours, state: number | null, width: number }} options */
+function layout({ lanes, count, colours, state, width }) {
   const axis = { zeroline: false, color: colours("text-soft"), fixedrange: true };
-  const wall = stands === null
-    ? []
-    : [
-      {
-        type: "line",
-        yref: "paper",
-        y0: 0,
-        y1: 1,
-        x0: stands + 0.5,
-        x1: stands + 0.5,
-        line: { color: colours("recorded"), width: 2 },
-      },
-    ];
-  const label = stands === null
-    ? []
-    : [
-      {
-        x: stands + 0.5,
-        y: 1,
-        yref: "paper",
-        yanchor: "bottom",
-        xanchor: stands < count / 2 ? "left" : "right",
-        text: "<b>recorded state</b>",
-        showarrow: false,
-        font: { color: colours("recorded") },
-      },
-    ];
+  const label = {
+    x: state + 0.5,
+    y: 1,
+    yref: "paper",
+    yanchor: "bottom",
+    xanchor: state < count / 2 ? "left" : "right",
+    text: "<b>recorded state</b>",
+    showarrow: false,
+    font: { color: colours("recorded") },
+  };
   return {
-    autosize: true,
+    ...figureLayout(colours),
     margin: { l: 16, r: 16, t: 28, b: 40 },
-    paper_bgcolor: "rgba(0,0,0,0)",
-    plot_bgcolor: "rgba(0,0,0,0)",
-    font: { family: "system-ui, sans-serif", size: 12, color: colours("text") },
     showlegend: false,
     hovermode: "closest",
     xaxis: {
@@ -127,14 +123,9 @@ function layout({ lanes, count, colours, middle, occurredAfter, width }) {
       range: [lanes.length - 0.4, -0.7],
       gridcolor: colours("lane"),
       tickvals: lanes.map((_, row) => row),
-      ticktext: lanes.map((name) => `<b>${escapeText(shortened(name))}</b>`),
+      ticktext: lanes.map((name) => `<b>${escapeText(shortened(name, LONGEST_NAME))}</b>`),
     },
-    shapes: wall,
-    annotations: label,
+    shapes: state === null ? [] : [verticalLine(state + 0.5, { color: colours("recorded"), width: 2 })],
+    annotations: state === null ? [] : [label],
   };
-}
-
-function shortened(name) {
-  const letters = [...name];
-  return letters.length > 16 ? `${letters.slice(0, 15).join("")}…` : name;
 }

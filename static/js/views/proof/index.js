@@ -1,12 +1,13 @@
-/** The proof page: the run in two orders, and a slider that swaps neighbours until one is the other. */
+/** The proof page: a run in two orders, and a slider that swaps neighbours until one order becomes the other. */
 
 import "../jobs/job.js";
 import { setText } from "../../lib/dom.js";
+import { pageColour } from "../../lib/figure-style.js";
 import { counted, thousands } from "../../lib/format.js";
-import { countSwaps, orderAfter, swapAt, told } from "../../lib/reordering.js";
+import { countSwaps, eventWords, orderAfter, swapAt } from "../../lib/reordering.js";
 import { orderFigure } from "./figure.js";
 
-const SWAPS_A_SECOND = 2;
+const STEPS_A_SECOND = 2;
 const LONGEST = 12; // seconds that playing takes at most
 const REORDERED =
   "the prerecording events come first, and the recorded state stands between them and the rest.";
@@ -16,53 +17,51 @@ const root = document.getElementById("proof");
 const data = document.getElementById("proof-data");
 if (root && data && window.Plotly && root.querySelector("#proof-now")) mount(JSON.parse(data.textContent));
 
+/** @param {ProofPayload} proof */
 function mount(proof) {
   const isPre = proof.events.map(({ prerecording }) => Boolean(prerecording));
   const total = countSwaps(isPre);
   const slider = /** @type {HTMLInputElement} */ (root.querySelector("#proof-swaps"));
-  const said = root.querySelector("#proof-said");
+  const caption = root.querySelector("#proof-said");
   const play = /** @type {HTMLButtonElement} */ (root.querySelector("#proof-play"));
-  const asItWas = root.querySelector("#proof-was");
-  const reordered = root.querySelector("#proof-now");
+  const original = /** @type {HTMLElement} */ (root.querySelector("#proof-was"));
+  const reordered = /** @type {HTMLElement} */ (root.querySelector("#proof-now"));
   const lanes = lanesOf(proof);
-  for (const chart of [asItWas, reordered]) chart.style.setProperty("--rows", String(lanes.length));
+  for (const chart of [original, reordered]) chart.style.setProperty("--rows", String(lanes.length));
+  /** @type {number | null} */
   let timer = null;
   let done = total;
 
-  function colours(name) {
-    return getComputedStyle(document.documentElement).getPropertyValue(`--color-${name}`).trim();
-  }
-
+  /** @param {HTMLElement} chart @param {number[]} order @param {{ state?: number, next?: Swap }} options */
   function draw(chart, order, options) {
-    const { data: traces, layout } = orderFigure(
-      proof,
-      lanes,
-      order,
-      { colours, width: chart.clientWidth, ...options },
-    );
-    window.Plotly.react(chart, traces, layout, CONFIG);
+    const size = { colours: pageColour, width: chart.clientWidth };
+    const figure = orderFigure(proof, lanes, order, { ...size, ...options });
+    window.Plotly.react(chart, figure.data, figure.layout, CONFIG);
   }
 
   function drawAll() {
-    draw(asItWas, orderAfter(isPre, 0), { occurredAfter: proof.occurred ? proof.occurred_after : null });
+    draw(original, orderAfter(isPre, 0), { state: proof.occurred ? proof.occurred_after : null });
     show(done);
   }
 
+  /** @param {number} swaps */
   function show(swaps) {
     done = Math.max(0, Math.min(total, swaps));
     slider.value = String(done);
     const next = done < total ? swapAt(isPre, done) : null;
-    draw(reordered, orderAfter(isPre, done), { middle: done === total ? proof.middle : null, next });
+    draw(reordered, orderAfter(isPre, done), { state: done === total ? proof.middle : null, next });
     root.classList.toggle("is-reordered", done === total);
-    setText(said, sentence(next));
+    setText(caption, sentence(next));
   }
 
+  /** @param {Swap | null} next */
   function sentence(next) {
     if (total === 0) return "No swap is needed: every prerecording event already comes first.";
     if (!next) return `${counted(total, "swap")} done: ${REORDERED}`;
     const [mover, passed] = [proof.events[next.mover], proof.events[next.passed]];
     const number = `Swap ${thousands(done + 1)} of ${thousands(total)}`;
-    return `${number}: e${next.mover} (${told(mover)}) moves in front of e${next.passed} (${told(passed)}).`;
+    const move = `e${next.mover} (${eventWords(mover)}) moves in front of`;
+    return `${number}: ${move} e${next.passed} (${eventWords(passed)}).`;
   }
 
   function stop() {
@@ -73,12 +72,12 @@ function mount(proof) {
 
   function start() {
     if (done === total) show(0);
-    const each = Math.max(1, Math.ceil(total / (SWAPS_A_SECOND * LONGEST)));
+    const swaps = Math.max(1, Math.ceil(total / (STEPS_A_SECOND * LONGEST)));
     play.textContent = "Pause";
     timer = setInterval(() => {
-      show(done + each);
+      show(done + swaps);
       if (done === total) stop();
-    }, 1000 / SWAPS_A_SECOND);
+    }, 1000 / STEPS_A_SECOND);
   }
 
   slider.max = String(total);
@@ -98,15 +97,18 @@ function mount(proof) {
     });
   }
   document.addEventListener("themechange", drawAll);
-  for (const chart of [asItWas, reordered]) chart.replaceChildren();
+  for (const chart of [original, reordered]) chart.replaceChildren();
   drawAll();
   root.classList.add("is-ready");
 }
 
-/** The processes that take part, in the order of the topology. */
+/**
+ * Returns the processes to draw, in the order of the topology: all if they are few, else those with events.
+ * @param {ProofPayload} proof
+ */
 function lanesOf({ events, start }) {
   const acting = new Set(events.map(({ process }) => process));
-  const known = [...new Set([...Object.keys(start.processes), ...acting])];
-  const few = known.length <= 12 ? known : known.filter((process) => acting.has(process));
-  return few.length ? few : known;
+  const all = [...new Set([...Object.keys(start.processes), ...acting])];
+  const drawn = all.length <= 12 ? all : all.filter((process) => acting.has(process));
+  return drawn.length ? drawn : all;
 }

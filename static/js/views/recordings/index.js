@@ -1,11 +1,11 @@
-/** The page of recordings: files dropped anywhere, their jobs, and a list that stays current. */
+/** The page of recordings: files that are dropped anywhere on it, their jobs, and a list that stays current. */
 
 import { setText } from "../../lib/dom.js";
 import { isOpen, jobLine } from "../jobs/words.js";
 import { dropped } from "../../lib/dropped.js";
-import { asked, grouped, postFile, sendAll } from "./upload-queue.js";
+import { grouped, postFile, sendAll, withFormat } from "./upload-queue.js";
 import { mountUploadRows } from "./upload-rows.js";
-import { watchJobs } from "../jobs/watch.js";
+import { refreshList, watchJobs } from "../jobs/watch.js";
 
 const form = /** @type {any} */ (document.getElementById("upload"));
 const list = document.getElementById("list");
@@ -13,14 +13,16 @@ const zone = form.querySelector(".drop-zone");
 const csrf = form.elements.csrfmiddlewaretoken.value;
 const rows = mountUploadRows(document.getElementById("uploads"), {
   cancelJob,
+  /** @param {Upload} item */
   again: (item) => upload([item], { opens: false }),
   formats: [...form.elements.format.options].map(({ value, text }) => ({ value, text })),
 });
-let opensItself = null;
+/** @type {number | null} */
+let opensWhenDone = null; // id of a job
 
 const jobs = watchJobs(onJob, () => [...new Set([...rows.jobs(), ...listedJobs()])]);
 
-form.addEventListener("submit", (event) => {
+form.addEventListener("submit", (/** @type {Event} */ event) => {
   event.preventDefault();
   upload(asFormat(grouped(chosen())));
   form.reset();
@@ -29,8 +31,9 @@ for (const name of ["file", "folder"]) form.elements[name].addEventListener("cha
 
 form.querySelector("[data-choose-folder]").addEventListener("click", () => form.elements.folder.click());
 
+/** @param {Upload[]} files */
 function asFormat(files) {
-  return files.map((file) => asked(file, form.elements.format.value));
+  return files.map((file) => withFormat(file, form.elements.format.value));
 }
 
 function chosen() {
@@ -40,55 +43,58 @@ function chosen() {
 
 form.classList.add("is-live");
 
-/** One file alone is opened as soon as there is something to see; of several, each has its link. */
+/**
+ * Uploads files. The recording of a single file opens when its job has ended; of several files, each has a link.
+ * @param {Upload[]} files @param {{ opens?: boolean }} options
+ */
 async function upload(files, { opens = files.length === 1 } = {}) {
   if (files.length === 0) return;
-  opensItself = null;
+  opensWhenDone = null;
   const accepted = await sendAll(files, postFile(form.dataset.api, csrf), rows.on);
   if (accepted.length) {
-    if (opens) opensItself = accepted[0].job;
-    refresh();
+    if (opens) opensWhenDone = accepted[0].job;
+    refreshList();
     jobs.ask();
   }
 }
 
+/** @param {JobPayload} job */
 function onJob(job) {
   rows.onJob(job);
   const cell = list.querySelector(`[data-job-words="${job.id}"]`);
   if (cell) setText(cell, jobLine(job));
   if (isOpen(job)) return;
-  if (job.id === opensItself && job.state !== "cancelled" && !job.error?.choices) {
+  if (job.id === opensWhenDone && job.state !== "cancelled" && !job.error?.choices) {
     location.assign(`/recordings/${job.recording}`);
-  } else refresh();
+  } else refreshList();
 }
 
 function listedJobs() {
   return [...list.querySelectorAll("[data-job-words]")].map(({ dataset }) => Number(dataset.jobWords));
 }
 
-function refresh() {
-  window.htmx.ajax("GET", location.pathname + location.search, { target: "#list", swap: "innerHTML" });
-}
-
+/** @param {number} id */
 async function cancelJob(id) {
   await fetch(`/api/jobs/${id}/cancel`, { method: "POST", headers: { "X-CSRFToken": csrf } });
   jobs.ask();
 }
 
+/** @param {any} event */
 const holdsFiles = (event) => event.dataTransfer?.types.includes("Files");
-let depth = 0;
+let depth = 0; // elements that the pointer has entered and not left
 
-function over(by) {
-  depth = Math.max(0, depth + by);
+/** @param {number} change */
+function drag(change) {
+  depth = Math.max(0, depth + change);
   zone.classList.toggle("is-over", depth > 0);
 }
 
-document.addEventListener("dragenter", (event) => holdsFiles(event) && over(1));
-document.addEventListener("dragleave", (event) => holdsFiles(event) && over(-1));
+document.addEventListener("dragenter", (event) => holdsFiles(event) && drag(1));
+document.addEventListener("dragleave", (event) => holdsFiles(event) && drag(-1));
 document.addEventListener("dragover", (event) => holdsFiles(event) && event.preventDefault());
 document.addEventListener("drop", (event) => {
   if (!holdsFiles(event)) return;
   event.preventDefault();
-  over(-depth);
+  drag(-depth);
   dropped(event.dataTransfer).then((files) => upload(asFormat(grouped(files))));
 });

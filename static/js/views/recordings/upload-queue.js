@@ -1,18 +1,19 @@
-/** Sending files, one after the other, each with its own fate. */
+/** Sending files one after the other. One that is refused does not stop the others. */
 
 import { counted, thousands } from "../../lib/format.js";
 import { tarOf } from "../../lib/tar.js";
 
-const MOST_TOGETHER = 100_000; // files: what the server unpacks of one archive
+const MOST_TOGETHER = 100_000; // files that the server unpacks of one package
 const LONGEST_TITLE = 200; // characters
 const PAUSES = [1000, 3000, 9000]; // ms before a request without an answer is sent again
 const UNDER_WAY = "/problems/request-under-way";
 
 /**
- * Sends `files` in turn. post(file, onBytes) resolves with {status, body}; on(event) hears
- * {file, type: "waiting" | "sending" | "accepted" | "refused", …}. Resolves with the accepted bodies.
- * A file is a File, or {name, size} with `parts`, [{file, path}], of what goes together, or with
- * `source`, a File that is sent again as something else; both may have a `format` and a `title`.
+ * Sends `files` in turn, and resolves with the bodies of the accepted ones. `post` sends one file; `on` is called with
+ * each event of a file.
+ * @param {Upload[]} files
+ * @param {(file: Upload, onBytes: (sent: number, total: number) => void) => Promise<Answer>} post
+ * @param {(event: UploadEvent) => void} on
  */
 export async function sendAll(files, post, on) {
   const accepted = [];
@@ -30,7 +31,10 @@ export async function sendAll(files, post, on) {
   return accepted;
 }
 
-/** What to show for an answer that is no 202, also where it is no problem+json. */
+/**
+ * Returns the problem to show for an answer that is not 202, even if its body is not problem+json.
+ * @param {number} status @param {any} body @returns {ProblemPayload}
+ */
 export function problemOf(status, body) {
   if (body && typeof body.detail === "string") return body;
   if (status === 0) {
@@ -45,7 +49,10 @@ export function problemOf(status, body) {
   };
 }
 
-/** Where a problem stands in the file: "line 12, field “channel”". */
+/**
+ * Says where in the file a problem is: "line 12, field “channel”".
+ * @param {ProblemPayload} problem
+ */
 export function placeOf(problem) {
   const parts = [];
   if (problem.line) parts.push(`line ${problem.line.toLocaleString("en")}`);
@@ -56,9 +63,9 @@ export function placeOf(problem) {
 const LOG = /\.(jsonl|ndjson|parquet|log|txt|top|zip|tar|tgz|gz|zst)$/i;
 
 /**
- * What is sent as one: a whole folder, and loose files that only together say something, as an
- * engine's; a log or an archive stands for itself. files: [{file, path}], path below what was
- * dropped. Gives files, and {name, size, parts: [{file, path}]} for those that go together.
+ * Groups files into uploads. A folder is one upload. Loose files are one upload together, such as an engine's, except
+ * logs and packages, of which each is an upload of its own. Paths begin below what was dropped.
+ * @param {DroppedFile[]} files @returns {Upload[]}
  */
 export function grouped(files) {
   const folders = new Map();
@@ -76,12 +83,16 @@ export function grouped(files) {
   return [...alone, ...groups];
 }
 
+/** @param {string} name @param {DroppedFile[]} parts @returns {Upload} */
 function together(name, parts) {
   return { name, parts, size: parts.reduce((sum, { file }) => sum + file.size, 0) };
 }
 
-/** The file to be sent as a format, under a title; both may be empty. */
-export function asked(file, format = "", title = "") {
+/**
+ * Returns an upload that is read as a format and gets a title. Both may be empty.
+ * @param {Upload} file @param {string} [format] @param {string} [title] @returns {Upload}
+ */
+export function withFormat(file, format = "", title = "") {
   if (!format && !file.format) return file;
   const { name, size, parts } = file;
   return {
@@ -93,21 +104,26 @@ export function asked(file, format = "", title = "") {
   };
 }
 
-/** What a refusal offers to choose between: [{item, words}], each item to be sent in its place. */
+/**
+ * Returns the uploads that a refusal offers to choose from, with words for each.
+ * @param {Upload} file @param {ProblemPayload} problem @returns {Offer[]}
+ */
 export function offered(file, problem) {
   return (problem.choices ?? []).map(({ format, name, events }) => {
-    const called = name || format;
-    const item = { ...asked(file, format, `${file.name}, ${called}`), name: `${file.name}, ${called}` };
-    return { item, words: events === null ? called : `${called}: ${counted(events, "event")}` };
+    const label = name || format;
+    const title = `${file.name}, ${label}`;
+    const item = { ...withFormat(file, format, title), name: title };
+    return { item, words: events === null ? label : `${label}: ${counted(events, "event")}` };
   });
 }
 
 /**
- * POSTs a file, what goes together as one archive of it, telling the bytes as they go. A request that
- * gets no answer is sent again with the same key, so that the server makes one recording of both.
+ * Returns a function that POSTs an upload, files that go together as one package. `onBytes` is called with the bytes
+ * sent so far. A request without an answer is repeated with the same key, so that the server makes one recording.
+ * @param {string} address @param {string} csrf @param {any} [Request] @param {(ms: number) => Promise<void>} [pause]
  */
 export function postFile(address, csrf, Request = XMLHttpRequest, pause = sleep) {
-  return async (file, onBytes) => {
+  return async (/** @type {Upload} */ file, /** @type {(sent: number, total: number) => void} */ onBytes) => {
     if (file.parts?.length > MOST_TOGETHER) return { status: 413, body: { detail: tooMany(file) } };
     const key = newKey();
     const post = () => postOnce(new Request(), { address, csrf, key }, file, onBytes);
@@ -121,26 +137,33 @@ export function postFile(address, csrf, Request = XMLHttpRequest, pause = sleep)
   };
 }
 
+/** @param {Answer} answer */
 function isUnanswered({ status, body }) {
   return status === 0 || body?.type === UNDER_WAY;
 }
 
+/** @param {number} ms @returns {Promise<void>} */
 function sleep(ms) {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-/** 128 random bits. crypto.randomUUID is missing on pages that came over plain HTTP. */
+/** Returns 128 random bits. crypto.randomUUID is missing on pages that are loaded over plain HTTP. */
 function newKey() {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
+/**
+ * @param {any} request @param {{ address: string, csrf: string, key: string }} options @param {Upload} file
+ * @param {(sent: number, total: number) => void} onBytes @returns {Promise<Answer>}
+ */
 function postOnce(request, { address, csrf, key }, file, onBytes) {
   return new Promise((resolve) => {
     request.open("POST", address);
     request.setRequestHeader("X-CSRFToken", csrf);
     request.setRequestHeader("Idempotency-Key", key);
     request.setRequestHeader("Accept", "application/json");
+    /** @param {ProgressEvent} event */
     request.upload.onprogress = ({ loaded, total }) => onBytes(loaded, total);
     request.onerror = () => resolve({ status: 0, body: null });
     request.onload = () => resolve({ status: request.status, body: parsed(request.responseText) });
@@ -148,7 +171,10 @@ function postOnce(request, { address, csrf, key }, file, onBytes) {
   });
 }
 
-/** The fields of a request that uploads a file. */
+/**
+ * Returns the fields of the request that uploads a file.
+ * @param {Upload} file
+ */
 export function formOf(file) {
   const body = new FormData();
   if (file.parts) body.append("file", tarOf(file.parts), `${file.name}.tar`);
@@ -159,13 +185,13 @@ export function formOf(file) {
   return body;
 }
 
+/** @param {Upload} file */
 function tooMany({ parts }) {
-  return (
-      `The folder has ${thousands(parts.length)} files; at most ${thousands(MOST_TOGETHER)} are read as one upload. ` +
-      "Upload a folder inside it, for example of one job or one checkpoint."
-    );
+  const counts = `The folder has ${thousands(parts.length)} files; at most ${thousands(MOST_TOGETHER)} are read`;
+  return `${counts} as one upload. Upload a folder inside it, for example of one job or one checkpoint.`;
 }
 
+/** @param {string} text */
 function parsed(text) {
   try {
     return JSON.parse(text);

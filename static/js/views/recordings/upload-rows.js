@@ -1,22 +1,26 @@
-/** The files that are being uploaded, each a panel with its bytes, its job, or why it was refused. */
+/** The panels of the files that are being uploaded: their bytes, their jobs, or why they were refused. */
 
 import { h, setText } from "../../lib/dom.js";
 import { thousands, threeDigits } from "../../lib/format.js";
 import { makeCard, showJob } from "../jobs/card.js";
-import { asked, offered, placeOf } from "./upload-queue.js";
+import { offered, placeOf, withFormat } from "./upload-queue.js";
 
 const APART = "Each becomes a recording of its own.";
 const NOTHING_KEPT = "Nothing of this file was kept. Correct it and upload it again.";
 const SHOWN_DEFECTS = 5;
 
 /**
- * root holds one row per file. cancelJob(id) is asked to stop a job; again(item) to send a file in
- * another way. formats: [{value, text}] as which it may be read.
+ * Mounts the panels on `root`, one for each file.
+ * @param {HTMLElement} root
+ * @param {object} options @param {(id: number) => void} options.cancelJob stops a job
+ * @param {(item: Upload) => void} options.again sends a file in another way
+ * @param {{ value: string, text: string }[]} options.formats the choices of a form's list
  */
 export function mountUploadRows(root, { cancelJob, again, formats }) {
   const rows = new Map();
   const byJob = new Map();
 
+  /** @param {Upload} file */
   function rowOf(file) {
     if (!rows.has(file)) {
       const words = h("span.soft");
@@ -30,7 +34,10 @@ export function mountUploadRows(root, { cancelJob, again, formats }) {
     return rows.get(file);
   }
 
-  /** event: as `sendAll` tells it. */
+  /**
+   * Shows an event of `sendAll`.
+   * @param {UploadEvent} event
+   */
   function on(event) {
     const { row, words, recognised, body } = rowOf(event.file);
     row.dataset.state = event.type;
@@ -45,6 +52,7 @@ export function mountUploadRows(root, { cancelJob, again, formats }) {
     }
   }
 
+  /** @param {Element} words @param {any} body @param {UploadEvent} event */
   function showBytes(words, body, { sent, total }) {
     setText(words, `${bytes(sent)} of ${bytes(total)}`);
     const share = total ? sent / total : 0;
@@ -61,28 +69,18 @@ export function mountUploadRows(root, { cancelJob, again, formats }) {
     body.firstChild.firstChild.style.setProperty("--done", share.toFixed(4));
   }
 
+  /** @param {Upload} file @param {ProblemPayload} problem */
   function showRefusal(file, problem) {
     const { row, words, body } = rows.get(file);
     row.dataset.level = "error";
     setText(words, "refused");
     const others = (problem.defects ?? []).slice(1, SHOWN_DEFECTS);
     const hidden = (problem.defects_total ?? 0) - others.length - 1;
+    const lines = others.map(({ line, sentence }) => (line ? `Line ${thousands(line)}: ${sentence}` : sentence));
     body.replaceChildren(
       h("p.field-error", { role: "alert" }, problem.detail),
       ...(placeOf(problem) && !problem.choices ? [h("p.soft.small", {}, placeOf(problem))] : []),
-      ...(
-        others.length
-          ? [
-            h(
-              "ul.small",
-              {},
-              others.map(
-                (defect) => h("li", {}, `${defect.line ? `Line ${thousands(defect.line)}: ` : ""}${defect.sentence}`),
-              ),
-            ),
-          ]
-          : []
-      ),
+      ...(lines.length ? [h("ul.small", {}, lines.map((line) => h("li", {}, line)))] : []),
       ...(hidden > 0 ? [h("p.small.soft", {}, `and ${thousands(hidden)} more defects`)] : []),
       ...(problem.instead ? [h("p.small", {}, h("a", { href: problem.instead }, "Make a mapping of its fields"))] : []),
       ...(problem.choices ? [choices(offered(file, problem))] : otherFormat(file, problem)),
@@ -90,15 +88,21 @@ export function mountUploadRows(root, { cancelJob, again, formats }) {
     );
   }
 
-  function choices(found) {
-    const buttons = found.map(({ item, words }) => h("button.btn", { type: "button", onclick: (event) => {
+  /** @param {Offer[]} offers */
+  function choices(offers) {
+    const choose = (/** @type {any} */ event, /** @type {Upload} */ item) => {
       event.currentTarget.disabled = true;
       again(item);
-    } }, words));
+    };
+    const buttons = offers.map(({ item, words }) =>
+      h("button.btn", { type: "button", onclick: (/** @type {Event} */ event) => choose(event, item) }, words));
     return h("div.row", { role: "group", "aria-label": "Which of them to read" }, buttons);
   }
 
-  /** Where what it is could not be told, a person may know. */
+  /**
+   * Offers to read a file as another format, if it could not be read as the one that was recognised.
+   * @param {Upload} file @param {ProblemPayload} problem
+   */
   function otherFormat(file, { status }) {
     if (status !== 422) return [];
     const select = h(
@@ -109,33 +113,34 @@ export function mountUploadRows(root, { cancelJob, again, formats }) {
     select.value = file.format ?? "";
     select.addEventListener("change", () => {
       rows.get(file).row.remove();
-      again(asked(file, select.value));
+      again(withFormat(file, select.value));
     });
     return [h("label.small.soft.upload-format", {}, "Read it as ", select)];
   }
 
-  /** Shows how the job of an uploaded file goes; returns whether it is one of ours. */
+  /**
+   * Shows the progress of an uploaded file's job.
+   * @param {JobPayload} job
+   */
   function onJob(job) {
     const file = byJob.get(job.id);
-    if (!file) return false;
+    if (!file) return;
     const { row, words, body } = rows.get(file);
     const card = body.querySelector(".job-card");
     if (card) showJob(card, job);
     else body.replaceChildren(makeCard(job, () => cancelJob(job.id)));
     row.dataset.state = job.state;
-    words.replaceChildren(job.state === "done"
-      ? h("a", { href: `/recordings/${job.recording}` }, "open")
-      : h("a", { href: `/recordings/${job.recording}` }, "follow"));
+    words.replaceChildren(h("a", { href: `/recordings/${job.recording}` }, job.state === "done" ? "open" : "follow"));
     if (job.error && !body.querySelector(".field-error")) {
       body.append(h("p.field-error", { role: "alert" }, job.error.detail));
       if (job.error.choices && !file.parts) body.append(choices(offered(file, job.error)));
     }
-    return true;
   }
 
   return { on, onJob, jobs: () => [...byJob.keys()] };
 }
 
+/** @param {number} size */
 function bytes(size) {
   const names = ["B", "kB", "MB", "GB"];
   const power = Math.min(names.length - 1, Math.max(0, Math.floor(Math.log10(Math.max(size, 1)) / 3)));

@@ -1,16 +1,17 @@
-/** The snapshot page: the picture of who recorded when. The restore's card follows its job. */
+/** The snapshot page: a figure of when each process recorded. The card of a restore follows its job. */
 
 import "../jobs/job.js";
+import { pageColour } from "../../lib/figure-style.js";
 import { timelineLayout, timelineTraces } from "./timeline.js";
 
 const root = document.querySelector("[data-timeline]");
 const data = document.getElementById("timeline-data");
 if (root && data && window.Plotly) draw(JSON.parse(data.textContent));
 
+/** @param {TimelinePayload} timeline */
 function draw(timeline) {
-  const colors = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--color-${name}`).trim();
   const show = () =>
-    window.Plotly.react(root, timelineTraces(timeline, colors), timelineLayout(timeline, colors), {
+    window.Plotly.react(root, timelineTraces(timeline, pageColour), timelineLayout(timeline, pageColour), {
       responsive: true,
       displaylogo: false,
       modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],

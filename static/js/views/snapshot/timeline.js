@@ -1,14 +1,20 @@
-/** Who recorded when, as a Plotly figure. Pure. */
+/** When each process recorded for a snapshot, as a Plotly figure. Pure. */
 
-import { escapeText, instant, unitFor } from "../../lib/format.js";
+import { figureLayout, verticalLine } from "../../lib/figure-style.js";
+import { escapeText, instant, shortened, unitFor } from "../../lib/format.js";
 
-const MOST_NAMED = 21; // rows whose names fit the height that pages.css gives
+const MOST_NAMED = 21; // rows whose names fit the height of the figure in pages.css
+const LONGEST_NAME = 24; // characters
 
-/** timeline: {processes, at, initiators, began_at, ended_at, unit}; colors(name) gives a colour. */
-export function timelineTraces(timeline, colors) {
+/**
+ * Makes a trace of the initiators and one of the other processes.
+ * @param {TimelinePayload} timeline @param {Colours} colours
+ */
+export function timelineTraces(timeline, colours) {
   const began = new Set(timeline.initiators);
   const span = spanOf(timeline);
   const rows = timeline.processes.map((process, row) => ({ process, row, at: timeline.at[row] }));
+  /** @param {string} name @param {any[]} chosen @param {string} color @param {string} symbol */
   const trace = (name, chosen, color, symbol) => ({
     name,
     type: "scatter",
@@ -17,7 +23,7 @@ export function timelineTraces(timeline, colors) {
     y: chosen.map(({ row }) => row),
     text: chosen.map(({ process, at }) => `${escapeText(process)}<br>${instant(at, timeline.unit, span)}`),
     hovertemplate: "%{text}<extra></extra>",
-    marker: { symbol, size: 10, color: colors(color) },
+    marker: { symbol, size: 10, color: colours(color) },
   });
   return [
     trace("initiator", rows.filter(({ process }) => began.has(process)), "marker", "diamond"),
@@ -25,27 +31,15 @@ export function timelineTraces(timeline, colors) {
   ].filter(({ x }) => x.length > 0);
 }
 
-export function timelineLayout(timeline, colors) {
+/** @param {TimelinePayload} timeline @param {Colours} colours */
+export function timelineLayout(timeline, colours) {
   const { processes } = timeline;
-  const many = processes.length > MOST_NAMED;
-  const axis = { color: colors("text-soft"), gridcolor: colors("line"), zeroline: false, fixedrange: false };
-  const wall = (at) => (
-    {
-      type: "line",
-      yref: "paper",
-      y0: 0,
-      y1: 1,
-      x0: scaled(at, timeline),
-      x1: scaled(at, timeline),
-      line: { color: colors("cut"), width: 1, dash: "dot" },
-    }
-  );
+  const axis = { color: colours("text-soft"), gridcolor: colours("line"), zeroline: false, fixedrange: false };
+  const names = processes.map((name) => escapeText(shortened(name, LONGEST_NAME)));
+  const line = { color: colours("cut"), width: 1, dash: "dot" };
   return {
-    autosize: true,
+    ...figureLayout(colours),
     margin: { l: 16, r: 16, t: 32, b: 44 },
-    paper_bgcolor: "rgba(0,0,0,0)",
-    plot_bgcolor: "rgba(0,0,0,0)",
-    font: { family: "system-ui, sans-serif", size: 12, color: colors("text") },
     showlegend: true,
     legend: { orientation: "h", x: 1, xanchor: "right", y: 1, yanchor: "bottom" },
     hovermode: "closest",
@@ -55,31 +49,32 @@ export function timelineLayout(timeline, colors) {
       automargin: true,
       autorange: false,
       range: [processes.length - 0.5, -0.5],
-      ...(many
+      ...(processes.length > MOST_NAMED
         ? { title: { text: "processes, in the order of the topology" }, showticklabels: false }
-        : { tickvals: processes.map((_, row) => row), ticktext: processes.map((name) => escapeText(shortened(name))) }),
+        : { tickvals: names.map((_, row) => row), ticktext: names }),
     },
-    shapes: [timeline.began_at, timeline.ended_at].filter((at) => at !== null).map(wall),
+    shapes: [timeline.began_at, timeline.ended_at]
+      .filter((at) => at !== null)
+      .map((at) => verticalLine(scaled(at, timeline), line)),
   };
 }
 
+/** @param {TimelinePayload} timeline */
 function spanOf({ at }) {
   return Math.max(...at) - Math.min(...at);
 }
 
-/** One unit for the whole axis, fit for its latest instant. */
+/**
+ * Returns the unit of the axis, which fits its latest instant.
+ * @param {TimelinePayload} timeline
+ */
 function unitOf({ at, ended_at: ended, unit }) {
   return unitFor(Math.max(...at, ended ?? 0), unit);
 }
 
+/** @param {number} at @param {TimelinePayload} timeline */
 function scaled(at, timeline) {
   const [, size] = unitOf(timeline);
-  const [, own] = unitFor(0, timeline.unit);
-  return size === null ? at : (at * own) / size;
-}
-
-
-function shortened(name) {
-  const letters = [...name];
-  return letters.length > 24 ? `${letters.slice(0, 23).join("")}…` : name;
+  const [, unitSize] = unitFor(0, timeline.unit);
+  return size === null ? at : (at * unitSize) / size;
 }

@@ -1,17 +1,17 @@
-/** The drawing of the topology editor: an SVG to change with pointer and keyboard. */
+/** The drawing of the topology editor, an SVG that pointer and keyboard change. */
 
-import { valueText } from "../../lib/format.js";
-import { arrowHead, create, shortened, text, title } from "../../lib/svg.js";
+import { shortened, valueText } from "../../lib/format.js";
+import { arrowHead, create, text, title } from "../../lib/svg.js";
 import { channelPath, point, processAt, RADIUS, sizeFor, toPlace } from "./geometry.js";
 import { channelBetween, channelId, processIds, readState } from "./model.js";
 
-const STEP = 0.02;
-const CLICK = 4;
+const STEP = 0.02; // share of the drawing by which an arrow key moves a process
+const CLICK = 4; // pixels that a press may move and still be a click
 export const MOST_DRAWN = 300;
 
 /**
- * editor: {now, selected, tool, ...commands}, see topology.js. Returns {show()} which draws what
- * the editor holds now.
+ * Mounts the drawing on `root`.
+ * @param {HTMLElement} root @param {TopologyEditor} editor
  */
 export function mountDrawing(root, editor) {
   const svg = create("svg", {
@@ -28,6 +28,7 @@ export function mountDrawing(root, editor) {
   hint.className = "drawing-hint soft small";
   root.replaceChildren(svg, hint);
 
+  /** @type {any} */
   let gesture = null;
   let size = sizeFor(root.clientWidth || 640);
   new ResizeObserver(() => {
@@ -54,6 +55,7 @@ export function mountDrawing(root, editor) {
     if (focused) nodes.querySelector(`[data-key="${focused}"]`)?.focus({ preventScroll: true });
   }
 
+  /** @param {EditedTopology} topology */
   function drawChannels(topology) {
     const processOf = new Map(topology.processes.map((process) => [process.key, process]));
     const idOf = processIds(topology);
@@ -84,6 +86,7 @@ export function mountDrawing(root, editor) {
     );
   }
 
+  /** @param {EditedTopology} topology */
   function drawProcesses(topology) {
     if (topology.processes.length === 0) {
       const middle = { x: size.width / 2, y: size.height / 2, class: "drawing-empty" };
@@ -115,7 +118,7 @@ export function mountDrawing(root, editor) {
     );
   }
 
-  svg.addEventListener("pointerdown", (event) => {
+  svg.addEventListener("pointerdown", (/** @type {any} */ event) => {
     if (event.button !== 0) return;
     const at = position(svg, event);
     const topology = editor.now();
@@ -126,7 +129,7 @@ export function mountDrawing(root, editor) {
     if (process) nodes.querySelector(`[data-key="${process.key}"]`)?.focus({ preventScroll: true });
   });
 
-  svg.addEventListener("pointermove", (event) => {
+  svg.addEventListener("pointermove", (/** @type {PointerEvent} */ event) => {
     if (!gesture) return;
     const at = position(svg, event);
     if (Math.hypot(at.x - gesture.from.x, at.y - gesture.from.y) > CLICK) gesture.moved = true;
@@ -135,24 +138,27 @@ export function mountDrawing(root, editor) {
     else if (editor.tool() !== "process") dragChannel(at);
   });
 
+  /** @param {Point} at */
   function dragProcess(at) {
     const { x, y } = toPlace({ x: at.x - gesture.offset.x, y: at.y - gesture.offset.y }, size);
     editor.moveTo(gesture.process.key, x, y, gesture.started === true);
     gesture.started = true;
   }
 
+  /** @param {Point} at */
   function dragChannel(at) {
     const from = point(gesture.process, size);
     draft.setAttribute("d", `M${from.x} ${from.y}L${at.x} ${at.y}`);
     draft.classList.toggle("is-ready", Boolean(otherEnd(at)));
   }
 
+  /** @param {Point} at */
   function otherEnd(at) {
-    const found = processAt(editor.now(), at, size);
-    return found && found.key !== gesture.process.key ? found : null;
+    const process = processAt(editor.now(), at, size);
+    return process && process.key !== gesture.process.key ? process : null;
   }
 
-  svg.addEventListener("pointerup", (event) => {
+  svg.addEventListener("pointerup", (/** @type {PointerEvent} */ event) => {
     if (!gesture) return;
     const at = position(svg, event);
     draft.removeAttribute("d");
@@ -166,12 +172,14 @@ export function mountDrawing(root, editor) {
     gesture = null;
   });
 
+  /** @param {Point} at */
   function finishDrag(at) {
     if (!gesture.process || editor.tool() === "move" || editor.tool() === "process") return;
     const target = otherEnd(at);
     if (target) editor.connect(gesture.process.key, target.key);
   }
 
+  /** @param {Point} at */
   function click(at) {
     const { x, y } = toPlace(at, size);
     if (gesture.process) editor.pick(gesture.process.key);
@@ -180,19 +188,23 @@ export function mountDrawing(root, editor) {
     else editor.select(null);
   }
 
-  svg.addEventListener("dblclick", (event) => {
+  svg.addEventListener("dblclick", (/** @type {MouseEvent} */ event) => {
     const at = position(svg, event);
     const process = processAt(editor.now(), at, size);
     if (process) editor.rename(process.key);
-    else if (editor.tool() !== "process") editor.addAt(...Object.values(toPlace(at, size)));
+    else if (editor.tool() !== "process") {
+      const { x, y } = toPlace(at, size);
+      editor.addAt(x, y);
+    }
   });
 
-  svg.addEventListener("keydown", (event) => {
+  svg.addEventListener("keydown", (/** @type {any} */ event) => {
     const key = event.target.closest?.(".drawing-process")?.dataset.key;
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (handled(event.key, key)) event.preventDefault();
   });
 
+  /** @param {string} pressed @param {string | undefined} key */
   function handled(pressed, key) {
     const selected = key ?? editor.selected();
     if (pressed === "Escape") editor.cancel();
@@ -207,6 +219,7 @@ export function mountDrawing(root, editor) {
     return true;
   }
 
+  /** @param {string} key @param {string} arrow */
   function nudge(key, arrow) {
     const { x, y } = editor.now().processes.find((process) => process.key === key);
     const sideways = { ArrowLeft: -STEP, ArrowRight: STEP }[arrow] ?? 0;
@@ -216,10 +229,12 @@ export function mountDrawing(root, editor) {
 
   return {
     show,
+    /** @param {string} key */
     focus: (key) => nodes.querySelector(`[data-key="${key}"]`)?.focus({ preventScroll: true }),
   };
 }
 
+/** @param {TopologyEditor} editor @param {EditedTopology} topology */
 function hintFor(editor, topology) {
   if (topology.processes.length === 0) return "Or paste a topology as text, below.";
   if (editor.channelFrom()) return "Choose the process where the channel ends. Esc lets it be.";
@@ -231,20 +246,27 @@ function hintFor(editor, topology) {
   }[editor.tool()];
 }
 
+/** @param {EditedProcess | undefined} process @param {Point} at @param {Size} size */
 function offset(process, at, size) {
   if (!process) return { x: 0, y: 0 };
   const centre = point(process, size);
   return { x: at.x - centre.x, y: at.y - centre.y };
 }
 
-/** What stands below a process: its state as values are written everywhere. */
+/**
+ * Returns the words of a typed state, written as values are everywhere.
+ * @param {string} typed
+ */
 function stateWords(typed) {
   const { value, problem } = readState(typed);
   if (problem) return typed.trim();
   return value === undefined ? "" : valueText(value);
 }
 
-/** Where the pointer is, in the drawing's own pixels. */
+/**
+ * Returns where the pointer is, in the drawing's own pixels.
+ * @param {any} svg @param {any} event
+ */
 function position(svg, event) {
   const { x, y } = new DOMPoint(event.clientX, event.clientY).matrixTransform(
     svg.getScreenCTM().inverse(),

@@ -1,10 +1,14 @@
-/** Where the lines of a drawn topology run. Pure; lengths in pixels, `size` is {width, height}. */
+/** The geometry of a drawn topology. Pure; lengths are in pixels, places of processes in 0..1. */
 
 export const RADIUS = 22;
 const MARGIN = { x: 28, y: 44 }; // room for a process and the state beside it
 const BOW = 18;
 const ARROW = 7;
 
+/**
+ * Returns the point of a process in a drawing of this size.
+ * @param {EditedProcess} process @param {Size} size
+ */
 export function point(process, size) {
   return {
     x: MARGIN.x + process.x * (size.width - 2 * MARGIN.x),
@@ -12,7 +16,10 @@ export function point(process, size) {
   };
 }
 
-/** The inverse: a place in 0..1. */
+/**
+ * Returns the place, in 0..1, of a point in a drawing of this size.
+ * @param {Point} point @param {Size} size
+ */
 export function toPlace({ x, y }, size) {
   return {
     x: (x - MARGIN.x) / (size.width - 2 * MARGIN.x),
@@ -20,12 +27,18 @@ export function toPlace({ x, y }, size) {
   };
 }
 
-/** The drawing's size on a page that has `width` pixels for it. */
+/**
+ * Returns the size of a drawing that is `width` pixels wide.
+ * @param {number} width
+ */
 export function sizeFor(width) {
   return { width, height: Math.round(Math.max(320, Math.min(560, width * 0.7))) };
 }
 
-/** The path of a channel from rim to rim; bowed aside where there is one the other way too. */
+/**
+ * Returns the path of a channel from rim to rim. It is bowed if there is a channel the other way, too.
+ * @param {EditedProcess} from @param {EditedProcess} to @param {boolean} bowed @param {Size} size
+ */
 export function channelPath(from, to, bowed, size) {
   const a = point(from, size);
   const b = point(to, size);
@@ -41,6 +54,7 @@ export function channelPath(from, to, bowed, size) {
   return `M${fixed(start.x)} ${fixed(start.y)}Q${fixed(middle.x)} ${fixed(middle.y)} ${fixed(end.x)} ${fixed(end.y)}`;
 }
 
+/** @param {Point} from @param {Point} to @param {number} distance */
 function towards(from, to, distance) {
   const length = Math.hypot(to.x - from.x, to.y - from.y) || 1;
   return {
@@ -49,11 +63,15 @@ function towards(from, to, distance) {
   };
 }
 
+/** @param {number} number */
 function fixed(number) {
   return number.toFixed(1);
 }
 
-/** The process under a point, or undefined; the last drawn lies on top. */
+/**
+ * Returns the process under a point, the last one drawn if there are several, or undefined.
+ * @param {EditedTopology} topology @param {Point} at @param {Size} size @param {number} [reach]
+ */
 export function processAt(topology, at, size, reach = RADIUS + 4) {
   return topology.processes.findLast((process) => {
     const centre = point(process, size);

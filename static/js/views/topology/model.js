@@ -1,23 +1,23 @@
 /**
- * A topology while it is edited: pure values, every change gives a new one.
+ * A topology while it is edited. Pure: every change returns a new value.
  *
- * A process is {key, id, state, x, y}, a channel {key, id, source, target, fifo, named}. `key` is
- * ours and never changes, so that an id may be empty or taken for as long as somebody types;
- * `state` is what was typed; x and y lie in 0..1, null until placed. A channel that is not `named`
- * is called after its ends, "A->B", and follows when they are renamed.
+ * Unlike an id, a key never changes, so an id may be empty or taken while somebody types. A state is the text that was
+ * typed. x and y lie in 0..1, and are null until placed. A channel that is not `named` is called after its ends,
+ * "A->B", and follows when they are renamed.
  */
 
 const GRID = 500; // places across the drawing
 
+/** @param {any} document @returns {EditedTopology} */
 export function fromDocument(document) {
   const keyOf = new Map();
-  const processes = (document.processes ?? []).map((process, place) => {
+  const processes = (document.processes ?? []).map((/** @type {any} */ process, /** @type {number} */ place) => {
     const key = `p${place}`;
     keyOf.set(process.id, key);
     const [x, y] = document.layout?.[process.id] ?? [null, null];
     return { key, id: process.id, state: stateText(process.state), x, y };
   });
-  const channels = (document.channels ?? []).map((channel, place) => ({
+  const channels = (document.channels ?? []).map((/** @type {any} */ channel, /** @type {number} */ place) => ({
     key: `c${place}`,
     id: channel.id,
     source: keyOf.get(channel.source) ?? null,
@@ -28,8 +28,10 @@ export function fromDocument(document) {
   return placed({ name: document.name ?? "", processes, channels, nextKey: processes.length + channels.length });
 }
 
+/** @param {EditedTopology} topology */
 export function toDocument(topology) {
   const idOf = processIds(topology);
+  /** @type {Record<string, (number | null)[]>} */
   const layout = {};
   for (const process of topology.processes) layout[process.id] = [process.x, process.y];
   return {
@@ -48,7 +50,18 @@ export function toDocument(topology) {
   };
 }
 
-/** What a typed state means: {value}, {} where it is empty (not known), or {problem}. */
+/**
+ * Writes the document as text for the form; an empty topology is an empty text.
+ * @param {EditedTopology} topology
+ */
+export function asText(topology) {
+  return topology.processes.length === 0 ? "" : JSON.stringify(toDocument(topology), null, 1);
+}
+
+/**
+ * Reads a typed state: {value}, {} if it is empty (not known), or {problem}.
+ * @param {string} text @returns {{ value?: unknown, problem?: string }}
+ */
 export function readState(text) {
   const typed = text.trim();
   if (typed === "") return {};
@@ -62,26 +75,33 @@ export function readState(text) {
   }
 }
 
+/** @param {unknown} state */
 export function stateText(state) {
   if (state === undefined || state === null) return "";
   const plain = typeof state === "string" && readState(state).value === state;
   return plain ? state : JSON.stringify(state);
 }
 
+/** @param {EditedTopology} topology */
 export function processIds(topology) {
   return new Map(topology.processes.map(({ key, id }) => [key, id]));
 }
 
+/** @param {EditedTopology} topology @param {EditedChannel} channel @param {Map<string, string>} [idOf] */
 export function channelId(topology, channel, idOf = processIds(topology)) {
   if (channel.named) return channel.id;
   return `${idOf.get(channel.source) ?? "?"}->${idOf.get(channel.target) ?? "?"}`;
 }
 
+/** @param {EditedTopology} topology @param {string} name */
 export function rename(topology, name) {
   return { ...topology, name };
 }
 
-/** Adds a process at (x, y), or where there is room; its id is the next free letter or number. */
+/**
+ * Adds a process at (x, y), or where there is room. Its id is the next free letter or number.
+ * @param {EditedTopology} topology @param {{ x?: number | null, y?: number | null, state?: string }} options
+ */
 export function addProcess(topology, { x = null, y = null, state = "" } = {}) {
   const key = `k${topology.nextKey}`;
   const process = { key, id: freeId(topology), state, ...clamped(x, y) };
@@ -92,20 +112,20 @@ export function addProcess(topology, { x = null, y = null, state = "" } = {}) {
   });
 }
 
-export function changeProcess(topology, key, change) {
-  return {
-    ...topology,
-    processes: topology.processes.map((process) =>
-      process.key === key ? { ...process, ...change } : process,
-    ),
-  };
+/** @param {EditedTopology} topology @param {string} key @param {object} fields */
+export function changeProcess(topology, key, fields) {
+  return { ...topology, processes: changed(topology.processes, key, fields) };
 }
 
+/** @param {EditedTopology} topology @param {string} key @param {number | null} x @param {number | null} y */
 export function moveProcess(topology, key, x, y) {
   return changeProcess(topology, key, clamped(x, y));
 }
 
-/** Removes a process and every channel at it. */
+/**
+ * Removes a process and every channel at it.
+ * @param {EditedTopology} topology @param {string} key
+ */
 export function removeProcess(topology, key) {
   return {
     ...topology,
@@ -114,7 +134,10 @@ export function removeProcess(topology, key) {
   };
 }
 
-/** Adds source -> target; the same topology where there is one already, or the ends are one. */
+/**
+ * Adds a channel, unless there is one already or its ends are the same process.
+ * @param {EditedTopology} topology @param {string | null} source @param {string | null} target
+ */
 export function addChannel(topology, source, target) {
   if (source === target || channelBetween(topology, source, target)) return topology;
   const channel = { key: `k${topology.nextKey}`, id: "", source, target, fifo: true, named: false };
@@ -125,11 +148,15 @@ export function addChannel(topology, source, target) {
   };
 }
 
+/** @param {EditedTopology} topology @param {string} one @param {string} other */
 export function addBothWays(topology, one, other) {
   return addChannel(addChannel(topology, one, other), other, one);
 }
 
-/** Adds what is missing so that every channel has one in the other direction. */
+/**
+ * Adds the channels that are missing so that each has one in the other direction.
+ * @param {EditedTopology} topology
+ */
 export function makeBidirectional(topology) {
   return topology.channels.reduce(
     (grown, { source, target }) =>
@@ -138,75 +165,107 @@ export function makeBidirectional(topology) {
   );
 }
 
+/** @param {EditedTopology} topology */
 export function isBidirectional(topology) {
   return makeBidirectional(topology) === topology;
 }
 
+/** @param {EditedTopology} topology @param {string | null} source @param {string | null} target */
 export function channelBetween(topology, source, target) {
-  return topology.channels.find(
-    (channel) => channel.source === source && channel.target === target,
-  );
+  return topology.channels.find((channel) => channel.source === source && channel.target === target);
 }
 
-export function changeChannel(topology, key, change) {
-  return {
-    ...topology,
-    channels: topology.channels.map((channel) =>
-      channel.key === key ? { ...channel, ...change } : channel,
-    ),
-  };
+/**
+ * Returns two processes without a channel from the first to the second, or null.
+ * @param {EditedTopology} topology @returns {[string, string] | null}
+ */
+export function freePair(topology) {
+  for (const { key: source } of topology.processes) {
+    for (const { key: target } of topology.processes) {
+      if (source !== target && !channelBetween(topology, source, target)) return [source, target];
+    }
+  }
+  return null;
 }
 
+/** @param {EditedTopology} topology @param {string} key @param {object} fields */
+export function changeChannel(topology, key, fields) {
+  return { ...topology, channels: changed(topology.channels, key, fields) };
+}
+
+/**
+ * Returns the items with new values of some fields of one of them.
+ * @param {any[]} items @param {string} key @param {object} fields
+ */
+export function changed(items, key, fields) {
+  return items.map((item) => (item.key === key ? { ...item, ...fields } : item));
+}
+
+/** @param {EditedTopology} topology @param {string} key */
 export function removeChannel(topology, key) {
   return { ...topology, channels: topology.channels.filter((channel) => channel.key !== key) };
 }
 
-/** What would be refused: [{key, field, sentence}], in the order of the tables. */
+/**
+ * Returns what the server would refuse, in the order of the tables.
+ * @param {EditedTopology} topology @returns {FieldProblem[]}
+ */
 export function problems(topology) {
   return [...processProblems(topology), ...channelProblems(topology)];
 }
 
+/** @param {EditedTopology} topology @returns {FieldProblem[]} */
 function processProblems(topology) {
-  const found = [];
+  const all = [];
   const taken = new Set();
   for (const { key, id, state } of topology.processes) {
-    if (id.trim() === "") {
-      found.push({ key, field: "id", sentence: "A process needs an id. Type one." });
-    } else if (taken.has(id)) {
-      found.push({ key, field: "id", sentence: `There is already a process ${id}. Choose another id.` });
-    }
-    taken.add(id);
+    all.push(...idProblems("process", key, id, taken));
     const { problem } = readState(state);
-    if (problem) found.push({ key, field: "state", sentence: problem });
+    if (problem) all.push({ key, field: "state", sentence: problem });
   }
-  return found;
+  return all;
 }
 
+/** @param {EditedTopology} topology @returns {FieldProblem[]} */
 function channelProblems(topology) {
-  const found = [];
+  const all = [];
   const taken = new Set();
   const idOf = processIds(topology);
   for (const channel of topology.channels) {
     const { key, source, target } = channel;
-    const id = channelId(topology, channel, idOf);
-    if (!idOf.has(source)) {
-      found.push({ key, field: "source", sentence: "Choose the process this channel leaves." });
-    }
-    if (!idOf.has(target)) {
-      found.push({ key, field: "target", sentence: "Choose the process this channel enters." });
-    }
-    if (id.trim() === "") {
-      found.push({ key, field: "id", sentence: "A channel needs an id. Type one." });
-    } else if (taken.has(id)) {
-      found.push({ key, field: "id", sentence: `There is already a channel ${id}. Choose another id.` });
-    }
-    taken.add(id);
+    if (!idOf.has(source)) all.push({ key, field: "source", sentence: "Choose the process this channel leaves." });
+    if (!idOf.has(target)) all.push({ key, field: "target", sentence: "Choose the process this channel enters." });
+    all.push(...idProblems("channel", key, channelId(topology, channel, idOf), taken));
   }
-  return found;
+  return all;
+}
+
+/**
+ * Returns the problem of an empty id, or of one that is taken. Adds the id to those taken.
+ * @param {string} noun @param {string} key @param {string} id @param {Set<string>} taken @returns {FieldProblem[]}
+ */
+export function idProblems(noun, key, id, taken) {
+  const isTaken = taken.has(id);
+  taken.add(id);
+  if (id.trim() === "") return [{ key, field: "id", sentence: `A ${noun} needs an id. Type one.` }];
+  if (isTaken) return [{ key, field: "id", sentence: `There is already a ${noun} ${id}. Choose another id.` }];
+  return [];
+}
+
+/**
+ * Returns the row and field of the server's refusal, such as "processes[3].id"; [] if it names none.
+ * @param {Refusal | null} refusal @param {EditedTopology} topology @returns {FieldProblem[]}
+ */
+export function refusalsOf(refusal, topology) {
+  const match = /^(processes|channels)\[(\d+)\](?:\.(\w+))?/.exec(refusal?.field ?? "");
+  const rows = match?.[1] === "processes" ? topology.processes : topology.channels;
+  const row = match && rows[Number(match[2])];
+  return row ? [{ key: row.key, field: match[3] ?? "id", sentence: refusal.detail }] : [];
 }
 
 const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
+/** @param {EditedTopology} topology */
 function freeId(topology) {
   const taken = new Set(topology.processes.map(({ id }) => id));
   for (const letter of LETTERS) if (!taken.has(letter)) return letter;
@@ -215,37 +274,37 @@ function freeId(topology) {
   return `P${number}`;
 }
 
+/** @param {number | null} x @param {number | null} y */
 function clamped(x, y) {
   if (x === null || y === null) return { x: null, y: null };
+  /** @param {number} value */
   const within = (value) => Math.min(1, Math.max(0, Math.round(value * GRID) / GRID));
   return { x: within(x), y: within(y) };
 }
 
-/** Puts every process that has no place yet on a circle, or in the emptiest spot beside others. */
+/**
+ * Places every process that has no place yet: on a circle, or where it is farthest from those that have one.
+ * @param {EditedTopology} topology @returns {EditedTopology}
+ */
 export function placed(topology) {
-  const homeless = topology.processes.filter(({ x }) => x === null);
-  if (homeless.length === 0) return topology;
+  const unplaced = topology.processes.filter(({ x }) => x === null);
+  if (unplaced.length === 0) return topology;
   const settled = topology.processes.filter(({ x }) => x !== null);
-  const places =
-    settled.length === 0 ? circle(homeless.length) : emptySpots(settled, homeless.length);
-  const placeOf = new Map(homeless.map(({ key }, order) => [key, places[order]]));
+  const places = settled.length === 0 ? circle(unplaced.length) : emptySpots(settled, unplaced.length);
+  const placeOf = new Map(unplaced.map(({ key }, order) => [key, places[order]]));
   return {
     ...topology,
     processes: topology.processes.map((process) => {
       const place = placeOf.get(process.key);
-      return place ? { ...process, ...clamped(...place) } : process;
+      return place ? { ...process, ...clamped(place[0], place[1]) } : process;
     }),
   };
 }
 
+/** @param {number} count @returns {number[][]} */
 function circle(count) {
   if (count === 1) return [[0.5, 0.5]];
-  if (count === 2) {
-    return [
-      [0.22, 0.5],
-      [0.78, 0.5],
-    ];
-  }
+  if (count === 2) return [[0.22, 0.5], [0.78, 0.5]];
   const angles = Array.from({ length: count }, (_, order) => (2 * Math.PI * order) / count - Math.PI / 2);
   const lowest = Math.max(...angles.map(Math.sin));
   return angles.map((angle) => [
@@ -254,7 +313,10 @@ function circle(count) {
   ]);
 }
 
-/** `count` places of a grid, each the farthest from everything already there. */
+/**
+ * Returns `count` places of a grid, each the farthest from all that are taken.
+ * @param {EditedProcess[]} settled @param {number} count @returns {number[][]}
+ */
 function emptySpots(settled, count) {
   const taken = settled.map(({ x, y }) => [x, y]);
   const grid = [];
@@ -269,57 +331,4 @@ function emptySpots(settled, count) {
     taken.push(best);
   }
   return spots;
-}
-
-/** Undo and redo over values; `change` drops what was undone. Every step is one value. */
-export function history(first, limit = 200) {
-  let past = [];
-  let now = first;
-  let future = [];
-  let typing = null;
-
-  function change(next) {
-    typing = null;
-    if (next === now) return;
-    past = [...past, now].slice(-limit);
-    future = [];
-    now = next;
-  }
-
-  return {
-    get now() {
-      return now;
-    },
-    get canUndo() {
-      return past.length > 0;
-    },
-    get canRedo() {
-      return future.length > 0;
-    },
-    change,
-    /** What is typed into one field is one step, however many keys it takes. */
-    type(field, next) {
-      if (typing === field) now = next;
-      else change(next);
-      typing = field;
-    },
-    /** Replaces the present without a step of its own: the middle of a drag. */
-    amend(next) {
-      typing = null;
-      now = next;
-    },
-    undo() {
-      typing = null;
-      if (past.length === 0) return;
-      future = [now, ...future];
-      now = past.at(-1);
-      past = past.slice(0, -1);
-    },
-    redo() {
-      typing = null;
-      if (future.length === 0) return;
-      past = [...past, now];
-      [now, ...future] = future;
-    },
-  };
 }

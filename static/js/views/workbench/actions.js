@@ -1,38 +1,38 @@
-/** What commands and links do to the player: select, go, fit, choose, drag the cut, share, follow. */
+/** What commands and links do to the player: select, go to an event, fit the view, choose a snapshot, drag the cut. */
 
 import { isInside, nearestConsistent } from "../../lib/cuts.js";
 import { SPEEDS } from "../../lib/player.js";
 import { cutFits } from "../../lib/url-state.js";
 import { eventRow } from "../../lib/window.js";
 
+/** @param {App} app */
 export function wireActions(app) {
   const { player, topology } = app;
 
+  /** @param {Chosen | null} selection */
   app.select = (selection) => {
     player.set({ selection });
     if (selection?.of === "process") app.spacetime.showLane(selection.process);
-    showTab(selection);
+    if (selection) app.root.querySelector("[aria-controls=wb-tab-details]")?.click();
   };
 
-  function showTab(selection) {
-    if (selection) app.root.querySelector("[aria-controls=wb-tab-details]")?.click();
-  }
-
-  /** Selects what a link names by ids, and brings it into view. */
+  /**
+   * Selects what a link names by its ids, and brings it into view.
+   * @param {LinkTarget} target
+   */
   app.go = async (target) => {
     if (target.of === "event") return goToEvent(target);
     if (target.of === "message") {
-      if (
-        target.near &&
-        app.messageRow(player.state.window, { channel: topology.channelCode.get(target.channel), id: target.id }) < 0
-      ) {
-        await goToEvent({ of: "event", ...target.near });
-      }
-      return app.select({ of: "message", channel: topology.channelCode.get(target.channel), id: target.id });
+      const message = { channel: topology.channelCode.get(target.channel), id: target.id };
+      if (target.near && app.messageRow(player.state.window, message) < 0) await goToEvent(target.near);
+      return app.select({ of: "message", ...message });
     }
-    app.select({ of: target.of, [target.of]: topology[`${target.of}Code`].get(target[target.of]) });
+    const { processCode, channelCode } = topology;
+    if (target.of === "process") app.select({ of: "process", process: processCode.get(target.process) });
+    else app.select({ of: "channel", channel: channelCode.get(target.channel) });
   };
 
+  /** @param {Partial<EventLink>} event */
   async function goToEvent({ process: id, index, at }) {
     const process = topology.processCode.get(id);
     app.select({ of: "event", process, index });
@@ -43,11 +43,13 @@ export function wireActions(app) {
     else player.seek(place);
   }
 
+  /** @param {number} place */
   function intoView(place) {
     const { from, to } = player.state;
     if (place < from || place > to) player.zoom(place - (to - from) / 2, place + (to - from) / 2);
   }
 
+  /** @param {number} process @param {number} index @param {number | undefined} at @returns {Promise<number | null>} */
   async function placeOf(process, index, at) {
     const { window, axis } = player.state;
     const row = window?.exact && window.axis === axis ? eventRow(window, process, index) : -1;
@@ -62,7 +64,10 @@ export function wireActions(app) {
     }
   }
 
-  /** The row of a message in a window, or -1. */
+  /**
+   * Returns the row of a message in a window, or -1.
+   * @param {OpenWindow | null} window @param {{ channel?: number, id?: string }} options
+   */
   app.messageRow = (window, { channel, id }) => {
     if (!window?.exact) return -1;
     for (let row = 0; row < window.messages.count; row += 1) {
@@ -71,7 +76,10 @@ export function wireActions(app) {
     return -1;
   };
 
-  /** The event at a marker's far end, or where it was sent when it never arrived. */
+  /**
+   * Returns the event that receives a marker, or the one that sends it if it never arrives.
+   * @param {number} row
+   */
   app.markerEvent = (row) => {
     const { markers } = player.state.window;
     const { sourceCode, targetCode } = topology.channels[markers.channel[row]];
@@ -83,11 +91,16 @@ export function wireActions(app) {
     };
   };
 
+  /**
+   * Returns the number of a process's events, Infinity if the window does not say.
+   * @param {number} p
+   */
   app.eventsOf = (p) => {
     const { window } = player.state;
     return window && window.to >= player.bounds().to ? window.positionsTo[p] : Infinity;
   };
 
+  /** @param {string} snapshot */
   app.chooseSnapshot = async (snapshot) => {
     player.set({ snapshot });
     const place = await app.snapshots.placeOf(app.snapshots.byId.get(snapshot), player.state.axis);
@@ -95,18 +108,18 @@ export function wireActions(app) {
   };
 
   app.fit = () => {
-    const { selection, snapshot, axis, window } = player.state;
-    const span = spanOfSelection(selection, window) ?? (
-      snapshot === null ? null : app.snapshots.spanOf(app.snapshots.byId.get(snapshot), axis)
-    );
+    const { selection, axis, window } = player.state;
+    const snapshot = app.snapshots.chosen();
+    const span = spanOfSelection(selection, window) ?? (snapshot && app.snapshots.spanOf(snapshot, axis));
     if (!span) return player.fitAll();
-    const air = Math.max(
-      (span[1] - span[0]) * 0.25,
-      ((player.bounds().to - player.bounds().from) / Math.max(player.extent.steps, 1)) * 10,
-    );
-    player.zoom(span[0] - air, span[1] + air);
+    const [from, to] = span;
+    const all = player.bounds();
+    const tenEvents = ((all.to - all.from) / Math.max(player.extent.steps, 1)) * 10;
+    const margin = Math.max((to - from) * 0.25, tenEvents);
+    player.zoom(from - margin, to + margin);
   };
 
+  /** @param {Chosen | null} selection @param {OpenWindow | null} window @returns {number[] | null} */
   function spanOfSelection(selection, window) {
     if (!selection || !window?.exact) return null;
     if (selection.of === "event") {
@@ -120,17 +133,16 @@ export function wireActions(app) {
     return [window.messages.sentX[row], end];
   }
 
-  app.changeSpeed = (by) => {
-    const here = SPEEDS.indexOf(player.state.speed);
-    player.set({ speed: SPEEDS[Math.max(0, Math.min(here + by, SPEEDS.length - 1))] });
+  /** @param {number} steps */
+  app.changeSpeed = (steps) => {
+    const index = SPEEDS.indexOf(player.state.speed) + steps;
+    player.set({ speed: SPEEDS[Math.max(0, Math.min(index, SPEEDS.length - 1))] });
   };
 
   app.back = () => {
     if (player.state.cut) app.endCut();
     else player.set({ selection: null });
   };
-
-  // --- the dragged cut ---------------------------------------------------------------------
 
   app.beginCut = async () => {
     player.pause();
@@ -145,18 +157,18 @@ export function wireActions(app) {
     requestAnimationFrame(() => app.spacetime.handles.focus(0));
   };
 
-  /** Brings the whole cut of the chosen snapshot into view, where it is not. */
+  /** Brings the whole cut of the chosen snapshot into view. */
   async function showSnapshot() {
     const { state } = player;
     const [first, last] = (await app.snapshots.recordedSpan(state.axis)) ?? [state.from, state.to];
     if (first >= state.from && last <= state.to) return;
-    const air = Math.max((last - first) * 0.2, 1);
-    player.zoom(first - air, last + air);
+    const margin = Math.max((last - first) * 0.2, 1);
+    player.zoom(first - margin, last + margin);
   }
 
   app.endCut = () => player.set({ cut: null });
 
-  /** Moves the handles to the nearest consistent cut: from the window, or as the server says. */
+  /** Moves the handles to the nearest consistent cut, which the window or else the server knows. */
   app.nearest = () => {
     const { cut, window, shown } = player.state;
     if (!cut) return;

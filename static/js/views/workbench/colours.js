@@ -20,21 +20,28 @@ const TOKENS = {
   incomplete: "incomplete",
 };
 
-/** Reads the colours as they are now; "themechange" on the document says when they change. */
+/** Reads the colours as they are now. The event "themechange" on the document says when they change. */
 export function readColours() {
   const style = getComputedStyle(document.documentElement);
+  /** @type {WorkbenchColours} */
   const colours = {};
   for (const [name, token] of Object.entries(TOKENS)) colours[name] = style.getPropertyValue(`--color-${token}`).trim();
   return colours;
 }
 
-/** The same colour with less opacity. */
+/**
+ * Returns a colour with another opacity.
+ * @param {string} colour @param {number} alpha
+ */
 export function faded(colour, alpha) {
   const parts = colour.match(/[\d.]+/g) ?? ["0", "0", "0"];
   return `rgba(${parts.slice(0, 3).join(", ")}, ${alpha})`;
 }
 
-/** From the panel's colour to the accent: how much there is. */
+/**
+ * Returns a scale from the panel's colour to the accent.
+ * @param {WorkbenchColours} colours @returns {[number, string][]}
+ */
 export function heatScale(colours) {
   return [0, 0.15, 0.5, 1].map((share) => [share, faded(colours.accent, share === 0 ? 0 : 0.3 + 0.7 * share)]);
 }

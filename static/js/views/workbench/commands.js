@@ -1,10 +1,13 @@
-/** Everything that can be done, for keys, buttons and the palette alike. */
+/** All commands of the workbench, for keys, buttons and the palette. */
 
 import { h } from "../../lib/dom.js";
 import { listen } from "../../lib/keys.js";
 import { createPalette } from "../../lib/palette.js";
 
-/** [{name, title, keys, run}]; keys as lib/keys.js names them. */
+/**
+ * Returns the commands. lib/keys.js defines the names of keys.
+ * @param {App} app @returns {Command[]}
+ */
 export function commandList(app) {
   const { player, steps } = app;
   const toggleTables = () => player.set({
@@ -55,6 +58,7 @@ export function commandList(app) {
   ];
 }
 
+/** @type {Record<string, string>} */
 const SHOWN = {
   arrowright: "→",
   arrowleft: "←",
@@ -64,12 +68,25 @@ const SHOWN = {
   "ctrl+k": "ctrl K",
 };
 
-export const keyText = (key) => SHOWN[key] ?? key;
+const PAGES = [
+  ["Recordings", "/"],
+  ["Topologies", "/topologies"],
+  ["Jobs", "/jobs"],
+  ["Account", "/account"],
+  ["API", "/api/docs"],
+];
 
-/** Wires keys, palette and the list of keys; app.run(name) runs a command. */
+/** @param {string} key */
+const keyText = (key) => SHOWN[key] ?? key;
+
+/**
+ * Wires keys, buttons, the palette and the list of keys.
+ * @param {App} app
+ */
 export function wireCommands(app) {
   const commands = commandList(app);
   const byName = new Map(commands.map((command) => [command.name, command]));
+  /** @param {string} name */
   app.run = (name) => byName.get(name).run();
   app.palette = createPalette(() => [...commands.map(forPalette), ...places(app)]);
   app.help = helpDialog(commands);
@@ -82,45 +99,35 @@ export function wireCommands(app) {
   return listen(commands);
 }
 
+/** @param {Command} command */
 function forPalette({ title, keys, run }) {
   return { title, keys: keys.map(keyText), run };
 }
 
-/** Processes, channels, snapshots and pages, as commands. */
+/**
+ * Returns the commands that go to a process, a channel, a snapshot or a page.
+ * @param {App} app @returns {Command[]}
+ */
 function places(app) {
   const { topology } = app;
-  const open = (href) => () => location.assign(href);
+  /** @param {string} title @param {() => void} run */
+  const entry = (title, run) => ({ title, run });
   return [
     ...app.snapshots.list().map(
-      ({ snapshot, verdict }) => (
-        { title: `Snapshot ${snapshot} (${verdict})`, run: () => app.chooseSnapshot(snapshot) }
-      ),
+      ({ snapshot, verdict }) => entry(`Snapshot ${snapshot} (${verdict})`, () => app.chooseSnapshot(snapshot)),
     ),
-    ...topology.processes.map(
-      ({ id }) => ({ title: `Process ${id}`, run: () => app.go({ of: "process", process: id }) }),
-    ),
-    ...topology.channels.map(
-      ({ id }) => ({ title: `Channel ${id}`, run: () => app.go({ of: "channel", channel: id }) }),
-    ),
-    ...[
-      ["Recordings", "/"],
-      ["Topologies", "/topologies"],
-      ["Jobs", "/jobs"],
-      ["Account", "/account"],
-      ["API", "/api/docs"],
-    ].map(([name, href]) => ({ title: `Open ${name}`, run: open(href) })),
+    ...topology.processes.map(({ id }) => entry(`Process ${id}`, () => app.go({ of: "process", process: id }))),
+    ...topology.channels.map(({ id }) => entry(`Channel ${id}`, () => app.go({ of: "channel", channel: id }))),
+    ...PAGES.map(([name, address]) => entry(`Open ${name}`, () => location.assign(address))),
   ];
 }
 
+/** @param {Command[]} commands */
 function helpDialog(commands) {
-  const rows = commands.filter(({ keys }) => keys.length).map(
-    ({ title, keys }) => h(
-      "tr",
-      {},
-      h("td", {}, keys.map((key) => h("kbd.kbd", {}, keyText(key)))),
-      h("td", {}, title),
-    ),
-  );
+  /** @param {string[]} keys */
+  const keyCell = (keys) => h("td", {}, keys.map((key) => h("kbd.kbd", {}, keyText(key))));
+  const withKeys = commands.filter(({ keys }) => keys.length);
+  const rows = withKeys.map(({ title, keys }) => h("tr", {}, keyCell(keys), h("td", {}, title)));
   const close = h("button.btn", { type: "button", onclick: () => dialog.close(), autofocus: true }, "Close");
   const dialog = h(
     "dialog.wb-help",

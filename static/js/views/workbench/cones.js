@@ -1,32 +1,36 @@
-/** What happened before the selected event, and what it could influence: said, and given to the diagram. */
+/** What happened before the selected event, and what it could influence, in words and for the diagram. */
 
 import { h } from "../../lib/dom.js";
 import { counted, thousands } from "../../lib/format.js";
 
+/** @param {App} app */
 export function createCones(app) {
   const { player, topology } = app;
   const box = app.root.querySelector("#wb-cones");
   let request = 0;
 
+  /** @param {PlayerState} state */
   async function load({ selection }) {
     request += 1;
-    const mine = request;
+    const current = request;
     box.replaceChildren();
     player.set({ cones: null });
     if (selection?.of !== "event") return;
     try {
       const cones = await app.source.cones(topology.processes[selection.process].id, selection.index);
-      if (mine !== request) return;
+      if (current !== request) return;
       player.set({ cones });
-      box.replaceChildren(...said(cones));
+      box.replaceChildren(...sentences(cones));
     } catch (error) {
-      if (mine === request) {
+      if (current === request) {
         box.replaceChildren(h("p.soft", {}, `Its past and future could not be loaded: ${error.message}`));
       }
     }
   }
 
-  function said({ before, after, concurrent, past, future, process }) {
+  /** @param {ConesPayload} cones */
+  function sentences({ before, after, concurrent, past, future, process }) {
+    /** @param {ConeEdge} edge */
     const others = (edge) => edge.at.filter((at, p) => at !== null && topology.processes[p].id !== process).length;
     return [
       line("wb-past", `${counted(before, "event")} happened before it`, others(past)),
@@ -35,16 +39,14 @@ export function createCones(app) {
     ];
   }
 
+  /** @param {string} look @param {string} words @param {number} processes */
   function line(look, words, processes) {
-    return h(
-      "p",
-      {},
-      h(`span.wb-cone.${look}`, { "aria-hidden": "true" }),
-      `${words}${processes ? `, in ${counted(processes, "other process", "other processes")}` : ""}.`,
-    );
+    const where = processes ? `, in ${counted(processes, "other process", "other processes")}` : "";
+    return h("p", {}, h(`span.wb-cone.${look}`, { "aria-hidden": "true" }), `${words}${where}.`);
   }
 
   return {
+    /** @param {PlayerState} state @param {Set<string>} keys */
     update(state, keys) {
       if (keys.has("selection")) load(state);
     },

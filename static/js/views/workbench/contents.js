@@ -1,17 +1,19 @@
-/** What lies in each channel at the cursor (or the dragged cut), and what the chosen snapshot says. */
+/** The messages in each channel at the cursor or at the dragged cut, beside those of the chosen snapshot. */
 
 import { h, renderOnce, setText } from "../../lib/dom.js";
 import { counted, thousands, valueText } from "../../lib/format.js";
 import { blockedAt, spansOf } from "../../lib/blocked.js";
-import { isInside, markersAt } from "../../lib/cuts.js";
-import { derivedSilence } from "./sentences.js";
+import { isInside, markersAt, messagesInFlight } from "../../lib/cuts.js";
+import { hasAny } from "../../lib/player.js";
+import { derivedContents } from "./sentences.js";
 
 const MOST_CHANNELS = 150;
 const MOST_VALUES = 24;
-const FEW = 12; // channels that are all shown to begin with
+const FEW = 12; // channels that are all shown at first, even empty ones
 const BETWEEN =
   "Between checkpoints it is not known what lies in the channels: the engine keeps it only at a checkpoint.";
 
+/** @param {App} app */
 export function createContents(app) {
   const { player, topology } = app;
   const list = app.root.querySelector("#wb-contents-list");
@@ -25,21 +27,16 @@ export function createContents(app) {
   filter.addEventListener("input", () => draw(player.state));
   onlyFull.addEventListener("change", () => draw(player.state));
 
+  /** @param {PlayerState} state */
   function draw(state) {
     const detail = app.snapshots.detail();
     const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
     const selected = state.selection?.of === "channel" ? state.selection.channel : null;
-    const wanted = topology.channels.filter(
-      (channel) => matches(channel, words) && (
-        !onlyFull.checked || channel.code === selected || isFull(channel, state.shown, detail)
-      ),
-    );
-    const drawn = selected === null
-      ? wanted.slice(0, MOST_CHANNELS)
-      : [
-        ...wanted.filter(({ code }) => code === selected),
-        ...wanted.filter(({ code }) => code !== selected),
-      ].slice(0, MOST_CHANNELS);
+    const listed = topology.channels
+      .filter((channel) => matches(channel, words))
+      .filter((channel) => !onlyFull.checked || channel.code === selected || isFull(channel, state.shown, detail))
+      .sort((a, b) => Number(b.code === selected) - Number(a.code === selected));
+    const drawn = listed.slice(0, MOST_CHANNELS);
     const markers = state.shown && isInside(state.window, state.shown.positions)
       ? markersAt(state.window, state.shown.positions)
       : new Map();
@@ -51,14 +48,16 @@ export function createContents(app) {
     if (elements.length !== list.children.length || elements.some((element, i) => list.children[i] !== element)) {
       list.replaceChildren(...elements);
     }
-    tell(state, wanted.length, drawn.length);
+    drawNotices(state, listed.length, drawn.length);
   }
 
+  /** @param {OpenChannel} channel @param {string[]} words */
   function matches({ id }, words) {
     const name = id.toLowerCase();
     return words.every((word) => name.includes(word));
   }
 
+  /** @param {OpenChannel} channel @param {Cut | null} cut @param {SnapshotDetail | null} detail */
   function isFull({ code, id }, cut, detail) {
     return (
       (cut?.channels.get(code)?.length ?? 0) > 0 ||
@@ -67,6 +66,10 @@ export function createContents(app) {
     );
   }
 
+  /**
+   * @param {OpenChannel} channel @param {PlayerState} state @param {SnapshotDetail | null} detail
+   * @param {number[] | undefined} markers @param {boolean} selected
+   */
   function row(channel, state, detail, markers, selected) {
     const element = rows.get(channel.code) ?? makeRow(channel);
     const messages = state.shown?.channels.get(channel.code) ?? [];
@@ -90,6 +93,7 @@ export function createContents(app) {
     return element;
   }
 
+  /** @param {OpenChannel} channel */
   function makeRow(channel) {
     const name = h(
       "button.wb-link",
@@ -116,7 +120,12 @@ export function createContents(app) {
     return element;
   }
 
-  /** Recorded beside recomputed, marked where they differ; in a derived recording the second repeats the first. */
+  /**
+   * Makes the lines of the recorded and the recomputed messages, marked if they differ. In a derived recording one line
+   * is enough if they agree.
+   * @param {unknown[] | undefined} recorded @param {unknown[] | undefined} recomputed
+   * @param {{ recorded?: string[], recomputed?: string[] }} ids @param {SnapshotDetail | null} detail
+   */
   function snapshotLines(recorded, recomputed, ids, detail) {
     const agree = JSON.stringify(recorded) === JSON.stringify(recomputed);
     if (app.recording.is_derived && agree) {
@@ -128,10 +137,12 @@ export function createContents(app) {
     ];
   }
 
+  /** @param {string} name @param {HTMLElement[]} cells @param {string} [mark] @param {string} [role] */
   function line(name, cells, mark = "", role = "now") {
     return [h("dt", { class: mark }, name), h(`dd`, { class: mark, "data-role": role }, ...cells)];
   }
 
+  /** @param {MessageInFlight[]} messages @param {OpenChannel} channel @param {number[] | undefined} markers */
   function chips(messages, channel, markers) {
     if (!messages.length && !markers?.length) {
       return [app.recording.is_derived ? h("span.soft", { title: BETWEEN }, "not known") : h("span.soft", {}, "empty")];
@@ -158,42 +169,53 @@ export function createContents(app) {
     return shown;
   }
 
-  /** A message without a value is shown by its id. detail: of a derived snapshot, which says why. */
-  function values(known, ids, detail) {
-    if (known === undefined || known === null) return [h("span.soft", { title: detail?.why_unknown }, "not known")];
-    if (!known.length) {
+  /**
+   * Shows values, or the ids of messages without one. The detail of a derived snapshot says why there are none.
+   * @param {unknown[] | null | undefined} contents @param {string[] | undefined} ids @param {SnapshotDetail} [detail]
+   */
+  function values(contents, ids, detail) {
+    if (contents === undefined || contents === null) {
+      return [h("span.soft", { title: detail?.why_unknown }, "not known")];
+    }
+    if (!contents.length) {
       return [h("span.soft", { title: detail?.why_empty }, detail?.why_empty ? "known to be empty" : "empty")];
     }
-    const shown = known.slice(0, MOST_VALUES).map(
+    const shown = contents.slice(0, MOST_VALUES).map(
       (value, i) => h("span.wb-value", {}, valueText(value ?? ids?.[i], 40)),
     );
-    if (known.length > MOST_VALUES) shown.push(h("span.soft", {}, `and ${thousands(known.length - MOST_VALUES)} more`));
+    const more = contents.length - MOST_VALUES;
+    if (more > 0) shown.push(h("span.soft", {}, `and ${thousands(more)} more`));
     return shown;
   }
 
-  function tell(state, wanted, drawn) {
-    const inFlight = state.shown ? [...state.shown.channels.values()].reduce((sum, own) => sum + own.length, 0) : 0;
-    const isTold = inFlight > 0 || !app.recording.is_derived;
-    const total = () => `${counted(inFlight, "message")} in ${counted(state.shown.channels.size, "channel")}`;
-    setText(totals, state.shown && isTold ? total() : "");
-    const more = wanted > drawn ? `${thousands(wanted - drawn)} more channels: filter by name.` : "";
-    setText(notice, more || (drawn === 0 ? nothing(app.snapshots.detail()) : ""));
+  /** @param {PlayerState} state @param {number} listed @param {number} drawn */
+  function drawNotices({ shown }, listed, drawn) {
+    const inFlight = shown ? messagesInFlight(shown).length : 0;
+    const isKnown = inFlight > 0 || !app.recording.is_derived;
+    const total = () => `${counted(inFlight, "message")} in ${counted(shown.channels.size, "channel")}`;
+    setText(totals, shown && isKnown ? total() : "");
+    const more = listed > drawn ? `${thousands(listed - drawn)} more channels: filter by name.` : "";
+    setText(notice, more || (drawn === 0 ? whyEmpty(app.snapshots.detail()) : ""));
   }
 
-  /** Why no channel is listed. */
-  function nothing(detail) {
+  /**
+   * Says why no channel is listed.
+   * @param {SnapshotDetail | null} detail
+   */
+  function whyEmpty(detail) {
     if (!topology.channels.length) {
       return app.recording.is_derived ? "The upload does not tell the channels." : "There are no channels.";
     }
     if (filter.value) return "No channel has this name.";
     return app.recording.is_derived
-      ? derivedSilence(detail, topology.channels.length, BETWEEN)
+      ? derivedContents(detail, topology.channels.length, BETWEEN)
       : "All channels are empty here.";
   }
 
   return {
+    /** @param {PlayerState} state @param {Set<string>} keys */
     update(state, keys) {
-      if (["shown", "snapshot", "detail", "selection", "cut"].some((key) => keys.has(key))) draw(state);
+      if (hasAny(keys, "shown", "snapshot", "detail", "selection", "cut")) draw(state);
     },
   };
 }

@@ -1,17 +1,20 @@
-/** Depth of the channels over the part in view: a heat map, or the steps of the selected channel. */
+/** The depth of the channels in the part in view: a heat map, or the steps of the selected channel. */
 
 import { fitCanvas, sizeOf } from "../../lib/canvas.js";
 import { depthBins, depthSteps } from "../../lib/depth.js";
 import { setText } from "../../lib/dom.js";
 import { counted, escapeText, shortenedInside, thousands } from "../../lib/format.js";
+import { hasAny } from "../../lib/player.js";
 import { faded, heatScale } from "./colours.js";
 import { baseLayout, CONFIG, plainAxis, wirePanel } from "./panel.js";
 import { timeAxis } from "./still.js";
 
-const ROW_LEAST = 12;
+const ROW_LEAST = 12; // pixels
 const BINS = 200;
-const SETTLE = 120; // ms
+const SETTLE = 120; // ms between a change and the next drawing
+const LONGEST_NAME = 11; // characters
 
+/** @param {App} app */
 export function createDepth(app) {
   const { player, topology, recording } = app;
   const plot = app.root.querySelector("#wb-depth");
@@ -19,9 +22,13 @@ export function createDepth(app) {
   const notice = app.root.querySelector("#wb-depth-notice");
   const panel = wirePanel(app, "depth", { figure, rows, plot });
   const margin = { l: 84, r: 12, t: 8, b: 40 };
+  /** @type {any} */
   let settle = null;
+  /** @type {OpenWindow | null} */
   let drawn = null;
+  /** @type {number | null} */
   let cursorAt = null;
+  /** @type {DepthMatrix} */
   let matrix = { edges: [], channels: [], rows: [] };
 
   function selectedChannel() {
@@ -29,6 +36,7 @@ export function createDepth(app) {
     return selection?.of === "channel" && window?.exact ? selection.channel : null;
   }
 
+  /** @returns {DepthMatrix} */
   function measure() {
     const { window, from, to } = player.state;
     if (!window) return { edges: [], channels: [], rows: [] };
@@ -38,17 +46,19 @@ export function createDepth(app) {
     return { edges, channels, rows: cells };
   }
 
-  /** The deepest channels that fit, in the topology's order. */
+  /**
+   * Returns the deepest channels that fit, in the topology's order.
+   * @param {DepthMatrix} matrix
+   */
   function fitting({ channels, rows }) {
     const room = Math.max(1, Math.floor((plot.clientHeight - margin.t - margin.b) / ROW_LEAST));
-    const deepest = rows.map(
-      (row, i) => [row.reduce((most, depth) => Math.max(most, depth), 0), i],
-    ).filter(([most]) => most > 0);
-    const kept = deepest.toSorted(
-      (a, b) => b[0] - a[0] || a[1] - b[1],
-    ).slice(0, room).map(([, i]) => i).sort((a, b) => channels[a] - channels[b]);
+    const deepest = rows
+      .map((row, i) => ({ i, most: row.reduce((most, depth) => Math.max(most, depth), 0) }))
+      .filter(({ most }) => most > 0)
+      .sort((a, b) => b.most - a.most || a.i - b.i);
+    const kept = deepest.slice(0, room).map(({ i }) => i).sort((a, b) => channels[a] - channels[b]);
     const hidden = deepest.length - kept.length + (player.state.window?.bins?.hiddenChannels ?? 0);
-    return { kept, hidden, most: Math.max(0, ...deepest.map(([most]) => most)) };
+    return { kept, hidden, most: deepest[0]?.most ?? 0 };
   }
 
   function figure() {
@@ -63,20 +73,20 @@ export function createDepth(app) {
     return channel === null ? heatFigure(layout) : stepFigure(layout, channel);
   }
 
-  function sentence(drawn, most, hidden) {
-    if (drawn) {
+  /** @param {number} rowCount @param {number} most @param {number} hidden */
+  function sentence(rowCount, most, hidden) {
+    if (rowCount) {
       const rest = hidden > 0 ? ` ${counted(hidden, "channel")} with less not shown.` : "";
       return `Darkest: ${counted(most, "message")}.${rest}`;
     }
-    return app.recording.is_derived
-      ? "No message is known to wait here."
-      : "No message waits in a channel here.";
+    return app.recording.is_derived ? "No message is known to wait here." : "No message waits in a channel here.";
   }
 
+  /** @param {Layout} layout */
   function heatFigure(layout) {
     matrix = measure();
     const { kept, hidden, most } = fitting(matrix);
-    const names = kept.map((i) => escapeText(shortened(topology.channels[matrix.channels[i]].id)));
+    const names = kept.map((i) => escapeText(shortenedInside(topology.channels[matrix.channels[i]].id, LONGEST_NAME)));
     setText(notice, player.state.window ? sentence(kept.length, most, hidden) : "");
     const data = kept.length === 0 ? [] : [{
       type: "heatmap",
@@ -89,20 +99,18 @@ export function createDepth(app) {
       colorscale: heatScale(app.colours),
       showscale: false,
     }];
-    layout.yaxis = plainAxis(
-      app.colours,
-      {
-        range: [Math.max(kept.length, 1) - 0.5, -0.5],
-        tickvals: names.map((_, i) => i),
-        ticktext: names,
-        ticks: "",
-        showline: false,
-        tickfont: { size: 11 },
-      },
-    );
+    layout.yaxis = plainAxis(app.colours, {
+      range: [Math.max(kept.length, 1) - 0.5, -0.5],
+      tickvals: names.map((_, i) => i),
+      ticktext: names,
+      ticks: "",
+      showline: false,
+      tickfont: { size: 11 },
+    });
     return { data, layout };
   }
 
+  /** @param {Layout} layout @param {number} channel */
   function stepFigure(layout, channel) {
     const { x, depth } = depthSteps(player.state.window, channel);
     const most = Math.max(1, ...depth);
@@ -148,12 +156,12 @@ export function createDepth(app) {
     drawCursor();
   }
 
-  function drawCursor(again = true) {
+  function drawCursor(isStale = true) {
     const { now, from, to } = player.state;
     const { width: all, height } = sizeOf(canvas);
     const width = all - margin.l - margin.r;
     const x = Math.round(margin.l + ((now - from) / (to - from)) * width);
-    if (x === cursorAt && !again) return;
+    if (x === cursorAt && !isStale) return;
     cursorAt = x;
     const context = fitCanvas(canvas);
     if (x < margin.l || x > margin.l + width) return;
@@ -161,21 +169,18 @@ export function createDepth(app) {
     context.fillRect(x - 0.75, margin.t, 1.5, height - margin.t - margin.b);
   }
 
-  function shortened(id) {
-    return shortenedInside(id, 11);
-  }
-
-  canvas.addEventListener("pointermove", (event) => {
+  canvas.addEventListener("pointermove", (/** @type {PointerEvent} */ event) => {
     const cell = cellAt(event);
     canvas.title = cell
       ? `${topology.channels[cell.channel].id}: ${thousands(cell.depth)} at ${app.readPlace(cell.x)}`
       : "";
   });
-  canvas.addEventListener("click", (event) => {
+  canvas.addEventListener("click", (/** @type {MouseEvent} */ event) => {
     const cell = cellAt(event);
     if (cell) app.select({ of: "channel", channel: cell.channel });
   });
 
+  /** @param {MouseEvent} event */
   function cellAt(event) {
     if (selectedChannel() !== null || !matrix.channels.length) return null;
     const { from, to } = player.state;
@@ -186,25 +191,17 @@ export function createDepth(app) {
     };
     const row = Math.floor(((event.offsetY - margin.t) / inner.height) * kept.length);
     const x = from + ((event.offsetX - margin.l) / inner.width) * (to - from);
-    const bin = matrix.edges.findIndex((edge, i) => edge <= x && x < matrix.edges[i + 1]);
+    const bin = Array.from(matrix.edges).findIndex((edge, i) => edge <= x && x < matrix.edges[i + 1]);
     if (kept[row] === undefined || bin < 0) return null;
     return { channel: matrix.channels[kept[row]], depth: matrix.rows[kept[row]][bin], x };
   }
 
   return {
+    /** @param {PlayerState} state @param {Set<string>} keys */
     update(state, keys) {
       panel.update(state, keys);
-      const content = [
-        "window",
-        "from",
-        "to",
-        "axis",
-        "selection",
-        "theme",
-        "size",
-        "folded",
-      ].some((key) => keys.has(key));
-      if (state.window && content && !settle) {
+      const isStale = hasAny(keys, "window", "from", "to", "axis", "selection", "theme", "size", "folded");
+      if (state.window && isStale && !settle) {
         settle = drawn ? setTimeout(drawStill, SETTLE) : app.firstPicture.then(drawStill);
       }
       if (keys.has("now") && !panel.isFolded()) drawCursor(false);

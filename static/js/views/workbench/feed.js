@@ -1,60 +1,77 @@
 /** Keeps the player's window (what can be drawn) and its shown cut (what the panels say) up to date. */
 
 import { describeCut, isInside, positionsAt } from "../../lib/cuts.js";
+import { hasAny } from "../../lib/player.js";
 import { covers } from "../../lib/window.js";
 
 const PANELS_EVERY = 200; // ms while playing: as fast as one can read
-const SERVER_EVERY = 250;
-const PAD = 0.25;
-const ROOM_FOR_PAD = 2.5;
+const SERVER_EVERY = 250; // ms
+const PAD = 0.25; // share of the view that is loaded beside it, at both sides
+const ROOM_FOR_PAD = 2.5; // how much more than one exact window a padded one may hold
 
+/** @param {App} app */
 export function createFeed(app) {
   const { player, source } = app;
   let shownAt = 0;
+  /** @type {number | null} */
   let timer = null;
-  let asked = null;
+  /** @type {WindowRequest | null} */
+  let requested = null;
+  /** @type {Promise<void> | null} */
   let underway = null;
 
   function width() {
     return Math.max(200, Math.round(app.plotWidth()));
   }
 
-  /** Whole numbers inside the recording, since instants and steps are whole. */
+  /**
+   * Returns the request for [from, to], widened to whole instants or steps and cut off at the recording's ends.
+   * @param {{ axis: Axis }} options @param {number} from @param {number} to
+   */
   function clipped({ axis }, from, to) {
     const all = player.bounds(axis);
     const left = Math.max(Math.floor(from), all.from);
     return { axis, from: left, to: Math.max(Math.min(Math.ceil(to), all.to), left + 1), width: width() };
   }
 
-  /** A promise that ends when what is in view has been loaded, or could not be. */
+  /**
+   * Resolves when the part in view has been loaded, or could not be.
+   * @param {PlayerState} state
+   */
   function load(state) {
     const view = clipped(state, state.from, state.to);
     if (covers(state.window, view.axis, view.from, view.to)) return Promise.resolve();
-    if (!same(view, asked)) {
-      asked = view;
+    if (!isSame(view, requested)) {
+      requested = view;
       underway = fetchAround(view, state);
     }
     return underway;
   }
 
+  /** @param {WindowRequest} view @param {PlayerState} state */
   async function fetchAround(view, state) {
     const span = view.to - view.from;
     const padded = clipped(state, view.from - span * PAD, view.to + span * PAD);
     try {
       let window = await source.window(padded);
-      if (window && !window.exact && !same(padded, view) && mightFit(window)) window = await source.window(view);
+      if (window && !window.exact && !isSame(padded, view) && mightFit(window)) window = await source.window(view);
       if (window) player.set({ window });
     } catch (error) {
       app.say(`This part could not be loaded: ${error.message}`);
     } finally {
-      if (same(asked, view)) asked = null;
+      if (isSame(requested, view)) requested = null;
     }
   }
 
+  /**
+   * Returns whether the part in view might be exact without the padding of this window.
+   * @param {OpenWindow} window
+   */
   function mightFit(window) {
     return window.messagesTotal < 4000 * ROOM_FOR_PAD && window.eventsTotal < 20000 * ROOM_FOR_PAD;
   }
 
+  /** @param {PlayerState} state */
   function prefetch(state) {
     const span = state.to - state.from;
     const next = clipped(state, state.to - span * (0.1 + PAD), state.to + span * (0.9 + PAD));
@@ -63,21 +80,23 @@ export function createFeed(app) {
     }
   }
 
+  /** @param {PlayerState} state */
   function show(state) {
     const { window } = state;
     if (state.cut) {
-      return isInside(window, state.cut) ? showHere(window, state.cut) : showThere({ positions: state.cut });
+      return isInside(window, state.cut) ? showLocally(window, state.cut) : showFromServer({ positions: state.cut });
     }
-    const here = window?.exact && window.axis === state.axis && window.from <= state.now && state.now <= window.to;
-    if (here) return showHere(window, positionsAt(window, state.now));
-    return showThere(state.axis === "order" ? { step: Math.floor(state.now) } : { at: Math.floor(state.now) });
+    if (covers(window, state.axis, state.now, state.now)) return showLocally(window, positionsAt(window, state.now));
+    return showFromServer(state.axis === "order" ? { step: Math.floor(state.now) } : { at: Math.floor(state.now) });
   }
 
-  function showHere(window, positions) {
+  /** @param {OpenWindow} window @param {number[]} positions */
+  function showLocally(window, positions) {
     player.set({ shown: describeCut(window, positions) });
   }
 
-  async function showThere(question) {
+  /** @param {CutQuestion} question */
+  async function showFromServer(question) {
     try {
       const cut = await source.cut(question);
       if (cut) player.set({ shown: cut });
@@ -86,6 +105,7 @@ export function createFeed(app) {
     }
   }
 
+  /** @param {PlayerState} state */
   function showSoon(state) {
     const every = state.window?.exact ? PANELS_EVERY : SERVER_EVERY;
     const wait = state.playing || !state.window?.exact ? Math.max(0, shownAt + every - performance.now()) : 0;
@@ -101,18 +121,20 @@ export function createFeed(app) {
   }
 
   return {
+    /** @param {PlayerState} state @param {Set<string>} keys */
     update(state, keys) {
-      if (keys.has("from") || keys.has("to") || keys.has("axis")) {
+      if (hasAny(keys, "from", "to", "axis")) {
         load(state);
         prefetch(state);
       }
-      if (["now", "cut", "window", "axis", "playing"].some((key) => keys.has(key))) showSoon(state);
+      if (hasAny(keys, "now", "cut", "window", "axis", "playing")) showSoon(state);
     },
-    /** Loads again, after the width has changed. */
+    /** Loads the part in view again, after the width has changed. */
     reload: () => load(player.state),
   };
 }
 
-function same(a, b) {
+/** @param {WindowRequest | null} a @param {WindowRequest | null} b */
+function isSame(a, b) {
   return Boolean(a && b) && a.axis === b.axis && a.from === b.from && a.to === b.to;
 }

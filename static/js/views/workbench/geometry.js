@@ -1,4 +1,4 @@
-/** Pixels of the space-time diagram: time runs along x, lanes down y. Pure. */
+/** The geometry of the space-time diagram: time runs along x, lanes down y. Pure; lengths are in pixels. */
 
 import { IN_FLIGHT } from "../../lib/window.js";
 
@@ -6,15 +6,17 @@ export const LANE_LEAST = 10;
 const PAD = 14;
 
 /**
- * Measures of a diagram: size in pixels, `left` what labels take, `lanes` how many processes are
- * drawn from `first` on. `x(at)`, `at(px)`, `y(process)`, `lane(py)`.
+ * Measures a diagram. As many lanes are drawn, from the process `first` on, as fit into the height.
+ * @param {Measures} measures
  */
 export function geometry({ width, height, left, right, top, bottom, from, to, processes, first }) {
   const inner = { width: Math.max(width - left - right, 1), height: Math.max(height - top - bottom, 1) };
   const lanes = Math.min(processes, Math.max(1, Math.floor(inner.height / LANE_LEAST)));
   const start = Math.max(0, Math.min(first, processes - lanes));
   const pitch = lanes > 1 ? (inner.height - 2 * PAD) / (lanes - 1) : 0;
+  /** @param {number} at */
   const x = (at) => left + ((at - from) / (to - from)) * inner.width;
+  /** @param {number} process */
   const y = (process) => (lanes > 1 ? top + PAD + (process - start) * pitch : top + inner.height / 2);
   return {
     width, height, left, right, top, bottom, from, to, lanes, first: start, pitch,
@@ -22,13 +24,18 @@ export function geometry({ width, height, left, right, top, bottom, from, to, pr
     plotBottom: height - bottom,
     x,
     y,
+    /** @param {number} px */
     at: (px) => from + ((px - left) / inner.width) * (to - from),
     perPixel: (to - from) / inner.width,
+    /** @param {number} process */
     shows: (process) => process >= start && process < start + lanes,
   };
 }
 
-/** The event nearest to a pixel, within `reach` pixels; its row or -1. */
+/**
+ * Returns the row of the event nearest to a pixel, within `reach`, or -1.
+ * @param {OpenWindow} window @param {Geometry} g @param {number} px @param {number} py @param {number} reach
+ */
 export function nearestEvent(window, g, px, py, reach) {
   const { events } = window;
   let best = -1;
@@ -46,7 +53,11 @@ export function nearestEvent(window, g, px, py, reach) {
   return best;
 }
 
-/** The message (or marker) whose line is nearest to a pixel, within `reach` pixels; its row or -1. */
+/**
+ * Returns the row of the message or marker whose line is nearest to a pixel, within `reach`, or -1.
+ * @param {OpenFlights} table @param {OpenChannel[]} channels @param {Geometry} g @param {number} now @param {number} px
+ * @param {number} py @param {number} reach
+ */
 export function nearestLine(table, channels, g, now, px, py, reach) {
   let best = -1;
   let least = reach;
@@ -62,7 +73,11 @@ export function nearestLine(table, channels, g, now, px, py, reach) {
   return best;
 }
 
-/** Pixels of a message's line; one that never arrives ends at `now`, short of its target. */
+/**
+ * Returns the line of a message, [x0, y0, x1, y1]. If it never arrives, it ends at `now`, short of its target.
+ * @param {OpenFlights} table @param {OpenChannel[]} channels @param {Geometry} g @param {number} now
+ * @param {number} row @returns {[number, number, number, number]}
+ */
 export function lineOf(table, channels, g, now, row) {
   const { sourceCode, targetCode } = channels[table.channel[row]];
   const y0 = g.y(sourceCode);
@@ -71,6 +86,7 @@ export function lineOf(table, channels, g, now, row) {
   return [g.x(table.sentX[row]), y0, g.x(Math.max(now, table.sentX[row])), y0 + (y1 - y0) * 0.6];
 }
 
+/** @param {number} px @param {number} py @param {number} x0 @param {number} y0 @param {number} x1 @param {number} y1 */
 export function distanceToLine(px, py, x0, y0, x1, y1) {
   const dx = x1 - x0;
   const dy = y1 - y0;
@@ -79,14 +95,20 @@ export function distanceToLine(px, py, x0, y0, x1, y1) {
   return Math.hypot(px - x0 - along * dx, py - y0 - along * dy);
 }
 
-/** How far along its line (0..1) a message in flight is at `now`. */
+/**
+ * Returns at which share of its line (0 to 1) a message in flight is at `now`.
+ * @param {OpenFlights} table @param {number} row @param {number} now
+ */
 export function progress(table, row, now) {
   if (table.received_index[row] === IN_FLIGHT) return 1;
   const span = table.receivedX[row] - table.sentX[row];
   return span <= 0 ? 1 : (now - table.sentX[row]) / span;
 }
 
-/** Whether a message is on its way at `now`. */
+/**
+ * Returns whether a message is in flight at `now`.
+ * @param {OpenFlights} table @param {number} row @param {number} now
+ */
 export function inFlight(table, row, now) {
   return table.sentX[row] <= now && (table.received_index[row] === IN_FLIGHT || table.receivedX[row] > now);
 }

@@ -1,4 +1,4 @@
-/** A guided tour: a few sentences a step, each with its own view of the replay. */
+/** A guided tour. Each step has a few sentences and its own view of the replay. */
 
 import { h, setText } from "../../lib/dom.js";
 import { readView } from "../../lib/url-state.js";
@@ -6,19 +6,22 @@ import { readView } from "../../lib/url-state.js";
 const NARROW = "(max-width: 900px)"; // as in workbench-reading.css
 
 /**
- * Mounts on #wb-guide if the recording has a tour. guide: null, or
- * {steps: [{title, text, view, leads, look}], onward: [name, address] or null}.
+ * Mounts the tour of a recording that has one.
+ * @param {App} app @param {Guide | null} guide
  */
 export function mountGuide(app, guide) {
   const panel = app.root.querySelector("#wb-guide");
   if (!guide || !panel) return;
   const { player, topology } = app;
-  const [title, text, leads, count, back, on] = ["title", "text", "leads", "count", "back", "on"].map(
+  const [title, text, leads, count] = ["title", "text", "leads", "count"].map(
     (part) => panel.querySelector(`#wb-guide-${part}`),
   );
+  /** @type {HTMLButtonElement[]} */
+  const [back, on] = ["back", "on"].map((part) => panel.querySelector(`#wb-guide-${part}`));
   const last = guide.steps.length - 1;
   let at = -1;
 
+  /** @param {number} step */
   function show(step) {
     at = Math.max(0, Math.min(step, last));
     const { title: head, text: words, view, leads: links, look } = guide.steps[at];
@@ -32,12 +35,14 @@ export function mountGuide(app, guide) {
     apply(view);
   }
 
+  /** Returns a link to the next tour at the last step. */
   function onward() {
     if (at < last || !guide.onward) return [];
     const [name, address] = guide.onward;
     return [h("a.btn.btn-primary", { href: address }, `Next tour: ${name}`)];
   }
 
+  /** @param {Record<string, string>} params */
   function apply(params) {
     const view = readView(new URLSearchParams(params).toString(), topology);
     player.pause();

@@ -1,18 +1,29 @@
-/** The handles of the dragged cut: one per lane, for pointers and for the keyboard. */
+/** The handles of the dragged cut: one on each lane, for pointers and the keyboard. */
 
-import { positionAt } from "../../lib/window.js";
+import { covers, positionAt } from "../../lib/window.js";
 import { h } from "../../lib/dom.js";
 
-/** steer(p, n) is called when a handle asks for position n of process p. */
+/** @type {Record<string, number>} */
+const EVENTS_BY_KEY = { ArrowLeft: -1, ArrowRight: 1, PageUp: -10, PageDown: 10 };
+/** @type {Record<string, number>} */
+const LANES_BY_KEY = { ArrowUp: -1, ArrowDown: 1 };
+
+/**
+ * Makes the handles. `steer(p, n)` is called when a handle moves to position `n` of process `p`.
+ * @param {App} app @param {HTMLElement} box @param {() => Geometry} measures
+ * @param {(p: number, n: number) => void} steer
+ */
 export function createHandles(app, box, measures, steer) {
   const { player, topology } = app;
   const layer = h("div.wb-handles", { hidden: true, role: "group", "aria-label": "Handles of the dragged cut" });
   box.append(layer);
   const buttons = new Map();
+  /** @type {{ p: number, x: number } | null} */
   let drag = null;
   let focused = 0;
   let shown = false;
 
+  /** @param {number} p */
   function make(p) {
     const { id } = topology.processes[p];
     const button = h("button.wb-handle", {
@@ -22,10 +33,13 @@ export function createHandles(app, box, measures, steer) {
       "aria-label": `Cut at ${id}`,
       "aria-valuemin": "0",
       tabindex: "-1",
+      /** @param {any} event */
       onpointerdown: (event) => begin(event, p),
+      /** @param {any} event */
       onpointermove: (event) => move(event, p),
       onpointerup: end,
       onpointercancel: end,
+      /** @param {any} event */
       onkeydown: (event) => onKey(event, p),
       onfocus: () => {
         focused = p;
@@ -36,6 +50,7 @@ export function createHandles(app, box, measures, steer) {
     return button;
   }
 
+  /** @param {any} event @param {number} p */
   function begin(event, p) {
     event.preventDefault();
     event.currentTarget.focus();
@@ -44,6 +59,7 @@ export function createHandles(app, box, measures, steer) {
     app.spacetime.drawFrame();
   }
 
+  /** @param {any} event @param {number} p */
   function move(event, p) {
     if (!drag || drag.p !== p) return;
     const g = measures();
@@ -57,15 +73,16 @@ export function createHandles(app, box, measures, steer) {
     app.spacetime.drawFrame();
   }
 
-  /** Puts lane p where it stands at `x`: from the window, or from the server where it is too full. */
+  /**
+   * Moves the handle of lane `p` to its position at `x`, which the window or else the server knows.
+   * @param {number} p @param {number} x
+   */
   function seekHandle(p, x) {
-    const { state } = player;
-    const window = state.window;
-    if (window?.exact && window.axis === state.axis && window.from <= x && x <= window.to) {
+    const { axis, window } = player.state;
+    if (covers(window, axis, x, x)) {
       steer(p, positionAt(window, p, x));
       return;
     }
-    const { axis } = state;
     const place = Math.floor(x);
     app.cutHints.set(p, { [axis]: place });
     app.source.cut(axis === "order" ? { step: place } : { at: place }).then(
@@ -74,39 +91,44 @@ export function createHandles(app, box, measures, steer) {
     );
   }
 
+  /** @param {any} event @param {number} p */
   function onKey(event, p) {
-    const by = { ArrowLeft: -1, ArrowRight: 1, PageUp: -10, PageDown: 10 }[event.key];
-    const lane = { ArrowUp: -1, ArrowDown: 1 }[event.key];
-    if (by) steer(p, Math.max(0, Math.min(player.state.cut[p] + by, app.eventsOf(p))));
-    if (lane) focus(p + lane);
-    if (by || lane) {
+    const events = EVENTS_BY_KEY[event.key];
+    const lanes = LANES_BY_KEY[event.key];
+    if (events) steer(p, Math.max(0, Math.min(player.state.cut[p] + events, app.eventsOf(p))));
+    if (lanes) focus(p + lanes);
+    if (events || lanes) {
       event.preventDefault();
       event.stopPropagation();
     }
   }
 
+  /** @param {number} p */
   function focus(p) {
-    const last = topology.processes.length - 1;
-    const goal = Math.max(0, Math.min(p, last));
+    const goal = Math.max(0, Math.min(p, topology.processes.length - 1));
     app.spacetime.showLane(goal);
     app.spacetime.drawFrame();
     buttons.get(goal)?.focus();
   }
 
+  /**
+   * Puts the handles where the cut crosses the lanes; without a cut, hides them.
+   * @param {Geometry} g @param {number[] | null} cutX @param {PlayerState} state
+   */
   function place(g, cutX, state) {
     shown = Boolean(cutX);
     layer.hidden = !shown;
     if (!shown) return;
     const wrong = wrongLanes(state.shown);
-    const least = Math.min(40, Math.max(g.pitch || 40, 18));
+    const height = Math.min(40, Math.max(g.pitch || 40, 18));
     for (const [p, button] of buttons) if (!g.shows(p)) button.hidden = true;
-    const stop = g.shows(focused) ? focused : g.first;
+    const tabStop = g.shows(focused) ? focused : g.first;
     for (let p = g.first; p < g.first + g.lanes; p += 1) {
       const button = buttons.get(p) ?? make(p);
       button.hidden = cutX[p] < g.left - 20 || cutX[p] > g.width - g.right + 20;
-      button.style.transform = `translate(${cutX[p] - 20}px, ${g.y(p) - least / 2}px)`;
-      button.style.height = `${least}px`;
-      button.tabIndex = p === stop ? 0 : -1;
+      button.style.transform = `translate(${cutX[p] - 20}px, ${g.y(p) - height / 2}px)`;
+      button.style.height = `${height}px`;
+      button.tabIndex = p === tabStop ? 0 : -1;
       button.classList.toggle("is-dragged", drag?.p === p);
       button.classList.toggle("is-wrong", wrong.has(p));
       button.setAttribute("aria-valuenow", String(state.cut[p]));
@@ -114,6 +136,10 @@ export function createHandles(app, box, measures, steer) {
     }
   }
 
+  /**
+   * Returns the codes of the processes that send or receive an orphan of the cut.
+   * @param {Cut | null} cut
+   */
   function wrongLanes(cut) {
     const codes = (cut?.orphans ?? []).flatMap(({ sent, received }) => [sent?.process, received?.process]);
     return new Set(codes.map((id) => topology.processCode.get(id)));
@@ -124,7 +150,10 @@ export function createHandles(app, box, measures, steer) {
     focus,
     wereShown: () => shown,
     isDragging: () => drag !== null,
-    /** The pixel where the pointer holds handle p, or null. */
+    /**
+     * Returns the pixel to which the pointer drags handle `p`, or null.
+     * @param {number} p @returns {number | null}
+     */
     dragged: (p) => (drag?.p === p ? drag.x : null),
   };
 }

@@ -1,20 +1,22 @@
-/** The card beside the pointer: every field of the event or message under it. */
+/** The card beside the pointer, with the fields of the event or message under it. */
 
 import { h } from "../../lib/dom.js";
-import { valueText } from "../../lib/format.js";
+import { isGiven, valueText } from "../../lib/format.js";
 import { IN_FLIGHT } from "../../lib/window.js";
 
+/** @param {App} app @param {HTMLElement} box */
 export function createHover(app, box) {
   const card = h("div.wb-hover", { hidden: true, role: "tooltip" });
   box.append(card);
 
+  /** @param {Target | null} target @param {number} px @param {number} py */
   function show(target, px, py) {
     const { window } = app.player.state;
     if (!target || target.row === undefined || target.row < 0 || !window?.exact) {
       card.hidden = true;
       return;
     }
-    const [title, facts] = /** @type {[string, any[][]]} */ (describe(app, window, target));
+    const [title, facts] = describe(app, window, target);
     card.replaceChildren(
       h("b", {}, title),
       h("dl", {}, facts.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, String(value))])),
@@ -28,12 +30,16 @@ export function createHover(app, box) {
   return { show };
 }
 
-/** [title, [[name, text]]] of an event, message or marker of the window. */
+/**
+ * Returns the title and the facts, as [name, value], of an event, message or marker of the window.
+ * @param {App} app @param {OpenWindow} window @param {Target} target @returns {[string, [string, any][]]}
+ */
 export function describe(app, window, target) {
   if (target.of === "event") return describeEvent(app, window, target.row);
   return describeFlight(app, window, target);
 }
 
+/** @param {App} app @param {OpenWindow} window @param {number} row @returns {[string, any[]]} */
 function describeEvent({ topology, readInstant }, window, row) {
   const { events } = window;
   const facts = [
@@ -46,9 +52,10 @@ function describeEvent({ topology, readInstant }, window, row) {
     ["state after", events.known[row] ? valueText(events.state[row], 80) : null],
   ];
   const title = `${topology.processes[events.process[row]].id}: ${window.kinds[events.kind[row]]}`;
-  return [title, facts.filter(([, value]) => value !== undefined && value !== null && value !== "")];
+  return [title, facts.filter(([, value]) => isGiven(value))];
 }
 
+/** @param {App} app @param {OpenWindow} window @param {Target} target @returns {[string, any[]]} */
 function describeFlight({ topology, readInstant }, window, { of, row }) {
   const table = of === "message" ? window.messages : window.markers;
   const channel = topology.channels[table.channel[row]];
@@ -59,7 +66,7 @@ function describeFlight({ topology, readInstant }, window, { of, row }) {
     ["channel", channel.id],
     of === "message"
       ? ["value", valueText(window.messages.value[row], 80)]
-      : ["snapshot", window.snapshots[table.snapshot[row]]],
+      : ["snapshot", window.snapshots[window.markers.snapshot[row]]],
     ["sent", `${channel.source}, event ${table.sent_index[row]}, ${readInstant(table.sent_at[row])}`],
     ["received", arrived ? arrival() : "never: in flight at the end"],
   ];

@@ -29,7 +29,10 @@ import { createTransport } from "./transport.js";
 
 const MESSAGE_STAYS = 6000; // ms
 
-/** Mounts on `root`; data is the json_script of the page (docs/workbench.md). What it leaves out is fetched. */
+/**
+ * Mounts the workbench on `root`. Data that the page leaves out (docs/workbench.md) is fetched.
+ * @param {any} root @param {any} data
+ */
 export async function mountWorkbench(root, data) {
   const { recording } = data;
   const urls = defaultUrls(recording.id, data.urls);
@@ -39,7 +42,7 @@ export async function mountWorkbench(root, data) {
   ]);
   const topology = openTopology(plain);
   const player = createPlayer(recording.extent);
-  const app = {
+  const app = /** @type {App} */ (/** @type {unknown} */ ({
     root,
     recording,
     topology,
@@ -48,10 +51,13 @@ export async function mountWorkbench(root, data) {
     cutHints: new Map(),
     colours: readColours(),
     reducedMotion: matchMedia("(prefers-reduced-motion: reduce)").matches,
-  };
+  }));
   app.say = speaker(root.querySelector("#wb-message"));
+  /** @param {number} at */
   app.readInstant = (at) => instant(at, recording.time_unit, player.state.to - player.state.from);
+  /** @param {number} amount */
   app.readDuration = (amount) => duration(amount, recording.time_unit);
+  /** @param {number} x */
   app.readPlace = (x) => (player.state.axis === "order" ? `event ${thousands(Math.round(x))}` : app.readInstant(x));
   app.socket = openSocket(
     urls.socket,
@@ -73,7 +79,7 @@ export async function mountWorkbench(root, data) {
   app.plotWidth = app.spacetime.plotWidth;
   const feed = createFeed(app);
   const overview = createOverview(app);
-  const words = [
+  const panels = [
     feed,
     app.snapshots,
     createTransport(app),
@@ -88,12 +94,12 @@ export async function mountWorkbench(root, data) {
   app.loadView = () => feed.reload();
   await openingView(app);
   await feed.reload();
-  player.subscribe((state, keys) => words.forEach((view) => view.update(state, keys)));
-  player.tellAll();
+  player.subscribe((state, keys) => panels.forEach((view) => view.update(state, keys)));
+  player.notifyAll();
   await app.spacetime.sketch();
   await readPlotly(root.dataset.plotly);
   player.subscribe((state, keys) => charts.forEach((view) => view.update(state, keys)));
-  player.tellAll();
+  player.notifyAll();
   keepLink(app);
   mountGuide(app, data.guide);
   redrawOnChange(app, feed);
@@ -102,27 +108,35 @@ export async function mountWorkbench(root, data) {
   return app;
 }
 
+/** @param {App} app @param {string} state @param {string} sentence */
 function onState(app, state, sentence) {
   if (state === "open") app.onConnected?.();
   if (state === "ended") showNote(sentence);
 }
 
-/** say(text) shows a message for a while, "" takes it away. */
+/**
+ * Returns a function that shows a message for a while, and removes it if the text is empty.
+ * @param {Element} element
+ */
 function speaker(element) {
-  let timer = null;
-  return (text) => {
+  /** @type {number | undefined} */
+  let timer;
+  return (/** @type {string} */ text) => {
     clearTimeout(timer);
     setText(element, text);
     if (text) timer = setTimeout(() => setText(element, ""), MESSAGE_STAYS);
   };
 }
 
-/** Themes and sizes are no part of the player's state, but views must hear of them. */
+/**
+ * Makes the views draw again when the theme or their size has changed.
+ * @param {App} app @param {{ reload: () => Promise<void> }} feed
+ */
 function redrawOnChange(app, feed) {
-  let turn = 0;
+  let changes = 0;
   document.addEventListener("themechange", () => {
     app.colours = readColours();
-    app.player.set({ theme: (turn += 1) });
+    app.player.set({ theme: (changes += 1) });
   });
   const boxes = [...app.root.querySelectorAll(".wb-plot")];
   const measured = () => boxes.map((box) => `${box.clientWidth} ${box.clientHeight}`).join();
@@ -131,7 +145,7 @@ function redrawOnChange(app, feed) {
     const now = measured();
     if (now === before) return;
     before = now;
-    app.player.set({ size: (turn += 1) });
+    app.player.set({ size: (changes += 1) });
     feed.reload();
   });
   for (const box of boxes) sizes.observe(box);

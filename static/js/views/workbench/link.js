@@ -1,19 +1,23 @@
-/** The address always holds the view; opening it brings the view back. */
+/** The address of the page, which always names the view. Opening it brings the view back. */
 
+import { hasAny } from "../../lib/player.js";
 import { readView, writeView } from "../../lib/url-state.js";
 
 const HELD = ["now", "from", "to", "axis", "selection", "snapshot", "cut", "folded", "tables"];
 const WAIT = 250; // ms
-const WAIT_PLAYING = 1000;
+const WAIT_PLAYING = 1000; // ms
 const EVENTS_AROUND = 60;
 
-/** What the first picture shows: the link's view, else the whole recording at its first snapshot. */
+/**
+ * Shows the view that the link names, else the whole recording at its first snapshot.
+ * @param {App} app
+ */
 export async function openingView(app) {
   const { player, topology, snapshots } = app;
   const view = readView(location.search, topology);
   const axis = view.axis ?? bestAxis(app);
-  const wanted = snapshots.byId.has(view.snapshot) ? view.snapshot : snapshots.list()[0]?.snapshot ?? null;
-  player.set({ axis, snapshot: wanted, folded: view.folded ?? new Set(), tables: view.tables ?? new Set() });
+  const snapshot = snapshots.byId.has(view.snapshot) ? view.snapshot : snapshots.list()[0]?.snapshot ?? null;
+  player.set({ axis, snapshot, folded: view.folded ?? new Set(), tables: view.tables ?? new Set() });
   player.fitAll();
   if (view.from !== undefined) player.zoom(view.from, view.to);
   if (view.selection?.of !== "event" || view.from !== undefined) app.loadView();
@@ -24,18 +28,25 @@ export async function openingView(app) {
   if (view.selection?.of === "event" && view.from === undefined) await centre(app, view.selection);
 }
 
-/** Order, where many events share an instant; else time. */
+/**
+ * Returns "order" if many events share an instant, else "time".
+ * @param {App} app @returns {Axis}
+ */
 function bestAxis({ recording }) {
   const { from, to, steps } = recording.extent;
   return steps > 20 && (to - from) * 1.5 < steps ? "order" : "time";
 }
 
-/** Where the chosen snapshot's last process recorded; without a snapshot the start. */
+/**
+ * Returns where the last process recorded for the chosen snapshot, without a snapshot the recording's start.
+ * @param {App} app @param {Axis} axis
+ */
 async function startingPlace({ player, snapshots }, axis) {
   const summary = snapshots.chosen();
   return (summary && (await snapshots.placeOf(summary, axis))) ?? player.bounds(axis).from;
 }
 
+/** @param {App} app @param {{ process: number, index: number }} options */
 async function centre(app, { process, index }) {
   const { player, topology } = app;
   try {
@@ -50,8 +61,12 @@ async function centre(app, { process, index }) {
   }
 }
 
-/** Writes the address a little after the view has changed, without a new entry in the history. */
+/**
+ * Writes the address a little after the view has changed, without a new entry in the history.
+ * @param {App} app
+ */
 export function keepLink(app) {
+  /** @type {number | null} */
   let timer = null;
   app.link = () => `${location.origin}${location.pathname}?${writeView(app.player.state, app.topology)}`;
   const write = () => {
@@ -59,7 +74,7 @@ export function keepLink(app) {
     history.replaceState(history.state, "", app.link());
   };
   app.player.subscribe((state, keys) => {
-    if (timer === null && HELD.some((key) => keys.has(key))) {
+    if (timer === null && hasAny(keys, ...HELD)) {
       timer = setTimeout(write, state.playing ? WAIT_PLAYING : WAIT);
     }
   });

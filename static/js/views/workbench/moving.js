@@ -1,18 +1,22 @@
 /**
  * The moving half of the space-time diagram: cursor, messages in flight, highlights, the dragged cut.
  *
- * A canvas over the still figure with the same axes: it takes a fraction of the time of a second Plotly
- * figure, see docs/workbench.md.
+ * A canvas over the still figure, with the same axes. It takes a fraction of the time of a second Plotly figure
+ * (docs/workbench.md).
  */
 
 import { fitCanvas } from "../../lib/canvas.js";
+import { messagesInFlight } from "../../lib/cuts.js";
 import { lineOf, inFlight, progress } from "./geometry.js";
 import { faded } from "./colours.js";
 
-const FEW_LINES = 40;
+const FEW_LINES = 40; // more lines than these are drawn as hairlines
 const HAIRS = [[0, 0], [0, 1], [0.7, 0.5]];
 
-/** Draws one frame. scene: {window, g, topology, colours, state, cutX: pixels per lane or null, orphans}. */
+/**
+ * Draws one frame.
+ * @param {HTMLCanvasElement} canvas @param {MovingScene} scene
+ */
 export function drawMoving(canvas, scene) {
   const context = fitCanvas(canvas);
   const { g, state } = scene;
@@ -28,14 +32,20 @@ export function drawMoving(canvas, scene) {
   clearMargins(context, g);
 }
 
-/** Clearing what lies outside the plot costs less than clipping every line. */
+/**
+ * Clears what lies outside the plot, which costs less than clipping each line.
+ * @param {Context} context @param {Geometry} g
+ */
 function clearMargins(context, g) {
   context.clearRect(0, 0, g.left, g.height);
   context.clearRect(g.width - g.right, 0, g.right, g.height);
   context.clearRect(0, g.plotBottom, g.width, g.bottom);
 }
 
-/** What has not happened yet is veiled. */
+/**
+ * Veils what has not happened yet.
+ * @param {Context} context @param {MovingScene} scene
+ */
 function drawFuture(context, { g, state, colours }) {
   const x = Math.max(g.left, g.x(state.now));
   if (x >= g.width - g.right || state.cut) return;
@@ -43,9 +53,13 @@ function drawFuture(context, { g, state, colours }) {
   context.fillRect(x, g.top, g.width - g.right - x, g.plotBottom - g.top);
 }
 
-/** The selected event's past and future, as bands along the lanes. */
+/**
+ * Draws the past and the future of the selected event as bands along the lanes.
+ * @param {Context} context @param {MovingScene} scene
+ */
 function drawCones(context, { g, state, colours }) {
   const { past, future } = state.cones;
+  /** @param {ConeEdge} edge @param {number} p */
   const coordinate = (edge, p) => (state.axis === "order" ? edge.step[p] + 1 : edge.at[p]);
   for (let p = g.first; p < g.first + g.lanes; p += 1) {
     const [y, height] = [g.y(p), Math.min(10, (g.pitch || 30) * 0.7)];
@@ -57,11 +71,12 @@ function drawCones(context, { g, state, colours }) {
   }
 }
 
+/** @param {Context} context @param {MovingScene} scene */
 function drawFlights(context, { window, g, topology, colours, state, flights }) {
   const { now } = state;
-  for (const [table, rows, colour] of [
-    [window.messages, flights.messages, colours.message],
-    [window.markers, flights.markers, colours.marker],
+  for (const { table, rows, colour } of [
+    { table: window.messages, rows: flights.messages, colour: colours.message },
+    { table: window.markers, rows: flights.markers, colour: colours.marker },
   ]) {
     const dots = [];
     const lines = [];
@@ -83,8 +98,9 @@ function drawFlights(context, { window, g, topology, colours, state, flights }) 
 }
 
 /**
- * Lines 2.5 pixels wide; flat list of x0, y0, x1, y1. Many are drawn as hairlines, moved twice by a pixel: one
- * path of 300 crossing wide lines takes software rendering 27 ms, hairlines take 3.
+ * Draws lines that are 2.5 pixels wide, from a flat list of x0, y0, x1, y1. Many lines are drawn as three hairlines
+ * each: software rendering takes 27 ms for a path of 300 crossing wide lines, and 3 ms for the hairlines.
+ * @param {Context} context @param {number[]} lines @param {string} colour
  */
 function strokeThick(context, lines, colour) {
   context.strokeStyle = colour;
@@ -100,12 +116,16 @@ function strokeThick(context, lines, colour) {
   }
 }
 
-/** The part of a line right of `left`: what starts far outside is slow to draw. */
+/**
+ * Cuts a line off at `left`, for one that begins far outside is slow to draw.
+ * @param {number} left @param {number} x0 @param {number} y0 @param {number} x1 @param {number} y1
+ */
 function fromLeft(left, x0, y0, x1, y1) {
   if (x0 >= left || x1 <= left) return [x0, y0, x1, y1];
   return [left, y0 + ((y1 - y0) * (left - x0)) / (x1 - x0), x1, y1];
 }
 
+/** @param {Context} context @param {number} x @param {number} y @param {boolean} diamond */
 function addDot(context, x, y, diamond) {
   if (!diamond) {
     context.moveTo(x + 4, y);
@@ -119,6 +139,7 @@ function addDot(context, x, y, diamond) {
   context.closePath();
 }
 
+/** @param {Context} context @param {MovingScene} scene @param {any} target @param {number} strength */
 function drawHighlight(context, scene, target, strength) {
   const { window, g, topology, colours, state } = scene;
   if (!target) return;
@@ -146,6 +167,7 @@ function drawHighlight(context, scene, target, strength) {
   }
 }
 
+/** @param {Context} context @param {number} x0 @param {number} y0 @param {number} x1 @param {number} y1 */
 function strokeLine(context, x0, y0, x1, y1) {
   context.beginPath();
   context.moveTo(x0, y0);
@@ -153,63 +175,63 @@ function strokeLine(context, x0, y0, x1, y1) {
   context.stroke();
 }
 
-/** The dragged cut: its line, what it leaves out, its messages in flight (thick) and orphans (dashed). */
+/**
+ * Draws the dragged cut: its line, a veil over what it leaves out, its messages in flight and its orphans (dashed).
+ * @param {Context} context @param {MovingScene} scene
+ */
 function drawCut(context, scene) {
   const { window, g, colours, cutX, shown } = scene;
   const xs = [];
   for (let p = g.first; p < g.first + g.lanes; p += 1) xs.push([cutX[p], g.y(p)]);
   const [top, bottom] = [[xs[0][0], g.top], [xs.at(-1)[0], g.plotBottom]];
   context.beginPath();
-  context.moveTo(...top);
-  for (const point of [...xs, bottom, [g.width - g.right, g.plotBottom], [g.width - g.right, g.top]]) {
-    context.lineTo(...point);
-  }
+  const right = g.width - g.right;
+  tracePath(context, [top, ...xs, bottom, [right, g.plotBottom], [right, g.top]]);
   context.closePath();
   context.fillStyle = faded(colours.panel, 0.55);
   context.fill();
   if (window && shown?.window === window) {
-    const flying = [...shown.channels.values()].flat().map(({ row }) => row).filter((row) => row !== undefined);
-    drawRows(context, scene, flying, colours.message, []);
-    drawRows(
-      context,
-      scene,
-      shown.orphans.map(({ row }) => row).filter((row) => row !== undefined),
-      colours.orphan,
-      [7, 5],
-    );
+    drawRows(context, scene, messagesInFlight(shown), colours.message, []);
+    drawRows(context, scene, shown.orphans, colours.orphan, [7, 5]);
   }
   context.strokeStyle = shown && !shown.consistent ? colours.orphan : colours.accent;
   context.lineWidth = 2.5;
-  context.beginPath();
-  context.moveTo(...top);
-  for (const point of [...xs, bottom]) context.lineTo(...point);
+  tracePath(context, [top, ...xs, bottom]);
   context.stroke();
 }
 
-function drawRows(context, { window, g, topology, state }, rows, colour, dash) {
+/** @param {Context} context @param {number[][]} points */
+function tracePath(context, points) {
+  context.beginPath();
+  points.forEach(([x, y], i) => (i ? context.lineTo(x, y) : context.moveTo(x, y)));
+}
+
+/**
+ * @param {Context} context @param {MovingScene} scene @param {{ row?: number }[]} messages @param {string} colour
+ * @param {number[]} dash
+ */
+function drawRows(context, { window, g, topology, state }, messages, colour, dash) {
+  const rows = messages.map(({ row }) => row).filter((row) => row !== undefined);
   const lines = rows.flatMap((row) => lineOf(window.messages, topology.channels, g, state.to, row));
   context.setLineDash(dash);
   strokeThick(context, lines, colour);
   context.setLineDash([]);
 }
 
+/** @param {Context} context @param {MovingScene} scene */
 function drawCursor(context, { g, state, colours, peer }) {
   if (peer) drawHair(context, g, g.x(peer), faded(colours.recorded, 0.8), false);
   drawHair(context, g, g.x(state.now), state.cut ? faded(colours.ink, 0.35) : colours.ink, !state.cut);
 }
 
+/** @param {Context} context @param {Geometry} g @param {number} x @param {string} colour @param {boolean} grip */
 function drawHair(context, g, x, colour, grip) {
   if (x < g.left - 8 || x > g.width - g.right + 8) return;
   context.strokeStyle = context.fillStyle = colour;
   context.lineWidth = 1.5;
   strokeLine(context, x, 0, x, g.plotBottom);
   if (!grip) return;
-  context.beginPath();
-  context.moveTo(x - 6, 0);
-  context.lineTo(x + 6, 0);
-  context.lineTo(x + 6, 6);
-  context.lineTo(x, 12);
-  context.lineTo(x - 6, 6);
+  tracePath(context, [[x - 6, 0], [x + 6, 0], [x + 6, 6], [x, 12], [x - 6, 6]]);
   context.closePath();
   context.fill();
 }

@@ -1,18 +1,23 @@
-/** The strip above the diagram: the whole recording's density, its snapshots, the part in view. */
+/** The strip above the diagram: the density of the whole recording, its snapshots, and the part in view. */
 
 import { fitCanvas, sizeOf } from "../../lib/canvas.js";
 import { thousands } from "../../lib/format.js";
+import { hasAny } from "../../lib/player.js";
 import { faded } from "./colours.js";
 import { baseLayout, CONFIG, plainAxis } from "./panel.js";
 
 const EDGE = 10; // pixels at the window's ends that resize it
 
+/** @param {App} app */
 export function createOverview(app) {
   const { player } = app;
   const plot = app.root.querySelector("#wb-overview");
   const canvas = app.root.querySelector("#wb-overview-moving");
+  /** @type {{ x: number[], y: number[] } | null} */
   let density = null;
+  /** @type {{ kind: string, px: number, from: number, to: number } | null} */
   let grip = null;
+  /** @type {number | null} */
   let cursorAt = null;
   canvas.setAttribute(
     "aria-label",
@@ -21,7 +26,9 @@ export function createOverview(app) {
 
   const width = () => sizeOf(canvas).width;
   const all = () => player.margins();
+  /** @param {number} at */
   const toX = (at) => ((at - all().from) / (all().to - all().from)) * width();
+  /** @param {number} px */
   const toAt = (px) => all().from + (px / width()) * (all().to - all().from);
 
   async function load() {
@@ -42,18 +49,9 @@ export function createOverview(app) {
     if (!density) return;
     const { x, y } = density;
     const { colours } = app;
-    const fill = faded(colours.message, 0.45);
-    const data = [
-      {
-        type: "scatter",
-        mode: "lines",
-        x,
-        y,
-        line: { shape: "hvh", width: 1, color: colours.message },
-        fill: "tozeroy",
-        fillcolor: fill,
-      },
-    ];
+    const line = { shape: "hvh", width: 1, color: colours.message };
+    const fillcolor = faded(colours.message, 0.45);
+    const data = [{ type: "scatter", mode: "lines", x, y, line, fill: "tozeroy", fillcolor }];
     const layout = {
       ...baseLayout(colours, { l: 0, r: 0, t: 4, b: 2 }),
       width: plot.clientWidth,
@@ -84,6 +82,7 @@ export function createOverview(app) {
     context.fillRect(cursorAt - 0.75, 0, 1.5, height);
   }
 
+  /** @param {Context} context @param {SnapshotSummary} summary @param {number} height */
   function drawSnapshot(context, summary, height) {
     const span = app.snapshots.spanOf(summary, player.state.axis);
     if (!span) return;
@@ -96,8 +95,10 @@ export function createOverview(app) {
     context.fillRect(x1 - 1, 0, chosen ? 2.5 : 1.5, height);
   }
 
+  /** @param {PointerEvent} event */
   const at = (event) => event.clientX - canvas.getBoundingClientRect().left;
 
+  /** @param {number} px */
   function gripAt(px) {
     const [left, right] = [toX(player.state.from), toX(player.state.to)];
     if (Math.abs(px - left) < EDGE) return "from";
@@ -105,7 +106,7 @@ export function createOverview(app) {
     return px > left && px < right ? "window" : "outside";
   }
 
-  canvas.addEventListener("pointerdown", (event) => {
+  canvas.addEventListener("pointerdown", (/** @type {PointerEvent} */ event) => {
     const px = at(event);
     canvas.setPointerCapture(event.pointerId);
     const { from, to } = player.state;
@@ -115,7 +116,7 @@ export function createOverview(app) {
     player.zoom(middle - (to - from) / 2, middle + (to - from) / 2);
     grip = { kind: "window", px, from: player.state.from, to: player.state.to };
   });
-  canvas.addEventListener("pointermove", (event) => {
+  canvas.addEventListener("pointermove", (/** @type {PointerEvent} */ event) => {
     const px = at(event);
     if (!grip) {
       canvas.style.cursor = { from: "ew-resize", to: "ew-resize", window: "grab", outside: "pointer" }[gripAt(px)];
@@ -127,24 +128,24 @@ export function createOverview(app) {
     else if (grip.kind === "from") player.zoom(Math.min(from + shift, to), to);
     else player.zoom(from, Math.max(to + shift, from));
   });
-  const release = () => {
+  for (const end of ["pointerup", "pointercancel"]) canvas.addEventListener(end, () => {
     grip = null;
-  };
-  canvas.addEventListener("pointerup", release);
-  canvas.addEventListener("pointercancel", release);
+  });
   canvas.addEventListener("dblclick", () => player.fitAll());
 
   return {
     load,
+    /** @param {PlayerState} state @param {Set<string>} keys */
     update(state, keys) {
       if (keys.has("axis")) load();
       if (keys.has("theme") || keys.has("size")) drawStill();
       const moved = keys.has("now") && Math.round(toX(state.now)) !== cursorAt;
-      if (moved || ["from", "to", "snapshot", "theme", "size", "axis"].some((key) => keys.has(key))) drawMoving();
+      if (moved || hasAny(keys, "from", "to", "snapshot", "theme", "size", "axis")) drawMoving();
     },
   };
 }
 
+/** @param {OpenWindow} window */
 function countedBins({ from, to, events }) {
   const bins = 120;
   const y = new Array(bins).fill(0);
@@ -152,6 +153,7 @@ function countedBins({ from, to, events }) {
   return { x: y.map((_, i) => from + ((i + 0.5) * (to - from)) / bins), y };
 }
 
+/** @param {OpenWindow} window */
 function summedBins({ bins }) {
   const y = new Array(bins.events.columns).fill(0);
   bins.events.values.forEach((count, i) => {

@@ -1,4 +1,4 @@
-/** What all charts share: fold, table view, downloads (PNG, SVG, CSV), and a Plotly figure's frame. */
+/** What all charts share: folding, a table of the data, downloads (PNG, SVG, CSV), and the frame of a figure. */
 
 import { csv } from "../../lib/csv.js";
 import { h, saveText, table } from "../../lib/dom.js";
@@ -7,8 +7,8 @@ import { thousands } from "../../lib/format.js";
 const MOST_ROWS = 500;
 
 /**
- * Wires the section `[data-panel=name]`. chart: {figure: () => {data, layout}, rows: () => ({head, rows}),
- * plot: the Plotly element}. Its buttons say what they do; the table stands where the chart stands.
+ * Adds the buttons to the section `[data-panel=name]`, and the table that takes the place of its chart.
+ * @param {App} app @param {string} name @param {Chart} chart
  */
 export function wirePanel(app, name, chart) {
   const section = app.root.querySelector(`[data-panel="${name}"]`);
@@ -25,8 +25,10 @@ export function wirePanel(app, name, chart) {
   );
   section.querySelector("header").append(tools);
   const [tableButton, , foldButton] = tools.children;
+  /** @type {OpenWindow | null} */
   let drawn = null;
 
+  /** @param {PlayerState} state @param {Set<string>} keys */
   function update(state, keys) {
     if (keys.has("folded") || keys.has("tables")) place(state);
     const folded = state.folded.has(name);
@@ -38,6 +40,7 @@ export function wirePanel(app, name, chart) {
     }
   }
 
+  /** @param {PlayerState} state */
   function place(state) {
     const folded = state.folded.has(name);
     const asTable = state.tables.has(name);
@@ -51,6 +54,7 @@ export function wirePanel(app, name, chart) {
   return { section, body, update, isFolded: () => section.classList.contains("is-folded") };
 }
 
+/** @param {string} title @param {TableRows} table */
 function limitedTable(title, { head, rows, notice }) {
   const shown = rows.slice(0, MOST_ROWS);
   const more = rows.length - shown.length;
@@ -58,15 +62,19 @@ function limitedTable(title, { head, rows, notice }) {
   return [table(title, head, shown), ...(note ? [h("p.quiet", {}, note)] : [])];
 }
 
+/** @param {string} text @param {string} label @param {() => void} onclick */
 function button(text, label, onclick) {
   return h("button.btn.btn-quiet", { type: "button", title: label, "aria-label": label, onclick }, text);
 }
 
+/** @param {App} app @param {string} name @param {string} title @param {Chart} chart */
 function downloads(app, name, title, chart) {
   const file = `cutline-${app.recording.id}-${name}`;
+  /** @param {string} format */
   const image = (format) => async () => {
     const { data, layout } = chart.figure();
     const { width, height } = chart.plot.getBoundingClientRect();
+    /** @type {Layout} */
     const titled = { ...layout, title: { text: `${app.recording.name}: ${title}`, font: { size: 14 } } };
     titled.margin = { ...layout.margin, t: 40 };
     titled.paper_bgcolor = titled.plot_bgcolor = app.colours.panel;
@@ -84,23 +92,29 @@ function downloads(app, name, title, chart) {
     {},
     h("summary.btn.btn-quiet", { title: "Download this chart", "aria-label": "Download this chart" }, "↓"),
   );
+  /** @type {[string, () => unknown][]} */
   const entries = [["PNG", image("png")], ["SVG", image("svg")], ["CSV", rows]];
+  /** @param {() => unknown} run */
   const close = (run) => () => {
     menu.open = false;
     Promise.resolve(run()).catch((error) => app.say(`The download failed: ${error.message}`));
   };
   menu.append(h("div", {}, entries.map(([text, run]) => button(text, `Download as ${text}`, close(run)))));
-  menu.addEventListener("focusout", ({ relatedTarget }) => {
+  menu.addEventListener("focusout", (/** @type {FocusEvent} */ { relatedTarget }) => {
     if (!menu.contains(relatedTarget)) menu.open = false;
   });
   return menu;
 }
 
+/** @param {any} cell */
 function textOf(cell) {
   return cell instanceof Node ? cell.textContent : cell;
 }
 
-/** The parts of a Plotly layout that every figure here has. */
+/**
+ * The parts of a Plotly layout that every figure here has.
+ * @param {WorkbenchColours} colours @param {Layout} margin
+ */
 export function baseLayout(colours, margin) {
   return {
     margin,
@@ -116,7 +130,10 @@ export function baseLayout(colours, margin) {
 
 export const CONFIG = { staticPlot: true, displayModeBar: false, responsive: false, doubleClick: false };
 
-/** An axis without decoration; `more` adds to it. */
+/**
+ * An axis without decoration; `more` adds to it.
+ * @param {WorkbenchColours} colours @param {Layout} more
+ */
 export function plainAxis(colours, more) {
   return {
     showgrid: false,

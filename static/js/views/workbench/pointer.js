@@ -5,17 +5,23 @@ import { nearestEvent, nearestLine } from "./geometry.js";
 const CLICK = 4; // pixels a press may move and still be a click
 const GRIP = 9;
 
+/** @param {App} app @param {PointerSurface} surface */
 export function wirePointer(app, { canvas, measures, window, setHover, scrollLanes }) {
   const { player, topology } = app;
   const pointers = new Map();
+  /** @type {any} */
   let press = null;
 
+  /** @param {PointerEvent | WheelEvent} event */
   const local = (event) => {
     const box = canvas.getBoundingClientRect();
     return [event.clientX - box.left, event.clientY - box.top];
   };
 
-  /** What lies under a pixel: an event, a message or marker line, or null. */
+  /**
+   * Returns the event, or the line of a message or marker, within `reach` of a pixel, or null.
+   * @param {number} px @param {number} py @param {number} reach @returns {Target | null}
+   */
   function hit(px, py, reach) {
     const shown = window();
     const g = measures();
@@ -30,18 +36,20 @@ export function wirePointer(app, { canvas, measures, window, setHover, scrollLan
     return { of: "message", row, channel: shown.messages.channel[row], id: shown.messages.id[row] };
   }
 
+  /** @param {number} px @param {number} py */
   function onCursor(px, py) {
     const g = measures();
     return !player.state.cut && (Math.abs(px - g.x(player.state.now)) < GRIP && py < 20);
   }
 
+  /** @param {number} px @param {number} py */
   function mode(px, py) {
     const g = measures();
     if (py > g.plotBottom || onCursor(px, py)) return "scrub";
     return "pan";
   }
 
-  canvas.addEventListener("pointerdown", (event) => {
+  canvas.addEventListener("pointerdown", (/** @type {PointerEvent} */ event) => {
     if (event.button > 0) return;
     canvas.setPointerCapture(event.pointerId);
     const [px, py] = local(event);
@@ -60,7 +68,7 @@ export function wirePointer(app, { canvas, measures, window, setHover, scrollLan
     if (press.mode === "scrub") player.seek(measures().at(px));
   });
 
-  canvas.addEventListener("pointermove", (event) => {
+  canvas.addEventListener("pointermove", (/** @type {PointerEvent} */ event) => {
     const [px, py] = local(event);
     if (pointers.has(event.pointerId)) pointers.set(event.pointerId, [px, py]);
     if (!press) {
@@ -74,6 +82,7 @@ export function wirePointer(app, { canvas, measures, window, setHover, scrollLan
     else movePan(px, py);
   });
 
+  /** @param {number} px @param {number} py */
   function movePan(px, py) {
     if (!press.moved && Math.hypot(px - press.px, py - press.py) < CLICK) return;
     press.moved = true;
@@ -88,7 +97,7 @@ export function wirePointer(app, { canvas, measures, window, setHover, scrollLan
     return { a: g.at(ax), b: g.at(bx) };
   }
 
-  /** Keeps the two instants that were first touched under the two fingers. */
+  /** Keeps the two instants that were touched first under the two fingers. */
   function movePinch() {
     const [[ax], [bx]] = pointers.values();
     if (Math.abs(bx - ax) < 8) return;
@@ -99,12 +108,14 @@ export function wirePointer(app, { canvas, measures, window, setHover, scrollLan
     player.zoom(from, from + g.plotWidth * perPixel);
   }
 
+  /** @param {PointerEvent} event */
   function release(event) {
     pointers.delete(event.pointerId);
     if (press?.mode === "pan" && !press.moved && event.type === "pointerup") click(event);
     if (pointers.size === 0) press = null;
   }
 
+  /** @param {PointerEvent} event */
   function click(event) {
     const [px, py] = local(event);
     const target = hit(px, py, press.touch ? 20 : 12);
@@ -120,7 +131,7 @@ export function wirePointer(app, { canvas, measures, window, setHover, scrollLan
   canvas.addEventListener("pointercancel", release);
   canvas.addEventListener("pointerleave", () => !press && setHover(null));
 
-  canvas.addEventListener("wheel", (event) => {
+  canvas.addEventListener("wheel", (/** @type {WheelEvent} */ event) => {
     event.preventDefault();
     const [px] = local(event);
     setHover(null);
@@ -133,7 +144,7 @@ export function wirePointer(app, { canvas, measures, window, setHover, scrollLan
   }, { passive: false });
 }
 
-/** Rows are those of one window; a selection outlives it. */
+/** Drops the row of a target, which belongs to one window, for a selection outlives the window. */
 function withoutRow(/** @type {any} */ { row, ...target }) {
   return target;
 }

@@ -1,13 +1,17 @@
-/** Sentences whose nouns are links: verdicts of snapshots and of dragged cuts. Pure, but for the elements. */
+/** Sentences whose nouns are links: the verdicts of snapshots and of dragged cuts. Pure, but for the elements. */
 
+import { messagesInFlight } from "../../lib/cuts.js";
 import { h } from "../../lib/dom.js";
-import { counted, thousands, valueText } from "../../lib/format.js";
+import { counted, isGiven, thousands, valueText } from "../../lib/format.js";
 
-/** A sentence in pieces: texts and {text, target}; each noun is linked where it stands as a whole word. */
+/**
+ * Splits a sentence into texts and nouns. A noun is found where it is a whole word.
+ * @param {string} sentence @param {Noun[]} nouns @returns {(string | Noun)[]}
+ */
 export function linked(sentence, nouns) {
-  const known = nouns.filter(({ text }) => text !== undefined && text !== null && String(text) !== "");
-  if (!known.length) return [sentence];
-  const ordered = known.toSorted((a, b) => String(b.text).length - String(a.text).length);
+  const given = nouns.filter(({ text }) => isGiven(text));
+  if (!given.length) return [sentence];
+  const ordered = given.toSorted((a, b) => String(b.text).length - String(a.text).length);
   const pattern = ordered.map(({ text }) => escaped(String(text))).join("|");
   const pieces = [];
   let end = 0;
@@ -20,29 +24,33 @@ export function linked(sentence, nouns) {
   return pieces;
 }
 
+/** @param {string} text */
 function escaped(text) {
   return text.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&");
 }
 
-/** The nouns of a finding and what they select. */
-export function nounsOf(finding) {
-  const sent = finding.sent && { of: "event", ...finding.sent };
-  const received = finding.received && { of: "event", ...finding.received };
-  return [
-    {
-      text: finding.message,
-      target: finding.channel !== undefined
-        ? { of: "message", channel: finding.channel, id: finding.message, near: finding.sent ?? finding.received }
-        : null,
-    },
-    { text: finding.channel, target: { of: "channel", channel: finding.channel } },
-    { text: finding.sent?.process, target: sent },
-    { text: finding.received?.process, target: received },
-    { text: finding.process, target: { of: "process", process: finding.process } },
-  ].filter(({ text, target }) => text !== undefined && text !== null && target);
+/**
+ * Returns the nouns of a finding and what each of them selects.
+ * @param {Finding} finding @returns {Noun[]}
+ */
+export function nounsOf({ message, channel, process, sent, received }) {
+  /** @type {Noun[]} */
+  const nouns = [
+    { text: channel, target: { of: "channel", channel } },
+    { text: sent?.process, target: sent && { of: "event", ...sent } },
+    { text: received?.process, target: received && { of: "event", ...received } },
+    { text: process, target: { of: "process", process } },
+  ];
+  if (channel !== undefined) {
+    nouns.unshift({ text: message, target: { of: "message", channel, id: message, near: sent ?? received } });
+  }
+  return nouns.filter(({ text }) => text !== undefined && text !== null);
 }
 
-/** "B received m42 (1000) inside this cut, but A sends it after." */
+/**
+ * Says what is wrong with an orphan: "B has received m42 (1000) inside this cut, but A sends it only after."
+ * @param {Finding} finding
+ */
 export function orphanSentence({ message, value, sent, received }) {
   const amount = value === undefined || value === null ? "" : ` (${valueText(value, 40)})`;
   const arrival = `${received.process} has received ${message}${amount} inside this cut`;
@@ -50,10 +58,10 @@ export function orphanSentence({ message, value, sent, received }) {
 }
 
 /**
- * Says for a derived recording without messages in channels how many channels are known to be empty
- * in the chosen snapshot, and why.
+ * Says how many channels of a derived recording are known to be empty in the chosen snapshot, and why.
+ * @param {SnapshotDetail | null} detail @param {number} channels @param {string} between
  */
-export function derivedSilence(detail, channels, between) {
+export function derivedContents(detail, channels, between) {
   if (!detail) return between;
   const known = Object.values(detail.recorded?.channels ?? {}).length;
   const name = `Snapshot ${detail.snapshot}: `;
@@ -63,10 +71,13 @@ export function derivedSilence(detail, channels, between) {
   return [empty.trim(), unknown.trim()].filter(Boolean).join(" ");
 }
 
-/** The verdict of a dragged cut in one sentence, without links. isDerived: no message was logged but at checkpoints. */
+/**
+ * Says the verdict of a dragged cut. A derived recording has messages only at checkpoints.
+ * @param {Cut} cut @param {boolean} [isDerived]
+ */
 export function cutSentence(cut, isDerived = false) {
   if (cut.consistent) {
-    const waiting = [...cut.channels.values()].reduce((sum, messages) => sum + messages.length, 0);
+    const waiting = messagesInFlight(cut).length;
     const nothing = isDerived ? "What else lies in the channels is not known." : "All channels are empty.";
     return `No message is received before it is sent. ${waiting === 0 ? nothing : `${thousands(waiting)} in flight.`}`;
   }
@@ -75,7 +86,36 @@ export function cutSentence(cut, isDerived = false) {
   return `${orphanSentence(cut.orphans[0])}${more}`;
 }
 
-/** The elements of a sentence; go(target) is called when a noun is pressed. */
+/**
+ * Words the answers of a snapshot against which nothing speaks: what holds, and what is not known and why.
+ * @param {AnswerPayload[]} answers
+ */
+export function answersSentence(answers) {
+  const holding = answers.filter(({ answer }) => answer === "holds").map(({ question }) => question);
+  const holds = holding.length ? `${listOf(holding)} ${holding.length > 1 ? "hold" : "holds"}.` : "";
+  /** @type {Map<string, string[]>} */
+  const reasons = new Map();
+  for (const { answer, question, sentence } of answers) {
+    if (answer === "not-known") reasons.set(sentence, [...(reasons.get(sentence) ?? []), question]);
+  }
+  const rest = [...reasons].map(([sentence, questions]) => `${listOf(questions)}: not known. ${sentence}`);
+  return ["No witness against it.", ...[holds, ...rest].filter(Boolean).map(capitalised)].join(" ");
+}
+
+/** @param {string[]} words */
+function listOf(words) {
+  return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
+}
+
+/** @param {string} text */
+function capitalised(text) {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/**
+ * Makes the elements of a sentence. `go` is called with the target of a noun that is pressed.
+ * @param {string} sentence @param {Noun[]} nouns @param {(target: LinkTarget) => void} go
+ */
 export function sentenceElements(sentence, nouns, go) {
   return linked(sentence, nouns).map(
     (piece) => (

@@ -1,13 +1,23 @@
 /** Sharing a view: its link, and the presenter's cursor. */
 
-const SHARED_EVERY = 100; // ms
+import { hasAny } from "../../lib/player.js";
 
+const SHARED_EVERY = 100; // ms
+/** @type {Record<string, string>} */
+const SENTENCES = {
+  presenter: "Who follows this recording sees your cursor.",
+  follower: "Following the presenter's cursor.",
+  none: "",
+};
+
+/** @param {App} app */
 export function wireShare(app) {
   const { player } = app;
   const badge = app.root.querySelector("#wb-role");
   let role = "none";
+  /** @type {{ axis: Axis, now: number } | null} */
   let peer = null;
-  let told = 0;
+  let sentAt = 0;
 
   app.copyLink = async () => {
     try {
@@ -18,25 +28,26 @@ export function wireShare(app) {
     }
   };
 
-  /** "presenter" shares this cursor, "follower" gets the presenter's; the same again ends it. */
-  app.takeRole = (wanted) => {
-    role = role === wanted ? "none" : wanted;
+  /**
+   * Becomes the "presenter", whose cursor is shared, or a "follower" of it. The same role again ends it.
+   * @param {"presenter" | "follower"} name
+   */
+  app.takeRole = (name) => {
+    role = role === name ? "none" : name;
     peer = null;
     app.socket.send({ type: "follow", role });
     badge.hidden = role === "none";
     badge.textContent = { presenter: "presenting", follower: "following", none: "" }[role];
-    app.say(
-      {
-        presenter: "Who follows this recording sees your cursor.",
-        follower: "Following the presenter's cursor.",
-        none: "",
-      }[role],
-    );
+    app.say(SENTENCES[role]);
   };
 
-  /** Where the presenter is on this axis, or null. */
+  /**
+   * Returns where the presenter's cursor is on this axis, or null.
+   * @param {Axis} axis
+   */
   app.peerNow = (axis) => (peer?.axis === axis ? peer.now : null);
 
+  /** @param {any} news */
   app.onNews = (news) => {
     if (news.type !== "cursor" || role !== "follower") return;
     peer = news.step === undefined ? { axis: "time", now: news.at } : { axis: "order", now: news.step };
@@ -47,10 +58,9 @@ export function wireShare(app) {
   app.onConnected = () => role !== "none" && app.socket.send({ type: "follow", role });
 
   player.subscribe((state, keys) => {
-    const moved = ["now", "playing", "speed"].some((key) => keys.has(key));
-    const soon = state.playing && performance.now() - told < SHARED_EVERY;
-    if (role !== "presenter" || !moved || soon) return;
-    told = performance.now();
+    const isEarly = state.playing && performance.now() - sentAt < SHARED_EVERY;
+    if (role !== "presenter" || !hasAny(keys, "now", "playing", "speed") || isEarly) return;
+    sentAt = performance.now();
     const type = keys.has("playing") ? (state.playing ? "play" : "pause") : "seek";
     app.socket.send({
       type,

@@ -1,10 +1,13 @@
-/** The snapshots of the header: strip, verdict sentence, and what the chosen one says to every view. */
+/** The snapshots of the header: their strip, the sentence of the verdict, and what views show of the chosen one. */
 
 import { h, renderOnce, setText } from "../../lib/dom.js";
 import { counted, duration } from "../../lib/format.js";
+import { messagesInFlight } from "../../lib/cuts.js";
+import { hasAny } from "../../lib/player.js";
 import { inOrder } from "../../lib/source.js";
-import { cutSentence, nounsOf, sentenceElements } from "./sentences.js";
+import { answersSentence, cutSentence, nounsOf, sentenceElements } from "./sentences.js";
 
+/** @param {App} app @param {SnapshotSummary[]} summaries */
 export function createSnapshots(app, summaries) {
   const { player, topology } = app;
   const strip = app.root.querySelector("#wb-snapshots");
@@ -17,7 +20,8 @@ export function createSnapshots(app, summaries) {
   );
   const details = new Map();
   const doneAt = new Map();
-  let speak = null;
+  /** @type {number | undefined} */
+  let speak;
 
   const chosen = () => byId.get(player.state.snapshot) ?? null;
 
@@ -28,6 +32,7 @@ export function createSnapshots(app, summaries) {
     }
   }
 
+  /** @param {SnapshotSummary} summary */
   function chip(summary) {
     const isChosen = summary.snapshot === player.state.snapshot;
     const button = h(
@@ -45,14 +50,20 @@ export function createSnapshots(app, summaries) {
     return button;
   }
 
-  /** Scrolls the strip alone: the page stays where it is. */
+  /**
+   * Scrolls the strip until a button is in view, without scrolling the page.
+   * @param {HTMLElement} button
+   */
   function bringIntoStrip(button) {
-    const [own, all] = [button.getBoundingClientRect(), strip.getBoundingClientRect()];
-    if (own.left < all.left) strip.scrollLeft -= all.left - own.left;
-    else if (own.right > all.right) strip.scrollLeft += own.right - all.right;
+    const [inner, outer] = [button.getBoundingClientRect(), strip.getBoundingClientRect()];
+    if (inner.left < outer.left) strip.scrollLeft -= outer.left - inner.left;
+    else if (inner.right > outer.right) strip.scrollLeft += inner.right - outer.right;
   }
 
-  /** Loads recorded contents and, from its own window, when each process had all its markers. */
+  /**
+   * Loads what a snapshot recorded and, from a window of its own, when each process had received all its markers.
+   * @param {string | null} id
+   */
   async function load(id) {
     if (id === null || details.has(id)) return;
     details.set(id, null);
@@ -67,6 +78,10 @@ export function createSnapshots(app, summaries) {
     }
   }
 
+  /**
+   * Resolves with the position at which each process had received all its markers, or with null if it is not known.
+   * @param {OpenSummary} summary
+   */
   async function donePositions({ snapshot, began_at: from, ended_at: to, codes }) {
     if (!Number.isFinite(from) || !Number.isFinite(to)) return null;
     const window = await app.source.aside({ axis: "time", from, to: Math.max(to, from + 1), width: 200 });
@@ -85,31 +100,35 @@ export function createSnapshots(app, summaries) {
   }
 
   /**
-   * Returns the phase of process `p`: "not recorded", "recording", "done", "never records" or "not part
-   * of it"; null without a snapshot.
+   * Returns the phase of process `p` for the chosen snapshot, one of PHASES in topology.js, or null without one.
+   * @param {number} p @param {PlayerState} state @returns {string | null}
    */
   function phaseOf(p, { shown }) {
     const summary = chosen();
     if (!summary || !shown) return null;
     const recordsAt = summary.codes[p];
-    if (recordsAt < 0) return isOf(summary, p) ? "never records" : "not part of it";
+    if (recordsAt < 0) return includes(summary, p) ? "never records" : "not part of it";
     if (shown.positions[p] <= recordsAt) return "not recorded";
     const done = doneAt.get(summary.snapshot);
     if (done) return shown.positions[p] >= done[p] ? "done" : "recording";
-    const total =
-      player.state.axis === "time" &&
-      Number.isFinite(summary.ended_at) &&
-      player.state.now >= summary.ended_at;
-    return total ? "done" : "recording";
+    const { axis, now } = player.state;
+    const hasEnded = axis === "time" && Number.isFinite(summary.ended_at) && now >= summary.ended_at;
+    return hasEnded ? "done" : "recording";
   }
 
-  /** Whether a snapshot is of process `p`: of the scopes in which somebody recorded it, or of all. */
-  function isOf({ codes }, p) {
+  /**
+   * Returns whether process `p` belongs to a scope of the snapshot. One that nobody recorded is of all scopes.
+   * @param {OpenSummary} summary @param {number} p
+   */
+  function includes({ codes }, p) {
     const scopes = new Set(topology.processes.filter((_, n) => codes[n] >= 0).map(({ scope }) => scope));
     return !scopes.size || scopes.has(topology.processes[p].scope);
   }
 
-  /** [first, last] place of a snapshot on an axis, or null where it is not known. */
+  /**
+   * Returns the first and the last place of a snapshot on an axis, or null if they are not known.
+   * @param {SnapshotSummary} summary @param {Axis} axis @returns {[number, number] | null}
+   */
   function spanOf(summary, axis) {
     if (axis === "time") {
       return Number.isFinite(summary.began_at) ? [summary.began_at, summary.ended_at ?? summary.began_at] : null;
@@ -120,18 +139,25 @@ export function createSnapshots(app, summaries) {
     return [events, events];
   }
 
-  /** Where the last process recorded, or null where it is not known. */
+  /**
+   * Resolves with the place where the last process recorded, or null if it is not known.
+   * @param {SnapshotSummary} summary @param {Axis} axis
+   */
   async function placeOf(summary, axis) {
     const recorded = axis === "time" ? await recordedAt(summary) : [];
     return recorded.length ? Math.max(...recorded) : spanOf(summary, axis)?.[1] ?? null;
   }
 
+  /** @param {SnapshotSummary} summary @returns {Promise<number[]>} */
   async function recordedAt({ snapshot }) {
-    const detail = await app.source.snapshot(snapshot).catch(() => null);
+    const detail = await app.source.snapshot(snapshot).catch(() => /** @type {SnapshotDetail | null} */ (null));
     return Object.values(detail?.recorded_at ?? {}).filter(Number.isFinite);
   }
 
-  /** The first and last place where a process recorded for the chosen snapshot, or null. */
+  /**
+   * Resolves with the first and the last place where a process recorded for the chosen snapshot, or null.
+   * @param {Axis} axis
+   */
   async function recordedSpan(axis) {
     const summary = chosen();
     if (!summary || axis === "order") return summary && spanOf(summary, axis);
@@ -139,6 +165,7 @@ export function createSnapshots(app, summaries) {
     return recorded.length ? [Math.min(...recorded), Math.max(...recorded)] : null;
   }
 
+  /** @param {PlayerState} state */
   function drawVerdict(state) {
     app.root.querySelector("[data-command=cut]").setAttribute("aria-pressed", String(Boolean(state.cut)));
     if (state.cut) return drawCutVerdict(state);
@@ -155,72 +182,61 @@ export function createSnapshots(app, summaries) {
     say(`Snapshot ${summary.snapshot}: ${summary.verdict}.`);
   }
 
+  /** @param {SnapshotSummary} summary */
   function snapshotSentence(summary) {
-    const id = summary.snapshot;
-    const page = h("a", { href: `${app.urls.snapshotPage}/${encodeURIComponent(id)}` }, `Snapshot ${id}`);
-    const worst = (summary.verdicts ?? []).find(({ verdict: name }) => name !== "consistent");
-    const others = (summary.verdicts ?? []).length - 1;
-    const noWitness = app.recording.is_derived
-      ? "nothing speaks against it; it is derived from the checkpoint, and not from a log."
-      : "what it recorded is what the log recomputes. No witness against it.";
-    const said = worst?.sentence ? sentenceElements(worst.sentence, nounsOf(worst), app.go) : [noWitness];
-    const more = worst && others > 0
-      ? [
-        " ",
-        h("a", { href: `${app.urls.snapshotPage}/${encodeURIComponent(id)}` }, `${counted(others, "more finding")}`),
-      ]
-      : [];
-    return [page, ": ", ...said, ...more, h("span.soft", {}, ` ${factsOf(summary)}`)];
+    const href = `${app.urls.snapshotPage}/${encodeURIComponent(summary.snapshot)}`;
+    const findings = summary.verdicts ?? [];
+    const worst = findings.find(({ verdict: name }) => name !== "consistent");
+    const others = findings.length - 1;
+    const words = worst?.sentence
+      ? sentenceElements(worst.sentence, nounsOf(worst), app.go)
+      : [answersSentence(summary.answers ?? [])];
+    const more = worst && others > 0 ? [" ", h("a", { href }, counted(others, "more finding"))] : [];
+    const page = h("a", { href }, `Snapshot ${summary.snapshot}`);
+    return [page, ": ", ...words, ...more, h("span.soft", {}, ` ${factsOf(summary)}`)];
   }
 
-  function factsOf({ initiators, duration: took, markers_received: markers }) {
+  /** @param {SnapshotSummary} summary */
+  function factsOf({ initiators, duration: length, markers_received: markers }) {
     const facts = [];
     if (initiators?.length) facts.push(`begun by ${initiators.join(", ")}`);
-    if (Number.isFinite(took)) facts.push(`took ${duration(took, app.recording.time_unit)}`);
+    if (Number.isFinite(length)) facts.push(`took ${duration(length, app.recording.time_unit)}`);
     if (Number.isFinite(markers)) facts.push(counted(markers, "marker"));
     return facts.length ? `${facts.join(", ")}.`.replace(/^./, (first) => first.toUpperCase()) : "";
   }
 
+  /** @param {PlayerState} state */
   function drawCutVerdict({ shown, cut }) {
     verdict.classList.add("is-cut");
     if (!shown || shown.positions.some((n, p) => n !== cut[p])) return;
     const orphans = shown.orphans.map(({ channel, message }) => `${channel} ${message}`);
-    const key = `cut ${shown.consistent} ${orphans} ${[...shown.channels.values()].flat().length}`;
-    const drawn = renderOnce(verdict, key, () => [
-      word(shown.consistent ? "consistent" : "orphan", shown.consistent ? "consistent" : "not consistent"),
-      h(
-        "span",
-        {},
-        h("b", {}, "Your cut: "),
-        ...sentenceElements(
-          cutSentence(shown, app.recording.is_derived),
-          shown.orphans.slice(0, 1).flatMap(nounsOf),
-          app.go,
-        ),
-      ),
+    const key = `cut ${shown.consistent} ${orphans} ${messagesInFlight(shown).length}`;
+    const result = shown.consistent ? "consistent" : "not consistent";
+    const sentence = cutSentence(shown, app.recording.is_derived);
+    const nouns = shown.orphans.slice(0, 1).flatMap(nounsOf);
+    const nearest = { type: "button", id: "wb-nearest", onclick: () => app.nearest() };
+    const isDrawn = renderOnce(verdict, key, () => [
+      word(shown.consistent ? "consistent" : "orphan", result),
+      h("span", {}, h("b", {}, "Your cut: "), ...sentenceElements(sentence, nouns, app.go)),
       h(
         "span.wb-cut-actions",
         {},
-        shown.nearest
-          ? h(
-            "button.btn",
-            { type: "button", id: "wb-nearest", onclick: () => app.nearest() },
-            "Nearest consistent cut",
-          )
-          : null,
+        shown.nearest ? h("button.btn", nearest, "Nearest consistent cut") : null,
         h("button.btn.btn-quiet", { type: "button", onclick: () => app.endCut() }, "Done (Esc)"),
       ),
     ]);
-    if (!drawn) return;
-    const result = shown.consistent ? "consistent" : "not consistent";
-    say(`Your cut is ${result}. ${cutSentence(shown, app.recording.is_derived)}`);
+    if (isDrawn) say(`Your cut is ${result}. ${sentence}`);
   }
 
+  /** @param {string} name @param {string} [text] */
   function word(name, text = name) {
     return h("span.verdict", { "data-verdict": name }, text);
   }
 
-  /** Told to screen readers when it has stood still for a moment. */
+  /**
+   * Reads a sentence to screen readers when it has not changed for a moment.
+   * @param {string} sentence
+   */
   function say(sentence) {
     clearTimeout(speak);
     speak = setTimeout(() => setText(spoken, sentence), 500);
@@ -237,12 +253,13 @@ export function createSnapshots(app, summaries) {
     placeOf,
     recordedSpan,
     byId,
+    /** @param {PlayerState} state @param {Set<string>} keys */
     update(state, keys) {
       if (keys.has("snapshot")) {
         drawStrip();
         load(state.snapshot);
       }
-      if (["snapshot", "cut", "shown"].some((key) => keys.has(key))) drawVerdict(state);
+      if (hasAny(keys, "snapshot", "cut", "shown")) drawVerdict(state);
     },
   };
 }

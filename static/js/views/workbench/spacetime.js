@@ -2,8 +2,9 @@
 
 import { afterPaint, sizeOf } from "../../lib/canvas.js";
 import { handleX } from "../../lib/cuts.js";
-import { counted, instant, thousands, valueText } from "../../lib/format.js";
+import { counted, thousands, valueText } from "../../lib/format.js";
 import { h, setText } from "../../lib/dom.js";
+import { hasAny } from "../../lib/player.js";
 import { paintFigure } from "../../lib/sketch.js";
 import { eventRow } from "../../lib/window.js";
 import { geometry } from "./geometry.js";
@@ -16,10 +17,10 @@ import { stillFigure } from "./still.js";
 
 const SETTLE = 90; // ms without a change of zoom before a big figure is drawn again
 const QUICK = 14; // ms: a figure that draws faster than this is drawn in every frame
-const GLIDE = 0.35;
-
+const GLIDE = 0.35; // share of its way that a handle moves in a frame
 const FIRST_PICTURE = "first-picture"; // a mark of the browser's performance timeline
 
+/** @param {App} app */
 export function createSpacetime(app) {
   const { player, topology, recording } = app;
   const plot = app.root.querySelector("#wb-spacetime");
@@ -28,16 +29,23 @@ export function createSpacetime(app) {
   const notice = app.root.querySelector("#wb-window-notice");
   const longest = Math.max(...topology.processes.map(({ id }) => id.length), 1);
   let first = 0;
+  /** @type {{ from: number, to: number, axis: Axis } | null} */
   let drawn = null;
   let took = 0;
-  let settle = null;
+  /** @type {number | undefined} */
+  let settle;
+  /** @type {number[] | null} */
   let cutX = null;
+  /** @type {Flights} */
   let flights = { window: null, messages: [], markers: [] };
+  /** @type {Target | null} */
   let hover = null;
-  let pictured = null;
-  let wipeSketch = null;
+  /** @type {() => void} */
+  let markPictured = null;
+  /** @type {(() => void) | null} */
+  let removeSketch = null;
   app.firstPicture = new Promise((resolve) => {
-    pictured = resolve;
+    markPictured = resolve;
   });
   const panel = wirePanel(app, "spacetime", { figure, rows, plot });
   app.root.style.setProperty("--lanes", String(Math.min(topology.processes.length, 200)));
@@ -86,33 +94,36 @@ export function createSpacetime(app) {
 
   function drawStill() {
     clearTimeout(settle);
-    settle = null;
+    settle = undefined;
     const started = performance.now();
     const { data, layout } = figure();
     Plotly.react(plot, data, layout, CONFIG);
     drawn = { from: player.state.from, to: player.state.to, axis: player.state.axis };
     moveStill(1, 0);
     took = performance.now() - started;
-    wipeSketch?.();
-    wipeSketch = null;
-    afterPaint().then(pictured); // the diagram is what one opens the page for: other charts wait
+    removeSketch?.();
+    removeSketch = null;
+    afterPaint().then(markPictured); // other charts wait, for the diagram is what one opens the page for
   }
 
-  /** Paints the diagram before Plotly is there; a promise that ends when it is on the screen. */
+  /** Paints the diagram before Plotly is loaded, and resolves when it is on the screen. */
   async function sketchStill() {
     panel.update(player.state, new Set(["folded", "tables"]));
     if (panel.isFolded() || !player.state.window) return;
     const sketch = h("canvas", { "aria-hidden": "true" });
     plot.after(sketch);
     paintFigure(sketch, figure());
-    wipeSketch = () => sketch.remove();
-    tellWindow(player.state);
+    removeSketch = () => sketch.remove();
+    drawNotice(player.state);
     drawFrame();
     await afterPaint();
     performance.mark(FIRST_PICTURE);
   }
 
-  /** Until a big figure is drawn again, its picture is stretched to where it belongs. */
+  /**
+   * Stretches the picture of a big figure to where it belongs, until the figure is drawn again.
+   * @param {PlayerState} state
+   */
   function follow(state) {
     const { g } = scene(state);
     const scale = (drawn.to - drawn.from) / (state.to - state.from);
@@ -122,6 +133,7 @@ export function createSpacetime(app) {
     settle = setTimeout(drawStill, SETTLE);
   }
 
+  /** @param {number} scale @param {number} shift */
   function moveStill(scale, shift) {
     const moved = scale !== 1 || shift !== 0;
     for (const layer of plot.querySelectorAll(".cartesianlayer .plot, .cartesianlayer .heatmaplayer")) {
@@ -132,16 +144,21 @@ export function createSpacetime(app) {
     if (labels) labels.style.opacity = moved ? "0.3" : "";
   }
 
+  /** @param {OpenWindow | null} window */
   function findFlights(window) {
     if (flights.window === window || !window) return;
     flights = { window, messages: allRows(window.messages), markers: allRows(window.markers) };
   }
 
+  /** @param {OpenFlights} table */
   function allRows(table) {
     return Array.from({ length: table.count }, (_, row) => row).sort((a, b) => table.sentX[a] - table.sentX[b]);
   }
 
-  /** Handles glide to where the cut is; true while they are on their way. */
+  /**
+   * Moves the handles a step towards the cut. Returns whether they have not arrived yet.
+   * @param {Geometry} g @param {PlayerState} state
+   */
   function glide(g, state) {
     if (!state.cut) {
       cutX = null;
@@ -157,9 +174,12 @@ export function createSpacetime(app) {
     return cutX.some((x, p) => x !== goal[p]);
   }
 
+  /** @type {number[]} */
   let lastView = [];
+  /** @param {Geometry} g */
   const zoomed = (g) => lastView[0] !== g.from || lastView[1] !== g.to || lastView[2] !== g.width;
 
+  /** @param {Geometry} g @param {PlayerState} state @param {number} p @param {number} n */
   function goalX(g, state, p, n) {
     const dragged = handles.dragged(p);
     if (dragged !== null) return dragged;
@@ -171,12 +191,16 @@ export function createSpacetime(app) {
     );
   }
 
-  /** Where position n of lane p lies in a window of bins: at a record, or where it was dragged to. */
+  /**
+   * Returns where position `n` of lane `p` lies in a window of bins: at a record, or where it was dragged to.
+   * @param {PlayerState} state @param {OpenWindow | null} window @param {number} p @param {number} n
+   */
   function roughX(state, window, p, n) {
     const row = window ? eventRow(window, p, n) : -1;
     return row >= 0 ? window.events.x[row] : app.cutHints.get(p)?.[state.axis] ?? state.now;
   }
 
+  /** @param {any} target @param {OpenWindow | null} window */
   function withRow(target, window) {
     if (!target || !window) return target;
     if (target.of === "event") return { ...target, row: eventRow(window, target.process, target.index) };
@@ -189,49 +213,50 @@ export function createSpacetime(app) {
     if (panel.isFolded()) return;
     const current = scene(state);
     findFlights(current.window);
-    const onTheWay = glide(current.g, state);
+    const isGliding = glide(current.g, state);
     handles.place(current.g, cutX, state);
     const selection = withRow(state.selection, current.window);
-    drawMoving(
-      canvas,
-      {
-        ...current,
-        state: { ...state, selection },
-        flights,
-        cutX,
-        shown: state.shown,
-        hover: withRow(hover, current.window),
-        peer: app.peerNow(state.axis),
-      },
-    );
-    if (onTheWay) requestAnimationFrame(drawFrame);
+    drawMoving(canvas, {
+      ...current,
+      state: { ...state, selection },
+      flights,
+      cutX,
+      shown: state.shown,
+      hover: withRow(hover, current.window),
+      peer: app.peerNow(state.axis),
+    });
+    if (isGliding) requestAnimationFrame(drawFrame);
   }
 
+  /** @param {PlayerState} state @param {Set<string>} keys */
   function update(state, keys) {
     panel.update(state, keys);
-    if (panel.isFolded()) pictured();
+    if (panel.isFolded()) markPictured();
     if (panel.isFolded() || !state.window) return;
-    const zoom = ["from", "to"].some((key) => keys.has(key));
-    const content =
-      ["window", "snapshot", "axis", "theme", "size"].some((key) => keys.has(key)) ||
+    const isZoomed = hasAny(keys, "from", "to");
+    const isStale =
+      hasAny(keys, "window", "snapshot", "axis", "theme", "size") ||
       (keys.has("detail") && !state.window.events.count) ||
       (keys.has("cut") && Boolean(state.cut) !== handles.wereShown());
-    if (!drawn || content || (zoom && (took < QUICK || drawn.axis !== state.axis))) drawStill();
-    else if (zoom) follow(state);
-    if (keys.has("window") || zoom) {
-      tellWindow(state);
+    if (!drawn || isStale || (isZoomed && (took < QUICK || drawn.axis !== state.axis))) drawStill();
+    else if (isZoomed) follow(state);
+    if (keys.has("window") || isZoomed) {
+      drawNotice(state);
       hover = null;
     }
     drawFrame();
   }
 
-  function tellWindow(state) {
-    const { window } = state;
+  /**
+   * Says what the diagram leaves out.
+   * @param {PlayerState} state
+   */
+  function drawNotice({ window }) {
     const g = measures();
     const hidden = topology.processes.length - g.lanes;
-    const drawn = `${thousands(g.first + 1)}–${thousands(g.first + g.lanes)}`;
+    const range = `${thousands(g.first + 1)}–${thousands(g.first + g.lanes)}`;
     const all = thousands(topology.processes.length);
-    const lanes = hidden > 0 ? `Lanes ${drawn} of ${all}: shift and wheel shows others. ` : "";
+    const lanes = hidden > 0 ? `Lanes ${range} of ${all}: shift and wheel shows others. ` : "";
     const bins =
       window && !window.exact
         ? `${counted(window.eventsTotal, "event")} in this window: zoom in to see single messages.`
@@ -240,18 +265,11 @@ export function createSpacetime(app) {
     setText(notice, lanes + bins + empty);
   }
 
+  /** @returns {TableRows} */
   function rows() {
     const { window } = player.state;
-    const head = [
-      "process",
-      "index",
-      "kind",
-      `at (${recording.time_unit})`,
-      "step",
-      "channel",
-      "snapshot",
-      "state after",
-    ];
+    const at = `at (${recording.time_unit})`;
+    const head = ["process", "index", "kind", at, "step", "channel", "snapshot", "state after"];
     if (!window?.exact) return { head, rows: [], notice: "Too many events in this window: zoom in to list them." };
     const { events } = window;
     const order = Array.from(events.step.keys()).sort((a, b) => events.step[a] - events.step[b]);
@@ -271,7 +289,10 @@ export function createSpacetime(app) {
     };
   }
 
-  /** Moves lane `p` of the cut to position `n`. */
+  /**
+   * Moves lane `p` of the cut to position `n`.
+   * @param {number} p @param {number} n
+   */
   function steer(p, n) {
     const { cut } = player.state;
     if (!cut || cut[p] === n) return;
@@ -284,18 +305,20 @@ export function createSpacetime(app) {
     canvas,
     measures,
     window: () => scene().window,
+    /** @param {Target | null} target @param {number} px @param {number} py */
     setHover(target, px, py) {
       hover = target;
       card.show(withRow(target, scene().window), px, py);
       drawFrame();
     },
-    scrollLanes(by) {
+    /** @param {number} count */
+    scrollLanes(count) {
       const g = measures();
-      const next = Math.max(0, Math.min(topology.processes.length - g.lanes, g.first + by));
+      const next = Math.max(0, Math.min(topology.processes.length - g.lanes, g.first + count));
       if (next === first) return;
       first = next;
       drawStill();
-      tellWindow(player.state);
+      drawNotice(player.state);
       drawFrame();
     },
   });
@@ -304,7 +327,7 @@ export function createSpacetime(app) {
     update,
     sketch: sketchStill,
     plotWidth: () => measures().plotWidth,
-    readInstant: (at) => instant(at, recording.time_unit, player.state.to - player.state.from),
+    /** @param {number} p */
     showLane(p) {
       const g = measures();
       if (!g.shows(p)) {
@@ -317,7 +340,10 @@ export function createSpacetime(app) {
   };
 }
 
-/** The cell of a state: a number stays one, for the spreadsheet that a CSV is opened in. */
+/**
+ * Returns the cell of a state. A number stays a number, for the spreadsheet in which a CSV is opened.
+ * @param {unknown} state
+ */
 function numberOrText(state) {
   return typeof state === "number" ? state : valueText(state);
 }

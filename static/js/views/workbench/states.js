@@ -1,11 +1,13 @@
-/** The state of each process at the cursor, beside what the chosen snapshot recorded; totals of numbers. */
+/** The state of each process at the cursor, beside that of the chosen snapshot, and the sums of states with numbers. */
 
 import { h, setText } from "../../lib/dom.js";
 import { thousands, valueText } from "../../lib/format.js";
 import { total } from "../../lib/cuts.js";
+import { hasAny } from "../../lib/player.js";
 
-const MOST = 200;
+const MOST_ROWS = 200;
 
+/** @param {App} app */
 export function createStates(app) {
   const { player, topology } = app;
   const body = app.root.querySelector("#wb-states-body");
@@ -18,6 +20,7 @@ export function createStates(app) {
   body.replaceChildren();
   filter.addEventListener("input", () => draw(player.state));
 
+  /** @param {number} p */
   function makeRow(p) {
     const { id } = topology.processes[p];
     const cells = Array.from({ length: 4 }, () => h("td"));
@@ -34,24 +37,24 @@ export function createStates(app) {
     return row;
   }
 
+  /** @param {PlayerState} state */
   function draw(state) {
     const words = filter.value.toLowerCase();
-    const wanted = topology.processes.map((_, p) => p).filter(
-      (p) => topology.processes[p].id.toLowerCase().includes(words),
-    );
-    const drawn = wanted.slice(0, MOST);
+    /** @param {number} p */
+    const matches = (p) => topology.processes[p].id.toLowerCase().includes(words);
+    const listed = [...topology.processes.keys()].filter(matches);
+    const drawn = listed.slice(0, MOST_ROWS);
     const elements = drawn.map((p) => fill(p, state));
     if (elements.length !== body.children.length || elements.some((element, i) => body.children[i] !== element)) {
       body.replaceChildren(...elements);
     }
     setText(atHead, state.cut ? "Your cut" : "At cursor");
-    setText(
-      notice,
-      wanted.length > drawn.length ? `${thousands(wanted.length - drawn.length)} more processes: filter by name.` : "",
-    );
+    const hidden = listed.length - drawn.length;
+    setText(notice, hidden ? `${thousands(hidden)} more processes: filter by name.` : "");
     drawTotals(state);
   }
 
+  /** @param {number} p @param {PlayerState} state */
   function fill(p, state) {
     const { element, cells } = rows.get(p) ?? makeRow(p);
     const { id } = topology.processes[p];
@@ -59,38 +62,38 @@ export function createStates(app) {
     const recorded = detail?.recorded?.processes;
     const recomputed = detail?.recomputed?.processes;
     setText(cells[0], state.shown ? (state.shown.known[p] ? valueText(state.shown.states[p], 60) : "not known") : "…");
-    setText(cells[1], detail ? known(recorded, id) : "");
-    setText(cells[2], detail ? known(recomputed, id) : "");
+    setText(cells[1], detail ? stateOf(recorded, id) : "");
+    setText(cells[2], detail ? stateOf(recomputed, id) : "");
     setText(cells[3], app.snapshots.phaseOf(p, state) ?? "");
-    const differs =
-      detail &&
-      recorded &&
-      recomputed &&
-      id in recorded &&
-      id in recomputed &&
-      JSON.stringify(recorded[id]) !== JSON.stringify(recomputed[id]);
-    cells[1].classList.toggle("is-different", Boolean(differs));
+    const areKnown = recorded && recomputed && id in recorded && id in recomputed;
+    const differ = areKnown && JSON.stringify(recorded[id]) !== JSON.stringify(recomputed[id]);
+    cells[1].classList.toggle("is-different", Boolean(differ));
     element.setAttribute("aria-selected", String(state.selection?.of === "process" && state.selection.process === p));
     return element;
   }
 
-  function known(values, id) {
-    return values && id in values ? valueText(values[id], 60) : "not known";
+  /** @param {Record<string, unknown> | undefined} states @param {string} id */
+  function stateOf(states, id) {
+    return states && id in states ? valueText(states[id], 60) : "not known";
   }
 
-  /** Money or tokens: in processes + in channels = at the start. */
+  /**
+   * Compares the sum of money or tokens in processes and channels with the sum at the start.
+   * @param {PlayerState} state
+   */
   function drawTotals({ shown }) {
     if (!shown || shown.inProcesses === null || shown.inChannels === null) return setText(sums, "");
     const sum = shown.inProcesses + shown.inChannels;
-    const says = start === null ? "" : sum === start ? `, as at the start` : `; at the start ${thousands(start)}`;
+    const before = start === null ? "" : sum === start ? `, as at the start` : `; at the start ${thousands(start)}`;
     const parts = `${thousands(shown.inProcesses)} in processes + ${thousands(shown.inChannels)} in channels`;
-    setText(sums, `${parts} = ${thousands(sum)}${says}`);
+    setText(sums, `${parts} = ${thousands(sum)}${before}`);
     sums.classList.toggle("is-different", start !== null && sum !== start);
   }
 
   return {
+    /** @param {PlayerState} state @param {Set<string>} keys */
     update(state, keys) {
-      if (["shown", "snapshot", "detail", "phases", "selection", "cut"].some((key) => keys.has(key))) draw(state);
+      if (hasAny(keys, "shown", "snapshot", "detail", "phases", "selection", "cut")) draw(state);
     },
   };
 }

@@ -1,26 +1,32 @@
-/** Steps of the cursor: to the next or previous event, marker and snapshot, and between the axes. */
+/** Moving the cursor to the next or previous event, marker or snapshot, and to the other axis. */
 
 import { covers, neighbour, positionAt } from "../../lib/window.js";
 
+/** @param {App} app */
 export function createSteps(app) {
   const { player, source } = app;
 
-  function windowHere() {
+  /** Returns the window if it covers the cursor, else null. */
+  function windowAtCursor() {
     const { window, axis, now } = player.state;
     return covers(window, axis, now, now) ? window : null;
   }
 
-  /** The place of the event with this step on the time axis. */
+  /**
+   * Resolves with the instant of the event with this step, or null if it is not known.
+   * @param {number} step
+   */
   async function instantOf(step) {
     const cut = await source.cut({ step: step + 1 });
     return cut?.at ?? null;
   }
 
+  /** @param {number} direction */
   async function event(direction) {
     player.pause();
     const { axis, now } = player.state;
     if (axis === "order") return player.seek(direction > 0 ? Math.floor(now) + 1 : Math.ceil(now) - 1);
-    const window = windowHere();
+    const window = windowAtCursor();
     const next = window ? neighbour(window.events.x, now, direction) : null;
     if (next !== null) return player.seek(next);
     const happened = (await source.cut({ at: direction > 0 ? Math.floor(now) : Math.ceil(now) - 1 }))?.events ?? 0;
@@ -31,6 +37,7 @@ export function createSteps(app) {
     if (at !== null) player.seek(at);
   }
 
+  /** @param {number} direction */
   function marker(direction) {
     player.pause();
     const { window, now, axis } = player.state;
@@ -43,16 +50,20 @@ export function createSteps(app) {
     player.seek(far);
   }
 
+  /** @param {number} direction */
   function snapshot(direction) {
     const list = app.snapshots.list();
     if (!list.length) return app.say("This recording has no snapshot.");
-    const here = list.findIndex((summary) => summary.snapshot === player.state.snapshot);
-    const next = here < 0 ? (direction > 0 ? 0 : list.length - 1) : here + direction;
+    const current = list.findIndex((summary) => summary.snapshot === player.state.snapshot);
+    const next = current < 0 ? (direction > 0 ? 0 : list.length - 1) : current + direction;
     if (!list[next]) return app.say(direction > 0 ? "This is the last snapshot." : "This is the first snapshot.");
     app.chooseSnapshot(list[next].snapshot);
   }
 
-  /** Changes between time and order; the cursor and what is in view stay where they are. */
+  /**
+   * Changes the axis. The cursor and the ends of the view stay at the same events.
+   * @param {Axis} name
+   */
   async function axis(name) {
     const { state } = player;
     if (name === state.axis) return;
@@ -63,6 +74,10 @@ export function createSteps(app) {
     app.cutHints.clear();
   }
 
+  /**
+   * Resolves with the place on the axis `name` of a place on the axis of `state`.
+   * @param {number} place @param {PlayerState} state @param {Axis} name @returns {Promise<number>}
+   */
   async function translate(place, state, name) {
     const all = player.bounds(state.axis);
     const goal = player.bounds(name);
@@ -79,17 +94,24 @@ export function createSteps(app) {
     return (await ask({ step: Math.max(step + 1, 1) }))?.at ?? goal.from;
   }
 
-  /** Three questions in a row must not pass each other by. */
   /** @type {Promise<any>} */
   let last = Promise.resolve();
+
+  /**
+   * Requests a cut after the last one has been answered, for a newer request would replace an open one.
+   * @param {CutQuestion} question
+   */
   function ask(question) {
     last = last.then(() => source.cut(question));
     return last;
   }
 
-  /** The event place nearest to `x` where the window knows; else x. */
+  /**
+   * Returns the place of the event nearest to `x`, or `x` if none is near.
+   * @param {number} x
+   */
   function snap(x) {
-    const window = windowHere() ?? (player.state.window?.exact ? player.state.window : null);
+    const window = windowAtCursor() ?? (player.state.window?.exact ? player.state.window : null);
     if (!window || window.axis !== player.state.axis) return x;
     const reach = (player.state.to - player.state.from) * 0.01;
     const before = neighbour(window.events.x, x + 1e-9, -1);

@@ -7,10 +7,13 @@ import { eventRow, IN_FLIGHT } from "../../lib/window.js";
 import { faded, heatScale } from "./colours.js";
 import { baseLayout, plainAxis } from "./panel.js";
 
-const MANY = 400; // messages, markers or events from which they are drawn lighter
-const NEVER = 0.6; // how far toward its target a message that never arrives is drawn
+const MANY = 400; // messages, markers or events from which on they are drawn lighter
+const NEVER = 0.6; // share of the way to its target to which a message that never arrives is drawn
 
-/** {data, layout} for Plotly. scene: {window, g, topology, positions (of the chosen snapshot or null), …}. */
+/**
+ * Makes the figure of a scene.
+ * @param {Scene} scene @returns {Figure}
+ */
 export function stillFigure(scene) {
   const { window } = scene;
   /** @type {Trace[]} */
@@ -21,6 +24,7 @@ export function stillFigure(scene) {
   return { data, layout: layout(scene) };
 }
 
+/** @param {Scene} scene */
 function lanes({ g, colours, bounds }) {
   const x = [];
   const y = [];
@@ -31,7 +35,10 @@ function lanes({ g, colours, bounds }) {
   return line(x, y, colours.rule, 1);
 }
 
-/** Where a task takes nothing from a channel, because the barrier of another has not come. */
+/**
+ * Draws where a task takes nothing from a channel, because it waits for the barrier of another.
+ * @param {Scene} scene @returns {Trace[]}
+ */
 function blocked({ window, colours, g }) {
   const x = [];
   const y = [];
@@ -42,6 +49,10 @@ function blocked({ window, colours, g }) {
   return x.length ? [line(x, y, faded(colours.orphan, 0.35), Math.min(9, (g.pitch || 30) * 0.6))] : [];
 }
 
+/**
+ * @param {(number | null)[]} x @param {(number | null)[]} y @param {string} color @param {number} width
+ * @param {string} [dash] @returns {Trace}
+ */
 function line(x, y, color, width, dash = "solid") {
   return {
     type: "scatter",
@@ -54,6 +65,10 @@ function line(x, y, color, width, dash = "solid") {
   };
 }
 
+/**
+ * @param {(number | null)[]} x @param {(number | null)[]} y @param {string} symbol @param {number} size
+ * @param {string} color @param {string} [border] @returns {Trace}
+ */
 function points(x, y, symbol, size, color, border) {
   return {
     type: "scatter",
@@ -65,17 +80,16 @@ function points(x, y, symbol, size, color, border) {
   };
 }
 
-/** Messages in four kinds of lines: before the cut, after it, in flight across it, orphans of it. */
+/**
+ * Draws messages in five kinds of lines: before the cut, after it, in flight across it, orphans, never received.
+ * @param {Scene} scene @returns {Trace[]}
+ */
 function messages(scene) {
   const { window, colours, positions } = scene;
   const inside = positions && isInside(window, positions) ? channelsAt(window, positions) : null;
   const flight = new Set(inside ? [...inside.contents.values()].flat() : []);
   const orphans = new Set(inside?.orphans ?? []);
-  const before = lineSet();
-  const after = lineSet();
-  const across = lineSet();
-  const wrong = lineSet();
-  const never = lineSet();
+  const [before, after, across, wrong, never] = [lineSet(), lineSet(), lineSet(), lineSet(), lineSet()];
   for (let row = 0; row < window.messages.count; row += 1) {
     const set = orphans.has(row) ? wrong : flight.has(row) ? across : isAfter(scene, row) ? after : before;
     addLine(scene, window.messages, row, window.messages.received_index[row] === IN_FLIGHT ? never : set);
@@ -90,16 +104,19 @@ function messages(scene) {
   ].filter((trace) => trace.x.length);
 }
 
+/** @param {Scene} scene @param {number} row */
 function isAfter({ window, topology, positions }, row) {
   if (!positions) return false;
   const source = topology.channels[window.messages.channel[row]].sourceCode;
   return positions[source] >= 0 && window.messages.sent_index[row] >= positions[source];
 }
 
+/** @returns {LineSet} */
 function lineSet() {
   return { x: [], y: [] };
 }
 
+/** @param {Scene} scene @param {OpenFlights} table @param {number} row @param {LineSet} set */
 function addLine({ topology, window }, table, row, set) {
   const { sourceCode, targetCode } = topology.channels[table.channel[row]];
   const arrived = table.received_index[row] !== IN_FLIGHT;
@@ -107,13 +124,14 @@ function addLine({ topology, window }, table, row, set) {
   set.y.push(sourceCode, arrived ? targetCode : sourceCode + (targetCode - sourceCode) * NEVER, null);
 }
 
+/** @param {Scene} scene @returns {Trace[]} */
 function markers(scene) {
   const { window, colours, snapshot } = scene;
   const chosen = lineSet();
   const others = lineSet();
   for (let row = 0; row < window.markers.count; row += 1) {
-    const own = snapshot === null || window.snapshots[window.markers.snapshot[row]] === snapshot;
-    if (own || window.exact) addLine(scene, window.markers, row, own ? chosen : others);
+    const isChosen = snapshot === null || window.snapshots[window.markers.snapshot[row]] === snapshot;
+    if (isChosen || window.exact) addLine(scene, window.markers, row, isChosen ? chosen : others);
   }
   const many = window.markers.count > MANY;
   const ends = { x: chosen.x.filter((_, i) => i % 3 === 1), y: chosen.y.filter((_, i) => i % 3 === 1) };
@@ -124,7 +142,10 @@ function markers(scene) {
   ].filter((trace) => trace.x.length);
 }
 
-/** Diamonds as one path: Plotly makes an element of every marker, and thousands slow the page down. */
+/**
+ * Draws diamonds as one path, for Plotly makes an element of each marker, and thousands slow the page down.
+ * @param {LineSet} set @param {string} colour @param {Geometry} g
+ */
 function outlines({ x, y }, colour, g) {
   const [dx, dy] = [3 * g.perPixel, 3 / (g.pitch || 30)];
   const set = lineSet();
@@ -135,7 +156,10 @@ function outlines({ x, y }, colour, g) {
   return line(set.x, set.y, colour, 1.5);
 }
 
-/** Events as short strokes across their lanes, one path. */
+/**
+ * Draws events as short strokes across their lanes, in one path.
+ * @param {LineSet} set @param {string} colour @param {number} height @param {Geometry} g
+ */
 function strokes({ x, y }, colour, height, g) {
   const dy = height / 2 / (g.pitch || 30);
   const set = lineSet();
@@ -146,21 +170,18 @@ function strokes({ x, y }, colour, height, g) {
   return line(set.x, set.y, colour, 1.5);
 }
 
+/** @param {Scene} scene @returns {Trace[]} */
 function events({ window, colours, snapshot, g }) {
   const places = new Map();
   for (let row = 0; row < window.events.count; row += 1) {
-    const name = window.kinds[window.events.kind[row]];
-    const own = snapshot === null || window.snapshots[window.events.snapshot[row]] === snapshot;
-    const key = name === "record_state" ? (
-      own ? "record" : "record-other"
-    ) : name === "crash" || name === "restore" ? name : name.startsWith(
-      "marker",
-    ) || name === "record_channel" ? "control" : "event";
+    const isChosen = snapshot === null || window.snapshots[window.events.snapshot[row]] === snapshot;
+    const key = lookOf(window.kinds[window.events.kind[row]], isChosen);
     if (!places.has(key)) places.set(key, lineSet());
     places.get(key).x.push(window.events.x[row]);
     places.get(key).y.push(window.events.process[row]);
   }
   const size = g.pitch && g.pitch < 24 ? 4 : 6;
+  /** @type {Record<string, [string, number, string, string?]>} */
   const looks = {
     event: ["circle", size, colours.event],
     control: ["circle", size - 2, colours.quiet],
@@ -179,35 +200,49 @@ function events({ window, colours, snapshot, g }) {
     });
 }
 
-/** The cut of the chosen snapshot, from lane to lane; lanes whose place is not known are left out. */
+/**
+ * Returns which of the looks in `events` an event of this kind has.
+ * @param {string} kind @param {boolean} isChosen
+ */
+function lookOf(kind, isChosen) {
+  if (kind === "record_state") return isChosen ? "record" : "record-other";
+  if (kind === "crash" || kind === "restore") return kind;
+  return kind.startsWith("marker") || kind === "record_channel" ? "control" : "event";
+}
+
+/**
+ * Draws the cut of the chosen snapshot from lane to lane, without the lanes at which its place is not known.
+ * @param {Scene} scene @returns {Trace[]}
+ */
 function cutLine(scene) {
   const { colours, g, positions } = scene;
   if (!positions || scene.dragging) return [];
-  const x = [];
-  const y = [];
+  const { x, y } = lineSet();
   const { scope } = scene.topology.processes[positions.findIndex((n) => n >= 0)] ?? {};
   for (let p = g.first; p < g.first + g.lanes; p += 1) {
     const place = cutX(scene, p);
     if (place === null) {
-      if (scene.topology.processes[p].scope !== scope && x.length) {
-        push(x, y, null, null); // not through what it is not of
-      }
+      const isOtherScope = scene.topology.processes[p].scope !== scope;
+      if (isOtherScope && x.length) push(x, y, null, null); // the line does not cross lanes of other scopes
       continue;
     }
-    const last = p === g.first ? -0.4 : 0;
-    if (last) push(x, y, place, p + last);
+    if (p === g.first) push(x, y, place, p - 0.4);
     push(x, y, place, p);
     if (p === g.first + g.lanes - 1) push(x, y, place, p + 0.4);
   }
   return x.length ? [line(x, y, colours.accent, 2)] : [];
 }
 
+/** @param {(number | null)[]} x @param {(number | null)[]} y @param {number | null} a @param {number | null} b */
 function push(x, y, a, b) {
   x.push(a);
   y.push(b);
 }
 
-/** Where the chosen cut crosses lane `p`; null where it is not known. */
+/**
+ * Returns where the chosen cut crosses lane `p`, or null if it is not known.
+ * @param {Scene} scene @param {number} p @returns {number | null}
+ */
 export function cutX({ window, g, positions, recordedAt, topology }, p) {
   if (!positions || positions[p] < 0) return null;
   const far = g.to - g.from;
@@ -219,6 +254,7 @@ export function cutX({ window, g, positions, recordedAt, topology }, p) {
   return row >= 0 ? window.events.x[row] : recordedAt?.[topology.processes[p].id] ?? null;
 }
 
+/** @param {Scene} scene @returns {Trace} */
 function heat({ window, colours, g }) {
   const { bins } = window;
   const rows = bins.processes.map((p, row) => [p, row]).filter(([p]) => g.shows(p));
@@ -238,9 +274,11 @@ function heat({ window, colours, g }) {
   };
 }
 
+/** @param {Scene} scene */
 function layout({ g, colours, axis, unit, topology, dragging }) {
   const shown = topology.processes.slice(g.first, g.first + g.lanes);
   const every = g.pitch && g.pitch < 13 ? 2 : 1;
+  const most = Math.max(3, Math.floor((g.left - 12) / 7.2)); // characters of a name
   return {
     ...baseLayout(colours, { l: g.left, r: g.right, t: g.top, b: g.bottom }),
     width: g.width,
@@ -249,7 +287,7 @@ function layout({ g, colours, axis, unit, topology, dragging }) {
     yaxis: plainAxis(colours, {
       range: laneRange(g),
       tickvals: shown.map((_, i) => g.first + i),
-      ticktext: shown.map(({ id }, i) => (i % every ? "" : `<b>${escapeText(shortened(id, g.left))}</b>`)),
+      ticktext: shown.map(({ id }, i) => (i % every ? "" : `<b>${escapeText(shortenedInside(id, most))}</b>`)),
       tickfont: { color: dragging ? colours.accent : colours.ink, size: g.pitch && g.pitch < 18 ? 10 : 12 },
       ticks: "",
       showline: false,
@@ -257,6 +295,7 @@ function layout({ g, colours, axis, unit, topology, dragging }) {
   };
 }
 
+/** @param {Geometry} g */
 function laneRange(g) {
   if (g.lanes === 1) return [g.first + 1, g.first - 1];
   const px = (g.plotBottom - g.top) / g.pitch;
@@ -264,18 +303,18 @@ function laneRange(g) {
   return [g.first + g.lanes - 1 + pad, g.first - pad];
 }
 
-function shortened(id, left) {
-  const most = Math.max(3, Math.floor((left - 12) / 7.2));
-  return shortenedInside(id, most);
-}
-
-/** The x axis with ticks in the unit that fits what is in view. */
+/**
+ * Makes the x axis, with ticks in the unit that fits the part in view.
+ * @param {WorkbenchColours} colours @param {Axis} axis @param {string} unit @param {number} from @param {number} to
+ * @param {number} width @param {Layout} [more]
+ */
 export function timeAxis(colours, axis, unit, from, to, width, more = {}) {
   const count = Math.max(2, Math.floor(width / 110));
   const values = ticks(from, to, count, true);
   const step = values.length > 1 ? values[1] - values[0] : to - from;
   const largest = Math.max(Math.abs(from), Math.abs(to));
   const [name, size] = unitFor(largest, unit);
+  /** @param {number} value */
   const text = (value) => (axis === "order" || size === null ? thousands(value) : withoutUnit(value));
   return plainAxis(colours, {
     range: [from, to],
@@ -285,6 +324,7 @@ export function timeAxis(colours, axis, unit, from, to, width, more = {}) {
     ...more,
   });
 
+  /** @param {number} value */
   function withoutUnit(value) {
     const scale = { ns: 1, us: 1e3, ms: 1e6, s: 1e9 }[unit] / size;
     const digits = Math.max(0, Math.min(6, Math.ceil(-Math.log10(step * scale) - 1e-9)));

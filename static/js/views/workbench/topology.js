@@ -1,9 +1,10 @@
-/** The topology: processes by snapshot phase, what each channel holds, messages and markers on their way. */
+/** The topology: the phases of processes, the number of messages in channels, messages and markers in flight. */
 
 import { fitCanvas } from "../../lib/canvas.js";
 import { setText } from "../../lib/dom.js";
 import { blockedAt, spansOf } from "../../lib/blocked.js";
 import { counted, escapeText, shortenedInside, thousands } from "../../lib/format.js";
+import { hasAny } from "../../lib/player.js";
 import { alongEdge, drawnProcesses, layoutTopology } from "../../lib/layout.js";
 import { inFlight, progress } from "./geometry.js";
 import { faded } from "./colours.js";
@@ -13,9 +14,11 @@ const NODE = 15;
 const SMALL_NODE = 7;
 const MANY = 20;
 const CURVE_POINTS = 9;
-const CROWD = 40; // channels with messages
+const CROWD = 40; // channels with messages; in a larger crowd a single message gets no number
+const LONGEST_NAME = 8; // characters
 const PHASES = ["not recorded", "recording", "done", "never records", "not part of it"];
 
+/** @param {App} app */
 export function createTopology(app) {
   const { player, topology } = app;
   const plot = app.root.querySelector("#wb-topology");
@@ -38,6 +41,7 @@ export function createTopology(app) {
   let drawnKey = "";
   let waits = false;
   let size = { width: 0, height: 0 };
+  /** @type {Point[]} */
   let places = [];
 
   function measure() {
@@ -48,7 +52,10 @@ export function createTopology(app) {
     );
   }
 
-  /** A point along a channel, from rim to rim; channels that go both ways bow apart. */
+  /**
+   * Returns the point at the share `along` of a channel, from rim to rim. Channels that go both ways bow apart.
+   * @param {OpenChannel} channel @param {number} along
+   */
   function pointOn({ sourceCode, targetCode }, along) {
     const a = places[placeOf.get(sourceCode)];
     const b = places[placeOf.get(targetCode)];
@@ -58,6 +65,7 @@ export function createTopology(app) {
     return alongEdge(a, b, rim + along * (1 - 2 * rim), bow);
   }
 
+  /** @param {OpenChannel[]} channels @param {string} colour @param {number} width */
   function edges(channels, colour, width) {
     const x = [];
     const y = [];
@@ -73,7 +81,10 @@ export function createTopology(app) {
     return { type: "scatter", mode: "lines", x, y, line: { color: colour, width, simplify: false } };
   }
 
-  /** Arrow heads at two thirds of each channel. */
+  /**
+   * Draws an arrow head at two thirds of each channel.
+   * @param {OpenChannel[]} channels @param {string} colour
+   */
   function arrows(channels, colour) {
     const at = channels.map((channel) => [pointOn(channel, 0.66), pointOn(channel, 0.7)]);
     const angle = at.map(([a, b]) => 90 + (Math.atan2(b.y - a.y, b.x - a.x) * 180) / Math.PI);
@@ -96,6 +107,7 @@ export function createTopology(app) {
     const big = radius > SMALL_NODE;
     const selected = player.state.selection;
     const highlighted = selected?.of === "channel" ? drawnChannels.filter(({ code }) => code === selected.channel) : [];
+    /** @type {Record<string, string>} */
     const fills = {
       "not recorded": colours.panel,
       recording: faded(colours.marker, 0.5),
@@ -103,6 +115,7 @@ export function createTopology(app) {
       "never records": colours.panel,
       "not part of it": colours.panel,
     };
+    /** @type {Record<string, string>} */
     const rims = {
       "not recorded": colours.quiet,
       recording: colours.marker,
@@ -125,7 +138,7 @@ export function createTopology(app) {
           color: now.map((phase) => fills[phase] ?? colours.panel),
           line: { width: 2, color: now.map((phase) => rims[phase] ?? colours.quiet) },
         },
-        text: shown.map((p) => escapeText(shortened(topology.processes[p].id))),
+        text: shown.map((p) => escapeText(shortenedInside(topology.processes[p].id, LONGEST_NAME))),
         textposition: big ? "middle center" : places.map(outward),
         textfont: { color: colours.ink, size: big ? 12 : 10 },
       },
@@ -143,13 +156,17 @@ export function createTopology(app) {
     };
   }
 
-  /** Names of small nodes stand away from the middle. */
+  /**
+   * Returns on which side of a small node its name is written: away from the middle.
+   * @param {Point} point
+   */
   function outward({ x, y }) {
     if (x < size.width * 0.25) return "middle left";
     if (x > size.width * 0.75) return "middle right";
     return y < size.height / 2 ? "top center" : "bottom center";
   }
 
+  /** @param {(string | null)[]} now @param {WorkbenchColours} colours */
   function labels(now, colours) {
     return {
       type: "scatter",
@@ -161,41 +178,39 @@ export function createTopology(app) {
     };
   }
 
-  function shortened(id) {
-    return shortenedInside(id, 8);
-  }
-
   function drawStill() {
     measure();
     drawnKey = phases().join();
     const { data, layout } = figure();
     Plotly.react(plot, data, layout, CONFIG);
-    tell();
+    drawNotice();
   }
 
-  function tell() {
+  function drawNotice() {
     const hidden = topology.processes.length - shown.length;
     const now = phases();
-    const counts = PHASES.map((phase) => [phase, now.filter((own) => own === phase).length]).filter(([, n]) => n);
+    const counts = PHASES.map((phase) => ({ phase, n: now.filter((name) => name === phase).length }));
     const { snapshot } = player.state;
-    const numbers = counts.map(([phase, n]) => `${thousands(n)} ${phase}`).join(", ");
-    const words = snapshot === null ? "" : `Snapshot ${snapshot}: ${numbers}.`;
-    const hiddenOnes = counted(hidden, "process", "processes");
-    const missing = hidden > 0 ? ` ${hiddenOnes} not shown: those with fewest channels.` : "";
+    const phaseCounts = counts.filter(({ n }) => n).map(({ phase, n }) => `${thousands(n)} ${phase}`).join(", ");
+    const words = snapshot === null ? "" : `Snapshot ${snapshot}: ${phaseCounts}.`;
+    const hiddenProcesses = counted(hidden, "process", "processes");
+    const missing = hidden > 0 ? ` ${hiddenProcesses} not shown: those with fewest channels.` : "";
     const crowd = leastCounted(player.state.shown) > 1 ? " Numbers: channels with 2 or more; the table has all." : "";
     setText(notice, words + missing + crowd);
     notice.title = notice.textContent;
   }
 
+  /** @param {PlayerState} state */
   function drawMoving(state) {
     const context = fitCanvas(canvas);
     const { window } = state;
     if (window?.exact && window.axis === state.axis && !state.cut) drawTokens(context, window, state.now);
   }
 
+  /** @param {Context} context @param {OpenWindow} window @param {number} now */
   function drawTokens(context, window, now) {
-    for (const [table, colour] of [[window.messages, app.colours.message], [window.markers, app.colours.marker]]) {
-      context.fillStyle = colour;
+    for (const table of [window.messages, window.markers]) {
+      context.fillStyle = table === window.markers ? app.colours.marker : app.colours.message;
       context.beginPath();
       for (let row = 0; row < table.count; row += 1) {
         if (!inFlight(table, row, now)) continue;
@@ -209,11 +224,13 @@ export function createTopology(app) {
     }
   }
 
+  /** @param {Context} context @param {number} x @param {number} y @param {number} r */
   function dot(context, x, y, r) {
     context.moveTo(x + r, y);
     context.arc(x, y, r, 0, 2 * Math.PI);
   }
 
+  /** @param {Context} context @param {number} x @param {number} y @param {number} r */
   function diamond(context, x, y, r) {
     context.moveTo(x, y - r);
     context.lineTo(x + r, y);
@@ -222,7 +239,10 @@ export function createTopology(app) {
     context.closePath();
   }
 
-  /** The numbers change far less often than the tokens move: they are a picture of their own. */
+  /**
+   * Draws the numbers of messages, on a canvas of their own: they change less often than the tokens move.
+   * @param {Cut | null} cut
+   */
   function drawCounts(cut) {
     const context = fitCanvas(numbers);
     if (!cut) return;
@@ -247,7 +267,10 @@ export function createTopology(app) {
     }
   }
 
-  /** A bar across the end of each channel that its reader has blocked. */
+  /**
+   * Draws a bar across the end of each blocked channel.
+   * @param {Context} context @param {Set<number>} blocked
+   */
   function drawBlocked(context, blocked) {
     context.strokeStyle = app.colours.orphan;
     context.lineWidth = 4;
@@ -264,43 +287,37 @@ export function createTopology(app) {
     context.lineWidth = 1;
   }
 
-  /** In a crowd only the fuller channels get their number; the notice says so. */
+  /**
+   * Returns from how many messages on a channel gets its number. The notice says if that is more than one.
+   * @param {Cut | null} cut
+   */
   function leastCounted(cut) {
     return cut && cut.channels.size > CROWD ? 2 : 1;
   }
 
   function rows() {
     const cut = player.state.shown;
-    return {
-      head: ["channel", "source", "target", "FIFO", "messages now"],
-      rows: topology.channels.map(
-        ({ id, source, target, fifo, code }) => [
-          id,
-          source,
-          target,
-          fifo ? "yes" : "no",
-          cut?.channels.get(code)?.length ?? 0,
-        ],
-      ),
-    };
+    /** @param {OpenChannel} channel */
+    const row = ({ id, source, target, fifo, code }) =>
+      [id, source, target, fifo ? "yes" : "no", cut?.channels.get(code)?.length ?? 0];
+    return { head: ["channel", "source", "target", "FIFO", "messages now"], rows: topology.channels.map(row) };
   }
 
-  canvas.addEventListener("click", (event) => {
+  canvas.addEventListener("click", (/** @type {MouseEvent} */ event) => {
     const target = hit(event.offsetX, event.offsetY);
     if (target) app.select(target);
   });
-  canvas.addEventListener("pointermove", (event) => {
+  canvas.addEventListener("pointermove", (/** @type {PointerEvent} */ event) => {
     const target = hit(event.offsetX, event.offsetY);
     canvas.style.cursor = target ? "pointer" : "";
     canvas.title = titleOf(target);
   });
 
+  /** @param {Target | null} target */
   function titleOf(target) {
     if (target?.of === "process") {
-      return [
-        topology.processes[target.process].id,
-        app.snapshots.phaseOf(target.process, player.state),
-      ].filter(Boolean).join(": ");
+      const phase = app.snapshots.phaseOf(target.process, player.state);
+      return [topology.processes[target.process].id, phase].filter(Boolean).join(": ");
     }
     if (target?.of === "channel") {
       const messages = player.state.shown?.channels.get(target.channel)?.length ?? 0;
@@ -309,21 +326,26 @@ export function createTopology(app) {
     return "";
   }
 
+  /** @param {number} x @param {number} y @returns {Chosen | null} */
   function hit(x, y) {
     const near = places.findIndex((place) => Math.hypot(place.x - x, place.y - y) < Math.max(radius, 12));
     if (near >= 0) return { of: "process", process: shown[near] };
+    /** @type {Chosen | null} */
     let best = null;
     let least = 8;
     for (const channel of drawnChannels) {
       for (let along = 0; along <= 1; along += 0.1) {
         const point = pointOn(channel, along);
         const d = Math.hypot(point.x - x, point.y - y);
-        if (d < least) [least, best] = [d, { of: "channel", channel: channel.code }];
+        if (d >= least) continue;
+        least = d;
+        best = { of: "channel", channel: channel.code };
       }
     }
     return best;
   }
 
+  /** @param {PlayerState} state @param {Set<string>} keys */
   function update(state, keys) {
     panel.update(state, keys);
     if (panel.isFolded() || !state.shown) return;
@@ -334,18 +356,14 @@ export function createTopology(app) {
     }
   }
 
+  /** @param {PlayerState} state @param {Set<string>} keys */
   function draw(state, keys) {
-    const key = keys.has("shown") || keys.has("phases") ? phases().join() : drawnKey;
-    if (
-      key !== drawnKey ||
-      !places.length ||
-      ["theme", "size", "folded", "snapshot", "selection"].some((name) => keys.has(name))
-    ) {
-      drawStill();
-    }
-    if (keys.has("shown")) tell();
-    if (["shown", "size", "theme", "folded"].some((name) => keys.has(name))) drawCounts(state.shown);
-    if (["now", "shown", "window", "cut", "size", "theme", "folded"].some((name) => keys.has(name))) drawMoving(state);
+    const key = hasAny(keys, "shown", "phases") ? phases().join() : drawnKey;
+    const isStale = key !== drawnKey || !places.length;
+    if (isStale || hasAny(keys, "theme", "size", "folded", "snapshot", "selection")) drawStill();
+    if (keys.has("shown")) drawNotice();
+    if (hasAny(keys, "shown", "size", "theme", "folded")) drawCounts(state.shown);
+    if (hasAny(keys, "now", "shown", "window", "cut", "size", "theme", "folded")) drawMoving(state);
   }
 
   return { update };

@@ -2,12 +2,13 @@
 
 import { setText } from "../../lib/dom.js";
 import { thousands } from "../../lib/format.js";
-import { SECONDS_PER_VIEW, SPEEDS } from "../../lib/player.js";
-import { eventsBefore } from "../../lib/window.js";
+import { hasAny, SECONDS_PER_VIEW, SPEEDS } from "../../lib/player.js";
+import { covers, eventsBefore } from "../../lib/window.js";
 
 const SCRUB_STEPS = 10000;
 const READ_EVERY = 100; // ms while playing
 
+/** @param {App} app */
 export function createTransport(app) {
   const { player, recording } = app;
   const bar = app.root.querySelector(".wb-transport");
@@ -18,9 +19,9 @@ export function createTransport(app) {
   const rate = bar.querySelector("#wb-rate");
   for (const value of SPEEDS) speed.append(new Option(`${value}×`, String(value), false, value === 1));
   scrub.max = String(SCRUB_STEPS);
-  let told = 0;
+  let readAt = 0;
 
-  bar.addEventListener("click", ({ target }) => {
+  bar.addEventListener("click", (/** @type {any} */ { target }) => {
     const command = target.closest("[data-command]")?.dataset.command;
     if (command) app.run(command);
   });
@@ -33,18 +34,27 @@ export function createTransport(app) {
     button.addEventListener("click", () => app.changeAxis(button.dataset.axis));
   }
 
+  /** @param {PlayerState} state */
   function text(state) {
-    const { events } = recording.counts;
-    const { window, shown } = state;
-    const inWindow = window?.exact && window.axis === state.axis && window.from <= state.now && state.now <= window.to;
-    const settled = !state.playing && !state.cut && shown;
-    const happened = inWindow ? eventsBefore(window, state.now) : settled ? shown.events : null;
-    const isRough = happened === null && window?.axis === state.axis && window.from <= state.now;
-    const rough = isRough ? `≈ ${thousands(Math.min(eventsBefore(window, state.now), events))}` : null;
-    const count = `event ${happened === null ? rough ?? "…" : thousands(happened)} / ${thousands(events)}`;
+    const count = `event ${happenedText(state)} / ${thousands(recording.counts.events)}`;
     return state.axis === "order" ? `${count}${atText(state)}` : `t = ${app.readInstant(state.now)}, ${count}`;
   }
 
+  /**
+   * Writes how many events have happened at the cursor: exactly, roughly, or "…" if nothing says it.
+   * @param {PlayerState} state
+   */
+  function happenedText({ axis, now, window, shown, playing, cut }) {
+    if (covers(window, axis, now, now)) return thousands(eventsBefore(window, now));
+    if (!playing && !cut && shown) return thousands(shown.events);
+    const isRough = window?.axis === axis && window.from <= now;
+    return isRough ? `≈ ${thousands(Math.min(eventsBefore(window, now), recording.counts.events))}` : "…";
+  }
+
+  /**
+   * Writes the instant of the last event that has happened, on the axis "order".
+   * @param {PlayerState} state
+   */
   function atText({ window, now }) {
     if (!window?.exact || window.axis !== "order") return "";
     const { step, at } = window.events;
@@ -53,8 +63,9 @@ export function createTransport(app) {
     return row < 0 ? "" : `, t = ${app.readInstant(at[row])}`;
   }
 
-  function tell(state) {
-    told = performance.now();
+  /** @param {PlayerState} state */
+  function drawReadout(state) {
+    readAt = performance.now();
     setText(readout, text(state));
     const { from, to } = player.bounds();
     const place = String(Math.round(((state.now - from) / (to - from)) * SCRUB_STEPS));
@@ -62,6 +73,7 @@ export function createTransport(app) {
     scrub.setAttribute("aria-valuetext", readout.textContent);
   }
 
+  /** @param {PlayerState} state @param {Set<string>} keys */
   function update(state, keys) {
     if (keys.has("playing")) {
       play.setAttribute("aria-pressed", String(state.playing));
@@ -73,15 +85,15 @@ export function createTransport(app) {
         button.setAttribute("aria-pressed", String(button.dataset.axis === state.axis));
       }
     }
-    if (["speed", "from", "to", "axis"].some((key) => keys.has(key))) {
+    if (hasAny(keys, "speed", "from", "to", "axis")) {
       speed.value = String(state.speed);
       const perSecond = ((state.to - state.from) / SECONDS_PER_VIEW) * state.speed;
       const rounded = Number(perSecond.toPrecision(3));
-    setText(rate, state.axis === "order" ? `${thousands(rounded)} events/s` : `${app.readDuration(rounded)}/s`);
+      setText(rate, state.axis === "order" ? `${thousands(rounded)} events/s` : `${app.readDuration(rounded)}/s`);
     }
-    if (["now", "window", "shown", "axis", "playing", "cut"].some((key) => keys.has(key))) {
-      const soon = state.playing && !keys.has("playing") && performance.now() - told < READ_EVERY;
-      if (!soon) tell(state);
+    if (hasAny(keys, "now", "window", "shown", "axis", "playing", "cut")) {
+      const isEarly = state.playing && !keys.has("playing") && performance.now() - readAt < READ_EVERY;
+      if (!isEarly) drawReadout(state);
     }
   }
 

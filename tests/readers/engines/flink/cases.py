@@ -1,6 +1,6 @@
-"""The real Flink cases of the shared data: what their expected.json says, and what is read.
+"""Compare the real Flink cases of the shared data with their expected.json.
 
-Both are given as facts, {where: value}, so that they can be compared and counted one by one.
+Expected and actual values are facts, {path: value}, which are compared and counted one by one.
 """
 
 import json
@@ -45,7 +45,7 @@ LEGACY = (
 )  # fmt: skip
 UNALIGNED = ("bank-unaligned", "unaligned-orders", "v4-unaligned-orders", "v5-unaligned-bank")
 
-# What the jobs send, named by the operator that receives it; the case pages say so.
+# The types that the jobs send, by the receiving operator, as the pages of the cases say.
 ON_THE_WIRE = {
     "withdraw": "tuple<string,string,long>",
     "deposit": "tuple<string,string,long>",
@@ -59,7 +59,7 @@ Facts = dict[tuple, object]
 
 @dataclass(frozen=True)
 class Case:
-    """folder: of the case. upload: files and REST answers, read."""
+    """One case with its expected.json, and its files and REST answers as they were read."""
 
     name: str
     folder: Path
@@ -71,10 +71,10 @@ class Case:
         return any(job.rest is not None for job in self.upload.jobs)
 
     def snapshots(self) -> list[tuple[dict, StoredCheckpoint]]:
-        """Each expected snapshot with what is read of it."""
-        stored = {one.path: one for one in self.upload.checkpoints()}
+        """Return each expected snapshot with the checkpoint that was read."""
+        stored = {each.path: each for each in self.upload.checkpoints()}
         if "snapshots" in self.expected:
-            return [(one, stored[one["path"]]) for one in self.expected["snapshots"]]
+            return [(expected, stored[expected["path"]]) for expected in self.expected["snapshots"]]
         (only,) = stored.values()
         return [({"path": only.path, "flink": self.expected["flinkMetadata"]}, only)]
 
@@ -87,21 +87,21 @@ def load(shared_data: Path, name: str) -> Case:
 
 
 def agreement(case: Case) -> dict[str, int]:
-    """How many facts about the frame of the case's snapshots are compared, and how many agree."""
+    """Count the facts about a case's snapshots that are compared, and those that agree."""
     compared = agreed = 0
     for expected, stored in case.snapshots():
-        wanted = expected_facts(expected, graph=case.has_graph)
-        found = found_facts(case.upload, stored)
-        compared += len(wanted)
-        agreed += sum(where in found and found[where] == fact for where, fact in wanted.items())
+        facts = expected_facts(expected, graph=case.has_graph)
+        actual = found_facts(case.upload, stored)
+        compared += len(facts)
+        agreed += sum(path in actual and actual[path] == fact for path, fact in facts.items())
     return {"compared": compared, "agreed": agreed}
 
 
-# What is expected
+# Expected facts
 
 
 def expected_facts(snapshot: dict, *, graph: bool = True) -> Facts:
-    """graph: whether the case has REST answers, without which no edge is known."""
+    """Return the expected facts; without REST answers (``graph``) no edge is known."""
     flink = snapshot["flink"]
     facts = {
         ("version",): flink["metadataVersion"],
@@ -130,14 +130,14 @@ def _without_action(properties: str) -> str | None:
 
 
 def _expected_operator(operator: dict) -> Facts:
-    of = operator["id"]
+    id = operator["id"]
     facts = {
-        (of, key): operator[key]
+        (id, key): operator[key]
         for key in ("name", "uid", "parallelism", "maxParallelism", "fullyFinished",
                     "coordinatorBytes", "stateSize", "checkpointedSize")
     }  # fmt: skip
     for subtask in operator["subtasks"]:
-        where = of, subtask["index"]
+        where = id, subtask["index"]
         facts[*where, "finished"] = subtask["finished"]
         facts[*where, "size"] = subtask.get("stateSize", 0)
         if "rawKeyedStateBytes" in subtask:
@@ -180,7 +180,7 @@ def _expected_edge(edge: dict) -> Facts:
     return facts
 
 
-# What is found
+# Actual facts
 
 
 def found_facts(upload: FlinkUpload, stored: StoredCheckpoint) -> Facts:
@@ -210,32 +210,33 @@ def found_facts(upload: FlinkUpload, stored: StoredCheckpoint) -> Facts:
 
 
 def _properties(metadata: Metadata) -> str | None:
-    found = metadata.properties
-    if not isinstance(found, Properties):
+    properties = metadata.properties
+    if not isinstance(properties, Properties):
         return None
-    kind = f"CheckpointType{{name='{found.name}', sharingFilesStrategy={found.sharing}}}"
-    if found.kind == SAVEPOINT:
-        kind = f"SavepointType{{name='{found.name}', formatType={found.format.upper()}}}"
-    flags = {name: str(value).lower() for name, value in found.flags.items()}
-    when = ("Subsumed", "Finished", "Cancelled", "Failed", "Suspended")
-    discards = ", ".join(f"discard{one}={flags['discard' + one]}" for one in when)
+    name = f"name='{properties.name}'"
+    kind = f"CheckpointType{{{name}, sharingFilesStrategy={properties.sharing}}}"
+    if properties.kind == SAVEPOINT:
+        kind = f"SavepointType{{{name}, formatType={properties.format.upper()}}}"
+    flags = {name: str(value).lower() for name, value in properties.flags.items()}
+    ends = ("Subsumed", "Finished", "Cancelled", "Failed", "Suspended")
+    discards = ", ".join(f"discard{end}={flags['discard' + end]}" for end in ends)
     return f"CheckpointProperties{{forced={flags['forced']}, checkpointType={kind}, {discards}}}"
 
 
 def _operator(operator: Operator) -> Facts:
-    of = operator.id
+    id = operator.id
     facts = {
-        (of, "name"): operator.name,
-        (of, "uid"): operator.uid,
-        (of, "parallelism"): operator.parallelism,
-        (of, "maxParallelism"): operator.max_parallelism,
-        (of, "fullyFinished"): operator.finished,
-        (of, "coordinatorBytes"): operator.coordinator and operator.coordinator.size,
-        (of, "stateSize"): operator.size,
-        (of, "checkpointedSize"): operator.uploaded_size,
+        (id, "name"): operator.name,
+        (id, "uid"): operator.uid,
+        (id, "parallelism"): operator.parallelism,
+        (id, "maxParallelism"): operator.max_parallelism,
+        (id, "fullyFinished"): operator.finished,
+        (id, "coordinatorBytes"): operator.coordinator and operator.coordinator.size,
+        (id, "stateSize"): operator.size,
+        (id, "checkpointedSize"): operator.uploaded_size,
     }
     for subtask in operator.subtasks:
-        where = of, subtask.index
+        where = id, subtask.index
         facts[*where, "finished"] = subtask.finished
         facts[*where, "size"] = subtask.size
         if subtask.raw_keyed is not None:
@@ -288,15 +289,15 @@ def _operator_state(state: checkpoint_state.SubtaskState) -> Facts:
         (*where, "bytes"): state.handle.size,
         (*where, "handle"): _operator_handle(state.handle),
     }
-    for offsets, one in zip(state.handle.states, state.contents.states, strict=True):
-        values = [element.value for element in one.elements]
-        if one.mode == "BROADCAST" and len(values) == 1:
+    for offsets, elements in zip(state.handle.states, state.contents.states, strict=True):
+        values = [element.value for element in elements.elements]
+        if elements.mode == "BROADCAST" and len(values) == 1:
             (values,) = values
         facts |= {
-            (*where, one.name, "mode"): one.mode,
-            (*where, one.name, "offsets"): len(offsets.offsets),
-            (*where, one.name, "entries"): 0 if isinstance(values, Opaque) else len(values),
-            (*where, one.name, "values"): values,
+            (*where, elements.name, "mode"): elements.mode,
+            (*where, elements.name, "offsets"): len(offsets.offsets),
+            (*where, elements.name, "entries"): 0 if isinstance(values, Opaque) else len(values),
+            (*where, elements.name, "values"): values,
         }
     return facts
 
@@ -324,7 +325,7 @@ def _rest(stored: StoredCheckpoint) -> Facts:
 
 
 def _size_of_subtasks(metadata: Metadata) -> int:
-    """State size in bytes as Flink's REST API counts it: without coordinators."""
+    """Return the state size in bytes as Flink's REST API counts it, without coordinators."""
     return metadata.size - sum(operator.coordinator_size for operator in metadata.operators)
 
 
@@ -337,19 +338,19 @@ def _edges(upload: FlinkUpload, stored: StoredCheckpoint) -> Facts:
         source, target = ends[edge.source, edge.target, edge.gate]
         wire = ON_THE_WIRE.get(target) or ON_THE_WIRE.get(f"{target} {edge.gate}")
         facts["records", source, target] = sum(
-            one.elements.count(RECORD) for one in edge.channels if one.elements
+            channel.elements.count(RECORD) for channel in edge.channels if channel.elements
         )
         for channel in edge.channels:
             ids = _id_of(source, stored), _id_of(target, stored)
-            place = "edge", ids[0], edge.partition, ids[1], edge.gate
-            of = f"{channel.source}->{channel.target}"
+            ends_of_channel = f"{channel.source}->{channel.target}"
+            where = "edge", ids[0], edge.partition, ids[1], edge.gate, ends_of_channel
             type_ = parse_type(wire, known)
-            facts |= {(*place, of, key): value for key, value in _channel(channel, type_).items()}
+            facts |= {(*where, key): value for key, value in _channel(channel, type_).items()}
     return facts
 
 
 def _ends(upload: FlinkUpload, stored: StoredCheckpoint, joined: Joined) -> dict:
-    """The operators at an edge's ends, the last of a chain and the first, as a case calls them."""
+    """Return the operators at each edge's ends: the last of a chain and the first of the next."""
     graph = next((job.rest.graph for job in upload.jobs if job.id == stored.job and job.rest), None)
     names = {}
     for vertex in graph.vertices if graph else ():
@@ -362,17 +363,17 @@ def _ends(upload: FlinkUpload, stored: StoredCheckpoint, joined: Joined) -> dict
 
 
 def _id_of(name: str, stored: StoredCheckpoint) -> str:
-    """What the case calls an operator of its edges: version 4 has no names, only ids."""
+    """Return the name of an edge's operator in the case: an id in version 4, which has no names."""
     return id_of_uid(name) if stored.metadata.version == 4 else name
 
 
 def _channel(channel: Channel, type_) -> dict[str, object]:
     elements = channel.elements
     shown = [
-        {"record": decoded(one, type_), "timestamp": one.timestamp}
-        if one.kind == RECORD
-        else {"watermark": one.timestamp}
-        for one in elements
+        {"record": decoded(element, type_), "timestamp": element.timestamp}
+        if element.kind == RECORD
+        else {"watermark": element.timestamp}
+        for element in elements
     ]
     return {
         "inputBytes": channel.input_bytes,
@@ -391,4 +392,4 @@ def _channel(channel: Channel, type_) -> dict[str, object]:
 def _sum_of_third(elements: list[Element], type_) -> int | None:
     if not type_.name.startswith("tuple<string,string,long>"):
         return None
-    return sum(decoded(one, type_)[2] for one in elements if one.kind == RECORD)
+    return sum(decoded(element, type_)[2] for element in elements if element.kind == RECORD)

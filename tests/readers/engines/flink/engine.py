@@ -1,9 +1,9 @@
-"""What Flink's adapter gives of an upload, put beside a case's expected.json, fact by fact."""
+"""Compares what Flink's adapter gives of an upload with a case's expected.json, fact by fact."""
 
 import re
 from collections import Counter
 from functools import cache
-from json import dumps
+from json import dumps, loads
 from pathlib import Path
 
 from snapshots.domain.assembling.assembly import Assembly, assemble
@@ -16,6 +16,10 @@ from tests.readers.engines.flink.keyed import as_flink
 
 def folder_of(shared_data: Path, name: str) -> Path:
     return shared_data / ("flink" if name in CASES else "flink-legacy") / name
+
+
+def expected_of(shared_data: Path, name: str) -> dict:
+    return loads((folder_of(shared_data, name) / "expected.json").read_text())
 
 
 @cache
@@ -44,10 +48,10 @@ def expected_snapshots(expected: dict) -> list[dict]:
 
 
 def stored(upload: FlinkEngineUpload, found: UploadInventory, path: str | None):
-    """The checkpoint whose `_metadata` it is, with its number."""
-    for place in upload.places:
-        if place.has_files and path in (None, place.stored.path):
-            return place.number, found.checkpoints[place.number]
+    """Return the checkpoint with this `_metadata`, and its number."""
+    for checkpoint in upload.checkpoints:
+        if checkpoint.metadata is not None and path in (None, checkpoint.stored.path):
+            return checkpoint.number, found.checkpoints[checkpoint.number]
     raise AssertionError(path)
 
 
@@ -92,7 +96,7 @@ def expected_facts(snapshot: dict) -> Facts:
 
 
 def _properties(text: str | None) -> dict[str, str]:
-    """Of the text that Flink gives of them."""
+    """Return the properties in the text that Flink makes of them."""
     told = dict(re.findall(r"(\w+)='?([\w ]+)'?", text or ""))
     found = {"type": told.get("name"), "sharing of files": told.get("sharingFilesStrategy")}
     found["savepoint format"] = told.get("formatType", "").lower()
@@ -135,7 +139,7 @@ def _sizes(channels: list[dict]) -> int:
 
 
 def _keyed(value: dict) -> dict:
-    """Without what the void namespace is written as; timers have a time stamp for a value."""
+    """Return a value without the void namespace; the value of a timer is its time stamp."""
     found = dict(value)
     if found.get("namespace", True) is None:
         del found["namespace"]
@@ -148,7 +152,7 @@ def _keyed(value: dict) -> dict:
 
 
 def found_facts(checkpoint: CheckpointInventory, own: list[StateEntry], wanted: Facts) -> Facts:
-    """own: its entries. wanted: of values, only what is asked for is given."""
+    """Return the facts of a checkpoint with its entries; values only where they are wanted."""
     facts: Facts = {("id",): checkpoint.id, ("bytes",): checkpoint.bytes}
     facts["kind",] = checkpoint.kind
     facts |= {("fact", fact.name): fact.value for fact in checkpoint.facts}

@@ -1,4 +1,4 @@
-"""Keyed state of the real cases: what is read, and what Flink and the jobs' operators say."""
+"""Compare the keyed state of the real cases with what Flink and the jobs' operators noted."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -15,15 +15,16 @@ from snapshots.readers.engines.flink.operator_ids import id_of_uid
 from snapshots.readers.formats.opaque import Opaque
 from tests.readers.engines.flink.cases import Case, load
 
-# How the notes of the many-types job call its states, where it is not by their names.
+# Names of states in the notes of the many-types job that differ from the states' own.
 _NOTED = {"v_bytes_hex": "v_bytes", "aggregating_acc": "aggregating"}
 
 
 @dataclass(frozen=True)
 class Part:
-    """One subtask's keyed state, all of it read. snapshot: the place of the checkpoint."""
+    """One subtask's keyed state with all its entries."""
 
     snapshot: int
+    """The index of the checkpoint in the case."""
     operator: Operator
     subtask: Subtask
     handle: Keyed
@@ -34,19 +35,21 @@ class Part:
 
 @dataclass
 class Agreement:
-    """expected: values that Flink found. equal, opaque: of these. wrong: the others, and entries
-    that Flink did not find. reasons: of the opaque ones, per state."""
+    """How far values agree with those that Flink found."""
 
     expected: int = 0
+    """The number of values that Flink found."""
     equal: int = 0
     opaque: int = 0
     wrong: list = field(default_factory=list)
+    """Values that differ, and entries that Flink did not find."""
     reasons: Counter = field(default_factory=Counter)
+    """For each state and reason the number of opaque values."""
 
 
 @cache
 def parts(shared_data: Path, name: str) -> tuple[Part, ...]:
-    """Every subtask with managed keyed state, of all snapshots of a case."""
+    """Return every subtask with managed keyed state in all snapshots of a case."""
     case = load(shared_data, name)
     return tuple(
         _part(case, number, stored.folder, operator, subtask)
@@ -65,55 +68,55 @@ def _part(case: Case, number: int, folder: str, operator: Operator, subtask: Sub
 
 
 def agreement(shared_data: Path, name: str) -> Agreement:
-    """Every value of Flink's own restore, per state, against the entries."""
-    case, found = load(shared_data, name), Agreement()
+    """Compare every value of Flink's own restore with the entries."""
+    case, result = load(shared_data, name), Agreement()
     for part in parts(shared_data, name):
         flink = case.snapshots()[part.snapshot][0]["flink"]
         for expected in _expected_handles(flink, part):
-            _compare(expected["states"], part, found)
-    return found
+            _compare(expected["states"], part, result)
+    return result
 
 
 def _expected_handles(flink: dict, part: Part) -> Iterator[dict]:
-    """What Flink says of one subtask; it could not restore changelogs and ForSt."""
-    (operator,) = (one for one in flink["operators"] if one["id"] == part.operator.id)
-    (subtask,) = (one for one in operator["subtasks"] if one["index"] == part.subtask.index)
+    """Yield Flink's state of one subtask; it could not restore changelogs and ForSt."""
+    (operator,) = (each for each in flink["operators"] if each["id"] == part.operator.id)
+    (subtask,) = (each for each in operator["subtasks"] if each["index"] == part.subtask.index)
     yield from (handle for handle in subtask["managedKeyedState"] if "states" in handle)
 
 
-def _compare(states: dict, part: Part, found: Agreement) -> None:
+def _compare(states: dict, part: Part, result: Agreement) -> None:
     left = defaultdict(list)
     for entry in part.entries:
         left[entry.state, dumps(_where(entry), sort_keys=True)].append(entry)
     if {state.name for state in part.state.states} != set(states):
-        found.wrong.append(("states", part.operator.id))
+        result.wrong.append(("states", part.operator.id))
     for name, state in states.items():
         for value in state["values"]:
-            found.expected += 1
-            _compare_value(name, dict(value), left, found)
-    found.wrong += [entry for entries in left.values() for entry in entries]
+            result.expected += 1
+            _compare_value(name, dict(value), left, result)
+    result.wrong += [entry for entries in left.values() for entry in entries]
 
 
-def _compare_value(name: str, expected: dict, left: dict, found: Agreement) -> None:
+def _compare_value(name: str, expected: dict, left: dict, result: Agreement) -> None:
     value = expected.pop("value", None)
     if expected.get("namespace", value) is None:
-        del expected["namespace"]  # as the void one is written in timers
+        del expected["namespace"]  # timers have the void namespace written out
     entries = left[name, dumps(expected, sort_keys=True)]
     if not entries:
-        found.wrong.append((name, expected))
+        result.wrong.append((name, expected))
         return
     entry = entries.pop()
     if isinstance(entry.value, Opaque):
-        found.opaque += 1
-        found.reasons[name, entry.value.reason] += 1
+        result.opaque += 1
+        result.reasons[name, entry.value.reason] += 1
     elif entry.kind == TIMERS or as_flink(entry.value) == value:
-        found.equal += 1
+        result.equal += 1
     else:
-        found.wrong.append((entry, value))
+        result.wrong.append((entry, value))
 
 
 def _where(entry: Entry) -> dict:
-    """All but the value, as expected.json has it."""
+    """Return all of an entry but its value, as expected.json has it."""
     where = {"keyGroup": entry.key_group, "key": as_flink(entry.key)}
     if entry.namespace is not None:
         where["namespace"] = as_flink(entry.namespace)
@@ -123,20 +126,20 @@ def _where(entry: Entry) -> dict:
 
 
 def as_flink(value: object) -> object:
-    """Without what expected.json leaves out: the fields of SQL rows."""
+    """Return a value as in expected.json, which leaves out the fields of SQL rows."""
     if isinstance(value, Opaque):
         return "opaque"
     if isinstance(value, list):
-        return [as_flink(one) for one in value]
+        return [as_flink(item) for item in value]
     if not isinstance(value, dict):
         return value
     kept = {"binaryRow", "arity"} if "binaryRow" in value else value
-    return {name: as_flink(one) for name, one in value.items() if name in kept}
+    return {name: as_flink(item) for name, item in value.items() if name in kept}
 
 
 def noted(shared_data: Path, name: str) -> Agreement:
-    """Every value that the operators themselves noted at a snapshot, against the entries."""
-    case, found = load(shared_data, name), Agreement()
+    """Compare every value that the operators themselves noted at a snapshot with the entries."""
+    case, result = load(shared_data, name), Agreement()
     values = defaultdict(dict)
     for part in parts(shared_data, name):
         for entry in part.entries:
@@ -146,12 +149,12 @@ def noted(shared_data: Path, name: str) -> Agreement:
         for uid, subtasks in snapshot["job"].items():
             for state, key, value in notes(subtasks):
                 read = values[number, id_of_uid(uid)].get((state, key))
-                _compare_note(state, key, value, read, found)
-    return found
+                _compare_note(state, key, value, read, result)
+    return result
 
 
 def notes(subtasks: dict) -> Iterator[tuple[str, str, object]]:
-    """State, key, and value where there is one."""
+    """Yield state, key and value of each note that has a value."""
     for notes in subtasks.values():
         for key, values in notes.get("keyed", {}).items():
             values = values if isinstance(values, dict) else {"balance": values}
@@ -160,18 +163,18 @@ def notes(subtasks: dict) -> Iterator[tuple[str, str, object]]:
                     yield _NOTED.get(state, state), key, value
 
 
-def _compare_note(state: str, key: str, value: object, read: object, found: Agreement) -> None:
-    found.expected += 1
+def _compare_note(state: str, key: str, value: object, read: object, result: Agreement) -> None:
+    result.expected += 1
     if isinstance(read, Opaque):
-        found.opaque += 1
+        result.opaque += 1
     elif as_noted(state, read) == value:
-        found.equal += 1
+        result.equal += 1
     else:
-        found.wrong.append((state, key, value, read))
+        result.wrong.append((state, key, value, read))
 
 
 def as_noted(state: str, read: object) -> object:
-    """The notes give bytes as hex digits, and values with time-to-live without the time."""
+    """Return a value as in the notes: bytes as hex digits, time-to-live without the time."""
     if state == "v_bytes" and isinstance(read, dict):
         return read["hex"]
     return read["userValue"] if state == "ttl" and isinstance(read, dict) else read

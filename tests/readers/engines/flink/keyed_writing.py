@@ -1,4 +1,4 @@
-"""Keyed state written by the format page, where no real file at hand has what is to be shown."""
+"""Write keyed state by the format's page, for what no real file has."""
 
 from snapshots.readers.engines.flink.handles import Inline, KeyGroups
 from tests.readers.engines.flink import types
@@ -25,7 +25,7 @@ def state(
     name: str, value: bytes, kind: str = "VALUE", namespace: bytes = VOID, backend_type: int = 0,
     **further: bytes,
 ) -> bytes:  # fmt: skip
-    """A state's description. value, namespace, further: snapshots; further: by role."""
+    """Write the description of a state; ``further`` has snapshots of serializers by role."""
     serializers = {"NAMESPACE_SERIALIZER": namespace, "VALUE_SERIALIZER": value, **further}
     written = b"".join(
         utf(role) + types.envelope(snapshot) for role, snapshot in serializers.items()
@@ -40,7 +40,10 @@ def meta(*states: bytes, key: bytes = STRING.snapshot, compressed: bool = False)
 
 
 def handle(description: bytes, groups: dict[int, bytes], savepoint: bool = False) -> KeyGroups:
-    """groups: key group -> its bytes, from the first one on without gaps; b"" for offset 0."""
+    """Return a handle on a description and the bytes of consecutive key groups.
+
+    A key group of b"" has the offset 0.
+    """
     data, offsets = description, []
     for content in groups.values():
         offsets.append(len(data) if content else 0)
@@ -53,26 +56,26 @@ def inline(stream: Inline) -> bytes:
 
 
 def heap_group(number: int, *states: tuple[int, list[bytes]]) -> bytes:
-    """states: the number of each and its entries."""
-    written = (i16(place) + i32(len(entries)) + b"".join(entries) for place, entries in states)
+    """Write a key group of the heap layout from numbers and entries of states."""
+    written = (i16(state) + i32(len(entries)) + b"".join(entries) for state, entries in states)
     return i32(number) + b"".join(written)
 
 
 def full_group(*states: tuple[int, list[tuple[bytes, bytes]]]) -> bytes:
-    """states: the number of each and its keys and values, of which there is one at least."""
+    """Write a key group of the full layout from numbers and pairs of states, none of them empty."""
     data = i16(states[0][0])
-    following = [place for place, _ in states[1:]] + [-1]
-    for (_, pairs), next_one in zip(states, following, strict=True):
-        for place, (key, value) in enumerate(pairs):
-            last = place == len(pairs) - 1
-            key = bytes([key[0] | 0x80 * last]) + key[1:]
+    following = [number for number, _ in states[1:]] + [-1]
+    for (_, pairs), successor in zip(states, following, strict=True):
+        for index, (key, value) in enumerate(pairs):
+            is_last = index == len(pairs) - 1
+            key = bytes([key[0] | 0x80 * is_last]) + key[1:]
             data += i32(len(key)) + key + i32(len(value)) + value
-        data += i16(next_one)
+        data += i16(successor)
     return data
 
 
 def entry(key: str, value: bytes, namespace: bytes = b"\x00") -> bytes:
-    """An entry of the heap layout."""
+    """Write an entry of the heap layout."""
     return namespace + types.string(key) + value
 
 

@@ -32,7 +32,7 @@ def group_of(key: str) -> int:
 
 
 def described(state: bytes, number: int) -> Change:
-    """A state's description: without time-to-live and default value."""
+    """Return a change with a state's description, without time-to-live and default value."""
     return Change(-1, b"\x08" + i32(7) + state + b"\0\0" + i16(number) + b"\0")
 
 
@@ -45,7 +45,7 @@ TOTALS = described(write.state("totals", LONG.snapshot), 0)
 
 
 def materialised(**totals: int):
-    """A heap stream with the key groups 0 to 15 and one state."""
+    """Return a heap stream with the key groups 0 to 15 and one state."""
     entries = [[] for _ in range(MOST)]
     for key, total in totals.items():
         entries[group_of(key)].append(write.entry(key, long(total)))
@@ -82,23 +82,23 @@ def test_values_set_and_cleared_since():
 
 
 @pytest.mark.parametrize("operation", [ADD, MERGE, ADD_ELEMENT, PUT_ELEMENT, REMOVE_ELEMENT])
-def test_after_another_operation_the_value_is_not_known_until_it_is_set_again(operation):
+def test_after_another_operation_a_value_is_unknown_until_it_is_set_again(operation):
     changes = [TOTALS, change(operation, "a", long(2)), change(operation, "b", long(2))]
     _, entries = read(*changes, change(SET, "b", long(5)), before=[materialised(a=1, b=1, c=1)])
-    found = values(entries)
-    assert "was logged since, which is not replayed" in found["totals", "a"]
-    assert (found["totals", "b"], found["totals", "c"]) == (5, 1)
+    by_key = values(entries)
+    assert "was logged since, which is not replayed" in by_key["totals", "a"]
+    assert (by_key["totals", "b"], by_key["totals", "c"]) == (5, 1)
 
 
-def test_a_change_whose_key_cannot_be_told_leaves_no_value_of_its_key_group_known():
+def test_a_change_with_an_unreadable_key_makes_all_values_of_its_key_group_unknown():
     other = next(key for key in "bcdefghijklmnop" if group_of(key) != group_of("a"))
     broken = Change(group_of("a"), bytes([SET]) + i16(0) + b"\xff\xff")
     changes = [TOTALS, change(SET, "a", long(2)), broken]
     state, entries = read(*changes, before=[materialised(a=1, **{other: 1})])
-    found = values(entries)
-    assert found.pop(("totals", other)) == 1
-    assert set(found) == {("totals", "a"), ("totals", "?")}
-    assert all("cannot be replayed" in reason for reason in found.values())
+    by_key = values(entries)
+    assert by_key.pop(("totals", other)) == 1
+    assert set(by_key) == {("totals", "a"), ("totals", "?")}
+    assert all("cannot be replayed" in reason for reason in by_key.values())
     assert not state.notes.complete
     _, entries = read(*changes, change(SET, "a", long(4)), before=[materialised(a=1)])
     assert values(entries)["totals", "a"] == 4
@@ -119,15 +119,15 @@ def test_timers_in_a_changelog_are_not_replayed():
     assert not state.notes.complete
 
 
-def test_more_changes_than_can_be_held_are_said():
-    changes = [TOTALS, *(change(SET, str(place), long(1)) for place in range(10))]
+def test_more_changed_keys_than_the_limit_are_reported():
+    changes = [TOTALS, *(change(SET, str(index), long(1)) for index in range(10))]
     state, entries = read(*changes, before=[materialised(a=1)], limits=Limits(changed_keys=4))
     assert sum(entry.is_known for entry in entries) < 10
-    assert "more changed keys than can be held here" in state.notes.sentences[0]
+    assert "more changed keys than the limit" in state.notes.sentences[0]
     assert not state.notes.complete
 
 
-def test_the_type_of_keys_is_inferred_where_all_changes_agree():
+def test_the_type_of_keys_is_inferred_if_all_changes_agree():
     changes = [TOTALS, *(change(SET, key, long(1)) for key in ("a", "b", "c"))]
     state, entries = read(*changes)
     assert values(entries) == {("totals", key): 1 for key in "abc"}
@@ -135,7 +135,7 @@ def test_the_type_of_keys_is_inferred_where_all_changes_agree():
     assert state.notes.complete
 
 
-def test_the_type_of_keys_is_inferred_where_values_cannot_be_decoded():
+def test_the_type_of_keys_is_inferred_if_values_cannot_be_decoded():
     odds = described(write.state("odds", write.KRYO), 0)
     state, entries = read(odds, *(change(SET, key, b"\x01\x02") for key in ("a", "b", "c")))
     assert state.key.name == "string"
@@ -143,7 +143,7 @@ def test_the_type_of_keys_is_inferred_where_values_cannot_be_decoded():
     assert {bytes(entry.raw_value) for entry in entries} == {b"\x01\x02"}
 
 
-def test_the_type_of_keys_is_not_guessed_where_key_groups_disagree():
+def test_the_type_of_keys_is_unknown_if_key_groups_disagree():
     wrong = Change((group_of("a") + 1) % MOST, change(SET, "a", long(1)).data)
     state, entries = read(TOTALS, wrong, change(SET, "b", long(1)))
     assert state.key is None
@@ -151,8 +151,8 @@ def test_the_type_of_keys_is_not_guessed_where_key_groups_disagree():
 
 
 def in_file(*changes: Change) -> bytes:
-    """One set of changes, each as a group of its own."""
-    written = (i32(1, one.key_group, len(one.data)) + one.data for one in changes)
+    """Write a log file with each change in a set of its own."""
+    written = (i32(1, change.key_group, len(change.data)) + change.data for change in changes)
     return i32(len(changes)) + b"".join(written)
 
 
@@ -170,7 +170,7 @@ def test_changes_in_files(compressed):
     assert state.notes.complete
 
 
-def test_a_missing_log_is_said_and_the_rest_read():
+def test_a_missing_log_is_reported_and_the_rest_is_read():
     gone = File("dstl/gone", 9)
     handle = Changelog(
         0, MOST, 0, (materialised(a=1),),
@@ -186,9 +186,9 @@ def test_a_missing_log_is_said_and_the_rest_read():
     assert not state.notes.complete
 
 
-def test_many_handles_of_one_log_do_not_read_it_over_and_over():
+def test_many_handles_of_one_log_are_bounded():
     stream = Inline("log", b"\0" + in_file(TOTALS, change(SET, "a", bytes(8_000))))
     handle = ChangesInFiles(0, MOST, (LogPart(0, stream),) * 100, 0, 0, "log")
     state = read_keyed(handle, write.inline, MOST, Limits(inflated_bytes=50_000))
     list(state.entries)
-    assert "more in the files of changes than is read here" in " ".join(state.notes.sentences)
+    assert "files of changes hold more than the limit" in " ".join(state.notes.sentences)

@@ -23,7 +23,7 @@ def _record(value: bytes) -> bytes:
     return i32(1 + len(value)) + b"\x01" + value
 
 
-def test_a_type_is_named_as_its_serializer_is_called():
+def test_a_type_has_the_name_of_its_serializer():
     for text in ("string", "tuple<string,string,long>", "list<tuple<int,double>>",
                  "map<string,list<long>>", "row<string,int>", "either<int,string>",
                  "nullable<bytes>", "array<instant>"):  # fmt: skip
@@ -41,7 +41,7 @@ def test_a_type_is_named_as_its_serializer_is_called():
         ("x" * 2_000, "more than 1,000 characters"), ("pojo a.B", "is not known"),
     ],
 )  # fmt: skip
-def test_other_texts_are_no_types(text, reason):
+def test_other_texts_are_not_types(text, reason):
     with pytest.raises(UnknownType, match=reason):
         parse_type(text)
 
@@ -67,7 +67,7 @@ def test_suggestions_are_types_that_fit():
     assert suggest([_records(b"\xff\xfe" * 40)]) == []
 
 
-def test_the_search_for_types_ends_also_for_long_records():
+def test_the_search_for_types_ends_for_long_records_too():
     began = time.monotonic()
     longs = b"\x00" * 7 + b"\x01"
     suggest([_records(*(longs * (20_000 + number) for number in range(40)))])

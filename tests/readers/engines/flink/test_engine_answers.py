@@ -32,8 +32,12 @@ def vertex_id(number: int) -> str:
 
 @dataclass
 class Answers:
-    """The answers of the REST API about one job. wide: the parallelism of each vertex; edges:
-    (source, target, ship strategy)."""
+    """The answers of the REST API about one job.
+
+    Attributes:
+        wide: the parallelism of each vertex.
+        edges: source, target and ship strategy.
+    """
 
     wide: Sequence[int]
     edges: Sequence[tuple[int, int, str]] = ()
@@ -42,7 +46,7 @@ class Answers:
     checkpoints: list[tuple[dict, dict[int, list[dict]]]] = field(default_factory=list)
 
     def add(self, number: int, at: int, status: str, subtasks: dict[int, list[dict]], **more):
-        """subtasks: by vertex. at: ms since EPOCH."""
+        """Add a checkpoint triggered ``at`` ms after EPOCH; ``subtasks`` are by vertex."""
         value = {
             "id": number,
             "status": status,
@@ -91,7 +95,7 @@ class Answers:
 
 
 def done(start_delay: int, alignment: int = 0, sync: int = 0, async_: int = 0, **more) -> dict:
-    """A subtask that acknowledged, at once after its upload unless it took longer."""
+    """Return a subtask that acknowledged right after its upload, unless ``more`` says otherwise."""
     spent = start_delay + alignment + sync + async_
     return {
         "status": "completed",
@@ -111,7 +115,7 @@ PENDING = {"status": "pending_or_failed"}
 
 
 def derived(folder: Path) -> Assembly:
-    """After all that has to hold of any derived recording."""
+    """Return the recording after checking what holds of every derived recording."""
     upload = FlinkReader().read(folder)
     header, events = upload.recording()
     events = list(events)
@@ -124,7 +128,7 @@ def derived(folder: Path) -> Assembly:
     for report in judge(assembly.recording):
         assert {finding.verdict for finding in report.findings} <= {"unknown", "incomplete"}
     list(upload.entries())
-    assert len(upload.inventory().checkpoints) == len(upload.places)
+    assert len(upload.inventory().checkpoints) == len(upload.checkpoints)
     return assembly
 
 
@@ -165,21 +169,21 @@ def test_rescaling_joins_neighbours(tmp_path, wide, channels):
     assert found == ["v0[{}]->v1[{}]".format(*one.split("-")) for one in channels]
 
 
-def test_processes_stand_in_the_order_of_the_flow(tmp_path):
+def test_processes_come_in_the_order_of_the_flow(tmp_path):
     edges = ((2, 1, "HASH"), (1, 0, "HASH"), (3, 0, "HASH"))
     answers = Answers((1,) * 4, edges).add(1, 0, "COMPLETED", {})
     recording = derived(answers.write(tmp_path / "rest")).recording
     assert list(recording.events) == ["v2[0]", "v3[0]", "v1[0]", "v0[0]", "coordinator"]
 
 
-def test_two_edges_between_the_same_are_told_apart(tmp_path):
+def test_two_edges_between_the_same_vertices_have_channels_of_their_own(tmp_path):
     answers = Answers((1, 1), ((0, 1, "HASH"), (0, 1, "HASH"))).add(1, 0, "COMPLETED", {})
     recording = derived(answers.write(tmp_path / "rest")).recording
     found = [channel.id for channel in recording.topology.channels]
     assert found == ["v0[0]->v1[0]", "v0[0]->v1[0] (gate 1)"]
 
 
-def test_names_stay_apart_and_short_and_no_task_is_called_a_coordinator(tmp_path):
+def test_names_are_unique_and_short_and_no_task_is_called_a_coordinator(tmp_path):
     names = ("map", "map", "coordinator", "x" * 500, "\x00\n")
     answers = Answers((1,) * 5, names=names).add(1, 0, "COMPLETED", {})
     recording = derived(answers.write(tmp_path / "rest")).recording
@@ -197,7 +201,7 @@ def test_names_stay_apart_and_short_and_no_task_is_called_a_coordinator(tmp_path
         ((1, 1), ((0, 1, "SOMETHING NEW"),)),
     ],
 )
-def test_of_a_graph_that_is_no_dataflow_no_way_of_a_barrier_is_told(tmp_path, wide, edges):
+def test_a_graph_that_is_no_dataflow_has_no_barriers(tmp_path, wide, edges):
     subtasks = {number: [done(5, 1)] for number in range(len(wide))}
     answers = Answers(wide, edges)
     answers.add(1, 0, "COMPLETED", subtasks).add(2, 50, "COMPLETED", subtasks)
@@ -209,7 +213,7 @@ def test_of_a_graph_that_is_no_dataflow_no_way_of_a_barrier_is_told(tmp_path, wi
     assert (target.start_delay, target.alignment) == (5, 1)
 
 
-def test_a_parallelism_beyond_all_measure_takes_no_room(tmp_path):
+def test_an_immense_parallelism_takes_no_room(tmp_path):
     answers = Answers((2**31 - 1, 2**31 - 1), ((0, 1, "HASH"),)).add(1, 0, "COMPLETED", {})
     recording = derived(answers.write(tmp_path / "rest")).recording
     assert list(recording.events) == ["coordinator"]
@@ -247,7 +251,7 @@ def test_the_way_of_a_barrier_is_bounded_by_what_both_ends_took(tmp_path):
     assert (marks[MARKER_SEND, "v1[0]->v2[0]"], marks[MARKER_RECEIVE, "v1[0]->v2[0]"]) == (9, 26)
 
 
-def test_a_clock_that_is_behind_moves_the_sending_not_what_is_told(tmp_path):
+def test_a_clock_that_is_behind_moves_only_the_sending(tmp_path):
     subtasks = {0: [done(9), done(9)], 1: [done(5, 1), done(5)], 2: [done(4)]}
     answers = three(tmp_path).add(1, 0, "COMPLETED", subtasks)
     (report,) = checkpoints(derived(answers.write(tmp_path / "rest")).recording)
@@ -255,7 +259,7 @@ def test_a_clock_that_is_behind_moves_the_sending_not_what_is_told(tmp_path):
     assert delays == {"v0[0]": 9, "v0[1]": 9, "v1[0]": 5, "v1[1]": 5, "v2[0]": 4}
 
 
-def test_what_is_longer_than_the_whole_went_on_at_once(tmp_path):
+def test_phases_longer_than_the_whole_went_on_at_once(tmp_path):
     """Unaligned, the copy begins with the first barrier."""
     one = done(5, 30, 2, 20) | {"end_to_end_duration": 40}
     subtasks = {0: [done(1), done(1)], 1: [one, done(5)], 2: [done(6)]}
@@ -266,7 +270,7 @@ def test_what_is_longer_than_the_whole_went_on_at_once(tmp_path):
     assert (task.sync_from, task.sync_to, task.async_to, task.acked_at) == (5, 7, 27, 40)
 
 
-def test_without_a_start_delay_the_latest_instant_is_taken_and_said_to_be_inferred(tmp_path):
+def test_without_a_start_delay_the_latest_instant_is_taken_as_inferred(tmp_path):
     one = done(0, 0, 2, 3) | {"end_to_end_duration": 40, "start_delay": -1}
     subtasks = {0: [one, one], 1: [one, one], 2: [one]}
     answers = three(tmp_path).add(1, 0, "COMPLETED", subtasks)
@@ -276,7 +280,7 @@ def test_without_a_start_delay_the_latest_instant_is_taken_and_said_to_be_inferr
     assert not any(recording.markers.values())
 
 
-def test_who_has_not_acknowledged_is_asked_and_nothing_is_claimed_of_it(tmp_path):
+def test_nothing_is_claimed_of_a_subtask_that_has_not_acknowledged(tmp_path):
     subtasks = {0: [done(1), done(1)], 1: [done(2), PENDING], 2: [PENDING]}
     answers = three(tmp_path).add(
         1, 0, "FAILED", subtasks, failure_message="The job has failed.", end_to_end_duration=9
@@ -295,7 +299,7 @@ def test_who_has_not_acknowledged_is_asked_and_nothing_is_claimed_of_it(tmp_path
     assert discarded == [("v1[0]->v2[0]", 9)]
 
 
-def test_who_had_not_acknowledged_is_named_only_where_the_count_says_that_all_are_known(tmp_path):
+def test_missing_acknowledgements_are_named_only_where_the_count_is_complete(tmp_path):
     subtasks = {0: [done(1)] * 2, 1: [done(2), PENDING], 2: [PENDING]}
     told = {"failure_message": "It broke.", "end_to_end_duration": 9}
     for name, count, said in (
@@ -314,8 +318,10 @@ def path_of(report) -> list[tuple]:
 
 
 def test_what_held_a_barrier_back_is_an_earlier_copy_or_not_known(tmp_path):
-    """The copy of v2[0] for checkpoint 1 lasts until 103. Up to there it takes up nothing; after
-    that its barriers may still have been on their way."""
+    """The copy of v2[0] for checkpoint 1 lasts until 103 and blocks it until then.
+
+    After that its barriers may still have been on their way.
+    """
     late = done(3, sync=100, aborted=True)
     answers = three(tmp_path).add(
         1, 0, "FAILED", {0: [done(1)] * 2, 1: [done(2)] * 2, 2: [late]},
@@ -330,10 +336,10 @@ def test_what_held_a_barrier_back_is_an_earlier_copy_or_not_known(tmp_path):
     assert path_of(second) == [("v2[0]", "busy", 50, 103), ("v2[0]", "travel", 103, 110)]
     assert second.critical_path[1].is_inferred
     assert second.sentence == (
-        "It took 60 ms; 53 ms of these v2[0] was still copying its state for checkpoint 1."
+        "It took 60 ms; for 53 ms of these v2[0] was still copying its state for checkpoint 1."
     )
     assert not any(one.phase == "busy" for one in third.critical_path)
-    assert third.sentence.startswith("It took 40 ms; 29 ms of these v1[1] waited for its first")
+    assert third.sentence.startswith("It took 40 ms; for 29 ms of these v1[1] waited for its first")
 
 
 def test_a_subtask_that_never_came_to_a_checkpoint_may_have_been_at_an_earlier_one(tmp_path):
@@ -352,7 +358,7 @@ def test_a_subtask_that_never_came_to_a_checkpoint_may_have_been_at_an_earlier_o
     assert path_of(second) == [("v2[0]", "busy", 60, 110)]
     assert second.sentence.endswith(": v2[0] was still copying its state for checkpoint 1.")
     assert third.critical_path == ()
-    assert third.sentence.endswith("for its time was over. v2[0] had not acknowledged.")
+    assert third.sentence.endswith("because its time was over. v2[0] had not acknowledged.")
 
 
 def test_a_source_begins_when_its_earlier_copy_is_done(tmp_path):
@@ -365,7 +371,7 @@ def test_a_source_begins_when_its_earlier_copy_is_done(tmp_path):
     assert path_of(second)[:2] == [("v0[0]", "busy", 50, 80), ("v0[0]", "trigger", 80, 85)]
 
 
-def test_a_barrier_of_which_nothing_is_told_is_not_overtaken_by_the_next(tmp_path):
+def test_a_barrier_of_which_nothing_is_known_is_not_overtaken_by_the_next(tmp_path):
     late = done(0) | {"start_delay": -1, "end_to_end_duration": 5}
     subtasks = {0: [done(1)] * 2, 1: [late, late], 2: [PENDING]}
     answers = three(tmp_path).add(1, 0, "FAILED", subtasks, end_to_end_duration=9)
@@ -435,7 +441,7 @@ def some_answers(draw) -> Answers:
 
 @settings(max_examples=examples(80), deadline=None)
 @given(answers=some_answers())
-def test_whatever_is_told_the_recording_has_no_defect_and_no_false_verdict(
+def test_any_answers_give_a_recording_without_a_defect_or_a_false_verdict(
     tmp_path_factory, answers
 ):
     assembly = derived(answers.write(tmp_path_factory.mktemp("made") / "rest"))

@@ -1,4 +1,4 @@
-"""In-flight data: buffers, the channels they belong to, their elements and what these may be."""
+"""In-flight data: buffers, their channels, the elements in them, and types that these may have."""
 
 import json
 from dataclasses import replace
@@ -35,8 +35,12 @@ def _metadata(*handles: h.Channels) -> Metadata:
     subtasks = [
         Subtask(
             index,
-            inputs=tuple(one for one in handles if (one.side, one.subtask) == (h.INPUT, index)),
-            outputs=tuple(one for one in handles if (one.side, one.subtask) == (h.OUTPUT, index)),
+            inputs=tuple(
+                handle for handle in handles if (handle.side, handle.subtask) == (h.INPUT, index)
+            ),
+            outputs=tuple(
+                handle for handle in handles if (handle.side, handle.subtask) == (h.OUTPUT, index)
+            ),
         )
         for index in range(2)
     ]
@@ -58,16 +62,16 @@ def _read(tmp_path: Path, data: bytes | None, *handles: h.Channels) -> InFlight:
 def test_subtasks_share_a_file_and_all_of_it_is_accounted_for(tmp_path):
     data = _stream(b"abc", b"", b"de", b"nobody's")
     file = h.RelativeFile("channels", len(data))
-    found = _read(
+    in_flight = _read(
         tmp_path,
         data,
         _channels(file, (0, (4,)), (1, (11,))),
         _channels(file, (0, (15,)), subtask=1, side=h.OUTPUT),
     )
-    assert [half.data() for half in found.halves] == [b"abc", b"", b"de"]
-    assert [list(map(len, half.buffers)) for half in found.halves] == [[3], [0], [2]]
-    assert found.byte_count == 5
-    assert found.unread == {"channels": 4 + len(b"nobody's")}
+    assert [half.data() for half in in_flight.halves] == [b"abc", b"", b"de"]
+    assert [list(map(len, half.buffers)) for half in in_flight.halves] == [[3], [0], [2]]
+    assert in_flight.byte_count == 5
+    assert in_flight.unread == {"channels": 4 + len(b"nobody's")}
 
 
 def test_no_byte_is_in_two_buffers(tmp_path):
@@ -82,9 +86,9 @@ def test_no_byte_is_in_two_buffers(tmp_path):
     assert "the same bytes" in _read(tmp_path, three, twice).halves[1].problem
     many = h.RelativeFile("channels", 12 + 4)
     nested = i32(0) + i32(8) + i32(4) + i32(0)
-    found = _read(tmp_path, nested, _channels(many, (0, (4, 8, 12))))
-    assert "the same bytes" in found.halves[0].problem
-    assert found.halves[0].buffers == ()
+    in_flight = _read(tmp_path, nested, _channels(many, (0, (4, 8, 12))))
+    assert "the same bytes" in in_flight.halves[0].problem
+    assert in_flight.halves[0].buffers == ()
 
 
 @pytest.mark.parametrize(
@@ -95,12 +99,12 @@ def test_no_byte_is_in_two_buffers(tmp_path):
         (_stream(b"abc"), 2**62, "a number of 4 bytes is expected"),
         (i32(0) + i32(-1), 4, "-1 things"),
         (i32(0) + i32(2**31 - 1), 4, "2147483647 things are announced"),
-        (i32(1) + i32(0), 4, "does not begin as one"),
-        (b"", 4, "does not begin as one"),
+        (i32(1) + i32(0), 4, "has a wrong beginning"),
+        (b"", 4, "has a wrong beginning"),
         (None, 4, "No file of that name"),
     ],
 )
-def test_buffers_that_cannot_be_read_are_not_there_and_say_why(tmp_path, data, offset, reason):
+def test_unreadable_buffers_are_left_out_with_a_reason(tmp_path, data, offset, reason):
     file = h.RelativeFile("channels", 0 if data is None else len(data))
     (half,) = _read(tmp_path, data, _channels(file, (0, (offset,)))).halves
     assert half.buffers == ()
@@ -115,14 +119,16 @@ def _record(value: bytes, time: int | None = NO_TIME) -> bytes:
     return i32(len(element)) + element
 
 
-def test_every_kind_of_element_is_told_apart():
+def test_every_kind_of_element_is_recognised():
     id_ = bytes(range(16))
     bodies = [
         b"\x00" + i64(5) + b"x", b"\x01xy", b"\x02" + i64(-3), b"\x03" + i64(9) + id_ + i32(1),
         b"\x04" + i32(-1), b"\x05\x01", b"\x06" + i32(2) + i64(8),
     ]  # fmt: skip
     elements = split(b"".join(i32(len(body)) + body for body in bodies))
-    assert [(one.kind, one.timestamp, one.value, one.details) for one in elements] == [
+    assert [
+        (element.kind, element.timestamp, element.value, element.details) for element in elements
+    ] == [
         ("record", 5, b"x", None),
         ("record", None, b"xy", None),
         ("watermark", -3, b"", None),
@@ -131,7 +137,7 @@ def test_every_kind_of_element_is_told_apart():
         ("record attributes", None, b"", {"backlog": True}),
         ("internal watermark", 8, b"", {"subpartition": 2}),
     ]
-    assert [one.size for one in elements] == [len(body) for body in bodies]
+    assert [element.size for element in elements] == [len(body) for body in bodies]
     assert elements.count(RECORD) == 2
     assert elements[-1] == list(elements)[6]
     with pytest.raises(IndexError):
@@ -143,14 +149,14 @@ def test_every_kind_of_element_is_told_apart():
     [b"\x00", i32(0), i32(-1), i32(5) + b"\x02", i32(1) + b"\x07", i32(2) + b"\x02\x00",
      i32(10) + b"\x02" + bytes(9), i32(8) + bytes(8), i32(2**31 - 1)],
 )  # fmt: skip
-def test_what_is_no_whole_element_is_malformed(data):
+def test_an_incomplete_element_is_malformed(data):
     with pytest.raises(Malformed):
         split(_record(b"first") + data)
 
 
 @settings(max_examples=examples(100), deadline=None)
 @given(st.lists(st.binary(max_size=9)), st.integers(0, 200))
-def test_elements_lie_whole_across_the_two_halves(values, cut):
+def test_an_element_can_lie_in_both_halves(values, cut):
     data = b"".join(map(_record, values))
     cut = min(cut, len(data))
     graph, vertices = _graph("HASH")
@@ -158,7 +164,7 @@ def test_elements_lie_whole_across_the_two_halves(values, cut):
                    graph, vertices).edges  # fmt: skip
     (channel,) = edge.channels
     assert channel.data() == data
-    assert [one.value for one in channel.elements] == values
+    assert [element.value for element in channel.elements] == values
     ends = [sum(4 + 9 + len(value) for value in values[:n]) for n in range(1, len(values) + 1)]
     assert channel.elements.wholly_before(channel.input_bytes) == sum(end <= cut for end in ends)
 
@@ -172,7 +178,7 @@ def _half(operator, side, data, *, subtask=0, place=(0, 0), problem=None) -> Hal
 
 
 def _graph(*ships: str, parallelism=2) -> tuple[JobGraph, dict[str, str]]:
-    """Vertex a feeds b, c ... , each by one edge."""
+    """Return a graph in which vertex a feeds b, c ..., each by one edge."""
     targets = "bcdefgh"[: len(ships)]
     vertices = [Vertex("a", "a", ("a",), parallelism, 128, ())]
     for name, ship in zip(targets, ships, strict=True):
@@ -180,7 +186,7 @@ def _graph(*ships: str, parallelism=2) -> tuple[JobGraph, dict[str, str]]:
     return JobGraph(tuple(vertices)), {name: name for name in "a" + targets}
 
 
-def test_the_halves_of_a_channel_find_each_other_by_number():
+def test_the_halves_of_a_channel_are_joined_by_number():
     graph, vertices = _graph("REBALANCE")
     halves = [
         _half("b", h.INPUT, b"", subtask=1, place=(0, 0)),
@@ -190,12 +196,12 @@ def test_the_halves_of_a_channel_find_each_other_by_number():
     joined = join(halves, graph, vertices)
     (edge,) = joined.edges
     assert (edge.partition, joined.unjoined) == (0, ())
-    assert [(one.source, one.target, one.input, one.output) for one in edge.channels] == [
+    assert [(c.source, c.target, c.input, c.output) for c in edge.channels] == [
         (0, 1, halves[0], halves[1]), (1, 0, None, halves[2]),
     ]  # fmt: skip
 
 
-def test_a_rest_is_a_problem_of_its_channel_alone():
+def test_left_over_bytes_are_a_problem_of_their_channel_only():
     graph, vertices = _graph("HASH")
     halves = [_half("a", h.OUTPUT, b"\x00"), _half("a", h.OUTPUT, _record(b"x"), place=(0, 1))]
     broken, whole = join(halves, graph, vertices).edges[0].channels
@@ -217,14 +223,14 @@ def test_the_order_of_several_consumers_is_found_by_what_fits():
     assert joined.unjoined == ()
 
 
-def test_where_several_orders_fit_none_is_taken():
+def test_no_order_is_taken_if_several_fit():
     graph, vertices = _graph("HASH", "HASH")
     halves = [_half("b", h.INPUT, _record(b"x")), _half("a", h.OUTPUT, _record(b"y"))]
     joined = join(halves, graph, vertices)
     assert [edge.partition for edge in joined.edges] == [None, None]
     assert joined.edges[0].channels[0].data() == _record(b"x")
-    assert [one.half for one in joined.unjoined] == halves[1:]
-    assert "cannot be told" in joined.unjoined[0].reason
+    assert [unjoined.half for unjoined in joined.unjoined] == halves[1:]
+    assert "is unknown" in joined.unjoined[0].reason
 
 
 def test_a_broadcast_edge_holds_nothing_in_flight():
@@ -234,7 +240,7 @@ def test_a_broadcast_edge_holds_nothing_in_flight():
 
 
 @pytest.mark.parametrize(("consumers", "partition"), [(5, 3), (6, None)])
-def test_the_orders_of_so_many_consumers_are_tried(consumers, partition):
+def test_orders_are_tried_up_to_a_number_of_consumers(consumers, partition):
     graph, vertices = _graph(*["HASH"] * consumers)
     data = _record(b"for b")
     halves = [_half("b", h.INPUT, data[:5]), _half("a", h.OUTPUT, data[5:], place=(3, 0))]
@@ -243,7 +249,7 @@ def test_the_orders_of_so_many_consumers_are_tried(consumers, partition):
     assert len(joined.unjoined) == (partition is None)
 
 
-def test_every_half_is_somewhere():
+def test_every_half_is_joined_or_unjoined():
     graph, vertices = _graph("FORWARD")
     strange = [
         _half("b", h.INPUT, b""),  # a forward edge stores nothing
@@ -254,10 +260,10 @@ def test_every_half_is_somewhere():
     ]
     joined = join(strange, graph, vertices)
     assert joined.edges == ()
-    assert sorted(id(one.half) for one in joined.unjoined) == sorted(map(id, strange))
+    assert sorted(id(unjoined.half) for unjoined in joined.unjoined) == sorted(map(id, strange))
 
 
-def test_a_missing_file_is_told_at_its_channel():
+def test_a_missing_file_is_reported_at_its_channel():
     graph, vertices = _graph("HASH")
     halves = [_half("b", h.INPUT, _record(b"x")), _half("a", h.OUTPUT, b"", problem="It is gone.")]
     (channel,) = join(halves, graph, vertices).edges[0].channels
@@ -271,21 +277,25 @@ def test_a_missing_file_is_told_at_its_channel():
 def test_what_the_job_sent_and_had_not_received_is_in_the_channels(shared_data, name):
     case = load(shared_data, name)
     for snapshot, stored in case.snapshots():
-        found = checkpoint_state.in_flight(case.upload, stored)
-        assert set(found.unread.values()) == {0}
-        assert sum(half.size for half in found.halves) == snapshot["restSizes"]["persisted_data"]
+        in_flight = checkpoint_state.in_flight(case.upload, stored)
+        assert set(in_flight.unread.values()) == {0}
+        assert (
+            sum(half.size for half in in_flight.halves) == snapshot["restSizes"]["persisted_data"]
+        )
         joined = checkpoint_state.channels(case.upload, stored)
         assert joined.unjoined == ()
-        counted = sum(one.elements.count(RECORD) for edge in joined.edges for one in edge.channels)
-        noted = [one["emittedMinusReceivedByTheJob"] for one in snapshot["recordsInFlight"]]
+        counted = sum(
+            channel.elements.count(RECORD) for edge in joined.edges for channel in edge.channels
+        )
+        noted = [edge["emittedMinusReceivedByTheJob"] for edge in snapshot["recordsInFlight"]]
         assert counted == sum(noted) > 0
 
 
 def _keyed_values(case, stored, state: str) -> list[int]:
     return [
         entry.value
-        for one in checkpoint_state.keyed_states(case.upload, stored)
-        for entry in one.state.entries
+        for subtask in checkpoint_state.keyed_states(case.upload, stored)
+        for entry in subtask.state.entries
         if entry.state == state
     ]
 
@@ -294,28 +304,32 @@ def test_the_money_in_the_channels_is_what_was_withdrawn_and_not_deposited(share
     case = load(shared_data, "bank-unaligned")
     transfer = parse_type("tuple<string,string,long>")
     for snapshot, stored in case.snapshots():
-        (deposit,) = (one for one in stored.metadata.operators if one.name == "deposit")
+        (deposit,) = (
+            operator for operator in stored.metadata.operators if operator.name == "deposit"
+        )
         joined = checkpoint_state.channels(case.upload, stored)
-        (edge,) = (one for one in joined.edges if one.target == deposit.id)
+        (edge,) = (edge for edge in joined.edges if edge.target == deposit.id)
         money = {
-            "withdrawn": sum(1000 - one for one in _keyed_values(case, stored, "balance")),
+            "withdrawn": sum(1000 - balance for balance in _keyed_values(case, stored, "balance")),
             "deposited": sum(_keyed_values(case, stored, "credited")),
             "inFlight": sum(
-                decoded(one, transfer)[2] for channel in edge.channels for one in channel.elements
+                decoded(element, transfer)[2]
+                for channel in edge.channels
+                for element in channel.elements
             ),
         }
         assert money["withdrawn"] == money["deposited"] + money["inFlight"]
         assert snapshot["money"] == {**money, "conserved": True}
 
 
-def test_without_the_graph_the_halves_stand_by_themselves(shared_data):
+def test_halves_are_not_joined_without_the_graph(shared_data):
     case = load(shared_data, "bank-unaligned")
     upload = read_upload(case.folder / "files")
     for snapshot, stored in zip(case.expected["snapshots"], upload.checkpoints(), strict=True):
         joined = checkpoint_state.channels(upload, stored)
         assert joined.edges == ()
         assert len(joined.unjoined) == snapshot["inFlight"]["channelEntries"]
-        assert all("plan is missing" in one.reason for one in joined.unjoined)
+        assert all("plan is missing" in unjoined.reason for unjoined in joined.unjoined)
 
 
 def test_damaged_channel_files_give_channels_or_problems(shared_data, tmp_path):
@@ -327,17 +341,17 @@ def test_damaged_channel_files_give_channels_or_problems(shared_data, tmp_path):
     transfer = parse_type("tuple<string,string,long>")
     for data in mutated([seed]):
         (tmp_path / name).write_bytes(data)
-        found = read_in_flight(_resized(stored.metadata, len(data)), Files(tmp_path), "")
-        assert found.byte_count <= len(data)
-        for edge in join(found.halves, graph, stored.vertices).edges:
+        in_flight = read_in_flight(_resized(stored.metadata, len(data)), Files(tmp_path), "")
+        assert in_flight.byte_count <= len(data)
+        for edge in join(in_flight.halves, graph, stored.vertices).edges:
             for channel in edge.channels:
                 assert (channel.elements is None) == (channel.problem is not None)
                 fits(list(channel.elements or ())[:50], transfer)
-        assert json.dumps(found.unread)
+        assert json.dumps(in_flight.unread)
 
 
 def _resized(metadata: Metadata, size: int) -> Metadata:
-    """The same with another size of the channels' file."""
+    """Change the size in the handle of the channels' file."""
 
     def resized(handle: h.Channels) -> h.Channels:
         return replace(handle, stream=replace(handle.stream, size=size))
@@ -347,11 +361,11 @@ def _resized(metadata: Metadata, size: int) -> Metadata:
             operator,
             subtasks=tuple(
                 replace(
-                    one,
-                    inputs=tuple(map(resized, one.inputs)),
-                    outputs=tuple(map(resized, one.outputs)),
+                    subtask,
+                    inputs=tuple(map(resized, subtask.inputs)),
+                    outputs=tuple(map(resized, subtask.outputs)),
                 )
-                for one in operator.subtasks
+                for subtask in operator.subtasks
             ),
         )
         for operator in metadata.operators

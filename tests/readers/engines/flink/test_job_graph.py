@@ -23,7 +23,7 @@ def _operator(id_: str, name: str | None = None, parallelism: int = 2) -> Operat
     return Operator(id_, name, None, parallelism, 128, None, False, ())
 
 
-def test_an_operator_belongs_where_its_name_its_uid_or_the_last_free_place_says():
+def test_the_vertex_of_an_operator_follows_from_its_name_its_uid_or_elimination():
     graph = JobGraph(
         (
             Vertex("h1", "", ("Source: x", "by name", "Sink: by uid"), 2, None, ()),
@@ -36,8 +36,8 @@ def test_an_operator_belongs_where_its_name_its_uid_or_the_last_free_place_says(
         _operator("1" * 32, "by name"), _operator(id_of_uid("by uid")),
         _operator("2" * 32, "twice"), _operator("3" * 32, "twice", 1), _operator("4" * 32, None, 1),
     ]  # fmt: skip
-    found = vertices_of(graph, operators)
-    assert found == {
+    assigned = vertices_of(graph, operators)
+    assert assigned == {
         "h1": "h1", "h2": "h2", "h3": "h3", "1" * 32: "h1", id_of_uid("by uid"): "h1",
     }  # fmt: skip
 
@@ -50,8 +50,8 @@ def test_an_operator_belongs_where_its_name_its_uid_or_the_last_free_place_says(
         ([_operator("1" * 32, None, 1), _operator("2" * 32, None, 1)], False),  # two for one place
     ],
 )
-def test_the_last_free_place_is_for_an_operator_that_fits(others, placed):
+def test_elimination_needs_an_operator_that_fits(others, placed):
     graph = JobGraph((Vertex("h", "", ("z", "left over"), 1, None, ()),))
-    found = vertices_of(graph, [_operator("h", parallelism=1), *others])
-    assert found == {"h": "h"} | ({"1" * 32: "h"} if placed else {})
+    assigned = vertices_of(graph, [_operator("h", parallelism=1), *others])
+    assert assigned == {"h": "h"} | ({"1" * 32: "h"} if placed else {})
     assert vertices_of(graph, others) == {}

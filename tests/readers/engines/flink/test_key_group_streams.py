@@ -25,13 +25,13 @@ def read(description, groups, savepoint=False, max_parallelism=16, limits=None):
 
 def shown(entries):
     return [
-        (one.state, one.key_group, "?" if isinstance(one.key, Opaque) else one.key,
-         bytes(one.raw_value) if isinstance(one.value, Opaque) else one.value)
-        for one in entries
+        (entry.state, entry.key_group, "?" if isinstance(entry.key, Opaque) else entry.key,
+         bytes(entry.raw_value) if isinstance(entry.value, Opaque) else entry.value)
+        for entry in entries
     ]  # fmt: skip
 
 
-def test_behind_a_value_that_cannot_be_decoded_the_next_state_is_found():
+def test_the_next_state_is_found_behind_an_undecodable_value():
     group = write.heap_group(
         3, (0, [entry("a", ODD)]), (1, [entry("a", long(7))]), (2, [entry("a", types.string("x"))])
     )
@@ -59,11 +59,11 @@ def test_several_undecodable_entries_of_a_state_stay_together():
     _, entries = read(write.meta(ODDS, TOTALS), {0: group})
     first = entry("a", ODD) + entry("b", ODD)
     assert shown(entries) == [("odds", 0, "?", first), ("totals", 0, "a", 7)]
-    assert "With it 1 more of its entries are lost." in entries[0].value.reason
+    assert "The entries that follow it are lost, too: 1." in entries[0].value.reason
 
 
 def test_the_next_state_is_not_taken_from_inside_an_undecodable_value():
-    """What Kryo wrote here reads as the next state up to the end, only that one more lacks."""
+    """Kryo's bytes decode as the next state to the end, but then a state is missing."""
     rest = write.heap_group(0, (1, [entry("a", long(7))]), (2, []))[4:]
     swallowing = i32(1) + b"\0" + types.varint(len(rest) - 8 + 1)
     group = write.heap_group(0, (0, [entry("a", write.i16(1) + swallowing)])) + rest
@@ -71,15 +71,15 @@ def test_the_next_state_is_not_taken_from_inside_an_undecodable_value():
     assert shown(entries)[1:] == [("totals", 0, "a", 7)]
 
 
-def test_no_state_stands_twice_in_a_key_group():
+def test_a_state_can_be_in_a_key_group_only_once():
     twice = write.heap_group(2, (0, [entry("a", long(7))]), (0, [entry("a", long(8))]))
     state, entries = read(write.meta(TOTALS), {2: twice})
     assert shown(entries)[0] == ("totals", 2, "a", 7)
-    assert [one.is_known for one in entries] == [True, False]
+    assert [entry.is_known for entry in entries] == [True, False]
     assert not state.notes.complete
 
 
-def test_where_no_next_state_fits_the_rest_of_the_key_group_stays_bytes():
+def test_the_rest_of_a_key_group_stays_bytes_if_no_next_state_fits():
     group = write.heap_group(0, (0, [entry("a", ODD)]), (1, [entry("a", long(7))])) + b"rest"
     other = write.heap_group(1, (0, []), (1, [entry("c", long(8))]))
     state, entries = read(write.meta(ODDS, TOTALS), {0: group, 1: other})
@@ -94,18 +94,18 @@ def test_the_search_is_given_up_after_a_while():
     group = write.heap_group(0, (0, [entry("a", b"\0\1" * 25_000)]), (1, [entry("a", long(7))]))
     limits = Limits(searched_bytes=100)
     state, entries = read(write.meta(ODDS, TOTALS), {0: group}, limits=limits)
-    assert [one.state for one in entries] == ["odds"]
+    assert [entry.state for entry in entries] == ["odds"]
     assert "Where an undecodable value ends could not be found." in state.notes.sentences
 
 
-def test_an_unknown_state_ends_what_is_known_of_a_key_group():
+def test_all_behind_an_unknown_state_of_a_key_group_is_unknown():
     own = write.state("own", write.UNKNOWN)
     group = write.heap_group(0, (0, [entry("a", long(7))]), (1, [entry("a", ODD)]))
     state, entries = read(write.meta(TOTALS, own), {0: group, 1: write.heap_group(1, (0, []))})
     assert shown(entries)[0] == ("totals", 0, "a", 7)
     assert entries[1].state == "own"
     assert bytes(entries[1].raw_value) == entry("a", ODD)
-    assert [one.name for one in state.states] == ["totals", "own"]
+    assert [each.name for each in state.states] == ["totals", "own"]
     assert "com.example.OwnSerializerSnapshot" in state.notes.sentences[0]
     assert not state.notes.complete
 
@@ -122,25 +122,25 @@ def test_an_unknown_type_of_keys_leaves_bytes():
 def test_keyed_state_of_old_versions_leaves_bytes():
     group = write.heap_group(0, (0, []))
     state, entries = read(i32(4) + b"older", {0: group})
-    assert [bytes(one.raw_value) for one in entries] == [group, b"lder"]
-    assert state.notes.sentences == ["Keyed state of version 4 is not read here."]
+    assert [bytes(entry.raw_value) for entry in entries] == [group, b"lder"]
+    assert state.notes.sentences == ["Keyed state of version 4 cannot be read."]
 
 
-def test_a_number_of_another_key_group_is_said():
+def test_the_number_of_another_key_group_is_reported():
     group = write.heap_group(7, (0, [entry("a", long(7))]))
     right = write.heap_group(3, (0, [entry("b", long(8))]))
     _, entries = read(write.meta(TOTALS), {2: right.replace(i32(3), i32(2), 1), 3: right})
     assert shown(entries) == [("totals", 2, "b", 8), ("totals", 3, "b", 8)]
     state, entries = read(write.meta(TOTALS), {2: group, 3: right})
     assert state.layout == "full"  # which nothing in here fits
-    assert not any(one.is_known for one in entries)
+    assert not any(entry.is_known for entry in entries)
     assert not state.notes.complete
 
 
-def test_bytes_that_no_key_group_claims_are_kept():
+def test_bytes_of_no_key_group_are_kept():
     handle = write.handle(write.meta(TOTALS) + b"gap", {0: write.heap_group(0, (0, []))})
     entries = list(read_keyed(handle, write.inline, 16).entries)
-    assert [(one.key_group, bytes(one.raw_value)) for one in entries] == [(None, b"gap")]
+    assert [(entry.key_group, bytes(entry.raw_value)) for entry in entries] == [(None, b"gap")]
 
 
 def test_no_byte_is_read_for_two_key_groups():
@@ -150,7 +150,7 @@ def test_no_byte_is_read_for_two_key_groups():
     full = KeyGroups(0, handle.offsets, handle.stream, True)
     once = list(read_keyed(full, write.inline, 16).entries)
     entries = list(read_keyed(twice, write.inline, 16).entries)
-    assert sum(one.size for one in entries) == sum(one.size for one in once) > 0
+    assert sum(entry.size for entry in entries) == sum(entry.size for entry in once) > 0
 
 
 PREFIX = b"\x03"
@@ -177,7 +177,7 @@ def test_lengths_follow_key_and_namespace_where_both_vary():
     key = types.string("a") + b"\x02" + types.string(long_text) + b"\x2e\x01"
     group = write.full_group((0, [(PREFIX + key, long(1))]))
     _, entries = read(write.meta(states), {3: group}, savepoint=True)
-    assert [(one.key, one.namespace, one.value) for one in entries] == [("a", long_text, 1)]
+    assert [(entry.key, entry.namespace, entry.value) for entry in entries] == [("a", long_text, 1)]
     wrong = write.full_group((0, [(PREFIX + key.replace(b"\x02", b"\x03", 1), long(1))]))
     _, entries = read(write.meta(states), {3: wrong}, savepoint=True)
     assert not entries[0].is_known
@@ -206,7 +206,7 @@ def test_lists_and_maps_in_the_full_layout():
     assert entries[2].raw_key == scope + types.string("z")
 
 
-def test_elements_of_a_list_that_no_comma_parts_are_not_known():
+def test_elements_of_a_list_without_commas_are_unknown():
     lists = write.state("lists", types.list_of(LONG).snapshot, "LIST")
     written = long(1) + b";" + long(2)
     group = write.full_group((0, [(PREFIX + types.string("a") + b"\0", written)]))
@@ -224,7 +224,7 @@ def test_bytes_behind_the_last_key_of_a_key_group_are_kept():
 def test_a_map_larger_than_the_limit_is_counted_and_not_held():
     maps = write.state("maps", types.map_of(LONG).snapshot, "MAP")
     scope = PREFIX + types.string("a") + b"\0"
-    pairs = [(scope + types.string(f"{place:03}"), b"\0" + long(place)) for place in range(100)]
+    pairs = [(scope + types.string(f"{number:03}"), b"\0" + long(number)) for number in range(100)]
     limits = Limits(value_bytes=1_000)
     _, entries = read(
         write.meta(maps), {3: write.full_group((0, pairs))}, savepoint=True, limits=limits
@@ -246,7 +246,10 @@ def test_the_states_of_the_asynchronous_api_have_the_types_of_their_parts():
     )
     state, entries = read(write.meta(lists, maps), {3: group}, savepoint=True)
     assert shown(entries) == [("lists", 3, "a", [1, 2]), ("maps", 3, "a", {"x": 3})]
-    assert [one.value_type for one in state.states] == ["list<long>", "map<string,long>"]
+    assert [each.value_type for each in state.states] == [
+        "list<long>",
+        "map<string,long>",
+    ]
 
 
 def test_timers_in_both_layouts():
@@ -257,8 +260,8 @@ def test_timers_in_both_layouts():
     full = write.full_group((0, [(PREFIX + written, b"")]))
     for group, savepoint in ((heap, False), (full, True)):
         _, entries = read(write.meta(states), {3: group}, savepoint)
-        (one,) = entries
-        assert (one.kind, one.key, one.namespace, one.value) == ("TIMERS", "k", 9, 5)
+        (timer,) = entries
+        assert (timer.kind, timer.key, timer.namespace, timer.value) == ("TIMERS", "k", 9, 5)
 
 
 @pytest.mark.parametrize("cut", [1, 5, 9, 20])
@@ -271,7 +274,7 @@ def test_a_full_layout_that_ends_too_early_keeps_the_rest_as_bytes(cut):
     assert 2 <= len(entries) <= 4
 
 
-def test_the_two_layouts_of_a_lone_key_group_0_are_told_apart_by_what_fits():
+def test_the_layout_of_a_lone_key_group_0_is_the_one_that_fits():
     heap = write.heap_group(0, (0, [entry("a", long(7))]))
     state, entries = read(write.meta(TOTALS), {0: heap})
     assert (state.layout, shown(entries)) == ("heap", [("totals", 0, "a", 7)])
@@ -280,8 +283,8 @@ def test_the_two_layouts_of_a_lone_key_group_0_are_told_apart_by_what_fits():
     assert (state.layout, shown(entries)) == ("full", [("totals", 0, "a", 7)])
 
 
-def test_a_key_of_another_key_group_is_not_taken_for_one_of_this():
+def test_a_key_of_another_key_group_is_not_decoded():
     group = write.full_group((0, [(b"\x04" + types.string("a") + b"\0", long(1))]))
     _, entries = read(write.meta(TOTALS), {3: group}, savepoint=True)
-    assert [(one.key_group, one.is_known) for one in entries] == [(4, False)]
+    assert [(entry.key_group, entry.is_known) for entry in entries] == [(4, False)]
     assert entries[0].value.reason == "The key belongs to another key group."

@@ -45,10 +45,10 @@ def test_javas_hash_of_a_tuple():
         (TupleSerializer((SIMPLE["int"],), "case demo.Id"), [1]),
     ],
 )
-def test_where_javas_hash_is_not_known_there_is_no_key_group(serializer, key):
+def test_there_is_no_key_group_without_javas_hash(serializer, key):
     assert key_group(key, serializer, 128) is None
 
 
-def test_a_key_group_is_one_of_them():
+def test_a_key_group_is_below_the_maximum_parallelism():
     for number in range(1_000):
         assert 0 <= key_group(number, SIMPLE["int"], 7) < 7

@@ -53,20 +53,20 @@ OPAQUE = {"types": {"v_kryo": 15, "v_poly": 6}, "types-nulls": {"v_kryo": 10, "v
 
 @pytest.mark.parametrize("name", CASES)
 def test_every_value_is_as_flink_restored_it(shared_data, name):
-    found = agreement(shared_data, name)
-    assert found.wrong == []
-    assert found.expected == VALUES[name]
-    assert {state: count for (state, _), count in found.reasons.items()} == OPAQUE.get(name, {})
-    assert found.equal + found.opaque == found.expected
+    agreed = agreement(shared_data, name)
+    assert agreed.wrong == []
+    assert agreed.expected == VALUES[name]
+    assert {state: count for (state, _), count in agreed.reasons.items()} == OPAQUE.get(name, {})
+    assert agreed.equal + agreed.opaque == agreed.expected
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_every_value_is_as_the_jobs_operators_noted_it(shared_data, name):
-    found = noted(shared_data, name)
-    assert found.wrong == []
-    assert found.opaque == sum(OPAQUE.get(name, {}).values())
+def test_every_value_is_as_the_operators_of_the_job_noted_it(shared_data, name):
+    agreed = noted(shared_data, name)
+    assert agreed.wrong == []
+    assert agreed.opaque == sum(OPAQUE.get(name, {}).values())
     without = {"forst-async-state", "sql-group-agg", "windows-timers"}
-    assert (found.equal == 0) == (name in without)
+    assert (agreed.equal == 0) == (name in without)
 
 
 def test_the_counts_of_forst_add_up_to_what_the_job_sent(shared_data):
@@ -107,18 +107,18 @@ def test_timers_are_those_that_the_operator_set(shared_data):
             for notes in snapshot["job"]["reminder"].values()
             for key, (_, time) in notes["keyedLastAndEventTimer"].items()
         }
-        found = {
+        timers = {
             (entry.key, entry.value)
             for part in parts(shared_data, "windows-timers")
             if part.snapshot == number
             for entry in part.entries
             if entry.state == "_timer_state/event_user-timers"
         }
-        assert found == noted_timers != set()
+        assert timers == noted_timers != set()
 
 
 @pytest.mark.parametrize("name", [*CASES, *LEGACY])
-def test_every_key_belongs_to_its_key_group_and_these_to_the_subtask(shared_data, name):
+def test_every_key_is_in_its_key_group_and_every_key_group_in_its_subtask(shared_data, name):
     for part in parts(shared_data, name):
         groups = [entry.key_group for entry in part.entries]
         assert groups == sorted(groups)
@@ -135,16 +135,20 @@ def test_entries_are_many(shared_data):
 
 
 @pytest.mark.parametrize("name", [*CASES, *LEGACY])
-def test_nothing_is_said_to_lack_where_all_is_there(shared_data, name):
+def test_a_complete_upload_has_no_remarks(shared_data, name):
     for part in parts(shared_data, name):
         assert part.state.notes.complete
-        said = [one for one in part.state.notes.sentences if "taken for string" not in one]
-        assert said == []
+        remarks = [
+            sentence
+            for sentence in part.state.notes.sentences
+            if "taken for string" not in sentence
+        ]
+        assert remarks == []
         assert part.state.layout is not None
         assert bool(part.state.notes.sentences) <= (part.state.layout == "changelog")
 
 
-def test_the_layouts_are_told_apart(shared_data):
+def test_the_layouts_are_recognised(shared_data):
     layouts = {
         name: {part.state.layout for part in parts(shared_data, name)} for name in CASES + LEGACY
     }
@@ -160,19 +164,19 @@ def test_the_layouts_are_told_apart(shared_data):
 @pytest.mark.parametrize("name", LEGACY)
 def test_old_snapshots_have_the_values_that_the_research_found(shared_data, name):
     case = load(shared_data, name)
-    operators = {one["id"]: one for one in case.expected["reader"]["operators"]}
+    operators = {operator["id"]: operator for operator in case.expected["reader"]["operators"]}
     for part in parts(shared_data, name):
         (subtask,) = (
-            one
-            for one in operators[part.operator.id]["subtasks"]
-            if one["index"] == part.subtask.index
+            subtask
+            for subtask in operators[part.operator.id]["subtasks"]
+            if subtask["index"] == part.subtask.index
         )
         expected = subtask["managedKeyed"]["states"]
         assert {state.name for state in part.state.states} == set(expected)
-        for state, wanted in expected.items():
-            found = [entry for entry in part.entries if entry.state == state]
-            in_order = sorted(wanted["entries"], key=lambda one: one[0])
-            assert [_as_researched(entry) for entry in found] == in_order
+        for state, researched in expected.items():
+            entries = [entry for entry in part.entries if entry.state == state]
+            in_order = sorted(researched["entries"], key=lambda entry: entry[0])
+            assert [_as_researched(entry) for entry in entries] == in_order
 
 
 def test_old_snapshots_hold_entries(shared_data):
@@ -215,12 +219,12 @@ def test_every_byte_of_a_stream_with_key_groups_is_accounted_for(shared_data, na
 
 
 def _heap_frame(part):
-    """Bytes around the entries: a number per key group, number and count per state."""
+    """Return the bytes around the entries: a number per key group, number and count per state."""
     return part.handle.count * (4 + 6 * len(part.state.states))
 
 
 def _full_frame(part):
-    """Bytes around the entries: lengths of keys and values, the first state and the changes."""
+    """Return the bytes around the entries: lengths, the first state and the changes of state."""
     frame = 0
     for group, entries in groupby(part.entries, key=lambda entry: entry.key_group):
         entries = list(entries)
@@ -232,7 +236,7 @@ def _full_frame(part):
 
 
 def without(part, lacking):
-    """Reads as the part does, but for one stream, which is not there."""
+    """Return a function that reads like the part, but has one stream missing."""
     gone = Missing("gone", lacking.size, "No.")
     return lambda stream: gone if stream == lacking else part.read(stream)
 
@@ -241,7 +245,7 @@ def keys_of(entries):
     return {(entry.state, entry.key_group, entry.key) for entry in entries}
 
 
-def test_where_a_table_is_missing_all_else_is_read(shared_data):
+def test_other_tables_are_read_if_one_is_missing(shared_data):
     tried = 0
     for part in parts(shared_data, "rocksdb-incremental"):
         tables = [file for file in part.handle.shared if file.name.endswith(".sst")]
@@ -258,7 +262,7 @@ def test_where_a_table_is_missing_all_else_is_read(shared_data):
     assert tried > 20
 
 
-def test_where_the_description_is_missing_tables_still_give_names_and_bytes(shared_data):
+def test_tables_give_names_and_bytes_without_the_description(shared_data):
     part = next(part for part in parts(shared_data, "rocksdb-full") if part.entries)
 
     read = without(part, part.handle.meta)
@@ -271,7 +275,7 @@ def test_where_the_description_is_missing_tables_still_give_names_and_bytes(shar
     assert "missing: No." in entries[0].value.reason
 
 
-def test_where_the_whole_stream_is_missing_it_is_said(shared_data):
+def test_a_missing_stream_is_reported(shared_data):
     part = next(part for part in parts(shared_data, "bank-aligned"))
     state = read_keyed(part.handle, lambda stream: Missing("file", 1, "No."), 16)
     assert (state.layout, state.key, list(state.entries)) == (None, None, [])
@@ -279,19 +283,21 @@ def test_where_the_whole_stream_is_missing_it_is_said(shared_data):
     assert not state.notes.complete
 
 
-def test_keys_of_other_key_groups_are_left_out_and_said(shared_data):
+def test_keys_of_other_key_groups_are_left_out_and_reported(shared_data):
     part = max(parts(shared_data, "rocksdb-full"), key=lambda part: len(part.entries))
     groups = sorted({entry.key_group for entry in part.entries})
     handle = replace(part.handle, first=groups[0], count=groups[1] - groups[0])
     state = read_keyed(handle, part.read, part.operator.max_parallelism)
     entries = list(state.entries)
     assert entries == [entry for entry in part.entries if entry.key_group == groups[0]]
-    assert any("keys of other key groups are left out" in one for one in state.notes.sentences)
+    assert any(
+        "keys of other key groups are left out" in sentence for sentence in state.notes.sentences
+    )
     assert state.notes.complete
 
 
 def with_less(part):
-    """Entries read with a limit just below the largest one, and these largest ones."""
+    """Read entries with a limit just below the largest; return all, and those largest ones."""
     largest = max(entry.size for entry in part.entries)
     limits = Limits(value_bytes=largest - 1)
     state = read_keyed(part.handle, part.read, part.operator.max_parallelism, limits)
@@ -309,7 +315,7 @@ def test_a_value_larger_than_the_limit_stays_bytes(shared_data):
     assert known == [entry for entry in part.entries if entry not in too_large]
 
 
-def test_without_lengths_a_value_larger_than_the_limit_hides_those_behind_it(shared_data):
+def test_a_too_large_value_without_a_length_hides_those_behind_it(shared_data):
     case = parts(shared_data, "aligned-hashmap-files")
     part = max(case, key=lambda part: sum(entry.size for entry in part.entries))
     entries, too_large = with_less(part)
@@ -317,5 +323,5 @@ def test_without_lengths_a_value_larger_than_the_limit_hides_those_behind_it(sha
     opaque = [entry for entry in entries if not entry.is_known]
     assert {(entry.state, entry.key_group) for entry in opaque} == hidden != set()
     assert all("The entry has more than" in entry.value.reason for entry in opaque)
-    kept = [one for one in part.entries if (one.state, one.key_group) not in hidden]
-    assert [one for one in entries if (one.state, one.key_group) not in hidden] == kept
+    kept = [entry for entry in part.entries if (entry.state, entry.key_group) not in hidden]
+    assert [entry for entry in entries if (entry.state, entry.key_group) not in hidden] == kept

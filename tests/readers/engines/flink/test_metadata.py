@@ -1,4 +1,4 @@
-"""`_metadata` of every version: each kind of handle is read as it was written, nothing else is."""
+"""`_metadata` of every version: each kind of handle is read as it was written, the rest refused."""
 
 import pytest
 from hypothesis import given, settings
@@ -23,7 +23,7 @@ from tests.readers.engines.flink.cases import CASES, LEGACY, expected_facts, fou
 from tests.readers.mutated import MANY, mutated
 
 names = st.text(max_size=8)
-sizes = st.integers(0, 2**44)  # which add up to less than the most that is read
+sizes = st.integers(0, 2**44)  # their sum stays below the limit of the reader
 offsets = st.lists(sizes, max_size=3).map(tuple)
 ranges = st.tuples(st.integers(0, 100), st.integers(0, 4))
 flat_streams = st.one_of(
@@ -141,11 +141,11 @@ def written_metadata(draw):
 def test_what_is_written_is_read_in_every_version(drawn):
     version, listed, masters = drawn
     data = write.metadata(version, listed, masters=masters)
-    found = read_metadata(data)
-    assert (found.version, found.checkpoint_id) == (version, 7)
-    assert found.operators == tuple(listed)
-    assert found.master_states == masters
-    assert found.byte_count == len(data)
+    metadata = read_metadata(data)
+    assert (metadata.version, metadata.checkpoint_id) == (version, 7)
+    assert metadata.operators == tuple(listed)
+    assert metadata.master_states == masters
+    assert metadata.byte_count == len(data)
 
 
 def _an_operator(*, managed_keyed=None, **of_operator) -> Operator:
@@ -185,14 +185,14 @@ def test_a_file_that_ends_too_early_is_malformed_wherever_it_ends():
             read_metadata(data[:length])
 
 
-def test_no_byte_may_follow():
+def test_no_byte_may_follow_the_last_operator():
     with pytest.raises(Malformed, match="1 bytes follow the last operator"):
         read_metadata(write.metadata(3, []) + b"\x00")
 
 
 @pytest.mark.parametrize("version", [-1, 0, 1, 8, 2**31 - 1])
 def test_other_versions_are_refused(version):
-    with pytest.raises(Malformed, match=f"version {version} is not known"):
+    with pytest.raises(Malformed, match=f"Version {version} of _metadata is unknown"):
         read_metadata(write.metadata(version, []))
 
 
@@ -202,11 +202,14 @@ def test_other_versions_are_refused(version):
         (_an_operator(parallelism=129), "Parallelism 129 of at most 128"),
         (_an_operator(parallelism=0, subtasks=()), "Parallelism 0"),
         (_an_operator(max_parallelism=2**15 + 1), "is not possible"),
-        (_an_operator(subtasks=(Subtask(2),)), "Subtask 2 of an operator with parallelism 2"),
+        (_an_operator(subtasks=(Subtask(2),)), "parallelism 2 has no subtask 2"),
         (_an_operator(subtasks=(Subtask(1), Subtask(1, finished=True))), "Subtask 1 is described"),
-        (_an_operator(subtasks=tuple(map(Subtask, range(3)))), "3 subtasks of an operator"),
-        (_an_operator(managed_keyed=h.KeyGroups(-1, (), h.EmptySegment())), "no range of key"),
-        (_an_operator(managed_keyed=h.KeyGroups(2**15, (1,), h.EmptySegment())), "no range of key"),
+        (_an_operator(subtasks=tuple(map(Subtask, range(3)))), "cannot have 3 subtasks"),
+        (_an_operator(managed_keyed=h.KeyGroups(-1, (), h.EmptySegment())), "are not possible"),
+        (
+            _an_operator(managed_keyed=h.KeyGroups(2**15, (1,), h.EmptySegment())),
+            "are not possible",
+        ),
         (_an_operator(managed_keyed=h.KeyGroups(0, (-1,), h.EmptySegment())), "offset is negative"),
         (_an_operator(coordinator=h.File("f", -1)), "A size of 0 or more"),
         (_an_operator(coordinator=h.File("f", 2**53 + 1)), "add up to more than any state"),
@@ -217,7 +220,7 @@ def test_what_cannot_be_is_refused(operator, reason):
         read_metadata(write.metadata(6, [operator]))
 
 
-def test_an_operator_comes_once():
+def test_an_operator_is_described_only_once():
     with pytest.raises(Malformed, match=f"Operator {'0' * 32} is described twice"):
         read_metadata(write.metadata(6, [_an_operator(), _an_operator()]))
 
@@ -225,7 +228,7 @@ def test_an_operator_comes_once():
 def test_version_2_knows_nothing_of_finished_subtasks():
     operator = _an_operator(subtasks=(Subtask(1, finished=True),))
     assert read_metadata(write.metadata(3, [operator])).operators == (operator,)
-    with pytest.raises(Malformed, match="Subtask -2"):
+    with pytest.raises(Malformed, match="no subtask -2"):
         read_metadata(write.metadata(2, [operator]))
 
 
@@ -242,7 +245,7 @@ def test_a_channel_handle_of_the_other_side_is_malformed():
     begin = write.i32(1) + b"\x03" + write.i32(1)
     with pytest.raises(Malformed, match="of type 4 stands among the input ones"):
         read_metadata(_changed(WITH_CHANNEL, begin, write.i32(1) + b"\x04" + write.i32(1)))
-    with pytest.raises(Malformed, match="of the unknown type 5"):
+    with pytest.raises(Malformed, match="has the unknown type 5"):
         read_metadata(_changed(WITH_CHANNEL, begin, write.i32(1) + b"\x05" + write.i32(1)))
 
 
@@ -252,7 +255,7 @@ def test_merged_channels_take_as_many_bytes_as_announced():
         read_metadata(_changed(WITH_CHANNEL, lengths, b"name" + write.i32(31)))
 
 
-def test_a_list_of_keyed_handles_has_no_holes():
+def test_a_list_of_keyed_handles_has_no_gaps():
     handle = h.Changelog(0, 0, 0, (None,), (), 0, None, "")
     with pytest.raises(Malformed, match="in a list is expected and there is none"):
         read_metadata(write.metadata(6, [_an_operator(managed_keyed=handle)]))
@@ -261,7 +264,7 @@ def test_a_list_of_keyed_handles_has_no_holes():
 def test_state_of_the_first_versions_of_flink_is_refused():
     data = write.metadata(2, [_an_operator()])
     duration = write.i64(1234)
-    with pytest.raises(Malformed, match=r"State of Flink 1\.1 is in here"):
+    with pytest.raises(Malformed, match=r"state of Flink 1\.1"):
         read_metadata(_changed(data, duration + write.i32(0), duration + write.i32(1)))
     with pytest.raises(Malformed, match="A 0 or 1 is expected before an operator state, not 2"):
         read_metadata(_changed(data, duration + write.i32(0, 0), duration + write.i32(0, 2)))
@@ -275,7 +278,7 @@ def test_the_state_of_a_master_hook_ends_where_it_says():
         read_metadata(longer)
 
 
-def test_handles_nest_only_so_deep():
+def test_the_nesting_of_handles_is_bounded():
     nested = h.KeyGroups(0, (), h.EmptySegment())
     for _ in range(handle_reading.MOST_NESTED - 1):
         nested = h.KeyGroups(0, (), nested)
@@ -284,14 +287,14 @@ def test_handles_nest_only_so_deep():
         read_metadata(write.metadata(6, [_an_operator(coordinator=h.KeyGroups(0, (), nested))]))
 
 
-def test_changelogs_in_changelogs_nest_only_so_deep():
+def test_the_nesting_of_changelogs_is_bounded():
     one_in_another = b"\x08" + write.i32(0, 0) + write.i64(0) + write.i32(1)
     cursor = handle_reading.MetadataCursor(one_in_another * 2_000)
     with pytest.raises(Malformed, match="nest deeper than 8"):
         handle_reading.keyed(cursor)
 
 
-def test_one_file_describes_only_so_much(monkeypatch):
+def test_the_handles_of_one_file_are_bounded(monkeypatch):
     monkeypatch.setattr(handle_reading, "MOST_THINGS", 4)
     with pytest.raises(Malformed, match="More than 4 handles"):
         read_metadata(write.metadata(6, [_an_operator()]))
@@ -313,12 +316,12 @@ def test_counts_are_checked_before_anything_is_allocated():
         (bytes(2**20 + 1), "1,048,577 bytes are too many"),
     ],
 )
-def test_properties_that_are_not_understood_are_kept_as_bytes(properties, reason):
-    found = read_metadata(write.metadata(6, [_an_operator()], properties=properties))
-    assert isinstance(found.properties, Opaque)
-    assert reason in found.properties.reason
-    assert found.properties.size == len(properties)
-    assert found.operators == (_an_operator(),)
+def test_unknown_properties_are_kept_as_bytes(properties, reason):
+    metadata = read_metadata(write.metadata(6, [_an_operator()], properties=properties))
+    assert isinstance(metadata.properties, Opaque)
+    assert reason in metadata.properties.reason
+    assert metadata.properties.size == len(properties)
+    assert metadata.operators == (_an_operator(),)
 
 
 def test_the_properties_of_savepoints(shared_data):
@@ -336,15 +339,15 @@ def test_the_properties_of_savepoints(shared_data):
 def test_the_frame_of_a_real_case_is_what_flink_reads(shared_data, name):
     case = load(shared_data, name)
     for snapshot, stored in case.snapshots():
-        wanted = expected_facts(snapshot, graph=case.has_graph)
-        found = found_facts(case.upload, stored)
-        assert {where: found.get(where, "not found") for where in wanted} == wanted
+        expected = expected_facts(snapshot, graph=case.has_graph)
+        actual = found_facts(case.upload, stored)
+        assert {where: actual.get(where, "not found") for where in expected} == expected
 
 
 def _accounts_for(metadata: Metadata) -> None:
-    """Walks over all that a reader of metadata would show."""
+    """Visit all that a reader of metadata would show."""
     assert metadata.size >= 0
-    assert all(one.size >= 0 for one in metadata.streams())
+    assert all(stream.size >= 0 for stream in metadata.streams())
 
 
 def test_damaged_metadata_is_malformed_or_read(shared_data):

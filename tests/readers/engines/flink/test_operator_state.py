@@ -1,4 +1,4 @@
-"""Operator state: elements by their offsets, decoded where the stream says how, else as bytes."""
+"""Operator state: elements by their offsets, decoded if the stream describes their types."""
 
 import json
 
@@ -47,12 +47,12 @@ FRAME = _frame(_meta("s", 1, VALUE_SERIALIZER=LONG))
 def test_elements_lie_where_the_handle_says_in_any_order(version):
     frame = _frame(_meta("s", 1, VALUE_SERIALIZER=LONG), version=version)
     at = len(frame)
-    found = _read(frame + i64(7, 8, 9), _state(at + 16, at, at + 8))
-    (state,) = found.states
+    inventory = _read(frame + i64(7, 8, 9), _state(at + 16, at, at + 8))
+    (state,) = inventory.states
     assert [element.value for element in state.elements] == [9, 7, 8]
     assert [element.size for element in state.elements] == [8, 8, 8]
     assert state.types == {"VALUE_SERIALIZER": "long"}
-    assert (found.problem, found.unread, found.compressed) == (None, (), False)
+    assert (inventory.problem, inventory.unread, inventory.compressed) == (None, (), False)
 
 
 def test_a_broadcast_state_is_one_map():
@@ -65,12 +65,12 @@ def test_a_broadcast_state_is_one_map():
 
 def test_an_unknown_serializer_leaves_names_sizes_and_bytes():
     frame = _frame(_meta("s", 1, VALUE_SERIALIZER=UNKNOWN))
-    found = _read(frame + b"abcde", _state(len(frame), len(frame) + 2))
-    (state,) = found.states
+    inventory = _read(frame + b"abcde", _state(len(frame), len(frame) + 2))
+    (state,) = inventory.states
     assert [bytes(element.raw) for element in state.elements] == [b"ab", b"cde"]
     assert all(isinstance(element.value, Opaque) for element in state.elements)
-    assert "com.example.Unknown is not known" in found.problem
-    assert sum(one.size for one in found.unread) == len(frame)
+    assert "com.example.Unknown is unknown" in inventory.problem
+    assert sum(opaque.size for opaque in inventory.unread) == len(frame)
 
 
 @pytest.mark.parametrize(
@@ -83,78 +83,84 @@ def test_an_unknown_serializer_leaves_names_sizes_and_bytes():
     ],
 )
 def test_an_element_that_does_not_decode_exactly_is_kept_as_bytes(data, offsets, reason):
-    found = _read(data, _state(*(len(FRAME) + offset for offset in offsets)))
-    (element,) = found.states[0].elements
+    inventory = _read(data, _state(*(len(FRAME) + offset for offset in offsets)))
+    (element,) = inventory.states[0].elements
     assert reason in element.value.reason
 
 
 def test_no_byte_is_decoded_twice():
     at = len(FRAME)
-    found = _read(FRAME + i64(5), _state(*[at] * 1_000), _state(at, name="t"))
-    sizes = [element.size for state in found.states for element in state.elements]
+    inventory = _read(FRAME + i64(5), _state(*[at] * 1_000), _state(at, name="t"))
+    sizes = [element.size for state in inventory.states for element in state.elements]
     assert (sum(sizes), max(sizes)) == (8, 8)
 
 
-def test_bytes_before_the_first_element_are_told():
-    found = _read(FRAME + b"??" + i64(5), _state(len(FRAME) + 2))
-    assert [(one.size, one.offset) for one in found.unread] == [(2, len(FRAME))]
-    assert found.states[0].elements[0].value == 5
+def test_bytes_before_the_first_element_are_reported():
+    inventory = _read(FRAME + b"??" + i64(5), _state(len(FRAME) + 2))
+    assert [(opaque.size, opaque.offset) for opaque in inventory.unread] == [(2, len(FRAME))]
+    assert inventory.states[0].elements[0].value == 5
 
 
 @pytest.mark.parametrize("version", [2, 4, 7])
 def test_other_versions_give_names_and_sizes(version):
-    found = _read(i32(version) + bytes(10), _state(8))
-    assert (found.states[0].name, found.states[0].elements[0].size) == ("s", 6)
-    assert f"version {version} is not read" in found.problem
+    inventory = _read(i32(version) + bytes(10), _state(8))
+    assert (inventory.states[0].name, inventory.states[0].elements[0].size) == ("s", 6)
+    assert f"version {version} cannot be read" in inventory.problem
 
 
 def test_a_missing_file_leaves_numbers_and_sizes():
     state = h.OperatorState((_state(4, 8), _state(6, name="t")), h.File("/f", 9))
-    found = read_operator_state(state, Missing("/f", 9, "It is not here."))
-    assert found.problem == "/f: It is not here."
-    sizes = [[(one.offset, one.size) for one in each.elements] for each in found.states]
+    inventory = read_operator_state(state, Missing("/f", 9, "It is not here."))
+    assert inventory.problem == "/f: It is not here."
+    sizes = [
+        [(element.offset, element.size) for element in state_elements.elements]
+        for state_elements in inventory.states
+    ]
     assert sizes == [[(4, 2), (8, 1)], [(6, 2)]]
-    element = found.states[0].elements[0]
-    assert (element.value, bytes(element.raw)) == (Opaque(2, b"", found.problem), b"")
+    element = inventory.states[0].elements[0]
+    assert (element.value, bytes(element.raw)) == (Opaque(2, b"", inventory.problem), b"")
 
 
 @pytest.mark.parametrize("offsets", [(-5, 3), (2**62, 3), (-(2**63), 2**62)])
 def test_offsets_outside_of_a_missing_file_hold_no_more_than_it(offsets):
     state = h.OperatorState((_state(*offsets),), h.File("/f", 9))
-    found = read_operator_state(state, Missing("/f", 9, "It is not here."))
-    assert sum(one.size for one in found.states[0].elements) <= 9
-    assert all(one.size >= 0 for one in found.states[0].elements)
+    inventory = read_operator_state(state, Missing("/f", 9, "It is not here."))
+    assert sum(element.size for element in inventory.states[0].elements) <= 9
+    assert all(element.size >= 0 for element in inventory.states[0].elements)
 
 
 def test_private_states_have_no_values():
-    found = _read(b"12345678", _state(4), raw=True)
-    assert "private" in found.states[0].elements[0].value.reason
-    assert found.states[0].elements[0].size == 4
+    inventory = _read(b"12345678", _state(4), raw=True)
+    assert "private" in inventory.states[0].elements[0].value.reason
+    assert inventory.states[0].elements[0].size == 4
     assert read_operator_state(h.OperatorState((), h.EmptySegment()), b"").states == ()
 
 
 @pytest.mark.parametrize("name", LEGACY)
-def test_old_operator_state_is_what_the_research_reader_found(shared_data, name):
+def test_old_operator_state_agrees_with_the_research_reader(shared_data, name):
     case = load(shared_data, name)
     ((_, stored),) = case.snapshots()
-    found = {
-        (one.operator.id, one.subtask.index): one.contents
-        for one in checkpoint_state.operator_states(case.upload, stored)
-        if not one.raw
+    inventories = {
+        (subtask_state.operator.id, subtask_state.subtask.index): subtask_state.contents
+        for subtask_state in checkpoint_state.operator_states(case.upload, stored)
+        if not subtask_state.raw
     }
     compared = 0
     for operator in case.expected["reader"]["operators"]:
         for subtask in operator["subtasks"]:
             if "managedOperator" not in subtask:
                 continue
-            ours = {one.name: one for one in found.pop((operator["id"], subtask["index"])).states}
+            ours = {
+                elements.name: elements
+                for elements in inventories.pop((operator["id"], subtask["index"])).states
+            }
             for state in subtask["managedOperator"]["states"]:
-                one = ours[state["name"]]
-                assert one.mode == state["mode"]
+                elements = ours[state["name"]]
+                assert elements.mode == state["mode"]
                 if "values" in state:
-                    assert _values(one) == _expected(state)
+                    assert _values(elements) == _expected(state)
                     compared += 1
-    assert found == {}
+    assert inventories == {}
     assert compared > 0 or name == "flink1.3-operator-state"
 
 
@@ -169,12 +175,12 @@ def _expected(state: dict) -> object:
     return state["values"]
 
 
-def test_the_last_version_and_the_damaged_are_told_apart_from_the_known(shared_data):
+def test_the_first_version_of_operator_state_is_not_decoded(shared_data):
     case = load(shared_data, "flink1.3-operator-state")
     ((_, stored),) = case.snapshots()
-    for one in checkpoint_state.operator_states(case.upload, stored):
-        assert "version 2 is not read" in one.contents.problem
-        assert sum(len(state.elements) for state in one.contents.states) > 0
+    for subtask_state in checkpoint_state.operator_states(case.upload, stored):
+        assert "version 2 cannot be read" in subtask_state.contents.problem
+        assert sum(len(state.elements) for state in subtask_state.contents.states) > 0
 
 
 def test_damaged_streams_give_values_or_bytes(shared_data):
@@ -182,13 +188,13 @@ def test_damaged_streams_give_values_or_bytes(shared_data):
     for name in ("unaligned-orders", "compressed-orders", "flink1.9-broadcast-and-keyed"):
         case = load(shared_data, name)
         stored = case.snapshots()[-1][1]
-        for one in checkpoint_state.operator_states(case.upload, stored):
-            data = case.upload.files.read(one.handle.stream, stored.folder)
-            seeds.append((one.handle, bytes(data)))
+        for subtask_state in checkpoint_state.operator_states(case.upload, stored):
+            data = case.upload.files.read(subtask_state.handle.stream, stored.folder)
+            seeds.append((subtask_state.handle, bytes(data)))
     for number, data in enumerate(mutated([data for _, data in seeds])):
         handle = seeds[number % len(seeds)][0]
-        found = read_operator_state(handle, data)
-        elements = [element for state in found.states for element in state.elements]
+        inventory = read_operator_state(handle, data)
+        elements = [element for state in inventory.states for element in state.elements]
         assert sum(element.size for element in elements) <= len(data)
-        known = [one.value for one in elements if not isinstance(one.value, Opaque)]
+        known = [element.value for element in elements if not isinstance(element.value, Opaque)]
         json.dumps(known, allow_nan=False)

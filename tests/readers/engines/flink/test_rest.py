@@ -17,7 +17,7 @@ VERTEX = "cd" * 16
 
 
 def _answers(**values: object) -> list[tuple[str, bytes]]:
-    """Files in one folder; "__" in a name stands for "-"."""
+    """Return files in one folder; "__" in a name stands for "-"."""
     return [
         (f"rest/{name.replace('__', '-')}.json", json.dumps(value).encode())
         for name, value in values.items()
@@ -47,38 +47,38 @@ def _subtask_answers(case_folder: Path) -> Iterator[tuple[int, str, dict]]:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_each_subtask_took_what_its_answer_says(shared_data, name):
+def test_the_times_of_each_subtask_are_those_of_its_answer(shared_data, name):
     folder = shared_data / "flink" / name
     jobs = _read(_files(folder)).values()
     compared = 0
     for number, vertex, answer in _subtask_answers(folder):
         (checkpoint,) = filter(None, (job.checkpoint_by_id.get(number) for job in jobs))
-        (found,) = (one for one in checkpoint.vertices if one.vertex == vertex)
-        assert found.totals.persisted == answer["persisted_data"]
-        assert len(found.subtasks) == len(answer["subtasks"])
-        for one, told in zip(found.subtasks, answer["subtasks"], strict=True):
-            assert (one.index, one.status) == (told["index"], told["status"])
-            if one.status == "completed":
+        (times,) = (each for each in checkpoint.vertices if each.vertex == vertex)
+        assert times.totals.persisted == answer["persisted_data"]
+        assert len(times.subtasks) == len(answer["subtasks"])
+        for ours, theirs in zip(times.subtasks, answer["subtasks"], strict=True):
+            assert (ours.index, ours.status) == (theirs["index"], theirs["status"])
+            if ours.status == "completed":
                 assert [
-                    one.ack_at, one.duration, one.state_size, one.sync, one.async_, one.alignment,
-                    one.persisted, one.start_delay, one.unaligned, one.aborted,
+                    ours.ack_at, ours.duration, ours.state_size, ours.sync, ours.async_,
+                    ours.alignment, ours.persisted, ours.start_delay, ours.unaligned, ours.aborted,
                 ] == [
-                    told["ack_timestamp"], told["end_to_end_duration"], told["state_size"],
-                    told["checkpoint"]["sync"], told["checkpoint"]["async"],
-                    told["alignment"]["duration"], told["alignment"]["persisted"],
-                    told["start_delay"], told["unaligned_checkpoint"], told["aborted"],
+                    theirs["ack_timestamp"], theirs["end_to_end_duration"], theirs["state_size"],
+                    theirs["checkpoint"]["sync"], theirs["checkpoint"]["async"],
+                    theirs["alignment"]["duration"], theirs["alignment"]["persisted"],
+                    theirs["start_delay"], theirs["unaligned_checkpoint"], theirs["aborted"],
                 ]  # fmt: skip
                 compared += 1
     assert compared > 0 or name == "v2-bank-fs"
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_every_answer_is_understood(shared_data, name):
+def test_every_answer_is_recognised(shared_data, name):
     answers = read_answers(_files(shared_data / "flink" / name))
     assert answers.unread == {}
     for job_id, job in jobs_of(answers).items():
         case = json.loads((shared_data / "flink" / name / "case.json").read_text())
-        assert job_id in {one["jobId"] for one in case["jobs"]}
+        assert job_id in {each["jobId"] for each in case["jobs"]}
         assert job.flink_version == case["flinkVersion"]
         assert job.started_at > 1_700_000_000_000
         assert (job.ended_at, job.state) == (None, "RUNNING")
@@ -87,24 +87,25 @@ def test_every_answer_is_understood(shared_data, name):
 def test_failures_say_when_and_why(shared_data):
     (job,) = _read(_files(shared_data / "flink" / "failures")).values()
     assert job.counts == {"restored": 0, "total": 15, "in_progress": 1, "completed": 7, "failed": 7}
-    failed = [one for one in job.checkpoints if one.status == "FAILED"]
-    assert [one.id for one in failed] == [2, 3, 6, 7, 10, 11, 14]
-    assert {one.failure for one in failed} == {
+    failed = [each for each in job.checkpoints if each.status == "FAILED"]
+    assert [each.id for each in failed] == [2, 3, 6, 7, 10, 11, 14]
+    assert {each.failure for each in failed} == {
         "Asynchronous task checkpoint failed.", "Checkpoint expired before completing.",
     }  # fmt: skip
-    assert all(one.failed_at >= one.triggered_at and one.path is None for one in failed)
-    (pending,) = (one for one in job.checkpoints if one.status == "IN_PROGRESS")
+    assert all(each.failed_at >= each.triggered_at and each.path is None for each in failed)
+    (pending,) = (each for each in job.checkpoints if each.status == "IN_PROGRESS")
     assert (pending.id, pending.totals.acknowledged, pending.totals.subtasks) == (15, 9, 10)
-    lacking = [one for vertex in failed[0].vertices for one in vertex.subtasks if not one.ack_at]
-    assert [one.status for one in lacking] == ["pending_or_failed"]
+    lacking = [each for vertex in failed[0].vertices for each in vertex.subtasks if not each.ack_at]
+    assert [each.status for each in lacking] == ["pending_or_failed"]
 
 
 def test_the_graph_has_gates_in_order_and_chains_with_their_members(shared_data):
     (job,) = _read(_files(shared_data / "flink" / "bounded")).values()
     by_name = {vertex.members[0]: vertex for vertex in job.graph.vertices}
     count = by_name["count"]
-    assert [(one.gate, one.ship) for one in count.inputs] == [(0, "HASH"), (1, "HASH"), (2, "HASH")]
-    assert [job.graph.vertex_by_id[one.source].members[0] for one in count.inputs] == [
+    gates = [(edge.gate, edge.ship) for edge in count.inputs]
+    assert gates == [(0, "HASH"), (1, "HASH"), (2, "HASH")]
+    assert [job.graph.vertex_by_id[edge.source].members[0] for edge in count.inputs] == [
         "Source: bounded-source", "Source: half-bounded", "Source: endless-source",
     ]  # fmt: skip
     assert by_name["Source: bounded-source"].members[1:] == ("bounded-map",)
@@ -113,12 +114,13 @@ def test_the_graph_has_gates_in_order_and_chains_with_their_members(shared_data)
 
 def test_two_jobs_in_two_folders_stay_apart(shared_data):
     jobs = _read(_files(shared_data / "flink" / "rescaled"))
-    assert {tuple(one.id for one in job.checkpoints) for job in jobs.values()} == {(1, 2), (4, 5)}
+    ids = {tuple(checkpoint.id for checkpoint in job.checkpoints) for job in jobs.values()}
+    assert ids == {(1, 2), (4, 5)}
     assert {job.graph.vertices[0].parallelism for job in jobs.values()} == {2, 3}
 
 
 @pytest.mark.parametrize("name", ["unaligned-orders", "failures", "v3-orders-rocksdb"])
-def test_a_history_server_s_archive_tells_the_same(shared_data, name):
+def test_the_archive_of_a_history_server_gives_the_same_job(shared_data, name):
     files = _files(shared_data / "flink" / name)
     (job,) = _read(files).values()
     index = json.loads(next(data for path, data in files if path.endswith("index.json")))
@@ -134,7 +136,7 @@ def test_a_history_server_s_archive_tells_the_same(shared_data, name):
 
 
 @pytest.mark.parametrize("name", ["unaligned-orders", "v4-unaligned-orders"])
-def test_without_an_index_the_content_and_the_file_name_tell(shared_data, name):
+def test_answers_without_an_index_are_recognised_by_content_and_file_name(shared_data, name):
     files = _files(shared_data / "flink" / name)
     (job,) = _read(files).values()
     bare = [(path, data) for path, data in files if not path.endswith("index.json")]
@@ -156,7 +158,7 @@ def test_answers_named_like_their_path_need_no_index(shared_data):
 # Answers made by hand
 
 
-def test_a_checkpoint_told_twice_is_told_as_it_ended():
+def test_the_later_answer_about_a_checkpoint_is_taken():
     running = _checkpoint(3, status="IN_PROGRESS", num_acknowledged_subtasks=1)
     ended = _checkpoint(3, num_acknowledged_subtasks=2, tasks={VERTEX: {"status": "COMPLETED"}})
     history = {"counts": {}, "summary": {}, "latest": {"completed": ended}, "history": [running]}
@@ -167,10 +169,10 @@ def test_a_checkpoint_told_twice_is_told_as_it_ended():
     ):
         (checkpoint,) = _read(files)[JOB].checkpoints
         assert (checkpoint.status, checkpoint.totals.acknowledged) == ("COMPLETED", 2)
-        assert [one.vertex for one in checkpoint.vertices] == [VERTEX]
+        assert [vertex.vertex for vertex in checkpoint.vertices] == [VERTEX]
 
 
-def test_what_only_the_earlier_answer_tells_is_kept():
+def test_vertices_that_only_the_earlier_answer_has_are_kept():
     tasks = {VERTEX: {"status": "IN_PROGRESS", "num_acknowledged_subtasks": 1}}
     running = _checkpoint(3, status="IN_PROGRESS", tasks=tasks)
     history = {"counts": {}, "summary": {}, "latest": {}, "history": [_checkpoint(3)]}
@@ -191,15 +193,15 @@ def test_what_only_the_earlier_answer_tells_is_kept():
         (vertex,) = checkpoint.vertices
         assert (job.state, checkpoint.status, len(vertex.subtasks)) == ("RUNNING", "COMPLETED", 2)
     (checkpoint,) = _read(_answers(a=running, b=history, job=late))[JOB].checkpoints
-    assert [one.vertex for one in checkpoint.vertices] == [VERTEX]
+    assert [vertex.vertex for vertex in checkpoint.vertices] == [VERTEX]
 
 
-def test_numbers_that_are_none_are_not_known():
+def test_values_of_wrong_types_are_unknown():
     odd = _checkpoint(1, state_size=-1, trigger_timestamp="x", end_to_end_duration=1.5,
                       checkpointed_size=True, external_path=7, is_savepoint="no")  # fmt: skip
     job = {"jid": JOB, "name": 4, "state": None, "vertices": [1], "start-time": "NaN"}
-    (found,) = _read(_answers(job=job, a=odd)).values()
-    (checkpoint,) = found.checkpoints
+    (only,) = _read(_answers(job=job, a=odd)).values()
+    (checkpoint,) = only.checkpoints
     totals = checkpoint.totals
     assert (totals.state_size, totals.uploaded_size, totals.duration) == (None, None, None)
     assert (checkpoint.triggered_at, checkpoint.path, checkpoint.is_savepoint) == (
@@ -207,7 +209,7 @@ def test_numbers_that_are_none_are_not_known():
         None,
         False,
     )
-    assert (found.name, found.state, found.started_at, found.graph) == (None, None, None, None)
+    assert (only.name, only.state, only.started_at, only.graph) == (None, None, None, None)
 
 
 def test_exceptions_of_old_and_of_new_answers():
@@ -216,13 +218,13 @@ def test_exceptions_of_old_and_of_new_answers():
     new = {"exceptionHistory": {"entries": [{"exceptionName": "E", "stacktrace": "new",
            "timestamp": 3, "taskName": "u"}]}}  # fmt: skip
     job = {"jid": JOB, "name": "n", "state": "FAILED", "vertices": []}
-    (found,) = _read(_answers(job=job, exceptions=old, more=new)).values()
-    assert [(one.at, one.name, one.task, one.location, one.text) for one in found.exceptions] == [
+    (only,) = _read(_answers(job=job, exceptions=old, more=new)).values()
+    assert [(e.at, e.name, e.task, e.location, e.text) for e in only.exceptions] == [
         (3, "E", "u", None, "new"), (5, None, "t", "h:1", "old"),
     ]  # fmt: skip
 
 
-def test_an_answer_of_an_unclear_job_is_not_given_to_any():
+def test_an_answer_without_a_certain_job_belongs_to_none():
     first = {"jid": JOB, "name": "a", "state": "RUNNING", "vertices": []}
     second = first | {"jid": "ef" * 16}
     answers = read_answers(_answers(one=first, two=second, a=_checkpoint(1)))
@@ -235,15 +237,15 @@ def test_an_answer_of_an_unclear_job_is_not_given_to_any():
     ("data", "reason"),
     [
         (b"{", "not JSON"),
-        (b'{"some": "thing"}', "no answer"),
-        (b"[1]", "no answer"),
-        (b"3", "no answer"),
+        (b'{"some": "thing"}', "not a known answer"),
+        (b"[1]", "not a known answer"),
+        (b"3", "not a known answer"),
         (b'{"archive": [{"json": "{}"}]}', "has no path"),
         (b'{"archive": [{"path": "/jobs", "json": "{"}]}', "not JSON"),
         (b"[" * 100_000, "not JSON"),
     ],
 )
-def test_what_is_no_answer_says_so(data, reason):
+def test_a_file_without_an_answer_has_a_reason(data, reason):
     assert reason in read_answers([("x", data)]).unread["x"]
 
 
@@ -270,5 +272,5 @@ def test_damaged_answers_give_jobs_or_reasons(shared_data):
     (job_answer,) = (data for path, data in files if path.endswith("/job.json"))
     for data in mutated(seeds):
         for job in _read([("rest/job.json", job_answer), ("rest/x", data)]).values():
-            assert all(one.id >= 0 for one in job.checkpoints)
+            assert all(checkpoint.id >= 0 for checkpoint in job.checkpoints)
             json.dumps([job.name, job.counts, job.config])

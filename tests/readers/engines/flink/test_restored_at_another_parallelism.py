@@ -22,23 +22,23 @@ def stored(shared_data, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def plan(stored):
-    found = stored.checkpoint(SAVEPOINT)
-    kept = [item["id"] for item in found["operators"] if item["name"] in KEPT]
-    made = plan_restore(FLINK, as_checkpoint(found), 3, stored.sizes(found), kept=kept)
-    assert made.problems == ()
-    return {one.name: one for one in made.operators}
+    savepoint = stored.checkpoint(SAVEPOINT)
+    kept = [item["id"] for item in savepoint["operators"] if item["name"] in KEPT]
+    plan = plan_restore(FLINK, as_checkpoint(savepoint), 3, stored.sizes(savepoint), kept=kept)
+    assert plan.problems == ()
+    return {operator.name: operator for operator in plan.operators}
 
 
 @pytest.fixture(scope="module")
 def restored(stored):
-    found = as_checkpoint(stored.checkpoint(FIRST_AFTER))
-    assert (found.id, stored.checkpoint(SAVEPOINT)["kind"]) == (4, "savepoint")
-    return {one.name: one for one in found.operators}
+    checkpoint = as_checkpoint(stored.checkpoint(FIRST_AFTER))
+    assert (checkpoint.id, stored.checkpoint(SAVEPOINT)["kind"]) == (4, "savepoint")
+    return {operator.name: operator for operator in checkpoint.operators}
 
 
 def values(stored, number, operator, state):
-    found = stored.checkpoint(number)
-    rows = stored.entries(found, operator, state, limit=1000).rows
+    checkpoint = stored.checkpoint(number)
+    rows = stored.entries(checkpoint, operator, state, limit=1000).rows
     own = {}
     for row in rows:
         own.setdefault(row["subtask"], []).append(json.loads(row["value"]))
@@ -48,10 +48,10 @@ def values(stored, number, operator, state):
 def test_parallelism_and_key_groups_are_those_that_flink_took(plan, restored):
     assert plan.keys() == restored.keys()
     for name, operator in restored.items():
-        own = [one for one in operator.subtasks if one.index >= 0]
+        own = [subtask for subtask in operator.subtasks if subtask.index >= 0]
         assert plan[name].parallelism_after == operator.parallelism
-        planned = [one.key_groups for one in plan[name].after]
-        assert planned == [one.key_groups for one in own]
+        planned = [subtask.key_groups for subtask in plan[name].after]
+        assert planned == [subtask.key_groups for subtask in own]
 
 
 def test_every_key_is_found_where_the_plan_sends_its_key_group(stored, plan, restored):
@@ -59,8 +59,8 @@ def test_every_key_is_found_where_the_plan_sends_its_key_group(stored, plan, res
     for name in ("enrich", "apply-rules"):
         operator = restored[name]
         for state in operator.states:
-            found = stored.checkpoint(FIRST_AFTER)
-            for row in stored.entries(found, operator.id, state.name, limit=1000).rows:
+            checkpoint = stored.checkpoint(FIRST_AFTER)
+            for row in stored.entries(checkpoint, operator.id, state.name, limit=1000).rows:
                 if row["key_group"] is not None:
                     first, last = plan[name].after[row["subtask"]].key_groups
                     assert first <= row["key_group"] <= last
@@ -68,15 +68,15 @@ def test_every_key_is_found_where_the_plan_sends_its_key_group(stored, plan, res
     assert checked > 80
 
 
-def test_elements_of_a_list_went_to_whom_the_plan_gives_them(stored, plan, restored):
+def test_elements_of_a_list_went_where_the_plan_sends_them(stored, plan, restored):
     """The sink keeps its last four lines: some new ones have pushed out the oldest."""
     before = values(stored, SAVEPOINT, plan["slow-sink"].operator, "pending")
     after = values(stored, FIRST_AFTER, plan["slow-sink"].operator, "pending")
     sent = [
         [
             line
-            for one in subtask.lists
-            for line in before[one.subtask][one.first : one.first + one.elements]
+            for moved in subtask.lists
+            for line in before[moved.subtask][moved.first : moved.first + moved.elements]
         ]
         for subtask in plan["slow-sink"].after
     ]
@@ -90,7 +90,7 @@ def test_elements_of_a_list_went_to_whom_the_plan_gives_them(stored, plan, resto
 
 def test_splits_went_to_the_first_readers_and_none_to_the_third(stored, plan):
     source = plan["Source: orders-numbers"]
-    assert [[(one.subtask, one.elements) for one in new.lists] for new in source.after] == [
+    assert [[(moved.subtask, moved.elements) for moved in new.lists] for new in source.after] == [
         [(0, 1)],
         [(1, 1)],
         [],
@@ -101,10 +101,10 @@ def test_splits_went_to_the_first_readers_and_none_to_the_third(stored, plan):
 
 def test_bytes_of_key_groups_are_kept(plan):
     for operator in plan.values():
-        assert sum(one.keyed_bytes for one in operator.after) == sum(
-            one.bytes for one in operator.before
+        assert sum(subtask.keyed_bytes for subtask in operator.after) == sum(
+            subtask.bytes for subtask in operator.before
         ) - sum(move.bytes or 0 for move in operator.states if is_of_operator(move))
-        assert not any(one.estimated for one in operator.after)
+        assert not any(subtask.estimated for subtask in operator.after)
 
 
 def is_of_operator(move):

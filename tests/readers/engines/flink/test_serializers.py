@@ -22,7 +22,7 @@ UNKNOWN = utf("com.example.OwnSerializerSnapshot") + i32(1)
 
 
 def read(snapshot: bytes):
-    """The serializer; nothing may be left of what describes it."""
+    """Read a description, of which nothing may be left over."""
     cursor = Cursor(types.envelope(snapshot) + b"next")
     serializer = read_envelope(cursor)
     assert cursor.left == 4
@@ -62,7 +62,7 @@ def test_every_simple_type_has_its_name(kind):
     assert read(kind.snapshot).name == kind.name
 
 
-def test_a_class_that_is_not_flinks_is_unknown():
+def test_a_class_outside_of_flink_is_unknown():
     with pytest.raises(UnknownSerializer, match="com.example.OwnSerializerSnapshot") as caught:
         read(UNKNOWN)
     assert caught.value.class_name == "com.example.OwnSerializerSnapshot"
@@ -118,7 +118,7 @@ def test_composites_of_old_versions_have_no_outer_frame():
     assert read(snapshot + types.nested((STRING, LONG))).name == "tuple<string,long>"
 
 
-def test_serializers_are_nested_only_so_deep():
+def test_the_nesting_of_serializers_is_bounded():
     kind = LONG
     for _ in range(MOST_NESTED - 1):
         kind = types.list_of(kind)
@@ -151,7 +151,7 @@ def test_a_state_is_described_with_options_and_serializers():
     assert (meta.name, meta.backend_type) == ("totals", "KEY_VALUE")
     assert meta.options == {"KEYED_STATE_TYPE": "VALUE"}
     assert meta.serializers["VALUE_SERIALIZER"].name == "long"
-    with pytest.raises(Malformed, match="9 is no kind of a state"):
+    with pytest.raises(Malformed, match="9 is not a kind of state"):
         read_meta_info(Cursor(utf("totals") + i32(9)))
 
 

@@ -1,4 +1,4 @@
-"""A file that lacks makes the state of its operator incomplete, whichever subtask it is of."""
+"""A missing file makes the state of its operator incomplete, whichever subtask needs it."""
 
 import shutil
 
@@ -21,7 +21,7 @@ def folder(shared_data, tmp_path):
 
 def operator_of(folder, name):
     metadata = read_metadata((folder / "chk-2" / "_metadata").read_bytes())
-    return next(one for one in metadata.operators if one.name == name)
+    return next(operator for operator in metadata.operators if operator.name == name)
 
 
 def remove(folder, handle):
@@ -33,8 +33,8 @@ def states_of(folder, name):
     upload = FlinkReader().read(folder)
     entries = list(upload.entries())
     [checkpoint] = upload.inventory().checkpoints
-    [operator] = [one for one in checkpoint.operators if one.name == name]
-    return operator, [one for one in entries if one.operator == operator.id]
+    [operator] = [each for each in checkpoint.operators if each.name == name]
+    return operator, [entry for entry in entries if entry.operator == operator.id]
 
 
 @pytest.mark.parametrize("subtask", [0, 1])
@@ -43,7 +43,7 @@ def test_every_keyed_state_may_have_had_entries_in_the_file(folder, subtask):
     assert all(state.complete for state in whole.states)
     remove(folder, operator_of(folder, "enrich").subtasks[subtask].managed_keyed)
     operator, entries = states_of(folder, "enrich")
-    assert {one.subtask for one in entries} == {1 - subtask}
+    assert {entry.subtask for entry in entries} == {1 - subtask}
     assert len(operator.states) == len(whole.states)
     assert not any(state.complete for state in operator.states)
 
@@ -53,10 +53,11 @@ def test_elements_of_a_list_are_counted_without_their_file(folder):
     remove(folder, operator_of(folder, "slow-sink").subtasks[0].managed_operator)
     operator, after = states_of(folder, "slow-sink")
     sizes = [
-        [(one.state, one.subtask, one.bytes) for one in entries] for entries in (before, after)
+        [(entry.state, entry.subtask, entry.bytes) for entry in entries]
+        for entries in (before, after)
     ]
     assert sizes[0] == sizes[1]
-    lost = [one for one in after if one.subtask == 0]
-    assert all("is not" in one.value.reason or "No file" in one.value.reason for one in lost)
-    assert all(one.digest is None for one in lost)
+    lost = [entry for entry in after if entry.subtask == 0]
+    assert all("is not" in entry.value.reason or "No file" in entry.value.reason for entry in lost)
+    assert all(entry.digest is None for entry in lost)
     assert {state.kind for state in operator.states} >= {LISTED}

@@ -1,4 +1,4 @@
-"""A whole upload: whose each checkpoint is, which files it needs, and that none is forgotten."""
+"""A whole upload: the job of each checkpoint, the files it needs, and an account of every file."""
 
 import json
 import os
@@ -25,7 +25,7 @@ JOB = "ab" * 16
 
 @pytest.fixture
 def tree(tmp_path):
-    """tree({path: bytes}) -> a folder with these files."""
+    """Return a function that makes a folder with the files {path: bytes}."""
 
     def build(files: dict[str, bytes]) -> Path:
         for path, data in files.items():
@@ -46,16 +46,16 @@ def _copied(case_folder: Path, to: Path, *parts: str) -> Path:
 
 
 @pytest.mark.parametrize("name", [*CASES, *LEGACY])
-def test_all_that_is_compared_agrees(shared_data, name):
+def test_every_compared_fact_agrees(shared_data, name):
     counts = agreement(load(shared_data, name))
     assert counts["agreed"] == counts["compared"] > 70
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_nothing_is_missing_and_every_file_is_somewhere_once(shared_data, name):
+def test_nothing_is_missing_and_every_file_is_accounted_for_once(shared_data, name):
     case = load(shared_data, name)
     upload = case.upload
-    assert not any(one.missing for one in upload.checkpoints())
+    assert not any(checkpoint.missing for checkpoint in upload.checkpoints())
     rooms = [set(upload.usage.used), set(upload.answers), set(upload.unread)]
     assert sum(map(len, rooms)) == len(set.union(*rooms)) == len(upload.files.sizes)
     written = {path for path in upload.files.sizes if path.startswith("files/")}
@@ -65,14 +65,14 @@ def test_nothing_is_missing_and_every_file_is_somewhere_once(shared_data, name):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_each_checkpoint_is_its_job_s(shared_data, name):
+def test_each_checkpoint_belongs_to_its_job(shared_data, name):
     case = load(shared_data, name)
-    ids = {one["jobId"] for one in case_json(case.folder)["jobs"]}
+    ids = {job["jobId"] for job in case_json(case.folder)["jobs"]}
     for snapshot, stored in case.snapshots():
         assert stored.job in ids
         assert (stored.rest is not None) == (snapshot.get("restSizes") is not None)
         if case.has_graph:
-            operators = {one.id for one in stored.metadata.operators}
+            operators = {operator.id for operator in stored.metadata.operators}
             assert stored.vertices.keys() == operators
     known = [job for job in case.upload.jobs if job.id in ids]
     assert sum(len(job.checkpoints) for job in known) == len(case.snapshots())
@@ -96,13 +96,13 @@ def test_a_lone_checkpoint_says_what_is_missing(shared_data, tmp_path):
     upload = read_upload(tmp_path)
     (alone,) = upload.checkpoints()
     assert (alone.job, alone.rest, alone.metadata) == (None, None, stored.metadata)
-    wanted = {one.path for one in stored.metadata.streams() if isinstance(one, h.File)}
-    assert {one.path for one in alone.missing} == wanted
-    assert {one.reason for one in alone.missing} == {"No file of that name is in the upload."}
+    needed = {stream.path for stream in stored.metadata.streams() if isinstance(stream, h.File)}
+    assert {missing.path for missing in alone.missing} == needed
+    assert {each.reason for each in alone.missing} == {"No file of that name is in the upload."}
     assert upload.unread == {}
 
 
-def test_with_its_answers_a_lone_checkpoint_finds_its_job(shared_data, tmp_path):
+def test_the_job_of_a_lone_checkpoint_follows_from_its_answers(shared_data, tmp_path):
     case = load(shared_data, "bank-unaligned")
     _, stored = case.snapshots()[1]
     shutil.copytree(case.folder / stored.folder, tmp_path / "chk-2")
@@ -116,17 +116,19 @@ def test_with_its_answers_a_lone_checkpoint_finds_its_job(shared_data, tmp_path)
 
 
 @pytest.mark.parametrize("name", ["savepoint-native", "rescaled"])
-def test_a_savepoint_finds_its_job_by_the_begin_of_its_folder_s_name(shared_data, tmp_path, name):
+def test_the_job_of_a_savepoint_follows_from_its_folder(shared_data, tmp_path, name):
     case = load(shared_data, name)
-    (stored,) = (one for _, one in case.snapshots() if "/savepoint-" in one.path)
+    (stored,) = (
+        checkpoint for _, checkpoint in case.snapshots() if "/savepoint-" in checkpoint.path
+    )
     _copied(case.folder, tmp_path, *(["rest-before"] if name == "rescaled" else ["rest"]))
     shutil.copytree(case.folder / stored.folder, tmp_path / stored.folder)
-    (found,) = read_upload(tmp_path).checkpoints()
-    assert found.job == stored.job
-    assert found.vertices.keys() == {one.id for one in found.metadata.operators}
+    (checkpoint,) = read_upload(tmp_path).checkpoints()
+    assert checkpoint.job == stored.job
+    assert checkpoint.vertices.keys() == {operator.id for operator in checkpoint.metadata.operators}
 
 
-def test_where_two_jobs_say_so_a_checkpoint_is_no_one_s(shared_data, tmp_path):
+def test_a_checkpoint_that_fits_two_jobs_belongs_to_none(shared_data, tmp_path):
     case = load(shared_data, "bank-unaligned")
     _, stored = case.snapshots()[1]
     shutil.copytree(case.folder / stored.folder, tmp_path / "chk-2")
@@ -137,7 +139,7 @@ def test_where_two_jobs_say_so_a_checkpoint_is_no_one_s(shared_data, tmp_path):
         (tmp_path / "copy" / path.name).write_text(text)
     upload = read_upload(tmp_path)
     assert {job.id for job in upload.jobs} == {stored.job, JOB, None}
-    assert [one.job for one in upload.checkpoints()] == [None]
+    assert [checkpoint.job for checkpoint in upload.checkpoints()] == [None]
 
 
 def test_answers_alone_are_an_upload(shared_data, tmp_path):
@@ -147,15 +149,15 @@ def test_answers_alone_are_an_upload(shared_data, tmp_path):
     assert (len(job.rest.checkpoints), job.checkpoints) == (15, ())
 
 
-def test_a_damaged_checkpoint_stands_beside_the_others(shared_data, tmp_path):
+def test_a_damaged_checkpoint_is_listed_beside_the_others(shared_data, tmp_path):
     case = load(shared_data, "bank-aligned")
     upload = read_upload(_copied(case.folder, tmp_path, "files"))
-    path = next(one.path for one in upload.checkpoints())
+    path = next(checkpoint.path for checkpoint in upload.checkpoints())
     whole = (tmp_path / path).read_bytes()
     (tmp_path / path).write_bytes(whole[: len(whole) // 2])
     upload = read_upload(tmp_path)
-    damaged = [one for one in upload.checkpoints() if one.metadata is None]
-    assert [one.path for one in damaged] == [path]
+    damaged = [checkpoint for checkpoint in upload.checkpoints() if checkpoint.metadata is None]
+    assert [checkpoint.path for checkpoint in damaged] == [path]
     assert "at byte" in damaged[0].problem
     assert upload.unread[path] == damaged[0].problem
     assert damaged[0].job == case.upload.jobs[0].id
@@ -164,13 +166,13 @@ def test_a_damaged_checkpoint_stands_beside_the_others(shared_data, tmp_path):
 # Hostile ones
 
 
-def test_without_anything_of_flink_an_upload_is_refused(tree):
+def test_an_upload_without_files_of_flink_is_refused(tree):
     with pytest.raises(InputRefused, match="Neither a _metadata"):
         read_upload(tree({"a.json": b"{}", "b": b"x"}))
 
 
-def test_with_nothing_but_a_damaged_metadata_an_upload_is_refused(tree):
-    with pytest.raises(InputRefused, match="is no _metadata of Flink"):
+def test_an_upload_with_only_a_damaged_metadata_is_refused(tree):
+    with pytest.raises(InputRefused, match="is not a _metadata of Flink"):
         read_upload(tree({f"{JOB}/chk-1/_metadata": b"nothing"}))
 
 
@@ -194,10 +196,10 @@ def test_links_are_not_followed(tmp_path):
     assert files.sizes == {}
     link = "It is a link, and links are not followed."
     assert files.refused == {
-        "shared/link": link, "folder": link, "pipe": "It is no ordinary file.",
+        "shared/link": link, "folder": link, "pipe": "It is not a regular file.",
     }  # fmt: skip
-    found = files.read(h.File("file:/x/shared/link", 6), "")
-    assert isinstance(found, Missing)
+    missing = files.read(h.File("file:/x/shared/link", 6), "")
+    assert isinstance(missing, Missing)
     (root / "later").write_bytes(b"secret")
     files = Files(root)
     (root / "later").unlink()
@@ -205,7 +207,7 @@ def test_links_are_not_followed(tmp_path):
     assert isinstance(files.read(h.File("later", 6), ""), Missing)
 
 
-def test_names_that_are_no_text_are_refused(tmp_path):
+def test_names_that_are_not_text_are_refused(tmp_path):
     (Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff"))).write_bytes(b"x")
     files = Files(tmp_path)
     assert files.sizes == {}
@@ -234,7 +236,7 @@ def test_the_longest_tail_of_a_path_decides(tree):
     assert "has 1 bytes; needed are 9 bytes" in files.locate(h.File("k", 9), "").reason
 
 
-def test_many_files_of_one_name_and_many_handles_take_no_square(tree):
+def test_many_files_of_one_name_and_many_handles_take_linear_time(tree):
     files = Files(tree({f"d{number}/u": b"1" for number in range(2_000)}))
     began = time.monotonic()
     for number in range(20_000):
@@ -253,12 +255,12 @@ def test_segments_lie_inside_their_file(tree):
 
 def test_large_files_are_mapped(tree):
     data = random.Random(1).randbytes(2**20 + 7)
-    found = Files(tree({"large": data})).read(h.File("large", len(data)), "")
-    assert isinstance(found, memoryview)
-    assert found == data
+    content = Files(tree({"large": data})).read(h.File("large", len(data)), "")
+    assert isinstance(content, memoryview)
+    assert content == data
 
 
-def test_folders_too_deep_are_told(tmp_path):
+def test_folders_that_are_too_deep_are_reported(tmp_path):
     (deep := tmp_path.joinpath(*["d"] * 60)).mkdir(parents=True)
     (deep / "f").write_bytes(b"x")
     files = Files(tmp_path)
@@ -266,14 +268,14 @@ def test_folders_too_deep_are_told(tmp_path):
 
 
 def _everything(upload: FlinkUpload) -> Iterator[int]:
-    """Walks over all that a page could show."""
-    for one in upload.checkpoints():
-        for state in checkpoint_state.operator_states(upload, one):
+    """Visit all that a page could show."""
+    for checkpoint in upload.checkpoints():
+        for state in checkpoint_state.operator_states(upload, checkpoint):
             yield len(state.contents.states)
-        for edge in checkpoint_state.channels(upload, one).edges:
+        for edge in checkpoint_state.channels(upload, checkpoint).edges:
             yield sum(each.elements.count(RECORD) for each in edge.channels if each.elements)
-        yield len(checkpoint_state.state_types(upload, one))
-        for keyed in checkpoint_state.keyed_states(upload, one):
+        yield len(checkpoint_state.state_types(upload, checkpoint))
+        for keyed in checkpoint_state.keyed_states(upload, checkpoint):
             yield sum(1 for _ in keyed.state.entries)
 
 

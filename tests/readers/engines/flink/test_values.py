@@ -1,4 +1,4 @@
-"""The corners of Flink's values: nulls, times far away, numbers JSON has not, rows of SQL."""
+"""Edge cases of Flink's values: nulls, distant times, numbers that JSON lacks, rows of SQL."""
 
 import struct
 
@@ -100,7 +100,7 @@ def test_a_number_of_thousands_of_digits_is_not_written_out():
 
 @settings(max_examples=examples(100))
 @given(st.floats(width=32, allow_nan=False, allow_infinity=False))
-def test_a_float_is_given_with_as_few_digits_as_tell_it_apart(number):
+def test_a_float_has_the_fewest_digits_that_identify_it(number):
     short = shortest_f32(number)
     assert struct.pack(">f", short) == struct.pack(">f", number)
     assert len(repr(abs(short)).replace(".", "").split("e")[0].strip("0")) <= 9
@@ -133,7 +133,7 @@ def test_maps_are_objects_unless_their_keys_as_texts_are_the_same():
     assert composites.as_object([]) == {}
 
 
-def test_values_of_no_bytes_are_not_counted_up():
+def test_values_of_no_bytes_are_refused():
     nothing = composites.TupleSerializer(())
     with pytest.raises(Malformed, match="values of no bytes"):
         composites.ListSerializer(nothing).decode(Cursor(i32(5) + bytes(9)))
@@ -174,7 +174,7 @@ Column = sql_rows.Column
         (Column("TimestampType", 3), slot(1_500), "1970-01-01T00:00:01.500Z"),
         (Column("ArrayType"), slot(0), {"unread": "ArrayType"}),
     ],
-    ids=lambda one: getattr(one, "type", ""),
+    ids=lambda column: getattr(column, "type", ""),
 )
 def test_a_column_of_a_row(column, written, value):
     row = a_row([column], written)
@@ -192,10 +192,10 @@ def test_columns_behind_the_fixed_part_of_a_row():
 
 def test_the_kind_and_the_nulls_of_a_row():
     columns = [Column("IntType")] * 60
-    slots = [slot(place) for place in range(60)]
+    slots = [slot(index) for index in range(60)]
     row = a_row(columns, *slots, nulls=b"\x02" + bytes(6) + b"\x08" + bytes(7), kind=3)
     assert row["rowKind"] == "-D"
-    assert [place for place, value in enumerate(row["fields"]) if value is None] == [1, 59]
+    assert [index for index, value in enumerate(row["fields"]) if value is None] == [1, 59]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Types of state as Flink describes and writes them, by the format page, with their values."""
+"""Strategies for types of state as Flink describes them, with values as Flink writes them."""
 
 import struct
 from dataclasses import dataclass, field
@@ -16,11 +16,13 @@ _LIST_MAGIC, _OUTER_MAGIC, _MAP_MAGIC = 1333245, 911108, 0x4F2C69A3D70
 
 @dataclass(frozen=True)
 class Kind:
-    """snapshot: the description, without envelope. values: strategy of (bytes, what they mean)."""
+    """One type with its values."""
 
     name: str
     snapshot: bytes = field(repr=False)
+    """The description, without envelope."""
     values: st.SearchStrategy = field(repr=False)
+    """A strategy of pairs: the bytes of a value, and the decoded value."""
 
 
 def envelope(snapshot: bytes) -> bytes:
@@ -173,8 +175,8 @@ def list_of(kind: Kind) -> Kind:
 
 def array_of(kind: Kind) -> Kind:
     def written(values):
-        data = b"".join(b"\x00" if one is None else b"\x01" + one[0] for one in values)
-        return i32(len(values)) + data, [one and one[1] for one in values]
+        data = b"".join(b"\x00" if pair is None else b"\x01" + pair[0] for pair in values)
+        return i32(len(values)) + data, [pair and pair[1] for pair in values]
 
     return Kind(
         f"array<{kind.name}>",
@@ -194,11 +196,11 @@ def tuple_of(*kinds: Kind) -> Kind:
 def row_of(*kinds: Kind) -> Kind:
     def written(drawn):
         row_kind, values = drawn
-        bits = [row_kind & 1, row_kind >> 1] + [int(one is None) for one in values]
+        bits = [row_kind & 1, row_kind >> 1] + [int(pair is None) for pair in values]
         bits += [0] * (-len(bits) % 8)
         mask = int("".join(map(str, bits)), 2).to_bytes(len(bits) // 8, "big")
-        data = b"".join(one[0] for one in values if one is not None)
-        fields = [one and one[1] for one in values]
+        data = b"".join(pair[0] for pair in values if pair is not None)
+        fields = [pair and pair[1] for pair in values]
         kind = ("+I", "-U", "+U", "-D")[row_kind]
         return mask + data, {"rowKind": kind, "fields": fields} if row_kind else fields
 
@@ -219,7 +221,7 @@ def map_of(kind: Kind) -> Kind:
         )
         return i32(len(pairs)) + data, {key: value and value[1] for key, value in pairs.items()}
 
-    texts = next(one for one in SIMPLE_KINDS if one.name == "string")
+    texts = next(simple for simple in SIMPLE_KINDS if simple.name == "string")
     return Kind(
         f"map<string,{kind.name}>",
         composite(f"{_BASE}MapSerializerSnapshot", (texts, kind)),
@@ -228,14 +230,14 @@ def map_of(kind: Kind) -> Kind:
 
 
 def nullable(kind: Kind, padding: int = 0) -> Kind:
-    """padding: bytes of each value, if these are always as many."""
+    """Return a type that can be null; ``padding`` is the size of a value if all have the same."""
     class_name = f"{_JAVA}NullableSerializer$NullableSerializerSnapshot"
     return Kind(
         f"nullable<{kind.name}>",
         composite(class_name, (kind,), i32(padding)),
         (st.none() | kind.values).map(
-            lambda one: (
-                (b"\x01" + bytes(padding), None) if one is None else (b"\x00" + one[0], one[1])
+            lambda pair: (
+                (b"\x01" + bytes(padding), None) if pair is None else (b"\x00" + pair[0], pair[1])
             )
         ),
     )
@@ -245,8 +247,8 @@ def either(left: Kind, right: Kind) -> Kind:
     return Kind(
         f"either<{left.name},{right.name}>",
         composite(f"{_JAVA}JavaEitherSerializerSnapshot", (left, right)),
-        left.values.map(lambda one: (b"\x01" + one[0], {"left": one[1]}))
-        | right.values.map(lambda one: (b"\x00" + one[0], {"right": one[1]})),
+        left.values.map(lambda pair: (b"\x01" + pair[0], {"left": pair[1]}))
+        | right.values.map(lambda pair: (b"\x00" + pair[0], {"right": pair[1]})),
     )
 
 
@@ -289,7 +291,7 @@ def constants(*names: str) -> Kind:
         + utf("demo.Colour")
         + i32(len(names))
         + b"".join(map(utf, names)),
-        st.integers(0, len(names) - 1).map(lambda place: (i32(place), names[place])),
+        st.integers(0, len(names) - 1).map(lambda index: (i32(index), names[index])),
     )
 
 
@@ -303,25 +305,25 @@ def optional_map(entries: list[tuple[str, bytes, bytes]]) -> bytes:
 
 
 def pojo_snapshot(fields, registered=(), others=(), name: str = "demo.Order") -> bytes:
-    """fields, registered, others: pairs of a name and a snapshot."""
+    """Describe a POJO; fields and subclasses are pairs of a name and a snapshot."""
     return (
         utf(f"{_JAVA}PojoSerializerSnapshot")
         + i32(2)
         + utf(name)
-        + optional_map([(field, utf(name) + utf(field), one) for field, one in fields])
-        + optional_map([(each, utf(each), one) for each, one in registered])
-        + optional_map([(each, utf(each), one) for each, one in others])
+        + optional_map([(field, utf(name) + utf(field), snapshot) for field, snapshot in fields])
+        + optional_map([(class_, utf(class_), snapshot) for class_, snapshot in registered])
+        + optional_map([(class_, utf(class_), snapshot) for class_, snapshot in others])
     )
 
 
 def pojo(*kinds: Kind) -> Kind:
-    names = [f"field{place}" for place in range(len(kinds))]
+    names = [f"field{index}" for index in range(len(kinds))]
 
     def written(values):
         if values is None:
             return b"\x01", None
-        data = b"".join(b"\x01" if one is None else b"\x00" + one[0] for one in values)
-        means = {name: one and one[1] for name, one in zip(names, values, strict=True)}
+        data = b"".join(b"\x01" if pair is None else b"\x00" + pair[0] for pair in values)
+        means = {name: pair and pair[1] for name, pair in zip(names, values, strict=True)}
         return b"\x02" + data, means
 
     fields = [(name, kind.snapshot) for name, kind in zip(names, kinds, strict=True)]

@@ -1,11 +1,11 @@
-"""Writes `_metadata` by the format page, for the types that no real file at hand has."""
+"""Write `_metadata` by the format's page, for the types that no real file has."""
 
 import struct
 
 from snapshots.readers.engines.flink import handles as h
 from snapshots.readers.engines.flink.metadata import MasterState, Operator, Subtask
 
-# Flink's own, as they end a checkpoint's _metadata: a Java object with one field.
+# The properties at the end of a _metadata: a Java object with one field.
 PROPERTIES = bytes.fromhex("aced0005") + b"p"
 
 

@@ -1,4 +1,4 @@
-"""SeaTunnel's files with everything in them, beside what the reader gives, in the same words."""
+"""Compare SeaTunnel's recorded files with their expected.json, value by value."""
 
 import json
 import tempfile
@@ -16,12 +16,11 @@ from snapshots.readers.formats.unpacking.packages import PackageLimits, unpack
 
 
 def cases(shared_data: Path) -> list[Path]:
-    """The archives."""
     return sorted((shared_data / "seatunnel").glob("*.zip"))
 
 
 def read_case(archive: Path) -> tuple[dict, SeaTunnelUpload, str]:
-    """The expected.json, what the reader gives, and the folder that all names begin with."""
+    """Return the expected.json, the upload that was read, and the prefix of all paths."""
     with tempfile.TemporaryDirectory() as name:
         target = Path(name) / "case"
         unpack(archive, target, PackageLimits())
@@ -31,14 +30,14 @@ def read_case(archive: Path) -> tuple[dict, SeaTunnelUpload, str]:
 
 
 def agreement(archive: Path) -> dict[str, int]:
-    """How many values of the expected.json were compared, and how many agree."""
+    """Count the values of the expected.json that were compared, and those that agree."""
     expected, upload, prefix = read_case(archive)
     pairs = list(compared(expected, upload, prefix))
-    return {"compared": len(pairs), "agreed": sum(known == found for _, known, found in pairs)}
+    return {"compared": len(pairs), "agreed": sum(theirs == ours for _, theirs, ours in pairs)}
 
 
 def compared(expected: dict, upload: SeaTunnelUpload, prefix: str) -> Iterator[tuple]:
-    """(where, expected, found) of every single value."""
+    """Yield path, expected and actual value of every single value."""
     stored = {
         file.path.removeprefix(prefix): file
         for pipeline in upload.pipelines
@@ -47,25 +46,25 @@ def compared(expected: dict, upload: SeaTunnelUpload, prefix: str) -> Iterator[t
     yield "files", sorted(item["path"] for item in expected["files"]), sorted(stored)
     for item in expected["files"]:
         file = stored.get(item["path"])
-        found = file and {
+        actual = file and {
             "path": item["path"],
             "bytes": file.bytes,
             "content": file.content,
             "decoded": in_its_words(file.checkpoint, item["decoded"]),
         }
-        yield from _leaves(item["path"], item, found)
+        yield from _leaves(item["path"], item, actual)
 
 
-def _leaves(where: str, known: object, found: object) -> Iterator[tuple]:
-    if isinstance(known, dict) and isinstance(found, dict):
-        for key in known.keys() | found.keys():
-            missing = object()
-            yield from _leaves(f"{where}.{key}", known.get(key, missing), found.get(key, missing))
-    elif isinstance(known, list) and isinstance(found, list) and len(known) == len(found):
-        for place, (one, other) in enumerate(zip(known, found, strict=True)):
-            yield from _leaves(f"{where}[{place}]", one, other)
+def _leaves(path: str, expected: object, actual: object) -> Iterator[tuple]:
+    if isinstance(expected, dict) and isinstance(actual, dict):
+        for key in expected.keys() | actual.keys():
+            no = object()
+            yield from _leaves(f"{path}.{key}", expected.get(key, no), actual.get(key, no))
+    elif isinstance(expected, list) and isinstance(actual, list) and len(expected) == len(actual):
+        for index, (theirs, ours) in enumerate(zip(expected, actual, strict=True)):
+            yield from _leaves(f"{path}[{index}]", theirs, ours)
     else:
-        yield where, known, found
+        yield path, expected, actual
 
 
 def in_its_words(checkpoint: Checkpoint, expected: dict) -> dict:
@@ -114,7 +113,7 @@ def _element(payload: Payload, expected: dict) -> dict:
 
 
 def as_expected(value: dict, expected: dict) -> dict:
-    """Of the fields those that are expected; ``meaning`` is a remark, not a field."""
+    """Return the expected fields of an object; ``meaning`` is a remark, not a field."""
     flat = {"class": value["class"].rpartition(".")[2]} | {
         name: _bare(item) for name, item in value["fields"].items() if name in expected
     }
@@ -122,7 +121,7 @@ def as_expected(value: dict, expected: dict) -> dict:
 
 
 def _bare(value: object) -> object:
-    """Objects within objects stand without their class."""
+    """Return a value with inner objects as fields only, without their class."""
     if isinstance(value, list):
         return [_bare(item) for item in value]
     if isinstance(value, dict) and "fields" in value:

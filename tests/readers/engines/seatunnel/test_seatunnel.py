@@ -33,7 +33,7 @@ def varint(number):
 
 
 def encoded(*fields):
-    """Fields as (number, an int, bytes, or a list of fields)."""
+    """Write fields, each a pair of a number and an int, bytes, or a list of fields."""
     out = b""
     for number, value in fields:
         if isinstance(value, int):
@@ -46,7 +46,7 @@ def encoded(*fields):
 
 
 def again(fields):
-    """The encoding of fields that were read."""
+    """Write fields that were read."""
     return encoded(*((f.number, _plain(f.value)) for f in fields))
 
 
@@ -59,7 +59,7 @@ def a_state(index, *elements):
 
 
 def an_action(key, subtasks=(), coordinator=None, parallelism=2):
-    """subtasks: states, and for nulls how many there are."""
+    """Write an action; ``subtasks`` are states, or numbers of consecutive nulls."""
     listed = [(2, item) if isinstance(item, int) else (1, item) for item in subtasks]
     state = [] if coordinator is None else [(3, coordinator)]
     return [(1, key), (2, [(2, listed), *state, (4, parallelism)])]
@@ -102,8 +102,8 @@ def real_files(shared_data):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_value_is_as_expected(shared_data, name):
-    found = agreement(shared_data / "seatunnel" / f"{name}.zip")
-    assert found == {"compared": COMPARED[name], "agreed": COMPARED[name]}
+    agreed = agreement(shared_data / "seatunnel" / f"{name}.zip")
+    assert agreed == {"compared": COMPARED[name], "agreed": COMPARED[name]}
 
 
 def test_reading_loses_no_byte_of_the_real_files(shared_data):
@@ -113,7 +113,7 @@ def test_reading_loses_no_byte_of_the_real_files(shared_data):
         assert again(protostuff.parse(data)) == data
 
 
-def test_payloads_lie_where_they_are_said_to_lie(shared_data):
+def test_payloads_lie_at_their_offsets(shared_data):
     for data in real_files(shared_data):
         for action in read(data).actions:
             for state in (*action.subtasks, action.coordinator):
@@ -125,50 +125,50 @@ def test_payloads_lie_where_they_are_said_to_lie(shared_data):
 
 
 def test_numbered_actions_of_the_earliest_versions():
-    found = read(a_checkpoint(actions=[an_action(12, [a_state(0, b"x")])]))
-    assert (found.layout, found.actions[0].key) == ("numbered", 12)
-    assert found.actions[0].subtasks[0].size == 1
+    checkpoint = read(a_checkpoint(actions=[an_action(12, [a_state(0, b"x")])]))
+    assert (checkpoint.layout, checkpoint.actions[0].key) == ("numbered", 12)
+    assert checkpoint.actions[0].subtasks[0].size == 1
 
 
-def test_the_newer_layout_is_told_by_its_type():
+def test_the_newer_layout_is_recognised_by_its_type():
     action = an_action(b"ActionStateKey - pipeline-1 [Source[0]-Fake]", [a_state(0, b"x")])
     data = encoded((1, 7), (2, 1), (3, 5), (4, 1000), (5, b"SAVEPOINT_TYPE"), (6, 1090),
                    (7, [(1, action)]), (8, []))  # fmt: skip
-    found = read(data)
-    assert (found.layout, found.id, found.job, found.type) == (
+    checkpoint = read(data)
+    assert (checkpoint.layout, checkpoint.id, checkpoint.job, checkpoint.type) == (
         "engine-wire-v1", 7, 5, "SAVEPOINT_TYPE",
     )  # fmt: skip
-    assert (found.restored, found.actions[0].key[-6:]) == (None, "-Fake]")
+    assert (checkpoint.restored, checkpoint.actions[0].key[-6:]) == (None, "-Fake]")
 
 
 def test_nulls_stand_for_subtasks_and_elements():
-    found = read(a_checkpoint(actions=[an_action(a_name("s"), [2, a_state(2, 3, b"x"), 1])]))
-    subtasks = found.actions[0].subtasks
+    checkpoint = read(a_checkpoint(actions=[an_action(a_name("s"), [2, a_state(2, 3, b"x"), 1])]))
+    subtasks = checkpoint.actions[0].subtasks
     assert [subtask and subtask.index for subtask in subtasks] == [None, None, 2, None]
     assert [element and element.size for element in subtasks[2].elements] == [None] * 3 + [1]
 
 
 def test_fields_that_are_new_are_named_and_types_that_are_new_are_numbers():
-    found = read(a_checkpoint(type=9, further=[(10, b"abc"), (12, [(1, 5)])]))
-    assert found.unknown == (
+    checkpoint = read(a_checkpoint(type=9, further=[(10, b"abc"), (12, [(1, 5)])]))
+    assert checkpoint.unknown == (
         ("CompletedCheckpoint, field 10", 3),
         ("CompletedCheckpoint, field 12", 1),
     )
-    assert found.type == 9
+    assert checkpoint.type == 9
 
 
 def test_states_are_java_json_or_opaque():
     elements = [b'{"a": [1]}', b"\x01\x02", b"{", b"[" * 200 + b"]" * 200, b"{}" + bytes(LARGEST)]
-    found = read(a_checkpoint(actions=[an_action(a_name("s"), [a_state(0, *elements)])]))
-    first, *others = found.actions[0].subtasks[0].elements
+    checkpoint = read(a_checkpoint(actions=[an_action(a_name("s"), [a_state(0, *elements)])]))
+    first, *others = checkpoint.actions[0].subtasks[0].elements
     assert (first.encoding, first.content) == ("json", {"a": [1]})
     assert all(isinstance(other.content, Opaque) and other.content.reason for other in others)
 
 
-def test_no_more_than_so_many_bytes_are_decoded():
+def test_decoded_bytes_are_bounded():
     data = a_checkpoint(actions=[an_action(a_name("s"), [a_state(0, *[b"[1]"] * 5)])])
-    _, found = reading.read_checkpoint(data, "f", Decoder(9))
-    elements = found.actions[0].subtasks[0].elements
+    _, checkpoint = reading.read_checkpoint(data, "f", Decoder(9))
+    elements = checkpoint.actions[0].subtasks[0].elements
     assert [isinstance(element.content, Opaque) for element in elements] == [False] * 3 + [True] * 2
 
 
@@ -176,9 +176,9 @@ def test_nulls_and_fields_are_bounded_in_all_files_together(tmp_path):
     """A file of a hundred bytes may claim a hundred thousand nulls, and there may be thousands."""
     half = [an_action(a_name("s"), [MOST_NULLS // 2, a_state(0, b"x")])]
     files = {f"5/100-1-1-{id}.ser": a_file(id, actions=half) for id in range(1, 5)}
-    found = read_upload(save(tmp_path, files), SeaTunnelLimits())
-    assert [len(pipeline.checkpoints) for pipeline in found.pipelines] == [2]
-    unread = [file for file in found.files if file.kind == "unknown"]
+    upload = read_upload(save(tmp_path, files), SeaTunnelLimits())
+    assert [len(pipeline.checkpoints) for pipeline in upload.pipelines] == [2]
+    unread = [file for file in upload.files if file.kind == "unknown"]
     assert [f"at most {MOST_NULLS:,}" in file.content.reason for file in unread] == [True] * 2
     decoder = Decoder(0)
     decoder.fields.left = 30
@@ -229,8 +229,8 @@ def test_lengths_of_flags_must_agree():
 
 
 def test_names():
-    found = file_name("checkpoint/912345678901234561/1714521610157-807-1-2.ser")
-    assert asdict(found) == {
+    name = file_name("checkpoint/912345678901234561/1714521610157-807-1-2.ser")
+    assert asdict(name) == {
         "job": 912345678901234561, "pipeline": 1, "checkpoint": 2, "number": 807,
         "written_at": 1714521610157, "unfinished": False,
     }  # fmt: skip
@@ -247,7 +247,7 @@ def test_names():
 
 
 def kinds(pipeline, kind):
-    return [found for found in pipeline.inferences if found.kind == kind]
+    return [inference for inference in pipeline.inferences if inference.kind == kind]
 
 
 def test_the_history_of_a_pipeline(tmp_path):
@@ -274,8 +274,8 @@ def test_the_history_of_a_pipeline(tmp_path):
     assert (shut.action, shut.subtask, shut.checkpoint) == ("Source[0]-x", 1, 3)
     [changed] = kinds(first, "parallelism")
     assert (changed.checkpoint, changed.inferred) == (7, True)
-    assert [found.checkpoint for found in kinds(first, "committed")] == [2, 3, 7]
-    assert [found.checkpoint for found in kinds(first, "not-proven")] == [8]
+    assert [inference.checkpoint for inference in kinds(first, "committed")] == [2, 3, 7]
+    assert [inference.checkpoint for inference in kinds(first, "not-proven")] == [8]
     [restored] = kinds(first, "restored-next")
     assert (restored.checkpoint, "stopped" in restored.by) == (7, True)
     assert [file.checkpoint.id for file in second.checkpoints] == [1]
@@ -289,7 +289,7 @@ def test_the_history_of_a_pipeline(tmp_path):
     assert upload.notes == ()
 
 
-def test_what_contradicts_its_name_is_noted(tmp_path):
+def test_a_file_that_contradicts_its_name_is_noted(tmp_path):
     save(
         tmp_path,
         {"6/100-1-1-2.ser": a_file(3), "job.json": json.dumps(A_JOB | {"jobId": 1}).encode()},
@@ -302,7 +302,7 @@ def test_what_contradicts_its_name_is_noted(tmp_path):
 
 def test_an_upload_without_anything_of_seatunnel_is_refused(tmp_path):
     save(tmp_path, {"a.ser": b"\x00\x01", "b.json": b"{}"})
-    with pytest.raises(InputRefused, match="cannot be followed") as caught:
+    with pytest.raises(InputRefused, match="cannot be read") as caught:
         read_upload(tmp_path, SeaTunnelLimits())
     assert caught.value.defects[0].code == "unknown-format"
 
@@ -382,12 +382,12 @@ def test_lists_of_checkpoints():
     assert (history.kind, history.history) == (rest.HISTORY, (failed,))
 
 
-def test_other_json_is_no_answer():
+def test_other_json_is_not_an_answer():
     for value in (1, "x", None, [], {}, [1], {"pipelines": 3}, [{"checkpoint": 1}]):
         assert rest.read_answer(json.dumps(value).encode()) is None
 
 
-def test_fields_of_another_kind_are_not_known():
+def test_fields_of_wrong_types_are_unknown():
     odd = json.loads(json.dumps(CHECKPOINTS).replace("1000", '{"a": 1}').replace("9", "[]"))
     [pipeline] = rest.read_answer(json.dumps(odd).encode()).pipelines
     assert (pipeline.history[0].triggered_at, pipeline.history[0].id) == (None, None)

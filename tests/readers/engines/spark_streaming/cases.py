@@ -1,4 +1,4 @@
-"""The recorded checkpoints of Spark, and how far the readers agree with their expected answers."""
+"""Compare recorded checkpoints of Spark with their expected answers."""
 
 import json
 import tempfile
@@ -28,8 +28,8 @@ WRONG_ANSWERS = {
     ("offset-log-v2-named-sources", "source mobile_src"),
     ("offset-log-v2-named-sources", "source web_src"),
 }
-"""The expected answer gives these two each other's description. Their logs of files and the offsets
-in the progress reports say which is whose."""
+"""The expected answer exchanges the descriptions of these two. The logs of their files and the
+offsets in progress reports show that."""
 
 
 def case_paths(shared_data: Path) -> list[Path]:
@@ -38,7 +38,7 @@ def case_paths(shared_data: Path) -> list[Path]:
 
 @contextmanager
 def unpacked(case: Path) -> Iterator[tuple[Path, dict]]:
-    """The folder of a case, and its expected answers."""
+    """Unpack a case into a temporary folder; return the folder and the expected answers."""
     with tempfile.TemporaryDirectory(prefix="spark-case-") as scratch:
         yield unpack(case, Path(scratch))
 
@@ -51,10 +51,12 @@ def unpack(case: Path, scratch: Path) -> tuple[Path, dict]:
 
 
 def agreement(case: Path, session=None, every: int = 1) -> dict:
-    """How many answers were compared and agreed, and the names of the ones that did not.
+    """Count the answers that were compared and that agreed, and name those that did not.
 
-    session: of Spark, for the state; without one the decoder of files reads what it can. every: of
-    the reads of state, only each so many-th, and always the last.
+    Args:
+        case: the zip of the case.
+        session: Spark's session, which reads the state; if None, state is read from files.
+        every: reads only every n-th recorded state, and the last.
     """
     with unpacked(case) as (folder, expected):
         pairs = list(_pairs(folder, expected, session, every))
@@ -68,10 +70,10 @@ def agreement(case: Path, session=None, every: int = 1) -> dict:
 
 
 def _pairs(folder: Path, expected: dict, session, every: int):
-    """Names, our answers and the expected ones."""
+    """Yield name, actual and expected value of each answer."""
     upload = read_upload(folder, LIMITS)
     checkpoint = upload.checkpoints[MAIN]
-    sizes = {one["path"]: one["bytes"] for one in expected["files"]}
+    sizes = {file["path"]: file["bytes"] for file in expected["files"]}
     yield "files", {path: e.size for path, e in checkpoint.files.entries.items()}, sizes
     yield "unknown files", upload.unknown_files, ("expected.json",)
     if expected["schema"] == DAMAGED:
@@ -90,13 +92,13 @@ def _pairs(folder: Path, expected: dict, session, every: int):
 
 def _topology(checkpoint: SparkCheckpoint, expected: dict):
     topology = checkpoint.topology
-    ours = {one.id: one.description for one in topology.sources}
-    assert ours.keys() == {one["id"] for one in expected["sources"]}
+    ours = {source.id: source.description for source in topology.sources}
+    assert ours.keys() == {source["id"] for source in expected["sources"]}
     for source in expected["sources"]:
         yield f"source {source['id']}", ours[source["id"]], source["description"]
     operators = [
-        {"id": one.id, "name": one.name, "num_partitions": one.partitions}
-        for one in topology.operators
+        {"id": operator.id, "name": operator.name, "num_partitions": operator.partitions}
+        for operator in topology.operators
     ]
     yield "operators of the topology", operators, expected["operators"]
     yield "sink", topology.sink, expected["sink"]
@@ -105,19 +107,19 @@ def _topology(checkpoint: SparkCheckpoint, expected: dict):
 
 def _history(prefix: str, checkpoint: SparkCheckpoint, expected: dict):
     batches = {batch.batch: batch for batch in checkpoint.batches}
-    yield f"{prefix}batches", list(batches), [one["batch"] for one in expected["timeline"]]
+    yield f"{prefix}batches", list(batches), [each["batch"] for each in expected["timeline"]]
     for theirs in expected["timeline"]:
         ours = _batch(batches[theirs["batch"]])
         yield f"{prefix}batch {theirs['batch']}", ours, theirs
     in_flight = [
         {
-            "batch": one.batch.batch,
-            "sources": [_source(source) for source in one.batch.sources],
-            "rows": one.batch.rows,
-            "state_version_of_batch": one.batch.state_version,
-            "partitions_that_wrote_it": {str(op): wrote for op, wrote in one.wrote.items()},
+            "batch": each.batch.batch,
+            "sources": [_source(source) for source in each.batch.sources],
+            "rows": each.batch.rows,
+            "state_version_of_batch": each.batch.state_version,
+            "partitions_that_wrote_it": {str(op): wrote for op, wrote in each.wrote.items()},
         }
-        for one in checkpoint.in_flight
+        for each in checkpoint.in_flight
     ]
     yield f"{prefix}in flight", in_flight, expected["in_flight"]
     yield f"{prefix}state versions", _versions(checkpoint), expected["state_versions_on_disk"]
@@ -139,13 +141,13 @@ def _batch(batch: Batch) -> dict:
 
 
 def _source(source: SourceRange) -> dict:
-    """Files and rows are expected only where a file source has read something."""
-    told = {"source": source.source, "start": source.start, "end": source.end}
+    """Return a range, with files and rows only for a file source that has read something."""
+    range_ = {"source": source.source, "start": source.start, "end": source.end}
     if kind_of(source.end) == FILE:
-        told["files"] = None if source.files is None else list(source.files)
+        range_["files"] = None if source.files is None else list(source.files)
         if source.files is not None:
-            told["rows"] = source.rows
-    return told
+            range_["rows"] = source.rows
+    return range_
 
 
 def reading_called(label: str) -> Reading:
@@ -157,25 +159,26 @@ def reading_called(label: str) -> Reading:
 def _versions(checkpoint: SparkCheckpoint) -> dict:
     return {
         str(operator): {
-            store: {str(one.partition): _version(one) for one in partitions.values()}
+            store: {str(files.partition): _version(files) for files in partitions.values()}
             for store, partitions in stores.items()
         }
         for operator, stores in checkpoint.versions.items()
     }
 
 
-def _version(found: PartitionFiles) -> dict:
-    newest = max((file.version for file in found.files), default=None)
-    return {"max_version": newest, "snapshots": found.snapshots}
+def _version(partition: PartitionFiles) -> dict:
+    newest = max((file.version for file in partition.files), default=None)
+    return {"max_version": newest, "snapshots": partition.snapshots}
 
 
 def _operator(checkpoint: SparkCheckpoint, expected: dict) -> dict:
-    operator = next(one for one in checkpoint.operators if one.id == expected["id"])
+    operator = next(each for each in checkpoint.operators if each.id == expected["id"])
     stores = operator.stores and [
-        {"name": one.name, "num_cols_prefix_key": one.prefix_columns} for one in operator.stores
+        {"name": store.name, "num_cols_prefix_key": store.prefix_columns}
+        for store in operator.stores
     ]
     committed = checkpoint.committed_batches
-    told = {
+    answer = {
         "id": operator.id,
         "name": operator.name,
         "stores": stores,
@@ -184,12 +187,12 @@ def _operator(checkpoint: SparkCheckpoint, expected: dict) -> dict:
         "min_batch": committed[0],
         "max_batch": committed[-1],
     }
-    return {name: value for name, value in told.items() if name in expected}
+    return {name: value for name, value in answer.items() if name in expected}
 
 
 def _state(checkpoint: SparkCheckpoint, expected: dict, session, every: int):
     reads = expected["state"]
-    chosen = [one for place, one in enumerate(reads) if place % every == 0 or one is reads[-1]]
+    chosen = [read for n, read in enumerate(reads) if n % every == 0 or read is reads[-1]]
     if session is None:
         for read in chosen:
             name = f"state of batch {read['batch']}, {read['read']}, by files"
@@ -215,13 +218,13 @@ def _request(read: dict):
 
 
 def _metadata(answer, expected: list[dict]):
-    """What ``state-metadata`` says; it knows nothing of Spark 3's checkpoints."""
+    """Compare the answer of ``state-metadata``, which does not know Spark 3's checkpoints."""
     rows, failure = answer
     theirs = [
-        [one["id"], one["name"], store["name"], one["num_partitions"], one["min_batch"]]
-        + [one["max_batch"], one["properties"], store["num_cols_prefix_key"]]
-        for one in expected
-        for store in one["stores"] or ()
+        [each["id"], each["name"], store["name"], each["num_partitions"], each["min_batch"]]
+        + [each["max_batch"], each["properties"], store["num_cols_prefix_key"]]
+        for each in expected
+        for store in each["stores"] or ()
     ]
     ours = [
         [row["operatorId"], row["operatorName"], row["stateStoreName"], row["numPartitions"]]
@@ -234,7 +237,7 @@ def _metadata(answer, expected: list[dict]):
 
 
 def state_by_files(checkpoint: SparkCheckpoint, read: dict) -> dict | None:
-    """A read of state without Spark; None where that is not possible."""
+    """Read state without Spark; None if that is not possible."""
     reading = reading_called(read["read"])
     partitions = checkpoint.versions[read["operator"]].get(reading.store, {})
     rows = {}
@@ -248,7 +251,7 @@ def state_by_files(checkpoint: SparkCheckpoint, read: dict) -> dict | None:
 
 
 def in_order(partitions: dict) -> dict:
-    """Rows have no order; partitions without rows are not told."""
+    """Sort the rows of partitions, and leave out partitions without rows."""
     return {
         str(partition): sorted(rows, key=lambda row: json.dumps(row, sort_keys=True))
         for partition, rows in partitions.items()
@@ -266,7 +269,7 @@ def _damaged_reads(checkpoint: SparkCheckpoint, expected: dict, session):
             ours, theirs = {"outcome": "ok", "rows": count}, dict(read)
             if answer.by != BY_SPARK:
                 ours = {"outcome": "error", "error_class": answer.failure.condition}
-                if read.get("error_class") == "Py4JJavaError":  # of Java, which has no such name
+                if read.get("error_class") == "Py4JJavaError":  # Java's errors have no condition
                     ours["error_class"] = "Py4JJavaError" if answer.failure.sentence else None
             name = f"damaged, state of batch {read['batch']}"
             yield name, ours, {key: theirs.get(key) for key in ours}

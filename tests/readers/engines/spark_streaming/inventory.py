@@ -1,5 +1,4 @@
-"""What the contents and the derived recording of a Spark upload say, in the form of the recorded
-answers."""
+"""Turns inventory and derived recording of a Spark upload into the form of recorded answers."""
 
 import json
 
@@ -17,7 +16,7 @@ VALUES = {"ListState": "list_value", "MapState": "map_value"}
 
 
 def batches_of(inventory: UploadInventory, folder: str) -> list[CheckpointInventory]:
-    """Of the checkpoint directory in ``folder``."""
+    """Return the batches of the checkpoint directory in ``folder``."""
     keys = {job.key for job in inventory.jobs if job.name == folder}
     return [one for one in inventory.checkpoints if one.job in keys]
 
@@ -27,9 +26,9 @@ def facts_of(checkpoint: CheckpointInventory) -> dict:
 
 
 def told_by_entries(inventory: UploadInventory, entries: list[StateEntry]) -> dict:
-    """Rows as Spark gives them, by folder, batch, operator and name of the state; then partition.
+    """Return rows as Spark gives them, by folder, batch, operator and state; then by partition.
 
-    contents: as they are when the entries have been read: states without entries are there, too.
+    The inventory, taken after the entries were read, adds the states without entries.
     """
     folders = {job.key: job.name for job in inventory.jobs}
     found: dict[tuple, dict[str, list]] = {}
@@ -55,13 +54,13 @@ def _column(kind: str) -> str:
 
 
 def name_of(label: str) -> str:
-    """Of the state that a recorded read is of."""
+    """Return the name of the state that a recorded read is about."""
     reading = reading_called(label)
     return reading.name or reading.kind
 
 
 def with_tables(job: SparkJob, upload: SparkUpload) -> dict[int, list[str]]:
-    """The files that the state after each batch takes, as far as they are there."""
+    """Return the files that the state after each batch takes, as far as they are there."""
     chains: dict[int, list[str]] = {}
     checkpoint = job.checkpoint
     for batch in job.batches:
@@ -79,8 +78,11 @@ def with_tables(job: SparkJob, upload: SparkUpload) -> dict[int, list[str]]:
 
 
 def told_by_events(upload: SparkUpload) -> dict[str, dict]:
-    """By folder: ``planned`` ranges by batch and source, ``committed`` batches, which partitions
-    ``wrote`` the state of each batch, and how many files each has ``sunk``."""
+    """Return what the events of each folder say.
+
+    ``planned`` has ranges by batch and source, ``committed`` the batches, ``wrote`` the partitions
+    that wrote the state of each batch, and ``sunk`` the number of files that a batch added.
+    """
     header, events = upload.recording()
     labels = {process.id: process.scope for process in header.topology.processes}
     folders = {job.label: job.folder for job in upload.jobs}
@@ -105,7 +107,7 @@ def told_by_events(upload: SparkUpload) -> dict[str, dict]:
 
 
 def _operators(header: Header, label: str | None) -> dict[str, int]:
-    """Vertices of a job's operators to their ids, which count from 0 in all cases."""
+    """Return the ids of a job's operators by vertex; they count from 0 in all cases."""
     start = "" if label is None else f"{label}: "
     vertices = header.extra["dataflow"]["vertices"]
     own = [one["id"] for one in vertices if one["kind"] == "operator"]
@@ -113,5 +115,5 @@ def _operators(header: Header, label: str | None) -> dict[str, int]:
 
 
 def _source(process: str) -> str:
-    """``0`` of ``checkpoint: source 0[0]``."""
+    """Return ``0`` for ``checkpoint: source 0[0]``."""
     return process.rpartition("[")[0].partition("source ")[2]

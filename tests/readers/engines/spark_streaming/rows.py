@@ -1,4 +1,4 @@
-"""Unsafe rows and blocks of state files, written as Spark writes them."""
+"""Write unsafe rows and blocks of state files as Spark does."""
 
 import struct
 
@@ -9,13 +9,13 @@ _FORMATS = {"boolean": "<?", "integer": "<i", "long": "<q", "double": "<d", "tim
 
 
 def lz4_stream(data: bytes) -> bytes:
-    """A stream of one stored block, and the block that ends it."""
+    """Write a stream of one stored block and the block that ends it."""
     block = struct.pack("<8sBiiI", MAGIC, 0x10 | 5, len(data), len(data), checksum(data)) + data
     return (block if data else b"") + struct.pack("<8sBiiI", MAGIC, 0x10 | 5, 0, 0, 0)
 
 
 def records(*changes: tuple[bytes, bytes | None]) -> bytes:
-    """The inside of a delta: keys and values, None deletes."""
+    """Write the content of a delta from keys and values; a value of None deletes."""
     parts = []
     for key, value in changes:
         parts.append(struct.pack(">i", len(key)) + key)
@@ -24,14 +24,14 @@ def records(*changes: tuple[bytes, bytes | None]) -> bytes:
 
 
 def row(values: list, schema: Struct) -> bytes:
-    """Values in the order of the columns; None is null."""
+    """Write a row from values in the order of the columns; None is null."""
     return _slots(values, [column.type for column in schema.columns], b"", 8)
 
 
 def _slots(values: list, types: list, head: bytes, each: int) -> bytes:
-    """Null bits, a slot for each value, then what does not fit into the slots."""
+    """Write null bits, a slot for each value, then the values that do not fit into slots."""
     bits = (len(types) + 63) // 64 * 8
-    nulls = sum(1 << place for place, value in enumerate(values) if value is None)
+    nulls = sum(1 << index for index, value in enumerate(values) if value is None)
     fixed, variable = b"", b""
     start = len(head) + bits + -(-each * len(types) // 8) * 8
     for value, type in zip(values, types, strict=True):

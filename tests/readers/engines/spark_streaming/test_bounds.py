@@ -1,4 +1,4 @@
-"""What is bounded is bounded for the whole upload: a small file may ask for much, many for more."""
+"""Limits hold for the whole upload: a small file may cause much work, and many files more."""
 
 import json
 import shutil
@@ -33,15 +33,15 @@ def case(shared_data, tmp_path):
 
 
 def _source_log(folder: Path, count: int) -> None:
-    """Of source 0: a file for each of its own counts 0 .. count - 1."""
+    """Write the log of source 0, with a file for each of its own counts 0 .. count - 1."""
     (folder / "sources" / "0").mkdir(parents=True)
     for number in range(count):
         entry = {"path": f"file:///in/{number}", "timestamp": 1, "batchId": number}
         (folder / "sources" / "0" / str(number)).write_text(f"v1\n{json.dumps(entry)}")
 
 
-def test_offsets_that_go_back_name_no_files_again(tmp_path):
-    """Else every batch could name every file."""
+def test_offsets_that_go_back_do_not_repeat_files(tmp_path):
+    """Without the check every batch could name every file."""
     ends = [4, 9, 0, 9, 0, 9]
     lines = {batch: [json.dumps({"logOffset": end})] for batch, end in enumerate(ends)}
     folder = checkpoint(tmp_path / "c", lines)
@@ -54,24 +54,24 @@ def test_offsets_that_go_back_name_no_files_again(tmp_path):
 def test_logs_are_bounded_together(tmp_path):
     lines = {batch: ['{"a":"' + "x" * 1000 + '"}'] for batch in range(20)}
     folder = checkpoint(tmp_path / "c", lines)
-    found = read_checkpoint(folder, replace(LIMITS, all_log_bytes=10_000))
-    read = [batch.sources is not None for batch in found.batches]
+    limited = read_checkpoint(folder, replace(LIMITS, all_log_bytes=10_000))
+    read = [batch.sources is not None for batch in limited.batches]
     assert 5 < sum(read) < 10
-    assert "at most 10,000" in found.batches[-1].problem
+    assert "at most 10,000" in limited.batches[-1].problem
     assert all(batch.sources for batch in read_checkpoint(folder).batches)
 
 
 def test_entries_of_logs_of_files_are_bounded_together_and_counted_once(tmp_path):
     folder = checkpoint(tmp_path / "c", {0: ['{"logOffset":3}']})
     _source_log(folder, 10)
-    found = read_checkpoint(folder, replace(LIMITS, source_entries=10))
-    assert len(found.source_logs["0"].files) == 10
-    found = read_checkpoint(folder, replace(LIMITS, source_entries=6))
-    assert len(found.source_logs["0"].files) == 6
-    assert len(found.damaged) == 4
+    limited = read_checkpoint(folder, replace(LIMITS, source_entries=10))
+    assert len(limited.source_logs["0"].files) == 10
+    limited = read_checkpoint(folder, replace(LIMITS, source_entries=6))
+    assert len(limited.source_logs["0"].files) == 6
+    assert len(limited.damaged) == 4
 
 
-def test_operators_cannot_say_that_they_have_partitions_without_end(case):
+def test_the_partitions_of_all_operators_are_bounded(case):
     folder = case("window-agg-hdfs") / MAIN
     for number in range(1, 5):
         shutil.copytree(folder / "state/0/_metadata", folder / f"state/{number}/_metadata")
@@ -79,24 +79,24 @@ def test_operators_cannot_say_that_they_have_partitions_without_end(case):
         text = path.read_text().replace('"operatorId":0', f'"operatorId":{number}')
         path.write_text(text.replace('"numPartitions":2', '"numPartitions":90000'))
         path.with_name(".metadata.crc").unlink(missing_ok=True)
-    found = read_checkpoint(folder, replace(LIMITS, partitions=200_000))
-    assert [one.id for one in found.operators] == [0, 1, 2]
-    assert {one.file for one in found.damaged} == {"state/3", "state/4"}
+    limited = read_checkpoint(folder, replace(LIMITS, partitions=200_000))
+    assert [operator.id for operator in limited.operators] == [0, 1, 2]
+    assert {damage.file for damage in limited.damaged} == {"state/3", "state/4"}
 
 
-def test_reports_and_the_lines_that_are_none_are_bounded(tmp_path):
+def test_reports_and_damaged_lines_are_bounded(tmp_path):
     report = b'{"batchId":1,"runId":"r","sources":[]}\n'
     (tmp_path / "a.json").write_bytes(report * 30)
     (tmp_path / "b.json").write_bytes(report * 30 + b"nonsense\n" * 5000)
     files = list_files(tmp_path, 10)
     few = replace(LIMITS, reports=40)
     assert len(read_progress(files, "a.json", few)[0]) == 30
-    found, damaged = read_progress(files, "b.json", few)
-    assert (len(found), len(damaged)) == (10, 1)
+    reports, damaged = read_progress(files, "b.json", few)
+    assert (len(reports), len(damaged)) == (10, 1)
     assert len(read_progress(list_files(tmp_path, 10), "b.json", LIMITS)[1]) == MOST_DAMAGED + 1
 
 
-def test_files_of_one_name_are_not_compared_without_end(tmp_path):
+def test_comparing_files_of_one_name_is_bounded(tmp_path):
     entries = {f"{n}/part.json": None for n in range(MOST_ALIKE + 1)}
     seen = [SeenFile("file:///in/7/part.json", 1)]
     assert match_inputs(Files(tmp_path, entries), seen) == {}
@@ -108,21 +108,21 @@ def test_files_of_one_name_are_not_compared_without_end(tmp_path):
 def test_state_is_bounded_in_all_partitions_together(case, bound):
     """Each partition alone stays within the bound; both do not."""
     folder = case("window-agg-hdfs")
-    wanted = _wanted(SparkUpload(folder))
-    place = (wanted.job.checkpoint, wanted.operator, wanted.reading)
+    read = _wanted(SparkUpload(folder))
+    state = (read.job.checkpoint, read.operator, read.reading)
     taken = []
     for partition in (0, 1):
         left = Left(10**9, 10**9)
-        read_partition(*place, partition, wanted.batch + 1, LIMITS, left)
+        read_partition(*state, partition, read.batch + 1, LIMITS, left)
         taken.append(10**9 - (left.records if bound == "state_records" else left.bytes))
     most = max(taken)
     assert min(taken) > 0
-    wanted = _wanted(SparkUpload(folder))
-    found = rows_by_files(wanted, replace(LIMITS, **{bound: most}))
-    assert set(found.by_partition) == {0}
-    assert not found.complete
-    assert f"{most:,}" in found.reason or "are packed" in found.reason
-    assert set(rows_by_files(wanted, LIMITS).by_partition) == {0, 1}
+    read = _wanted(SparkUpload(folder))
+    rows = rows_by_files(read, replace(LIMITS, **{bound: most}))
+    assert set(rows.by_partition) == {0}
+    assert not rows.complete
+    assert f"{most:,}" in rows.reason or "are packed" in rows.reason
+    assert set(rows_by_files(read, LIMITS).by_partition) == {0, 1}
 
 
 def _wanted(upload: SparkUpload) -> Wanted:
@@ -145,7 +145,7 @@ def test_a_snapshot_cannot_name_a_table_twice_or_more_than_may_be_read(case):
 
 
 def test_tables_without_checksums_are_kept_from_spark(case):
-    """Spark would follow every length in them without a look."""
+    """Spark would follow every length in them without a check."""
     folder = case("plain-agg-rocksdb-v2") / MAIN
     files = read_upload(folder).checkpoints[""].files
     path = next(path for path in files.entries if path.endswith(".sst"))

@@ -25,7 +25,7 @@ from tests.readers.engines.spark_streaming.cases import (
 
 @pytest.fixture
 def read(shared_data, tmp_path):
-    """Reads a case: its folder, its upload, its expected answers."""
+    """Return a function that reads a case: its folder, its upload, its expected answers."""
 
     def read_case(name: str):
         case = shared_data / "spark-streaming" / f"{name}.zip"
@@ -39,9 +39,9 @@ def test_every_recorded_checkpoint_is_read_as_expected(shared_data):
     cases = case_paths(shared_data)
     assert len(cases) == 30
     results = [agreement(case) for case in cases]
-    different = {(one["case"], name) for one in results for name in one["differences"]}
+    different = {(result["case"], name) for result in results for name in result["differences"]}
     assert different == WRONG_ANSWERS
-    assert sum(one["compared"] for one in results) > 500
+    assert sum(result["compared"] for result in results) > 500
 
 
 @pytest.mark.parametrize("batches", [1, 2])
@@ -67,7 +67,7 @@ def test_a_named_source_has_the_description_of_its_own_folder(read, batches):
         ("stateless-rate-to-json", MAIN, UNKNOWN),
     ],
 )
-def test_incidents_are_told_apart_by_the_state_on_disk(read, case, folder, kind):
+def test_incidents_are_derived_from_the_state_on_disk(read, case, folder, kind):
     _, upload, _ = read(case)
     (incident,) = upload.checkpoints[folder].in_flight
     assert incident.kind == kind
@@ -85,7 +85,7 @@ def test_an_epoch_in_flight_had_ended(read):
     assert (incident.batch.batch, incident.kind) == (3, EPOCH_ENDED)
 
 
-def test_a_batch_without_data_is_told(read):
+def test_a_batch_without_data_is_recognised(read):
     _, upload, _ = read("window-agg-hdfs")
     batches = upload.checkpoints[MAIN].batches
     assert [batch.has_no_data for batch in batches[:4]] == [False, True, False, True]
@@ -98,7 +98,7 @@ def test_a_batch_with_data_of_one_source_alone_has_data(read):
     assert last.has_no_data is False
 
 
-def test_rows_of_a_rate_source_are_told_by_its_offsets(read):
+def test_rows_of_a_rate_source_follow_from_its_offsets(read):
     _, upload, _ = read("union-three-sources")
     batches = upload.checkpoints[MAIN].batches
     assert [batch.sources[2].offset_span for batch in batches] == [3, 3, 3, 3]
@@ -156,7 +156,7 @@ def test_left_overs_of_a_failed_attempt_are_named(read):
     assert not valid & {file.unique_id for file in checkpoint.left_overs}
 
 
-def test_a_missing_partition_is_said(read):
+def test_a_missing_partition_is_reported(read):
     folder, upload, _expected = read("incident-partial-partitions")
     assert upload.checkpoints[MAIN].missing_partitions == {}
     for file in (folder / MAIN / "state/0/1").iterdir():
@@ -185,7 +185,7 @@ def test_a_batch_with_a_damaged_commit_is_neither_committed_nor_not(read):
     assert "commits/1" in batch.problem
 
 
-def test_a_damaged_delta_hurts_only_up_to_the_next_snapshot(read, shared_data, tmp_path):
+def test_a_damaged_delta_matters_only_until_the_next_snapshot(read, shared_data, tmp_path):
     _, upload, _ = read("damaged-missing-delta")
     _, expected = unpack(shared_data / "spark-streaming" / "window-agg-hdfs.zip", tmp_path)
     checkpoint = upload.checkpoints[MAIN]
@@ -195,7 +195,7 @@ def test_a_damaged_delta_hurts_only_up_to_the_next_snapshot(read, shared_data, t
     assert readable == [0, 1, 11]
 
 
-def test_sink_files_outside_its_log_are_left_overs(read):
+def test_sink_files_outside_of_its_log_are_left_overs(read):
     folder, _, _ = read("stateless-file-to-parquet")
     (folder / "sink" / "part-99999-stray.parquet").write_bytes(b"PAR1")
     upload = read_upload(folder)
@@ -220,7 +220,7 @@ def test_a_link_is_never_followed(read, tmp_path):
     assert 12 not in upload.checkpoints[MAIN].logs.committed
 
 
-def test_a_linked_folder_is_not_looked_into(read, tmp_path):
+def test_a_linked_folder_is_not_read(read, tmp_path):
     folder, _, _ = read("window-agg-hdfs")
     (folder / "more").symlink_to(tmp_path)
     assert read_upload(folder).left_out == ("more",)

@@ -42,7 +42,7 @@ SEEDS = {
 
 @pytest.fixture
 def cases(shared_data, tmp_path) -> list[Path]:
-    """Folders with the seeds, to be damaged one file at a time."""
+    """Return folders with the seeds, to be damaged one file at a time."""
     folders = {
         name: unpack(shared_data / "spark-streaming" / f"{name}.zip", tmp_path)[0] for name in SEEDS
     }
@@ -71,30 +71,30 @@ def _chosen(folder: Path, number: int) -> Path:
 
 
 def _damaged(path: Path, whole: bytes, number: int) -> bytes:
-    """Every second state file is damaged inside its blocks, whose checksums then fit."""
+    """Damage a file; every second state file is damaged inside its blocks, with right checksums."""
     if number % 2 and path.suffix in (".delta", ".changelog", ".snapshot"):
-        inside = unpack_blocks(whole, "lz4", LIMITS.state_bytes)
-        return lz4_stream(next(mutated([inside], 1, number)))
+        content = unpack_blocks(whole, "lz4", LIMITS.state_bytes)
+        return lz4_stream(next(mutated([content], 1, number)))
     return next(mutated([whole], 1, number))
 
 
 def _read_everything(folder: Path, scratch: Path | None) -> bool:
-    """All that can be read. Says whether anything was found to be damaged.
+    """Read all that can be read, and tell whether anything was reported as damaged.
 
-    scratch: a folder for the private copy, where one is made.
+    A private copy is made in ``scratch``, unless that is None.
     """
     try:
         upload = read_upload(folder, LIMITS)
     except InputRefused:
         return True
-    found = bool(upload.damaged)
+    is_damaged = bool(upload.damaged)
     for checkpoint in upload.checkpoints.values():
         assert checkpoint.roles.keys() == checkpoint.files.entries.keys()
         problems = [*checkpoint.damaged, *_read_state(checkpoint)]
         if scratch is not None:
             problems += _copy(checkpoint, scratch)
-        found = found or bool(problems)
-    return found
+        is_damaged = is_damaged or bool(problems)
+    return is_damaged
 
 
 def _read_state(checkpoint: SparkCheckpoint) -> Iterator[Exception]:
@@ -103,10 +103,10 @@ def _read_state(checkpoint: SparkCheckpoint) -> Iterator[Exception]:
         for reading in readings_of(operator, checkpoint.versions):
             partitions = checkpoint.versions.get(operator.id, {}).get(reading.store, {})
             for partition in partitions:
-                place = (checkpoint, operator.id, reading, partition)
+                state = (checkpoint, operator.id, reading, partition)
                 for read, which in ((read_partition, newest + 1), (read_changes, range(newest))):
                     try:
-                        read(*place, which, LIMITS)
+                        read(*state, which, LIMITS)
                     except DamagedFile as error:
                         yield error
                     except NotDecodable:
@@ -189,4 +189,4 @@ def test_a_store_with_a_name_that_leads_elsewhere_is_damage(checkpoint_folder):
     path = checkpoint_folder / "state/0/_metadata/metadata"
     _rewrite(path, '"storeName":"default"', '"storeName":"../../.."')
     (damaged,) = read_checkpoint(checkpoint_folder).damaged
-    assert "folder's name" in damaged.what
+    assert "name of a folder" in damaged.what

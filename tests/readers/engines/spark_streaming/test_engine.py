@@ -1,8 +1,7 @@
-"""Uploads of Spark's checkpoints in the words of every engine, against the recorded answers."""
+"""Spark's uploads as every engine gives them, against the recorded answers."""
 
 import json
 from itertools import count
-from pathlib import Path
 
 import pytest
 
@@ -35,25 +34,15 @@ BEFORE = "checkpoint-before-restart"
 
 
 @pytest.fixture
-def case(shared_data, tmp_path):
-    """Unpacks a case: its folder."""
-
-    def unpacked(name: str) -> Path:
-        return unpack(shared_data / "spark-streaming" / f"{name}.zip", tmp_path)[0]
-
-    return unpacked
-
-
-@pytest.fixture
 def cases(shared_data, tmp_path):
-    """All of them: folder and expected answers."""
+    """Give the folder and the expected answers of every case."""
     paths = case_paths(shared_data)
     assert len(paths) == 30
     return [unpack(path, tmp_path) for path in paths]
 
 
 def timelines(expected: dict) -> dict[str, dict]:
-    """The recorded answers by folder of the checkpoint; none for damaged cases."""
+    """Return the recorded answers by folder of the checkpoint; none for damaged cases."""
     if expected["schema"] == DAMAGED:
         return {}
     before = expected.get("before_restart")
@@ -83,7 +72,7 @@ def test_one_folder_must_hold_two_of_the_three(names, known):
     assert (SparkStreamingReader().recognises(names, b"") is not None) is known
 
 
-def test_every_file_of_every_case_is_told_once_with_its_size(cases):
+def test_every_file_of_every_case_is_listed_once_with_its_size(cases):
     for folder, _ in cases:
         uses = SparkUpload(folder).inventory().files
         sizes = {
@@ -96,7 +85,7 @@ def test_every_file_of_every_case_is_told_once_with_its_size(cases):
         assert [use.path for use in uses if use.role == "unknown"] == ["expected.json"]
 
 
-def test_batches_of_every_case_are_told_as_recorded(cases):
+def test_batches_of_every_case_are_described_as_recorded(cases):
     compared = 0
     for folder, expected in cases:
         inventory = SparkUpload(folder).inventory()
@@ -134,7 +123,7 @@ def test_times_durations_and_counts_of_every_case_have_a_unit(cases):
     assert any(unit == "ms" and name.startswith("watermark delay of") for name, unit in found)
 
 
-def test_what_is_in_flight_is_told_as_recorded(cases):
+def test_batches_in_flight_are_described_as_recorded(cases):
     kinds = {}
     for folder, expected in cases:
         inventory = SparkUpload(folder).inventory()
@@ -164,7 +153,7 @@ def test_what_is_in_flight_is_told_as_recorded(cases):
     }
 
 
-def test_operators_of_every_case_are_told_as_recorded(cases):
+def test_operators_of_every_case_are_described_as_recorded(cases):
     for folder, expected in cases:
         inventory = SparkUpload(folder).inventory()
         for checkpoint in batches_of(inventory, MAIN) if timelines(expected) else ():
@@ -177,7 +166,7 @@ def test_operators_of_every_case_are_told_as_recorded(cases):
 
 
 def test_sizes_are_those_of_the_files_that_each_version_takes(cases):
-    """Against the chain of files, found one version at a time; of what is shared, by counting."""
+    """Compare with the chain of files of one version at a time, and count what is shared."""
     compared = 0
     for folder, _ in cases:
         upload = SparkUpload(folder)
@@ -196,7 +185,7 @@ def test_sizes_are_those_of_the_files_that_each_version_takes(cases):
     assert compared > 150
 
 
-def test_files_of_state_name_the_batches_that_take_them(cases):
+def test_files_of_state_name_the_batches_that_need_them(cases):
     for folder, _ in cases:
         upload = SparkUpload(folder)
         uses = {use.path: use.checkpoints for use in upload.inventory().files}
@@ -247,7 +236,7 @@ def test_entries_by_the_files_are_those_that_were_recorded(cases):
     assert compared > 80
 
 
-def test_a_key_is_told_again_by_itself_but_where_it_can_have_several_values(case):
+def test_an_entry_is_identified_by_its_key_unless_that_can_have_several_values(case):
     entries = list(SparkUpload(case("join-inner-hdfs")).entries())
     stored = [one for one in entries if one.state == "left-keyWithIndexToValue"]
     side = [one for one in entries if one.state == "left"]
@@ -267,14 +256,14 @@ def test_every_batch_that_has_state_is_read(case):
     assert with_states == list(range(12))
 
 
-def test_beyond_so_many_entries_batches_are_named_that_are_not_read(case, monkeypatch):
+def test_batches_beyond_the_limit_of_entries_are_named(case, monkeypatch):
     monkeypatch.setattr(entries_module, "MOST_ENTRIES", 30)
     upload = SparkUpload(case("window-agg-hdfs"))
     found = list(upload.entries())
     inventory = upload.inventory()
     read = {entry.checkpoint for entry in found}
     assert read == set(range(6, 12))
-    assert inventory.notes[0].startswith("The entries of 6 batches are not read (0 to 5): of an")
+    assert inventory.notes[0].startswith("The entries of 6 batches are not read (0 to 5): at most")
     said = [checkpoint.operators[0].notes for checkpoint in inventory.checkpoints]
     assert ["not read" in " ".join(notes) for notes in said] == [True] * 6 + [False] * 6
     assert [bool(one.operators[0].states) for one in inventory.checkpoints] == [False] * 6 + [
@@ -292,7 +281,7 @@ def test_some_batches_of_every_job_are_read_however_long_it_takes(case):
     assert {entry.checkpoint for entry in upload.entries()} == set(range(7, 12))
 
 
-def test_what_the_files_cannot_tell_is_said_and_never_empty(case):
+def test_state_that_the_files_do_not_show_is_incomplete_and_never_empty(case):
     upload = SparkUpload(case("tws-value-list-map-timers"))
     assert list(upload.entries()) == []
     (operator,) = upload.inventory().checkpoints[-1].operators
@@ -300,7 +289,7 @@ def test_what_the_files_cannot_tell_is_said_and_never_empty(case):
         *["hits_by_page", "total", "recent_pages", "timers"]
     ]
     assert {state.complete for state in operator.states} == {False}
-    assert "read by Spark alone" in operator.notes[0]
+    assert "Only Spark can read" in operator.notes[0]
 
 
 def test_every_derived_recording_is_without_defects_and_reads_back(cases, tmp_path):

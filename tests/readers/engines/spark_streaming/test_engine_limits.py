@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from snapshots.domain.assembling.assembly import assemble
 from snapshots.domain.model.defects import InputRefused
-from snapshots.readers.engines import derived_log
+from snapshots.readers.engines import picture
 from snapshots.readers.engines.spark_streaming.adapter import events as engine_events
 from snapshots.readers.engines.spark_streaming.adapter import graph as engine_graph
 from snapshots.readers.engines.spark_streaming.adapter import inventory as engine_inventory
@@ -27,7 +27,7 @@ from snapshots.readers.engines.spark_streaming.state.store_files import Partitio
 from snapshots.readers.formats.limits import Limits
 from snapshots.readers.logs.native import write_lines
 from tests.effort import FAST, examples
-from tests.readers.engines.spark_streaming.cases import MAIN, unpack
+from tests.readers.engines.spark_streaming.cases import MAIN
 from tests.readers.inputs import read as read_log
 from tests.readers.mutated import MANY, mutated
 
@@ -36,19 +36,8 @@ SEEDS = ("incident-state-ahead", "plain-agg-rocksdb-v2", "stateless-file-to-parq
 LIMITS = SparkLimits(state_bytes=2**20)
 
 
-@pytest.fixture
-def case(shared_data, tmp_path):
-    """Unpacks a case: its folder."""
-
-    def unpacked(name: str) -> Path:
-        return unpack(shared_data / "spark-streaming" / f"{name}.zip", tmp_path)[0]
-
-    return unpacked
-
-
 def checkpoint(folder: Path, batches: dict[int, list[str]], settings: dict | None = None) -> Path:
-    """A directory with a metadata file, and of each batch the source lines of its plan, and a
-    commit unless it is the last."""
+    """Write a checkpoint whose batches have these source lines; the last has no commit."""
     for name in ("offsets", "commits"):
         (folder / name).mkdir(parents=True)
     (folder / "metadata").write_text('{"id":"q"}')
@@ -62,7 +51,7 @@ def checkpoint(folder: Path, batches: dict[int, list[str]], settings: dict | Non
 
 
 def ingestable(upload: SparkUpload, folder: Path) -> None:
-    """The derived log is one that the reader of logs takes, and has a meaning."""
+    """Check that the derived log is read without a defect and makes a recording."""
     header, events = upload.recording()
     path = folder / "derived.jsonl"
     path.write_bytes(b"".join(write_lines(header, events)))
@@ -75,8 +64,8 @@ versions = st.dictionaries(st.integers(1, 12), st.sampled_from([1, 2, 3]), max_s
 
 @settings(max_examples=examples(300), deadline=None)
 @given(found=versions, batches=st.sets(st.integers(0, 12), min_size=1))
-def test_what_a_version_takes_is_the_chain_of_its_files(found, batches):
-    """found: versions to 1: changes, 2: a snapshot, 3: both."""
+def test_a_version_takes_the_chain_of_its_files(found, batches):
+    """``found`` maps versions to 1 for changes, 2 for a snapshot, 3 for both."""
     files = [VersionFile(v, DELTA, None, f"{v}.delta") for v, kinds in found.items() if kinds & 1]
     files += [
         VersionFile(v, SNAPSHOT, None, f"{v}.snapshot") for v, kinds in found.items() if kinds & 2
@@ -169,7 +158,7 @@ def test_too_many_partitions_are_one_process_for_each_operator(tmp_path, monkeyp
     ingestable(upload, tmp_path)
 
 
-def test_a_partition_number_is_no_reason_to_make_so_many_processes(tmp_path):
+def test_a_huge_partition_number_makes_no_huge_number_of_processes(tmp_path):
     folder = with_state(checkpoint(tmp_path / "up", {0: ["1"], 1: ["2"]}), 1, 1, 1)
     (folder / "state/0/0").rename(folder / "state/0/99999999999")
     header, events = SparkUpload(folder).recording()
@@ -178,7 +167,7 @@ def test_a_partition_number_is_no_reason_to_make_so_many_processes(tmp_path):
 
 
 def test_channels_are_left_out_where_there_are_too_many(tmp_path, monkeypatch):
-    monkeypatch.setattr(derived_log, "MOST_CHANNELS", 8)
+    monkeypatch.setattr(picture, "MOST_CHANNELS", 8)
     folder = with_state(checkpoint(tmp_path / "up", {0: ["1"], 1: ["2"]}), 2, 3, 2)
     header, _ = SparkUpload(folder).recording()
     assert len(header.topology.channels) == 6
@@ -186,15 +175,15 @@ def test_channels_are_left_out_where_there_are_too_many(tmp_path, monkeypatch):
     assert len(header.extra["dataflow"]["edges"]) == 3
 
 
-def test_of_many_channels_it_is_not_logged_that_they_are_empty(tmp_path, monkeypatch):
+def test_empty_channels_are_not_logged_where_there_are_too_many(tmp_path, monkeypatch):
     monkeypatch.setattr(engine_events, "MOST_CHANNEL_RECORDS", 3)
     folder = with_state(checkpoint(tmp_path / "up", {0: ["1"], 1: ["2"]}), 1, 3, 2)
     header, events = SparkUpload(folder).recording()
     assert not any(event.kind == "record_channel" for event in events)
-    assert "not logged for each" in header.extra["notes"][-1]
+    assert "not logged one by one" in header.extra["notes"][-1]
 
 
-def test_of_a_history_that_is_too_long_the_newest_batches_are_told(tmp_path, monkeypatch):
+def test_the_newest_batches_of_a_long_history_are_shown(tmp_path, monkeypatch):
     monkeypatch.setattr(engine_events, "MOST_EVENTS", 18)
     upload = SparkUpload(checkpoint(tmp_path / "up", {batch: ["1"] for batch in range(4)}))
     header, events = upload.recording()
@@ -204,14 +193,14 @@ def test_of_a_history_that_is_too_long_the_newest_batches_are_told(tmp_path, mon
     ingestable(upload, tmp_path)
 
 
-def test_operators_are_told_of_the_newest_batches_where_there_are_too_many(tmp_path, monkeypatch):
+def test_only_the_newest_batches_list_operators_where_there_are_too_many(tmp_path, monkeypatch):
     monkeypatch.setattr(engine_inventory, "MOST_PARTS", 12)
     batches = {batch: ["1"] for batch in range(5)}
     folder = with_state(checkpoint(tmp_path / "up", batches), 1, 3, 5)
     inventory = SparkUpload(folder).inventory()
     assert [len(one.operators) for one in inventory.checkpoints] == [0, 0, 0, 1, 1]
     assert [one.bytes for one in inventory.checkpoints] == [None, None, None, 30, 45]
-    assert "newest batches only" in inventory.notes[-1]
+    assert "Only the newest batches" in inventory.notes[-1]
 
 
 def test_a_long_history_with_much_state_takes_no_long_time(tmp_path):
@@ -224,17 +213,17 @@ def test_a_long_history_with_much_state_takes_no_long_time(tmp_path):
     # there is no snapshot, so the oldest file is needed by all; the newest 100 are named
     uses = {use.path: use.checkpoints for use in inventory.files}
     assert uses["state/0/0/1.delta"] == tuple(range(300, 400))
-    assert "the newest 100 are named" in inventory.notes[0]
+    assert "the newest 100 batches" in inventory.notes[0]
 
 
-def test_links_and_what_lies_too_deep_are_told(tmp_path):
+def test_links_and_files_that_lie_too_deep_are_listed(tmp_path):
     folder = checkpoint(tmp_path / "up", {0: ["1"], 1: ["2"]})
     (folder / "offsets/7").symlink_to("/etc/passwd")
     (use,) = [use for use in SparkUpload(folder).inventory().files if use.role == "left out"]
     assert (use.path, use.bytes) == ("offsets/7", 0)
 
 
-def test_any_damage_is_told_or_refused(case, tmp_path):
+def test_any_damage_is_described_or_refused(case, tmp_path):
     folders = [case(name) for name in SEEDS]
     refused = 0
     for number in range(MANY // 10 if FAST else MANY * 2 // 3):

@@ -1,8 +1,7 @@
-"""Where a Spark upload is not plain: several checkpoints, damage, what no file settles."""
+"""Spark uploads that leave something open: several checkpoints, damage, what no file settles."""
 
 import json
 import shutil
-from pathlib import Path
 
 import pytest
 
@@ -10,20 +9,10 @@ from snapshots.domain.assembling.assembly import assemble
 from snapshots.domain.inventory.model import IN_PROGRESS, UNKNOWN
 from snapshots.domain.judging.verdicts import judge
 from snapshots.readers.engines.spark_streaming.adapter.reader import SparkUpload
-from tests.readers.engines.spark_streaming.cases import MAIN, unpack
+from tests.readers.engines.spark_streaming.cases import MAIN
 from tests.readers.engines.spark_streaming.inventory import told_by_events
 
 BEFORE = "checkpoint-before-restart"
-
-
-@pytest.fixture
-def case(shared_data, tmp_path):
-    """Unpacks a case: its folder."""
-
-    def unpacked(name: str) -> Path:
-        return unpack(shared_data / "spark-streaming" / f"{name}.zip", tmp_path)[0]
-
-    return unpacked
 
 
 def test_two_directories_are_two_jobs_that_share_nothing(case):
@@ -41,7 +30,7 @@ def test_two_directories_are_two_jobs_that_share_nothing(case):
     assert verdicts["2"] == "unknown"
 
 
-def test_a_restart_is_not_claimed_where_no_file_tells_of_it(case):
+def test_a_restart_is_not_claimed_where_no_file_shows_it(case):
     shutil.rmtree((folder := case("incident-recovered")) / BEFORE)
     _, events = SparkUpload(folder).recording()
     kinds = {event.kind for event in events}
@@ -57,19 +46,19 @@ def test_edges_that_no_file_settles_are_marked(case):
     assert "channels" not in header.extra
 
 
-def test_a_file_sink_tells_of_its_batches(case):
+def test_a_file_sink_lists_its_batches(case):
     folder = case("stateless-file-to-parquet")
     assert told_by_events(SparkUpload(folder))[MAIN]["sunk"] == dict.fromkeys(range(13), 1)
 
 
-def test_what_is_new_in_a_compacted_log_is_only_told_where_all_before_is_there(case):
+def test_new_files_of_a_compacted_log_are_known_only_with_all_before_it(case):
     folder = case("stateless-file-to-parquet")
     (folder / "sink" / "_spark_metadata" / "3").unlink()
     sunk = told_by_events(SparkUpload(folder))[MAIN]["sunk"]
     assert sunk == dict.fromkeys([0, 1, 2, 4, 5, 6, 7, 8, 10, 11, 12], 1)
 
 
-def test_a_sink_of_two_checkpoints_is_nobodys(case):
+def test_a_sink_beside_two_checkpoints_belongs_to_neither(case):
     folder = case("stateless-file-to-parquet")
     shutil.copytree(folder / MAIN, folder / "copy")
     told = told_by_events(SparkUpload(folder))
@@ -119,7 +108,7 @@ def test_a_commit_that_is_damaged_and_newest_leaves_its_batch_unknown(case):
 
 
 @pytest.mark.parametrize("damage", [b"", None])
-def test_a_commit_that_must_have_been_is_inferred(case, damage):
+def test_a_commit_that_must_have_happened_is_inferred(case, damage):
     folder = case("window-agg-hdfs")
     path = folder / MAIN / "commits/5"
     path.unlink() if damage is None else path.write_bytes(damage)
@@ -147,7 +136,7 @@ def test_a_plan_that_is_damaged_and_newest_is_no_snapshot(case):
     assert "problem" in next(event.extra for event in events if event.snapshot == "3")
 
 
-def test_where_a_plan_is_lost_the_offsets_are_not_known_and_not_the_old_ones(case):
+def test_offsets_of_a_lost_plan_are_not_known_and_not_the_old_ones(case):
     folder = case("damaged-truncated-offset")
     header, events = SparkUpload(folder).recording()
     reports = {one.snapshot: one for one in judge(assemble(header, events).recording)}
@@ -165,7 +154,7 @@ def test_a_partition_has_ended_when_all_of_its_stores_are_written(case):
     assert told_by_events(SparkUpload(folder))[MAIN]["wrote"][7] == [(0, 1)]
 
 
-def test_an_epoch_is_told_at_its_end(case):
+def test_an_epoch_is_logged_at_its_end(case):
     folder = case("continuous-rate-to-memory")
     (folder / MAIN / "commits/3").unlink()
     upload = SparkUpload(folder)

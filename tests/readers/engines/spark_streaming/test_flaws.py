@@ -1,4 +1,4 @@
-"""What is damaged or missing of a Spark checkpoint is said: which file, and what it spoils."""
+"""Damaged and missing files of a Spark checkpoint are listed with what they spoil."""
 
 import shutil
 
@@ -10,18 +10,8 @@ from snapshots.readers.engines.spark_streaming.adapter.reader import SparkUpload
 from tests.readers.engines.spark_streaming.cases import DAMAGED, MAIN, case_paths, unpack
 
 
-@pytest.fixture
-def case(shared_data, tmp_path):
-    """Unpacks a case: its folder."""
-
-    def unpacked(name: str):
-        return unpack(shared_data / "spark-streaming" / f"{name}.zip", tmp_path)[0]
-
-    return unpacked
-
-
 def told(folder) -> list[tuple[str, str | None]]:
-    """Path and what it spoils, of every flaw."""
+    """Return the path of every flaw, and what it spoils."""
     upload = SparkUpload(folder)
     list(upload.entries())
     inventory = upload.inventory()
@@ -30,7 +20,7 @@ def told(folder) -> list[tuple[str, str | None]]:
 
 
 def flawed_snapshots(folder) -> dict[str, list[str]]:
-    """What is said of each snapshot beside that it is not judged."""
+    """Return the findings of each snapshot besides that it is not judged."""
     header, events = SparkUpload(folder).recording()
     reports = judge(assemble(header, events).recording)
     assert all(one.verdict in ("unknown", "incomplete") for one in reports)
@@ -76,7 +66,7 @@ def test_a_folder_of_a_partition_that_is_missing_spoils_all_batches(case):
     assert told(folder) == [("state/0/1", "batches 0 to 11")]
 
 
-def test_a_state_file_that_cannot_be_read_is_told_when_its_entries_were(case):
+def test_a_state_file_that_cannot_be_read_is_a_flaw_once_its_entries_were_read(case):
     path = (folder := case("window-agg-hdfs")) / MAIN / "state/0/0/2.delta"
     path.write_bytes(path.read_bytes()[:20])
     assert told(folder) == [("state/0/0/2.delta", "batches 1 to 10")]

@@ -54,7 +54,7 @@ def test_blocks_are_not_unpacked_beyond_the_limit():
         unpack_blocks(huge + lz4_stream(b""), "lz4", 100)
 
 
-def test_aggregation_buffers_that_are_called_alike_are_told_apart():
+def test_aggregation_buffers_of_one_name_get_unique_names():
     assert told_apart(["count", "sum", "count", "count"]) == ("count", "sum", "count#2", "count#3")
 
 
@@ -64,7 +64,7 @@ def test_decimals_keep_their_digits():
 
 
 def _struct(parts):
-    return Struct.of(tuple(Column(f"c{place}", part) for place, part in enumerate(parts)))
+    return Struct.of(tuple(Column(f"c{index}", part) for index, part in enumerate(parts)))
 
 
 plain_types = st.sampled_from([LONG, TEXT, Plain("boolean", 1), Plain("integer", 4)])
@@ -80,7 +80,7 @@ types = st.recursive(
 
 
 def _values(type):
-    """Values as the encoder takes them."""
+    """Return values as the encoder expects them."""
     if isinstance(type, Struct):
         return st.tuples(*(_values(column.type) | st.none() for column in type.columns)).map(list)
     if isinstance(type, Array):
@@ -88,8 +88,8 @@ def _values(type):
     if isinstance(type, Map):
         keys = st.lists(_values(type.key), max_size=3, unique=True)
         return keys.flatmap(
-            lambda found: st.tuples(*(_values(type.value) for _ in found)).map(
-                lambda inner: list(zip(found, inner, strict=True))
+            lambda keys: st.tuples(*(_values(type.value) for _ in keys)).map(
+                lambda inner: list(zip(keys, inner, strict=True))
             )
         )
     return {
@@ -114,7 +114,7 @@ def _as_read(value, type):
 
 
 def _maps_as_dicts(value, type):
-    """Maps have no order."""
+    """Sort the pairs of maps, which have no order."""
     if value is None:
         return None
     if isinstance(type, Struct):
@@ -132,14 +132,14 @@ def _maps_as_dicts(value, type):
 def test_a_row_is_read_as_it_was_written(data):
     schema = data.draw(st.lists(types, min_size=1, max_size=70).map(_struct))
     values = data.draw(_values(schema))
-    found = read_row(row(values, schema), schema)
-    assert _maps_as_dicts(found, schema) == _as_read(values, schema)
+    decoded = read_row(row(values, schema), schema)
+    assert _maps_as_dicts(decoded, schema) == _as_read(values, schema)
 
 
 @pytest.mark.parametrize("width", [33, 64, 65])
 def test_wide_rows_have_more_null_bits(width):
     schema = _struct([LONG] * width)
-    values = [None if place % 3 else place for place in range(width)]
+    values = [None if index % 3 else index for index in range(width)]
     assert list(read_row(row(values, schema), schema).values()) == values
 
 
@@ -150,7 +150,7 @@ def test_an_offset_beyond_the_row_is_refused():
         read_row(data, schema)
 
 
-def test_values_that_overlap_without_end_are_refused():
+def test_values_that_overlap_too_often_are_refused():
     """Every element of an array is the one array behind it: 30 to the power of 4 numbers."""
     schema = _struct([Array(Array(Array(Array(LONG))))])
     count, size = 30, 8 + 8 + 8 * 30
@@ -162,7 +162,7 @@ def test_values_that_overlap_without_end_are_refused():
         read_row(data, schema)
 
 
-def test_times_are_milliseconds_with_a_fraction_only_where_there_is_one():
+def test_times_are_milliseconds_with_a_fraction_only_if_needed():
     schema = _struct([TIME, TIME])
     assert read_row(row([1_714_521_600_000_000, 1_500], schema), schema) == {
         "c0": 1_714_521_600_000,
@@ -170,23 +170,23 @@ def test_times_are_milliseconds_with_a_fraction_only_where_there_is_one():
     }
 
 
-def test_a_user_defined_type_is_read_as_what_it_is_made_of():
+def test_a_user_defined_type_is_read_as_its_sql_type():
     assert parse_type({"type": "udt", "class": "x.Y", "sqlType": "long"}) == LONG
 
 
 def _files(*names: str) -> PartitionFiles:
-    found = []
+    files = []
     for name in names:
         stem, kind = name.split(".")
         version, _, unique = stem.partition("_")
-        found.append(VersionFile(int(version), kind, unique or None, name))
-    return PartitionFiles(0, tuple(found))
+        files.append(VersionFile(int(version), kind, unique or None, name))
+    return PartitionFiles(0, tuple(files))
 
 
 def test_a_version_begins_with_the_newest_snapshot_before_it():
     files = _files("1.delta", "2.delta", "2.snapshot", "3.delta", "4.delta")
-    assert [one.path for one in chain(files, 3).files] == ["2.snapshot", "3.delta"]
-    assert [one.path for one in chain(files, 1).files] == ["1.delta"]
+    assert [file.path for file in chain(files, 3).files] == ["2.snapshot", "3.delta"]
+    assert [file.path for file in chain(files, 1).files] == ["1.delta"]
 
 
 def test_the_first_missing_file_is_named_and_the_others_counted():
@@ -197,11 +197,11 @@ def test_the_first_missing_file_is_named_and_the_others_counted():
 def test_only_the_ids_of_the_commit_log_count():
     files = _files("1_a.changelog", "1_b.changelog", "2_c.changelog")
     needed = chain(files, 2, {1: "b", 2: "c"})
-    assert [one.path for one in needed.files] == ["1_b.changelog", "2_c.changelog"]
+    assert [file.path for file in needed.files] == ["1_b.changelog", "2_c.changelog"]
 
 
 def test_kinds_of_files_are_what_the_names_end_with():
-    assert {one.kind for one in _files("1.delta", "1.snapshot").files} == {DELTA, SNAPSHOT}
+    assert {file.kind for file in _files("1.delta", "1.snapshot").files} == {DELTA, SNAPSHOT}
 
 
 @pytest.fixture
@@ -225,18 +225,18 @@ def checkpoint_of(shared_data, tmp_path):
 def test_the_ways_to_read_an_operator(checkpoint_of, case, labels):
     checkpoint = checkpoint_of(case)
     readings = readings_of(checkpoint.operators[0], checkpoint.versions)
-    assert [one.label for one in readings] == labels
+    assert [reading.label for reading in readings] == labels
     assert [reading_called(label) for label in labels] == list(readings)
 
 
-def test_a_copy_leaves_out_a_damaged_file_and_says_so(checkpoint_of, tmp_path):
+def test_a_copy_leaves_out_a_damaged_file_and_reports_it(checkpoint_of, tmp_path):
     checkpoint = checkpoint_of("window-agg-hdfs")
     path = checkpoint.files.root / "state/0/0/2.delta"
     path.write_bytes(path.read_bytes()[:-3])
     copy = PrivateCopy(checkpoint, tmp_path / "copy", LIMITS)
     (damaged,) = copy.add_state(0, 1, 3)
     assert damaged.file == "state/0/0/2.delta"
-    there = {one.name for one in (tmp_path / "copy/state/0/0").iterdir()}
+    there = {file.name for file in (tmp_path / "copy/state/0/0").iterdir()}
     assert {"1.delta", "3.delta"} <= there
     assert "2.delta" not in there
 
@@ -263,7 +263,7 @@ def test_a_copy_points_at_its_own_schemas_and_drops_the_stale_checksum(checkpoin
     assert "/data/spark-cases/" in (checkpoint.files.root / "state/0/_metadata/v2/0").read_text()
 
 
-def test_a_copy_is_not_made_where_spark_would_not_find_it(checkpoint_of, tmp_path):
+def test_a_copy_needs_a_path_that_spark_can_read(checkpoint_of, tmp_path):
     with pytest.raises(ValueError, match="no plain path"):
         PrivateCopy(checkpoint_of("window-agg-hdfs"), tmp_path / "a b", LIMITS)
 
@@ -283,8 +283,8 @@ def _tables(local: str) -> bytes:
 
 def test_a_snapshot_of_rocksdb_names_its_tables(tmp_path):
     (tmp_path / "1.zip").write_bytes(_zip({"metadata": _tables("000008.sst"), "CURRENT": b"x"}))
-    found = read_zip(list_files(tmp_path, 10), "1.zip", LIMITS)
-    assert (found.keys, found.tables) == (2, ("SSTs/8-a.sst",))
+    snapshot = read_zip(list_files(tmp_path, 10), "1.zip", LIMITS)
+    assert (snapshot.keys, snapshot.tables) == (2, ("SSTs/8-a.sst",))
 
 
 @pytest.mark.parametrize(
@@ -306,5 +306,5 @@ def test_a_snapshot_of_rocksdb_that_leads_elsewhere_is_refused(tmp_path, entries
 def test_a_bomb_in_a_snapshot_of_rocksdb_is_refused(tmp_path):
     data = _zip({"metadata": _tables("000008.sst"), "CURRENT": bytes(2**20)})
     (tmp_path / "1.zip").write_bytes(data)
-    with pytest.raises(DamagedFile, match="more than is read"):
+    with pytest.raises(DamagedFile, match="more than the limit"):
         read_zip(list_files(tmp_path, 10), "1.zip", replace(LIMITS, state_bytes=2**19))

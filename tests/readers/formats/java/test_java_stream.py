@@ -49,7 +49,7 @@ def test_an_object_that_contains_itself_is_named_inside():
     assert loop["fields"]["next"] == [{"class": "JavaStreams$Sub", "same_as": loop["id"]}, None]
 
 
-def test_what_is_referred_to_again_is_given_again():
+def test_a_reference_becomes_a_copy_of_its_object():
     assert read("shared") == [["shared", "shared", BASE, BASE]]
 
 
@@ -84,7 +84,7 @@ def test_a_proxy_has_its_interfaces_and_its_handler():
     assert proxy["fields"] == {"h": {"class": "JavaStreams$Handler", "fields": {}}}
 
 
-def test_writing_that_broke_off_leaves_its_exception_and_what_came_after():
+def test_a_broken_off_object_leaves_its_exception_and_the_objects_after_it():
     exception, after = read("broken")
     assert exception["exception"]["class"] == "java.io.NotSerializableException"
     assert exception["exception"]["fields"]["detailMessage"] == "java.lang.Object"
@@ -176,7 +176,7 @@ def test_payloads_of_seatunnel(shared_data):
     }  # fmt: skip
 
 
-def test_references_cannot_make_much_of_little():
+def test_references_cannot_multiply_a_small_input():
     """Each array holds the one before it twice."""
     data = MAGIC + array(90, first=True) + b"\x74\x00\x01x"
     data += b"".join(array(2) + reference(n) * 2 for n in range(2, 91))
@@ -185,7 +185,7 @@ def test_references_cannot_make_much_of_little():
     assert '"same_as"' in json.dumps(value)
 
 
-def test_references_cannot_nest_what_does_not_stand_nested():
+def test_references_cannot_nest_objects_without_limit():
     """Each array holds the one before it: 3,000 deep if all were given again."""
 
     def height(value):

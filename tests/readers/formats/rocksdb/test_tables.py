@@ -22,7 +22,7 @@ _SEQUENCE = (7 << 8 | 1).to_bytes(8, "little")
 
 @cache
 def cases() -> dict[str, tuple[list[bytes], list[tuple[bytes, bytes]]]]:
-    """Name -> the tables, and what RocksDB itself finds in them."""
+    """Return for each name the tables, and what RocksDB itself finds in them."""
     lines = Path(__file__).with_name("rocks_tables.txt").read_text().splitlines()
     return {
         name: (
@@ -65,7 +65,7 @@ def test_an_older_table_alone_gives_older_values():
     assert dict(expected)[b"key-001"] == b"second value of 1"
 
 
-def test_a_damaged_block_is_left_out_and_said():
+def test_a_damaged_block_is_left_out_and_reported():
     tables, _expected = cases()["zlib 4 plain"]
     table = opened(max(tables, key=len)).table
     blocks = list(table.blocks())
@@ -79,7 +79,7 @@ def test_a_damaged_block_is_left_out_and_said():
     assert 0 < len(found) < 62
 
 
-def test_what_is_no_table_is_refused():
+def test_bytes_that_are_not_a_table_are_refused():
     for data in (b"", b"no table", bytes(100)):
         with pytest.raises(Malformed, match="does not end as one"):
             opened(data)

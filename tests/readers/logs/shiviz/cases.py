@@ -17,7 +17,7 @@ from snapshots.readers.logs.shiviz.logs import open_log, read_execution
 
 @dataclass(frozen=True)
 class Execution:
-    """What a log has of one execution, in numbers."""
+    """The counts of one execution."""
 
     name: str
     events: dict[str, int]  # of each host
@@ -49,21 +49,21 @@ def whole_file(parser: str, delimiter: str, log: bytes) -> bytes:
 
 
 def cases(shared_data: Path) -> list[dict]:
-    """The entries of the manifest, each with the path of its log."""
+    """Return the entries of the manifest, each with the path of its log."""
     folder = shared_data / "shiviz"
     manifest = json.loads((folder / "manifest.json").read_text())
     return [entry | {"path": folder / entry["file"]} for entry in manifest]
 
 
 def with_expressions(case: dict, target: Path) -> Path:
-    """The log as a file with the manifest's expressions in front."""
+    """Write the log as a file with the manifest's expressions in front."""
     log = case["path"].read_bytes()
     target.write_bytes(whole_file(case["parser"], case["delimiter"] or "", log))
     return target
 
 
 def counted(source: Path) -> list[dict]:
-    """The executions of a log in the words of the manifest."""
+    """Return the executions of a log in the words of the manifest."""
     return [
         {
             "execution": found.name,
@@ -77,7 +77,7 @@ def counted(source: Path) -> list[dict]:
 
 
 def recorded(source: Path, execution: str | None = None) -> tuple[Assembly, Defects]:
-    """An execution as the recording that an upload of it becomes."""
+    """Return the recording that an upload of an execution becomes."""
     defects, limits = Defects(), Limits()
     format = None if execution is None else f"shiviz:{execution}"
     reader = recognition.sniff(source, limits, format).reader
@@ -86,16 +86,18 @@ def recorded(source: Path, execution: str | None = None) -> tuple[Assembly, Defe
 
 
 def agreement(case: dict) -> dict[str, int]:
-    """How many counts of the manifest were compared, and how many agree: those of the executions,
-    of their hosts, and of the messages of each recording."""
+    """Compare the manifest's counts of executions, hosts and messages with those of the readers.
+
+    Returns how many counts were ``compared``, and how many ``agreed``.
+    """
     pairs = []
-    found = {entry["execution"]: entry for entry in counted(case["path"])}
-    for known in case["executions"]:
-        entry = found.get(known["execution"], {})
-        pairs += [(known[key], entry.get(key)) for key in ("events", "receives", "edges")]
+    entries = {entry["execution"]: entry for entry in counted(case["path"])}
+    for expected in case["executions"]:
+        entry = entries.get(expected["execution"], {})
+        pairs += [(expected[key], entry.get(key)) for key in ("events", "receives", "edges")]
         hosts = entry.get("hosts", {})
-        pairs += [(count, hosts.get(host)) for host, count in known["hosts"].items()]
-        several = len(case["executions"]) > 1
-        recording = recorded(case["path"], known["execution"] if several else None)[0].recording
-        pairs.append((known["edges"], sum(map(len, recording.messages.values()))))
-    return {"compared": len(pairs), "agreed": sum(known == mine for known, mine in pairs)}
+        pairs += [(count, hosts.get(host)) for host, count in expected["hosts"].items()]
+        execution = expected["execution"] if len(case["executions"]) > 1 else None
+        recording = recorded(case["path"], execution)[0].recording
+        pairs.append((expected["edges"], sum(map(len, recording.messages.values()))))
+    return {"compared": len(pairs), "agreed": sum(wanted == own for wanted, own in pairs)}

@@ -45,7 +45,7 @@ def case(shared_data, name):
 
 
 def simulated(events, hosts, chance):
-    """A log in GoVector's form, and how many messages its clocks tell of.
+    """Return a log in GoVector's form, and the number of messages that follow from its clocks.
 
     Each message brings its receiver something new, and nothing that another one brings as well.
     """
@@ -72,7 +72,7 @@ def simulated(events, hosts, chance):
 
 
 def log(*events, parser=PLAIN, delimiter=""):
-    """A whole file: events as (host, clock, text), or lines as they are."""
+    """Write a whole file from events (host, clock, text) and lines, which stay as they are."""
     lines = [
         event if isinstance(event, str) else f"{event[0]} {json.dumps(event[1])} {event[2]}"
         for event in events
@@ -104,7 +104,7 @@ def test_a_log_with_its_expressions_in_front_is_counted_the_same(shared_data, tm
     )
 
 
-def test_a_log_says_what_it_is_and_what_it_cannot_tell(shared_data):
+def test_a_header_says_which_form_the_log_has_and_what_clocks_do_not_show(shared_data):
     entry = case(shared_data, "chord.log")
     head = checked(entry["path"], Limits())
     assert (head.format, head.complete) == ("shiviz", True)
@@ -174,7 +174,7 @@ def test_events_messages_and_fields_of_a_recording(tmp_path):
 
 
 def test_an_edge_that_another_implies_is_left_out(tmp_path):
-    """c learns of a's event through b alone."""
+    """Host c learns of a's event only through b."""
     path = source(tmp_path, log(
         ("a", {"a": 1}, "x"), ("b", {"a": 1, "b": 1}, "y"), ("c", {"a": 1, "b": 1, "c": 1}, "z")
     ))  # fmt: skip
@@ -252,10 +252,10 @@ BAD_CLOCKS = {
     "a gap": ([("a", {"a": 1}, "x"), ("a", {"a": 3}, "y")], 4, "3 where 2 is expected"),
     "twice": ([("a", {"a": 1}, "x"), ("a", {"a": 1}, "y")], 4, "1 where 2 is expected"),
     "not from 1": ([("a", {"a": 2}, "x")], 3, "2 where 1 is expected"),
-    "no JSON": (["a {1} x"], 3, "no JSON"),
+    "no JSON": (["a {1} x"], 3, "not a JSON"),
     "a list": (["a {} x"], 3, "does not count"),
     "without itself": ([("a", {"b": 1}, "x"), ("b", {"b": 1}, "")], 3, 'host "a" itself'),
-    "an empty host": ([("a", {"a": 1}, "x"), ("", {"a": 1}, "y")], 4, "no event for one"),
+    "an empty host": ([("a", {"a": 1}, "x"), ("", {"a": 1}, "y")], 4, "not an event"),
     "a host without events": ([("a", {"a": 1, "b": 1}, "x")], 3, "has none"),
     "more than there are": (
         [("a", {"a": 1}, "x"), ("b", {"a": 2, "b": 1}, "y")], 4, "knows 2 events",
@@ -275,7 +275,7 @@ BAD_CLOCKS = {
 
 
 @pytest.mark.parametrize(("events", "line", "words"), BAD_CLOCKS.values(), ids=BAD_CLOCKS)
-def test_a_clock_that_cannot_be_is_refused_with_its_line(tmp_path, events, line, words):
+def test_an_impossible_clock_is_refused_with_its_line(tmp_path, events, line, words):
     found = refusal(tmp_path, log(*events))
     assert (found.code, found.line) == ("bad-clock", line)
     assert words in found.sentence
@@ -421,7 +421,7 @@ def test_every_known_form_reads_its_own_kind(tmp_path):
         assert [event.label for event in recording.events["a"]] == ["text"], name
 
 
-def test_other_text_is_no_log(tmp_path):
+def test_other_text_is_not_a_log(tmp_path):
     for data in (b"hello\nworld {1}\n", b"a,b\n1,2\n", b"x {} \ny {}\n"):
         assert refusal(tmp_path, data).code == "unknown-format"
 
@@ -436,7 +436,7 @@ def test_limits(tmp_path):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_every_message_of_a_simulated_run_is_found(tmp_path, seed):
-    """Messages that others imply are few, and found to be implied by a plain count here."""
+    """The few messages that others imply are found by a plain count here."""
     data, messages = simulated(300, 4, random.Random(seed))
     [found] = executions(source(tmp_path, data), Limits())
     assert (found.receives, sum(found.events.values())) == (messages, 300)
@@ -444,7 +444,7 @@ def test_every_message_of_a_simulated_run_is_found(tmp_path, seed):
 
 
 def by_hand(data):
-    """Edges by the rule of the format's page, event by event."""
+    """Return the edges by the rule of the format's page, event by event."""
     lines = data.decode().split("\n")[::2]
     events = [(line.split()[0], json.loads(line.split(" ", 1)[1])) for line in lines]
     clock_of = {(host, clock[host]): clock for host, clock in events}

@@ -93,7 +93,7 @@ class Command(BaseCommand):
         self.stdout.write(f"The limits of {user} are changed.")
 
     def _list(self) -> None:
-        rows = [HEADS]
+        rows: list[tuple[str, ...]] = [HEADS]
         rows += [_row(user) for user in people.people().order_by("username")]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         for row in rows:

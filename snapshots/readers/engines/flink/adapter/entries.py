@@ -1,8 +1,8 @@
 """The state of Flink's operators as entries that every engine's pages and comparisons know.
 
 The identity of a key is the same in whichever layout it is stored, and what is decoded is compared
-by value. Bytes of lists and maps that are not decoded depend on
-the layout, so that whether they changed cannot be told.
+by value. The bytes of lists and maps depend on the layout, so that nobody can tell whether those
+that are not decoded changed.
 """
 
 from collections.abc import Iterator
@@ -15,13 +15,15 @@ import orjson
 from snapshots.domain.inventory.entries import NotRead, StateEntry
 from snapshots.domain.inventory.model import BROADCAST, COORDINATOR, LISTED, RAW, UNION
 from snapshots.readers.engines.flink import checkpoint_state
-from snapshots.readers.engines.flink.adapter.places import Place
 from snapshots.readers.engines.flink.files import Missing
 from snapshots.readers.engines.flink.handles import Stream
 from snapshots.readers.engines.flink.keyed.entries import TIMERS, Entry, Limits
+from snapshots.readers.engines.flink.keyed.keyed_meta import StateType
 from snapshots.readers.engines.flink.keyed.keyed_state import KeyedState
 from snapshots.readers.engines.flink.metadata import Operator
-from snapshots.readers.engines.flink.upload import FlinkUpload
+from snapshots.readers.engines.flink.types.spelling import spelt
+from snapshots.readers.engines.flink.types.values import Serializer
+from snapshots.readers.engines.flink.upload import FlinkUpload, StoredCheckpoint
 from snapshots.readers.formats.opaque import SHOWN_BYTES, Opaque
 
 UNNAMED = "not known"  # a state whose name is not
@@ -32,18 +34,23 @@ _MODES = {"SPLIT_DISTRIBUTE": LISTED, "UNION": UNION, "BROADCAST": BROADCAST}
 
 @dataclass(slots=True)
 class StateSeen:
-    """A state of an operator as its checkpoint describes it. kind, type: as in StateInventory."""
+    """A state of an operator as its checkpoint describes it; fields as in StateInventory."""
 
     kind: str
     type: str | None = None
     complete: bool = True
+    type_in_full: str | None = None
 
 
 @dataclass(slots=True)
 class OperatorSeen:
     """What came to light while an operator's entries were read.
 
-    layouts: of its keyed state; compressed: of all its state, as far as known.
+    Attributes:
+        states: its states by name.
+        layouts: the layouts of its keyed state, in order.
+        compressed: whether its states are compressed, as far as that is known.
+        notes: what must be said, as sentences in order.
     """
 
     states: dict[str, StateSeen] = field(default_factory=dict)
@@ -51,27 +58,41 @@ class OperatorSeen:
     compressed: set[bool] = field(default_factory=set)
     notes: dict[str, None] = field(default_factory=dict)
 
-    def state(self, name: str, kind: str, type_: str | None = None) -> StateSeen:
-        return self.states.setdefault(name, StateSeen(kind, type_))
+    def state(
+        self, name: str, kind: str, type_: str | None = None, in_full: str | None = None
+    ) -> StateSeen:
+        """Return a state, which is added if it is new."""
+        return self.states.setdefault(name, StateSeen(kind, type_, type_in_full=in_full))
+
+    def note(self, sentence: str) -> None:
+        """Add a sentence, once."""
+        self.notes[sentence] = None
 
 
 def entries_of(
     upload: FlinkUpload,
-    place: Place,
+    number: int,
+    stored: StoredCheckpoint,
     operator: Operator,
     seen: OperatorSeen,
     limits: Limits | None = None,
 ) -> Iterator[StateEntry]:
-    """All of one operator: keyed state, operator state, its coordinator. ``seen`` grows."""
-    alone = replace(place.stored, metadata=replace(place.stored.metadata, operators=(operator,)))
-    own = _Entries(upload, place.number, operator, seen)
+    """Yield the entries of an operator: keyed state, operator state, its coordinator's state.
+
+    Args:
+        number: the number of the checkpoint.
+        seen: what is known of the operator; it grows.
+    """
+    assert stored.metadata is not None  # an operator comes from it
+    alone = replace(stored, metadata=replace(stored.metadata, operators=(operator,)))
+    reading = _Entries(upload, number, operator, seen)
     for keyed in checkpoint_state.keyed_states(upload, alone, limits):
-        yield from own.of_keyed(keyed.subtask.index, keyed.state)
+        yield from reading.keyed(keyed.subtask.index, keyed.state)
     for state in checkpoint_state.operator_states(upload, alone):
-        yield from own.of_operator(state)
+        yield from reading.operator_state(state)
     if operator.coordinator is not None:
-        yield own.of_coordinator(operator.coordinator, place.stored.folder)
-    own.mark_incomplete()
+        yield reading.coordinator(operator.coordinator, stored.folder)
+    reading.mark_incomplete()
 
 
 class _Entries:
@@ -85,117 +106,121 @@ class _Entries:
         self._keyed: set[str] = set()
         self._is_complete = True
 
-    def of_keyed(self, subtask: int, state: KeyedState) -> Iterator[StateEntry]:
+    def keyed(self, subtask: int, state: KeyedState) -> Iterator[StateEntry]:
         seen = self._seen
-        for one in state.states:
-            self._keyed.add(one.name)
-            value = one.user_key.name + " → " + one.element.name if one.kind == "MAP" else None
-            value = value or (one.element.name if one.kind == "LIST" else one.value_type)
-            key = one.key.name if state.key is None else state.key.name
-            type_ = key if one.kind == TIMERS else f"{key} → {value}"
-            seen.state(one.name, one.kind.lower(), type_)
+        for described in state.states:
+            self._keyed.add(described.name)
+            element, kind = described.element.name, described.kind
+            value = f"{described.user_key.name} → {element}" if kind == "MAP" else None
+            value = value or (element if kind == "LIST" else described.value_type)
+            key = described.key if state.key is None else state.key
+            type_ = key.name if kind == TIMERS else f"{key.name} → {value}"
+            in_full = None if kind == TIMERS else _in_full(key, described)
+            seen.state(described.name, kind.lower(), type_, None if in_full == type_ else in_full)
         for entry in state.entries:
             name = UNNAMED if entry.state is None else entry.state
             self._keyed.add(name)
             seen.state(name, entry.kind.lower())
-            yield self._entry(subtask, name, entry)
+            yield StateEntry(
+                self._number,
+                self._operator.id,
+                subtask,
+                name,
+                _shown(entry.key),
+                _shown(entry.value),
+                entry.size,
+                entry.key_group,
+                _namespace(entry.namespace),
+                _identity(entry),
+                _digest(entry),
+            )
         if state.layout is not None:
             seen.layouts[state.layout] = None
         if state.compressed is not None:
             seen.compressed.add(state.compressed)
-        seen.notes |= dict.fromkeys(state.notes.sentences)
-        seen.notes |= dict.fromkeys(_lacking(missing) for missing in state.notes.missing)
+        for sentence in (*state.notes.sentences, *map(_lacking, state.notes.missing)):
+            seen.note(sentence)
         self._is_complete = self._is_complete and state.notes.complete
 
     def mark_incomplete(self) -> None:
-        """What one subtask lacks may be of any keyed state, also of one told of behind it."""
+        """Mark all keyed states if one subtask lacks something, which may be part of any state."""
         if not self._is_complete:
             for name in self._keyed:
                 self._seen.states[name].complete = False
 
-    def _entry(self, subtask: int, name: str, entry: Entry) -> StateEntry:
-        return StateEntry(
-            self._number,
-            self._operator.id,
-            subtask,
-            name,
-            _part(entry.key),
-            _part(entry.value),
-            entry.size,
-            entry.key_group,
-            _namespace(entry.namespace),
-            _identity(entry),
-            _digest(entry),
-        )
-
-    def of_operator(self, state: checkpoint_state.SubtaskState) -> Iterator[StateEntry]:
-        seen, found = self._seen, state.contents
-        for one in found.states:
-            name = f"{one.name} (operator state)" if one.name in self._keyed else one.name
-            kind = RAW if state.raw else _MODES.get(one.mode, one.mode.lower())
-            described = seen.state(name, kind, " → ".join(_in_order(one.types)) or None)
-            for place, element in enumerate(one.elements):
-                value = _part(element.value)
-                digest = element.raw if isinstance(value, NotRead) else _text(value)
+    def operator_state(self, state: checkpoint_state.SubtaskState) -> Iterator[StateEntry]:
+        seen, contents, subtask = self._seen, state.contents, state.subtask.index
+        for listed in contents.states:
+            name = f"{listed.name} (operator state)" if listed.name in self._keyed else listed.name
+            kind = RAW if state.raw else _MODES.get(listed.mode, listed.mode.lower())
+            roles = ("KEY_SERIALIZER", "VALUE_SERIALIZER")
+            types = [listed.types[role] for role in roles if role in listed.types]
+            described = seen.state(name, kind, " → ".join(types) or None)
+            for place, element in enumerate(listed.elements):
+                value = _shown(element.value)
+                content = bytes(element.raw) if isinstance(value, NotRead) else _text(value)
                 is_missing = element.size > len(element.raw)
                 yield StateEntry(
                     self._number,
                     self._operator.id,
-                    state.subtask.index,
+                    subtask,
                     name,
                     place,
                     value,
                     element.size,
-                    identity=_hash(dumps([state.subtask.index, place]).encode()),
-                    digest=None if is_missing else _hash(bytes(digest)),
+                    identity=_hash(dumps([subtask, place]).encode()),
+                    digest=None if is_missing else _hash(content),
                 )
-            wanted = next(each for each in state.handle.states if each.name == one.name)
-            if len(one.elements) < len(wanted.offsets):
+            handle = next(each for each in state.handle.states if each.name == listed.name)
+            if len(listed.elements) < len(handle.offsets):
                 described.complete = False
-        if found.problem:
-            seen.notes[found.problem] = None
-        if found.compressed is not None:
-            seen.compressed.add(found.compressed)
-        for unread in found.unread:
+        if contents.problem:
+            seen.note(contents.problem)
+        if contents.compressed is not None:
+            seen.compressed.add(contents.compressed)
+        for unread in contents.unread:
             if unread.size:
-                seen.notes[f"{unread.size:,} bytes of operator state: {unread.reason}"] = None
+                seen.note(f"{unread.size:,} bytes of operator state: {unread.reason}")
 
-    def of_coordinator(self, stream: Stream, folder: str) -> StateEntry:
+    def coordinator(self, stream: Stream, folder: str) -> StateEntry:
         seen = self._seen.state(COORDINATOR_STATE, "coordinator")
         data = self._upload.files.read(stream, folder)
-        reason = "The state of an operator's coordinator is private to it."
+        head, reason = b"", "The state of an operator's coordinator is private to it."
         digest = None
         if isinstance(data, Missing):
             seen.complete = False
-            data, reason = b"", _lacking(data)
+            reason = _lacking(data)
         else:
-            digest = _hash(bytes(data))
-        value = NotRead(stream.size, bytes(data[:SHOWN_BYTES]), reason)
+            head, digest = bytes(data[:SHOWN_BYTES]), _hash(bytes(data))
         return StateEntry(
             self._number,
             self._operator.id,
             COORDINATOR,
             COORDINATOR_STATE,
             0,
-            value,
+            NotRead(stream.size, head, reason),
             stream.size,
             identity=b"coordinator",
             digest=digest,
         )
 
 
-def _in_order(types: dict[str, str]) -> list[str]:
-    """The key's before the value's."""
-    return [types[role] for role in ("KEY_SERIALIZER", "VALUE_SERIALIZER") if role in types]
-
-
 def _lacking(missing: Missing) -> str:
     return f"{missing.path}: {missing.reason}"
 
 
-def _part(value: object) -> object:
-    """A key or value as it is kept: NotRead where nobody could decode it, or JSON cannot hold
-    it."""
+def _in_full(key: Serializer, state: StateType) -> str | None:
+    """Spell key, user key and value with the fields of their classes."""
+    if state.kind == "MAP":
+        parts = [key, state.user_key, state.element]
+    else:
+        parts = [key, state.element if state.kind == "LIST" else state.value]
+    spellings = [spelling for part in parts if (spelling := spelt(part)) is not None]
+    return " → ".join(spellings) if len(spellings) == len(parts) else None
+
+
+def _shown(value: object) -> object:
+    """Return a key or value; NotRead if nobody could decode it, or if JSON cannot hold it."""
     if isinstance(value, Opaque):
         return NotRead(value.size, value.head, value.reason)
     try:
@@ -206,8 +231,8 @@ def _part(value: object) -> object:
 
 
 def _namespace(value: object) -> object:
-    kept = _part(value)
-    return kept.reason if isinstance(kept, NotRead) else kept
+    shown = _shown(value)
+    return shown.reason if isinstance(shown, NotRead) else shown
 
 
 def _identity(entry: Entry) -> bytes:

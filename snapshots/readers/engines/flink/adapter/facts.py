@@ -1,10 +1,10 @@
-"""What only Flink knows of a job, a checkpoint, an operator: named for people to read."""
+"""What only Flink knows of a job, a checkpoint, an operator, as facts for people to read."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from snapshots.domain.inventory.model import BYTES, COUNT, EPOCH_MS, MILLISECONDS, Fact
+from snapshots.readers.engines.flink.adapter.checkpoints import FlinkCheckpoint
 from snapshots.readers.engines.flink.adapter.entries import OperatorSeen
-from snapshots.readers.engines.flink.adapter.places import Place
 from snapshots.readers.engines.flink.checkpoint_kind import Properties
 from snapshots.readers.engines.flink.metadata import Metadata, Operator
 from snapshots.readers.engines.flink.rest.checkpoints import RestCheckpoint
@@ -36,12 +36,14 @@ _UNITS = {
 _UNIT_OF = {name: unit for unit, names in _UNITS.items() for name in names}
 _NEVER = 2**62  # an interval as long as this stands for none
 _LONGEST = 500  # characters of a text
+_MOST_BACKENDS = 10  # ids that are named
 
 
 def facts_of_job(rest: RestJob | None) -> tuple[Fact, ...]:
+    """Return the facts of a job; none without answers of the REST API."""
     if rest is None:
         return ()
-    found = {
+    known: dict[str, object] = {
         "state": rest.state,
         "type": rest.kind,
         "Flink": rest.flink_version,
@@ -49,51 +51,49 @@ def facts_of_job(rest: RestJob | None) -> tuple[Fact, ...]:
         "ended at": rest.ended_at,
         "answers given at": rest.asked_at,
     }
-    found |= {name: rest.config.get(key) for key, name in _CONFIG.items()}
-    if isinstance(found["interval"], int) and found["interval"] >= _NEVER:
-        found["interval"] = "none: checkpoints only when asked for"
+    known |= {name: rest.config.get(key) for key, name in _CONFIG.items()}
+    interval = known["interval"]
+    if isinstance(interval, int) and interval >= _NEVER:
+        known["interval"] = "none: checkpoints only when asked for"
     if rest.exceptions:
         last = rest.exceptions[-1]
-        found |= {"failures of the job": len(rest.exceptions), "last failure": last.name}
-        found |= {"last failure at": last.at, "last failure in": last.task}
+        known |= {"failures of the job": len(rest.exceptions), "last failure": last.name}
+        known |= {"last failure at": last.at, "last failure in": last.task}
     counts = tuple(
         Fact(f"checkpoints {status}", count, unit=COUNT) for status, count in rest.counts.items()
     )
-    return _facts(found) + counts
+    return _facts(known) + counts
 
 
-def facts_of_checkpoint(place: Place) -> tuple[Fact, ...]:
-    found: dict[str, object] = {}
+def facts_of_checkpoint(checkpoint: FlinkCheckpoint) -> tuple[Fact, ...]:
+    """Return the facts of a checkpoint, by its files and by the REST API."""
+    known: dict[str, object] = {}
     hooks: tuple[Fact, ...] = ()
-    if place.has_files:
-        found |= _of_metadata(place.stored.metadata)
-        hooks = tuple(_hooks(place.stored.metadata))
-    if place.rest is not None:
-        found |= _of_rest(place.rest)
-    return _facts(found) + hooks
+    if (metadata := checkpoint.metadata) is not None:
+        known |= _of_metadata(metadata)
+        hooks = tuple(
+            Fact(f"hook {master.name[:_LONGEST]}", len(master.data), unit=BYTES)
+            for master in metadata.master_states
+        )
+    if checkpoint.rest is not None:
+        known |= _of_rest(checkpoint.rest)
+    return _facts(known) + hooks
 
 
 def _of_metadata(metadata: Metadata) -> dict[str, object]:
-    found: dict[str, object] = {
+    known: dict[str, object] = {
         "version of _metadata": metadata.version,
         "size of _metadata": metadata.byte_count,
-        "handles": ", ".join(sorted(set(_handles(metadata)))),
+        "handles": _listed(_handles(metadata)),
     }
-    if isinstance(metadata.properties, Properties):
-        properties = metadata.properties
-        found |= {
+    if isinstance(properties := metadata.properties, Properties):
+        known |= {
             "type": properties.name,
             "savepoint format": properties.format,
             "sharing of files": properties.sharing,
+            "flags": ", ".join(name for name, is_set in properties.flags.items() if is_set),
         }
-        kept = [name for name, is_so in properties.flags.items() if is_so]
-        found["flags"] = ", ".join(kept)
-    return found
-
-
-def _hooks(metadata: Metadata) -> Iterator[Fact]:
-    for master in metadata.master_states:
-        yield Fact(f"hook {master.name[:_LONGEST]}", len(master.data), unit=BYTES)
+    return known
 
 
 def _handles(metadata: Metadata) -> Iterator[str]:
@@ -101,8 +101,8 @@ def _handles(metadata: Metadata) -> Iterator[str]:
         for subtask in operator.subtasks:
             for handle in subtask.handles():
                 stream = getattr(handle, "stream", None)
-                of = "" if stream is None else f" in {type(stream).__name__}"
-                yield type(handle).__name__ + of
+                suffix = "" if stream is None else f" in {type(stream).__name__}"
+                yield type(handle).__name__ + suffix
 
 
 def _of_rest(rest: RestCheckpoint) -> dict[str, object]:
@@ -119,10 +119,10 @@ def _of_rest(rest: RestCheckpoint) -> dict[str, object]:
         "persisted in flight": totals.persisted,
         "subtasks": totals.subtasks,
         "acknowledged": totals.acknowledged,
-        "longest start delay": _most(one.start_delay for one in subtasks),
-        "longest alignment": _most(one.alignment for one in subtasks),
-        "longest copy": _most(one.sync for one in subtasks),
-        "longest upload": _most(one.async_ for one in subtasks),
+        "longest start delay": _most(subtask.start_delay for subtask in subtasks),
+        "longest alignment": _most(subtask.alignment for subtask in subtasks),
+        "longest copy": _most(subtask.sync for subtask in subtasks),
+        "longest upload": _most(subtask.async_ for subtask in subtasks),
         "stored at": rest.path,
         "discarded": rest.discarded,
         "failed at": rest.failed_at,
@@ -131,46 +131,39 @@ def _of_rest(rest: RestCheckpoint) -> dict[str, object]:
 
 
 def facts_of_operator(operator: Operator, seen: OperatorSeen) -> tuple[Fact, ...]:
-    keyed = {type(one.managed_keyed).__name__ for one in operator.subtasks if one.managed_keyed}
-    of_operator = {type(s.managed_operator.stream).__name__
-                   for s in operator.subtasks if s.managed_operator}  # fmt: skip
-    backends = {
-        handle.backend_id
-        for subtask in operator.subtasks
-        if hasattr(handle := subtask.managed_keyed, "backend_id")
-    }
+    """Return the facts of an operator."""
+    keyed = [one.managed_keyed for one in operator.subtasks if one.managed_keyed is not None]
+    streams = [one.managed_operator.stream for one in operator.subtasks if one.managed_operator]
+    backends = sorted({one.backend_id for one in keyed if hasattr(one, "backend_id")})
     taken_over = {one.reference for one in operator.subtasks if one.reference is not None}
     return _facts(
         {
-            "layout of keyed state": ", ".join(seen.layouts) or None,
-            "handles of keyed state": ", ".join(sorted(keyed)) or None,
-            "operator state in": ", ".join(sorted(of_operator)) or None,
-            "backend ids": ", ".join(sorted(backends)[:10]) or None,
+            "layout of keyed state": ", ".join(seen.layouts),
+            "handles of keyed state": _listed(type(one).__name__ for one in keyed),
+            "operator state in": _listed(type(one).__name__ for one in streams),
+            "backend ids": ", ".join(backends[:_MOST_BACKENDS]),
             "compressed": next(iter(seen.compressed)) if len(seen.compressed) == 1 else None,
-            "state of checkpoints": ", ".join(map(str, sorted(taken_over))) or None,
+            "state of checkpoints": ", ".join(map(str, sorted(taken_over))),
         }
     )
 
 
-def _most(numbers: Iterator[int | None]) -> int | None:
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(sorted(set(names)))
+
+
+def _most(numbers: Iterable[int | None]) -> int | None:
     return max((number for number in numbers if number is not None), default=None)
 
 
-def _facts(found: dict[str, object]) -> tuple[Fact, ...]:
-    """Without what is not known."""
-    return tuple(_fact(name, value) for name, value in found.items() if _is_told(value))
+def _facts(known: Mapping[str, object]) -> tuple[Fact, ...]:
+    """Return facts, without those that are not known."""
+    return tuple(filter(None, (_fact(name, value) for name, value in known.items())))
 
 
-def _fact(name: str, value: object) -> Fact:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return Fact(name, _plain(value), unit=_UNIT_OF.get(name) if is_number else None)
-
-
-def _is_told(value: object) -> bool:
-    return value not in (None, "") and isinstance(value, str | int | float)
-
-
-def _plain(value: object) -> str | int | float:
+def _fact(name: str, value: object) -> Fact | None:
     if isinstance(value, bool):
-        return "yes" if value else "no"
-    return value[:_LONGEST] if isinstance(value, str) else value
+        return Fact(name, "yes" if value else "no")
+    if isinstance(value, int | float):
+        return Fact(name, value, unit=_UNIT_OF.get(name))
+    return Fact(name, value[:_LONGEST]) if isinstance(value, str) and value else None

@@ -1,6 +1,6 @@
-"""What an upload of Flink's holds, in the words of every engine."""
+"""The inventory of an upload of Flink's."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from snapshots.domain.inventory.model import (
     COORDINATOR,
@@ -18,9 +18,7 @@ from snapshots.domain.inventory.model import (
     UploadInventory,
 )
 from snapshots.domain.model.derived import WHY_EMPTY, WHY_UNKNOWN
-from snapshots.readers.engines.derived_log import present
-from snapshots.readers.engines.flink.adapter.channels import InFlightReading
-from snapshots.readers.engines.flink.adapter.emptiness import why_empty, why_unknown
+from snapshots.readers.engines.flink.adapter.checkpoints import FlinkCheckpoint
 from snapshots.readers.engines.flink.adapter.entries import OperatorSeen
 from snapshots.readers.engines.flink.adapter.facts import (
     facts_of_checkpoint,
@@ -28,7 +26,7 @@ from snapshots.readers.engines.flink.adapter.facts import (
     facts_of_operator,
 )
 from snapshots.readers.engines.flink.adapter.files import file_uses
-from snapshots.readers.engines.flink.adapter.places import Place
+from snapshots.readers.engines.flink.adapter.in_flight import InFlightReading
 from snapshots.readers.engines.flink.adapter.runs import Run
 from snapshots.readers.engines.flink.handles import Handle
 from snapshots.readers.engines.flink.metadata import Operator, Subtask
@@ -39,163 +37,156 @@ from snapshots.readers.formats.opaque import Opaque
 INPUT, OUTPUT = "in flight, at the input", "in flight, at the output"
 IN_FLIGHT, COORDINATING = "in flight", "coordinator"
 
-Seen = dict[tuple[int, str], OperatorSeen]  # by place and operator
+Seen = Mapping[tuple[int, str], OperatorSeen]  # by number of the checkpoint and operator
 
 
 def upload_inventory(
     upload: FlinkUpload,
-    places: tuple[Place, ...],
-    runs: dict[int, Run],
+    checkpoints: tuple[FlinkCheckpoint, ...],
+    runs: Mapping[int, Run],
     in_flight: InFlightReading,
     seen: Seen,
 ) -> UploadInventory:
-    """runs: by place. seen: what reading the entries has told."""
-    made = _Making(upload, runs, in_flight, seen)
+    """Return what an upload holds.
+
+    Args:
+        runs: the run of each checkpoint, by the checkpoint's number.
+        seen: what came to light while the entries were read.
+    """
+    making = _Making(upload, in_flight, seen)
     jobs = {
-        job.id or "": JobInventory(job.id or "", job.rest and job.rest.name, facts_of_job(job.rest))
+        job.id or "": JobInventory(
+            job.id or "", job.rest.name if job.rest else None, facts_of_job(job.rest)
+        )
         for job in upload.jobs
     }
     return UploadInventory(
         "flink",
         tuple(jobs.values()),
-        tuple(map(made.checkpoint, places)),
-        file_uses(upload, places),
+        tuple(making.checkpoint(one, runs[one.number]) for one in checkpoints),
+        file_uses(upload, checkpoints),
     )
 
 
 class _Making:
-    def __init__(
-        self,
-        upload: FlinkUpload,
-        runs: dict[int, Run],
-        in_flight: InFlightReading,
-        seen: Seen,
-    ) -> None:
+    def __init__(self, upload: FlinkUpload, in_flight: InFlightReading, seen: Seen) -> None:
         self._upload = upload
-        self._runs = runs
         self._in_flight = in_flight
         self._seen = seen
 
-    def checkpoint(self, place: Place) -> CheckpointInventory:
-        rest, run = place.rest, self._runs[place.number]
-        numbered = self._in_flight.numbered(place, run)
+    def checkpoint(self, checkpoint: FlinkCheckpoint, run: Run) -> CheckpointInventory:
+        rest, stored = checkpoint.rest, checkpoint.stored
+        snapshot = run.snapshots[checkpoint.number]
+        why_empty, why_unknown = checkpoint.why_empty or "", checkpoint.why_unknown or ""
+        # Halves that cannot be joined are listed, so that with files all of it is known.
+        is_known = checkpoint.metadata is not None and why_empty
         return CheckpointInventory(
-            job=place.job.id or "",
-            id=place.id,
-            kind="savepoint" if place.is_savepoint else "checkpoint",
-            status=place.status,
-            path=place.stored.folder if place.stored is not None else None,
-            triggered_at=rest and rest.triggered_at,
-            completed_at=rest and completed_at(rest),
-            bytes=_bytes(place),
-            shared=self._shared(place),
-            operators=tuple(self._operators(place, run)),
-            channels=tuple(one.described for one in numbered),
+            job=checkpoint.job.id or "",
+            id=checkpoint.id,
+            kind="savepoint" if checkpoint.is_savepoint else "checkpoint",
+            status=checkpoint.status,
+            path=stored.folder if stored is not None else None,
+            triggered_at=checkpoint.triggered_at,
+            completed_at=None if rest is None else _completed_at(rest),
+            bytes=_bytes(checkpoint),
+            shared=self._shared(checkpoint),
+            operators=tuple(self._operators(checkpoint, run)),
+            channels=tuple(one.described for one in self._in_flight.numbered(checkpoint, run)),
             missing=tuple(
-                MissingFile(one.path, one.size, one.reason)
-                for one in (place.stored.missing if place.stored is not None else ())
+                MissingFile(file.path, file.size, file.reason)
+                for file in (stored.missing if stored is not None else ())
             ),
-            facts=facts_of_checkpoint(place) + self._types(place, run),
-            notes=tuple(_notes(place)),
-            problem=_problem(place),
-            snapshot=_named(run.snapshots[place.number], place),
-            **_whys(place),
+            facts=facts_of_checkpoint(checkpoint) + self._types(checkpoint, run),
+            notes=tuple(_notes(checkpoint)),
+            problem=_problem(checkpoint),
+            snapshot=None if snapshot == str(checkpoint.id) else snapshot,
+            why_empty=WHY_EMPTY.get(why_empty),
+            why_unknown=None if is_known else WHY_UNKNOWN.get(why_unknown),
         )
 
-    def _types(self, place: Place, run: Run) -> tuple[Fact, ...]:
-        """Of the records in flight, by edge."""
-        found: dict[str, Fact] = {}
-        for (source, target, _), type_ in self._in_flight.types_of(place, run).items():
+    def _types(self, checkpoint: FlinkCheckpoint, run: Run) -> tuple[Fact, ...]:
+        """Return the types of the records in flight, by edge."""
+        facts: dict[str, Fact] = {}
+        for (source, target, _), type_ in self._in_flight.types_of(checkpoint, run).items():
             name = f"records of {run.names[source]} -> {run.names[target]}"
-            found[name] = Fact(name, type_.serializer.name, type_.inferred)
-        return tuple(found.values())
+            facts[name] = Fact(name, type_.serializer.name, type_.inferred)
+        return tuple(facts.values())
 
-    def _shared(self, place: Place) -> int | None:
-        """Bytes of the files that other checkpoints need, too."""
-        if not place.has_files:
+    def _shared(self, checkpoint: FlinkCheckpoint) -> int | None:
+        """Return the bytes of the files that other checkpoints need, too."""
+        if (stored := checkpoint.readable) is None:
             return None
-        used, path = self._upload.usage.used, place.stored.path
         sizes = self._upload.files.sizes
-        return sum(sizes[file] for file, by in used.items() if len(by) > 1 and path in by)
+        users = self._upload.usage.used.items()
+        return sum(sizes[file] for file, by in users if len(by) > 1 and stored.path in by)
 
-    def _operators(self, place: Place, run: Run) -> Iterator[OperatorInventory]:
-        if place.has_files:
-            for operator in place.stored.metadata.operators:
-                yield self._operator(place, run, operator)
-        elif place.rest is not None:
-            yield from _of_rest(place.rest, run)
-
-    def _operator(self, place: Place, run: Run, operator: Operator) -> OperatorInventory:
-        seen = self._seen.get((place.number, operator.id), OperatorSeen())
-        vertex = run.names.get(run.vertex_of(place, operator.id) or "")
-        return OperatorInventory(
-            id=operator.id,
-            name=operator.name,
-            parallelism=operator.parallelism,
-            max_parallelism=operator.max_parallelism,
-            uid=operator.uid,
-            vertex=vertex if vertex != operator.name else None,
-            bytes=operator.size,
-            finished=operator.finished,
-            subtasks=tuple(_subtasks(operator)),
-            states=tuple(
-                StateInventory(name, one.kind, one.type, complete=one.complete)
-                for name, one in seen.states.items()
-            ),
-            facts=facts_of_operator(operator, seen),
-            notes=(*seen.notes, *_notes_of_operator(operator)),
-        )
-
-
-def _whys(place: Place) -> dict[str, str | None]:
-    """Halves that cannot be joined are listed, so that with files all of it is known."""
-    empty, unknown = why_empty(place), why_unknown(place)
-    return {
-        "why_empty": WHY_EMPTY.get(empty),
-        "why_unknown": None if place.has_files and empty else WHY_UNKNOWN.get(unknown),
-    }
+    def _operators(self, checkpoint: FlinkCheckpoint, run: Run) -> Iterator[OperatorInventory]:
+        if checkpoint.metadata is None:
+            yield from _vertices(checkpoint, run)
+        for operator in checkpoint.operators:
+            seen = self._seen.get((checkpoint.number, operator.id), OperatorSeen())
+            vertex = run.names.get(run.vertex_of(checkpoint, operator.id) or "")
+            yield OperatorInventory(
+                id=operator.id,
+                name=operator.name,
+                parallelism=operator.parallelism,
+                max_parallelism=operator.max_parallelism,
+                uid=operator.uid,
+                vertex=vertex if vertex != operator.name else None,
+                bytes=operator.size,
+                finished=operator.finished,
+                subtasks=tuple(_subtasks(operator)),
+                states=tuple(
+                    StateInventory(
+                        name,
+                        state.kind,
+                        state.type,
+                        complete=state.complete,
+                        type_in_full=state.type_in_full,
+                    )
+                    for name, state in seen.states.items()
+                ),
+                facts=facts_of_operator(operator, seen),
+                notes=(*seen.notes, *_notes_of_operator(operator)),
+            )
 
 
-def _named(snapshot: str, place: Place) -> str | None:
-    return None if snapshot == str(place.id) else snapshot
-
-
-def completed_at(rest: RestCheckpoint) -> int | None:
-    """When the last acknowledgement came, of a checkpoint that completed."""
+def _completed_at(rest: RestCheckpoint) -> int | None:
+    """Return when the last acknowledgement of a completed checkpoint came, in epoch ms."""
     if rest.status != "COMPLETED":
         return None
-    if rest.totals.ack_at is None and None not in (rest.triggered_at, rest.totals.duration):
-        return rest.triggered_at + rest.totals.duration
+    duration = rest.totals.duration
+    if rest.totals.ack_at is None and rest.triggered_at is not None and duration is not None:
+        return rest.triggered_at + duration
     return rest.totals.ack_at
 
 
-def _bytes(place: Place) -> int | None:
-    if place.has_files:
-        return place.stored.metadata.size
-    return place.rest and place.rest.totals.state_size
+def _bytes(checkpoint: FlinkCheckpoint) -> int | None:
+    if checkpoint.metadata is not None:
+        return checkpoint.metadata.size
+    return checkpoint.rest.totals.state_size if checkpoint.rest is not None else None
 
 
-def _problem(place: Place) -> str | None:
-    if place.stored is None:
-        if place.rest.status == "FAILED":
-            failure = place.rest.failure or "The REST API does not say why."
-            return f"It failed, so that there are no files of it: {failure}"
-        return "Its files are not in the upload; this is what the REST API says of it."
-    if place.stored.problem:
-        return f"Its _metadata cannot be read: {place.stored.problem}"
-    return None
+def _problem(checkpoint: FlinkCheckpoint) -> str | None:
+    stored, rest = checkpoint.stored, checkpoint.rest
+    if stored is not None:
+        return f"Its _metadata cannot be read: {stored.problem}" if stored.problem else None
+    if rest is not None and rest.status == "FAILED":
+        failure = rest.failure or "The REST API does not say why."
+        return f"It failed, so that there are no files of it: {failure}"
+    return "Its files are not in the upload; this is what the REST API says of it."
 
 
-def _notes(place: Place) -> Iterator[str]:
-    if not place.has_files:
+def _notes(checkpoint: FlinkCheckpoint) -> Iterator[str]:
+    if checkpoint.metadata is None:
         return
-    if place.job.id is None:
-        yield "Nothing in the upload tells of which job it is."
-    elif place.job.rest is None:
-        yield "The upload has no answers of the REST API about its job: no times, no edges."
-    elif place.rest is None:
-        yield "The answers of the REST API do not tell of it: its times are not known."
-    if isinstance(properties := place.stored.metadata.properties, Opaque):
+    if checkpoint.job.id is None:
+        yield "Nothing in the upload says to which job it belongs."
+    elif checkpoint.job.rest is None:
+        yield "The upload has no REST answers about its job: times and edges are not known."
+    elif checkpoint.rest is None:
+        yield "The REST answers about its job do not mention it: its times are not known."
+    if isinstance(properties := checkpoint.metadata.properties, Opaque):
         yield f"The last {properties.size:,} bytes of _metadata: {properties.reason}"
 
 
@@ -214,44 +205,42 @@ def _subtasks(operator: Operator) -> Iterator[SubtaskInventory]:
     yield from map(subtask_inventory, operator.subtasks)
 
 
-def subtask_inventory(one: Subtask) -> SubtaskInventory:
+def subtask_inventory(subtask: Subtask) -> SubtaskInventory:
+    """Return what one subtask recorded."""
     parts = {
-        KEYED: _size(one.managed_keyed),
-        RAW_KEYED: _size(one.raw_keyed),
-        OPERATOR: _size(one.managed_operator),
-        RAW_OPERATOR: _size(one.raw_operator),
-        INPUT: sum(handle.size for handle in one.inputs) if one.inputs else None,
-        OUTPUT: sum(handle.size for handle in one.outputs) if one.outputs else None,
+        KEYED: _size(subtask.managed_keyed),
+        RAW_KEYED: _size(subtask.raw_keyed),
+        OPERATOR: _size(subtask.managed_operator),
+        RAW_OPERATOR: _size(subtask.raw_operator),
+        INPUT: _size(*subtask.inputs),
+        OUTPUT: _size(*subtask.outputs),
     }
     groups = None
-    if (keyed := one.managed_keyed or one.raw_keyed) is not None and keyed.count > 0:
+    if (keyed := subtask.managed_keyed or subtask.raw_keyed) is not None and keyed.count > 0:
         groups = keyed.first, keyed.first + keyed.count - 1
-    return SubtaskInventory(
-        one.index,
-        one.size,
-        groups,
-        present(parts),
-        one.finished,
-    )
+    sizes = {name: size for name, size in parts.items() if size is not None}
+    return SubtaskInventory(subtask.index, subtask.size, groups, sizes, subtask.finished)
 
 
-def _size(handle: Handle | None) -> int | None:
-    return None if handle is None else handle.size
+def _size(*handles: Handle | None) -> int | None:
+    """Return the bytes of handles; None if there are none."""
+    sizes = [handle.size for handle in handles if handle is not None]
+    return sum(sizes) if sizes else None
 
 
-def _of_rest(rest: RestCheckpoint, run: Run) -> Iterator[OperatorInventory]:
-    """The vertices, where there are no files: their chains are one."""
-    for one in rest.vertices:
+def _vertices(checkpoint: FlinkCheckpoint, run: Run) -> Iterator[OperatorInventory]:
+    """Yield the vertices of a checkpoint without files, of which the chains are one."""
+    for vertex in checkpoint.vertices:
         yield OperatorInventory(
-            id=one.vertex,
-            name=run.names.get(one.vertex),
-            parallelism=one.totals.subtasks,
-            bytes=one.totals.state_size,
-            subtasks=tuple(map(_told, one.subtasks)),
-            notes=("What the REST API says of all operators of the vertex together.",),
+            id=vertex.vertex,
+            name=run.names.get(vertex.vertex),
+            parallelism=vertex.totals.subtasks,
+            bytes=vertex.totals.state_size,
+            subtasks=tuple(map(_answer, vertex.subtasks)),
+            notes=("The REST API describes all operators of the vertex together.",),
         )
 
 
-def _told(one: SubtaskTimes) -> SubtaskInventory:
-    parts = {IN_FLIGHT: one.persisted} if one.persisted else {}
-    return SubtaskInventory(one.index, one.state_size, parts=parts)
+def _answer(subtask: SubtaskTimes) -> SubtaskInventory:
+    parts = {IN_FLIGHT: subtask.persisted} if subtask.persisted else {}
+    return SubtaskInventory(subtask.index, subtask.state_size, parts=parts)

@@ -1,4 +1,4 @@
-"""Flink's checkpoints, savepoints and answers of its REST API, as every engine's upload is read."""
+"""The reader of Flink's checkpoints, savepoints and answers of its REST API."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -13,10 +13,10 @@ from snapshots.domain.model.defects import quoted
 from snapshots.domain.model.recording import LoggedEvent
 from snapshots.readers.engines.base import EngineUpload
 from snapshots.readers.engines.flink import checkpoint_state
-from snapshots.readers.engines.flink.adapter.channels import InFlightReading
+from snapshots.readers.engines.flink.adapter.checkpoints import checkpoints_of
 from snapshots.readers.engines.flink.adapter.entries import OperatorSeen, entries_of
+from snapshots.readers.engines.flink.adapter.in_flight import InFlightReading
 from snapshots.readers.engines.flink.adapter.inventory import upload_inventory
-from snapshots.readers.engines.flink.adapter.places import places
 from snapshots.readers.engines.flink.adapter.recording import recording
 from snapshots.readers.engines.flink.adapter.runs import runs_of
 from snapshots.readers.engines.flink.metadata import is_metadata
@@ -46,14 +46,19 @@ _ANSWER_BEGINS = tuple(
 
 @dataclass(frozen=True)
 class FlinkReader:
-    """types: names of the types of records in flight, by edge (``map -> sink``, with the names of
-    the vertices), where somebody knows them."""
+    """Reads checkpoints, savepoints and answers of Flink's REST API.
+
+    Attributes:
+        types: the types of records in flight that somebody knows, by edge (``map -> sink``, with
+            the names of the vertices).
+    """
 
     types: Mapping[str, str] = field(default_factory=dict)
     name: str = "flink"
     title: str = "Flink checkpoints"
 
     def recognises(self, names: list[str], start: bytes) -> str | None:
+        """Recognise files by their names, and one file also by how it begins."""
         if count := sum(name.rpartition("/")[2] == METADATA for name in names):
             files = f"{count:,} files" if count > 1 else "a file"
             return f"It holds {files} called {METADATA}, as Flink writes one for each checkpoint."
@@ -69,18 +74,18 @@ class FlinkReader:
         return None
 
     def read(self, root: Path) -> "FlinkEngineUpload":
-        """Raises: InputRefused where nothing is readable."""
+        """Read the files below a folder. Raises: InputRefused where nothing is readable."""
         return FlinkEngineUpload(read_upload(root), self.types)
 
 
 class FlinkEngineUpload(EngineUpload):
-    """An upload of Flink's, in the form that every engine's has."""
+    """An upload of Flink's."""
 
     def __init__(self, upload: FlinkUpload, types: Mapping[str, str]) -> None:
         self.upload = upload
-        self.places = places(upload)
-        self.runs = runs_of(self.places)
-        self._run_of = {place.number: run for run in self.runs for place in run.places}
+        self.checkpoints = checkpoints_of(upload)
+        self.runs = runs_of(self.checkpoints)
+        self._run_of = {one.number: run for run in self.runs for one in run.checkpoints}
         self._in_flight = InFlightReading(upload, types)
         self._seen: dict[tuple[int, str], OperatorSeen] = {}
         self._is_read = False
@@ -89,26 +94,32 @@ class FlinkEngineUpload(EngineUpload):
         if not self._is_read:
             for _ in self.entries():
                 pass
-        return upload_inventory(self.upload, self.places, self._run_of, self._in_flight, self._seen)
+        return upload_inventory(
+            self.upload, self.checkpoints, self._run_of, self._in_flight, self._seen
+        )
 
     def entries(self) -> Iterator[StateEntry]:
-        for place in self.places:
-            for operator in place.stored.metadata.operators if place.has_files else ():
-                seen = self._seen[place.number, operator.id] = OperatorSeen()
-                yield from entries_of(self.upload, place, operator, seen)
+        for checkpoint in self.checkpoints:
+            if (stored := checkpoint.readable) is None:
+                continue
+            for operator in checkpoint.operators:
+                seen = self._seen[checkpoint.number, operator.id] = OperatorSeen()
+                yield from entries_of(self.upload, checkpoint.number, stored, operator, seen)
         self._is_read = True
 
     def channel_bytes(self) -> Iterator[ChannelBytes]:
-        for place in self.places:
-            for one in self._in_flight.numbered(place, self._run_of[place.number]):
-                yield ChannelBytes(place.number, one.described.number, one.data)
+        for checkpoint in self.checkpoints:
+            for one in self._in_flight.numbered(checkpoint, self._run_of[checkpoint.number]):
+                yield ChannelBytes(checkpoint.number, one.described.number, one.data)
 
     def state_types(self) -> Iterator[StateTypes]:
-        for place in self.places:
-            edges = self._in_flight.joined(place).edges if place.has_files else ()
-            if any(edge.channels for edge in edges):
-                for data in checkpoint_state.descriptions(self.upload, place.stored):
-                    yield StateTypes(place.number, data)
+        for checkpoint in self.checkpoints:
+            stored = checkpoint.readable
+            if stored is not None and any(
+                edge.channels for edge in self._in_flight.joined(checkpoint).edges
+            ):
+                for data in checkpoint_state.descriptions(self.upload, stored):
+                    yield StateTypes(checkpoint.number, data)
 
     def recording(self) -> tuple[Header, Iterator[LoggedEvent]]:
         return recording(self.upload, self.runs, self._in_flight)

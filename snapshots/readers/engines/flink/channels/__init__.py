@@ -1,1 +1,1 @@
-"""In-flight data of Flink's unaligned checkpoints."""
+"""The in-flight data of Flink's unaligned checkpoints."""

@@ -1,4 +1,4 @@
-"""The elements in a channel: records, watermarks and what else Flink sends between subtasks.
+"""Split the bytes of a channel into elements: records, watermarks and Flink's other signals.
 
 Source: Flink, StreamElementSerializer, SpanningRecordSerializer's length prefix.
 """
@@ -8,6 +8,7 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from snapshots.readers.formats.cursor import Cursor, Malformed
 
@@ -21,16 +22,20 @@ NO_TIME = -(2**63)  # the time stamp of a record without event time
 
 _LENGTH_BYTES = 4
 _KINDS = (RECORD, RECORD, WATERMARK, LATENCY_MARKER, STATUS, ATTRIBUTES, INTERNAL_WATERMARK)
-_LEAST = (9, 1, 9, 29, 5, 2, 13)  # bytes of each, its tag included; all but records have no more
+_LEAST = (9, 1, 9, 29, 5, 2, 13)  # bytes of each with its tag; only records can have more
 
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """One element. offset, size: in the channel's bytes, its length field left out.
+    """One element of a channel.
 
-    timestamp: ms, of a record, watermark or latency marker; None where there is none, NO_TIME
-    where the job has no event time. value: of a record, in its unknown encoding. details: the
-    other fields, by name (status: 0 active, -1 idle).
+    Attributes:
+        offset: the offset of its tag in the channel's bytes, behind its length.
+        size: Bytes, without its length.
+        timestamp: the time of a record, watermark or latency marker in ms. NO_TIME if the job has
+            no event time, None if the element has no time stamp.
+        value: the bytes of a record, in an encoding that is not stored.
+        details: its other fields by name. A status is 0 (active) or -1 (idle).
     """
 
     kind: str
@@ -41,41 +46,41 @@ class Element:
     details: dict[str, object] | None = None
 
 
-class Elements(Sequence):
-    """The elements of one channel, which are complete. Built by ``split``."""
+class Elements(Sequence[Element]):
+    """The complete elements of one channel, as ``split`` returns them."""
 
-    def __init__(self, data: bytes, ends: array) -> None:
+    def __init__(self, data: bytes, ends: "array[int]") -> None:
         self.data = data
-        self._ends = ends  # of each element
+        self._ends = ends
 
     def __len__(self) -> int:
         return len(self._ends)
 
-    def __getitem__(self, place: int) -> Element:
-        """Raises: IndexError."""
-        place = range(len(self))[place]
-        return _element(Cursor(self.data, self._begin(place), self._ends[place]))
+    def __getitem__(self, index: int) -> Element:  # type: ignore[override]  # no slices
+        """Return one element. Raises: IndexError."""
+        index = range(len(self))[index]
+        return _element(Cursor(self.data, self._begin(index), self._ends[index]))
 
     def __iter__(self) -> Iterator[Element]:
-        return (self[place] for place in range(len(self)))
+        return (self[index] for index in range(len(self)))
 
-    def _begin(self, place: int) -> int:
-        return (self._ends[place - 1] if place else 0) + _LENGTH_BYTES
+    def _begin(self, index: int) -> int:
+        return (self._ends[index - 1] if index else 0) + _LENGTH_BYTES
 
     def count(self, kind: str) -> int:
-        """How many elements of a kind there are."""
-        tags = {tag for tag, known in enumerate(_KINDS) if known == kind}
-        return sum(self.data[self._begin(place)] in tags for place in range(len(self)))
+        """Return how many elements of a kind there are."""
+        tags = {tag for tag, tag_kind in enumerate(_KINDS) if tag_kind == kind}
+        return sum(self.data[self._begin(index)] in tags for index in range(len(self)))
 
     def wholly_before(self, size: int) -> int:
-        """How many end within the first ``size`` bytes of the channel."""
+        """Return how many elements end within the first ``size`` bytes of the channel."""
         return bisect_right(self._ends, size)
 
 
 def split(data: bytes) -> Elements:
-    """The elements of a channel: input half, then output half.
+    """Return the elements of a channel, whose data are the input half, then the output half.
 
-    Raises: Malformed where a rest is left, or an element is not what its tag says.
+    Raises: Malformed if bytes are left over, or an element's size does not fit its tag.
     """
     ends = array("Q")
     position = 0
@@ -89,7 +94,7 @@ def split(data: bytes) -> Elements:
             )
         tag = data[begin]
         if tag >= len(_KINDS):
-            raise Malformed(f"{tag} is the tag of no element", begin)
+            raise Malformed(f"{tag} is not the tag of an element", begin)
         if length < _LEAST[tag] or (length > _LEAST[tag] and _KINDS[tag] != RECORD):
             raise Malformed(f"A {_KINDS[tag]} cannot have {length} bytes", begin)
         position = begin + length
@@ -100,7 +105,8 @@ def split(data: bytes) -> Elements:
 def _element(cursor: Cursor) -> Element:
     begin, size = cursor.position, cursor.left
     tag = cursor.u8()
-    kind, timestamp, value, details = _KINDS[tag], None, b"", None
+    kind, timestamp, value = _KINDS[tag], None, b""
+    details: dict[str, object] | None = None
     if kind == RECORD:
         timestamp = cursor.i64() if tag == 0 else None
         value = cursor.take(cursor.left)
@@ -120,6 +126,6 @@ def _element(cursor: Cursor) -> Element:
 
 
 def printable_runs(data: bytes, least: int = 4, most: int = 100) -> list[tuple[int, str]]:
-    """(offset, text) of the first ``most`` runs of at least ``least`` ASCII characters."""
-    found = re.finditer(rb"[\x20-\x7e]{%d,}" % least, data)
-    return [(run.start(), run.group().decode()) for run, _ in zip(found, range(most), strict=False)]
+    """Return (offset, text) of the first ``most`` runs of at least ``least`` ASCII characters."""
+    runs = re.finditer(rb"[\x20-\x7e]{%d,}" % least, data)
+    return [(run.start(), run.group().decode()) for run in islice(runs, most)]

@@ -1,7 +1,7 @@
-"""In-flight buffers of an unaligned checkpoint: what the channels held when the barrier passed.
+"""Read the in-flight buffers of an unaligned checkpoint.
 
-A channel's contents lie in two halves: what the consumer had received (input state) and what the
-producer had not sent yet (output state). Source: Flink, ChannelStateSerializerImpl.
+The contents of a channel lie in two halves: what the consumer had received (input state), and what
+the producer had not sent yet (output state). Source: Flink, ChannelStateSerializerImpl.
 """
 
 from collections.abc import Iterable, Iterator
@@ -20,9 +20,13 @@ _LENGTH_BYTES = 4
 class Half:
     """The buffers that one subtask recorded for one of its channels.
 
-    side: INPUT with place (gate, channel) or OUTPUT with place (partition, subpartition).
-    size: as the handle counts it. offsets: of each buffer in its stream. buffers: their bytes; of
-    inline state all of a channel lie in one. problem: why there are none, as a sentence.
+    Attributes:
+        side: INPUT or OUTPUT.
+        place: (gate, channel) of an input, (partition, subpartition) of an output.
+        size: Bytes, as the handle counts them.
+        offsets: the offset of each buffer in its stream.
+        buffers: the bytes of each buffer; a single one for inline state.
+        problem: why there are no buffers, as a sentence.
     """
 
     operator: str
@@ -45,9 +49,11 @@ class Half:
 
 @dataclass(frozen=True, slots=True)
 class InFlight:
-    """All halves, in the order of the metadata.
+    """The in-flight buffers of one checkpoint.
 
-    unread: stream (its path, or its number among the inline ones) -> bytes of it in no buffer.
+    Attributes:
+        halves: all halves, in the order of the metadata.
+        unread: for each stream (its path, or "inline" with a number) its bytes that no buffer has.
     """
 
     halves: tuple[Half, ...]
@@ -59,7 +65,7 @@ class InFlight:
 
 
 def read_in_flight(metadata: Metadata, files: Files, folder: str) -> InFlight:
-    """The in-flight buffers of a checkpoint. folder: that of its `_metadata`, below the root."""
+    """Read the in-flight buffers of a checkpoint; ``folder`` is that of its `_metadata`."""
     halves: list[Half] = []
     streams: dict[str, _ChannelStream] = {}
     for operator, handle in _handles(metadata):
@@ -67,7 +73,7 @@ def read_in_flight(metadata: Metadata, files: Files, folder: str) -> InFlight:
         if name not in streams:
             streams[name] = _ChannelStream(files.read(handle.stream, folder))
         halves += _halves(operator, handle, streams[name])
-    return InFlight(tuple(halves), {name: one.unread for name, one in streams.items()})
+    return InFlight(tuple(halves), {name: stream.unread for name, stream in streams.items()})
 
 
 def _handles(metadata: Metadata) -> Iterator[tuple[str, Channels]]:
@@ -78,7 +84,7 @@ def _handles(metadata: Metadata) -> Iterator[tuple[str, Channels]]:
 
 
 def _name(stream: Stream, number: int) -> str:
-    """The same for handles that share a file; of its own for every inline one."""
+    """Return a name that handles have in common if they share a file; inline ones never do."""
     match stream:
         case Inline():
             return f"inline {number}"
@@ -88,11 +94,11 @@ def _name(stream: Stream, number: int) -> str:
 
 
 class _ChannelStream:
-    """One stream of buffers; no byte of it is given out twice."""
+    """One stream of buffers; no byte of it is returned twice."""
 
     def __init__(self, data: bytes | memoryview | Missing) -> None:
         self.problem = data.reason if isinstance(data, Missing) else None
-        self._data = memoryview(b"" if self.problem else data)
+        self._data = memoryview(b"" if isinstance(data, Missing) else data)
         self._taken: set[int] = set()
         self.unread = 0
         if self.problem is None:
@@ -101,12 +107,12 @@ class _ChannelStream:
     def _begin(self) -> None:
         self.unread = len(self._data)
         if len(self._data) < _LENGTH_BYTES or Cursor(self._data).i32() != _BEGINS_WITH:
-            self.problem = "The file of in-flight buffers does not begin as one."
+            self.problem = "The file of in-flight buffers has a wrong beginning."
         else:
             self.unread -= _LENGTH_BYTES
 
     def buffer(self, offset: int) -> memoryview:
-        """The buffer at ``offset``. Raises: Malformed, also where two buffers overlap."""
+        """Return the buffer at ``offset``. Raises: Malformed, also if two buffers overlap."""
         cursor = Cursor(self._data, min(offset, len(self._data)))
         length = cursor.count()
         begin = cursor.position
@@ -119,7 +125,8 @@ class _ChannelStream:
 
 def _halves(operator: str, handle: Channels, stream: _ChannelStream) -> Iterable[Half]:
     for part in handle.parts:
-        buffers, problem = (), stream.problem
+        buffers: tuple[memoryview, ...] = ()
+        problem = stream.problem
         if problem is None:
             try:
                 buffers = tuple(stream.buffer(offset) for offset in part.offsets)

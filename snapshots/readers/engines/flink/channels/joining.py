@@ -1,9 +1,9 @@
-"""Input halves and output halves of in-flight data -> the channels between subtasks.
+"""Join input halves and output halves of in-flight data into the channels between subtasks.
 
-For all-to-all edges, input (gate g, channel i) of consumer j and output (partition p,
-subpartition j) of producer i are one channel i -> j. Flink says which partition belongs to which
-edge only by the order in which the program added the consumers, which no file holds: where a
-producer has several, the one order in which all elements are complete is taken, if there is one.
+On an all-to-all edge, input (gate g, channel i) of consumer j and output (partition p,
+subpartition j) of producer i are one channel i -> j. The partition of an edge follows from the
+order in which the program added the consumers, and no file holds that order. If a producer has
+several consumers, the order is taken in which all elements are complete, if exactly one is.
 """
 
 from collections import defaultdict
@@ -17,16 +17,20 @@ from snapshots.readers.engines.flink.handles import INPUT
 from snapshots.readers.engines.flink.rest.job_graph import STORED_IN_FLIGHT, Input, JobGraph, Vertex
 from snapshots.readers.formats.cursor import Malformed
 
-MOST_CONSUMERS = 5  # of one vertex, for which every order is tried
+MOST_CONSUMERS = 5  # of one vertex; every order of them is tried
 
-_Place = tuple[int, int]  # producer subtask, consumer subtask
+_Ends = tuple[int, int]  # producer subtask, consumer subtask
 
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """What was in flight from one subtask to another, the oldest first.
+    """The data in flight from one subtask to another.
 
-    source, target: subtask numbers. elements: None where they are not complete; problem says why.
+    Attributes:
+        source: the number of the sending subtask.
+        target: the number of the receiving subtask.
+        elements: the oldest element first; None if they are not complete.
+        problem: why the elements are not complete, as a sentence.
     """
 
     source: int
@@ -46,10 +50,11 @@ class Channel:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """An edge of the graph (vertex ids) and what its channels hold.
+    """An edge of the graph with its channels. Source and target are ids of vertices.
 
-    partition: among the outputs of the source; None where it cannot be told, and then the
-    channels have their input halves only.
+    Attributes:
+        partition: the partition of the source's outputs; None if it is unknown, and then the
+            channels have only their input halves.
     """
 
     source: str
@@ -62,7 +67,11 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Unjoined:
-    """A half that belongs to no channel known here. reason: a sentence."""
+    """A half whose channel is unknown.
+
+    Attributes:
+        reason: a sentence.
+    """
 
     half: Half
     reason: str
@@ -70,15 +79,15 @@ class Unjoined:
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """Every half is in a channel of ``edges`` or in ``unjoined``."""
+    """All halves: each is in a channel of an edge, or unjoined."""
 
     edges: tuple[Edge, ...]
     unjoined: tuple[Unjoined, ...]
 
 
 def join(halves: Iterable[Half], graph: JobGraph, vertices: Mapping[str, str]) -> Joined:
-    """vertices: operator id -> vertex id, where known."""
-    return _Joining(graph, vertices, list(halves)).joined()
+    """Join halves; ``vertices`` maps ids of operators to ids of vertices, as far as known."""
+    return _Joining(graph, vertices, halves).joined()
 
 
 def _joined(first: Half | None, second: Half | None) -> bytes:
@@ -86,12 +95,14 @@ def _joined(first: Half | None, second: Half | None) -> bytes:
 
 
 class _Joining:
-    """The halves by edge and by partition, and what is found for them."""
+    """The halves that are not joined yet, by vertex and gate or partition."""
 
-    def __init__(self, graph: JobGraph, vertices: Mapping[str, str], halves: list[Half]) -> None:
+    def __init__(
+        self, graph: JobGraph, vertices: Mapping[str, str], halves: Iterable[Half]
+    ) -> None:
         self._unjoined: list[Unjoined] = []
-        self._inputs: dict[tuple[str, int], dict[_Place, Half]] = defaultdict(dict)
-        self._outputs: dict[tuple[str, int], dict[_Place, Half]] = defaultdict(dict)
+        self._inputs: dict[tuple[str, int], dict[_Ends, Half]] = defaultdict(dict)
+        self._outputs: dict[tuple[str, int], dict[_Ends, Half]] = defaultdict(dict)
         self._consumers: dict[str, list[tuple[Vertex, Input]]] = defaultdict(list)
         for target, edge in graph.edges():
             self._consumers[edge.source].append((target, edge))
@@ -100,17 +111,17 @@ class _Joining:
 
     def _sort_in(self, half: Half, vertex: str | None) -> None:
         if vertex is None:
-            self._leave(half, "It is not known to which vertex its operator belongs.")
+            self._leave(half, "It is unknown to which vertex its operator belongs.")
             return
-        number, other = half.place
+        number, peer = half.place
         if half.side == INPUT:
-            sides, place = self._inputs, (other, half.subtask)
+            halves, ends = self._inputs[vertex, number], (peer, half.subtask)
         else:
-            sides, place = self._outputs, (half.subtask, other)
-        if place in sides[vertex, number]:
+            halves, ends = self._outputs[vertex, number], (half.subtask, peer)
+        if ends in halves:
             self._leave(half, "Another handle describes the same channel.")
         else:
-            sides[vertex, number][place] = half
+            halves[ends] = half
 
     def _leave(self, half: Half, reason: str) -> None:
         self._unjoined.append(Unjoined(half, reason))
@@ -122,25 +133,24 @@ class _Joining:
             for (target, edge), partition in zip(consumers, partitions, strict=True):
                 if edge.ship in STORED_IN_FLIGHT:
                     edges.append(self._edge(target, edge, partition))
-        for sides in (self._inputs, self._outputs):
-            for halves in sides.values():
-                for half in halves.values():
-                    self._leave(half, _why(half))
+        for halves in (*self._inputs.values(), *self._outputs.values()):
+            for half in halves.values():
+                self._leave(half, _why(half))
         return Joined(tuple(edges), tuple(self._unjoined))
 
     def _edge(self, target: Vertex, edge: Input, partition: int | None) -> Edge:
         inputs = self._inputs.pop((target.id, edge.gate), {})
         outputs = {} if partition is None else self._outputs.pop((edge.source, partition), {})
         channels = (
-            _channel(place, inputs.get(place), outputs.get(place))
-            for place in sorted(inputs.keys() | outputs.keys())
+            _channel(ends, inputs.get(ends), outputs.get(ends))
+            for ends in sorted(inputs.keys() | outputs.keys())
         )
         return Edge(edge.source, target.id, edge.gate, edge.ship, partition, tuple(channels))
 
     def _partitions(
         self, source: str, consumers: list[tuple[Vertex, Input]]
     ) -> tuple[int | None, ...]:
-        """The partition of each consumer, or None for all where it cannot be told."""
+        """Return the partition of each consumer, or None for all if it is unknown."""
         count = len(consumers)
         if count == 1:
             return (0,)
@@ -153,18 +163,16 @@ class _Joining:
         orders = [
             order
             for order in permutations(range(count))
-            if all(fits[place][partition] for place, partition in enumerate(order))
+            if all(fits[consumer][partition] for consumer, partition in enumerate(order))
         ]
-        different = {self._where_it_matters(source, consumers, order): order for order in orders}
-        return next(iter(different.values())) if len(different) == 1 else (None,) * count
+        distinct = {self._used_pairs(source, order): order for order in orders}
+        return next(iter(distinct.values())) if len(distinct) == 1 else (None,) * count
 
-    def _where_it_matters(
-        self, source: str, consumers: list[tuple[Vertex, Input]], order: tuple[int, ...]
-    ) -> frozenset[tuple[int, int]]:
-        """The pairs of consumer and partition where the partition holds bytes."""
+    def _used_pairs(self, source: str, order: tuple[int, ...]) -> frozenset[tuple[int, int]]:
+        """Return the pairs of consumer and partition whose partition holds bytes."""
         return frozenset(
-            (place, partition)
-            for place, partition in enumerate(order)
+            (consumer, partition)
+            for consumer, partition in enumerate(order)
             if any(half.byte_count for half in self._outputs.get((source, partition), {}).values())
         )
 
@@ -178,12 +186,12 @@ class _Joining:
         ):
             return False
         return all(
-            _channel(place, inputs.get(place), outputs.get(place)).problem is None
-            for place in inputs.keys() | outputs.keys()
+            _channel(ends, inputs.get(ends), outputs.get(ends)).problem is None
+            for ends in inputs.keys() | outputs.keys()
         )
 
 
-def _channel(place: _Place, first: Half | None, second: Half | None) -> Channel:
+def _channel(ends: _Ends, first: Half | None, second: Half | None) -> Channel:
     problem = next((half.problem for half in (first, second) if half and half.problem), None)
     elements = None
     if problem is None:
@@ -191,10 +199,10 @@ def _channel(place: _Place, first: Half | None, second: Half | None) -> Channel:
             elements = split(_joined(first, second))
         except Malformed as malformed:
             problem = f"{malformed}."
-    return Channel(*place, first, second, elements, problem)
+    return Channel(*ends, first, second, elements, problem)
 
 
 def _why(half: Half) -> str:
     if half.side == INPUT:
         return "The graph has no all-to-all edge into this gate."
-    return "It cannot be told to which edge this partition belongs."
+    return "It is unknown to which edge this partition belongs."

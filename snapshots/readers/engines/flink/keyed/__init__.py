@@ -1,1 +1,1 @@
-"""Keyed state of Flink's: every backend's layout, read to the same entries."""
+"""Keyed state of Flink: the layouts of all state backends, read into the same entries."""

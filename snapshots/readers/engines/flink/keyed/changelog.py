@@ -1,8 +1,8 @@
-"""Keyed state of the changelog backend: what was materialised, and the changes since, replayed.
+"""Replay the changes of the changelog backend over the materialised keyed state.
 
-Only whole values that are set or cleared are replayed. After any other operation the value of its
-key is not known until it is set again; after a change whose key cannot be told, all values of
-its state in its key group.
+Only operations that set or clear a whole value are replayed. Any other operation makes the value
+of its key unknown until it is set again. A change whose key cannot be read does so for all values
+of its state in its key group.
 """
 
 from collections.abc import Iterable, Iterator
@@ -25,12 +25,18 @@ _MOST_TRIED = 10_000  # changes that a type of keys is tried on
 _LONGEST_TRIED = 2**16  # bytes of such a change
 _UNKNOWN_KEY = Unreadable("unknown", "The changelog does not say how its keys are written")
 
-Name = tuple[str, str, str]  # of a value: its state, and namespace and key as JSON
+Name = tuple[str, str, str]  # identifies a value: its state, and namespace and key as JSON
 
 
 @dataclass(frozen=True, slots=True)
-class _Last:
-    """The last change of one value. order: among those of its key group. entry: without value."""
+class _LastChange:
+    """The last change of one value.
+
+    Attributes:
+        order: its position among the changes of its key group, from 1.
+        entry: the changed entry, without its value.
+        raw: the bytes of the value.
+    """
 
     order: int
     operation: int
@@ -38,8 +44,13 @@ class _Last:
     entry: Entry
     raw: memoryview
 
-    def after(self, lost: str | None, longest: int) -> Entry:
-        """What the change leaves. lost: why it is not known. longest: value that is decoded."""
+    def result(self, lost: str | None, longest: int) -> Entry:
+        """Return the entry after the change.
+
+        Args:
+            lost: why the value is unknown, None if it is known.
+            longest: size in bytes of the longest value that is decoded.
+        """
         try:
             if lost is not None:
                 raise Malformed(lost, 0)
@@ -49,7 +60,7 @@ class _Last:
             return replace(self.entry, value=value, raw_value=b"" if lost else self.raw)
 
     def _value(self, longest: int) -> object:
-        """Raises: Malformed."""
+        """Decode the value. Raises: Malformed."""
         if self.operation not in (SET, SET_INTERNAL):
             name = OPERATIONS[self.operation]
             raise Malformed(f"{name} was logged since, which is not replayed", 0)
@@ -64,23 +75,27 @@ class _Last:
 
 @dataclass(slots=True)
 class _Group:
-    """What the changes do to one key group.
+    """The changes of one key group.
 
-    lost: by state (None for all of them) the order of the last change that could not be read, and
-    why: no value of before is known. unread: these changes.
+    Attributes:
+        lost: for each state (None for all states) the order of the last change that could not be
+            read, and why. Values that were set before it are unknown.
+        unread: the changes that could not be read.
     """
 
     count: int = 0
-    values: dict[Name, _Last] = field(default_factory=dict)
+    values: dict[Name, _LastChange] = field(default_factory=dict)
     lost: dict[str | None, tuple[int, str]] = field(default_factory=dict)
     unread: list[Entry] = field(default_factory=list)
 
     def why_lost(self, state: str | None, order: int = -1) -> str | None:
-        """Why a value is not known that was set by the change of that order, or before all."""
+        """Return why a value is unknown that the change with that order set; None if it is known.
+
+        Order -1 stands for a value that was set before all changes.
+        """
         for name in (state, None):
-            at, reason = self.lost.get(name, (-1, None))
-            if at > order:
-                return reason
+            if name in self.lost and self.lost[name][0] > order:
+                return self.lost[name][1]
         return None
 
 
@@ -88,7 +103,7 @@ _NO_CHANGES = _Group()
 
 
 class Replay:
-    """The changes, replayed; at most ``limits.changed_keys`` keys are held."""
+    """A replay of changes that holds at most ``limits.changed_keys`` keys."""
 
     def __init__(self, key: Serializer, limits: Limits, notes: Notes) -> None:
         self.states: dict[int, StateType] = {}
@@ -99,7 +114,7 @@ class Replay:
         self._groups: dict[int, _Group] = {}
 
     def apply(self, change: Change) -> None:
-        """In the order in which they were made."""
+        """Apply the next change; changes come in the order in which they were made."""
         if change.key_group < 0:
             self._describe(change)
             return
@@ -123,7 +138,7 @@ class Replay:
     def _describe(self, change: Change) -> None:
         try:
             if change.data[:1] != bytes([METADATA]):
-                raise Malformed("Something other than a state's description is there", 0)
+                raise Malformed("A state's description is expected", 0)
             number, state = described_state(change, self._key)
             self.states[number] = state
         except Malformed as malformed:
@@ -132,47 +147,49 @@ class Replay:
     def _change(
         self, change: Change, operation: int, state: StateType, cursor: Cursor, group: _Group
     ) -> None:
-        """Raises: Malformed where it cannot be told what changes."""
+        """Note a change behind its operation and state. Raises: Malformed if it cannot be read."""
         if state.kind == TIMERS or operation not in OPERATIONS:
-            raise Malformed(f"{OPERATIONS.get(operation, operation)} of {state.kind}", 0)
+            raise Malformed(
+                f"{OPERATIONS.get(operation, operation)} of {state.kind} is not replayed", 0
+            )
         key, namespace = state.key.decode(cursor), state.namespace.decode(cursor)
         name = (state.name, dumps(namespace), dumps(key))
         if name not in group.values:
             if self._to_hold <= 0:
-                raise Malformed("There are more changed keys than can be held here", 0)
+                raise Malformed("There are more changed keys than the limit", 0)
             self._to_hold -= 1
         size = len(change.data)
         entry = Entry(state.name, state.kind, change.key_group, namespace, key, None, size)
         raw = cursor.data[cursor.position : cursor.end]
-        group.values[name] = _Last(group.count, operation, state, entry, raw)
+        group.values[name] = _LastChange(group.count, operation, state, entry, raw)
 
     def over(self, materialised: Iterable[Entry]) -> Iterator[Entry]:
-        """The entries after the changes. materialised: by key group, as they were before."""
+        """Yield the entries after the changes; ``materialised`` are those before, by key group."""
         waiting = sorted(self._groups, reverse=True)
         for number, entries in groupby(materialised, key=lambda entry: entry.key_group):
             while waiting and number is not None and waiting[-1] < number:
-                yield from self._left(waiting.pop())
+                yield from self._changed(waiting.pop())
             yield from self._unchanged(number, entries)
             if waiting and waiting[-1] == number:
-                yield from self._left(waiting.pop())
+                yield from self._changed(waiting.pop())
         while waiting:
-            yield from self._left(waiting.pop())
+            yield from self._changed(waiting.pop())
 
     def _unchanged(self, number: int | None, entries: Iterable[Entry]) -> Iterator[Entry]:
-        """Those of a key group that no change has touched."""
-        group = self._groups.get(number, _NO_CHANGES)
+        """Yield the entries of a key group that no change touches."""
+        group = _NO_CHANGES if number is None else self._groups.get(number, _NO_CHANGES)
         for entry in entries:
             if _name(entry) not in group.values:
                 lost = group.why_lost(entry.state)
                 yield entry if lost is None else _without_value(entry, lost)
 
-    def _left(self, number: int) -> Iterator[Entry]:
-        """What the changes have left in a key group."""
+    def _changed(self, number: int) -> Iterator[Entry]:
+        """Yield the entries of a key group that changes have set."""
         group = self._groups[number]
         for last in group.values.values():
             if last.operation != CLEAR:
                 lost = group.why_lost(last.state.name, last.order)
-                yield last.after(lost, self._longest)
+                yield last.result(lost, self._longest)
         yield from group.unread
 
 
@@ -183,23 +200,23 @@ def _name(entry: Entry) -> Name | None:
 
 
 def _without_value(entry: Entry, reason: str) -> Entry:
-    """raw_value stays what it was: the bytes are not those of the value looked for."""
+    # Its bytes would be those of an older value.
     return replace(entry, value=Opaque(entry.size, b"", reason), raw_value=b"")
 
 
 def likely_key(changes: Iterable[Change], max_parallelism: int, notes: Notes) -> Serializer:
-    """The one simple type that the keys of all changes can have, where nothing says it.
+    """Return the one simple type that fits the keys of all changes, where nothing describes it.
 
-    Every change has to decode to its end, and every key has to belong to the key group under
-    which its change was logged. Where no or more than one type does, it is not known.
+    With a fitting type every change decodes to its end, and every key belongs to the key group of
+    its change. The type is unknown if none fits, or more than one.
     """
     changes = list(islice(changes, _MOST_TRIED))
     fitting = [name for name in _KEY_TYPES if _fits(changes, SIMPLE[name], max_parallelism)]
     if len(fitting) != 1:
         return _UNKNOWN_KEY
     notes.say(
-        f"The changelog does not say how its keys are written. They are taken for {fitting[0]}: "
-        "with no other simple type do the changes decode and the keys belong to their key groups."
+        f"The changelog does not say how its keys are written. They are taken for {fitting[0]}, "
+        "the only simple type that decodes all changes and puts all keys into their key groups."
     )
     return SIMPLE[fitting[0]]
 
@@ -211,30 +228,32 @@ def _fits(changes: list[Change], key: Serializer, max_parallelism: int) -> bool:
         if change.key_group < 0:
             replay.apply(change)
         elif len(change.data) <= _LONGEST_TRIED:
-            fits = _fits_one(change, key, replay.states, max_parallelism)
+            fits = _fits_change(change, key, replay.states, max_parallelism)
             if fits is False:
                 return False
             tried += fits is True
     return tried > 0
 
 
-def _fits_one(
+def _fits_change(
     change: Change, key: Serializer, states: dict[int, StateType], max_parallelism: int
 ) -> bool | None:
-    """None for a change that cannot tell: of an unknown state, or by another operation."""
+    """Tell whether a type of keys fits a change.
+
+    None if the change cannot tell: its state is unknown, or its operation sets no whole value.
+    """
     cursor = Cursor(change.data)
     try:
         operation, number = cursor.u8(), cursor.i16()
         state = states.get(number)
         if operation not in (SET, SET_INTERNAL) or state is None:
             return None
-        of_change = key.decode(cursor)
-        if key_group(of_change, key, max_parallelism) != change.key_group:
+        if key_group(key.decode(cursor), key, max_parallelism) != change.key_group:
             return False
         state.namespace.decode(cursor)
         state.value.decode(cursor)
     except Undecodable:
-        return True  # of the value's type nothing can be told
+        return True  # the key fitted, and the value cannot be checked
     except Malformed:
         return False
     return cursor.left == 0

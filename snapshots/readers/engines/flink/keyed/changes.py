@@ -1,4 +1,4 @@
-"""The changes of a changelog: out of memory or log files, one by one.
+"""Read the changes of a changelog, in order, from the metadata itself or from log files.
 
 Source: Flink, StateChangeFormat, StateChangeOperation, KvStateChangeLoggerImpl,
 PriorityQueueStateChangeLoggerImpl, ChangelogBackendLogApplier.
@@ -28,12 +28,12 @@ OPERATIONS = {
     METADATA: "METADATA",
 }
 _META_VERSION = 7
-_BEHIND_META = 5  # bytes at least: two flags, the state's number, its kind
-_OF_NUMBER = 3  # bytes at the end: the state's number, its kind
+_LEAST_AFTER_META = 5  # bytes: two flags, the state's number, its kind
+_NUMBER_AND_KIND = 3  # bytes at the end of a description
 
 
 class Log:
-    """Reads changes of handles, ``limits.inflated_bytes`` in all; what lacks is noted."""
+    """A reader of changes, at most ``limits.inflated_bytes`` in all; ``notes`` say what lacks."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class Log:
         self._last: tuple[Stream, memoryview] | None = None
 
     def changes(self, handle: ChangesInMemory | ChangesInFiles) -> Iterator[Change]:
-        """In the order in which they were made."""
+        """Yield the changes of one handle in the order in which they were made."""
         if isinstance(handle, ChangesInMemory):
             yield from handle.changes
             return
@@ -63,7 +63,7 @@ class Log:
                 self._notes.say(f"A file of changes: {malformed.what}.", complete=False)
 
     def _content(self, stream: Stream) -> memoryview | None:
-        """What follows the first byte, inflated; the last stream's is kept."""
+        """Return what follows a stream's first byte, inflated. The last result is kept."""
         if self._last is not None and self._last[0] == stream:
             return self._last[1]
         data = self._read(stream)
@@ -83,10 +83,10 @@ class Log:
         return content
 
     def _spend(self, size: int) -> None:
-        """Bounds what many handles of one small file could ask for. Raises: Malformed."""
+        """Take from the budget, which bounds many handles of one small file. Raises: Malformed."""
         self._left -= size
         if self._left < 0:
-            raise Malformed("There is more in the files of changes than is read here", 0)
+            raise Malformed("The files of changes hold more than the limit", 0)
 
 
 def _in_file(content: memoryview, offset: int) -> Iterator[Change]:
@@ -98,16 +98,15 @@ def _in_file(content: memoryview, offset: int) -> Iterator[Change]:
 
 
 def described_state(change: Change, key: Serializer) -> tuple[int, StateType]:
-    """The number and the type of the state that a METADATA change describes.
+    """Return number and type of the state that a METADATA change describes. Raises: Malformed.
 
-    Behind the description stand time-to-live and a default value, which are passed over.
-    Raises: Malformed.
+    Time-to-live and a default value, which follow the description, are skipped.
     """
     cursor = Cursor(change.data, 1)
     at, version = cursor.position, cursor.i32()
     if version != _META_VERSION:
-        raise Malformed(f"A state's description of version {version} is not known here", at)
+        raise Malformed(f"Version {version} of a state's description is unknown", at)
     meta = read_meta_info(cursor)
-    if cursor.left < _BEHIND_META:
+    if cursor.left < _LEAST_AFTER_META:
         raise Malformed("The number of a state is expected", cursor.position)
-    return Cursor(change.data, cursor.end - _OF_NUMBER).i16(), state_type(meta, key)
+    return Cursor(change.data, cursor.end - _NUMBER_AND_KIND).i16(), state_type(meta, key)

@@ -1,4 +1,4 @@
-"""What keyed state consists of, whichever way it is stored."""
+"""The entries of keyed state, whatever layout it is stored in."""
 
 from dataclasses import dataclass, field
 
@@ -15,11 +15,18 @@ KINDS = ("VALUE", "LIST", "REDUCING", "AGGREGATING", "MAP", TIMERS, UNKNOWN)
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One key's value in one state, or a stretch of bytes that nobody could read.
+    """One key's value in one state, or bytes that could not be read.
 
-    state, key_group: None where not known. kind: one of KINDS. namespace: None for the void one.
-    value: of TIMERS the time stamp in ms, one entry per timer. key, value: Opaque where not known;
-    raw_key and raw_value are then their bytes, as they are stored. size: bytes of the whole entry.
+    Attributes:
+        state: the name of the state; None if it is unknown.
+        kind: one of KINDS.
+        key_group: none if it is unknown.
+        namespace: none for the void namespace.
+        key: opaque if it is unknown.
+        value: for TIMERS the time stamp in ms, with one entry per timer. Opaque if it is unknown.
+        size: bytes of the whole entry.
+        raw_key: the stored bytes of an unknown key.
+        raw_value: the stored bytes of an unknown value.
     """
 
     state: str | None
@@ -45,17 +52,19 @@ def unread(
     kind: str = UNKNOWN,
     offset: int | None = None,
 ) -> Entry:
-    """A stretch of bytes as an entry of which neither key nor value is known."""
+    """Return bytes that could not be read as an entry with unknown key and value."""
     opaque = Opaque.of(data, reason, offset=offset)
     return Entry(state, kind, key_group, None, opaque, opaque, len(data), b"", data)
 
 
 @dataclass(slots=True)
 class Notes:
-    """What has to be said about a keyed state; more comes in while its entries are read.
+    """Remarks about one keyed state; more are added while its entries are read.
 
-    complete: False where something is missing or damaged, so that keys may lack and values may
-    be older ones. missing: the streams that are not part of the upload.
+    Attributes:
+        complete: false if anything is missing or damaged: keys may be absent, values may be
+            outdated.
+        missing: the streams that the upload does not hold.
     """
 
     complete: bool = True
@@ -63,7 +72,7 @@ class Notes:
     sentences: list[str] = field(default_factory=list)
 
     def say(self, sentence: str, *, complete: bool = True) -> None:
-        """Says it once. complete: False where the sentence means that something lacks."""
+        """Add a sentence, unless it is there; ``complete`` is False if it tells of a loss."""
         self.complete = self.complete and complete
         if sentence not in self.sentences and len(self.sentences) < MOST_SENTENCES:
             self.sentences.append(sentence)
@@ -75,14 +84,18 @@ class Notes:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much one keyed state may take.
+    """Upper bounds for reading one keyed state.
 
-    inflated_bytes: of one compressed key group or log. table_bytes: of all blocks of a table,
-    inflated. block_bytes: of one block. value_bytes: of a value that is decoded, which can take
-    up to 30 times as much memory. searched_bytes: how much is decoded on trial behind values that
-    cannot be. changed_keys: of a changelog, which have to be held in memory. tables: of one state.
-    alive_bytes: of the blocks of its tables that are read side by side. room: for everything that
-    is inflated; a whole upload can share it.
+    Attributes:
+        inflated_bytes: the inflated size of one compressed key group or log.
+        table_bytes: the inflated size of all blocks of one table.
+        block_bytes: the inflated size of one block of a table.
+        value_bytes: the size of a value that is decoded. It can take up to 30 times as much memory.
+        searched_bytes: how much is decoded on trial to find where undecodable values end.
+        changed_keys: how many keys of a changelog are held in memory.
+        tables: how many table files of one state are read.
+        alive_bytes: the size of all blocks in memory while the tables of one state are merged.
+        room: the budget for all that is inflated; a whole upload can share it.
     """
 
     inflated_bytes: int = 256 * 2**20
@@ -96,7 +109,7 @@ class Limits:
     room: Room = field(default_factory=lambda: Room("bytes of state", 8 * 2**30), compare=False)
 
     def inflate(self, data: bytes | memoryview) -> bytes:
-        """The content of framed Snappy streams. Raises: Malformed."""
+        """Inflate framed Snappy streams. Raises: Malformed."""
         content = inflate_frames(data, min(self.inflated_bytes, self.room.left))
         self.room.take(len(content))
         return content

@@ -1,4 +1,4 @@
-"""Keyed state as canonical savepoints have it: per key group, keys and values with their lengths.
+"""Read keyed state of canonical savepoints: length-prefixed keys and values by key group.
 
 Source: Flink, FullSnapshotAsyncWriter, FullSnapshotRestoreOperation.
 """
@@ -11,12 +11,12 @@ from snapshots.readers.engines.flink.keyed.keyed_meta import KeyedMeta
 from snapshots.readers.engines.flink.keyed.stored_pairs import Pair, entries, key_group_of
 from snapshots.readers.formats.cursor import Cursor, Malformed
 
-_LAST_OF_STATE = 0x80  # in the first byte of a key
+_LAST_OF_STATE = 0x80  # this bit of a key's first byte marks the last key of a state
 _END = 0xFFFF
 
 
 class FullLayout:
-    """The entries of one stream's key groups."""
+    """A reader of one stream's key groups."""
 
     def __init__(self, meta: KeyedMeta, max_parallelism: int, limits: Limits, notes: Notes) -> None:
         self._meta = meta
@@ -25,10 +25,10 @@ class FullLayout:
         self._notes = notes
 
     def entries(self, parts: list[Part], read: Callable[[Part], memoryview]) -> Iterator[Entry]:
-        """The entries in the order of ``parts``. read: gives the bytes of one."""
+        """Yield the entries in the order of ``parts``; ``read`` returns the bytes of one."""
         for part in parts:
             if not part.offset:
-                continue  # how an empty key group is marked
+                continue  # offset 0 marks an empty key group
             rest: list[Entry] = []
             yield from entries(
                 self._pairs(part, read(part), rest), self._max_parallelism, self._limits
@@ -36,13 +36,13 @@ class FullLayout:
             yield from rest
 
     def fits(self, part: Part, data: memoryview) -> bool:
-        """Whether keys and values, of this key group all, fill the bytes."""
+        """Tell whether keys and values of this key group fill the bytes."""
         rest: list[Entry] = []
-        quiet = FullLayout(self._meta, self._max_parallelism, self._limits, Notes())
-        return all(pair.reason is None for pair in quiet._pairs(part, data, rest)) and not rest
+        silent = FullLayout(self._meta, self._max_parallelism, self._limits, Notes())
+        return all(pair.reason is None for pair in silent._pairs(part, data, rest)) and not rest
 
     def _pairs(self, part: Part, data: memoryview, rest: list[Entry]) -> Iterator[Pair]:
-        """What cannot be read any more goes to ``rest``."""
+        """Yield the stored pairs. Bytes that cannot be read are appended to ``rest``."""
         cursor = Cursor(data)
         at = 0
         try:

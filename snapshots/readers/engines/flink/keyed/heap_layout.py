@@ -1,9 +1,9 @@
-"""Keyed state as the hashmap backend writes it: per key group every state, without lengths.
+"""Read keyed state of the hashmap backend: every state by key group, without lengths.
 
-Source: Flink, HeapSnapshotStrategy, CopyOnWriteStateTableSnapshot, StateTableByKeyGroupReaders.
-
-Where a value cannot be decoded nothing says where it ends. It is taken to end where the next
-state's number stands and all the rest of the key group decodes from there exactly to its end.
+The end of a value that cannot be decoded is stored nowhere. It is taken to be the first place
+where the number of a following state stands, and from which the key group decodes exactly to its
+end. Source: Flink, HeapSnapshotStrategy, CopyOnWriteStateTableSnapshot,
+StateTableByKeyGroupReaders.
 """
 
 import heapq
@@ -20,30 +20,30 @@ from snapshots.readers.formats.opaque import Opaque
 
 _GROUP_BYTES, _NUMBER_BYTES = 4, 2
 _MOST_TRIED_FOR_ORDER = 64  # key groups
-_MOST_UNDECODABLE = 8  # states in a row that are looked for behind one another
+_MOST_UNDECODABLE = 8  # states with undecodable values that one search may pass
 _COPIED_PER_SEARCHED = 4096  # bytes that are copied in the time of decoding one
 
-Seen = dict[int, None]  # the numbers of the states of a key group so far, in order
+Seen = dict[int, None]  # the numbers of the states that a key group has so far, in order
 
 
 class HeapLayout:
-    """The entries of one stream's key groups."""
+    """A reader of one stream's key groups."""
 
     def __init__(self, meta: KeyedMeta, limits: Limits, notes: Notes) -> None:
         self._meta = meta
         self._limits = limits
         self._notes = notes
-        self._next: dict[int, set[int]] | None = None  # which state follows which, once known
+        self._next: dict[int, set[int]] | None = None  # the successors of a state, once known
         self._to_search = limits.searched_bytes
 
     def entries(self, parts: list[Part], read: Callable[[Part], memoryview]) -> Iterator[Entry]:
-        """The entries in the order of ``parts``. read: gives the bytes of one."""
+        """Yield the entries in the order of ``parts``; ``read`` returns the bytes of one."""
         self._learn_order(parts, read)
         for part in parts:
-            yield from self._of_part(part, read(part))
+            yield from self._part_entries(part, read(part))
 
     def fits(self, part: Part, data: memoryview) -> bool:
-        """Whether all states are there and decode exactly to the end."""
+        """Tell whether all states are there and decode exactly to the end."""
         seen: Seen = {}
         try:
             self._pass(self._body(part, data), seen)
@@ -52,7 +52,7 @@ class HeapLayout:
         return len(seen) == len(self._meta.states)
 
     def _learn_order(self, parts: list[Part], read: Callable[[Part], memoryview]) -> None:
-        """All key groups have the states in one order; the smallest ones tell which."""
+        """Learn the order of the states, the same in all key groups, from the smallest ones."""
         for part in sorted(parts, key=lambda part: part.size)[:_MOST_TRIED_FOR_ORDER]:
             seen: Seen = {}
             try:
@@ -65,7 +65,7 @@ class HeapLayout:
                 return
 
     def _body(self, part: Part, data: memoryview) -> Cursor:
-        """What follows the number of the key group. Raises: Malformed."""
+        """Return a cursor on what follows the number of the key group. Raises: Malformed."""
         cursor = Cursor(data)
         number = cursor.i32()
         if number != part.key_group:
@@ -75,14 +75,14 @@ class HeapLayout:
         return Cursor(self._limits.inflate(data[_GROUP_BYTES:]))
 
     def _pass(self, cursor: Cursor, seen: Seen) -> None:
-        """Decodes all that is left. Raises: Malformed; the cursor then is at the bad entry."""
+        """Decode all that is left. Raises: Malformed, with the cursor at the bad entry."""
         while cursor.left:
             state, count = self._header(cursor, seen)
             for _ in range(count):
                 self._entry(state, cursor)
 
     def _entry(self, state: StateType, cursor: Cursor) -> tuple[object, object, object]:
-        """Namespace, key and value. Raises: Malformed, and the cursor then stays."""
+        """Decode namespace, key and value. Raises: Malformed, without moving the cursor."""
         start, end = cursor.position, cursor.end
         cursor.end = min(end, start + self._limits.value_bytes)
         try:
@@ -98,29 +98,29 @@ class HeapLayout:
             cursor.end = end
 
     def _header(self, cursor: Cursor, seen: Seen) -> tuple[StateType, int]:
-        """The next state and how many entries it has. Raises: Malformed."""
+        """Read the next state and how many entries it has. Raises: Malformed."""
         at, number = cursor.position, cursor.i16()
         if number in seen or not 0 <= number < len(self._meta.states):
             problem = f" ({self._meta.problem})" if self._meta.problem else ""
-            raise Malformed(f"State {number} is not known here{problem}", at)
+            raise Malformed(f"State {number} is unknown{problem}", at)
         count = cursor.count()
         seen[number] = None
         return self._meta.states[number], count
 
-    def _of_part(self, part: Part, data: memoryview) -> Iterator[Entry]:
-        at, seen = 0, {}
+    def _part_entries(self, part: Part, data: memoryview) -> Iterator[Entry]:
+        at, seen = 0, Seen()
         try:
             cursor = self._body(part, data)
             data = cursor.data
             while cursor.left:
                 at = cursor.position
                 state, count = self._header(cursor, seen)
-                yield from self._of_state(state, count, cursor, part, seen)
+                yield from self._state_entries(state, count, cursor, part, seen)
         except Malformed as malformed:
             self._notes.say(f"Key group {part.key_group}: {malformed.what}.", complete=False)
             yield unread(data[at:], f"{malformed.what}.", key_group=part.key_group)
 
-    def _of_state(
+    def _state_entries(
         self, state: StateType, count: int, cursor: Cursor, part: Part, seen: Seen
     ) -> Iterator[Entry]:
         for left in range(count, 0, -1):
@@ -136,32 +136,32 @@ class HeapLayout:
             yield Entry(state.name, state.kind, part.key_group, namespace, key, value, size)
 
     def _end_of_state(self, start: int, cursor: Cursor, seen: Seen) -> int:
-        """Where the state ends whose entry at ``start`` cannot be decoded."""
+        """Return where the state ends whose entry at ``start`` cannot be decoded."""
         data = bytes(cursor.data[: cursor.end])
         self._to_search -= len(data) // _COPIED_PER_SEARCHED
-        found = self._search(start, data, seen, 0)
-        if found is None and self._following(seen):
+        end = self._search(start, data, seen, 0)
+        if end is None and self._following(seen):
             self._notes.say("Where an undecodable value ends could not be found.", complete=False)
-        return cursor.end if found is None else found
+        return cursor.end if end is None else end
 
     def _search(self, start: int, data: bytes, seen: Seen, depth: int) -> int | None:
-        """The first place behind ``start`` from which all of ``data`` decodes to its end."""
-        for place in _places(data, start + 1, self._following(seen)):
-            if self._fits(place, data, seen, depth):
-                return place
+        """Return the first offset behind ``start`` from which ``data`` decodes to its end."""
+        for offset in _state_offsets(data, start + 1, self._following(seen)):
+            if self._fits(offset, data, seen, depth):
+                return offset
             if self._to_search < 0:
                 return None
         return None
 
     def _following(self, seen: Seen) -> set[int]:
-        """The states that can come next; none at the end of a key group."""
+        """Return the states that can come next; none at the end of a key group."""
         if self._next is not None:
             return self._next.get(next(reversed(seen)), set())
         return set(range(len(self._meta.states))) - set(seen)
 
-    def _fits(self, place: int, data: bytes, seen: Seen, depth: int) -> bool:
-        """Whether all from ``place`` on decodes, further undecodable values aside."""
-        trial, seen = Cursor(data, place), dict(seen)
+    def _fits(self, offset: int, data: bytes, seen: Seen, depth: int) -> bool:
+        """Tell whether all from ``offset`` on decodes, except further undecodable values."""
+        trial, seen = Cursor(data, offset), dict(seen)
         try:
             self._pass(trial, seen)
         except Undecodable:
@@ -172,37 +172,40 @@ class HeapLayout:
         except Malformed:
             return False
         finally:
-            self._to_search -= trial.position - place + len(seen)
+            self._to_search -= trial.position - offset + len(seen)
         return not self._following(seen)
 
 
-def _places(data: bytes, start: int, numbers: set[int]) -> Iterator[int]:
-    """Where one of the numbers of states stands from ``start`` on, in order."""
+def _state_offsets(data: bytes, start: int, numbers: set[int]) -> Iterator[int]:
+    """Yield the offsets from ``start`` on where one of the states' numbers stands, ascending."""
     return heapq.merge(*(_occurrences(data, start, number) for number in numbers))
 
 
 def _occurrences(data: bytes, start: int, number: int) -> Iterator[int]:
     pattern = number.to_bytes(_NUMBER_BYTES, "big")
-    place = data.find(pattern, start)
-    while place >= 0:
-        yield place
-        place = data.find(pattern, place + 1)
+    offset = data.find(pattern, start)
+    while offset >= 0:
+        yield offset
+        offset = data.find(pattern, offset + 1)
 
 
 def _decoded(state: StateType, cursor: Cursor) -> tuple[object, object, object]:
-    """Namespace, key and value of the next entry. Raises: Malformed."""
+    """Decode namespace, key and value of the next entry. Raises: Malformed."""
     if state.kind != TIMERS:
         return state.namespace.decode(cursor), state.key.decode(cursor), state.value.decode(cursor)
     if not isinstance(state.value, TimerSerializer):
-        raise Undecodable("How timers are written is not known here", cursor.position)
+        raise Undecodable("The encoding of timers is unknown", cursor.position)
     timer = state.value.decode(cursor)
     return timer["namespace"], timer["key"], timer["timestamp"]
 
 
 def _lost(state: StateType, left: int, data: memoryview, group: int, reason: str) -> Entry:
-    """The bytes of the last ``left`` entries of a state; of a single one the key can be known."""
+    """Return the bytes of a state's last ``left`` entries as one entry.
+
+    If it is a single one, its namespace and key may be known.
+    """
     if left > 1:
-        reason = f"{reason} With it {left - 1:,} more of its entries are lost."
+        reason = f"{reason} The entries that follow it are lost, too: {left - 1:,}."
     try:
         if left > 1 or state.kind == TIMERS:
             raise Malformed("Keys cannot be told apart", 0)

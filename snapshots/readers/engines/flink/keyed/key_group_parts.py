@@ -1,4 +1,4 @@
-"""Which bytes of a stream belong to which key group."""
+"""Divide the bytes of a stream among its key groups."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """``size`` bytes from ``offset`` of the stream."""
+    """The bytes of one key group: ``size`` bytes of the stream from ``offset`` on."""
 
     key_group: int
     offset: int
@@ -14,10 +14,15 @@ class Part:
 
 
 def key_group_parts(first: int, offsets: Sequence[int], begin: int, end: int) -> list[Part]:
-    """A part for each key group, from its offset to the next one's. No byte is in two parts.
+    """Return a part for each key group, from its offset to the next one. Parts do not overlap.
 
-    first: the key group of offsets[0]. begin, end: where parts can lie; what an offset outside of
-    them, or one that another key group has as well, points to has no bytes.
+    A part has no bytes if its offset lies outside of begin .. end - 1, or if an earlier key group
+    has the same offset.
+
+    Args:
+        first: the key group of ``offsets[0]``.
+        offsets: the offset of each key group.
+        begin, end: the range in which parts can lie.
     """
     starts = sorted({offset for offset in offsets if begin <= offset < end})
     ends = dict(zip(starts, [*starts[1:], end], strict=False))
@@ -28,5 +33,5 @@ def key_group_parts(first: int, offsets: Sequence[int], begin: int, end: int) ->
 
 
 def gap_before(parts: Sequence[Part], begin: int, end: int) -> tuple[int, int]:
-    """The stretch from ``begin`` to the first part, which no part holds."""
+    """Return the range from ``begin`` to the first part, which belongs to no part."""
     return begin, min((part.offset for part in parts if part.size), default=end)

@@ -1,4 +1,4 @@
-"""Keyed state in one stream with an offset per key group: which layout it has, and its entries."""
+"""Read keyed state from one stream with an offset per key group, after detecting its layout."""
 
 from collections.abc import Iterator
 from itertools import chain
@@ -17,7 +17,7 @@ _LEAST_META = 5  # bytes: a version and a flag
 
 
 class KeyGroupStream:
-    """meta: what the stream says of its states. layout: HEAP or FULL."""
+    """One stream of keyed state: ``meta`` describes its states, ``layout`` is HEAP or FULL."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class KeyGroupStream:
         self.layout = FULL if handle.savepoint or not self._is_heap() else HEAP
 
     def entries(self) -> Iterator[Entry]:
-        """By key group; last what no key group claims."""
+        """Yield the entries by key group, then the bytes that belong to none."""
         if self.meta.compressed is None:
             return chain(self._unread(), self._gap())
         layout = self._heap if self.layout == HEAP else self._full
@@ -48,22 +48,23 @@ class KeyGroupStream:
         return self._data[part.offset : part.offset + part.size]
 
     def _unread(self) -> Iterator[Entry]:
+        assert self.meta.problem is not None  # else the compression would be known
         for part in self._parts:
             if part.size:
                 yield unread(self._read(part), self.meta.problem, key_group=part.key_group)
 
     def _gap(self) -> Iterator[Entry]:
-        """Bytes between the description and the first key group."""
+        """Yield the bytes between the description and the first key group, if there are any."""
         begin, end = gap_before(self._parts, self._begin, len(self._data))
         if begin < end:
             reason = self.meta.problem or "These bytes belong to no key group."
             yield unread(self._data[begin:end], reason, offset=begin)
 
     def _is_heap(self) -> bool:
-        """Whether each key group begins with its number, as in the heap layout.
+        """Tell whether each key group begins with its number, as in the heap layout.
 
-        In the full layout it can look so for key group 0 alone: then the layout that can be read
-        to the end is taken.
+        Key group 0 alone can begin so in the full layout, too. Then the full layout is taken only
+        if it alone can be read to the end.
         """
         if not all(self._begins_with_number(part) for part in self._parts):
             return False

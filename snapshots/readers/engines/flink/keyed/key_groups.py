@@ -1,10 +1,11 @@
-"""The key group of a decoded key, as Flink computes it from Java's hash of the key.
+"""Compute the key group of a decoded key as Flink does, from Java's hash code of the key.
 
-Source: Flink, KeyGroupRangeAssignment, MathUtils.murmurHash; Java, the hashCode of each class;
-Flink, BinaryRowData.hashCode for rows of SQL.
+Source: Flink, KeyGroupRangeAssignment, MathUtils.murmurHash, and BinaryRowData.hashCode for rows
+of SQL; Java, the hashCode of each class.
 """
 
 import struct
+from typing import Any
 
 from snapshots.domain.model.key_groups import murmur3
 from snapshots.readers.engines.flink.types.composites import TupleSerializer
@@ -16,7 +17,7 @@ _ROW_SEED = 42
 
 
 def key_group(key: object, serializer: Serializer, max_parallelism: int) -> int | None:
-    """0 .. max_parallelism - 1; None where Java's hash of such a key is not known here."""
+    """Return the key group, 0 .. max_parallelism - 1; None if Java's hash code is unknown."""
     code = java_hash(key, serializer)
     if code is None:
         return None
@@ -24,10 +25,10 @@ def key_group(key: object, serializer: Serializer, max_parallelism: int) -> int 
     return 0 if mixed == -(2**31) else abs(mixed) % max_parallelism
 
 
-def java_hash(key: object, serializer: Serializer) -> int | None:
-    """Java's hashCode of a decoded key, of 32 bits with a sign."""
+def java_hash(key: Any, serializer: Serializer) -> int | None:
+    """Return Java's hashCode of a decoded key, 32 bits and signed; None if it is unknown."""
     if isinstance(serializer, TupleSerializer):
-        return _of_tuple(key, serializer)
+        return _tuple_hash(key, serializer)
     if isinstance(serializer, RowDataSerializer):
         return _signed(murmur3(bytes.fromhex(key["binaryRow"]), _ROW_SEED))
     if key is None:
@@ -42,35 +43,33 @@ def java_hash(key: object, serializer: Serializer) -> int | None:
         case "double":
             return _folded(struct.unpack(">q", struct.pack(">d", float(key)))[0])
         case "string":
-            return _of_text(key)
+            return _text_hash(key)
     return None
 
 
-def _of_tuple(key: object, serializer: TupleSerializer) -> int | None:
+def _tuple_hash(key: Any, serializer: TupleSerializer) -> int | None:
     if serializer.outer != "tuple":
         return None
     code = 0
     for value, field in zip(key, serializer.fields, strict=True):
-        of_field = java_hash(value, field)
-        if of_field is None:
+        field_code = java_hash(value, field)
+        if field_code is None:
             return None
-        code = 31 * code + of_field
+        code = 31 * code + field_code
     return _signed(code & _WORD)
 
 
-def _of_text(text: str) -> int | None:
-    """None where a surrogate without its other half may have stood in the text."""
+def _text_hash(text: str) -> int | None:
     if "\N{REPLACEMENT CHARACTER}" in text:
-        return None
-    units = struct.unpack(f">{len(data) // 2}H", data) if (data := text.encode("utf-16-be")) else ()
+        return None  # it may stand for an unpaired surrogate, whose hash differs
     code = 0
-    for unit in units:
+    for (unit,) in struct.iter_unpack(">H", text.encode("utf-16-be")):
         code = 31 * code + unit & _WORD
     return _signed(code)
 
 
 def _folded(number: int) -> int:
-    """The two halves of 64 bits, one over the other."""
+    """Return the exclusive or of the two halves of 64 bits."""
     number &= 2**64 - 1
     return _signed((number ^ number >> 32) & _WORD)
 

@@ -1,4 +1,4 @@
-"""What stands before keyed state: how its keys are written, and which states there are.
+"""Read the description before keyed state: the type of its keys, and its states.
 
 Source: Flink, KeyedBackendSerializationProxy, RegisteredKeyValueStateBackendMetaInfo.
 """
@@ -21,10 +21,13 @@ _NOT_DESCRIBED = Unreadable("unknown", "The checkpoint does not say how this is 
 
 @dataclass(frozen=True, slots=True)
 class StateType:
-    """A keyed state. kind: one of entries.KINDS. types: of its serializers, by role.
+    """The types of one keyed state.
 
-    value: of a whole value, in the heap layout. element: of a LIST; of a MAP what one user key has.
-    user_key: of a MAP. is_null_marked: whether a mark stands before the element of a MAP.
+    Attributes:
+        kind: one of entries.KINDS.
+        value: the type of a whole value.
+        element: the type of an element of a LIST, and of what a MAP stores under one user key.
+        user_key: the type of the user keys of a MAP.
     """
 
     name: str
@@ -42,10 +45,14 @@ class StateType:
 
 @dataclass(frozen=True, slots=True)
 class KeyedMeta:
-    """key: of all states. states: by their number. end: the offset behind all this.
+    """The description of keyed state.
 
-    compressed: None where not known. problem: a sentence where the description could be read
-    only in part; the states then are those before it, and ``end`` is not known.
+    Attributes:
+        key: the type of the keys of all states.
+        states: the states by number; up to the one that could not be read, if there is a problem.
+        compressed: none if it is unknown.
+        end: the offset behind the description; None if it is unknown.
+        problem: why the description could be read only in part, as a sentence.
     """
 
     key: Serializer
@@ -56,17 +63,19 @@ class KeyedMeta:
 
 
 def no_meta(problem: str) -> KeyedMeta:
-    """Nothing is known. problem: why, as a sentence."""
+    """Return the description of a stream of which nothing is known, for a reason."""
     return KeyedMeta(_NOT_DESCRIBED, (), None, None, problem)
 
 
 def read_keyed_meta(cursor: Cursor) -> KeyedMeta:
-    """Never raises for what the bytes hold."""
-    key, states, compressed = _NOT_DESCRIBED, [], None
+    """Read a description. It raises nothing; damage is reported as ``problem``."""
+    key: Serializer = _NOT_DESCRIBED
+    states: list[StateType] = []
+    compressed = None
     try:
         at, version = cursor.position, cursor.i32()
         if version != _VERSION:
-            raise Malformed(f"Keyed state of version {version} is not read here", at)
+            raise Malformed(f"Keyed state of version {version} cannot be read", at)
         compressed = cursor.flag()
         key = read_envelope(cursor)
         at, count = cursor.position, cursor.i16()
@@ -77,27 +86,25 @@ def read_keyed_meta(cursor: Cursor) -> KeyedMeta:
             try:
                 states.append(state_type(read_meta_info(cursor), key))
             except Malformed:
-                states.append(_only_named(Cursor(cursor.data, start, cursor.end), key))
+                name = Cursor(cursor.data, start, cursor.end).utf()
+                states.append(state_type(StateMeta(name, "KEY_VALUE", {}, {}), key))
                 raise
     except Malformed as malformed:
         return KeyedMeta(key, tuple(states), compressed, None, f"{malformed.what}.")
     return KeyedMeta(key, tuple(states), compressed, cursor.position)
 
 
-def _only_named(cursor: Cursor, key: Serializer) -> StateType:
-    """A state of which the name can be read and not the serializers. Raises: Malformed."""
-    return state_type(StateMeta(cursor.utf(), "KEY_VALUE", {}, {}), key)
-
-
 def state_type(meta: StateMeta, key: Serializer) -> StateType:
-    """How the values of a state are written, whose keys are written by ``key``."""
+    """Return the types of a state from its description and the type of its keys."""
     value = meta.serializers.get("VALUE_SERIALIZER", _NOT_DESCRIBED)
     namespace = meta.serializers.get("NAMESPACE_SERIALIZER", _NOT_DESCRIBED)
     user_key = meta.serializers.get("USER_KEY_SERIALIZER", _NOT_DESCRIBED)
     element = value
     if meta.backend_type == "KEY_VALUE_V2":
-        whole = {"LIST": ListSerializer(value), "MAP": MapSerializer(user_key, value)}
-        value = whole.get(_kind(meta), value)
+        if _kind(meta) == "LIST":
+            value = ListSerializer(value)
+        elif _kind(meta) == "MAP":
+            value = MapSerializer(user_key, value)
     elif isinstance(value, ListSerializer):
         element = value.element
     elif isinstance(value, MapSerializer):

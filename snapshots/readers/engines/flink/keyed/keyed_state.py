@@ -1,4 +1,4 @@
-"""Keyed state of one subtask: every entry, from whichever handle it comes.
+"""Read the keyed state of one subtask from a handle of any kind.
 
 Source: Flink, the restore operations of its state backends.
 """
@@ -10,6 +10,7 @@ from itertools import chain
 
 from snapshots.readers.engines.flink.files import Missing
 from snapshots.readers.engines.flink.handles import (
+    Change,
     Changelog,
     ChangesInFiles,
     ChangesInMemory,
@@ -33,12 +34,14 @@ Read = Callable[[Stream], bytes | memoryview | Missing]
 
 @dataclass(slots=True)
 class KeyedState:
-    """What one handle holds.
+    """The keyed state behind one handle.
 
-    layout: ``heap``, ``full``, ``tables`` or ``changelog``; None where the bytes are missing.
-    key: how keys are written, None where not known. states: as the checkpoint describes them.
-    compressed: None where not known. entries: by key group, to be read once; ``notes`` grow
-    meanwhile.
+    Attributes:
+        notes: Remarks; more are added while entries are read.
+        layout: ``heap``, ``full``, ``tables`` or ``changelog``; None if the bytes are missing.
+        key: the type of the keys; None if it is unknown.
+        compressed: none if it is unknown.
+        entries: the entries by key group; they can be read once.
     """
 
     key_groups: range
@@ -53,9 +56,13 @@ class KeyedState:
 def read_keyed(
     handle: Keyed, read: Read, max_parallelism: int, limits: Limits | None = None
 ) -> KeyedState:
-    """The keyed state behind a handle. Never raises for what it holds, nor do its entries.
+    """Return the keyed state behind a handle. Damage is reported in its notes, never raised.
 
-    read: gives the bytes of a stream (Files.read with its folder). max_parallelism: the operator's.
+    Args:
+        handle: the handle of a subtask.
+        read: returns the bytes of a stream, as ``Files.read`` does.
+        max_parallelism: that of the operator.
+        limits: upper bounds; the defaults if None.
     """
     return _Reading(read, max_parallelism, limits or Limits()).state(handle, Notes())
 
@@ -109,27 +116,23 @@ class _Reading:
     def _changelog(
         self, state: KeyedState, materialised: Sequence[Keyed], logs: Sequence[Keyed]
     ) -> None:
-        before = [self.state(handle, state.notes) for handle in materialised]
-        keys = (each.key for each in before if each.key is not None)
-        state.key = next(keys, None) or likely_key(
+        bases = [self.state(handle, state.notes) for handle in materialised]
+        key = next((base.key for base in bases if base.key is not None), None) or likely_key(
             self._changes(logs, Notes()), self._max_parallelism, state.notes
         )
-        replay = Replay(state.key, self._limits, state.notes)
+        replay = Replay(key, self._limits, state.notes)
         for change in self._changes(logs, state.notes):
             replay.apply(change)
-        described = {each.name: each for one in before for each in one.states}
-        described |= {each.name: each for each in replay.states.values()}
-        state.layout, state.states = CHANGELOG, tuple(described.values())
-        entries = heapq.merge(
-            *(each.entries for each in before), key=lambda entry: entry.key_group or 0
+        types = (*chain.from_iterable(base.states for base in bases), *replay.states.values())
+        state.layout, state.key = CHANGELOG, key
+        state.states = tuple({type_.name: type_ for type_ in types}.values())
+        state.entries = replay.over(
+            heapq.merge(*(base.entries for base in bases), key=lambda entry: entry.key_group or 0)
         )
-        state.entries = replay.over(entries)
 
-    def _changes(self, logs: Sequence[Keyed], notes: Notes) -> Iterator:
+    def _changes(self, logs: Sequence[Keyed], notes: Notes) -> Iterator[Change]:
         log = Log(self._read, self._limits, notes)
-        known = (ChangesInMemory, ChangesInFiles)
-        if not all(isinstance(handle, known) for handle in logs):
-            notes.say("The changes are kept in a way that is not read here.", complete=False)
-        return chain.from_iterable(
-            log.changes(handle) for handle in logs if isinstance(handle, known)
-        )
+        readable = [log_ for log_ in logs if isinstance(log_, ChangesInMemory | ChangesInFiles)]
+        if len(readable) < len(logs):
+            notes.say("The changes are stored in a form that cannot be read.", complete=False)
+        return chain.from_iterable(map(log.changes, readable))

@@ -1,4 +1,4 @@
-"""Entries out of keys and values as bytes, as canonical savepoints and RocksDB have them.
+"""Decode entries from stored keys and values, as canonical savepoints and RocksDB have them.
 
 Source: Flink, SerializedCompositeKeyBuilder, CompositeKeySerializationUtils, RocksDBMapState,
 RocksDBListState.
@@ -6,6 +6,7 @@ RocksDBListState.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from snapshots.readers.engines.flink.keyed.entries import TIMERS, UNKNOWN, Entry, Limits
 from snapshots.readers.engines.flink.keyed.keyed_meta import StateType
@@ -20,9 +21,12 @@ _MOST_OF_ONE_BYTE = 128  # key groups
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A key and its value as bytes. state: None where it is not described; name: where known.
+    """A stored key and its value.
 
-    reason: why the value cannot be told, where it cannot.
+    Attributes:
+        state: none if the checkpoint does not describe it.
+        name: the name of the state; None if it is unknown.
+        reason: why the value is unknown; None if it can be decoded.
     """
 
     state: StateType | None
@@ -37,51 +41,65 @@ class Pair:
 
 
 def prefix_length(max_parallelism: int) -> int:
-    """Bytes of the key group before each key."""
+    """Return how many bytes the key group takes before each key."""
     return 1 if max_parallelism <= _MOST_OF_ONE_BYTE else 2
 
 
 def key_group_of(key: bytes, max_parallelism: int) -> int | None:
-    """The key group that a stored key begins with; None where it is too short for one."""
+    """Return the key group that a stored key begins with; None if the key is too short."""
     length = prefix_length(max_parallelism)
     return int.from_bytes(key[:length], "big") if len(key) >= length else None
 
 
 def entries(pairs: Iterable[Pair], max_parallelism: int, limits: Limits) -> Iterator[Entry]:
-    """One entry per pair; the pairs of one MAP that follow each other are one entry."""
-    together: _Map | None = None
+    """Yield one entry per pair; consecutive pairs of one MAP and key become one entry."""
+    map_: _Map | None = None
     for pair in pairs:
-        one = _entry(pair, max_parallelism, limits)
-        if together is not None and isinstance(one, _Map) and together.takes(one):
-            together.join(one)
+        entry = _entry(pair, max_parallelism, limits)
+        if map_ is not None and isinstance(entry, _Map) and map_.continues(entry):
+            map_.join(entry)
             continue
-        if together is not None:
-            yield together.entry()
-            together = None
-        if isinstance(one, Entry):
-            yield one
+        if map_ is not None:
+            yield map_.entry()
+            map_ = None
+        if isinstance(entry, Entry):
+            yield entry
         else:
-            together = one
-    if together is not None:
-        yield together.entry()
+            map_ = entry
+    if map_ is not None:
+        yield map_.entry()
 
 
 class _Map:
-    """User keys and values of one key. scope: the stored bytes before the user key."""
+    """The user keys and values that a MAP has under one key."""
 
-    def __init__(self, pair: Pair, group: int | None, cursor: Cursor, limit: int) -> None:
-        """cursor: on the stored key, behind the key group. Raises: Malformed."""
-        self._state = pair.state
+    def __init__(
+        self, state: StateType, pair: Pair, group: int | None, cursor: Cursor, limit: int
+    ) -> None:
+        """Decode the first user key and value. Raises: Malformed.
+
+        Args:
+            state: the state.
+            pair: what is stored.
+            group: the key group.
+            cursor: on the stored key, behind the key group.
+            limit: size in bytes of the largest map that is decoded.
+        """
+        self._state = state
         self._group = group
         self._limit = limit
         self._size = pair.size
-        self._namespace, self._key = _scope(pair.state, cursor)
+        self._namespace, self._key = _namespace_and_key(state, cursor)
         self._scope = pair.key[: cursor.position]
-        user_key = pair.state.user_key.decode(cursor)
+        user_key = state.user_key.decode(cursor)
         _refuse_rest(cursor, "key")
-        self._pairs = [(user_key, _of_user_key(pair))]
+        value_cursor = Cursor(pair.value)
+        value = None if value_cursor.flag() else state.element.decode(value_cursor)
+        _refuse_rest(value_cursor, "value")
+        self._pairs = [(user_key, value)]
 
-    def takes(self, other: "_Map") -> bool:
+    def continues(self, other: "_Map") -> bool:
+        """Tell whether another pair belongs to the same key."""
         return self._state is other._state and self._scope == other._scope
 
     def join(self, other: "_Map") -> None:
@@ -105,10 +123,12 @@ def _entry(pair: Pair, max_parallelism: int, limits: Limits) -> Entry | _Map:
         return _decoded(pair, group, Cursor(pair.key, prefix_length(max_parallelism)), limits)
     except Malformed as malformed:
         reason = pair.reason or f"{malformed.what}."
-    namespace, key = None, Opaque.of(pair.key, reason)
+    namespace: object = None
+    key: object = Opaque.of(pair.key, reason)
     try:
         if pair.state and pair.state.kind != TIMERS:
-            namespace, key = _scope(pair.state, Cursor(pair.key, prefix_length(max_parallelism)))
+            cursor = Cursor(pair.key, prefix_length(max_parallelism))
+            namespace, key = _namespace_and_key(pair.state, cursor)
     except Malformed:
         pass  # then neither key nor value is known
     return Entry(
@@ -125,53 +145,49 @@ def _entry(pair: Pair, max_parallelism: int, limits: Limits) -> Entry | _Map:
 
 
 def _decoded(pair: Pair, group: int | None, cursor: Cursor, limits: Limits) -> Entry | _Map:
-    """cursor: on the stored key, behind the key group. Raises: Malformed."""
+    """Decode a pair; ``cursor`` is on the stored key, behind the key group. Raises: Malformed."""
     state = pair.state
     if pair.reason is not None or state is None:
         raise Undecodable(pair.reason or "The checkpoint does not describe the state", 0)
     if pair.size > limits.value_bytes:
         raise Undecodable(f"The entry has more than {limits.value_bytes:,} bytes", 0)
     if state.kind == "MAP":
-        return _Map(pair, group, cursor, limits.value_bytes)
+        return _Map(state, pair, group, cursor, limits.value_bytes)
+    value_cursor = Cursor(pair.value)
     if state.kind == TIMERS:
         namespace, key, value = _timer(state, cursor)
-        value_cursor = Cursor(pair.value)
     else:
-        namespace, key = _scope(state, cursor)
-        value_cursor = Cursor(pair.value)
-        value = (
-            _elements(state, value_cursor)
-            if state.kind == "LIST"
-            else (state.value.decode(value_cursor))
-        )
+        namespace, key = _namespace_and_key(state, cursor)
+        decode = state.value.decode if state.kind != "LIST" else partial(_elements, state)
+        value = decode(value_cursor)
     _refuse_rest(cursor, "key")
     _refuse_rest(value_cursor, "value")
     return Entry(pair.name, state.kind, group, namespace, key, value, pair.size)
 
 
 def _timer(state: StateType, cursor: Cursor) -> tuple[object, object, object]:
-    """Namespace, key and time stamp; all of a timer is in the key."""
+    """Decode namespace, key and time stamp of a timer, all of which the stored key holds."""
     if not isinstance(state.value, TimerSerializer):
-        raise Undecodable("How timers are written is not known here", cursor.position)
+        raise Undecodable("The encoding of timers is unknown", cursor.position)
     timer = state.value.decode(cursor)
     return timer["namespace"], timer["key"], timer["timestamp"]
 
 
-def _scope(state: StateType, cursor: Cursor) -> tuple[object, object]:
-    """Namespace and key; each is followed by its length if both can have any length."""
+def _namespace_and_key(state: StateType, cursor: Cursor) -> tuple[object, object]:
+    """Decode namespace and key. Each is followed by its length if neither has a fixed one."""
     ambiguous = state.key.fixed_length is None and state.namespace.fixed_length is None
-    found = []
+    values = []
     for serializer in (state.key, state.namespace):
         start = cursor.position
-        found.append(serializer.decode(cursor))
+        values.append(serializer.decode(cursor))
         if ambiguous:
             _expect_length(cursor, cursor.position - start)
-    key, namespace = found
+    key, namespace = values
     return namespace, key
 
 
 def _expect_length(cursor: Cursor, length: int) -> None:
-    """The length, its low byte first, in as few bytes as it needs. Raises: Malformed."""
+    """Skip a length, little-endian in as few bytes as it needs. Raises: Malformed if it differs."""
     at = cursor.position
     expected = length.to_bytes(max(1, (length.bit_length() + 7) // 8), "little")
     if cursor.take(len(expected)) != expected:
@@ -179,22 +195,15 @@ def _expect_length(cursor: Cursor, length: int) -> None:
 
 
 def _elements(state: StateType, cursor: Cursor) -> list[object]:
-    """The elements of a LIST, a comma between them."""
-    found = []
+    """Decode the elements of a LIST, which have commas between them."""
+    values: list[object] = []
     while cursor.left:
-        if found and cursor.u8() != _LIST_DELIMITER:
+        if values and cursor.u8() != _LIST_DELIMITER:
             raise Malformed("No comma stands between two elements", cursor.position - 1)
-        found.append(state.element.decode(cursor))
-    return found
+        values.append(state.element.decode(cursor))
+    return values
 
 
-def _of_user_key(pair: Pair) -> object:
-    cursor = Cursor(pair.value)
-    value = None if cursor.flag() else pair.state.element.decode(cursor)
-    _refuse_rest(cursor, "value")
-    return value
-
-
-def _refuse_rest(cursor: Cursor, what: str) -> None:
+def _refuse_rest(cursor: Cursor, subject: str) -> None:
     if cursor.left:
-        raise Malformed(f"{cursor.left} bytes follow the {what}", cursor.position)
+        raise Malformed(f"{cursor.left} bytes follow the {subject}", cursor.position)

@@ -1,7 +1,7 @@
-"""Keyed state in the table files of RocksDB or ForSt.
+"""Read keyed state from the table files of RocksDB or ForSt.
 
-One column family holds one state and has its name. Source: Flink, RocksIncrementalSnapshotStrategy,
-RocksDBKeyedStateBackend.
+A column family has the name of a state and holds its entries. Source: Flink,
+RocksIncrementalSnapshotStrategy, RocksDBKeyedStateBackend.
 """
 
 import heapq
@@ -22,7 +22,7 @@ _LONGEST_NAME = 60
 
 
 class TableFiles:
-    """The entries of one incremental handle, whose live tables are exactly those it names."""
+    """The table files of one incremental handle; it names exactly those that are live."""
 
     def __init__(
         self,
@@ -43,8 +43,8 @@ class TableFiles:
         self._unread: list[Entry] = []
         files = [file for file in handle.shared + handle.private if file.name.endswith(_SUFFIX)]
         if len(files) > limits.tables:
-            what = f"Of {len(files):,} tables the first {limits.tables:,} are read."
-            self._notes.say(what, complete=False)
+            sentence = f"Of {len(files):,} tables the first {limits.tables:,} are read."
+            self._notes.say(sentence, complete=False)
             files = files[: limits.tables]
         self._block_bytes = min(limits.block_bytes, limits.alive_bytes // max(1, len(files)))
         for file in files:
@@ -63,11 +63,11 @@ class TableFiles:
             return
         self._families[table.column_family].append(NamedTable(name, table))
 
-    def _lose(self, name: str, what: str) -> None:
-        self._notes.say(f"The table {name}: {what}.", complete=False)
+    def _lose(self, name: str, damage: str) -> None:
+        self._notes.say(f"The table {name}: {damage}.", complete=False)
 
     def entries(self) -> Iterator[Entry]:
-        """By key group, then by state; at the end the files that are no tables."""
+        """Yield the entries by key group, then by state; last the files that are no tables."""
         families = [
             entries(self._pairs(name, tables), self._max_parallelism, self._limits)
             for name, tables in sorted(self._families.items(), key=lambda item: item[0] or "")
@@ -76,7 +76,7 @@ class TableFiles:
         yield from self._unread
 
     def _pairs(self, name: str | None, tables: list[NamedTable]) -> Iterator[Pair]:
-        """The keys of one column family. Those of other key groups are left out, as Flink does."""
+        """Yield the pairs of one column family, as Flink without those of other key groups."""
         state = self._states.get(name) if name is not None else None
         outside = 0
         for stored in merged(tables, self._lose):

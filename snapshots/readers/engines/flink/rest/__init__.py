@@ -1,1 +1,1 @@
-"""What Flink's REST API and History Server answer."""
+"""Answers of Flink's REST API and History Server."""

@@ -1,8 +1,10 @@
-"""Which answer of Flink's REST API a JSON file holds: by the path it came from, or by its content.
+"""Recognise answers of Flink's REST API in JSON files, by their path in the API or their content.
 
-Ways to keep answers that are read: a file per answer, named at will, or with an ``index.json``
-beside them (file -> {"path"}), or named like the path in the API (as a History Server unpacks
-them), and a History Server's archive (one file, {"archive": [{path, json}]}).
+These ways of keeping answers are read:
+
+* one file per answer with any name; an ``index.json`` beside them may map files to {"path"};
+* one file per answer, named like the path in the API, as a History Server unpacks them;
+* the archive of a History Server: one file, {"archive": [{path, json}]}.
 """
 
 import re
@@ -11,6 +13,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import orjson
+
+from snapshots.readers.engines.flink.rest.fields import mapping
 
 LARGEST = 32 * 2**20  # bytes of one file
 LARGEST_TOTAL = 128 * 2**20  # bytes of all files together
@@ -24,9 +28,10 @@ CHECKPOINT_CONFIG = "checkpoint config"
 EXCEPTIONS = "exceptions"
 CLUSTER = "cluster"
 INDEX = "index"
-NOT_USED = "not used"  # an answer that is known and adds nothing here
+NOT_USED = "not used"  # a known answer that adds nothing
 UNKNOWN = "unknown"
 
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _ID = r"([0-9a-f]{32})"
 _IN_NAME = re.compile(rf"subtasks\W{_ID}")
 _JOB_PATH = re.compile(rf"^/?(?:v1/)?jobs/{_ID}(/.*)?$")
@@ -65,7 +70,11 @@ _NOT_USED_ALONE = ({"jobs"}, {"errors"})
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One answer. value: JSON. job, checkpoint, vertex: of what, None where not said."""
+    """One answer. Job, checkpoint and vertex are its subject, None if it does not name them.
+
+    Attributes:
+        value: JSON.
+    """
 
     kind: str
     file: str
@@ -77,7 +86,13 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """jobs: job id -> its answers. cluster: those about no job. unread: file -> why."""
+    """All answers of an upload.
+
+    Attributes:
+        jobs: the answers about each job, by its id.
+        cluster: the answers about the cluster.
+        unread: for each file without known answers the reason, as a sentence.
+    """
 
     jobs: dict[str, tuple[Answer, ...]]
     cluster: tuple[Answer, ...]
@@ -85,71 +100,70 @@ class Answers:
 
 
 def looks_like_json(head: bytes) -> bool:
-    """Whether a file that begins so may be an answer."""
-    return head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"[")
+    """Tell whether a file with this beginning may be an answer."""
+    return head.removeprefix(_BYTE_ORDER_MARK).lstrip()[:1] in (b"{", b"[")
 
 
 def read_answers(files: Iterable[tuple[str, bytes | memoryview]]) -> Answers:
-    """files: path below the root and content of each JSON file."""
-    found: list[Answer] = []
+    """Return the answers in files, each of them given as its path and content."""
+    answers: list[Answer] = []
     unread: dict[str, str] = {}
     left = LARGEST_TOTAL
     for path, data in files:
         left -= len(data)
         try:
             if left < 0:
-                raise _NotUnderstood(
-                    f"Only {LARGEST_TOTAL // 2**20} MiB of JSON are read of one upload."
-                )
-            found += _of_file(path, _load(data))
+                mebibytes = LARGEST_TOTAL // 2**20
+                raise _NotUnderstood(f"Only {mebibytes} MiB of JSON are read of one upload.")
+            answers += _answers_in(path, _load(data))
         except _NotUnderstood as reason:
             unread[path] = str(reason)
     known = []
-    for answer in _with_paths(found):
+    for answer in _with_paths(answers):
         if answer.kind == UNKNOWN:
-            unread[answer.file] = "It is no answer of Flink's REST API that is known here."
+            unread[answer.file] = "It is not a known answer of Flink's REST API."
         else:
             known.append(answer)
     return _by_job(known, unread)
 
 
 class _NotUnderstood(ValueError):
-    pass
+    """A file holds no answers; the message says why, as a sentence."""
 
 
-def _of_file(path: str, value: object) -> Iterator[Answer]:
+def _answers_in(path: str, value: object) -> Iterator[Answer]:
     if isinstance(value, dict) and isinstance(entries := value.get("archive"), list):
         for entry in entries:
-            yield _of_archive(path, entry)
+            yield _archived(path, entry)
     else:
-        yield _of_content(path, value)
+        yield _recognised(path, value)
 
 
 def _load(data: bytes | memoryview) -> object:
     if len(data) > LARGEST:
         raise _NotUnderstood(f"It is larger than {LARGEST // 2**20} MiB.")
     try:
-        return orjson.loads(bytes(data).removeprefix(b"\xef\xbb\xbf"))
+        return orjson.loads(bytes(data).removeprefix(_BYTE_ORDER_MARK))
     except orjson.JSONDecodeError as error:
         raise _NotUnderstood(f"It is not JSON: {error.msg}.") from None
 
 
-def _of_archive(file: str, entry: object) -> Answer:
+def _archived(file: str, entry: object) -> Answer:
     if not isinstance(entry, dict) or not isinstance(entry.get("path"), str):
         raise _NotUnderstood("An entry of the archive has no path.")
     value = entry.get("json")
     if isinstance(value, str):
         value = _load(value.encode())
-    return _of_path(Answer(NOT_USED, file, value), entry["path"])
+    return _at_path(Answer(NOT_USED, file, value), entry["path"])
 
 
-def _of_path(answer: Answer, path: str) -> Answer:
-    """The answer as what the REST API gives at ``path``."""
+def _at_path(answer: Answer, path: str) -> Answer:
+    """Return an answer with kind and subject as its path in the API says them."""
     if path.strip("/") == "config":
         return replace(answer, kind=CLUSTER)
-    if (of_job := _JOB_PATH.match(path)) is None:
+    if (job_path := _JOB_PATH.match(path)) is None:
         return replace(answer, kind=NOT_USED)
-    job, below = of_job.group(1), (of_job.group(2) or "").rstrip("/")
+    job, below = job_path.group(1), (job_path.group(2) or "").rstrip("/")
     for kind, pattern in _BELOW_JOB:
         if match := pattern.match(below):
             groups = match.groupdict()
@@ -164,7 +178,8 @@ def _of_path(answer: Answer, path: str) -> Answer:
     return replace(answer, kind=NOT_USED, job=job)
 
 
-def _of_content(path: str, value: object) -> Answer:
+def _recognised(path: str, value: object) -> Answer:
+    """Return an answer with kind and subject as its content shows them."""
     if isinstance(value, list) and all(isinstance(item, dict) and "id" in item for item in value):
         return Answer(NOT_USED, path, value)
     if not isinstance(value, dict):
@@ -174,15 +189,15 @@ def _of_content(path: str, value: object) -> Answer:
     kind = next((kind for kind, keys in _BY_KEYS if keys <= value.keys()), UNKNOWN)
     if value.keys() in _NOT_USED_ALONE:
         kind = NOT_USED
-    number, named = value.get("id"), _IN_NAME.search(path)
-    of_checkpoint = kind in (CHECKPOINT, SUBTASKS) and type(number) is int
+    number, vertex = value.get("id"), _IN_NAME.search(path)
+    has_checkpoint = kind in (CHECKPOINT, SUBTASKS) and type(number) is int
     return Answer(
         kind,
         path,
         value,
         _job_in(value),
-        number if of_checkpoint else None,
-        named.group(1) if named and kind == SUBTASKS else None,
+        number if has_checkpoint else None,
+        vertex.group(1) if vertex and kind == SUBTASKS else None,
     )
 
 
@@ -193,43 +208,44 @@ def _job_in(value: dict) -> str | None:
 
 
 def _with_paths(answers: list[Answer]) -> list[Answer]:
-    """What a file's path or an index beside it says counts more than the file's content."""
+    """Apply the paths of files and indexes, which take precedence over the content."""
     paths = {}
     for answer in answers:
         if match := _FILE_OF_PATH.search(answer.file):
             paths[answer.file] = match.group(1)
     for index in answers:
         if index.kind == INDEX:
-            folder = index.file.rpartition("/")[0]
-            for name, item in index.value.items():
+            folder = _folder(index)
+            for name, item in mapping(index.value).items():
                 if isinstance(item["path"], str):
                     paths[f"{folder}/{name}" if folder else name] = item["path"]
     return [
-        _of_path(answer, paths[answer.file]) if answer.file in paths else answer
+        _at_path(answer, paths[answer.file]) if answer.file in paths else answer
         for answer in answers
         if answer.kind != INDEX
     ]
 
 
 def _by_job(answers: list[Answer], unread: dict[str, str]) -> Answers:
-    """Answers that name no job belong to the only job of their folder."""
-    in_folder: dict[str, set[str]] = defaultdict(set)
+    """Group answers by job. An answer that names no job belongs to the only job of its folder."""
+    jobs_by_folder: dict[str, set[str]] = defaultdict(set)
     for answer in answers:
         if answer.job is not None:
-            in_folder[_folder(answer)].add(answer.job)
-    jobs: dict[str, list[Answer]] = defaultdict(list)
+            jobs_by_folder[_folder(answer)].add(answer.job)
+    by_job: dict[str, list[Answer]] = defaultdict(list)
     cluster = []
     for answer in answers:
-        named = {answer.job} if answer.job is not None else in_folder[_folder(answer)]
+        jobs = {answer.job} if answer.job is not None else jobs_by_folder[_folder(answer)]
         if answer.kind == CLUSTER:
             cluster.append(answer)
-        elif len(named) == 1:
-            jobs[next(iter(named))].append(answer)
+        elif len(jobs) == 1:
+            by_job[next(iter(jobs))].append(answer)
         elif answer.kind != NOT_USED:
             unread[answer.file] = (
-                f"It does not say of which job it is, and its folder has answers of {len(named)}."
+                f"It does not say of which job it is, and its folder has answers of {len(jobs)}."
             )
-    return Answers({job: tuple(each) for job, each in jobs.items()}, tuple(cluster), unread)
+    jobs_answers = {job: tuple(job_answers) for job, job_answers in by_job.items()}
+    return Answers(jobs_answers, tuple(cluster), unread)
 
 
 def _folder(answer: Answer) -> str:

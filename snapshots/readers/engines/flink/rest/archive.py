@@ -1,11 +1,13 @@
-"""Flink's checkpoints as the archive keeps them, from the answers of its REST API."""
+"""Convert answers of Flink's REST API into the facts that the archive keeps."""
 
 from collections.abc import Iterable, Mapping
 
 from snapshots.domain.archive import model
 from snapshots.domain.archive.model import CheckpointFacts, JobFacts, SubtaskFacts, VertexFacts
-from snapshots.readers.engines.flink.rest import checkpoints as told
 from snapshots.readers.engines.flink.rest.checkpoints import (
+    COMPLETED,
+    FAILED,
+    IN_PROGRESS,
     RestCheckpoint,
     SubtaskTimes,
     VertexTimes,
@@ -14,23 +16,23 @@ from snapshots.readers.engines.flink.rest.job import RestJob
 from snapshots.readers.engines.flink.upload import FlinkUpload
 
 ENGINE = "flink"
-LONGEST_FAILURE = 4_000  # characters that are kept of Flink's words
+LONGEST_FAILURE = 4_000  # characters of Flink's message that are kept
 _STATUSES = {
-    told.COMPLETED: model.COMPLETED,
-    told.FAILED: model.FAILED,
-    told.IN_PROGRESS: model.IN_PROGRESS,
+    COMPLETED: model.COMPLETED,
+    FAILED: model.FAILED,
+    IN_PROGRESS: model.IN_PROGRESS,
 }
 _LONGEST_NAME = 200
 
 
 def facts_of_upload(upload: FlinkUpload) -> tuple[JobFacts, ...]:
-    """The jobs of which the upload holds answers."""
+    """Return the facts of all jobs that the upload has answers about."""
     return tuple(facts_of_job(job.rest) for job in upload.jobs if job.rest is not None)
 
 
 def facts_of_job(rest: RestJob) -> JobFacts:
-    graph = rest.graph
-    names = {} if graph is None else {one.id: one.name for one in graph.vertices}
+    vertices = rest.graph.vertices if rest.graph else ()
+    names = {vertex.id: vertex.name for vertex in vertices}
     checkpoints = facts_of(rest.checkpoints, names)
     name = (rest.name or "")[:_LONGEST_NAME]
     state = (rest.state or "").lower()
@@ -40,18 +42,19 @@ def facts_of_job(rest: RestJob) -> JobFacts:
 def facts_of(
     checkpoints: Iterable[RestCheckpoint], names: Mapping[str, str]
 ) -> tuple[CheckpointFacts, ...]:
-    """names: of the vertices, by id, as far as they are known."""
-    return tuple(_checkpoint(one, names) for one in checkpoints)
+    """Return the facts of checkpoints; ``names`` has known names of vertices by id."""
+    return tuple(_checkpoint(checkpoint, names) for checkpoint in checkpoints)
 
 
-def _checkpoint(one: RestCheckpoint, names: Mapping[str, str]) -> CheckpointFacts:
-    totals, status = one.totals, _STATUSES.get(one.status, model.UNKNOWN)
+def _checkpoint(checkpoint: RestCheckpoint, names: Mapping[str, str]) -> CheckpointFacts:
+    totals, status = checkpoint.totals, _STATUSES.get(checkpoint.status, model.UNKNOWN)
+    vertices = (_vertex(vertex, names) for vertex in checkpoint.vertices)
     return CheckpointFacts(
-        one.id,
-        kind=_kind(one),
+        checkpoint.id,
+        kind=_kind(checkpoint),
         status=status,
-        triggered_at=one.triggered_at,
-        ended_at=_ended_at(one, status),
+        triggered_at=checkpoint.triggered_at,
+        ended_at=_ended_at(checkpoint, status),
         duration=totals.duration,
         bytes=totals.state_size,
         is_bytes_told=totals.state_size is not None,
@@ -59,43 +62,41 @@ def _checkpoint(one: RestCheckpoint, names: Mapping[str, str]) -> CheckpointFact
         in_flight=totals.persisted,
         subtasks=totals.subtasks,
         acknowledged=totals.acknowledged,
-        failure=(one.failure or "")[:LONGEST_FAILURE],
-        path=one.path or "",
-        vertices=tuple(
-            sorted((_vertex(each, names) for each in one.vertices), key=lambda each: each.id)
-        ),
+        failure=(checkpoint.failure or "")[:LONGEST_FAILURE],
+        path=checkpoint.path or "",
+        vertices=tuple(sorted(vertices, key=lambda vertex: vertex.id)),
     )
 
 
-def _kind(one: RestCheckpoint) -> str:
-    """Flink before 1.15 says no more than whether it is a savepoint."""
-    if one.kind:
-        return one.kind[:40].lower().replace("_", " ")
-    return "savepoint" if one.is_savepoint else "checkpoint"
+def _kind(checkpoint: RestCheckpoint) -> str:
+    if checkpoint.kind:
+        return checkpoint.kind[:40].lower().replace("_", " ")
+    return "savepoint" if checkpoint.is_savepoint else "checkpoint"  # Flink before 1.15
 
 
-def _ended_at(one: RestCheckpoint, status: str) -> int | None:
+def _ended_at(checkpoint: RestCheckpoint, status: str) -> int | None:
     if status == model.FAILED:
-        return one.failed_at
-    return one.totals.ack_at if status == model.COMPLETED else None
+        return checkpoint.failed_at
+    return checkpoint.totals.ack_at if status == model.COMPLETED else None
 
 
-def _vertex(one: VertexTimes, names: Mapping[str, str]) -> VertexFacts:
-    name = names.get(one.vertex, "")[:_LONGEST_NAME]
-    return VertexFacts(one.vertex, name, one.totals.subtasks, tuple(map(_subtask, one.subtasks)))
+def _vertex(times: VertexTimes, names: Mapping[str, str]) -> VertexFacts:
+    name = names.get(times.vertex, "")[:_LONGEST_NAME]
+    subtasks = tuple(map(_subtask, times.subtasks))
+    return VertexFacts(times.vertex, name, times.totals.subtasks, subtasks)
 
 
-def _subtask(one: SubtaskTimes) -> SubtaskFacts:
+def _subtask(times: SubtaskTimes) -> SubtaskFacts:
     return SubtaskFacts(
-        one.index,
-        acknowledged={"completed": True, "pending_or_failed": False}.get(one.status),
-        unaligned=one.unaligned,
-        start_delay=one.start_delay,
-        alignment=one.alignment,
-        sync=one.sync,
-        async_=one.async_,
-        duration=one.duration,
-        bytes=one.state_size,
-        uploaded=one.uploaded_size,
-        in_flight=one.persisted,
+        times.index,
+        acknowledged={"completed": True, "pending_or_failed": False}.get(times.status),
+        unaligned=times.unaligned,
+        start_delay=times.start_delay,
+        alignment=times.alignment,
+        sync=times.sync,
+        async_=times.async_,
+        duration=times.duration,
+        bytes=times.state_size,
+        uploaded=times.uploaded_size,
+        in_flight=times.persisted,
     )

@@ -1,11 +1,12 @@
-"""Checkpoints as Flink's REST API tells them: times, sizes, and what each subtask took.
+"""Read checkpoints from answers of Flink's REST API: times, sizes, and each subtask's part.
 
-Times are epoch milliseconds, durations milliseconds, sizes bytes; None where not known.
+Times are epoch milliseconds, durations milliseconds, sizes bytes. None stands for unknown.
 """
 
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import Any
 
 from snapshots.readers.engines.flink.rest.answers import CHECKPOINT, CHECKPOINTS, SUBTASKS, Answer
 from snapshots.readers.engines.flink.rest.fields import flag, items, mapping, number, text
@@ -17,9 +18,15 @@ COMPLETED, FAILED, IN_PROGRESS = "COMPLETED", "FAILED", "IN_PROGRESS"
 class SubtaskTimes:
     """One subtask's part in a checkpoint.
 
-    status: "completed" or "pending_or_failed". duration: from the trigger to the acknowledgement.
-    start_delay: from the trigger to the first barrier; then alignment, sync, async_ follow.
-    processed, persisted: bytes during the alignment; persisted ones are in-flight data.
+    Attributes:
+        status: "completed" or "pending_or_failed".
+        duration: from the trigger to the acknowledgement.
+        sync: the synchronous phase, after the alignment.
+        async_: the asynchronous phase, after the synchronous one.
+        alignment: from the first barrier to the last.
+        processed: bytes processed during the alignment.
+        persisted: bytes stored during the alignment, which are in-flight data.
+        start_delay: from the trigger to the first barrier.
     """
 
     index: int
@@ -40,7 +47,7 @@ class SubtaskTimes:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """What the REST API says of a checkpoint and of each vertex in it."""
+    """Sums over the subtasks of a checkpoint, or of one vertex in it."""
 
     status: str
     ack_at: int | None
@@ -55,7 +62,12 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class VertexTimes:
-    """A vertex in a checkpoint. subtasks: empty where the upload does not have them."""
+    """One vertex's part in a checkpoint.
+
+    Attributes:
+        vertex: the id of the vertex.
+        subtasks: empty if the upload does not have them.
+    """
 
     vertex: str
     totals: Totals
@@ -66,8 +78,10 @@ class VertexTimes:
 class RestCheckpoint:
     """A checkpoint or savepoint.
 
-    kind: Flink's, as "UNALIGNED_CHECKPOINT". status, in totals: COMPLETED, FAILED or IN_PROGRESS.
-    path: where the cluster stored it. vertices: empty where the upload has no details.
+    Attributes:
+        kind: Flink's name, such as "UNALIGNED_CHECKPOINT".
+        path: where the cluster stored it.
+        vertices: empty if the upload has no details.
     """
 
     id: int
@@ -84,39 +98,41 @@ class RestCheckpoint:
 
     @property
     def status(self) -> str:
+        """Return COMPLETED, FAILED or IN_PROGRESS, or any other text that the answer has."""
         return self.totals.status
 
 
 def checkpoints_of(answers: Iterable[Answer]) -> tuple[RestCheckpoint, ...]:
-    """All checkpoints that the answers tell of, by their id."""
-    found: dict[int, RestCheckpoint] = {}
+    """Return all checkpoints in answers, ordered by id."""
+    checkpoints: dict[int, RestCheckpoint] = {}
     vertices: dict[int, dict[str, VertexTimes]] = defaultdict(dict)
     for answer in answers:
-        for one in _told(answer):
-            found[one.id] = _fuller(found[one.id], one) if one.id in found else one
+        for checkpoint in _checkpoints_in(answer):
+            earlier = checkpoints.get(checkpoint.id)
+            checkpoints[checkpoint.id] = _fuller(earlier, checkpoint) if earlier else checkpoint
         if answer.kind == SUBTASKS and answer.checkpoint is not None and answer.vertex:
-            of_checkpoint = vertices[answer.checkpoint]
             times = _vertex(answer.vertex, mapping(answer.value))
-            of_checkpoint[answer.vertex] = _fuller_vertex(of_checkpoint.get(times.vertex), times)
-    return tuple(_with_vertices(found[number], vertices[number]) for number in sorted(found))
+            known = vertices[answer.checkpoint]
+            known[answer.vertex] = _fuller_vertex(known.get(answer.vertex), times)
+    return tuple(_with_vertices(checkpoints[id], vertices[id]) for id in sorted(checkpoints))
 
 
-def _told(answer: Answer) -> list[RestCheckpoint]:
+def _checkpoints_in(answer: Answer) -> list[RestCheckpoint]:
     value = mapping(answer.value)
-    told = []
+    values = []
     if answer.kind == CHECKPOINT:
-        told = [value]
+        values = [value]
     elif answer.kind == CHECKPOINTS:
         latest = mapping(value, "latest")
-        told = items(value, "history")
-        told += [mapping(latest, name) for name in ("completed", "failed", "savepoint")]
-    return [_checkpoint(one) for one in told if number(one, "id") is not None]
+        values = items(value, "history")
+        values += [mapping(latest, name) for name in ("completed", "failed", "savepoint")]
+    return [_checkpoint(id, value) for value in values if (id := number(value, "id")) is not None]
 
 
-def _checkpoint(value: dict) -> RestCheckpoint:
+def _checkpoint(id: int, value: dict[str, Any]) -> RestCheckpoint:
     tasks = mapping(value, "tasks")
     return RestCheckpoint(
-        number(value, "id"),
+        id,
         text(value, "checkpoint_type"),
         flag(value, "is_savepoint") or False,
         text(value, "savepointFormat"),
@@ -130,7 +146,7 @@ def _checkpoint(value: dict) -> RestCheckpoint:
     )
 
 
-def _totals(value: dict) -> Totals:
+def _totals(value: dict[str, Any]) -> Totals:
     return Totals(
         text(value, "status") or "",
         number(value, "latest_ack_timestamp"),
@@ -144,20 +160,19 @@ def _totals(value: dict) -> Totals:
     )
 
 
-def _vertex(vertex: str, value: dict) -> VertexTimes:
-    told = items(value, "subtasks")
-    subtasks = {number(one, "index"): _subtask(one) for one in told}
-    return VertexTimes(
-        vertex,
-        _totals(value),
-        tuple(subtasks[index] for index in sorted(subtasks.keys() - {None})),
-    )
+def _vertex(vertex: str, value: dict[str, Any]) -> VertexTimes:
+    subtasks = {
+        index: _subtask(index, subtask)
+        for subtask in items(value, "subtasks")
+        if (index := number(subtask, "index")) is not None
+    }
+    return VertexTimes(vertex, _totals(value), tuple(subtasks[index] for index in sorted(subtasks)))
 
 
-def _subtask(value: dict) -> SubtaskTimes:
+def _subtask(index: int, value: dict[str, Any]) -> SubtaskTimes:
     parts, alignment = mapping(value, "checkpoint"), mapping(value, "alignment")
     return SubtaskTimes(
-        number(value, "index"),
+        index,
         text(value, "status") or "",
         number(value, "ack_timestamp"),
         number(value, "end_to_end_duration"),
@@ -174,22 +189,23 @@ def _subtask(value: dict) -> SubtaskTimes:
     )
 
 
-def _fuller(one: RestCheckpoint, other: RestCheckpoint) -> RestCheckpoint:
-    """Two answers about the same checkpoint: the later one, with the vertices of either."""
-    later, earlier = (one, other) if _progress(one) >= _progress(other) else (other, one)
-    return replace(later, vertices=later.vertices or earlier.vertices)
+def _fuller(first: RestCheckpoint, second: RestCheckpoint) -> RestCheckpoint:
+    """Return the more advanced of two answers about a checkpoint, with the vertices of either."""
+    if _progress(first) < _progress(second):
+        first, second = second, first
+    return replace(first, vertices=first.vertices or second.vertices)
 
 
-def _progress(one: RestCheckpoint) -> tuple[bool, int]:
-    return one.status in (COMPLETED, FAILED), one.totals.acknowledged or 0
+def _progress(checkpoint: RestCheckpoint) -> tuple[bool, int]:
+    return checkpoint.status in (COMPLETED, FAILED), checkpoint.totals.acknowledged or 0
 
 
-def _fuller_vertex(one: VertexTimes | None, other: VertexTimes) -> VertexTimes:
-    if one is None or (one.totals.acknowledged or 0) <= (other.totals.acknowledged or 0):
-        return other
-    return one
+def _fuller_vertex(first: VertexTimes | None, second: VertexTimes) -> VertexTimes:
+    if first is None or (first.totals.acknowledged or 0) <= (second.totals.acknowledged or 0):
+        return second
+    return first
 
 
 def _with_vertices(checkpoint: RestCheckpoint, known: dict[str, VertexTimes]) -> RestCheckpoint:
-    listed = {one.vertex: one for one in checkpoint.vertices}
+    listed = {times.vertex: times for times in checkpoint.vertices}
     return replace(checkpoint, vertices=tuple((listed | known).values()))

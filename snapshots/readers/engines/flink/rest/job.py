@@ -1,8 +1,9 @@
-"""A job as Flink's REST API, or the archive of a History Server, tells it."""
+"""Read a job from answers of Flink's REST API or from the archive of a History Server."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from snapshots.readers.engines.flink.rest.answers import (
     CHECKPOINT_CONFIG,
@@ -23,7 +24,12 @@ _LONGEST_TRACE = 20_000  # characters of a stack trace that are kept
 
 @dataclass(frozen=True, slots=True)
 class RestException:
-    """A failure of the job. at: epoch ms. text: the stack trace, cut at _LONGEST_TRACE."""
+    """A failure of the job.
+
+    Attributes:
+        at: epoch ms.
+        text: the stack trace, cut at _LONGEST_TRACE.
+    """
 
     at: int | None
     name: str | None
@@ -34,10 +40,14 @@ class RestException:
 
 @dataclass(frozen=True)
 class RestJob:
-    """A job; None where the upload has no such answer.
+    """A job. A field is None if the upload has no answer about it.
 
-    started_at, ended_at, asked_at: epoch ms; the last is when the answer was given. config: of
-    checkpointing, as Flink words it. counts: of checkpoints, by status.
+    Attributes:
+        started_at: epoch ms.
+        ended_at: epoch ms.
+        asked_at: when Flink gave the answer, in epoch ms.
+        config: the configuration of checkpointing, as Flink gives it.
+        counts: the number of checkpoints by status.
     """
 
     id: str
@@ -56,99 +66,97 @@ class RestJob:
 
     @cached_property
     def checkpoint_by_id(self) -> dict[int, RestCheckpoint]:
-        return {one.id: one for one in self.checkpoints}
+        return {checkpoint.id: checkpoint for checkpoint in self.checkpoints}
 
 
 def jobs_of(answers: Answers) -> dict[str, RestJob]:
-    """Every job that the answers tell of, by id."""
+    """Return every job that answers are about, by id."""
     return {
         job: _job(job, each, _version(answers.cluster, each)) for job, each in answers.jobs.items()
     }
 
 
-def _values(answers: Iterable[Answer], kind: str) -> list[dict]:
+def _values(answers: Iterable[Answer], kind: str) -> list[dict[str, Any]]:
     return [mapping(answer.value) for answer in answers if answer.kind == kind]
 
 
 def _version(cluster: Iterable[Answer], answers: Iterable[Answer]) -> str | None:
-    """What the answers in a folder of the job's say; of other folders only if all say the same."""
+    """Return the version that answers in the job's folders give, None if they differ."""
     folders = {answer.file.rpartition("/")[0] for answer in answers}
-    beside = {
+    versions = {
         text(mapping(answer.value), "flink-version")
         for answer in cluster
         if answer.kind == CLUSTER and answer.file.rpartition("/")[0] in folders
     }
-    return next(iter(beside)) if len(beside) == 1 else None
+    return next(iter(versions)) if len(versions) == 1 else None
 
 
 def _job(job_id: str, answers: tuple[Answer, ...], version: str | None) -> RestJob:
-    job = max(_values(answers, JOB), key=lambda one: number(one, "now") or 0, default={})
-    plans = [mapping(one, "plan") for one in (*_values(answers, PLAN), job)]
-    plan = next((one for one in plans if items(one, "nodes")), None)
-    counts = [counts_of(one) for one in _values(answers, CHECKPOINTS)]
+    job = max(_values(answers, JOB), key=lambda value: number(value, "now") or 0, default={})
+    plans = [mapping(value, "plan") for value in (*_values(answers, PLAN), job)]
+    plan = next((plan for plan in plans if items(plan, "nodes")), {})
+    counts = [counts_of(value) for value in _values(answers, CHECKPOINTS)]
     return RestJob(
         job_id,
-        text(job, "name") or (plan and text(plan, "name")),
+        text(job, "name") or text(plan, "name"),
         text(job, "state"),
-        text(job, "job-type") or (plan and text(plan, "type")),
+        text(job, "job-type") or text(plan, "type"),
         number(job, "start-time"),
         number(job, "end-time"),
         number(job, "now"),
         version,
-        None if plan is None else _graph(plan, job),
+        _graph(plan, job) if plan else None,
         checkpoints_of(answers),
         _exceptions(_values(answers, EXCEPTIONS)),
         next(iter(_values(answers, CHECKPOINT_CONFIG)), {}),
-        max(counts, key=lambda one: one.get("total", 0), default={}),
+        max(counts, key=lambda count: count.get("total", 0), default={}),
     )
 
 
 def counts_of(answer: object) -> dict[str, int]:
-    """Checkpoints by status, from an answer about all of a job."""
+    """Return the number of checkpoints by status, from an answer about all of a job."""
     counts = mapping(answer, "counts")
     return {name: count for name in counts if (count := number(counts, name)) is not None}
 
 
-def _graph(plan: dict, job: dict) -> JobGraph:
-    of_job = {text(one, "id"): one for one in items(job, "vertices")}
-    vertices = {}
+def _graph(plan: dict[str, Any], job: dict[str, Any]) -> JobGraph:
+    job_vertices = {text(vertex, "id"): vertex for vertex in items(job, "vertices")}
+    vertices: dict[str, Vertex] = {}
     for node in items(plan, "nodes"):
         if (vertex_id := text(node, "id")) is not None:
-            known = of_job.get(vertex_id, {})
-            vertices.setdefault(vertex_id, _vertex(vertex_id, node, known))
+            job_vertex = job_vertices.get(vertex_id, {})
+            vertices.setdefault(vertex_id, _vertex(vertex_id, node, job_vertex))
     return JobGraph(tuple(vertices.values()))
 
 
-def _vertex(vertex_id: str, node: dict, known: dict) -> Vertex:
+def _vertex(vertex_id: str, node: dict[str, Any], job_vertex: dict[str, Any]) -> Vertex:
     chain = members(text(node, "description") or "")
-    inputs = {}
-    for one in items(node, "inputs"):
-        source, gate = text(one, "id"), number(one, "num")
+    inputs: dict[int, Input] = {}
+    for edge in items(node, "inputs"):
+        source, gate = text(edge, "id"), number(edge, "num")
         if source is not None and gate is not None:
-            inputs.setdefault(gate, Input(source, gate, text(one, "ship_strategy") or ""))
+            inputs.setdefault(gate, Input(source, gate, text(edge, "ship_strategy") or ""))
     return Vertex(
         vertex_id,
-        text(known, "name") or " -> ".join(chain),
+        text(job_vertex, "name") or " -> ".join(chain),
         chain,
         number(node, "parallelism"),
-        number(known, "maxParallelism"),
+        number(job_vertex, "maxParallelism"),
         tuple(inputs[gate] for gate in sorted(inputs)),
     )
 
 
-def _exceptions(values: list[dict]) -> tuple[RestException, ...]:
-    found = {}
+def _exceptions(values: list[dict[str, Any]]) -> tuple[RestException, ...]:
+    distinct: dict[RestException, None] = {}
     for value in values:
-        told = items(mapping(value, "exceptionHistory"), "entries") or items(
-            value, "all-exceptions"
-        )
-        for entry in told:
-            one = RestException(
+        history = items(mapping(value, "exceptionHistory"), "entries")
+        for entry in history or items(value, "all-exceptions"):
+            exception = RestException(
                 number(entry, "timestamp"),
                 text(entry, "exceptionName"),
                 text(entry, "taskName", "task"),
                 text(entry, "endpoint", "location"),
                 (text(entry, "stacktrace", "exception") or "")[:_LONGEST_TRACE],
             )
-            found[one] = None
-    return tuple(sorted(found, key=lambda one: one.at or 0))
+            distinct[exception] = None
+    return tuple(sorted(distinct, key=lambda exception: exception.at or 0))

@@ -1,4 +1,4 @@
-"""The graph of a job as Flink's REST API shows it, and which vertex an operator belongs to."""
+"""The graph of a job in Flink's REST API, and the search for the vertex of an operator."""
 
 import html
 import re
@@ -15,13 +15,19 @@ STORED_IN_FLIGHT = frozenset({"HASH", "REBALANCE", "SHUFFLE", "CUSTOM", "GLOBAL"
 _BREAK = re.compile(r"<br\s*/?>|\n")
 _BRANCH = re.compile(r"^[\s:|+\-]*(?:[+:]-\s)?")
 _MOST_BRANCHED = 20
-_LONGEST_UID = 1_000  # characters of what is tried as one
+_LONGEST_UID = 1_000  # characters of a name that is tried as a uid
 _ADDED_TO_UID = ("Source: ", "Sink: ")
 
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """An edge into a vertex. source: vertex id. gate: its number there. ship: as "HASH"."""
+    """An edge into a vertex.
+
+    Attributes:
+        source: the id of the vertex that it comes from.
+        gate: its number among the vertex's inputs.
+        ship: how records are distributed, such as "HASH".
+    """
 
     source: str
     gate: int
@@ -30,9 +36,11 @@ class Input:
 
 @dataclass(frozen=True, slots=True)
 class Vertex:
-    """A chain of operators. members: what they are called, the first one first.
+    """A chain of operators.
 
-    name: as the page of Flink shows it. parallelism, max_parallelism: None where not known.
+    Attributes:
+        name: the name on Flink's pages.
+        members: the names of its operators, in order.
     """
 
     id: str
@@ -45,7 +53,11 @@ class Vertex:
 
 @dataclass(frozen=True)
 class JobGraph:
-    """vertices: in the order of the answer, ids unique."""
+    """The graph of a job.
+
+    Attributes:
+        vertices: in the order of the answer, with unique ids.
+    """
 
     vertices: tuple[Vertex, ...]
 
@@ -54,13 +66,15 @@ class JobGraph:
         return {vertex.id: vertex for vertex in self.vertices}
 
     def edges(self) -> list[tuple[Vertex, Input]]:
-        """Every edge as its target and its input there."""
+        """Return every edge as its target and its input there."""
         return [(vertex, edge) for vertex in self.vertices for edge in vertex.inputs]
 
 
 def members(description: str) -> tuple[str, ...]:
-    """The operators in a vertex's description: ``first<br/>+- second<br/>``; in Flink up to 1.14
-    ``first -&gt; second -&gt; (third, fourth)``."""
+    """Return the operators in a vertex's description, ``first<br/>+- second<br/>``.
+
+    Flink up to 1.14 writes ``first -&gt; second -&gt; (third, fourth)``.
+    """
     lines = [html.unescape(line).strip() for line in _BREAK.split(description)]
     lines = [line for line in lines if line]
     if len(lines) == 1:
@@ -69,7 +83,7 @@ def members(description: str) -> tuple[str, ...]:
 
 
 def _chained(text: str, depth: int = 0) -> Iterator[str]:
-    """The operators in ``a -> b -> (c, d -> e)``; their names may have brackets, too."""
+    """Yield the operators in ``a -> b -> (c, d -> e)``, whose names may have brackets, too."""
     *others, last = _split(text, " -> ")
     yield from others
     if not (others and last.startswith("(") and last.endswith(")") and depth < _MOST_BRANCHED):
@@ -80,44 +94,45 @@ def _chained(text: str, depth: int = 0) -> Iterator[str]:
 
 
 def _split(text: str, mark: str) -> list[str]:
-    """The parts of ``text`` between the marks that are in no brackets."""
+    """Split a text at the marks that stand outside of brackets."""
     parts, begin, open_brackets = [], 0, 0
-    for place, letter in enumerate(text):
+    for position, letter in enumerate(text):
         open_brackets += (letter in "([{") - (letter in ")]}")
-        if open_brackets == 0 and text.startswith(mark, place):
-            parts.append(text[begin:place])
-            begin = place + len(mark)
+        if open_brackets == 0 and text.startswith(mark, position):
+            parts.append(text[begin:position])
+            begin = position + len(mark)
     return [*parts, text[begin:]]
 
 
 def vertices_of(graph: JobGraph, operators: Iterable[Operator]) -> dict[str, str]:
-    """Operator id -> vertex id, for each operator whose vertex is certain.
+    """Return ids of vertices by ids of operators, for each operator whose vertex is certain.
 
-    A vertex bears the id of its first operator. The others are known by their name where it is
-    the only one of that name; by the id that follows from a uid, taken to be like the name; or
-    because only one place is left.
+    A vertex has the id of its first operator. The vertices of other operators follow from a name
+    that is unique; from the id that an operator has if its uid is its name; or from being the
+    only ones left.
     """
     operators = list(operators)
-    found = {one.id: one.id for one in operators if one.id in graph.vertex_by_id}
-    for known in (_by_name(graph), _by_uid(graph)):
-        for one in operators:
-            for key in (one.id, one.name):
-                if one.id not in found and key in known:
-                    found[one.id] = known[key]
-    return found | _by_elimination(graph, [one for one in operators if one.id not in found], found)
+    assigned = {each.id: each.id for each in operators if each.id in graph.vertex_by_id}
+    for vertices in (_by_name(graph), _by_uid(graph)):
+        for operator in operators:
+            for key in (operator.id, operator.name):
+                if operator.id not in assigned and key in vertices:
+                    assigned[operator.id] = vertices[key]
+    left = [operator for operator in operators if operator.id not in assigned]
+    return assigned | _by_elimination(graph, left, assigned)
 
 
-def _by_name(graph: JobGraph) -> dict[str, str]:
-    """Name of an operator behind the first -> the vertex, where only one has such an operator."""
-    places: dict[str, set[str]] = defaultdict(set)
+def _by_name(graph: JobGraph) -> dict[str | None, str]:
+    """Return vertices by the names of operators after the first that only one vertex has."""
+    by_name: dict[str, set[str]] = defaultdict(set)
     for vertex in graph.vertices:
         for name in (*vertex.members[1:], *members(vertex.name)[1:]):
-            places[name].add(vertex.id)
-    return {name: next(iter(ids)) for name, ids in places.items() if len(ids) == 1}
+            by_name[name].add(vertex.id)
+    return {name: next(iter(ids)) for name, ids in by_name.items() if len(ids) == 1}
 
 
-def _by_uid(graph: JobGraph) -> dict[str, str]:
-    """The id that an operator of a vertex has if its uid is what it is called -> the vertex."""
+def _by_uid(graph: JobGraph) -> dict[str | None, str]:
+    """Return vertices by the ids that their operators have if their uids are their names."""
     return {
         id_of_uid(uid): vertex.id
         for vertex in graph.vertices
@@ -127,13 +142,16 @@ def _by_uid(graph: JobGraph) -> dict[str, str]:
     }
 
 
-def _by_elimination(graph: JobGraph, left: list[Operator], found: dict[str, str]) -> dict[str, str]:
-    """All of ``left`` into the one vertex that has a place for each of them, if there is one."""
-    taken = Counter(found.values())
-    with_room = [v for v in graph.vertices if len(v.members) > taken[v.id]]
-    if len(with_room) != 1 or not left:
+def _by_elimination(
+    graph: JobGraph, left: list[Operator], assigned: dict[str, str]
+) -> dict[str, str]:
+    """Assign all of ``left`` to the only vertex with members left, if their number fits."""
+    counts = Counter(assigned.values())
+    incomplete = [vertex for vertex in graph.vertices if len(vertex.members) > counts[vertex.id]]
+    if len(incomplete) != 1 or not left:
         return {}
-    (vertex,) = with_room
-    fits = len(vertex.members) - taken[vertex.id] == len(left) and taken[vertex.id]
-    same = all(one.parallelism == vertex.parallelism for one in left)
-    return {one.id: vertex.id for one in left} if fits and same else {}
+    (vertex,) = incomplete
+    count = counts[vertex.id]
+    fits = count > 0 and len(vertex.members) - count == len(left)
+    same = all(operator.parallelism == vertex.parallelism for operator in left)
+    return {operator.id: vertex.id for operator in left} if fits and same else {}

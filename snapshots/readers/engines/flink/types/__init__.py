@@ -1,1 +1,1 @@
-"""How Flink describes types, and how it writes their values."""
+"""Flink's types: their descriptions in checkpoints, and their values."""

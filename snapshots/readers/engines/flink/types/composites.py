@@ -1,10 +1,10 @@
-"""Flink's types that are made of other types, and how their values are written.
+"""Decode values of Flink's composite types. Each class has the name of Flink's serializer.
 
-Source: Flink, the serializers named at each class. A recursive type does not exist there, so that
-decoding goes no deeper than the serializers nest, which whoever builds them has to bound.
+No type is recursive, so decoding goes no deeper than the serializers nest. Code that builds
+serializers bounds their depth.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from json import dumps
 
@@ -15,24 +15,25 @@ ROW_KINDS = ("+I", "-U", "+U", "-D")
 _LEAST_I64 = -(2**63)
 
 
-def elements(cursor: Cursor, count: int, one: Serializer) -> list[object]:
-    """``count`` values. Raises: Malformed, also where they take no bytes: any number would do."""
+def _elements(cursor: Cursor, count: int, element: Serializer) -> list[object]:
+    """Decode ``count`` values. Raises: Malformed, also for values of no bytes.
+
+    Values of no bytes would let a few bytes announce any number of them.
+    """
     start = cursor.position
-    found = []
+    values = []
     for _ in range(count):
-        found.append(one.decode(cursor))
+        values.append(element.decode(cursor))
         if cursor.position == start:
             raise Malformed(f"{count} values of no bytes are announced", start)
-    return found
+    return values
 
 
 def as_object(pairs: Iterable[tuple[object, object]]) -> dict[str, object] | list[list[object]]:
-    """A map as a JSON object; as pairs where its keys, written as text, would not stay apart."""
+    """Return a map as a JSON object, or as pairs if its keys are not distinct as texts."""
     pairs = list(pairs)
-    names = [_name(key) for key, _ in pairs]
-    if None in names or len(set(names)) < len(names):
-        return [[key, value] for key, value in pairs]
-    return {name: value for name, (_, value) in zip(names, pairs, strict=True)}
+    named = {name: value for key, value in pairs if (name := _name(key)) is not None}
+    return named if len(named) == len(pairs) else [[key, value] for key, value in pairs]
 
 
 def _name(key: object) -> str | None:
@@ -41,15 +42,13 @@ def _name(key: object) -> str | None:
     return dumps(key) if isinstance(key, bool | int | float) else None
 
 
-def _total(parts: Iterable[Serializer]) -> int | None:
-    lengths = [part.fixed_length for part in parts]
-    return None if None in lengths else sum(lengths)
+def _total(parts: Sequence[Serializer]) -> int | None:
+    lengths = [part.fixed_length for part in parts if part.fixed_length is not None]
+    return sum(lengths) if len(lengths) == len(parts) else None
 
 
 @dataclass(frozen=True, slots=True)
 class ListSerializer(Serializer):
-    """ListSerializer."""
-
     element: Serializer
 
     @property
@@ -59,12 +58,12 @@ class ListSerializer(Serializer):
     fixed_length = None
 
     def decode(self, cursor: Cursor) -> list[object]:
-        return elements(cursor, cursor.count(), self.element)
+        return _elements(cursor, cursor.count(), self.element)
 
 
 @dataclass(frozen=True, slots=True)
 class ArraySerializer(Serializer):
-    """GenericArraySerializer: each element behind a mark whether it is there."""
+    """GenericArraySerializer: a flag before each element says whether it is not null."""
 
     element: Serializer
 
@@ -81,7 +80,7 @@ class ArraySerializer(Serializer):
 
 @dataclass(frozen=True, slots=True)
 class MapSerializer(Serializer):
-    """MapSerializer: a value behind a mark whether it is null."""
+    """MapSerializer: a flag before each value says whether it is null."""
 
     key: Serializer
     value: Serializer
@@ -94,16 +93,15 @@ class MapSerializer(Serializer):
 
     def decode(self, cursor: Cursor) -> object:
         count = cursor.count()
-        return as_object([(self.key.decode(cursor), self.one(cursor)) for _ in range(count)])
+        return as_object([(self.key.decode(cursor), self._value(cursor)) for _ in range(count)])
 
-    def one(self, cursor: Cursor) -> object:
-        """The value of one key."""
+    def _value(self, cursor: Cursor) -> object:
         return None if cursor.flag() else self.value.decode(cursor)
 
 
 @dataclass(frozen=True, slots=True)
 class TupleSerializer(Serializer):
-    """TupleSerializer and ScalaCaseClassSerializer: one field after the other."""
+    """TupleSerializer and ScalaCaseClassSerializer: the fields in order."""
 
     fields: tuple[Serializer, ...]
     outer: str = "tuple"
@@ -122,9 +120,9 @@ class TupleSerializer(Serializer):
 
 @dataclass(frozen=True, slots=True)
 class RowSerializer(Serializer):
-    """RowSerializer: a mask (kind, then which fields are null), then the other fields.
+    """RowSerializer: a mask with the kind and the null fields, then the other fields.
 
-    A row is the list of its fields; one that is no insertion says its kind.
+    An insertion decodes to the list of its fields, any other row to an object with its kind.
     """
 
     fields: tuple[Serializer, ...]
@@ -137,21 +135,21 @@ class RowSerializer(Serializer):
     fixed_length = None
 
     def decode(self, cursor: Cursor) -> object:
-        of_kind = 2 if self.has_kind else 0
-        width = of_kind + len(self.fields)
+        kind_bits = 2 if self.has_kind else 0
+        width = kind_bits + len(self.fields)
         mask = cursor.take((width + 7) // 8)
-        bits = [mask[place // 8] >> (7 - place % 8) & 1 for place in range(width)]
+        bits = [mask[bit // 8] >> (7 - bit % 8) & 1 for bit in range(width)]
         values = [
             None if null else field.decode(cursor)
-            for null, field in zip(bits[of_kind:], self.fields, strict=True)
+            for null, field in zip(bits[kind_bits:], self.fields, strict=True)
         ]
-        kind = bits[0] | bits[1] << 1 if of_kind else 0
+        kind = bits[0] | bits[1] << 1 if kind_bits else 0
         return {"rowKind": ROW_KINDS[kind], "fields": values} if kind else values
 
 
 @dataclass(frozen=True, slots=True)
 class EnumSerializer(Serializer):
-    """EnumSerializer: the place of the constant among the names."""
+    """EnumSerializer: the index of a constant."""
 
     type_name: str
     constants: tuple[str, ...]
@@ -163,15 +161,21 @@ class EnumSerializer(Serializer):
     fixed_length = 4
 
     def decode(self, cursor: Cursor) -> str:
-        at, place = cursor.position, cursor.i32()
-        if not 0 <= place < len(self.constants):
-            raise Malformed(f"Constant {place} of an enum of {len(self.constants)}", at)
-        return self.constants[place]
+        at, index = cursor.position, cursor.i32()
+        if not 0 <= index < len(self.constants):
+            raise Malformed(
+                f"An enum with {len(self.constants)} constants has no constant {index}", at
+            )
+        return self.constants[index]
 
 
 @dataclass(frozen=True, slots=True)
 class NullableSerializer(Serializer):
-    """NullableSerializer. padding: bytes that stand for a null."""
+    """A value that may be null, as NullableSerializer writes it: a flag, then value or padding.
+
+    Attributes:
+        padding: how many bytes stand for a null, beside the flag.
+    """
 
     element: Serializer
     padding: int
@@ -193,7 +197,7 @@ class NullableSerializer(Serializer):
 
 @dataclass(frozen=True, slots=True)
 class EitherSerializer(Serializer):
-    """EitherSerializer of Java and of Scala: {"left": value} or {"right": value}."""
+    """EitherSerializer of Java and of Scala; a value is {"left": value} or {"right": value}."""
 
     left: Serializer
     right: Serializer
@@ -212,7 +216,10 @@ class EitherSerializer(Serializer):
 
 @dataclass(frozen=True, slots=True)
 class TimerSerializer(Serializer):
-    """TimerSerializer: {"timestamp", "key", "namespace"}; its time is stored to sort as bytes."""
+    """TimerSerializer; a timer is {"timestamp", "key", "namespace"}.
+
+    The sign bit of the stored time is inverted, so that timers sort as bytes.
+    """
 
     key: Serializer
     namespace: Serializer
@@ -234,7 +241,7 @@ class TimerSerializer(Serializer):
 
 @dataclass(frozen=True, slots=True)
 class TtlSerializer(Serializer):
-    """TtlStateFactory's: {"userValue", "lastAccessTimestamp" in ms since 1970}."""
+    """TtlStateFactory.TtlSerializer; a value is {"userValue", "lastAccessTimestamp" (epoch ms)}."""
 
     value: Serializer
     time: Serializer = SIMPLE["long"]
@@ -254,11 +261,15 @@ class TtlSerializer(Serializer):
 
 @dataclass(frozen=True, slots=True)
 class PojoSerializer(Serializer):
-    """PojoSerializer: a flag, then each field behind a mark whether it is null.
+    """PojoSerializer: a byte of flags, then each field after a flag for null.
 
-    fields: name -> serializer, in the order of the snapshot. registered: the serializers of
-    registered subclasses in order; others: class name -> serializer of the subclasses seen. A
-    subclass that was not seen before the snapshot is not described anywhere.
+    A subclass that was first met after the snapshot is described nowhere.
+
+    Attributes:
+        fields: names and serializers, in the order of the snapshot.
+        registered: class names and serializers of the registered subclasses; a value has the index
+            of one.
+        others: class names and serializers of other subclasses; a value has the name of its class.
     """
 
     type_name: str
@@ -281,12 +292,12 @@ class PojoSerializer(Serializer):
                 name: None if cursor.flag() else field.decode(cursor) for name, field in self.fields
             }
         if flags == 4:
-            return self._of_class(cursor.utf(), at).decode(cursor)
-        if flags == 8 and (place := cursor.u8()) < len(self.registered):
-            return self.registered[place][1].decode(cursor)
+            return self._subclass(cursor.utf(), at).decode(cursor)
+        if flags == 8 and (index := cursor.u8()) < len(self.registered):
+            return self.registered[index][1].decode(cursor)
         raise Malformed(f"An object begins with the flags {flags}", at)
 
-    def _of_class(self, class_name: str, at: int) -> Serializer:
+    def _subclass(self, class_name: str, at: int) -> Serializer:
         for name, serializer in self.others:
             if name == class_name:
                 return serializer

@@ -1,7 +1,7 @@
-"""Types of records in flight, which no checkpoint stores: named by a person, tried on every record.
+"""Parse types of in-flight records that a person names, and decode records with them.
 
-A type is written as the serializers here are called: ``string``, ``tuple<string,string,long>``,
-``list<int>``, or as a state's serializer is called, as ``pojo demo.Order``.
+No checkpoint stores these types. They are written like names of serializers: ``string``,
+``tuple<string,string,long>``, ``list<int>``, or like a state's type: ``pojo demo.Order``.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -27,27 +27,28 @@ _ALSO_CALLED = {
 }
 
 
-def _parts(count: int | None, build: Callable[..., Serializer]) -> tuple[int | None, Callable]:
-    return count, build
-
-
-_COMPOSITES = {
-    "tuple": _parts(None, lambda *parts: composites.TupleSerializer(parts)),
-    "row": _parts(None, lambda *parts: composites.RowSerializer(parts)),
-    "list": _parts(1, composites.ListSerializer),
-    "array": _parts(1, composites.ArraySerializer),
-    "nullable": _parts(1, lambda part: composites.NullableSerializer(part, 0)),
-    "map": _parts(2, composites.MapSerializer),
-    "either": _parts(2, composites.EitherSerializer),
+# For each composite type: how many types are inside (None for any number), and its constructor.
+_COMPOSITES: dict[str, tuple[int | None, Callable[..., Serializer]]] = {
+    "tuple": (None, lambda *parts: composites.TupleSerializer(parts)),
+    "row": (None, lambda *parts: composites.RowSerializer(parts)),
+    "list": (1, composites.ListSerializer),
+    "array": (1, composites.ArraySerializer),
+    "nullable": (1, lambda part: composites.NullableSerializer(part, 0)),
+    "map": (2, composites.MapSerializer),
+    "either": (2, composites.EitherSerializer),
 }
 
 
 class UnknownType(ValueError):
-    """A text names no type that is known here; says why in a sentence."""
+    """A text names no known type; the message is a sentence."""
 
 
 def parse_type(text: str, known: Mapping[str, Serializer] | None = None) -> Serializer:
-    """The type that ``text`` names. known: further types by name, see ``types_of``.
+    """Return the type that a text names.
+
+    Args:
+        text: the name of a type.
+        known: further types by name, see ``types_of``.
 
     Raises: UnknownType.
     """
@@ -56,15 +57,15 @@ def parse_type(text: str, known: Mapping[str, Serializer] | None = None) -> Seri
     known = known or {}
     if text.strip() in known:
         return known[text.strip()]
-    parsing = _Parsing(text, known)
-    found = parsing.type(0)
-    if parsing.left:
-        raise UnknownType(f"“{parsing.left}” follows the type.")
-    return found
+    parser = _Parser(text, known)
+    parsed = parser.type(0)
+    if parser.left:
+        raise UnknownType(f"“{parser.left}” follows the type.")
+    return parsed
 
 
-class _Parsing:
-    """A text of which ``left`` is not read yet."""
+class _Parser:
+    """A parser of one text; ``left`` is what it has not read yet."""
 
     def __init__(self, text: str, known: Mapping[str, Serializer]) -> None:
         self.left = text.strip()
@@ -74,14 +75,14 @@ class _Parsing:
         if depth > MOST_NESTED:
             raise UnknownType(f"Types nest at most {MOST_NESTED} deep.")
         name = self._name()
-        if not self._taken("<"):
+        if not self._takes("<"):
             return self._simple(name)
         if name not in _COMPOSITES:
             raise UnknownType(f"“{name}” has no types inside. {_offer()}")
         parts = [self.type(depth + 1)]
-        while self._taken(","):
+        while self._takes(","):
             parts.append(self.type(depth + 1))
-        if not self._taken(">"):
+        if not self._takes(">"):
             raise UnknownType(f"A “>” is missing at “{self.left}”.")
         count, build = _COMPOSITES[name]
         if count not in (None, len(parts)):
@@ -93,7 +94,8 @@ class _Parsing:
         name, self.left = self.left[:end], "" if end is None else self.left[end:]
         return name.strip()
 
-    def _taken(self, mark: str) -> bool:
+    def _takes(self, mark: str) -> bool:
+        """Skip the mark if it comes next, and tell whether it did."""
         if not self.left.startswith(mark):
             return False
         self.left = self.left[1:].lstrip()
@@ -113,18 +115,18 @@ def _offer() -> str:
 
 
 def types_of(serializers: Iterable[Serializer]) -> dict[str, Serializer]:
-    """The types of states by name, and the types inside of them."""
-    found: dict[str, Serializer] = {}
+    """Return serializers and those inside of them, by name."""
+    types: dict[str, Serializer] = {}
     waiting = list(serializers)
     while waiting:
-        one = waiting.pop()
-        if one.name not in found:
-            found[one.name] = one
-            waiting += _inside(one)
-    return found
+        serializer = waiting.pop()
+        if serializer.name not in types:
+            types[serializer.name] = serializer
+            waiting += _parts(serializer)
+    return types
 
 
-def _inside(serializer: Serializer) -> Iterator[Serializer]:
+def _parts(serializer: Serializer) -> Iterator[Serializer]:
     if not is_dataclass(serializer):
         return
     waiting = [getattr(serializer, field.name) for field in fields(serializer)]
@@ -137,7 +139,7 @@ def _inside(serializer: Serializer) -> Iterator[Serializer]:
 
 
 def decoded(element: Element, type_: Serializer) -> object:
-    """The value of a record. Raises: Malformed unless it takes exactly the record's bytes."""
+    """Return the value of a record. Raises: Malformed unless it takes all of the record's bytes."""
     cursor = Cursor(element.value)
     value = type_.decode(cursor)
     if cursor.left:
@@ -146,7 +148,7 @@ def decoded(element: Element, type_: Serializer) -> object:
 
 
 def fits(elements: Iterable[Element], type_: Serializer) -> bool:
-    """Whether every record decodes to its last byte."""
+    """Tell whether every record decodes to its last byte."""
     try:
         for element in elements:
             if element.kind == RECORD:

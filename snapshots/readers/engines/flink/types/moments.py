@@ -1,13 +1,13 @@
-"""Java's times as Flink writes them, as the texts that Java's ``toString`` gives.
+"""Decode Java's times into the texts that Java's ``toString`` gives.
 
-Dates and SQL times are moments without a zone: they are given in UTC. Source: Flink,
-InstantSerializer, LocalDateSerializer, LocalTimeSerializer, DateSerializer, SqlTimestampSerializer.
+Dates and SQL times have no zone; they are given in UTC. Source: Flink, InstantSerializer,
+LocalDateSerializer, LocalTimeSerializer, DateSerializer, SqlTimestampSerializer.
 """
 
 from snapshots.readers.formats.cursor import Cursor, Malformed
 
 _LEAST_I64, _LEAST_I32, _LEAST_I16, _LEAST_I8 = (-(2**bits) for bits in (63, 31, 15, 7))
-_SECONDS = range(-31557014167219200, 31556889864403200)  # those of java.time.Instant
+_SECONDS = range(-31557014167219200, 31556889864403200)  # what java.time.Instant can hold
 _DAY = 86_400
 _LAST_YEAR = 999_999_999
 _MONTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
@@ -19,13 +19,13 @@ def instant(cursor: Cursor) -> str | None:
 
 
 def date(cursor: Cursor) -> str | None:
-    """Milliseconds since 1970."""
+    """Decode milliseconds since 1970."""
     at, millis = cursor.position, cursor.i64()
     return None if millis == _LEAST_I64 else millis_text(millis, at)
 
 
 def timestamp(cursor: Cursor) -> str | None:
-    """Milliseconds since 1970, and the nanoseconds of the second."""
+    """Decode milliseconds since 1970 and the nanoseconds of the second."""
     at, millis, nanos = cursor.position, cursor.i64(), cursor.i32()
     return None if millis == _LEAST_I64 else instant_text(millis // 1000, nanos, at)
 
@@ -37,7 +37,7 @@ def local_date(cursor: Cursor) -> str | None:
         return None
     month, day = cursor.i8(), cursor.i8()
     if not _is_date(year, month, day):
-        raise Malformed(f"Day {day} of month {month} of the year {year} is no date", at)
+        raise Malformed(f"Day {day} of month {month} of the year {year} does not exist", at)
     return _date_text(year, month, day)
 
 
@@ -56,39 +56,39 @@ def local_date_time(cursor: Cursor) -> str | None:
 
 
 def millis_text(millis: int, at: int = 0) -> str:
-    """Milliseconds since 1970 as ``2024-02-29T00:00:00Z``. Raises: Malformed, at ``at``."""
+    """Return milliseconds since 1970 as ``2024-02-29T00:00:00Z``. Raises: Malformed, at ``at``."""
     return instant_text(millis // 1000, millis % 1000 * 1_000_000, at)
 
 
 def day_text(day: int) -> str:
-    """Days since 1970, of at most 32 bits, as a date."""
+    """Return days since 1970, a number of at most 32 bits, as a date."""
     return _date_text(*_civil(day))
 
 
 def time_of_day_text(millis: int, at: int = 0) -> str:
-    """Milliseconds since midnight as a time of day. Raises: Malformed, at ``at``."""
+    """Return milliseconds since midnight as a time of day. Raises: Malformed, at ``at``."""
     seconds, rest = divmod(millis, 1000)
     return _time_text(seconds // 3600, seconds // 60 % 60, seconds % 60, rest * 1_000_000, at)
 
 
 def instant_text(seconds: int, nanos: int, at: int = 0) -> str:
     if seconds not in _SECONDS or not 0 <= nanos < 10**9:
-        raise Malformed(f"{seconds} s and {nanos} ns are no moment", at)
+        raise Malformed(f"{seconds} s and {nanos} ns are not a valid time", at)
     days, second = divmod(seconds, _DAY)
     time = f"{second // 3600:02}:{second // 60 % 60:02}:{second % 60:02}"
     return f"{day_text(days)}T{time}{_fraction(nanos)}Z"
 
 
 def _time_text(hour: int, minute: int, second: int, nanos: int, at: int) -> str:
-    """``23:59``, and seconds only where there are any."""
+    """Return ``23:59``, with seconds unless they are zero."""
     if not (0 <= hour < 24 and 0 <= minute < 60 and 0 <= second < 60 and 0 <= nanos < 10**9):
-        raise Malformed(f"{hour}:{minute}:{second} and {nanos} ns are no time of day", at)
+        raise Malformed(f"{hour}:{minute}:{second} and {nanos} ns are not a time of day", at)
     seconds = f":{second:02}{_fraction(nanos)}" if second or nanos else ""
     return f"{hour:02}:{minute:02}{seconds}"
 
 
 def _fraction(nanos: int) -> str:
-    """Nothing, or 3, 6 or 9 digits."""
+    """Return a decimal point and 3, 6 or 9 digits; empty for zero."""
     if not nanos:
         return ""
     text = f"{nanos:09}"
@@ -110,11 +110,15 @@ def _date_text(year: int, month: int, day: int) -> str:
 
 
 def _civil(day: int) -> tuple[int, int, int]:
-    """Year, month and day of a day since 1970 in the Gregorian calendar, without end."""
-    era, of_era = divmod(day + 719_468, 146_097)
-    year = (of_era - of_era // 1460 + of_era // 36_524 - of_era // 146_096) // 365
-    of_year = of_era - (365 * year + year // 4 - year // 100)
-    from_march = (5 * of_year + 2) // 153
-    day_of_month = of_year - (153 * from_march + 2) // 5 + 1
+    """Return year, month and day of a day since 1970 in the Gregorian calendar.
+
+    The years of ``datetime.date`` would not suffice. Source: Hinnant, "chrono-Compatible Low-Level
+    Date Algorithms", civil_from_days.
+    """
+    era, era_day = divmod(day + 719_468, 146_097)
+    year = (era_day - era_day // 1460 + era_day // 36_524 - era_day // 146_096) // 365
+    year_day = era_day - (365 * year + year // 4 - year // 100)
+    from_march = (5 * year_day + 2) // 153
+    day_of_month = year_day - (153 * from_march + 2) // 5 + 1
     month = from_march + 3 if from_march < 10 else from_march - 9
     return year + 400 * era + (month <= 2), month, day_of_month

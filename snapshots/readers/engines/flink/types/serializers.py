@@ -1,12 +1,13 @@
-"""Serializers as a checkpoint describes them: what the types of its states are.
+"""Read the descriptions of serializers in a checkpoint: the types of its states.
 
-A description has no length, so that an unknown class makes everything behind it unreadable, but
-for the fields and subclasses of a POJO, which have one. Source: Flink, TypeSerializerSnapshot,
+A description has no length, so an unknown class makes all that follows unreadable. Only the fields
+and subclasses of a POJO have a length. Source: Flink, TypeSerializerSnapshot,
 CompositeTypeSerializerSnapshot, StateMetaInfoSnapshotReadersWriters.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from snapshots.readers.engines.flink.types import composites, sql_rows
 from snapshots.readers.engines.flink.types.composites import EnumSerializer, PojoSerializer
@@ -23,19 +24,21 @@ _MOST_DIGITS = 100  # more than any type of SQL can have
 
 
 class UnknownSerializer(Malformed):
-    """A serializer of a class that is not known here. class_name: as the checkpoint has it."""
+    """The class of a serializer is not known; ``class_name`` is as the checkpoint has it."""
 
     def __init__(self, class_name: str, offset: int) -> None:
-        super().__init__(f"The serializer {class_name[:200]} is not known here", offset)
+        super().__init__(f"The serializer {class_name[:200]} is unknown", offset)
         self.class_name = class_name
 
 
 @dataclass(frozen=True, slots=True)
 class StateMeta:
-    """A state as a checkpoint describes it.
+    """The description of one state in a checkpoint.
 
-    backend_type: one of BACKEND_TYPES. options, serializers: by Flink's names for them, as
-    ``KEYED_STATE_TYPE`` and ``VALUE_SERIALIZER``.
+    Attributes:
+        backend_type: one of BACKEND_TYPES.
+        options: values by Flink's names of options, such as ``KEYED_STATE_TYPE``.
+        serializers: serializers by Flink's names of roles, such as ``VALUE_SERIALIZER``.
     """
 
     name: str
@@ -45,11 +48,11 @@ class StateMeta:
 
 
 def read_meta_info(cursor: Cursor) -> StateMeta:
-    """Name, kind and serializers of one state. Raises: Malformed, UnknownSerializer."""
+    """Read name, kind and serializers of one state. Raises: Malformed, UnknownSerializer."""
     name = cursor.utf()
     at, backend_type = cursor.position, cursor.i32()
     if not 0 <= backend_type < len(BACKEND_TYPES):
-        raise Malformed(f"{backend_type} is no kind of a state", at)
+        raise Malformed(f"{backend_type} is not a kind of state", at)
     options = [(cursor.utf(), cursor.utf()) for _ in range(cursor.count(bytes_each=4))]
     count = cursor.count(bytes_each=6)
     serializers = [(cursor.utf(), read_envelope(cursor)) for _ in range(count)]
@@ -57,13 +60,16 @@ def read_meta_info(cursor: Cursor) -> StateMeta:
 
 
 def read_envelope(cursor: Cursor) -> Serializer:
-    """A serializer behind the version of its envelope. Raises: Malformed, UnknownSerializer."""
+    """Read an envelope's version and a serializer. Raises: Malformed, UnknownSerializer."""
     _expect(cursor, _ENVELOPE_VERSION, "The envelope of a serializer")
     return read_snapshot(cursor)
 
 
 def read_snapshot(cursor: Cursor, depth: int = 0) -> Serializer:
-    """A serializer without envelope, as it stands in others. Raises as read_envelope."""
+    """Read a serializer without envelope. Raises: Malformed, UnknownSerializer.
+
+    ``depth`` is how many serializers it is nested in.
+    """
     at, class_name = cursor.position, cursor.utf()
     if depth >= MOST_NESTED:
         raise Malformed(f"Serializers are nested more than {MOST_NESTED} deep", at)
@@ -76,10 +82,10 @@ def read_snapshot(cursor: Cursor, depth: int = 0) -> Serializer:
 _Read = Callable[[Cursor, int, int], Serializer]  # cursor, version of the snapshot, depth
 
 
-def _expect(cursor: Cursor, number: int, what: str) -> None:
-    at, found = cursor.position, cursor.i32()
-    if found != number:
-        raise Malformed(f"{what} begins with {found} instead of {number}", at)
+def _expect(cursor: Cursor, number: int, subject: str) -> None:
+    at, actual = cursor.position, cursor.i32()
+    if actual != number:
+        raise Malformed(f"{subject} begins with {actual} instead of {number}", at)
 
 
 def _nested(cursor: Cursor, depth: int) -> tuple[Serializer, ...]:
@@ -92,16 +98,18 @@ def _nested(cursor: Cursor, depth: int) -> tuple[Serializer, ...]:
 def _simple(serializer: Serializer) -> _Read:
     def read(cursor: Cursor, version: int, depth: int) -> Serializer:
         if version not in (2, 3):
-            raise Malformed(f"A snapshot of version {version} is not known here", cursor.position)
+            raise Malformed(
+                f"Version {version} of a serializer's snapshot is unknown", cursor.position
+            )
         if version == 2:
-            cursor.utf()  # the class once more
+            cursor.utf()  # the class again
         return serializer
 
     return read
 
 
-def _nothing(cursor: Cursor, version: int) -> None:
-    """The outer part of most composites."""
+def _no_outer_part(cursor: Cursor, version: int) -> None:
+    pass
 
 
 def _class_name(cursor: Cursor, version: int) -> str:
@@ -115,29 +123,33 @@ def _row_kind(cursor: Cursor, version: int) -> bool:
 def _padding(cursor: Cursor, version: int) -> int:
     at, padding = cursor.position, cursor.i32()
     if not 0 <= padding <= 2**16:
-        raise Malformed(f"{padding} bytes of padding", at)
+        raise Malformed(f"{padding} bytes of padding are not possible", at)
     return padding
 
 
 def _composite(
     count: int | None,
-    build: Callable[[object, tuple[Serializer, ...]], Serializer],
-    outer: Callable[[Cursor, int], object] = _nothing,
+    build: Callable[[Any, tuple[Serializer, ...]], Serializer],
+    read_outer: Callable[[Cursor, int], object] = _no_outer_part,
 ) -> _Read:
-    """count: of the parts; None for any number but zero.
+    """Return the reader of a composite serializer.
 
-    No part at all would be a type whose values take no bytes, of which any number could be.
+    Args:
+        count: how many parts it has; None if any number but zero. A type without parts would have
+            values of no bytes, and a few bytes could announce any number of them.
+        build: makes the serializer from its outer part and its parts.
+        read_outer: reads the outer part.
     """
 
     def read(cursor: Cursor, version: int, depth: int) -> Serializer:
         if version >= 3:
             _expect(cursor, _OUTER_MAGIC, "A composite serializer")
             version = cursor.i32()
-        of_outer = outer(cursor, version)
+        outer = read_outer(cursor, version)
         at, parts = cursor.position, _nested(cursor, depth)
         if len(parts) != count and not (parts and count is None):
-            raise Malformed(f"A serializer of {len(parts)} parts", at)
-        return build(of_outer, parts)
+            raise Malformed(f"The serializer cannot have {len(parts)} parts", at)
+        return build(outer, parts)
 
     return read
 
@@ -154,10 +166,10 @@ def _pojo(cursor: Cursor, version: int, depth: int) -> Serializer:
 
 
 def _optional_map(cursor: Cursor) -> list[tuple[str, Cursor | None, Cursor | None]]:
-    """(name, key, value) of each entry; None where it is not there."""
+    """Return name, key and value of each entry; absent keys and values are None."""
     at = cursor.position
     if cursor.i64() != _MAP_MAGIC:
-        raise Malformed("A map of serializers does not begin as one", at)
+        raise Malformed("A map of serializers has a wrong beginning", at)
     return [
         (cursor.utf(), _frame(cursor), _frame(cursor)) for _ in range(cursor.count(bytes_each=4))
     ]
@@ -173,15 +185,14 @@ def _frame(cursor: Cursor) -> Cursor | None:
 
 
 def _field_name(name: str, key: Cursor | None) -> str:
-    """The key of a field is its class and its name."""
     if key is None:
         return name
-    key.utf()
+    key.utf()  # the field's class
     return key.utf()
 
 
 def _framed(frame: Cursor | None, depth: int) -> Serializer:
-    """A serializer with a known end: where it cannot be read, only its own values cannot."""
+    """Return a serializer with a known end, Unreadable if its description cannot be read."""
     if frame is None:
         return Unreadable("unknown", "The checkpoint does not describe the serializer")
     try:
@@ -210,7 +221,7 @@ def _enum(cursor: Cursor, version: int, depth: int) -> Serializer:
 
 
 def _ttl_aware(cursor: Cursor, version: int, depth: int) -> Serializer:
-    cursor.flag()  # whether time-to-live is on, which the serializer says as well
+    cursor.flag()  # whether time-to-live is on; the serializer says that too
     return read_snapshot(cursor, depth + 1)
 
 
@@ -221,13 +232,13 @@ def _row_data(cursor: Cursor, version: int, depth: int) -> Serializer:
 
 
 def _column(cursor: Cursor) -> sql_rows.Column:
-    """A logical type, written as a Java object."""
+    """Read a logical type, which is stored as a Java object."""
     at, contents = cursor.position, java_stream.skip(cursor)
-    described = contents[0] if contents and isinstance(contents[0], dict) else {}
-    fields = described.get("fields")
-    if not isinstance(fields, dict) or not isinstance(described.get("class"), str):
-        raise Malformed("The type of a column is no Java object", at)
-    name = described["class"].rpartition(".")[2][:100]
+    logical_type = contents[0] if contents and isinstance(contents[0], dict) else {}
+    fields, class_name = logical_type.get("fields"), logical_type.get("class")
+    if not isinstance(fields, dict) or not isinstance(class_name, str):
+        raise Malformed("The type of a column is not a Java object", at)
+    name = class_name.rpartition(".")[2][:100]
     return sql_rows.Column(name, *(_digits(fields.get(key)) for key in ("precision", "scale")))
 
 
@@ -246,7 +257,7 @@ def _timestamp_data(cursor: Cursor, version: int, depth: int) -> Serializer:
 def _digits_at(cursor: Cursor) -> int:
     at, number = cursor.position, cursor.i32()
     if not 0 <= number <= _MOST_DIGITS:
-        raise Malformed(f"A number of {number} digits", at)
+        raise Malformed(f"A number cannot have {number} digits", at)
     return number
 
 
@@ -319,7 +330,7 @@ _READ: dict[str, _Read] = {
         None, lambda kind, parts: composites.RowSerializer(parts, kind), _row_kind
     ),
     "NullableSerializer$NullableSerializerSnapshot": _composite(
-        1, lambda padding, parts: composites.NullableSerializer(*parts, padding), _padding
+        1, lambda padding, parts: composites.NullableSerializer(parts[0], padding), _padding
     ),
     "JavaEitherSerializerSnapshot": _composite(
         2, lambda _, parts: composites.EitherSerializer(*parts)

@@ -1,13 +1,15 @@
-"""Rows of Flink SQL: BinaryRowData and its neighbours, which lie in memory as on disk.
+"""Decode rows of Flink SQL: BinaryRowData and related formats, stored as they lie in memory.
 
-A row is ``{"binaryRow": hex, "arity", "rowKind", "fields"}``; a field of a type that is not read
-here is ``{"unread": type}``. All inside a row is little-endian, as the cluster's machines mostly
-are: the row does not say. Source: Flink, RowDataSerializer, BinaryRowData, BinarySegmentUtils.
+A row becomes ``{"binaryRow": hex, "arity", "rowKind", "fields"}``; a field of a type that is not
+read becomes ``{"unread": type}``. A row does not state its byte order. Little-endian is assumed,
+since nearly all machines of clusters are.
+Source: Flink, RowDataSerializer, BinaryRowData, BinarySegmentUtils.
 """
 
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from snapshots.readers.engines.flink.types import moments
 from snapshots.readers.engines.flink.types.composites import ROW_KINDS
@@ -20,13 +22,17 @@ from snapshots.readers.engines.flink.types.values import (
 )
 from snapshots.readers.formats.cursor import Cursor, Malformed
 
-_COMPACT_DIGITS = 18  # a decimal of at most so many lies in 8 bytes
-_COMPACT_TIME = 3  # and a time stamp of at most so many digits of a second
+_COMPACT_DIGITS = 18  # a decimal of at most so many digits fits in 8 bytes
+_COMPACT_TIME = 3  # so does a time stamp with at most so many digits of a second
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """type: Flink's logical type, as ``IntType``. precision, scale: 0 where it has none."""
+    """A column of a row. Precision and scale are 0 for types that have none.
+
+    Attributes:
+        type: the name of Flink's logical type, such as ``IntType``.
+    """
 
     type: str
     precision: int = 0
@@ -34,81 +40,84 @@ class Column:
 
 
 class _Row:
-    """The bytes of one row."""
+    """The bytes of one row, which begins at byte ``at`` of the stream."""
 
     def __init__(self, data: bytes, arity: int, at: int) -> None:
         self.data = data
-        self.nulls = (arity + 71) // 64 * 8
+        self.nulls = (arity + 71) // 64 * 8  # bytes of the kind and the mask of nulls
         self.at = at
         if len(data) < self.nulls + 8 * arity:
-            raise Malformed(f"A row of {arity} fields in {len(data)} bytes", at)
+            raise Malformed(f"A row of {arity} fields does not fit into {len(data)} bytes", at)
 
     def kind(self) -> str:
         if self.data[0] >= len(ROW_KINDS):
-            raise Malformed(f"{self.data[0]} is no kind of a row", self.at)
+            raise Malformed(f"{self.data[0]} is not a kind of row", self.at)
         return ROW_KINDS[self.data[0]]
 
-    def is_null(self, place: int) -> bool:
-        return bool(self.data[(place + 8) // 8] >> (place + 8) % 8 & 1)
+    def is_null(self, index: int) -> bool:
+        return bool(self.data[(index + 8) // 8] >> (index + 8) % 8 & 1)
 
-    def slot(self, place: int) -> bytes:
-        start = self.nulls + 8 * place
+    def slot(self, index: int) -> bytes:
+        start = self.nulls + 8 * index
         return self.data[start : start + 8]
 
-    def number(self, place: int, code: str = "q"):
-        return struct.unpack_from(f"<{code}", self.slot(place))[0]
+    def number(self, index: int, code: str = "q") -> Any:
+        """Return the number of a field; ``code`` is its type for ``struct``."""
+        return struct.unpack_from(f"<{code}", self.slot(index))[0]
 
     def part(self, offset: int, length: int) -> bytes:
         if offset + length > len(self.data):
-            raise Malformed(f"{length} bytes from byte {offset} on of a row", self.at)
+            raise Malformed(
+                f"{length} bytes from byte {offset} on are more than the row has", self.at
+            )
         return self.data[offset : offset + length]
 
-    def varying(self, place: int) -> bytes:
-        """Up to 7 bytes in the slot itself, or the part that the slot names."""
-        slot = self.slot(place)
+    def varying(self, index: int) -> bytes:
+        """Return a field of any length: up to 7 bytes lie in its slot, more lie elsewhere."""
+        slot = self.slot(index)
         if slot[7] & 0x80:
             return slot[: min(slot[7] & 0x7F, 7)]
         length, offset = struct.unpack("<II", slot)
         return self.part(offset, length)
 
 
-def _text(row: _Row, place: int, column: Column) -> str:
+def _text(row: _Row, index: int, column: Column) -> str:
     try:
-        return row.varying(place).decode()
+        return row.varying(index).decode()
     except UnicodeDecodeError:
-        raise Malformed("Bytes that are no text stand where a text is expected", row.at) from None
+        raise Malformed("A text is not valid UTF-8", row.at) from None
 
 
-def _decimal(row: _Row, place: int, column: Column) -> str:
+def _decimal(row: _Row, index: int, column: Column) -> str:
     if column.precision <= _COMPACT_DIGITS:
-        return decimal_text(row.number(place), column.scale)
-    length, offset = struct.unpack("<II", row.slot(place))
-    if length > 16:  # 38 digits, the most that there are
-        raise Malformed(f"A decimal of {length} bytes", row.at)
+        return decimal_text(row.number(index), column.scale)
+    length, offset = struct.unpack("<II", row.slot(index))
+    if length > 16:  # 38 digits, SQL's most
+        raise Malformed(f"A decimal cannot have {length} bytes", row.at)
     return decimal_text(int.from_bytes(row.part(offset, length), "big", signed=True), column.scale)
 
 
-def _timestamp(row: _Row, place: int, column: Column) -> str:
+def _timestamp(row: _Row, index: int, column: Column) -> str:
     if column.precision <= _COMPACT_TIME:
-        return _moment(row.number(place), 0, row.at)
-    nanos, offset = struct.unpack("<II", row.slot(place))
+        return _moment(row.number(index), 0, row.at)
+    nanos, offset = struct.unpack("<II", row.slot(index))
     (millis,) = struct.unpack("<q", row.part(offset, 8))
     return _moment(millis, nanos, row.at)
 
 
 def _moment(millis: int, nanos: int, at: int) -> str:
-    """nanos: of the millisecond."""
+    """Return a moment as text; ``nanos`` counts within the millisecond. Raises: Malformed."""
     if not 0 <= nanos < 1_000_000:
-        raise Malformed(f"{nanos} ns of a millisecond", at)
+        raise Malformed(f"A millisecond does not have {nanos} ns", at)
     return moments.instant_text(millis // 1000, millis % 1000 * 1_000_000 + nanos, at)
 
 
-def _boolean(row: _Row, place: int, column: Column) -> bool:
-    return row.number(place, "B") != 0
+def _boolean(row: _Row, index: int, column: Column) -> bool:
+    return row.number(index, "B") != 0
 
 
 def _number(code: str) -> Callable[[_Row, int, Column], object]:
-    return lambda row, place, column: row.number(place, code)
+    return lambda row, index, column: row.number(index, code)
 
 
 _READ: dict[str, Callable[[_Row, int, Column], object]] = {
@@ -117,14 +126,14 @@ _READ: dict[str, Callable[[_Row, int, Column], object]] = {
     "SmallIntType": _number("h"),
     "IntType": _number("i"),
     "BigIntType": _number("q"),
-    "FloatType": lambda row, place, column: shortest_f32(row.number(place, "f")),
-    "DoubleType": lambda row, place, column: finite(row.number(place, "d")),
-    "DateType": lambda row, place, column: moments.day_text(row.number(place, "i")),
-    "TimeType": lambda row, place, column: moments.time_of_day_text(row.number(place, "i"), row.at),
+    "FloatType": lambda row, index, column: shortest_f32(row.number(index, "f")),
+    "DoubleType": lambda row, index, column: finite(row.number(index, "d")),
+    "DateType": lambda row, index, column: moments.day_text(row.number(index, "i")),
+    "TimeType": lambda row, index, column: moments.time_of_day_text(row.number(index, "i"), row.at),
     "CharType": _text,
     "VarCharType": _text,
-    "BinaryType": lambda row, place, column: {"hex": row.varying(place).hex()},
-    "VarBinaryType": lambda row, place, column: {"hex": row.varying(place).hex()},
+    "BinaryType": lambda row, index, column: {"hex": row.varying(index).hex()},
+    "VarBinaryType": lambda row, index, column: {"hex": row.varying(index).hex()},
     "DecimalType": _decimal,
     "TimestampType": _timestamp,
     "LocalZonedTimestampType": _timestamp,
@@ -133,7 +142,7 @@ _READ: dict[str, Callable[[_Row, int, Column], object]] = {
 
 @dataclass(frozen=True, slots=True)
 class RowDataSerializer(Serializer):
-    """RowDataSerializer: the bytes of a BinaryRowData behind their number."""
+    """RowDataSerializer: the length of a BinaryRowData in bytes, then its bytes."""
 
     columns: tuple[Column, ...]
 
@@ -151,20 +160,20 @@ class RowDataSerializer(Serializer):
             "binaryRow": row.data.hex(),
             "arity": len(self.columns),
             "rowKind": row.kind(),
-            "fields": [self._field(row, place) for place in range(len(self.columns))],
+            "fields": [self._field(row, index) for index in range(len(self.columns))],
         }
 
-    def _field(self, row: _Row, place: int) -> object:
-        column = self.columns[place]
-        if row.is_null(place):
+    def _field(self, row: _Row, index: int) -> object:
+        column = self.columns[index]
+        if row.is_null(index):
             return None
         read = _READ.get(column.type)
-        return {"unread": column.type} if read is None else read(row, place, column)
+        return {"unread": column.type} if read is None else read(row, index, column)
 
 
 @dataclass(frozen=True, slots=True)
 class DecimalDataSerializer(Serializer):
-    """DecimalDataSerializer: the digits, in 8 bytes or as many as they take."""
+    """DecimalDataSerializer: the unscaled number, in 8 bytes or length-prefixed."""
 
     precision: int
     scale: int
@@ -182,14 +191,14 @@ class DecimalDataSerializer(Serializer):
             return decimal_text(cursor.i64(), self.scale)
         at, length = cursor.position, cursor.count()
         if not 0 < length <= 16:
-            raise Malformed(f"A decimal of {length} bytes", at)
+            raise Malformed(f"A decimal cannot have {length} bytes", at)
         digits = int.from_bytes(cursor.take(length), "big", signed=True)
         return decimal_text(digits, self.scale)
 
 
 @dataclass(frozen=True, slots=True)
 class TimestampDataSerializer(Serializer):
-    """TimestampDataSerializer: milliseconds, and nanoseconds of these if there can be any."""
+    """TimestampDataSerializer: milliseconds; with a precision above 3 also nanoseconds."""
 
     precision: int
 
@@ -208,7 +217,7 @@ class TimestampDataSerializer(Serializer):
 
 @dataclass(frozen=True, slots=True)
 class BytesData(Serializer):
-    """ArrayDataSerializer and MapDataSerializer: bytes behind their number, given as they are."""
+    """ArrayDataSerializer and MapDataSerializer: length-prefixed bytes that are not decoded."""
 
     name: str
 

@@ -1,44 +1,52 @@
-"""How Flink writes values of the simple types, and what every serializer here can do.
+"""Decode values of Flink's simple types; ``Serializer`` is the interface of all types.
 
-What comes out can be written as JSON: ``byte[]`` is ``{"hex"}``, numbers beyond 64 bits and times
-are texts, NaN and the infinities, too. Source: Flink, org.apache.flink.api.common.typeutils.base.
+Decoded values can be written as JSON: ``byte[]`` becomes ``{"hex"}``; numbers beyond 64 bits,
+times, NaN and the infinities become texts.
+Source: Flink, org.apache.flink.api.common.typeutils.base.
 """
 
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import TYPE_CHECKING, Any
 
 from snapshots.readers.engines.flink.types import moments
-from snapshots.readers.formats.cursor import Cursor, Malformed
+from snapshots.readers.formats.cursor import Cursor, Malformed, unsigned
 
 _LONGEST_NUMBER = 1_500  # bytes of a BigInteger; its decimal digits cost the square of that
 _LONGEST_NAME = 200
 
 
 class Undecodable(Malformed):
-    """The bytes may be well, but nothing here can read them; ``what`` says why."""
+    """The bytes may be intact, but this product cannot read them; ``what`` says why."""
 
 
 class Serializer:
-    """Reads the values of one type.
+    """The reader of the values of one type.
 
-    name: of the type, as ``tuple<string,long>``, cut with a mark where it is very long.
-    fixed_length: bytes of every value; None where that varies.
+    name: the type, such as ``tuple<string,long>``; a very long name is cut and ends in "…".
+    fixed_length: size of every value in bytes; None if sizes differ.
     """
 
     __slots__ = ()
-    name: str
-    fixed_length: int | None
 
-    def decode(self, cursor: Cursor) -> object:
-        """The next value. Raises: Malformed; Undecodable where the type cannot be read here."""
+    if TYPE_CHECKING:  # real properties would become the defaults of a dataclass's fields
+
+        @property
+        def name(self) -> str: ...
+
+        @property
+        def fixed_length(self) -> int | None: ...
+
+    def decode(self, cursor: Cursor) -> Any:
+        """Return the next value. Raises: Malformed; Undecodable for a type that cannot be read."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)
 class Simple(Serializer):
-    """A type without parts."""
+    """A type that is not composed of others."""
 
     name: str
     fixed_length: int | None
@@ -50,7 +58,11 @@ class Simple(Serializer):
 
 @dataclass(frozen=True, slots=True)
 class Unreadable(Serializer):
-    """A type whose values nobody can read here. reason: a sentence."""
+    """A type whose values cannot be read.
+
+    Attributes:
+        reason: a sentence.
+    """
 
     name: str
     reason: str
@@ -61,17 +73,17 @@ class Unreadable(Serializer):
 
 
 def named(outer: str, parts: tuple[Serializer, ...]) -> str:
-    """``outer<part,part>``, cut after _LONGEST_NAME characters."""
+    """Return ``outer<part,part>``, cut after _LONGEST_NAME characters."""
     text = outer + "<"
-    for place, part in enumerate(parts):
-        text += ("," if place else "") + part.name
+    for index, part in enumerate(parts):
+        text += ("," if index else "") + part.name
         if len(text) >= _LONGEST_NAME:
             return text[: _LONGEST_NAME - 1] + "…"
     return text + ">"
 
 
 def finite(number: float) -> float | str:
-    """The number, or how Java calls it where JSON has no number for it."""
+    """Return a finite number, or Java's text for one that JSON cannot express."""
     if number != number:
         return "NaN"
     if number in (float("inf"), float("-inf")):
@@ -80,7 +92,7 @@ def finite(number: float) -> float | str:
 
 
 def shortest_f32(number: float) -> float | str:
-    """The number with the fewest digits that a 4-byte float tells from its neighbours."""
+    """Return the shortest decimal number that rounds to this 4-byte float."""
     for digits in range(6, 10):
         rounded = float(f"{number:.{digits}g}")
         try:
@@ -91,24 +103,13 @@ def shortest_f32(number: float) -> float | str:
     return finite(number)
 
 
-def unsigned(cursor: Cursor, most_bytes: int) -> int:
-    """A number in groups of 7 bits, the low ones first. Raises: Malformed."""
-    number = 0
-    for shift in range(0, 7 * most_bytes, 7):
-        byte = cursor.u8()
-        number |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return number
-    raise Malformed(f"A number takes more than {most_bytes} bytes", cursor.position)
-
-
 def string(cursor: Cursor) -> str | None:
-    """Java's text as StringValue writes it; surrogates without their half become U+FFFD."""
+    """Return a text as StringValue writes it; unpaired surrogates become U+FFFD."""
     at, length = cursor.position, unsigned(cursor, 5) - 1
     if length < 0:
         return None
     if length > cursor.left:
-        raise Malformed(f"A text of {length} characters in {cursor.left} bytes", at)
+        raise Malformed(f"A text of {length} characters does not fit into {cursor.left} bytes", at)
     plain = bytes(cursor.data[cursor.position : cursor.position + length])
     if plain.isascii():
         return cursor.take(length).decode()
@@ -119,7 +120,7 @@ def string(cursor: Cursor) -> str | None:
 def _unit(cursor: Cursor) -> int:
     at, unit = cursor.position, unsigned(cursor, 3)
     if unit > 0xFFFF:
-        raise Malformed(f"{unit} is no UTF-16 character", at)
+        raise Malformed(f"{unit} is not a UTF-16 character", at)
     return unit
 
 
@@ -128,16 +129,16 @@ def big_integer(cursor: Cursor) -> int | None:
     if 0 <= length < 4:
         return (None, 0, 1, 10)[length]
     if length < 0 or length - 4 > cursor.left:
-        raise Malformed(f"A number of {length - 4} bytes in {cursor.left}", at)
+        raise Malformed(f"A number of {length - 4} bytes does not fit into {cursor.left} bytes", at)
     if length - 4 > _LONGEST_NUMBER:
         raise Undecodable(f"A number of {length - 4:,} bytes is not written out", at)
     return int.from_bytes(cursor.take(length - 4), "big", signed=True)
 
 
 def decimal_text(digits: int, scale: int) -> str:
-    """``digits`` / 10**scale, written as Java's BigDecimal writes it."""
-    places = tuple(int(digit) for digit in str(abs(digits)))
-    return str(Decimal((int(digits < 0), places, -scale)))
+    """Return ``digits`` / 10**scale as the text that Java's BigDecimal gives."""
+    decimals = tuple(int(digit) for digit in str(abs(digits)))
+    return str(Decimal((int(digits < 0), decimals, -scale)))
 
 
 def _big_integer_text(cursor: Cursor) -> str | None:
@@ -162,15 +163,15 @@ def _double(cursor: Cursor) -> float | str:
     return finite(cursor.f64())
 
 
-def _nothing(cursor: Cursor) -> None:
-    """The void namespace: a byte that stands for nothing."""
+def _void(cursor: Cursor) -> None:
+    """Skip the void namespace, which is one zero byte."""
     at = cursor.position
     if cursor.u8():
-        raise Malformed("The void namespace is a zero byte, and another is there", at)
+        raise Malformed("The void namespace must be a zero byte", at)
 
 
 def _global_window(cursor: Cursor) -> str:
-    _nothing(cursor)
+    _void(cursor)
     return "global"
 
 
@@ -179,7 +180,7 @@ def _time_window(cursor: Cursor) -> dict[str, int]:
 
 
 def hex_bytes(cursor: Cursor) -> dict[str, str]:
-    """Bytes behind their number."""
+    """Return length-prefixed bytes as ``{"hex"}``."""
     return {"hex": cursor.take(cursor.count()).hex()}
 
 
@@ -195,7 +196,7 @@ def _utf8(cursor: Cursor) -> str:
     try:
         return cursor.take(cursor.count()).decode()
     except UnicodeDecodeError:
-        raise Malformed("Bytes that are no text stand where a text is expected", at) from None
+        raise Malformed("A text is not valid UTF-8", at) from None
 
 
 SIMPLE: dict[str, Serializer] = {
@@ -227,7 +228,7 @@ SIMPLE: dict[str, Serializer] = {
         ("floats", None, _array(4, _float)),
         ("chars", None, _array(2, _character)),
         ("strings", None, _array(1, string)),
-        ("void", 1, _nothing),
+        ("void", 1, _void),
         ("timewindow", 16, _time_window),
         ("globalwindow", 1, _global_window),
         ("utf8", None, _utf8),

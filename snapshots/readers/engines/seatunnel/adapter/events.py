@@ -3,15 +3,18 @@
 Source: docs/formats/dataflow-events.md, "Pipelines (SeaTunnel)".
 
 Every event is ``derived``. Its list ``inferred`` names what no file says: ``at`` (no file has the
-time: that of a state's copy is at the latest that of the acknowledgement, and where that is not
-known either, that of the completion), ``acknowledged by`` (which task acknowledged for the action).
-``cp_complete`` is where the file says that the checkpoint was complete, ``cp_stored`` where the
-name of the file says that it was written, which is later. Of a checkpoint whose file is not in the
-upload nobody is known to have recorded anything: it is no snapshot.
+time: a state was copied at the latest when it was acknowledged, and where that time is not known
+either, when the checkpoint completed), ``acknowledged by`` (which task acknowledged for the
+action). ``cp_complete`` is where the file says that the checkpoint was complete, ``cp_stored``
+where the name of the file says that it was written, which is later. If the file of a checkpoint is
+not in the upload, nobody is known to have recorded anything: it is no snapshot.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain
+from operator import itemgetter
+from typing import Any
 
 from snapshots.domain.assembling.assembly import Header
 from snapshots.domain.dataflow_logs.kinds import (
@@ -28,188 +31,179 @@ from snapshots.domain.model.topology import JsonText, ProcessId
 from snapshots.domain.model.values import canonical
 from snapshots.readers.engines import derived_log
 from snapshots.readers.engines.derived_log import TIME
+from snapshots.readers.engines.seatunnel.adapter.checkpoints import Pipelines, SeaTunnelCheckpoint
 from snapshots.readers.engines.seatunnel.adapter.graph import Graph, Graphs, graphs_of
-from snapshots.readers.engines.seatunnel.adapter.jobs import Found, Known
 from snapshots.readers.engines.seatunnel.adapter.parts import Part, parts_of
 from snapshots.readers.engines.seatunnel.adapter.tasks import INFERRED_BY
 from snapshots.readers.engines.seatunnel.history import StoredCheckpoint
-from snapshots.readers.engines.seatunnel.model import SubtaskState, SubtaskStatistics
+from snapshots.readers.engines.seatunnel.model import Checkpoint, SubtaskState, SubtaskStatistics
 
 TASK = "acknowledged by"
 CLOSED, ABSENT = "closed before", "not part of this checkpoint"
+_LONGEST_REASON = 1000  # characters
 _NOTES = (
     "Derived from what the engine stores: no record, no barrier and no channel's content is in it.",
-    "When a subtask copied its state is not stored: it stands where the acknowledgement does.",
+    "The files do not say when a subtask copied its state: it is shown at the acknowledgement.",
 )
-_NO_EDGES = "The files do not tell which action feeds which: no channel is drawn."
-_NOT_TOLD = "Which actions a task runs cannot be told everywhere: those tasks stand by themselves."
+_NO_EDGES = "The files do not say which action feeds which, so no channel is drawn."
+_NOT_TOLD = "It is not known of every task which actions it runs. Such a task is drawn by itself."
 
 
-def derived_recording(found: Found) -> tuple[Header, Iterator[LoggedEvent]]:
-    graphs = graphs_of(found)
-    origin = _origin(found)
-    return _header(found, graphs, origin), _events(graphs, origin)
+def derived_recording(upload: Pipelines) -> tuple[Header, Iterator[LoggedEvent]]:
+    """Return header and events of the recording of an upload."""
+    graphs = graphs_of(upload)
+    times = (
+        at for _, checkpoint in upload.checkpoints()
+        for at in (checkpoint.triggered_at, checkpoint.ended_at)
+    )  # fmt: skip
+    origin = min((at for at in times if at is not None), default=None)
+    events = chain.from_iterable(
+        _PipelineWriter(graph, origin).events() for graph in graphs.pipelines
+    )
+    return _header(upload, graphs, origin), derived_log.numbered(events)
 
 
-def _origin(found: Found) -> int | None:
-    """Epoch milliseconds of the first trigger or completion."""
-    times = [
-        at
-        for pipeline in found.pipelines
-        for known in pipeline.checkpoints
-        for at in (known.triggered_at, known.ended_at)
-        if at is not None
-    ]
-    return min(times, default=None)
-
-
-def _header(found: Found, graphs: Graphs, origin: int | None) -> Header:
+def _header(upload: Pipelines, graphs: Graphs, origin: int | None) -> Header:
     notes = [*_NOTES, *graphs.notes]
-    if not graphs.topology.channels:
+    if not graphs.picture.topology.channels:
         notes.append(_NO_EDGES)
     if any(graph.tasks for graph in graphs.pipelines):
         notes.append(_NOT_TOLD)
-    elif any(known.stored for item in found.pipelines for known in item.checkpoints):
+    elif any(checkpoint.stored for _, checkpoint in upload.checkpoints()):
         notes.append(f"Which task acknowledged for which action is inferred. {INFERRED_BY}")
     about = {
         "why_unknown": NOT_TOLD,
         "notes": notes,
         "epoch": origin,
         "dataflow": graphs.dataflow,
-        "channels": graphs.inferred,
+        "channels": graphs.picture.inferred,
     }
-    job = next((job for job in found.jobs.values() if job is not None and job.name), None)
-    name = job.name if job else next(iter(found.jobs), "")
-    return derived_log.header("seatunnel", name, graphs.topology, about)
+    names = (job.name for job in upload.jobs.values() if job is not None and job.name)
+    name = next(names, None) or next(iter(upload.jobs), "")
+    return derived_log.header("seatunnel", name, graphs.picture.topology, about)
 
 
-def _events(graphs: Graphs, origin: int | None) -> Iterator[LoggedEvent]:
-    line = 1
-    for graph in graphs.pipelines:
-        for event in _PipelineWriter(graph, origin, line).events():
-            line = event.line
-            yield event
-
-
-@dataclass
+@dataclass(frozen=True)
 class _PipelineWriter:
-    """The events of one pipeline: the coordinator's, then those of its tasks."""
+    """Writes the events of one pipeline: the coordinator's, then those of its tasks.
+
+    Attributes:
+        origin: the instant 0, in epoch milliseconds; None where no time is known.
+    """
 
     graph: Graph
     origin: int | None
-    line: int
 
     def events(self) -> Iterator[LoggedEvent]:
-        named = self._named()
-        spoken = [event for known, name in named for event in self._spoken(known, name)]
-        for event in _in_time(spoken):
-            self.line += 1
-            yield replace(event, line=self.line)
-        for known, snapshot in named:
-            for event in self._recorded(known, snapshot):
-                self.line += 1
-                yield replace(event, line=self.line)
+        snapshots = self._snapshots()
+        yield from _in_time(
+            chain.from_iterable(self._at_coordinator(one, name) for one, name in snapshots)
+        )
+        for checkpoint, name in snapshots:
+            yield from self._at_tasks(checkpoint, name)
 
-    def _named(self) -> list[tuple[Known, SnapshotId]]:
-        """In the order of time, without copies of a file, which tell nothing more."""
+    def _snapshots(self) -> list[tuple[SeaTunnelCheckpoint, SnapshotId]]:
+        """List the checkpoints in the order of time, without the copies of a file."""
         pipeline = self.graph.pipeline
-        by_name: dict[SnapshotId, Known] = {}
-        for known in pipeline.checkpoints:
-            by_name.setdefault(pipeline.snapshots[known.number], known)
+        by_name: dict[SnapshotId, SeaTunnelCheckpoint] = {}
+        for checkpoint in pipeline.checkpoints:
+            by_name.setdefault(pipeline.snapshots[checkpoint.number], checkpoint)
         return sorted(
-            ((known, name) for name, known in by_name.items()),
+            ((checkpoint, name) for name, checkpoint in by_name.items()),
             key=lambda pair: (pair[0].triggered_at or pair[0].ended_at or 0, pair[0].id),
         )
 
-    # --- a checkpoint ----------------------------------------------------------------------------
+    # --- the coordinator -------------------------------------------------------------------------
 
-    def _spoken(self, known: Known, snapshot: SnapshotId) -> Iterator[LoggedEvent]:
-        """What the coordinator did."""
-        if known.stored is None:
-            entry = known.listed.entry
-            yield self._trigger(
-                known, snapshot, {"acknowledged": entry.acknowledged, "tasks": entry.total}
-            )
-        else:
-            parts = parts_of(self.graph, known.stored.checkpoint)
-            asked = [process for process, part in parts.items() if not part.closed]
-            yield self._trigger(known, snapshot, {"to_ack": asked} if asked else {})
-            if asked:
-                yield self._at_coordinator(RECORD_STATE, snapshot, known.triggered_at, {})
-        if known.status == COMPLETED:
-            yield self._at_coordinator(CP_COMPLETE, snapshot, known.ended_at, {})
-        if known.stored is not None:
-            yield self._written(known.stored, snapshot)
-        if known.status in (FAILED, UNKNOWN):
-            yield self._abort(known, snapshot)
+    def _at_coordinator(
+        self, checkpoint: SeaTunnelCheckpoint, snapshot: SnapshotId
+    ) -> Iterator[LoggedEvent]:
+        yield from self._begun(checkpoint, snapshot)
+        process = self.graph.coordinator
+        if checkpoint.status == COMPLETED:
+            yield self._event(process, CP_COMPLETE, snapshot, checkpoint.ended_at)
+        if checkpoint.stored is not None:
+            yield self._written(checkpoint.stored, snapshot)
+        if checkpoint.status in (FAILED, UNKNOWN):
+            yield self._given_up(checkpoint, snapshot)
+
+    def _begun(
+        self, checkpoint: SeaTunnelCheckpoint, snapshot: SnapshotId
+    ) -> Iterator[LoggedEvent]:
+        process, at = self.graph.coordinator, checkpoint.triggered_at
+        about: dict[str, object] = {
+            "type": checkpoint.kind,
+            "pipeline": self.graph.pipeline.number,
+            "checkpoint": str(checkpoint.id),
+        }
+        if checkpoint.content is None:
+            if (entry := checkpoint.entry) is not None:
+                about |= {"acknowledged": entry.acknowledged, "tasks": entry.total}
+            yield self._event(process, CP_TRIGGER, snapshot, at, about)
+            return
+        parts = parts_of(self.graph, checkpoint.content)
+        asked = [process for process, part in parts.items() if not part.closed]
+        about["to_ack"] = asked or None
+        yield self._event(process, CP_TRIGGER, snapshot, at, about)
+        if asked:
+            yield self._event(process, RECORD_STATE, snapshot, at)
 
     def _written(self, stored: StoredCheckpoint, snapshot: SnapshotId) -> LoggedEvent:
-        written, completed = stored.name and stored.name.written_at, stored.checkpoint.completed_at
-        if None not in (written, completed) and written < completed:
+        written = None if stored.name is None else stored.name.written_at
+        completed = stored.checkpoint.completed_at
+        if written is not None and completed is not None and written < completed:
             written = None
-        told = {"file": stored.path, "bytes": stored.bytes}
-        return self._at_coordinator(CP_STORED, snapshot, written, told)
+        about = {"file": stored.path, "bytes": stored.bytes}
+        return self._event(self.graph.coordinator, CP_STORED, snapshot, written, about)
 
-    def _recorded(self, known: Known, snapshot: SnapshotId) -> Iterator[LoggedEvent]:
-        """What the tasks did, where a file tells it."""
-        if known.stored is None:
+    def _given_up(self, checkpoint: SeaTunnelCheckpoint, snapshot: SnapshotId) -> LoggedEvent:
+        """Return the abort; if its time is not known, it came before the answer was given."""
+        listed, at = checkpoint.listed, checkpoint.ended_at
+        assert listed is not None  # a checkpoint that did not complete is known by REST alone
+        reason = listed.entry.failure or listed.entry.status or UNKNOWN
+        about, inferred = {"reason": reason[:_LONGEST_REASON]}, [] if at is not None else [TIME]
+        at = listed.asked_at if at is None else at
+        return self._event(self.graph.coordinator, CP_ABORT, snapshot, at, about, inferred)
+
+    # --- the tasks -------------------------------------------------------------------------------
+
+    def _at_tasks(
+        self, checkpoint: SeaTunnelCheckpoint, snapshot: SnapshotId
+    ) -> Iterator[LoggedEvent]:
+        if (content := checkpoint.content) is None:
             return
-        parts = parts_of(self.graph, known.stored.checkpoint)
+        parts = parts_of(self.graph, content)
         if all(part.closed for part in parts.values()):
             return
         for process in self.graph.processes:
-            yield from self._took_part(known, snapshot, process, parts.get(process))
+            part = parts.get(process)
+            if part is None or part.closed:
+                yield self._without_part(content, snapshot, process, part)
+            else:
+                yield from self._with_part(content, snapshot, process, part)
 
-    def _took_part(
-        self, known: Known, snapshot: SnapshotId, process: ProcessId, part: Part | None
-    ) -> Iterator[LoggedEvent]:
-        """One that was not asked has nothing in the snapshot, and the snapshot lacks nothing."""
-        checkpoint = known.stored.checkpoint
-        if part is None or part.closed:
-            label = ABSENT if part is None else CLOSED
-            told = {"finished": True}
-            ended = checkpoint.completed_at
-            yield self._event(process, RECORD_STATE, snapshot, ended, told, [TIME], label=label)
-            return
-        acked_at = part.acknowledged_at(checkpoint)
-        told = {}
-        if part.acks and acked_at is None:
-            told["acknowledged_at"] = [item.acknowledged_at for item in part.acks]
-        at = checkpoint.completed_at if acked_at is None else acked_at
-        state = _summary(part.states)
-        yield self._event(process, RECORD_STATE, snapshot, at, told, [TIME], state=state)
-        if acked_at is not None:
-            told = {"state_index": part.index, "status": _status(part.acks)}
-            inferred = [TASK] if part.is_inferred else []
-            yield self._event(process, CP_ACK, snapshot, acked_at, told, inferred)
-
-    def _abort(self, known: Known, snapshot: SnapshotId) -> LoggedEvent:
-        """Where no answer says when, it was when the answer was given, at the latest."""
-        entry, ended = known.listed.entry, known.ended_at
-        told = {"reason": (entry.failure or entry.status or UNKNOWN)[:1000]}
-        at, inferred = (ended, []) if ended is not None else (known.listed.asked_at, [TIME])
-        return self._at_coordinator(CP_ABORT, snapshot, at, told, inferred)
-
-    def _trigger(self, known: Known, snapshot: SnapshotId, told: dict) -> LoggedEvent:
-        told = {
-            "type": known.kind,
-            "pipeline": self.graph.pipeline.number,
-            "checkpoint": str(known.id),
-            **told,
-        }
-        return self._at_coordinator(CP_TRIGGER, snapshot, known.triggered_at, told)
-
-    # --- events ----------------------------------------------------------------------------------
-
-    def _at_coordinator(
-        self,
-        kind: str,
-        snapshot: SnapshotId,
-        at_ms: int | None,
-        told: dict[str, object],
-        inferred: list[str] | None = None,
+    def _without_part(
+        self, content: Checkpoint, snapshot: SnapshotId, process: ProcessId, part: Part | None
     ) -> LoggedEvent:
-        return self._event(self.graph.coordinator, kind, snapshot, at_ms, told, inferred or [])
+        """Return the event of a process that had no part, so that the snapshot does not lack it."""
+        label, at = ABSENT if part is None else CLOSED, content.completed_at
+        about = {"finished": True}
+        return self._event(process, RECORD_STATE, snapshot, at, about, [TIME], label=label)
+
+    def _with_part(
+        self, content: Checkpoint, snapshot: SnapshotId, process: ProcessId, part: Part
+    ) -> Iterator[LoggedEvent]:
+        acked_at = part.acknowledged_at(content)
+        about: dict[str, object] = {}
+        if part.acks and acked_at is None:
+            about["acknowledged_at"] = [ack.acknowledged_at for ack in part.acks]
+        at = content.completed_at if acked_at is None else acked_at
+        state = _summary(part.states)
+        yield self._event(process, RECORD_STATE, snapshot, at, about, [TIME], state=state)
+        if acked_at is not None:
+            about = {"state_index": part.index, "status": _status(part.acks)}
+            inferred = [TASK] if part.is_inferred else []
+            yield self._event(process, CP_ACK, snapshot, acked_at, about, inferred)
 
     def _event(
         self,
@@ -217,27 +211,29 @@ class _PipelineWriter:
         kind: str,
         snapshot: SnapshotId,
         at_ms: int | None,
-        told: dict[str, object],
-        inferred: list[str],
-        **fields: object,
+        about: Mapping[str, object] | None = None,
+        inferred: Iterable[str] = (),
+        **fields: Any,
     ) -> LoggedEvent:
         at = derived_log.instant(at_ms, self.origin)
         if at is None and TIME not in inferred:
             inferred = [TIME, *inferred]
-        return derived_log.event(0, process, kind, at, told, inferred, snapshot=snapshot, **fields)
+        fields["snapshot"] = snapshot
+        return derived_log.event(process, kind, at, about or {}, inferred, **fields)
 
 
-def _in_time(events: list[LoggedEvent]) -> list[LoggedEvent]:
-    """In the order of time; one without stays behind the one before it."""
+def _in_time(events: Iterable[LoggedEvent]) -> list[LoggedEvent]:
+    """Sort events by time; one without a time stays behind the one before it."""
     keyed: list[tuple[int, LoggedEvent]] = []
+    at = 0
     for event in events:
-        before = keyed[-1][0] if keyed else 0
-        keyed.append((before if event.at is None else event.at, event))
-    return [event for _, event in sorted(keyed, key=lambda pair: pair[0])]
+        at = at if event.at is None else event.at
+        keyed.append((at, event))
+    return [event for _, event in sorted(keyed, key=itemgetter(0))]
 
 
 def _summary(states: list[SubtaskState]) -> JsonText | None:
-    """What a state consists of; its elements are in the upload's contents."""
+    """Return the size of a state; its elements are in the upload's inventory."""
     if not states:
         return None
     elements = sum(len(state.elements) for state in states)
@@ -245,7 +241,7 @@ def _summary(states: list[SubtaskState]) -> JsonText | None:
 
 
 def _status(acks: list[SubtaskStatistics]) -> str | None:
-    """As the engine writes it, where all say the same."""
-    found = {item.status for item in acks}
-    status = found.pop() if len(found) == 1 else None
+    """Return the status as the engine writes it, if all have the same."""
+    statuses = {ack.status for ack in acks}
+    status = statuses.pop() if len(statuses) == 1 else None
     return status if isinstance(status, str) else None

@@ -1,20 +1,27 @@
 """The processes of an upload's pipelines, and the channels where a REST answer has the job's graph.
 
 Every action is a vertex with a process for each subtask, also where the engine fuses several into
-one task; the states with index -1 are the source's enumerator's and the sink's committer's. Each
-pipeline has a coordinator. Files have no edges. A task vertex whose actions cannot be told gets
-processes of its own, which do nothing but acknowledge.
+one task; the states with index -1 belong to the source's enumerator and the sink's committer. Each
+pipeline has a coordinator. Files have no edges. A task vertex of which nobody knows the actions
+gets processes of its own, which only acknowledge.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from itertools import product
+from dataclasses import dataclass
 
 from snapshots.domain.dataflow_logs.dataflow import FORWARD, OPERATOR, REBALANCE, SINK, SOURCE
-from snapshots.domain.model.topology import ChannelId, ProcessId, Topology
-from snapshots.readers.engines.derived_log import Channels, dataflow
+from snapshots.domain.model.topology import ProcessId
+from snapshots.readers.engines.picture import (
+    Edge,
+    Picture,
+    Vertex,
+    coordinator,
+    dataflow,
+    draw,
+    unique,
+)
 from snapshots.readers.engines.seatunnel import names
-from snapshots.readers.engines.seatunnel.adapter.jobs import Found, Pipeline
+from snapshots.readers.engines.seatunnel.adapter.checkpoints import Pipeline, Pipelines
 from snapshots.readers.engines.seatunnel.adapter.tasks import acknowledging
 from snapshots.readers.engines.seatunnel.model import Checkpoint
 from snapshots.readers.engines.seatunnel.names import action_name
@@ -30,214 +37,201 @@ _COORDINATORS = {names.SOURCE: "enumerator", names.SINK: "committer"}
 
 
 @dataclass(frozen=True)
-class Vertex:
-    """One action of a pipeline. id: its name, plain and unique in the upload. width: its
-    subtasks, of all checkpoints the most."""
+class Action:
+    """An action of a pipeline, or a task vertex of which nobody knows the actions.
 
-    id: str
+    Attributes:
+        subtasks: the most subtasks that it has in a checkpoint.
+    """
+
+    vertex: Vertex
     role: str | None
-    width: int
-    has_coordinator: bool
+    subtasks: int
+    has_coordinator: bool = False
 
     @property
     def coordinator(self) -> ProcessId:
-        return ProcessId(f"{self.id}.{_COORDINATORS.get(self.role, 'state')}")
+        """The process of its enumerator or committer."""
+        return ProcessId(f"{self.vertex.id}.{_COORDINATORS.get(self.role or '', 'state')}")
+
+    @property
+    def processes(self) -> list[ProcessId]:
+        """All of its processes; an enumerator comes first, a committer last."""
+        extra = [self.coordinator] if self.has_coordinator else []
+        subtasks = self.vertex.processes
+        return extra + subtasks if self.role == names.SOURCE else subtasks + extra
 
 
 @dataclass(frozen=True)
 class Graph:
-    """One pipeline. vertices: by key of the action. tasks: by number of the task vertex those that
-    are told of no action, with the most subtasks. whole: a vertex is one process."""
+    """One pipeline.
+
+    Attributes:
+        actions: its actions, by key.
+        tasks: the task vertices of which nobody knows the actions, by number.
+        whole: whether each vertex is one process.
+    """
 
     pipeline: Pipeline
     coordinator: ProcessId
     scope: str | None
-    vertices: dict[str | int, Vertex]
-    tasks: dict[int | None, Vertex]
+    actions: dict[str | int, Action]
+    tasks: dict[int | None, Action]
     whole: bool
-
-    def subtask(self, key: str | int, index: int) -> ProcessId:
-        return self._process(self.vertices[key], index)
-
-    def task(self, number: int | None, index: int) -> ProcessId:
-        return self._process(self.tasks[number], index)
 
     @property
     def processes(self) -> Iterator[ProcessId]:
-        """All but the coordinator."""
-        for vertex in self.vertices.values():
-            if vertex.role == names.SOURCE and vertex.has_coordinator:
-                yield vertex.coordinator
-            yield from self.subtasks(vertex)
-            if vertex.role != names.SOURCE and vertex.has_coordinator:
-                yield vertex.coordinator
-        for vertex in self.tasks.values():
-            yield from self.subtasks(vertex)
+        """All processes but the coordinator."""
+        for action in (*self.actions.values(), *self.tasks.values()):
+            yield from action.processes
 
-    def subtasks(self, vertex: Vertex) -> list[ProcessId]:
-        return [self._process(vertex, index) for index in range(self.width(vertex))]
+    @property
+    def edges(self) -> Iterator[Edge]:
+        """The edges of the job's graph between actions of the files.
 
-    def width(self, vertex: Vertex) -> int:
-        return min(vertex.width, 1) if self.whole else vertex.width
-
-    def _process(self, vertex: Vertex, index: int) -> ProcessId:
-        return ProcessId(f"{vertex.id}[{0 if self.whole else index}]")
+        The exchange is inferred: a task that the engine fuses hands over to its own subtask, a
+        shuffle to all.
+        """
+        job, number = self.pipeline.graph, self.pipeline.number
+        if job is None or number is None:
+            return
+        by_name = {action_name(key).name: action for key, action in self.actions.items()}
+        drawn = {vertex.id: by_name.get(_plain(vertex.name)) for vertex in job.vertices}
+        for source_id, target_id in dict.fromkeys(job.edges.get(number, ())):
+            source, target = drawn.get(source_id), drawn.get(target_id)
+            if source is None or target is None or source is target:
+                continue
+            shuffled = names.SHUFFLE in (source.role, target.role)
+            fused = source.subtasks == target.subtasks and not shuffled
+            exchange = FORWARD if fused else REBALANCE
+            inferred = source.vertex.width * target.vertex.width > 1
+            yield Edge(source.vertex, target.vertex, exchange, inferred)
 
 
 @dataclass(frozen=True)
 class Graphs:
     """The graphs of all pipelines.
 
-    Args:
-        dataflow: as JSON; without edges where no file has them.
-        inferred: what the header says of channels between subtasks, since a REST answer has only
-            the actions; None where there are none.
-        notes: what the picture leaves out.
+    Attributes:
+        dataflow: as JSON; it lacks the edges that no file has.
+        notes: what the picture leaves out, as sentences.
     """
 
     pipelines: tuple[Graph, ...]
-    topology: Topology
+    picture: Picture
     dataflow: dict[str, object]
-    inferred: dict[ChannelId, object] | None
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...]
 
 
-def graphs_of(found: Found) -> Graphs:
-    namer = _Namer()
-    with_label = _share_names(found)
-    parts = [_vertices(pipeline, namer, with_label) for pipeline in found.pipelines]
-    vertices = [vertex for part in parts for own in part for vertex in own.values()]
-    times = max((len(pipeline.checkpoints) for pipeline in found.pipelines), default=0)
-    wide = sum(vertex.width + vertex.has_coordinator for vertex in vertices)
-    whole = wide > MOST_TASKS or wide * times > MOST_RECORDS
-    none = whole and (len(vertices) > MOST_TASKS or 2 * len(vertices) * times > MOST_RECORDS)
+def graphs_of(upload: Pipelines) -> Graphs:
+    """Draw the pipelines of an upload."""
+    widths = [_Widths.of(pipeline) for pipeline in upload.pipelines]
+    vertices = sum(len(width.actions) + len(width.tasks) for width in widths)
+    tasks = sum(width.total for width in widths)
+    times = max((len(pipeline.checkpoints) for pipeline in upload.pipelines), default=0)
+    whole = tasks > MOST_TASKS or tasks * times > MOST_RECORDS
+    none = whole and (vertices > MOST_TASKS or 2 * vertices * times > MOST_RECORDS)
     notes = [LEFT_OUT] if none else [WHOLE] if whole else []
+    with_label = _share_names(upload)
+    taken: set[str] = set()
     graphs = tuple(
-        _graph(pipeline, len(found.pipelines), ({}, {}) if none else part, whole)
-        for pipeline, part in zip(found.pipelines, parts, strict=True)
+        _graph(pipeline, _Widths() if none else width, whole, with_label, len(widths), taken)
+        for pipeline, width in zip(upload.pipelines, widths, strict=True)
     )
-    channels = _channels(graphs)
     processes = [
         (name, graph.scope) for graph in graphs for name in (*graph.processes, graph.coordinator)
     ]
-    return Graphs(
-        graphs,
-        channels.topology(processes or [(ProcessId("coordinator"), None)]),
-        _dataflow(graphs),
-        channels.about_inferred(),
-        tuple(notes + [NO_CHANNELS] * channels.left_out),
-    )
+    edges = [edge for graph in graphs for edge in graph.edges]
+    picture = draw(processes or [(coordinator(1, 1), None)], edges)
+    drawn = [action.vertex for graph in graphs for action in graph.actions.values()]
+    notes += [NO_CHANNELS] * picture.left_out
+    return Graphs(graphs, picture, dataflow(drawn, edges), tuple(notes))
 
 
-class _Namer:
-    """Gives plain names, no two the same."""
+class _Widths:
+    """How many subtasks the parts of a pipeline have, in the checkpoint that has the most.
+
+    Attributes:
+        actions: subtasks by key.
+        coordinated: the keys of the actions with an enumerator or a committer.
+        tasks: subtasks by number of the task vertex, where nobody knows the actions.
+    """
 
     def __init__(self) -> None:
-        self._taken: set[str] = set()
+        self.actions: dict[str | int, int] = {}
+        self.coordinated: set[str | int] = set()
+        self.tasks: dict[int | None, int] = {}
 
-    def __call__(self, wanted: str) -> str:
-        plain = "".join(c if c.isprintable() else "?" for c in wanted[:LONGEST_NAME]).strip()
-        if not plain or plain.startswith("coordinator"):
-            plain = f"action {plain}".strip()
-        name, number = plain, 1
-        while name in self._taken:
-            number += 1
-            name = f"{plain} ({number})"
-        self._taken.add(name)
-        return name
+    @classmethod
+    def of(cls, pipeline: Pipeline) -> "_Widths":
+        widths = cls()
+        for checkpoint in _contents(pipeline):
+            for action in checkpoint.actions:
+                subtasks = len(action.subtasks)
+                widths.actions[action.key] = max(widths.actions.get(action.key, 0), subtasks)
+                if action.coordinator is not None:
+                    widths.coordinated.add(action.key)
+            if acknowledging(checkpoint) is None:
+                for task in checkpoint.statistics:
+                    subtasks = len(task.subtasks)
+                    widths.tasks[task.vertex] = max(widths.tasks.get(task.vertex, 0), subtasks)
+        return widths
+
+    @property
+    def total(self) -> int:
+        return sum((*self.actions.values(), *self.tasks.values())) + len(self.coordinated)
 
 
-def _share_names(found: Found) -> bool:
-    """Whether actions of different pipelines have the same name."""
-    own = [
-        {action_name(action.key).name for item in _checkpoints(one) for action in item.actions}
-        for one in found.pipelines
+def _contents(pipeline: Pipeline) -> Iterator[Checkpoint]:
+    for checkpoint in pipeline.checkpoints:
+        if checkpoint.content is not None:
+            yield checkpoint.content
+
+
+def _share_names(upload: Pipelines) -> bool:
+    """Tell whether actions of different pipelines have the same name."""
+    names_by_pipeline = [
+        {action_name(action.key).name for content in _contents(one) for action in content.actions}
+        for one in upload.pipelines
     ]
-    return sum(map(len, own)) > len(set().union(*own))
+    return sum(map(len, names_by_pipeline)) > len(set().union(*names_by_pipeline))
 
 
-def _vertices(pipeline: Pipeline, namer: _Namer, with_label: bool) -> tuple[dict, dict]:
-    """By key of the action, and by number of the task vertex."""
-    widths: dict[str | int, int] = {}
-    coordinated: set[str | int] = set()
-    tasks: dict[int | None, int] = {}
-    for checkpoint in _checkpoints(pipeline):
-        for action in checkpoint.actions:
-            widths[action.key] = max(widths.get(action.key, 0), len(action.subtasks))
-            if action.coordinator is not None:
-                coordinated.add(action.key)
-        if acknowledging(checkpoint) is None:
-            for vertex in checkpoint.statistics:
-                width = len(vertex.subtasks)
-                tasks[vertex.vertex] = max(tasks.get(vertex.vertex, 0), width)
+def _graph(
+    pipeline: Pipeline,
+    widths: _Widths,
+    whole: bool,
+    with_label: bool,
+    pipelines: int,
+    taken: set[str],
+) -> Graph:
     label = f"{pipeline.label}: " if with_label else ""
-    vertices = {}
-    for key, width in widths.items():
+
+    def vertex(name: str, kind: str, subtasks: int) -> Vertex:
+        width = min(subtasks, 1) if whole else subtasks
+        return Vertex(unique(_fitting(f"{label}{name}"), taken), kind, width)
+
+    actions: dict[str | int, Action] = {}
+    for key, subtasks in widths.actions.items():
         name = action_name(key)
-        id = namer(f"{label}{name.name}")
-        vertices[key] = Vertex(id, name.role, width, key in coordinated)
-    return vertices, {
-        number: Vertex(namer(f"{label}task {number}"), None, width, False)
-        for number, width in tasks.items()
+        drawn = vertex(name.name, _KINDS.get(name.role or "", OPERATOR), subtasks)
+        actions[key] = Action(drawn, name.role, subtasks, key in widths.coordinated)
+    tasks = {
+        number: Action(vertex(f"task {number}", OPERATOR, subtasks), None, subtasks)
+        for number, subtasks in widths.tasks.items()
     }
+    process = coordinator(pipeline.place, pipelines)
+    return Graph(pipeline, process, None if pipelines == 1 else str(process), actions, tasks, whole)
 
 
-def _checkpoints(pipeline: Pipeline) -> Iterator[Checkpoint]:
-    for known in pipeline.checkpoints:
-        if known.stored is not None:
-            yield known.stored.checkpoint
-
-
-def _graph(pipeline: Pipeline, pipelines: int, parts: tuple[dict, dict], whole: bool) -> Graph:
-    alone = pipelines == 1
-    coordinator = ProcessId("coordinator" if alone else f"coordinator {pipeline.place}")
-    return Graph(pipeline, coordinator, None if alone else str(coordinator), *parts, whole)
-
-
-def _channels(graphs: tuple[Graph, ...]) -> Channels:
-    channels = Channels()
-    for graph in graphs:
-        for source, target, exchange in _edges(graph):
-            one, other = graph.subtasks(source), graph.subtasks(target)
-            forward = exchange == FORWARD
-            pairs = zip(one, other, strict=True) if forward else product(one, other)
-            wide = len(one) * len(other)
-            channels.connect(pairs, len(one) if forward else wide, inferred=wide > 1)
-    return channels
-
-
-def _edges(graph: Graph) -> Iterator[tuple[Vertex, Vertex, str]]:
-    """Of the job's graph, between vertices of the files; with the exchange, which is inferred:
-    what the engine fuses into one task hands over to its own subtask, a shuffle to all."""
-    job, number = graph.pipeline.graph, graph.pipeline.number
-    if job is None:
-        return
-    by_name = {action_name(key).name: vertex for key, vertex in graph.vertices.items()}
-    drawn = {item.id: by_name.get(_plain(item.name)) for item in job.vertices}
-    for pair in dict.fromkeys(job.edges.get(number, ())):
-        source, target = (drawn.get(end) for end in pair)
-        if source is None or target is None or source is target:
-            continue
-        shuffled = names.SHUFFLE in (source.role, target.role)
-        fused = source.width == target.width and not shuffled
-        yield source, target, FORWARD if fused else REBALANCE
+def _fitting(name: str) -> str:
+    """Return a name that is printable, short, and not that of a coordinator."""
+    plain = "".join(c if c.isprintable() else "?" for c in name[:LONGEST_NAME]).strip()
+    if not plain or plain.startswith("coordinator"):
+        return f"action {plain}".strip()
+    return plain
 
 
 def _plain(name: str | None) -> str:
-    """The answer has ``pipeline-1 [Source[0]-Fake]`` where a file has it behind a word more."""
+    """Return the name of an action as files have it: an answer lacks the word before it."""
     return action_name(f"ActionStateKey - {name or ''}").name
-
-
-def _dataflow(graphs: tuple[Graph, ...]) -> dict[str, object]:
-    return dataflow(
-        (
-            (vertex.id, _KINDS.get(vertex.role, OPERATOR), graph.width(vertex))
-            for graph in graphs
-            for vertex in graph.vertices.values()
-        ),
-        (
-            (source.id, target.id, exchange)
-            for graph in graphs
-            for source, target, exchange in _edges(graph)
-        ),
-    )

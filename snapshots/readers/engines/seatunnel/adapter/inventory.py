@@ -1,7 +1,7 @@
-"""SeaTunnel's checkpoints in the words of ``domain.inventory.model``."""
+"""The inventory of SeaTunnel's checkpoints."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterator
 
 from snapshots.domain.inventory.model import (
     COORDINATOR,
@@ -21,16 +21,22 @@ from snapshots.domain.inventory.model import (
 )
 from snapshots.domain.model.derived import NOT_TOLD, WHY_UNKNOWN
 from snapshots.readers.engines import listing
+from snapshots.readers.engines.seatunnel.adapter.checkpoints import (
+    Pipeline,
+    Pipelines,
+    SeaTunnelCheckpoint,
+    job_key,
+)
 from snapshots.readers.engines.seatunnel.adapter.entries import operator_ids, states_of
-from snapshots.readers.engines.seatunnel.adapter.jobs import Found, Known, Pipeline, job_key
 from snapshots.readers.engines.seatunnel.history import Inference
 from snapshots.readers.engines.seatunnel.model import (
     ActionState,
     Checkpoint,
+    Payload,
     SubtaskState,
     VertexStatistics,
 )
-from snapshots.readers.engines.seatunnel.names import action_name
+from snapshots.readers.engines.seatunnel.names import FileName, action_name
 from snapshots.readers.engines.seatunnel.rest import Job
 from snapshots.readers.engines.seatunnel.upload import (
     ANSWER,
@@ -42,101 +48,107 @@ from snapshots.readers.engines.seatunnel.upload import (
 
 MOST_SUBTASKS = 200_000  # of an upload that are listed one by one
 MOST_NAMED = 100  # of what a note names one by one
-_ROLES = {
-    CHECKPOINT: "checkpoint",
-    UNFINISHED: "interrupted write",
-    ANSWER: "REST answer",
+_MOST_CLOSED = 20  # subtasks named in a fact
+_LONGEST = 1000  # characters of a reason
+_ROLES = {CHECKPOINT: "checkpoint", UNFINISHED: "interrupted write", ANSWER: "REST answer"}
+_INFERENCES = {
+    "committed": ("committed", "yes"),
+    "not-proven": ("committed", None),
+    "restored-next": ("next restore", "from this one"),
 }
 CLOSED_BY = (
     "A checkpoint is complete when every subtask that was asked has acknowledged it. One without a "
     "state was not asked: it had been closed, as those of an idle reader are."
 )
-NO_FILE = "No file of it is in the upload: only a REST answer tells of it."
+NO_FILE = "The upload has no file of it: only a REST answer mentions it."
 SILENT = (
-    "No REST answer is in the upload: the files tell neither of failed checkpoints nor of one that "
-    "was under way."
+    "The upload has no REST answer, and files do not show failed checkpoints or one that was in "
+    "progress."
 )
 
 
-def upload_inventory(upload: SeaTunnelUpload, found: Found) -> UploadInventory:
-    telling = _Telling()
-    checkpoints = [
-        telling.checkpoint(pipeline, known)
-        for pipeline in found.pipelines
-        for known in pipeline.checkpoints
-    ]
+def upload_inventory(upload: SeaTunnelUpload, pipelines: Pipelines) -> UploadInventory:
+    """Return what an upload holds."""
+    inventory = _Inventory()
     return UploadInventory(
         "seatunnel",
-        tuple(_job(key, job) for key, job in found.jobs.items()),
-        tuple(checkpoints),
-        tuple(_files(upload.files, found)),
-        tuple(_notes(upload, found)),
+        tuple(_job(key, job) for key, job in pipelines.jobs.items()),
+        tuple(inventory.checkpoint(*pair) for pair in pipelines.checkpoints()),
+        tuple(_files(upload.files, pipelines)),
+        tuple(_notes(upload, pipelines)),
     )
 
 
-class _Telling:
-    """Tells checkpoint after checkpoint; lists so many subtasks and no more."""
+class _Inventory:
+    """Describes checkpoint after checkpoint, and lists at most MOST_SUBTASKS subtasks."""
 
     def __init__(self) -> None:
         self._left = MOST_SUBTASKS
 
-    def checkpoint(self, pipeline: Pipeline, known: Known) -> CheckpointInventory:
-        stored = known.stored
-        told = {
-            "job": job_key(pipeline.job),
-            "id": known.id,
-            "kind": known.kind,
-            "status": known.status,
-            "triggered_at": known.triggered_at,
-            "completed_at": known.completed_at,
-            "snapshot": pipeline.snapshots[known.number],
-            "why_unknown": WHY_UNKNOWN[NOT_TOLD],
-        }
-        about, inferred = list(_listed_facts(known)), _by_checkpoint(pipeline).get(known.id, [])
+    def checkpoint(
+        self, pipeline: Pipeline, checkpoint: SeaTunnelCheckpoint
+    ) -> CheckpointInventory:
+        stored, facts = checkpoint.stored, [Fact("pipeline", pipeline.number)]
+        inferences = _by_checkpoint(pipeline)[checkpoint.id]
+        operators: tuple[OperatorInventory, ...] = ()
+        notes = list(_listed_notes(checkpoint))
         if stored is None:
-            return CheckpointInventory(
-                **told,
-                facts=(Fact("pipeline", pipeline.number), *about),
-                notes=tuple(_listed_notes(known)),
-                problem=NO_FILE,
-            )
-        checkpoint = stored.checkpoint
-        facts = [Fact("pipeline", pipeline.number), *_facts(checkpoint, stored.name)]
-        facts += [*about, *_inferred_facts(inferred), *_acknowledgements(checkpoint)]
+            facts += _listed_facts(checkpoint)
+        else:
+            content = stored.checkpoint
+            facts += [*_facts(content, stored.name), *_listed_facts(checkpoint)]
+            facts += _inferred_facts(inferences)
+            facts += [
+                Fact(f"task vertex {vertex.vertex}", _acknowledged(content, vertex))
+                for vertex in content.statistics[:MOST_NAMED]
+            ]
+            operators = tuple(self._operators(content, inferences))
+            notes += _unknown_fields(content)
         return CheckpointInventory(
-            **told,
-            path=stored.path,
-            bytes=checkpoint.size,
-            operators=tuple(self._operators(checkpoint, inferred)),
+            job=job_key(pipeline.job),
+            id=checkpoint.id,
+            kind=checkpoint.kind,
+            status=checkpoint.status,
+            path=None if stored is None else stored.path,
+            triggered_at=checkpoint.triggered_at,
+            completed_at=checkpoint.completed_at,
+            bytes=None if stored is None else stored.checkpoint.size,
+            operators=operators,
             facts=tuple(facts),
-            notes=(*_listed_notes(known), *_unknown_fields(checkpoint)),
+            notes=tuple(notes),
+            problem=NO_FILE if stored is None else None,
+            snapshot=pipeline.snapshots[checkpoint.number],
+            why_unknown=WHY_UNKNOWN[NOT_TOLD],
         )
 
     def _operators(
-        self, checkpoint: Checkpoint, inferred: list[Inference]
+        self, checkpoint: Checkpoint, inferences: list[Inference]
     ) -> Iterator[OperatorInventory]:
         for id, action in zip(operator_ids(checkpoint), checkpoint.actions, strict=True):
             name = action_name(action.key)
-            role = Fact("role", name.role, "The name begins with it.") if name.role else None
-            closed = [place for place, state in enumerate(action.subtasks) if state is None]
-            facts = [role] if role else []
+            closed = [index for index, state in enumerate(action.subtasks) if state is None]
+            facts = [Fact("role", name.role, "The name begins with it.")] if name.role else []
             if closed:
-                listed = ", ".join(map(str, closed[:20])) + (" …" if len(closed) > 20 else "")
-                facts.append(Fact("closed subtasks", listed, CLOSED_BY))
+                more = " …" if len(closed) > _MOST_CLOSED else ""
+                closed_text = ", ".join(map(str, closed[:_MOST_CLOSED])) + more
+                facts.append(Fact("closed subtasks", closed_text, CLOSED_BY))
             facts += [
-                Fact("parallelism changed", item.checkpoint, item.by)
-                for item in inferred
-                if item.kind == "parallelism" and item.action == name.name
+                Fact("parallelism changed", inference.checkpoint, inference.by)
+                for inference in inferences
+                if inference.kind == "parallelism" and inference.action == name.name
             ]
-            listed, left_out = self._subtasks(action)
+            subtasks, left_out = self._subtasks(action)
             yield OperatorInventory(
                 id,
                 name.name,
                 action.parallelism,
                 bytes=action.size,
                 finished=bool(action.subtasks) and len(closed) == len(action.subtasks),
-                subtasks=listed,
-                states=tuple(_states(action)),
+                subtasks=subtasks,
+                states=tuple(
+                    StateInventory(state, kind, _type(parts))
+                    for state, kind, parts in states_of(action)
+                ),
                 facts=tuple(facts),
                 notes=(*left_out, *_misplaced(action)),
             )
@@ -145,116 +157,102 @@ class _Telling:
         states = list(enumerate(action.subtasks))
         if action.coordinator is not None:
             states.append((COORDINATOR, action.coordinator))
-        kept = states[: self._left]
-        self._left -= len(kept)
-        left_out = len(states) - len(kept)
+        listed = states[: self._left]
+        self._left -= len(listed)
+        left_out = len(states) - len(listed)
         notes = [f"{left_out:,} subtasks are not listed: there are too many."] if left_out else []
-        return tuple(_subtask(place, state) for place, state in kept), notes
+        return tuple(
+            SubtaskInventory(index, finished=True)
+            if state is None
+            else SubtaskInventory(index, state.size)
+            for index, state in listed
+        ), notes
 
 
-def _subtask(index: int, state: SubtaskState | None) -> SubtaskInventory:
-    if state is None:
-        return SubtaskInventory(index, finished=True)
-    return SubtaskInventory(index, state.size)
-
-
-def _states(action: ActionState) -> Iterator[StateInventory]:
-    for name, kind, states in states_of(action):
-        elements = [item for _, state in states for item in state.elements]
-        yield StateInventory(name, kind, _type(elements))
-
-
-def _type(elements: list) -> str | None:
-    """The classes of Java's objects, without their packages, where all elements are such."""
-    known = [item for item in elements if item is not None]
-    classes = {
-        item.content["class"].rpartition(".")[2]
-        if isinstance(item.content, dict) and isinstance(item.content.get("class"), str)
-        else None
-        for item in known
-    }
+def _type(states: list[tuple[int, SubtaskState]]) -> str | None:
+    """Name the classes of Java's objects without packages, or JSON, if all elements are such."""
+    elements = [item for _, state in states for item in state.elements if item is not None]
+    classes = set(map(_class_name, elements))
     if not classes or None in classes or len(classes) > 3:
-        return "JSON" if known and all(item.encoding == "json" for item in known) else None
-    return ", ".join(sorted(name[:200] for name in classes))
+        is_json = elements and all(element.encoding == "json" for element in elements)
+        return "JSON" if is_json else None
+    return ", ".join(sorted(name[:200] for name in classes if name is not None))
+
+
+def _class_name(element: Payload) -> str | None:
+    name = element.content.get("class") if isinstance(element.content, dict) else None
+    return name.rpartition(".")[2] if isinstance(name, str) else None
 
 
 def _misplaced(action: ActionState) -> Iterator[str]:
-    places = [
-        (place, state.index)
+    misplaced = (
+        f"The state at place {place} says that it is of subtask {state.index}."
         for place, state in enumerate(action.subtasks)
         if state is not None and state.index != place
-    ]
-    if places:
-        yield f"The state at place {places[0][0]} says that it is of subtask {places[0][1]}."
+    )
+    if (first := next(misplaced, None)) is not None:
+        yield first
     if action.parallelism != len(action.subtasks):
-        yield f"It says {action.parallelism} subtasks and lists {len(action.subtasks):,}."
+        yield f"It says {action.parallelism} subtasks, but lists {len(action.subtasks):,}."
 
 
-def _facts(checkpoint: Checkpoint, name) -> Iterator[Fact]:
+def _facts(checkpoint: Checkpoint, name: FileName | None) -> Iterator[Fact]:
     yield Fact("layout", checkpoint.layout)
     if checkpoint.restored is not None:
         yield Fact("restored", "yes" if checkpoint.restored else "no")
-    written = name and name.written_at
-    if None not in (written, checkpoint.completed_at):
+    written = None if name is None else name.written_at
+    if written is not None and checkpoint.completed_at is not None:
         late = written - checkpoint.completed_at
         yield Fact("file named after completion", late, unit=MILLISECONDS)
 
 
-def _acknowledgements(checkpoint: Checkpoint) -> Iterator[Fact]:
-    """Of each task vertex; the file does not say which actions it runs."""
-    for vertex in checkpoint.statistics[:MOST_NAMED]:
-        yield Fact(f"task vertex {vertex.vertex}", _acknowledged(checkpoint, vertex))
-
-
 def _acknowledged(checkpoint: Checkpoint, vertex: VertexStatistics) -> str:
-    told = f"{vertex.acknowledged or 0} of {len(vertex.subtasks):,} acknowledged"
-    times = [item.acknowledged_at for item in vertex.subtasks if item is not None]
-    known = [at for at in times if at is not None]
-    if not known or checkpoint.triggered_at is None:
-        return told
-    first, last = (at - checkpoint.triggered_at for at in (min(known), max(known)))
+    """Say when a task vertex acknowledged; the file does not say which actions it runs."""
+    text = f"{vertex.acknowledged or 0} of {len(vertex.subtasks):,} acknowledged"
+    acks = (ack.acknowledged_at for ack in vertex.subtasks if ack is not None)
+    times = [at for at in acks if at is not None]
+    if not times or checkpoint.triggered_at is None:
+        return text
+    first, last = (at - checkpoint.triggered_at for at in (min(times), max(times)))
     if first < 0:
-        return f"{told}, as noted before the trigger"
+        return f"{text}, as noted before the trigger"
     when = f"{first:,} ms" if first == last else f"{first:,} to {last:,} ms"
-    return f"{told}, {when} after the trigger"
+    return f"{text}, {when} after the trigger"
 
 
-def _by_checkpoint(pipeline: Pipeline) -> Mapping[int, list[Inference]]:
-    found: dict[int, list[Inference]] = {}
-    for item in pipeline.history.inferences if pipeline.history else ():
-        found.setdefault(item.checkpoint, []).append(item)
-    return found
+def _by_checkpoint(pipeline: Pipeline) -> defaultdict[int, list[Inference]]:
+    inferences = defaultdict(list)
+    for inference in pipeline.history.inferences if pipeline.history else ():
+        inferences[inference.checkpoint].append(inference)
+    return inferences
 
 
-def _inferred_facts(inferred: list[Inference]) -> Iterator[Fact]:
-    for item in inferred:
-        if item.kind == "committed":
-            yield Fact("committed", "yes", item.by)
-        elif item.kind == "not-proven":
-            yield Fact("committed", None, item.by)
-        elif item.kind == "restored-next":
-            yield Fact("next restore", "from this one", item.by)
+def _inferred_facts(inferences: list[Inference]) -> Iterator[Fact]:
+    for inference in inferences:
+        if inference.kind in _INFERENCES:
+            name, value = _INFERENCES[inference.kind]
+            yield Fact(name, value, inference.by)
 
 
-def _listed_facts(known: Known) -> Iterator[Fact]:
-    if known.listed is None:
+def _listed_facts(checkpoint: SeaTunnelCheckpoint) -> Iterator[Fact]:
+    listed = checkpoint.listed
+    if listed is None:
         return
-    entry = known.listed.entry
+    entry = listed.entry
     if entry.bytes is not None:
         yield Fact("state elements", entry.bytes, unit=COUNT)
     if entry.acknowledged is not None and entry.total is not None:
         yield Fact("tasks acknowledged", f"{entry.acknowledged} of {entry.total}")
-    if known.status == IN_PROGRESS and known.listed.asked_at is not None:
-        yield Fact("asked at", known.listed.asked_at, unit=EPOCH_MS)
+    if checkpoint.status == IN_PROGRESS and listed.asked_at is not None:
+        yield Fact("asked at", listed.asked_at, unit=EPOCH_MS)
 
 
-def _listed_notes(known: Known) -> Iterator[str]:
-    if known.listed is None:
+def _listed_notes(checkpoint: SeaTunnelCheckpoint) -> Iterator[str]:
+    if (entry := checkpoint.entry) is None:
         return
-    entry = known.listed.entry
     if entry.failure is not None:
-        yield f"Why it failed, in the engine's words: {entry.failure[:1000]}"
-    if known.stored is not None and known.status == FAILED:
+        yield f"Why it failed, in the engine's words: {entry.failure[:_LONGEST]}"
+    if checkpoint.stored is not None and checkpoint.status == FAILED:
         yield (
             f"Its file is there, so every task had acknowledged it; the engine lists it as "
             f"{entry.status}."
@@ -279,56 +277,44 @@ def _job(key: str, job: Job | None) -> JobInventory:
     return JobInventory(key, job.name, tuple(facts))
 
 
-def _files(files: tuple[FileAccount, ...], found: Found) -> Iterator[FileUse]:
+def _files(files: tuple[FileAccount, ...], pipelines: Pipelines) -> Iterator[FileUse]:
     numbers = {
-        known.stored.path: known.number
-        for pipeline in found.pipelines
-        for known in pipeline.checkpoints
-        if known.stored is not None
+        checkpoint.stored.path: (checkpoint.number,)
+        for _, checkpoint in pipelines.checkpoints()
+        if checkpoint.stored is not None
     }
     for file in files:
-        own = (numbers[file.path],) if file.path in numbers else ()
         reason = None if file.content is None else file.content.reason
-        yield FileUse(file.path, file.bytes, _ROLES.get(file.kind, "unknown"), own, reason)
+        role = _ROLES.get(file.kind, "unknown")
+        yield FileUse(file.path, file.bytes, role, numbers.get(file.path, ()), reason)
 
 
-def _notes(upload: SeaTunnelUpload, found: Found) -> Iterator[str]:
+def _notes(upload: SeaTunnelUpload, pipelines: Pipelines) -> Iterator[str]:
     yield from listing.first(upload.notes, MOST_NAMED, "things do not fit together.")
-    for pipeline in found.pipelines:
-        yield from _gaps(pipeline)
-    if found.hidden:
-        yield f"{found.hidden:,} more checkpoints of REST answers are not listed."
-    if not any(known.listed for one in found.pipelines for known in one.checkpoints):
+    for pipeline in pipelines.pipelines:
+        gaps = list(_gaps(pipeline))
+        for gap in gaps[:MOST_NAMED]:
+            yield (
+                f"Pipeline {pipeline.number}: there is no file of checkpoint {gap}. It "
+                "failed, or it was deleted since: the files do not say which."
+            )
+        if len(gaps) > MOST_NAMED:
+            yield f"Pipeline {pipeline.number}: {len(gaps) - MOST_NAMED:,} more gaps in the ids."
+    if pipelines.hidden:
+        yield f"{pipelines.hidden:,} more checkpoints of REST answers are not listed."
+    if not any(checkpoint.listed for _, checkpoint in pipelines.checkpoints()):
         yield SILENT
 
 
-@dataclass(frozen=True)
-class _Span:
-    first: int
-    last: int
-
-    def __str__(self) -> str:
-        return str(self.first) if self.first == self.last else f"{self.first} to {self.last}"
-
-
 def _gaps(pipeline: Pipeline) -> Iterator[str]:
-    """Ids of which there is neither a file nor an entry of a REST answer."""
-    if pipeline.history is None:
-        return
-    listed = sorted(known.id for known in pipeline.checkpoints if known.stored is None)
-    spans = []
-    for gap in pipeline.history.gaps:
+    """Yield the spans of ids of which there is neither a file nor an entry of a REST answer."""
+    listed = sorted(one.id for one in pipeline.checkpoints if one.stored is None)
+    for gap in pipeline.history.gaps if pipeline.history is not None else ():
+        inside = (id for id in listed if gap.first <= id <= gap.last)
         first = gap.first
-        for id in (id for id in listed if gap.first <= id <= gap.last):
-            if id > first:
-                spans.append(_Span(first, id - 1))
+        for id in (*inside, gap.last + 1):
+            if first < id - 1:
+                yield f"{first} to {id - 1}"
+            elif first == id - 1:
+                yield str(first)
             first = id + 1
-        if first <= gap.last:
-            spans.append(_Span(first, gap.last))
-    for span in spans[:MOST_NAMED]:
-        yield (
-            f"Pipeline {pipeline.number}: there is no file of checkpoint {span}. Failed, or "
-            "deleted since: the files do not tell which."
-        )
-    if len(spans) > MOST_NAMED:
-        yield f"Pipeline {pipeline.number}: {len(spans) - MOST_NAMED:,} more gaps in the ids."

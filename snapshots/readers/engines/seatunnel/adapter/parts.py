@@ -10,10 +10,12 @@ from snapshots.readers.engines.seatunnel.model import Checkpoint, SubtaskState, 
 
 @dataclass
 class Part:
-    """states: more than one where a process stands for a whole action; acks likewise.
+    """What one process did; a process that stands for a whole action has several states and acks.
 
-    closed: the engine did not ask it. index: of the subtask, None where it stands for several.
-    is_inferred: that these are its acknowledgements.
+    Attributes:
+        index: its subtask; -1 for an enumerator or committer, None where it stands for several.
+        closed: whether the engine did not ask it.
+        is_inferred: whether it is inferred that the acknowledgements are its own.
     """
 
     index: int | None
@@ -23,50 +25,50 @@ class Part:
     is_inferred: bool = False
 
     def acknowledged_at(self, checkpoint: Checkpoint) -> int | None:
-        """Epoch milliseconds of the last one, which lies between trigger and completion, or None.
+        """Return when it acknowledged last, in epoch milliseconds; None where that is not known.
 
-        The engine's master takes all these times; one that lies outside means something else.
+        The engine's master takes all these times. One that does not lie between trigger and
+        completion means something else.
         """
-        times = [item.acknowledged_at for item in self.acks]
-        if not times or None in times:
+        times = [ack.acknowledged_at for ack in self.acks if ack.acknowledged_at is not None]
+        if not times or len(times) < len(self.acks):
             return None
         begin, end = checkpoint.triggered_at, checkpoint.completed_at
         fits = (begin is None or begin <= min(times)) and (end is None or max(times) <= end)
         return max(times) if fits else None
 
+    def add(self, state: SubtaskState | None, ack: SubtaskStatistics | None) -> None:
+        """Add the state of a subtask, if it has one, and its acknowledgement."""
+        if state is None:
+            return
+        self.closed = False
+        self.states.append(state)
+        if ack is not None:
+            self.acks.append(ack)
+            self.is_inferred = True
+
 
 def parts_of(graph: Graph, checkpoint: Checkpoint) -> dict[ProcessId, Part]:
-    """By process; of those that the checkpoint knows."""
+    """Return the parts of all processes that the checkpoint knows."""
     parts: dict[ProcessId, Part] = {}
     acks = acknowledging(checkpoint)
-    for action in checkpoint.actions:
-        vertex = graph.vertices.get(action.key)
-        if vertex is None:
+    for state in checkpoint.actions:
+        action = graph.actions.get(state.key)
+        if action is None:
             continue
-        for place, state in enumerate(action.subtasks):
-            process = graph.subtask(action.key, place)
-            part = parts.setdefault(process, Part(None if graph.whole else place))
-            _add(part, state, (acks or {}).get((action.key, place)))
-        if action.coordinator is not None:
-            part = parts[vertex.coordinator] = Part(-1)
-            _add(part, action.coordinator, (acks or {}).get((action.key, -1)))
-    if acks is None:
-        for vertex in checkpoint.statistics:
-            if vertex.vertex in graph.tasks:
-                for place, item in enumerate(vertex.subtasks):
-                    process = graph.task(vertex.vertex, place)
-                    part = parts.setdefault(process, Part(None if graph.whole else place))
-                    if item is not None:
-                        part.closed = False
-                        part.acks.append(item)
+        for index, subtask in enumerate(state.subtasks):
+            part = Part(None if graph.whole else index)
+            part = parts.setdefault(action.vertex.process(index), part)
+            part.add(subtask, (acks or {}).get((state.key, index)))
+        if state.coordinator is not None:
+            part = parts[action.coordinator] = Part(-1)
+            part.add(state.coordinator, (acks or {}).get((state.key, -1)))
+    for task in checkpoint.statistics if acks is None else ():
+        if task.vertex in graph.tasks:
+            for index, ack in enumerate(task.subtasks):
+                process = graph.tasks[task.vertex].vertex.process(index)
+                part = parts.setdefault(process, Part(None if graph.whole else index))
+                if ack is not None:
+                    part.closed = False
+                    part.acks.append(ack)
     return parts
-
-
-def _add(part: Part, state: SubtaskState | None, ack: SubtaskStatistics | None) -> None:
-    if state is None:
-        return
-    part.closed = False
-    part.states.append(state)
-    if ack is not None:
-        part.acks.append(ack)
-        part.is_inferred = True

@@ -1,4 +1,4 @@
-"""The reader of SeaTunnel's checkpoint files and REST answers, as every engine's reader is."""
+"""The reader of SeaTunnel's checkpoint files and REST answers."""
 
 import re
 from collections.abc import Iterator
@@ -12,10 +12,10 @@ from snapshots.domain.inventory.model import UploadInventory
 from snapshots.domain.model.defects import quoted
 from snapshots.domain.model.recording import LoggedEvent
 from snapshots.readers.engines.base import EngineUpload
+from snapshots.readers.engines.seatunnel.adapter.checkpoints import Pipelines, pipelines_of
 from snapshots.readers.engines.seatunnel.adapter.entries import entries_of
 from snapshots.readers.engines.seatunnel.adapter.events import derived_recording
 from snapshots.readers.engines.seatunnel.adapter.inventory import upload_inventory
-from snapshots.readers.engines.seatunnel.adapter.jobs import Found, found_in
 from snapshots.readers.engines.seatunnel.names import file_name
 from snapshots.readers.engines.seatunnel.upload import SeaTunnelLimits, SeaTunnelUpload, read_upload
 from snapshots.readers.formats.java.stream import MAGIC
@@ -29,13 +29,13 @@ _ANSWER_NAME = re.compile(r"(?:.*/)?job-info[^/]*\.json")
 
 
 class SeaTunnelReader:
-    """Checkpoints, savepoints and REST answers of the Zeta engine."""
+    """Reads checkpoints, savepoints and REST answers of the Zeta engine."""
 
     name = "seatunnel"
     title = "SeaTunnel checkpoints"
 
     def recognises(self, names: list[str], start: bytes) -> str | None:
-        """By the names of files; of one JSON file also by what it begins with."""
+        """Recognise files by their names, and one JSON file also by how it begins."""
         for name in names:
             if file_name(name) is not None:
                 return f"{quoted(name)} is named as SeaTunnel names its checkpoints."
@@ -50,25 +50,25 @@ class SeaTunnelReader:
         return None
 
     def read(self, root: Path) -> "SeaTunnelFiles":
-        """Raises: InputRefused."""
+        """Read the files below a folder. Raises: InputRefused."""
         return SeaTunnelFiles(read_upload(root, SeaTunnelLimits()))
 
 
 @dataclass(frozen=True)
 class SeaTunnelFiles(EngineUpload):
-    """An upload of SeaTunnel's. Barriers are aligned, so that nothing of a channel is stored."""
+    """An upload of SeaTunnel's. Barriers are aligned, so nothing of a channel is stored."""
 
     upload: SeaTunnelUpload
 
     def inventory(self) -> UploadInventory:
-        return upload_inventory(self.upload, self._found)
+        return upload_inventory(self.upload, self._pipelines)
 
     def entries(self) -> Iterator[StateEntry]:
-        return entries_of(self._found)
+        return entries_of(self._pipelines)
 
     def recording(self) -> tuple[Header, Iterator[LoggedEvent]]:
-        return derived_recording(self._found)
+        return derived_recording(self._pipelines)
 
     @cached_property
-    def _found(self) -> Found:
-        return found_in(self.upload)
+    def _pipelines(self) -> Pipelines:
+        return pipelines_of(self.upload)

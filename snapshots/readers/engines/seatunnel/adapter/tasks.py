@@ -1,9 +1,9 @@
-"""Which actions a task vertex runs, by which the times of acknowledgements are those of states.
+"""Which actions a task vertex runs, so that its acknowledgements are those of their states.
 
 No file says it. The engine numbers a pipeline's tasks in one order: enumerators, committers, then
 the tasks that read (seen in PhysicalPlanGenerator of 2.3.x), and fuses all that follows a source
-into its tasks. So it can be told, as an inference, where there is one source with one enumerator,
-at most one committer, and one vertex more, as wide as every action. Else it is not told.
+into its tasks. So it can be inferred where there is one source with one enumerator, at most one
+committer, and one more vertex, as wide as every action. Elsewhere it is not known.
 """
 
 from snapshots.readers.engines.seatunnel.model import (
@@ -20,10 +20,11 @@ INFERRED_BY = (
 )
 
 
-def acknowledging(
-    checkpoint: Checkpoint,
-) -> dict[tuple[str | int, int], SubtaskStatistics] | None:
-    """By key of the action and index (-1 for its enumerator or committer); None: not told."""
+def acknowledging(checkpoint: Checkpoint) -> dict[tuple[str | int, int], SubtaskStatistics] | None:
+    """Return the acknowledgements by key of the action and index; None where that is not known.
+
+    The index of an enumerator or a committer is -1.
+    """
     if not checkpoint.statistics:
         return {}
     actions = checkpoint.actions
@@ -36,23 +37,23 @@ def acknowledging(
     *first, readers = vertices
     if any(len(vertex.subtasks) != 1 for vertex in first) or not _fits(actions, readers):
         return None
-    found = {
+    acks = {
         (action.key, -1): vertex.subtasks[0]
         for action, vertex in zip(coordinated, first, strict=True)
     }
     for action in actions:
-        found |= {(action.key, place): item for place, item in enumerate(readers.subtasks)}
-    return {place: item for place, item in found.items() if item is not None}
+        acks |= {(action.key, index): ack for index, ack in enumerate(readers.subtasks)}
+    return {subtask: ack for subtask, ack in acks.items() if ack is not None}
 
 
 def _fits(actions: tuple[ActionState, ...], readers: VertexStatistics) -> bool:
-    """Whether each action has a state of just those subtasks that acknowledged."""
-    here = [item is not None for item in readers.subtasks]
+    """Tell whether each action has a state of exactly those subtasks that acknowledged."""
+    acknowledged = [ack is not None for ack in readers.subtasks]
     roles = [_role(action) for action in actions]
     return (
         roles.count(SOURCE) == 1
         and not {SHUFFLE, None} & set(roles)
-        and all([state is not None for state in action.subtasks] == here for action in actions)
+        and all([s is not None for s in action.subtasks] == acknowledged for action in actions)
     )
 
 

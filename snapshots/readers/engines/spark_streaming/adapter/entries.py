@@ -1,13 +1,13 @@
 """Entries of stored state, in the form that is the same for every engine.
 
-Who reads them is asked for the rows of one batch, operator and reading at a time: Spark's own data
-source (``tasks.spark.engine_state.entries``) or, without Spark, the decoder of the files. They give
-values and no bytes; so keys and values are told apart by their JSON.
+A function reads the rows of one batch, operator and reading at a time: Spark's own data source
+(``tasks.spark.engine_state.entries``) or, without Spark, the decoder of the files. Rows hold values
+and no bytes, so keys and values are compared by their JSON.
 """
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import orjson
 
@@ -28,13 +28,12 @@ from snapshots.readers.engines.spark_streaming.state.stored_state import (
     NotDecodable,
     read_partition,
 )
-from snapshots.readers.engines.spark_streaming.timeline import Batch
 
 ALWAYS_READ = 5  # batches of a job, however many entries they have
 MOST_ENTRIES = 1_000_000  # of an upload
 MOST_SECONDS = 120.0  # to read them
 TOO_MUCH = (
-    f"of an upload at most {MOST_ENTRIES:,} entries are read, for at most {MOST_SECONDS / 60:.0f} "
+    f"at most {MOST_ENTRIES:,} entries of an upload are read, for at most {MOST_SECONDS / 60:.0f} "
     "minutes, and newer batches first."
 )
 _VALUES = ("value", "list_value", "map_value", "expiration_timestamp_ms")
@@ -42,6 +41,8 @@ _VALUES = ("value", "list_value", "map_value", "expiration_timestamp_ms")
 
 @dataclass(frozen=True)
 class Wanted:
+    """The state that is to be read: a reading of an operator after a batch."""
+
     job: SparkJob
     batch: int
     operator: int
@@ -50,9 +51,15 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Rows:
-    """by_partition: each row has ``key`` and one of ``value``, ``list_value``, ``map_value`` and
-    ``expiration_timestamp_ms``. complete: all there are. reason: why not, or what else is to be
-    said, as a sentence. damaged: files that turned out to be."""
+    """The rows of a state.
+
+    Attributes:
+        by_partition: rows with ``key`` and one of ``value``, ``list_value``, ``map_value`` and
+            ``expiration_timestamp_ms``.
+        complete: whether these are all rows.
+        reason: why they are not, or what else must be said, as a sentence.
+        damaged: files that turned out to be damaged.
+    """
 
     by_partition: Mapping[int, list[dict[str, Json]]]
     complete: bool = True
@@ -60,40 +67,38 @@ class Rows:
     damaged: tuple[DamagedFile, ...] = ()
 
 
-@dataclass(frozen=True)
-class Told:
-    """What came to light about a state while its entries were read."""
-
-    complete: bool
-    reason: str | None
-
-
-Place = tuple[int, int, str]  # number of the checkpoint, operator, name of the state
-
-
 @dataclass
 class Reads:
-    """What was read of an upload. told: by state, only of those that were. damaged: by folder of
-    the checkpoint and path. read: numbers of checkpoints. left_out: by number of the job, the
-    places of batches whose entries were not read."""
+    """What is known of an upload's states after their entries were read.
 
-    told: dict[Place, Told] = field(default_factory=dict)
+    Attributes:
+        rows: the rows of each state without entries, by checkpoint, operator and the state's name.
+        damaged: damaged files by folder of the checkpoint, then by path.
+        read: the numbers of the checkpoints that were read.
+        left_out: the places of the batches that were not read, by number of the job.
+        clock: gives seconds.
+    """
+
+    rows: dict[tuple[int, int, str], Rows] = field(default_factory=dict)
     damaged: dict[str, dict[str, DamagedFile]] = field(default_factory=dict)
     read: set[int] = field(default_factory=set)
     left_out: dict[int, tuple[int, ...]] = field(default_factory=dict)
     clock: Callable[[], float] = time.monotonic
 
     def entries(
-        self, jobs: tuple[SparkJob, ...], ask: Callable[[Wanted], Rows]
+        self, jobs: tuple[SparkJob, ...], read_rows: Callable[[Wanted], Rows]
     ) -> Iterator[StateEntry]:
-        """Of every batch that has state, by job from the newest to the oldest; then by operator and
-        state. As many as there is room and time for, and of each job at least ALWAYS_READ batches.
+        """Yield the entries of batches with state, by job from the newest batch to the oldest.
 
-        ask: never raises.
+        They are read as long as there is room and time, and at least ALWAYS_READ batches of each
+        job.
+
+        Args:
+            read_rows: reads the rows of a state; it never raises.
         """
         began, count = self.clock(), 0
-        for number, job in enumerate(jobs):
-            share = (number + 1) / len(jobs)
+        for number, job in enumerate(jobs, 1):
+            share = number / len(jobs)
             wanted = [place for place, one in enumerate(job.batches) if one.batch in job.with_state]
             for done, place in enumerate(reversed(wanted)):
                 late = self.clock() - began > MOST_SECONDS * share
@@ -101,36 +106,27 @@ class Reads:
                     self.left_out[job.number] = tuple(wanted[: len(wanted) - done])
                     break
                 self.read.add(job.first + place)
-                for entry in self._batch(job, place, ask):
+                for entry in self._batch(job, place, read_rows):
                     count += 1
                     yield entry
 
     def _batch(
-        self, job: SparkJob, place: int, ask: Callable[[Wanted], Rows]
+        self, job: SparkJob, place: int, read_rows: Callable[[Wanted], Rows]
     ) -> Iterator[StateEntry]:
+        number, batch = job.first + place, job.batches[place].batch
         for operator in job.checkpoint.operators:
-            yield from self._operator(job, job.first + place, job.batches[place], operator, ask)
-
-    def _operator(
-        self,
-        job: SparkJob,
-        number: int,
-        batch: Batch,
-        operator: Operator,
-        ask: Callable[[Wanted], Rows],
-    ) -> Iterator[StateEntry]:
-        for reading, name in state_names(job, operator).items():
-            rows = ask(Wanted(job, batch.batch, operator.id, reading))
-            self.told[number, operator.id, name] = Told(rows.complete, rows.reason)
-            damaged = self.damaged.setdefault(job.folder, {})
-            damaged.update((error.file, error) for error in rows.damaged)
-            for partition, found in sorted(rows.by_partition.items()):
-                for row in found:
-                    yield _entry(number, operator.id, partition, name, reading, row)
+            for reading, name in state_names(job, operator).items():
+                rows = read_rows(Wanted(job, batch, operator.id, reading))
+                self.rows[number, operator.id, name] = replace(rows, by_partition={})
+                damaged = self.damaged.setdefault(job.folder, {})
+                damaged.update((error.file, error) for error in rows.damaged)
+                for partition, stored in sorted(rows.by_partition.items()):
+                    for row in stored:
+                        yield _entry(number, operator.id, partition, name, reading, row)
 
 
 def state_names(job: SparkJob, operator: Operator) -> dict[Reading, str]:
-    """Every way to read an operator's state, and what the state is called."""
+    """Return the readings of an operator's state, with the names of the states."""
     readings = readings_of(operator, job.checkpoint.versions)
     names = [reading.name or reading.kind for reading in readings]
     return {
@@ -140,12 +136,14 @@ def state_names(job: SparkJob, operator: Operator) -> dict[Reading, str]:
 
 
 def rows_by_files(wanted: Wanted, limits: SparkLimits) -> Rows:
-    """Without Spark: what the decoder of the files can read."""
+    """Return what the decoder of the files can read, without Spark."""
     checkpoint = wanted.job.checkpoint
     stores = checkpoint.versions.get(wanted.operator, {})
     partitions = stores.get(wanted.reading.store, {})
     rows: dict[int, list[dict[str, Json]]] = {}
-    reasons, damaged = [_missing(wanted)], []
+    damaged: list[DamagedFile] = []
+    gone = missing_sentence(checkpoint.missing_partitions.get(wanted.operator, ()))
+    reasons = [gone] if gone is not None else []
     left = Left.of(limits)
     for partition in sorted(partitions):
         place = (checkpoint, wanted.operator, wanted.reading, partition, wanted.batch + 1)
@@ -157,17 +155,11 @@ def rows_by_files(wanted: Wanted, limits: SparkLimits) -> Rows:
                 damaged.append(error)
     if not partitions:
         reasons.append(f"There are no files of the store {wanted.reading.store!r}.")
-    found = [reason for reason in reasons if reason]
-    return Rows(rows, not found, found[0] if found else None, tuple(damaged))
-
-
-def _missing(wanted: Wanted) -> str | None:
-    gone = wanted.job.checkpoint.missing_partitions.get(wanted.operator, ())
-    return missing_sentence(gone)
+    return Rows(rows, not reasons, reasons[0] if reasons else None, tuple(damaged))
 
 
 def missing_sentence(partitions: tuple[int, ...]) -> str | None:
-    """Why rows of an operator are not there, whoever reads; None where all can be."""
+    """Say that the rows of partitions are missing, whoever reads; None without such partitions."""
     if not partitions:
         return None
     several = f" and {len(partitions) - 1:,} more" if len(partitions) > 1 else ""
@@ -183,7 +175,7 @@ def _entry(
     key = row.get("key")
     value = next((row[name] for name in _VALUES if name in row), None)
     key_text, value_text = as_text(key), as_text(value)
-    # of these a key can have several: rows come and go, and none of them changes
+    # A key can have several rows of these kinds; rows come and go, and none of them changes.
     several = reading.kind in (JOIN_SIDE, TIMERS)
     return StateEntry(
         checkpoint=number,
@@ -199,5 +191,5 @@ def _entry(
 
 
 def as_text(value: Json) -> bytes:
-    """The same bytes for the same value, whoever has read it."""
+    """Return the same bytes for the same value, whoever has read it."""
     return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)

@@ -1,19 +1,23 @@
-"""What only Spark's checkpoints tell, as facts for people to read."""
+"""What only Spark's checkpoints hold, as facts for people to read, and the plan of a batch."""
 
 from collections.abc import Iterator, Mapping
 
 import orjson
 
+from snapshots.domain.inventory.batches import PlannedBatch, PlannedSource, WrittenState, spans_text
 from snapshots.domain.inventory.model import COUNT, EPOCH_MS, MILLISECONDS, Fact
 from snapshots.readers.engines import listing
 from snapshots.readers.engines.spark_streaming.adapter.jobs import SparkJob
+from snapshots.readers.engines.spark_streaming.adapter.sizes import known_sum
 from snapshots.readers.engines.spark_streaming.documents import Json
-from snapshots.readers.engines.spark_streaming.logs.offsets import PlannedBatch
+from snapshots.readers.engines.spark_streaming.incidents import InFlight
+from snapshots.readers.engines.spark_streaming.logs import offsets
 from snapshots.readers.engines.spark_streaming.progress import Progress
 from snapshots.readers.engines.spark_streaming.timeline import Batch, SourceRange
 
 LONGEST = 500  # characters of a value
 MOST_NAMED = 20  # files, sources, columns
+MOST_DETAILED = 100  # batches in flight whose partitions are listed; the newest
 _COUNTED = "counted in the input files of the upload"
 _REPORTED = "by a progress report of the query"
 _ROWS = {
@@ -24,38 +28,31 @@ _ROWS = {
 }
 
 
-def job_facts(job: SparkJob) -> tuple[Fact, ...]:
-    return tuple(_job_facts(job))
-
-
-def _job_facts(job: SparkJob) -> Iterator[Fact]:
+def job_facts(job: SparkJob) -> Iterator[Fact]:
+    """Yield the facts of a query."""
     checkpoint, topology = job.checkpoint, job.checkpoint.topology
     yield Fact("query", checkpoint.query)
     yield Fact("folder", job.folder or "the upload itself")
     yield Fact("processing", "continuous" if job.is_continuous else "micro-batches")
     for source in topology.sources[:MOST_NAMED]:
-        told = _REPORTED if source.description else "by the form of its offsets"
-        yield Fact(f"source {source.id}", short(source.description or source.kind), told)
+        inferred = _REPORTED if source.description else "by the form of its offsets"
+        yield Fact(f"source {source.id}", short(source.description or source.kind), inferred)
     if len(topology.sources) > MOST_NAMED:
         yield Fact("further sources", len(topology.sources) - MOST_NAMED, unit=COUNT)
     yield Fact("sink", topology.sink and short(topology.sink))
-    edges = ", ".join(f"{one} to {other}" for one, other in topology.edges[:MOST_NAMED])
+    edges = ", ".join(f"{source} to {target}" for source, target in topology.edges[:MOST_NAMED])
     yield Fact("edges", edges or None, topology.note)
     if checkpoint.operators:
         provider = (checkpoint.provider or "").rsplit(".", 1)[-1]
         yield Fact("state store", short(provider) or None)
         yield Fact("state's compression", short(checkpoint.codec))
         yield Fact("format of the state's files", checkpoint.state_format)
-    if checkpoint.left_overs:
-        left = len(checkpoint.left_overs)
+    if left := len(checkpoint.left_overs):
         yield Fact("state files left over from failed attempts", left, unit=COUNT)
 
 
-def batch_facts(job: SparkJob, batch: Batch) -> tuple[Fact, ...]:
-    return tuple(_batch_facts(job, batch))
-
-
-def _batch_facts(job: SparkJob, batch: Batch) -> Iterator[Fact]:
+def batch_facts(job: SparkJob, batch: Batch) -> Iterator[Fact]:
+    """Yield the facts of a batch."""
     for source in (batch.sources or ())[:MOST_NAMED]:
         yield from _range_facts(source)
     if batch.reported_rows is not None:
@@ -66,22 +63,24 @@ def _batch_facts(job: SparkJob, batch: Batch) -> Iterator[Fact]:
     yield Fact("watermark before: older rows are dropped", batch.late_before_ms, unit=EPOCH_MS)
     yield Fact("watermark after", batch.next_watermark_ms, unit=EPOCH_MS)
     yield Fact("state version after it", batch.state_version if job.checkpoint.operators else None)
-    for name, took in list((batch.durations_ms or {}).items())[:MOST_NAMED]:
-        yield Fact(short(name), took, _REPORTED, MILLISECONDS)
+    for name, milliseconds in _durations(batch):
+        yield Fact(short(name), milliseconds, _REPORTED, MILLISECONDS)
 
 
-def settings_of(job: SparkJob, batch: Batch) -> dict[str, str]:
-    """Those of Spark that the plan of the batch holds."""
-    plan = job.checkpoint.logs.planned.get(batch.batch)
-    settings = plan.settings if isinstance(plan, PlannedBatch) else {}
-    told = list(settings.items())[: 5 * MOST_NAMED]
-    return {short(name): short(value) for name, value in told}
+def _durations(batch: Batch) -> list[tuple[str, int]]:
+    return list((batch.durations_ms or {}).items())[:MOST_NAMED]
 
 
 def phases_of(batch: Batch) -> dict[str, int]:
-    """How long each part of the batch took, ms, by its progress report."""
-    told = list((batch.durations_ms or {}).items())[:MOST_NAMED]
-    return {short(name): took for name, took in told if took >= 0}
+    """Return how many milliseconds each part of the batch took, by its progress report."""
+    return {short(name): took for name, took in _durations(batch) if took >= 0}
+
+
+def settings_of(job: SparkJob, batch: Batch) -> dict[str, str]:
+    """Return the settings of Spark that the plan of the batch holds."""
+    plan = job.checkpoint.logs.planned.get(batch.batch)
+    settings = plan.settings if isinstance(plan, offsets.PlannedBatch) else {}
+    return {short(key): short(value) for key, value in list(settings.items())[: 5 * MOST_NAMED]}
 
 
 def _range_facts(source: SourceRange) -> Iterator[Fact]:
@@ -89,39 +88,90 @@ def _range_facts(source: SourceRange) -> Iterator[Fact]:
     name = f"source {short(source.source)}"
     yield Fact(f"{name}: offsets", f"{start} to {_offset(source.end, 'no offset yet')}")
     if source.files is not None:
-        named = short(", ".join(source.files[:MOST_NAMED]) or "none")
+        files = short(", ".join(source.files[:MOST_NAMED]) or "none")
         more = len(source.files) - MOST_NAMED
-        yield Fact(f"{name}: files", named + (f" and {more:,} more" if more > 0 else ""))
+        yield Fact(f"{name}: files", files + (f" and {more:,} more" if more > 0 else ""))
     if source.rows is not None:
         yield Fact(f"{name}: rows", source.rows, _COUNTED, COUNT)
     elif source.offset_span is not None:
         yield Fact(f"{name}: offsets between", source.offset_span, unit=COUNT)
 
 
-def operator_facts(report: Progress | None, id: int, count: int) -> tuple[Fact, ...]:
-    """What a progress report says of an operator, where it has as many as the checkpoint."""
-    if report is None or len(report.operators) != count or not id < count:
-        return ()
-    told = report.operators[id]
-    return tuple(
-        Fact(name, told[field], _REPORTED, COUNT)
-        for field, name in _ROWS.items()
-        if type(told.get(field)) is int and abs(told[field]) < 2**63
-    )
+def operator_facts(report: Progress | None, id: int, operators: int) -> Iterator[Fact]:
+    """Yield what a progress report says of an operator, if it has as many as the checkpoint."""
+    if report is None or len(report.operators) != operators or not id < operators:
+        return
+    counts = report.operators[id]
+    for field, name in _ROWS.items():
+        if type(counts.get(field)) is int and abs(counts[field]) < 2**63:
+            yield Fact(name, counts[field], _REPORTED, COUNT)
 
 
-def report_of(job: SparkJob, reports: Mapping[int, Progress], batch: Batch) -> Progress | None:
-    """The report of a batch, if it was taken for this batch's when it was read."""
+def report_of(reports: Mapping[int, Progress], batch: Batch) -> Progress | None:
+    """Return the report of a batch, if the checkpoint took it for this batch's."""
     return reports.get(batch.batch) if batch.durations_ms is not None else None
 
 
 def _offset(offset: Json, otherwise: str) -> str:
-    return otherwise if offset is None else as_text(offset)
+    return otherwise if offset is None else _as_text(offset)
 
 
-def as_text(offset: Json) -> str:
+def _as_text(offset: Json) -> str:
     return short(orjson.dumps(offset).decode())
 
 
 def short(text: str) -> str:
+    """Return a text, or its beginning."""
     return listing.clipped(text, LONGEST)
+
+
+def planned_of(job: SparkJob, batch: Batch) -> PlannedBatch | None:
+    """Return what a batch in flight was to read; None for all others, or if it is not known."""
+    in_flight = job.in_flight.get(batch.batch)
+    if in_flight is None or batch.sources is None:
+        return None
+    counts = [None if one.files is None else len(one.files) for one in batch.sources]
+    newest = sorted(job.in_flight)[-MOST_DETAILED:]
+    return PlannedBatch(
+        kind=in_flight.kind,
+        how_far=in_flight.how_far,
+        restart=in_flight.restart,
+        rows=batch.rows,
+        files=known_sum(counts) if counts else None,
+        sources=tuple(_planned_source(job, source) for source in batch.sources),
+        written=tuple(_written(job, in_flight)) if batch.batch in newest else (),
+    )
+
+
+def _planned_source(job: SparkJob, source: SourceRange) -> PlannedSource:
+    descriptions = {
+        one.id: short(one.description or one.kind) for one in job.checkpoint.topology.sources
+    }
+    return PlannedSource(
+        source=short(source.source),
+        description=descriptions.get(source.source),
+        start=None if source.start is None else _as_text(source.start),
+        end=None if source.end is None else _as_text(source.end),
+        start_known=source.start_known,
+        files=tuple(map(short, (source.files or ())[:MOST_NAMED])),
+        files_total=None if source.files is None else len(source.files),
+        rows=source.rows,
+        offsets=source.offset_span,
+    )
+
+
+def _written(job: SparkJob, in_flight: InFlight) -> Iterator[WrittenState]:
+    for operator in job.checkpoint.operators:
+        stores = job.checkpoint.versions.get(operator.id, {})
+        for store, partitions in stores.items():
+            wrote = in_flight.wrote[operator.id][store]
+            needed = {*range(operator.used_partitions or 0), *partitions}
+            lacking = sorted(needed - set(wrote))
+            yield WrittenState(
+                operator=operator.name or f"operator {operator.id}",
+                store=store if len(stores) > 1 else None,
+                wrote=len(wrote),
+                lacking=len(lacking),
+                wrote_text=spans_text(wrote),
+                lacking_text=spans_text(lacking),
+            )

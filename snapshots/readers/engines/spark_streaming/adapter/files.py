@@ -6,6 +6,7 @@ from itertools import accumulate, islice
 
 from snapshots.domain.inventory.model import FileUse
 from snapshots.readers.engines.spark_streaming import upload as uploads
+from snapshots.readers.engines.spark_streaming.adapter.flaws import OF_A_BATCH, OF_ALL
 from snapshots.readers.engines.spark_streaming.adapter.jobs import SparkJob
 from snapshots.readers.engines.spark_streaming.adapter.sizes import StateSizes
 from snapshots.readers.engines.spark_streaming.logs.offsets import FILE, kind_of
@@ -15,7 +16,6 @@ from snapshots.readers.engines.spark_streaming.timeline import SourceRange
 MOST_NAMED = 100  # of the batches that need a file, the newest
 MOST_INPUTS = 1_000_000  # times that an input file was read
 UNKNOWN_ROLE = "unknown"
-_OF_ALL = ("query id", "operator metadata", "state schema")
 _UNKNOWN_REASON = "Spark writes no such file there."
 _LEFT_OVER = "It was left over by a failed attempt: the commit names another file."
 _LEFT_OUT = "It is a link or no regular file, lies too deep, or its name cannot be shown."
@@ -27,7 +27,12 @@ def file_uses(
     states: Mapping[str, StateSizes],
     sizes: Mapping[str, int],
 ) -> tuple[FileUse, ...]:
-    """Every file once, by path. states: by folder of the checkpoint; sizes: of all files."""
+    """List every file once, by path.
+
+    Args:
+        states: the stored state of each checkpoint, by its folder.
+        sizes: the size of every file of the upload, in bytes.
+    """
     uses = [use for job in jobs for use in _of_checkpoint(job, states[job.folder])]
     uses += _outside(upload, jobs, sizes)
     return tuple(sorted(uses, key=lambda use: use.path))
@@ -37,76 +42,62 @@ def _of_checkpoint(job: SparkJob, state: StateSizes) -> Iterator[FileUse]:
     checkpoint = job.checkpoint
     reasons = {error.file: error.what for error in (*checkpoint.damaged, *state.damaged)}
     reasons |= {file.path: _LEFT_OVER for file in checkpoint.left_overs}
-    needed, kinds = _state_files(state)
+    users, kinds = _state_files(state)
     kinds |= {file.path: "state left-over" for file in checkpoint.left_overs}
-    needed |= _source_logs(job)
-    everything = range(len(job.batches))
+    users |= _source_logs(job)
     for path, role in checkpoint.roles.items():
-        if role in _OF_ALL:
-            places = everything
-        elif role in ("offset log", "commit log"):
-            places = _of_batch(job, path)
-        else:
-            places = needed.get(path, ())
+        places = users.get(path, ())
+        if role in OF_ALL:
+            places = range(len(job.batches))
+        elif role in OF_A_BATCH:
+            places = (job.place_of(path),)
         yield FileUse(
             job.path(path),
             checkpoint.files.entries[path].size,
             kinds.get(path, role) or UNKNOWN_ROLE,
-            _numbers(job, places),
+            tuple(job.first + place for place in places[-MOST_NAMED:]),
             reasons.get(path) or (_UNKNOWN_REASON if role is None else None),
         )
 
 
-def _numbers(job: SparkJob, places: Sequence[int]) -> tuple[int, ...]:
-    """places: of batches in the job, ascending."""
-    return tuple(job.first + place for place in places[-MOST_NAMED:])
-
-
-def _of_batch(job: SparkJob, path: str) -> tuple[int, ...]:
-    number = int(path.rsplit("/", 1)[-1])
-    place = bisect_left(job.batches, number, key=lambda batch: batch.batch)
-    return (place,)
-
-
-def _state_files(state: StateSizes) -> tuple[dict[str, range | list[int]], dict[str, str]]:
-    """The places of the batches that need each, and what it is."""
-    needed: dict[str, range | list[int]] = {}
+def _state_files(state: StateSizes) -> tuple[dict[str, Sequence[int]], dict[str, str]]:
+    """Return the places of the batches that need each file of state, and what it is."""
+    users: dict[str, Sequence[int]] = {}
     kinds: dict[str, str] = {}
-    of_tables: dict[str, set[int]] = {}
-    for stores in state.stores.values():
-        for partitions in stores.values():
-            for versions in partitions.values():
-                for file in versions.files:
-                    users = versions.users(file)
-                    needed[file.path] = users
-                    kinds[file.path] = "state changes" if file.kind in CHANGES else "state snapshot"
-                    for table in versions.tables.get(file.path) or ():
-                        of_tables.setdefault(table, set()).update(users[-MOST_NAMED:])
-    needed |= {table: sorted(users) for table, users in of_tables.items()}
-    return needed, kinds
+    table_users: dict[str, set[int]] = {}
+    for *_, versions in state.partitions():
+        for file in versions.files:
+            places = users[file.path] = versions.users(file)
+            kinds[file.path] = "state changes" if file.kind in CHANGES else "state snapshot"
+            for table in versions.tables.get(file.path) or ():
+                table_users.setdefault(table, set()).update(places[-MOST_NAMED:])
+    return users | {table: sorted(places) for table, places in table_users.items()}, kinds
 
 
 def _source_logs(job: SparkJob) -> dict[str, range]:
-    """To know which files it has seen, a batch needs the log up to its end offset."""
+    """Return the places of the batches that need each file of a source's log.
+
+    To know which files it has seen, a batch needs the log up to its end offset.
+    """
     ends: dict[str, list[tuple[int, int]]] = {}
     for place, batch in enumerate(job.batches):
         for source in batch.sources or ():
             if (end := _log_offset(source)) is not None:
                 ends.setdefault(source.source, []).append((end, place))
-    firsts = {source: _first_reaching(known) for source, known in ends.items()}
-    found: dict[str, range] = {}
+    firsts = {source: _first_reaching(offsets) for source, offsets in ends.items()}
+    users: dict[str, range] = {}
     for path, role in job.checkpoint.roles.items():
         if role == "source log":
-            _, source, name = path.split("/")
-            known, places = firsts.get(source, ((), ()))
-            first = bisect_left(known, int(name.removesuffix(".compact")))
-            if first < len(known):
-                found[path] = range(places[first], len(job.batches))
-    return found
+            _, name, file = path.split("/")
+            offsets, places = firsts.get(name, ([], []))
+            first = bisect_left(offsets, int(file.removesuffix(".compact")))
+            if first < len(offsets):
+                users[path] = range(places[first], len(job.batches))
+    return users
 
 
 def _first_reaching(ends: list[tuple[int, int]]) -> tuple[list[int], list[int]]:
-    """End offsets, ascending, and of each the first batch that reads so far or farther."""
+    """Return end offsets, ascending, and the first batch that reads up to each or farther."""
     ordered = sorted(ends)
     places = accumulate((place for _, place in reversed(ordered)), min)
     return [end for end, _ in ordered], list(places)[::-1]
@@ -137,8 +128,8 @@ def _outside(
 def _readers_of_inputs(
     upload: uploads.SparkUpload, jobs: tuple[SparkJob, ...]
 ) -> dict[str, list[int]]:
-    """Input files to the batches that read them."""
-    found: dict[str, list[int]] = {}
+    """Return the numbers of the batches that read each input file."""
+    readers: dict[str, list[int]] = {}
     reads = (
         (url, job.first + place)
         for job in jobs
@@ -148,13 +139,12 @@ def _readers_of_inputs(
     )
     for url, number in islice(reads, MOST_INPUTS):
         if (path := upload.inputs.get(url)) is not None:
-            found.setdefault(path, []).append(number)
-    return found
+            readers.setdefault(path, []).append(number)
+    return readers
 
 
 def _urls(job: SparkJob, source: SourceRange) -> list[str]:
-    log = job.checkpoint.source_logs.get(source.source)
-    end = _log_offset(source)
+    log, end = job.checkpoint.source_logs.get(source.source), _log_offset(source)
     if log is None or source.files is None or end is None:
         return []
     start = source.start.get("logOffset", -1) if isinstance(source.start, dict) else -1

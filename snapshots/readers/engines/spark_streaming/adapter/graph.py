@@ -1,28 +1,18 @@
-"""The graph of an upload's queries as processes and channels, as far as checkpoints tell it.
+"""The graph of an upload's queries as processes and channels, as far as checkpoints hold it.
 
-A process for each partition of a stateful operator, and for each source; the sink is one process,
-and so is a source, since no file says how many tasks read and write. Where the checkpoint does not
-settle the edges they are marked ``inferred``.
+Every partition of a stateful operator is a process. A source is one process, and so is the sink,
+since no file says how many tasks read and write. Edges that the checkpoint does not settle are
+marked ``inferred``.
 """
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from itertools import product
+from dataclasses import dataclass
 
-from snapshots.domain.dataflow_logs.dataflow import (
-    HASH,
-    OPERATOR,
-    REBALANCE,
-    SINK,
-    SOURCE,
-    Dataflow,
-    DataflowRefused,
-    Edge,
-    Vertex,
-)
-from snapshots.domain.model.topology import ChannelId, ProcessId, Topology
-from snapshots.readers.engines.derived_log import Channels, dataflow
+from snapshots.domain.dataflow_logs import dataflow as flow
+from snapshots.domain.dataflow_logs.dataflow import HASH, OPERATOR, REBALANCE, SINK, SOURCE
+from snapshots.domain.model.topology import ProcessId
+from snapshots.readers.engines.picture import Edge, Picture, Vertex, coordinator, dataflow, draw
 from snapshots.readers.engines.spark_streaming import topology as topologies
 from snapshots.readers.engines.spark_streaming.adapter.jobs import SparkJob
 from snapshots.readers.engines.spark_streaming.state.operators import Operator
@@ -36,164 +26,129 @@ NO_CHANNELS = "Channels between operators are not drawn: there would be too many
 
 @dataclass(frozen=True)
 class JobGraph:
-    """vertices: ids by ``source:<id>``, ``op:<id>`` and ``sink``, the topology's names of nodes.
+    """One query.
 
-    partitions: of each operator those that are processes; whole: operators that are one process.
+    Attributes:
+        vertices: by ``source:<id>``, ``op:<id>`` and ``sink``, as the topology names its nodes.
+        whole: whether one process stands for all partitions of an operator.
     """
 
     job: SparkJob
     coordinator: ProcessId
-    vertices: dict[str, str]
-    partitions: dict[int, range]
+    vertices: dict[str, Vertex]
     whole: bool
 
     @property
     def sources(self) -> dict[str, ProcessId]:
-        """By the source's id in the offset log."""
-        nodes = self.job.checkpoint.topology.sources
-        return {one.id: self.process(f"source:{one.id}", 0) for one in nodes}
+        """The process of each source, by its id in the offset log."""
+        sources = self.job.checkpoint.topology.sources
+        return {one.id: self.vertices[f"source:{one.id}"].process(0) for one in sources}
 
     @property
     def tasks(self) -> Iterator[tuple[int, int, ProcessId]]:
-        """Operator, partition, process; partition 0 stands for all where ``whole``."""
-        for operator, partitions in self.partitions.items():
-            for partition in partitions:
-                yield operator, partition, self.process(f"op:{operator}", partition)
-
-    @property
-    def sink(self) -> ProcessId | None:
-        return self.process(topologies.SINK, 0) if topologies.SINK in self.vertices else None
+        """Operator, partition and process of each; partition 0 stands for all where ``whole``."""
+        for operator in self.job.checkpoint.operators:
+            for partition, process in enumerate(self.vertices[f"op:{operator.id}"].processes):
+                yield operator.id, partition, process
 
     @property
     def processes(self) -> list[ProcessId]:
-        """All but the coordinator."""
-        found = [*self.sources.values(), *(process for _, _, process in self.tasks)]
-        return found if self.sink is None else [*found, self.sink]
+        """All processes but the coordinator."""
+        return [process for vertex in self.vertices.values() for process in vertex.processes]
 
-    def process(self, node: str, index: int) -> ProcessId:
-        return ProcessId(f"{self.vertices[node]}[{index}]")
+    @property
+    def edges(self) -> Iterator[Edge]:
+        """The edges of the checkpoint's topology."""
+        topology = self.job.checkpoint.topology
+        for source, target in topology.edges:
+            exchange = REBALANCE if target == topologies.SINK else HASH
+            yield Edge(self.vertices[source], self.vertices[target], exchange, topology.assumed)
 
 
 @dataclass(frozen=True)
 class Graph:
     """The graphs of all jobs.
 
-    Args:
+    Attributes:
         dataflow: as JSON; None where there is none.
-        inferred: what the header says of the channels that no file settles, None without such.
-        notes: what the picture leaves out or assumes.
+        notes: what the picture leaves out or assumes, as sentences.
     """
 
     jobs: tuple[JobGraph, ...]
-    topology: Topology
+    picture: Picture
     dataflow: dict[str, object] | None
-    inferred: dict[ChannelId, object] | None
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...]
 
 
 def graph_of(jobs: tuple[SparkJob, ...]) -> Graph:
+    """Draw the queries of an upload."""
     widths = [sum(_width(job, one) for one in job.checkpoint.operators) for job in jobs]
     batches = sum(width * len(job.batches) for job, width in zip(jobs, widths, strict=True))
     whole = sum(widths) > MOST_TASKS or batches > MOST_TASK_BATCHES
     graphs = tuple(_job_graph(job, whole, len(jobs)) for job in jobs)
-    channels = _channels(graphs)
-    notes = [job.checkpoint.topology.note for job in jobs if job.checkpoint.topology.note]
-    notes += [ONE_PROCESS] * whole + [NO_CHANNELS] * channels.left_out
-    processes = (
+    processes = [
         (name, graph.job.label)
         for graph in graphs
         for name in (*graph.processes, graph.coordinator)
-    )
-    return Graph(
-        graphs,
-        channels.topology(processes),
-        _dataflow(graphs),
-        channels.about_inferred(),
-        tuple(dict.fromkeys(notes)),
-    )
+    ]
+    picture = draw(processes, (edge for graph in graphs for edge in graph.edges))
+    notes = [job.checkpoint.topology.note for job in jobs if job.checkpoint.topology.note]
+    notes += [ONE_PROCESS] * whole + [NO_CHANNELS] * picture.left_out
+    return Graph(graphs, picture, _dataflow(graphs), tuple(dict.fromkeys(notes)))
 
 
 def _width(job: SparkJob, operator: Operator) -> int:
-    """How many partitions there are, by what is said or by the folders."""
-    found = job.checkpoint.versions.get(operator.id, {}).values()
-    highest = max((partition for one in found for partition in one), default=0)
+    """Return the number of partitions, by what the checkpoint says or by the folders."""
+    stores = job.checkpoint.versions.get(operator.id, {}).values()
+    highest = max((partition for store in stores for partition in store), default=0)
     return max(operator.used_partitions or 1, highest + 1)
 
 
 def _job_graph(job: SparkJob, whole: bool, jobs: int) -> JobGraph:
-    names = _names(job)
-    if job.label is not None:
-        names = {node: f"{job.label}: {name}" for node, name in names.items()}
-    partitions = {
-        one.id: range(1 if whole else _width(job, one)) for one in job.checkpoint.operators
+    label = "" if job.label is None else f"{job.label}: "
+    widths = {f"op:{one.id}": 1 if whole else _width(job, one) for one in job.checkpoint.operators}
+    kinds = {"source": SOURCE, "op": OPERATOR, topologies.SINK: SINK}
+    vertices = {
+        node: Vertex(f"{label}{name}", kinds[node.partition(":")[0]], widths.get(node, 1))
+        for node, name in _names(job).items()
     }
-    coordinator = "coordinator" if jobs == 1 else f"coordinator {job.number + 1}"
-    return JobGraph(job, ProcessId(coordinator), names, partitions, whole)
+    return JobGraph(job, coordinator(job.number + 1, jobs), vertices, whole)
 
 
 def _names(job: SparkJob) -> dict[str, str]:
-    """A plain name of each node, with its id where others have the same."""
+    """Return a plain name of each node, with its id where several would have the same."""
     topology = job.checkpoint.topology
     names = {
-        f"source:{one.id}": _plain(f"source {one.id}", f"source {place + 1}")
-        for place, one in enumerate(topology.sources)
+        f"source:{source.id}": _plain(f"source {source.id}", f"source {place}")
+        for place, source in enumerate(topology.sources, 1)
     }
-    for one in topology.operators:
-        name = one.name or one.reported_name or f"operator {one.id}"
-        names[f"op:{one.id}"] = _plain(name, f"operator {one.id}")
+    for operator in topology.operators:
+        fallback = f"operator {operator.id}"
+        name = operator.name or operator.reported_name or fallback
+        names[f"op:{operator.id}"] = _plain(name, fallback)
     if names:
         names[topologies.SINK] = "sink"
     counts = Counter(names.values())
     return {node: name if counts[name] == 1 else f"{name} ({node})" for node, name in names.items()}
 
 
-def _plain(name: str, otherwise: str) -> str:
+def _plain(name: str, fallback: str) -> str:
     fits = len(name) <= LONGEST_NAME and name.isprintable() and not set(name) & set("[]")
-    return name if fits and not name.startswith("coordinator") else otherwise
-
-
-def _channels(graphs: tuple[JobGraph, ...]) -> Channels:
-    channels = Channels()
-    for graph in graphs:
-        topology = graph.job.checkpoint.topology
-        for edge in topology.edges:
-            one, other = (
-                [graph.process(node, index) for index in range(_width_of(graph, node))]
-                for node in edge
-            )
-            pairs = product(one, other)
-            channels.connect(pairs, len(one) * len(other), inferred=topology.assumed)
-    return channels
-
-
-def _width_of(graph: JobGraph, node: str) -> int:
-    kind, _, id = node.partition(":")
-    return len(graph.partitions[int(id)]) if kind == "op" else 1
+    return name if fits and not name.startswith("coordinator") else fallback
 
 
 def _dataflow(graphs: tuple[JobGraph, ...]) -> dict[str, object] | None:
-    """None where the nodes make no dataflow, as operators without a source."""
-    vertices = [_vertex(graph, node) for graph in graphs for node in graph.vertices]
-    edges = [
-        Edge(graph.vertices[one], graph.vertices[other], _exchange(other))
-        for graph in graphs
-        for one, other in graph.job.checkpoint.topology.edges
-    ]
+    """Return the dataflow as JSON; None where the nodes make none, as without a source."""
+    vertices = [vertex for graph in graphs for vertex in graph.vertices.values()]
+    edges = [edge for graph in graphs for edge in graph.edges]
     try:
-        Dataflow(tuple(vertices), tuple(edges))
-    except DataflowRefused:
+        flow.Dataflow(
+            tuple(
+                flow.Vertex(one.id, one.kind, one.width, max_parallelism=max(one.width, 1))
+                for one in vertices
+            ),
+            tuple(flow.Edge(one.source.id, one.target.id, one.exchange) for one in edges),
+        )
+    except flow.DataflowRefused:
         return None
-    return dataflow(
-        ((vertex.id, vertex.kind, vertex.parallelism) for vertex in vertices),
-        ((edge.source, edge.target, edge.exchange) for edge in edges),
-    )
-
-
-def _vertex(graph: JobGraph, node: str) -> Vertex:
-    kind = {"source": SOURCE, "op": OPERATOR}.get(node.partition(":")[0], SINK)
-    width = _width_of(graph, node)
-    return Vertex(graph.vertices[node], kind, width, max_parallelism=max(width, 1))
-
-
-def _exchange(target: str) -> str:
-    return REBALANCE if target == topologies.SINK else HASH
+    return dataflow(vertices, edges)

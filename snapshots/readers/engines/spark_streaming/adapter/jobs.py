@@ -1,5 +1,6 @@
 """The checkpoint directories of an upload as jobs, and what became of each of their batches."""
 
+from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,17 +11,19 @@ from snapshots.readers.engines.spark_streaming.incidents import PARTIAL, STATE_A
 from snapshots.readers.engines.spark_streaming.logs.offsets import PlannedBatch
 from snapshots.readers.engines.spark_streaming.timeline import Batch
 
-LONGEST_LABEL = 40
+LONGEST_LABEL = 40  # characters
 
 
 @dataclass(frozen=True)
 class SparkJob:
     """One checkpoint directory.
 
-    folder: in the upload, "" for the upload itself. key: the query's id, with the folder where
-    another before has the same. label: how its processes and snapshots are told from those of
-    other jobs, None where it is the only one. first: the number of its oldest batch among all
-    checkpoints.
+    Attributes:
+        folder: its path in the upload; empty for the upload itself.
+        key: the query's id, with the folder where an earlier job has the same id.
+        label: what distinguishes its processes and snapshots from those of other jobs; None if it
+            is the only one.
+        first: the number of its oldest batch among all checkpoints of the upload.
     """
 
     number: int
@@ -32,17 +35,17 @@ class SparkJob:
 
     @property
     def batches(self) -> tuple[Batch, ...]:
+        """Its batches, ascending."""
         return self.checkpoint.batches
 
     @cached_property
     def in_flight(self) -> dict[int, InFlight]:
-        """By batch."""
+        """What batches in flight had done, by batch."""
         return {one.batch.batch: one for one in self.checkpoint.in_flight}
 
     @cached_property
     def with_state(self) -> frozenset[int]:
-        """The batches that have state: those that are committed, and in flight those that wrote
-        some."""
+        """The batches that have state: committed ones, and those in flight that wrote some."""
         if not self.checkpoint.operators:
             return frozenset()
         ahead = {b for b, one in self.in_flight.items() if one.kind in (STATE_AHEAD, PARTIAL)}
@@ -55,15 +58,25 @@ class SparkJob:
         return bool(plans) and all(plan.continuous for plan in plans)
 
     def path(self, path: str) -> str:
-        """A path of the checkpoint as one of the upload."""
+        """Return a path of the checkpoint as one of the upload."""
         return f"{self.folder}/{path}" if self.folder else path
+
+    def place_of(self, log_file: str) -> int:
+        """Return the place among the batches of the one that a file of a log is about."""
+        number = int(log_file.rpartition("/")[2])
+        return bisect_left(self.batches, number, key=lambda batch: batch.batch)
 
 
 @dataclass(frozen=True)
 class Fate:
-    """What became of a batch. status: one of the model's. sentence: why that is not sure, or what
-    else has to be said of it. is_over: it was committed, by its own file or because it must have
-    been; None where that cannot be told."""
+    """What became of a batch.
+
+    Attributes:
+        status: one of the inventory's.
+        sentence: why that is not certain, or what else must be said of it.
+        is_over: whether it was committed, by its own file or because it must have been; None
+            where that is not known.
+    """
 
     status: str
     sentence: str | None
@@ -71,7 +84,7 @@ class Fate:
 
 
 def jobs_of(checkpoints: Mapping[str, SparkCheckpoint]) -> tuple[SparkJob, ...]:
-    """checkpoints: by folder."""
+    """Return the jobs of checkpoints, which are given by folder."""
     queries: set[str] = set()
     labels = _labels(list(checkpoints))
     jobs: list[SparkJob] = []
@@ -87,7 +100,7 @@ def jobs_of(checkpoints: Mapping[str, SparkCheckpoint]) -> tuple[SparkJob, ...]:
 
 
 def _labels(folders: list[str]) -> dict[str, str | None]:
-    """The last names of the folders where these are short and differ, else numbers from 1."""
+    """Return the last names of the folders if these are short and differ, else numbers from 1."""
     if len(folders) == 1:
         return {folders[0]: None}
     names = [folder.rsplit("/", 1)[-1] for folder in folders]
@@ -97,7 +110,7 @@ def _labels(folders: list[str]) -> dict[str, str | None]:
 
 
 def fate_of(job: SparkJob, batch: Batch) -> Fate:
-    """Spark plans a batch when the one before is committed; so what comes later tells, too."""
+    """Return what became of a batch; a later one shows, too, that it was committed."""
     if batch.committed:
         return Fate(COMPLETED, batch.problem, True)
     later = job.batches[-1].batch > batch.batch

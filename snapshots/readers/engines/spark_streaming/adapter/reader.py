@@ -1,9 +1,9 @@
-"""The reader of Spark's checkpoint directories: what an upload holds, and its derived recording."""
+"""The reader of Spark's checkpoint directories."""
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 from snapshots.domain.assembling.assembly import Header
@@ -16,7 +16,7 @@ from snapshots.readers.engines.spark_streaming import upload as uploads
 from snapshots.readers.engines.spark_streaming.adapter.entries import Reads, rows_by_files
 from snapshots.readers.engines.spark_streaming.adapter.events import derived_recording
 from snapshots.readers.engines.spark_streaming.adapter.files import MOST_NAMED, file_uses
-from snapshots.readers.engines.spark_streaming.adapter.inventory import Telling
+from snapshots.readers.engines.spark_streaming.adapter.inventory import upload_inventory
 from snapshots.readers.engines.spark_streaming.adapter.jobs import SparkJob, jobs_of
 from snapshots.readers.engines.spark_streaming.adapter.sizes import StateSizes
 from snapshots.readers.engines.spark_streaming.files import list_files
@@ -27,35 +27,37 @@ _LOG_FILE = re.compile(r"(?:(.*)/)?(offsets|commits)/\d+|(?:(.*)/)?(metadata)")
 
 
 class SparkStreamingReader:
-    """One or several checkpoint directories, with input, sink and progress reports beside them."""
+    """Reads one or several checkpoint directories, and what lies beside them."""
 
     name = "spark-streaming"
     title = "Spark Structured Streaming checkpoints"
 
     def recognises(self, names: list[str], start: bytes) -> str | None:
-        """By two of ``offsets/<batch>``, ``commits/<batch>`` and ``metadata`` in one folder."""
-        found: dict[str, set[str]] = {}
+        """Recognise a folder with two of ``offsets/<batch>``, ``commits/<batch>``, ``metadata``."""
+        parts_by_folder: dict[str, set[str]] = {}
         for name in names:
             if match := _LOG_FILE.fullmatch(name):
                 folder = match[1] or match[3] or ""
-                found.setdefault(folder, set()).add(match[2] or match[4])
-        for folder, parts in sorted(found.items()):
+                parts_by_folder.setdefault(folder, set()).add(match[2] or match[4])
+        for folder, parts in sorted(parts_by_folder.items()):
             if len(parts) > 1:
-                place = f"The folder {quoted(folder)}" if folder else "It"
-                return f"{place} holds {' and '.join(sorted(parts))}, as Spark's checkpoints do."
+                holder = f"The folder {quoted(folder)}" if folder else "It"
+                return f"{holder} holds {' and '.join(sorted(parts))}, as Spark's checkpoints do."
         return None
 
     def read(self, root: Path) -> "SparkUpload":
-        """Raises: InputRefused."""
+        """Read the files below a folder. Raises: InputRefused."""
         return SparkUpload(root)
 
 
 @dataclass
 class SparkUpload(EngineUpload):
-    """An upload of Spark's. reads: what was told of states while entries were read.
+    """An upload of Spark's. A batch drains its channels; what is in flight is a range of offsets.
 
-    A batch drains its channels, so that what is in flight is a range of offsets.
     Raises: InputRefused where there is no checkpoint in it.
+
+    Attributes:
+        reads: what is known of states after their entries were read.
     """
 
     root: Path
@@ -63,40 +65,40 @@ class SparkUpload(EngineUpload):
     reads: Reads = field(default_factory=Reads)
 
     def __post_init__(self) -> None:
-        self.found = uploads.read_upload(self.root, self.limits)
-        self.jobs = jobs_of(self.found.checkpoints)
+        self.upload = uploads.read_upload(self.root, self.limits)
+        self.jobs = jobs_of(self.upload.checkpoints)
 
     def inventory(self) -> UploadInventory:
         files = list_files(self.root, self.limits.files).entries
         sizes = {path: entry.size for path, entry in files.items()}
-        uses = file_uses(self.found, self.jobs, self.states, sizes)
+        uses = file_uses(self.upload, self.jobs, self.states, sizes)
         reports = {job.folder: self._reports(job) for job in self.jobs}
-        telling = Telling(self.jobs, self.states, reports, self.reads)
-        return telling.inventory(uses, list(self._notes()))
+        return upload_inventory(
+            self.jobs, self.states, reports, self.reads, uses, list(self._notes())
+        )
 
     def entries(self) -> Iterator[StateEntry]:
-        """By the decoder of the files; what it cannot read is said in ``contents``."""
-        return self.reads.entries(self.jobs, lambda wanted: rows_by_files(wanted, self.limits))
+        """Yield the entries that the decoder of the files can read."""
+        return self.reads.entries(self.jobs, partial(rows_by_files, limits=self.limits))
 
     def recording(self) -> tuple[Header, Iterator[LoggedEvent]]:
-        return derived_recording(self.found, self.jobs, self.states)
+        return derived_recording(self.upload, self.jobs, self.states)
 
     @cached_property
     def states(self) -> dict[str, StateSizes]:
-        """By folder of the checkpoint."""
+        """The stored state of each checkpoint, by its folder."""
         return {job.folder: StateSizes(job.checkpoint, self.limits) for job in self.jobs}
 
     def _reports(self, job: SparkJob) -> dict[int, Progress]:
-        """As the checkpoint itself has taken them."""
+        """Return the progress reports of a job by batch, as the checkpoint itself takes them."""
         query = job.checkpoint.query
         return {
             report.batch: report
-            for report in self.found.reports
+            for report in self.upload.reports
             if not report.idle and (query is None or report.query in (query, None))
         }
 
     def _notes(self) -> Iterator[str]:
-        for error in self.found.damaged[:MOST_NAMED]:
-            yield str(error)
+        yield from map(str, self.upload.damaged[:MOST_NAMED])
         if any(len(job.batches) > MOST_NAMED for job in self.jobs):
-            yield f"Of the batches that need a file, the newest {MOST_NAMED} are named."
+            yield f"A file names only the newest {MOST_NAMED} batches that need it."

@@ -1,6 +1,6 @@
-"""What it takes to load each version of the stored state: bytes, files, and what is missing.
+"""What loading each version of the stored state takes: bytes, files, and what is missing.
 
-As ``store_files.chain``, for all versions of a partition at once.
+``store_files.chain`` says it for one version, this for all versions of a partition at once.
 """
 
 import struct
@@ -8,10 +8,10 @@ import zipfile
 import zlib
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import accumulate, pairwise
+from itertools import accumulate
 from pathlib import Path
 
 from snapshots.readers.engines.spark_streaming.checkpoint import SparkCheckpoint
@@ -40,13 +40,26 @@ _ZIP_ERRORS = (
 )
 
 
+def known_sum(numbers: Iterable[int | None]) -> int | None:
+    """Return the sum of numbers; None if one of them is not known."""
+    total = 0
+    for number in numbers:
+        if number is None:
+            return None
+        total += number
+    return total
+
+
 @dataclass(frozen=True)
 class Load:
     """What one version of a partition takes.
 
-    parts: bytes of ``changes``, ``snapshot`` and ``tables``; the last is None where it is not known
-    which. shared: how many bytes of it other versions of the upload need, too. lacking: how many
-    files are not there; missing: the name of the first.
+    Attributes:
+        parts: bytes of ``changes``, ``snapshot`` and ``tables``; None where it is not known which
+            tables there are.
+        shared: how many of the bytes other versions of the upload need, too.
+        lacking: how many files are not there.
+        missing: the name of the first of them.
     """
 
     parts: Mapping[str, int | None]
@@ -56,15 +69,18 @@ class Load:
 
     @property
     def bytes(self) -> int | None:
-        return None if None in self.parts.values() else sum(self.parts.values())
+        """The size of all parts; None where it is not known."""
+        return known_sum(self.parts.values())
 
 
 @dataclass(frozen=True)
 class StoredVersions:
     """The valid files of one partition of one store.
 
-    sizes: by path. wanted: the versions after the batches of the checkpoint, ascending. tables: of
-    each zip those that it names; None where that is not known.
+    Attributes:
+        sizes: the size of each file, by path.
+        wanted: the versions after the batches of the checkpoint, ascending.
+        tables: the tables that each zip names; None where they are not known.
     """
 
     files: tuple[VersionFile, ...]
@@ -90,16 +106,17 @@ class StoredVersions:
 
     @cached_property
     def _sums(self) -> list[int]:
-        """Bytes of the changes before each place."""
+        """Bytes of the changes before each place of ``_changed``."""
         sizes = (self.sizes[self._changes[version].path] for version in self._changed)
         return [0, *accumulate(sizes)]
 
     def wrote(self, version: int) -> tuple[VersionFile, ...]:
-        """The files of a version itself."""
-        found = (self._changes.get(version), self._whole.get(version))
-        return tuple(file for file in found if file is not None)
+        """Return the files that were written for a version itself."""
+        files = (self._changes.get(version), self._whole.get(version))
+        return tuple(file for file in files if file is not None)
 
     def load(self, version: int) -> Load:
+        """Return what loading a version takes."""
         base = self._base(version)
         first, last = (bisect_right(self._changed, one) for one in (base, version))
         parts: dict[str, int | None] = {"changes": self._sums[last] - self._sums[first]}
@@ -113,7 +130,7 @@ class StoredVersions:
         return Load(parts, self._shared(version, base), lacking, missing)
 
     def users(self, file: VersionFile) -> range:
-        """Places in ``wanted`` of the versions that need the file."""
+        """Return the places in ``wanted`` of the versions that need the file."""
         whole = self._whole.get(file.version)
         if file.kind in CHANGES and whole is not None:
             return range(0)
@@ -123,30 +140,32 @@ class StoredVersions:
         return range(bisect_left(self.wanted, file.version), stop)
 
     def gaps(self, places: range) -> Iterator[tuple[str, range]]:
-        """The files that should be there and are not: of every run of changes the first, and the
-        places in ``wanted`` (of these) whose versions lack it.
+        """Yield the first missing file of every run of changes, and the places that lack it.
 
-        Files older than all that are there were removed by Spark itself.
+        Args:
+            places: the places in ``wanted`` that are of interest.
+
+        Spark itself removed the files that are older than all that are there.
         """
         oldest = min([*self._bases[:1], *self._changed[:1]], default=0)
-        for base, end in pairwise([0, *self._bases, None]):
+        for base, end in zip([0, *self._bases], [*self._bases, None], strict=True):
             stop = len(self.wanted) if end is None else bisect_left(self.wanted, end)
             last = min(stop, places.stop)
             if last <= bisect_right(self.wanted, base):
                 continue
-            load = self.load(self.wanted[last - 1])
-            if load.lacking:
-                gap = int(load.missing.partition(".")[0])
+            missing = self.load(self.wanted[last - 1]).missing
+            if missing is not None:
+                gap = int(missing.partition(".")[0])
                 lacking = range(bisect_left(self.wanted, max(gap, base + 1)), last)
                 if lacking and gap >= oldest:
-                    yield load.missing, lacking
+                    yield missing, lacking
 
     def _base(self, version: int) -> int:
         place = bisect_right(self._bases, version)
         return self._bases[place - 1] if place else 0
 
     def _missing(self, base: int, first: int, last: int) -> str:
-        """The first gap behind ``base``: up to it, the k-th change has the version base + k."""
+        """Name the first gap behind ``base``: up to it, the k-th change has version base + k."""
         low, high = 0, last - first
         while low < high:
             middle = (low + high) // 2
@@ -162,7 +181,10 @@ class StoredVersions:
         return None if named is None else sum(self.sizes.get(path, 0) for path in named)
 
     def _shared(self, version: int, base: int) -> int:
-        """A file is shared if another wanted version lies between it and the next snapshot."""
+        """Return the bytes of files that another wanted version needs.
+
+        Such a version lies between the file and the next snapshot.
+        """
         place = bisect_left(self.wanted, version)
         following = self.wanted[place + 1] if place + 1 < len(self.wanted) else None
         before = self.wanted[place - 1] if place else 0
@@ -178,22 +200,24 @@ class StoredVersions:
         return shared
 
     def _shared_tables(self, snapshot: VersionFile) -> int:
-        """Bytes of the tables that another snapshot of the partition needs, too."""
+        """Return the bytes of the tables that another snapshot of the partition needs, too."""
         named = self.tables.get(snapshot.path) or ()
         return sum(self.sizes.get(path, 0) for path in named if self._table_uses[path] > 1)
 
     @cached_property
     def _table_uses(self) -> Counter[str]:
-        """By how many of the snapshots that somebody needs."""
+        """How many of the needed snapshots name each table."""
         needed = (file for file in self.files if file.kind == ZIP and self.users(file))
         return Counter(path for file in needed for path in self.tables.get(file.path) or ())
 
 
 @dataclass
 class StateSizes:
-    """All partitions of all stores of a checkpoint.
+    """All partitions of all stores of a checkpoint, in ``stores`` by operator, store and partition.
 
-    damaged: zips that were looked into. stores: by operator, store and partition.
+    Attributes:
+        unzipped: how many bytes the zips unpack to, as they say themselves.
+        damaged: the zips that turned out to be damaged.
     """
 
     checkpoint: SparkCheckpoint
@@ -216,13 +240,20 @@ class StateSizes:
             for operator, stores in self.checkpoint.versions.items()
         }
 
+    def partitions(self) -> Iterator[tuple[int, str, int, StoredVersions]]:
+        """Yield operator, store, number and versions of each partition."""
+        for operator, stores in self.stores.items():
+            for store, partitions in stores.items():
+                for partition, versions in partitions.items():
+                    yield operator, store, partition, versions
+
     def _versions(self, listed: PartitionFiles, left_over: set[str]) -> StoredVersions:
         valid = tuple(file for file in listed.files if file.path not in left_over)
         tables = {file.path: self._tables(file) for file in valid if file.kind == ZIP}
         return StoredVersions(valid, self.sizes, self.wanted, tables)
 
     def _tables(self, file: VersionFile) -> tuple[str, ...] | None:
-        """None where the zip is damaged, or more would be unpacked than is allowed."""
+        """Return the tables of a zip; None if it is damaged, or would unpack to too much."""
         try:
             self.unzipped += _announced(self.checkpoint.files.root / file.path)
             if self.unzipped > MOST_UNZIPPED:
@@ -236,6 +267,6 @@ class StateSizes:
 
 
 def _announced(path: Path) -> int:
-    """How many bytes a zip says it unpacks to. Raises: _ZIP_ERRORS."""
+    """Return how many bytes a zip says it unpacks to. Raises: _ZIP_ERRORS."""
     with open_regular(path) as file, zipfile.ZipFile(file) as packed:
         return sum(entry.file_size for entry in packed.infolist())

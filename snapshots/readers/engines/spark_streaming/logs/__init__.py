@@ -1,1 +1,1 @@
-"""The logs of a checkpoint: offsets, commits, files of sources."""
+"""Readers of a checkpoint's logs: offsets, commits, files of sources and sinks."""

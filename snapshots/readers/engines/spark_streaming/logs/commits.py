@@ -1,9 +1,9 @@
-"""The commit log: ``commits/<batch>``, written when a batch is complete.
+"""Read the commit log: ``commits/<batch>`` is written when a batch is complete.
 
 Source: Spark's CommitLog, CommitMetadata (versions 1 to 3).
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from snapshots.readers.engines.spark_streaming.documents import Json, NotReadable, whole
 from snapshots.readers.engines.spark_streaming.files import DamagedFile, Files
@@ -15,7 +15,7 @@ NEWEST = 3
 
 @dataclass(frozen=True)
 class SinkEntry:
-    """One sink as the commit log names it (version 3)."""
+    """One sink in a commit file of version 3."""
 
     name: str
     provider: str | None
@@ -24,20 +24,22 @@ class SinkEntry:
 
 @dataclass(frozen=True)
 class CommittedBatch:
-    """What one commit file says.
+    """The content of one commit file.
 
-    next_watermark_ms: epoch milliseconds. state_ids: operator to partitions to the ids of the
-    stores in it, where the state is written in checkpoint format 2; else None.
+    Attributes:
+        next_watermark_ms: epoch ms.
+        state_ids: for each operator, by partition and store, the unique ids of state files; None if
+            the state is written in checkpoint format 1.
     """
 
     version: int
     next_watermark_ms: int
     state_ids: dict[int, list[list[str]]] | None = None
-    sinks: tuple[SinkEntry, ...] = field(default=())
+    sinks: tuple[SinkEntry, ...] = ()
 
 
 def read_commit(files: Files, path: str, limits: SparkLimits) -> CommittedBatch:
-    """Raises: DamagedFile."""
+    """Read one commit file. Raises: DamagedFile."""
     log = read_log(files, path, NEWEST, limits)
     document = log.object(2, limits)
     try:
@@ -60,7 +62,7 @@ def _state_ids(value: Json) -> dict[int, list[list[str]]] | None:
         and len(key) < 10
         and isinstance(partitions, list)
         and all(isinstance(ids, list) for ids in partitions)
-        and all(isinstance(one, str) for ids in partitions for one in ids)
+        and all(isinstance(id, str) for ids in partitions for id in ids)
         for key, partitions in value.items()
     )
     if not fits:
@@ -71,17 +73,15 @@ def _state_ids(value: Json) -> dict[int, list[list[str]]] | None:
 def _sinks(value: Json) -> tuple[SinkEntry, ...]:
     if value is None:
         return ()
-    if not isinstance(value, dict) or not all(isinstance(one, dict) for one in value.values()):
+    if not isinstance(value, dict) or not all(isinstance(sink, dict) for sink in value.values()):
         raise NotReadable('The field "sinkMetadataMap" must hold a description of each sink.')
-    return tuple(
-        SinkEntry(
-            name,
-            _of_type(one.get("providerName"), str),
-            _of_type(one.get("isActive"), bool),
-        )
-        for name, one in value.items()
+    return tuple(_sink(name, sink) for name, sink in value.items())
+
+
+def _sink(name: str, sink: dict[str, Json]) -> SinkEntry:
+    provider, active = sink.get("providerName"), sink.get("isActive")
+    return SinkEntry(
+        name,
+        provider if isinstance(provider, str) else None,
+        active if isinstance(active, bool) else None,
     )
-
-
-def _of_type(value: Json, kind: type) -> Json:
-    return value if isinstance(value, kind) else None

@@ -1,4 +1,4 @@
-"""The offset log: ``offsets/<batch>``, written before a batch runs.
+"""Read the offset log: ``offsets/<batch>`` is written before a batch runs.
 
 Source: Spark's OffsetSeqLog, OffsetSeq (versions 1 and 2).
 """
@@ -22,11 +22,17 @@ UNKNOWN = "unknown"
 
 @dataclass(frozen=True)
 class PlannedBatch:
-    """What one offset file says.
+    """The content of one offset file.
 
-    offsets: by source, in the order of the file; None where a source has no offset yet.
-    planned_at_ms, watermark_ms: epoch milliseconds; None in continuous mode, whose offset files are
-    written at the end of an epoch. settings: those that are fixed for the checkpoint.
+    In continuous mode offset files are written at the end of an epoch, and have neither a time nor
+    a watermark.
+
+    Attributes:
+        offsets: the offset of each source, in the order of the file; None for a source without one
+            yet.
+        planned_at_ms: epoch ms; None in continuous mode.
+        watermark_ms: epoch ms; None in continuous mode.
+        settings: the settings that are fixed for the checkpoint.
     """
 
     version: int
@@ -41,7 +47,7 @@ class PlannedBatch:
 
 
 def read_offsets(files: Files, path: str, limits: SparkLimits) -> PlannedBatch:
-    """Raises: DamagedFile."""
+    """Read one offset file. Raises: DamagedFile."""
     log = read_log(files, path, NEWEST, limits)
     if not log.lines:
         raise DamagedFile(path, "It ends after its version: the line of metadata is missing.")
@@ -49,15 +55,12 @@ def read_offsets(files: Files, path: str, limits: SparkLimits) -> PlannedBatch:
         return PlannedBatch(log.version, _offsets(log, limits), None, None, {})
     metadata = log.object(2, limits)
     try:
-        planned_at, watermark = whole(metadata, "batchTimestampMs"), _watermark(metadata)
+        planned_at = whole(metadata, "batchTimestampMs")
+        watermark = whole(metadata, "batchWatermarkMs")
         settings = _settings(metadata)
     except NotReadable as error:
         raise DamagedFile(path, str(error), 2) from error
     return PlannedBatch(log.version, _offsets(log, limits), planned_at, watermark, settings)
-
-
-def _watermark(metadata: dict[str, Json]) -> int:
-    return whole(metadata, "batchWatermarkMs")
 
 
 def _settings(metadata: dict[str, Json]) -> dict[str, str]:
@@ -68,11 +71,11 @@ def _settings(metadata: dict[str, Json]) -> dict[str, str]:
 
 
 def _offsets(log: Log, limits: SparkLimits) -> dict[str, Json]:
-    """Version 1 counts the sources by line, version 2 names them."""
+    """Read the offsets of all sources, which version 1 numbers by line and version 2 names."""
     offsets: dict[str, Json] = {}
-    for place, text in enumerate(log.lines[1:]):
-        line = place + 3
-        name = str(place)
+    for index, text in enumerate(log.lines[1:]):
+        line = index + 3
+        name = str(index)
         if log.version > 1:
             name, separator, text = text.partition(":")
             if not separator or not name or name in offsets:
@@ -87,7 +90,7 @@ def _offsets(log: Log, limits: SparkLimits) -> dict[str, Json]:
 
 
 def kind_of(offset: Json) -> str:
-    """What kind of source writes an offset of this form."""
+    """Return the kind of source that writes an offset of this form."""
     if isinstance(offset, int) and not isinstance(offset, bool):
         return LONG
     if not isinstance(offset, dict) or not offset:
@@ -107,9 +110,9 @@ def kind_of(offset: Json) -> str:
 
 
 def span(start: Json, end: Json) -> int | None:
-    """How many offsets lie between two of one source; None where that cannot be told.
+    """Return how many offsets lie between two of one source; None if that is unknown.
 
-    Of rate sources that is the number of rows, of Kafka it is the most records there can be.
+    For rate sources it is the number of rows, for Kafka an upper bound of the number of records.
     """
     kind = kind_of(end)
     if kind == RATE_PER_BATCH:
@@ -132,5 +135,4 @@ def _kafka_span(start: dict[str, dict[str, int]], end: dict[str, dict[str, int]]
 
 
 def _difference(start: Json, end: Json) -> int | None:
-    numbers = all(isinstance(n, int) and not isinstance(n, bool) for n in (start, end))
-    return end - start if numbers and end >= start else None
+    return end - start if type(start) is type(end) is int and end >= start else None

@@ -1,4 +1,4 @@
-"""Text logs: a version line, then one JSON document per line.
+"""Read text logs: a version line, then one JSON document per line.
 
 Source: Spark's HDFSMetadataLog, MetadataVersionUtil.
 """
@@ -17,14 +17,19 @@ _NUMBER = re.compile(r"0|[1-9]\d{0,17}")
 
 @dataclass(frozen=True)
 class Log:
-    """version: 1 for ``v1``. lines: what follows the version line; the first is line 2."""
+    """One file of a log.
+
+    Attributes:
+        version: 1 for ``v1``.
+        lines: the lines after the version; the first of them is line 2 of the file.
+    """
 
     file: str
     version: int
     lines: tuple[str, ...]
 
     def object(self, line: int, limits: SparkLimits) -> dict[str, Json]:
-        """The JSON object in a line (1-based). Raises: DamagedFile."""
+        """Return the JSON object in a line of the file (1-based). Raises: DamagedFile."""
         if line > len(self.lines) + 1:
             raise DamagedFile(self.file, "It ends before this line.", line)
         try:
@@ -36,8 +41,14 @@ class Log:
 def read_log(
     files: Files, path: str, newest: int, limits: SparkLimits, *, of_files: bool = False
 ) -> Log:
-    """newest: the highest version that is understood. of_files: it lists a source's or a sink's
-    files. Raises: DamagedFile."""
+    """Read one file of a log. Raises: DamagedFile.
+
+    Args:
+        files, path: where the file is.
+        newest: the highest known version.
+        limits: upper bounds.
+        of_files: whether the log lists files of a source or sink, which has limits of its own.
+    """
     data = files.read(path, limits.log_bytes)
     kind, most = LOG_BYTES, limits.all_log_bytes
     if of_files:
@@ -49,14 +60,14 @@ def read_log(
         first, *lines = data.decode().split("\n")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise DamagedFile(path, "It is no UTF-8 text.", line) from error
-    if (found := _VERSION.fullmatch(first)) is None:
+        raise DamagedFile(path, "It is not valid UTF-8.", line) from error
+    if (match := _VERSION.fullmatch(first)) is None:
         raise DamagedFile(path, "A version (v1, v2 …) is expected.", 1)
-    if not 1 <= (version := int(found[1])) <= newest:
+    if not 1 <= (version := int(match[1])) <= newest:
         raise DamagedFile(path, f"It has version {version}; versions 1 to {newest} are known.", 1)
     return Log(path, version, tuple(lines))
 
 
 def numbered(names: set[str]) -> list[int]:
-    """The names that are plain numbers, ascending: batches, partitions, operators."""
+    """Return the names that are plain numbers (batches, partitions, operators), ascending."""
     return sorted(int(name) for name in names if _NUMBER.fullmatch(name))

@@ -1,1 +1,1 @@
-"""The state stores of a checkpoint: files, schemas, rows."""
+"""Readers of a checkpoint's state stores: files, schemas, rows."""

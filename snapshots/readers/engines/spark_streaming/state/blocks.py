@@ -1,7 +1,7 @@
-"""What is inside a compressed state file: streams of LZ4 blocks, or zstd.
+"""Unpack compressed state files: streams of LZ4 blocks, or zstd.
 
-An LZ4 block: "LZ4Block", a byte of method (high half) and level, three little-endian ints
-(compressed length, length, checksum), the bytes. A block of length 0 ends the stream.
+An LZ4 block is the text "LZ4Block", a byte with method (high half) and level, three little-endian
+ints (compressed length, length, checksum), and the bytes. A block of length 0 ends the stream.
 
 Source: lz4-java's LZ4BlockOutputStream.
 """
@@ -34,15 +34,15 @@ class _Block:
 
 
 def unpack(data: bytes, codec: str, most: int) -> bytes:
-    """codec: as ``spark.sql.streaming.stateStore.compression.codec`` has it.
+    """Unpack a file. Raises: Malformed, also if it holds more than ``most`` bytes.
 
-    Raises: Malformed, also where there is more than ``most`` bytes inside.
+    ``codec`` is the value of ``spark.sql.streaming.stateStore.compression.codec``.
     """
     if codec == "lz4":
         return _unpack_lz4(data, most)
     if codec == "zstd":
         return _unpack_zstd(data, most)
-    raise Malformed(f"The codec {codec[:40]!r} is not read here", 0)
+    raise Malformed(f"The codec {codec[:40]!r} is unknown", 0)
 
 
 def _unpack_lz4(data: bytes, most: int) -> bytes:
@@ -91,7 +91,7 @@ def _content(data: bytes, block: _Block) -> bytes:
 def _unpack_zstd(data: bytes, most: int) -> bytes:
     try:
         with pa.CompressedInputStream(pa.BufferReader(data), "zstd") as stream:
-            content = stream.read(most + 1)
+            content: bytes = stream.read(most + 1)
     except (OSError, ValueError) as error:
         raise Malformed("The zstd stream is damaged", 0) from error
     if len(content) > most:

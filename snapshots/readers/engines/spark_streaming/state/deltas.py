@@ -1,9 +1,9 @@
-"""The records inside state files.
+"""Read the records in state files.
 
-``.delta`` and ``.snapshot`` of the HDFS-backed provider: big-endian key length, key, value length,
-value; a value length of -1 deletes, a key length of -1 ends. ``.changelog`` of RocksDB: the same
-(version 1), behind the versions' lineage (3), or with a byte of type before each record (2, and 4
-with the lineage).
+A record in a ``.delta`` or ``.snapshot`` of the HDFS-backed provider is a big-endian length, the
+key, another length, and the value. A value's length of -1 deletes, a key's length of -1 ends the
+file. A ``.changelog`` of RocksDB is the same in version 1. Versions 2 and 4 have a byte of type
+before each record; 3 and 4 begin with the lineage of versions.
 
 Source: Spark's HDFSBackedStateStoreProvider, StateStoreChangelogWriter (versions 1 to 4).
 """
@@ -29,7 +29,7 @@ _NEWEST_CHANGELOG = 4
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One change. value: None where it deletes."""
+    """One change; the value is None if it deletes."""
 
     action: str
     key: bytes
@@ -39,9 +39,9 @@ class Record:
 def read_records(
     files: Files, file: VersionFile, codec: str, most: int, limits: SparkLimits
 ) -> tuple[list[Record], int]:
-    """The changes in one file, and how many bytes it unpacks to, at most ``most``.
+    """Return the changes in one file, and its unpacked size in bytes, at most ``most``.
 
-    Raises: DamagedFile, also where the upload has no more bytes of state to be read.
+    Raises: DamagedFile, also if the upload's budget for state is spent.
     """
     try:
         data = unpack(files.read(file.path, limits.state_bytes), codec, most)
@@ -58,7 +58,7 @@ def read_records(
 def _plain(cursor: Cursor) -> Iterator[Record]:
     while (length := cursor.i32()) != _END:
         yield _record(cursor, PUT, length)
-    _nothing_left(cursor)
+    _expect_end(cursor)
 
 
 def _typed(cursor: Cursor) -> Iterator[Record]:
@@ -66,7 +66,7 @@ def _typed(cursor: Cursor) -> Iterator[Record]:
         if (action := _TYPES.get(kind)) is None:
             raise Malformed(f"A record has the unknown type {kind}", cursor.position - 1)
         yield _record(cursor, action, cursor.i32())
-    _nothing_left(cursor)
+    _expect_end(cursor)
 
 
 def _record(cursor: Cursor, action: str, key_length: int) -> Record:
@@ -85,7 +85,7 @@ def _changelog(cursor: Cursor) -> Iterator[Record]:
 
 
 def changelog_version(cursor: Cursor) -> int:
-    """Reads the header. Version 1 has none: it begins with a length, or with the end."""
+    """Read the header. Version 1 has none; it begins with a length or the mark of the end."""
     if bytes(cursor.data[:3]) != b"\x00\x02v":
         return 1
     name = cursor.utf()
@@ -94,6 +94,6 @@ def changelog_version(cursor: Cursor) -> int:
     return int(name[1:])
 
 
-def _nothing_left(cursor: Cursor) -> None:
+def _expect_end(cursor: Cursor) -> None:
     if cursor.left:
         raise Malformed("Something follows the last record", cursor.position)

@@ -1,4 +1,4 @@
-"""Stateful operators: ``state/<operator>/_metadata``, versions 1 and 2.
+"""Read stateful operators from ``state/<operator>/_metadata``, versions 1 and 2.
 
 Source: Spark's OperatorStateMetadataV1, OperatorStateMetadataV2.
 """
@@ -27,8 +27,9 @@ ONE_PARTITION = "globalLimit"
 class StoreInfo:
     """One state store of an operator.
 
-    prefix_columns: how many columns of the key a prefix scan uses; -1 in version 2, where the
-    schema says it for each column family.
+    Attributes:
+        prefix_columns: how many columns of the key a prefix scan uses; -1 in version 2, where the
+            schema has the number for each column family.
     """
 
     name: str
@@ -38,10 +39,14 @@ class StoreInfo:
 
 @dataclass(frozen=True)
 class Operator:
-    """name, stores: None where the checkpoint has no operator metadata (before Spark 4.0).
+    """A stateful operator.
 
-    properties: of version 2 (transformWithState, joins of format 3). file: of the newest metadata.
-    one_partition: all state is in partition 0, whatever ``partitions`` says.
+    Attributes:
+        name: none if the checkpoint has no operator metadata (before Spark 4.0).
+        stores: none if the checkpoint has no operator metadata.
+        properties: the properties in metadata of version 2 (transformWithState, joins of format 3).
+        file: the path of the newest metadata.
+        one_partition: whether all state is in partition 0, despite ``partitions``.
     """
 
     id: int
@@ -54,7 +59,7 @@ class Operator:
 
     @property
     def used_partitions(self) -> int | None:
-        """How many partition folders there must be."""
+        """Return how many partition folders there must be."""
         return 1 if self.one_partition else self.partitions
 
     @property
@@ -63,16 +68,16 @@ class Operator:
 
     @property
     def state_variables(self) -> dict[str, str]:
-        """Variables of transformWithState to their types; timers are not among them."""
+        """Return the types of transformWithState's variables by name, without timers."""
         variables = (self.properties or {}).get("stateVariables")
         if not isinstance(variables, list):
             return {}
         return {
-            one["stateName"]: str(one.get("stateVariableType"))
-            for one in variables
-            if isinstance(one, dict)
-            and isinstance(one.get("stateName"), str)
-            and one.get("stateVariableType") != "TimerState"
+            variable["stateName"]: str(variable.get("stateVariableType"))
+            for variable in variables
+            if isinstance(variable, dict)
+            and isinstance(variable.get("stateName"), str)
+            and variable.get("stateVariableType") != "TimerState"
         }
 
     @property
@@ -84,24 +89,27 @@ class Operator:
 def read_operator(
     files: Files, folder: str, partitions: int | None, limits: SparkLimits
 ) -> tuple[Operator, list[DamagedFile], list[str]]:
-    """folder: ``state/<operator>``. partitions: as the settings have them, where no metadata is.
+    """Return the operator, its damaged files, and the paths that were read.
 
-    Gives the operator, what is damaged, and the paths that were read.
+    Args:
+        files: the files of the checkpoint.
+        folder: ``state/<operator>``.
+        partitions: the number of partitions in the settings, used if there is no metadata.
+        limits: upper bounds.
     """
-    bare = Operator(int(folder.rsplit("/", 1)[-1]), None, None, partitions)
-    candidates = [f"{folder}/_metadata/metadata"]
+    id = int(folder.rsplit("/", 1)[-1])
+    operator = Operator(id, None, None, partitions)
     newer = numbered(files.children(f"{folder}/_metadata/v2"))
-    candidates += [f"{folder}/_metadata/v2/{batch}" for batch in newer]
-    found, damaged, read = bare, [], []
-    for path in candidates:
-        if path not in files:
-            continue
-        read.append(path)
+    candidates = ("metadata", *(f"v2/{batch}" for batch in newer))
+    paths = [f"{folder}/_metadata/{name}" for name in candidates]
+    read = [path for path in paths if path in files]
+    damaged: list[DamagedFile] = []
+    for path in read:
         try:
-            found = _read_metadata(files, path, bare.id, limits)
+            operator = _read_metadata(files, path, id, limits)
         except DamagedFile as error:
             damaged.append(error)
-    return found, damaged, read
+    return operator, damaged, read
 
 
 def _read_metadata(files: Files, path: str, id: int, limits: SparkLimits) -> Operator:
@@ -114,7 +122,7 @@ def _read_metadata(files: Files, path: str, id: int, limits: SparkLimits) -> Ope
             raise NotReadable("It names no operator, or no store.")
         if whole(info, "operatorId") != id:
             raise NotReadable(f"It belongs to operator {info['operatorId']}.")
-        infos = tuple(_store(one, log.version) for one in stores)
+        infos = tuple(_store(store, log.version) for store in stores)
         properties = _properties(document, limits) if log.version > 1 else None
         name = text_of(info, "operatorName")
     except NotReadable as error:
@@ -131,7 +139,7 @@ def _store(document: Json, version: int) -> StoreInfo:
         raise NotReadable(f"{partitions} partitions are not between 1 and {MOST_PARTITIONS:,}.")
     name = text_of(document, "storeName")
     if "/" in name or name.startswith((".", "_")):
-        raise NotReadable("A store's name is no plain folder's name.")
+        raise NotReadable("A store's name cannot be the name of a folder.")
     urls = document.get("stateSchemaFilePaths", [])
     if not isinstance(urls, list) or not all(isinstance(url, str) for url in urls):
         raise NotReadable('The field "stateSchemaFilePaths" must hold texts.')

@@ -1,8 +1,8 @@
-"""A copy of a checkpoint that Spark can be let loose on.
+"""Make a copy of a checkpoint that Spark can read safely.
 
-Only what a read needs is there, and of the state only files that could be read here first: Spark
-trusts lengths and offsets in them. Paths in operator metadata point into the copy. Files are linked
-where that is possible; nothing in the copy is ever written to in place.
+It holds only what a read needs, and only state files that have been checked, because Spark trusts
+the lengths and offsets in them. Paths in operator metadata point into the copy. Files are linked if
+that is possible, and never written in place.
 """
 
 import os
@@ -34,9 +34,11 @@ _COPIED_ROLES = ("query id", "offset log", "commit log", "operator metadata", "s
 
 @dataclass
 class PrivateCopy:
-    """folder: empty, of a plain name (Spark takes ``%`` and spaces for something else).
+    """A copy of a checkpoint.
 
-    refused: state files that are damaged and therefore not in the copy, to the reason.
+    Attributes:
+        folder: an empty folder with a plain path, since Spark interprets ``%`` and spaces in paths.
+        refused: the damage of state files that the copy does not hold, by path.
     """
 
     checkpoint: SparkCheckpoint
@@ -55,12 +57,12 @@ class PrivateCopy:
                 self._add(path)
         for operator in self.checkpoint.operators:
             if operator.file is not None and operator.properties is not None:
-                self._point_here(operator.id, operator.file)
+                self._redirect(operator.id, operator.file)
 
     def add_state(self, operator: int, first: int, last: int) -> list[DamagedFile]:
-        """Adds what it takes to load the versions ``first`` to ``last`` of an operator's state.
+        """Add the files for versions ``first`` to ``last`` of an operator's state.
 
-        Gives the damaged files among it, which are left out.
+        Returns the damaged files among them, which are left out.
         """
         needed = {
             file.path: (place, file)
@@ -74,14 +76,14 @@ class PrivateCopy:
         return [self.refused[path] for path in needed if path in self.refused]
 
     def commit(self, batch: int) -> None:
-        """Says that a batch is committed although it is not, so that Spark reads its state.
+        """Mark a batch as committed although it is not, so that Spark reads its state.
 
-        Raises: NotDecodable where it is not clear which files belong to it.
+        Raises: NotDecodable if it is not certain which files belong to it.
         """
         target = self.folder / "commits" / str(batch)
         if target.exists():
             return
-        document = {"nextBatchWatermarkMs": 0}
+        document: dict[str, object] = {"nextBatchWatermarkMs": 0}
         if self.checkpoint.state_format == 2:
             document["stateUniqueIds"] = self._ids_on_disk(batch + 1)
         version = "v2" if "stateUniqueIds" in document else "v1"
@@ -102,16 +104,17 @@ class PrivateCopy:
 
     def _id_on_disk(self, place: Place, version: int) -> str:
         files = listed(self.checkpoint, place).files
-        found = {file.unique_id for file in files if file.version == version}
-        if len(found) != 1 or None in found:
+        ids = {file.unique_id for file in files if file.version == version}
+        unique_id = ids.pop() if len(ids) == 1 else None
+        if unique_id is None:
             raise NotDecodable(
-                f"Partition {place.partition} has {len(found)} files of version {version}, and "
+                f"Partition {place.partition} has {len(ids)} files of version {version}, and "
                 "without a commit it is not known which of them counts."
             )
-        return found.pop()
+        return unique_id
 
     def _needed(self, place: Place, first: int, last: int) -> list[VersionFile]:
-        """The files of one partition, whose folder is made even where there is none."""
+        """Return the needed files of one partition, and make its folder in the copy."""
         folder = self.folder / f"state/{place.operator}/{place.partition}"
         folder.mkdir(parents=True, exist_ok=True)
         partition = listed(self.checkpoint, place)
@@ -145,13 +148,13 @@ class PrivateCopy:
         _link(self.checkpoint.files.root / path, target)
         if with_checksum:
             folder, _, name = path.rpartition("/")
-            sidecars = (f"{folder}/.{name}.crc", f"{path}.crc", f"{folder}/.{name}.crc.crc")
-            for sidecar in (one.lstrip("/") for one in sidecars):
-                if sidecar in self.checkpoint.files:
-                    self._add(sidecar, with_checksum=False)
+            checksums = (f"{folder}/.{name}.crc", f"{path}.crc", f"{folder}/.{name}.crc.crc")
+            for checksum in (each.lstrip("/") for each in checksums):
+                if checksum in self.checkpoint.files:
+                    self._add(checksum, with_checksum=False)
 
-    def _point_here(self, operator: int, path: str) -> None:
-        """Makes the paths of state schemas in operator metadata lead to the copy's."""
+    def _redirect(self, operator: int, path: str) -> None:
+        """Replace the paths of state schemas in operator metadata by those in the copy."""
         text = self.checkpoint.files.read(path, self.limits.log_bytes)
         first, _, rest = text.partition(b"\n")
         document = orjson.loads(rest)

@@ -1,4 +1,4 @@
-"""In which ways the state of an operator can be read."""
+"""The ways in which the state of an operator can be read."""
 
 from dataclasses import dataclass
 
@@ -17,19 +17,24 @@ SIDES = ("left", "right")
 
 @dataclass(frozen=True)
 class Reading:
-    """kind: DEFAULT, or the option of Spark's data source that it needs; name: its value."""
+    """One way to read the state of an operator.
+
+    Attributes:
+        kind: DEFAULT, or the option of Spark's data source that selects it.
+        name: the value of that option.
+    """
 
     kind: str = DEFAULT
     name: str | None = None
 
     @property
     def label(self) -> str:
-        """``default``, ``timers``, ``joinSide=left``, ``storeName=…`` or ``stateVarName=…``."""
+        """Return ``default``, ``timers``, ``joinSide=…``, ``storeName=…`` or ``stateVarName=…``."""
         return self.kind if self.name is None else f"{self.kind}={self.name}"
 
     @property
     def store(self) -> str:
-        """The store that holds it; of a join side, the one with its rows."""
+        """Return the store that holds the state; for a side of a join, the one with its rows."""
         if self.kind == STORE:
             return self.name or DEFAULT_STORE
         if self.kind == JOIN_SIDE:
@@ -37,9 +42,14 @@ class Reading:
         return DEFAULT_STORE
 
 
+def store_names(operator: Operator, versions: StoreVersions) -> list[str]:
+    """Return the names of an operator's stores from its metadata, or else from its folders."""
+    return [store.name for store in operator.stores or ()] or list(versions.get(operator.id, {}))
+
+
 def readings_of(operator: Operator, versions: StoreVersions) -> tuple[Reading, ...]:
-    """Every way in which the state of this operator can be read."""
-    stores = [one.name for one in operator.stores or ()] or list(versions.get(operator.id, {}))
+    """Return every way in which the state of an operator can be read."""
+    stores = store_names(operator, versions)
     named = tuple(Reading(STORE, store) for store in stores if store != DEFAULT_STORE)
     if operator.is_join or named:
         return tuple(Reading(JOIN_SIDE, side) for side in SIDES) + named

@@ -1,4 +1,4 @@
-"""What a snapshot of RocksDB holds: keys and values out of its tables."""
+"""Read the keys and values in the tables of a RocksDB snapshot."""
 
 from collections.abc import Sequence
 
@@ -16,12 +16,16 @@ _CHECKSUMS = range(1, 5)  # CRC-32C, xxHash, its 64 bits, XXH3
 
 
 def read_tables(files: Files, paths: Sequence[str], limits: SparkLimits) -> dict[bytes, bytes]:
-    """Keys to values. Raises: DamagedFile, also where a table is not there or all are too large."""
-    known = [files.entries[path].size for path in paths if path in files]
-    if len(set(paths)) < len(paths) or len(paths) > MOST_TABLES or sum(known) > limits.state_bytes:
+    """Return values by key. Raises: DamagedFile, also if a table is missing, or they are too large.
+
+    ``paths`` are those of the tables, relative to the checkpoint.
+    """
+    stored_bytes = sum(files.entries[path].size for path in paths if path in files)
+    is_too_large = len(paths) > MOST_TABLES or stored_bytes > limits.state_bytes
+    if is_too_large or len(set(paths)) < len(paths):
         raise DamagedFile(
             paths[0],
-            f"It is one of {len(paths):,} tables with {sum(known):,} bytes, or named twice; at "
+            f"It is one of {len(paths):,} tables with {stored_bytes:,} bytes, or named twice; at "
             f"most {MOST_TABLES:,} with {limits.state_bytes:,} are read.",
         )
     room = Room("bytes of a snapshot's tables", 2 * limits.state_bytes)
@@ -45,7 +49,7 @@ def read_tables(files: Files, paths: Sequence[str], limits: SparkLimits) -> dict
 
 def _table(files: Files, path: str, block_bytes: int, room: Room) -> Table:
     if path not in files:
-        raise DamagedFile(path, "This table is named by a snapshot, and is not there.")
+        raise DamagedFile(path, "A snapshot names this table, but it is missing.")
     try:
         data = files.read(path, files.entries[path].size)
         table = Table(data, block_bytes, room.most, room)
@@ -56,5 +60,5 @@ def _table(files: Files, path: str, block_bytes: int, room: Room) -> Table:
         raise DamagedFile(path, f"{error}.") from error
 
 
-def _damaged(table: str, what: str) -> None:
-    raise DamagedFile(table, what)
+def _damaged(table: str, damage: str) -> None:
+    raise DamagedFile(table, damage)

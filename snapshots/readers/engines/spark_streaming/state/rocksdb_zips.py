@@ -1,7 +1,7 @@
-"""RocksDB's snapshots: ``<version>.zip`` and the tables that it names in ``SSTs/``.
+"""Check RocksDB's snapshots: ``<version>.zip``, and the list of tables in ``SSTs/`` inside of it.
 
-Spark unpacks the zip and copies each table to the local name in its list, so both are checked
-before Spark sees them: plain names only, nothing larger than it may be.
+Spark unpacks the zip, and copies each table to the local name in the list. So names must be plain
+and sizes bounded before Spark reads a snapshot.
 
 Source: Spark's RocksDBFileManager, RocksDBCheckpointMetadata.
 """
@@ -38,14 +38,19 @@ _ZIP_ERRORS = (
 
 @dataclass(frozen=True)
 class RocksSnapshot:
-    """tables: paths, relative to the checkpoint. keys: how many it holds, as it says itself."""
+    """A snapshot of RocksDB.
+
+    Attributes:
+        tables: the paths of its tables, relative to the checkpoint.
+        keys: the number of keys that it states; None if it states none.
+    """
 
     tables: tuple[str, ...]
     keys: int | None
 
 
 def read_zip(files: Files, path: str, limits: SparkLimits) -> RocksSnapshot:
-    """Raises: DamagedFile for anything but what Spark writes."""
+    """Read a snapshot. Raises: DamagedFile, also for what Spark never writes."""
     try:
         with open_regular(files.root / path) as file, zipfile.ZipFile(file) as packed:
             _check_entries(packed, path, limits)
@@ -54,7 +59,7 @@ def read_zip(files: Files, path: str, limits: SparkLimits) -> RocksSnapshot:
     except DamagedFile:
         raise
     except _ZIP_ERRORS as error:
-        raise DamagedFile(path, f"It is no snapshot of RocksDB ({error}).") from error
+        raise DamagedFile(path, f"It is not a snapshot of RocksDB ({error}).") from error
     try:
         return _snapshot(text, path, limits)
     except NotReadable as error:
@@ -64,7 +69,7 @@ def read_zip(files: Files, path: str, limits: SparkLimits) -> RocksSnapshot:
 def _check_entries(packed: zipfile.ZipFile, path: str, limits: SparkLimits) -> None:
     entries = packed.infolist()
     if len(entries) > MOST_ENTRIES or sum(e.file_size for e in entries) > limits.state_bytes:
-        raise DamagedFile(path, "It holds more than is read here.")
+        raise DamagedFile(path, "It holds more than the limit.")
     names = [entry.filename for entry in entries]
     if len(set(names)) < len(names) or not all(_PLAIN.fullmatch(name) for name in names):
         raise DamagedFile(path, "It holds names that Spark never writes.")
@@ -77,19 +82,19 @@ def _check_entries(packed: zipfile.ZipFile, path: str, limits: SparkLimits) -> N
 
 
 def _check_size(packed: zipfile.ZipFile, entry: zipfile.ZipInfo, path: str) -> None:
-    """An entry must unpack to the size it announces; zipfile itself stops there."""
+    """Check that an entry unpacks to its announced size; zipfile reads no more than that."""
     left = entry.file_size
     with packed.open(entry) as inner:
         while block := inner.read(2**20):
             left -= len(block)
     if left:
-        raise DamagedFile(path, f"{entry.filename} has not the size that it announces.")
+        raise DamagedFile(path, f"{entry.filename} does not have the size that it announces.")
 
 
 def _snapshot(text: bytes, path: str, limits: SparkLimits) -> RocksSnapshot:
     version, _, rest = text.partition(b"\n")
     if version != b"v1":
-        raise NotReadable("its version is not known.")
+        raise NotReadable("its version is unknown.")
     document = parse_object(rest, limits.depth)
     tables = document.get("sstFiles")
     if not isinstance(tables, list) or len(tables) > MOST_ENTRIES * 100:
@@ -98,7 +103,7 @@ def _snapshot(text: bytes, path: str, limits: SparkLimits) -> RocksSnapshot:
     names = []
     for table in tables:
         if not isinstance(table, dict):
-            raise NotReadable("a table is no object.")
+            raise NotReadable("a table is not an object.")
         for field in ("localFileName", "dfsSstFileName"):
             if not _PLAIN.fullmatch(text_of(table, field)):
                 raise NotReadable("a table has a name that Spark never writes.")

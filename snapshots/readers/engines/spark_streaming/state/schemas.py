@@ -1,4 +1,4 @@
-"""State schemas: binary files that say how keys and values are built, versions 1 to 3.
+"""Read state schemas: binary files with the types of keys and values, versions 1 to 3.
 
 Source: Spark's StateSchemaCompatibilityChecker, SchemaHelper.
 """
@@ -29,9 +29,10 @@ _V3_NAME = re.compile(r"(\d{1,18})_[0-9A-Za-z-]{1,64}")
 
 @dataclass(frozen=True)
 class ColumnFamily:
-    """Keys and values of one state variable, or of a whole store.
+    """The types of keys and values of one state variable, or of a whole store.
 
-    encoder: how Spark lays out the key (version 3), with its parameters; None before.
+    Attributes:
+        encoder: the encoder of the key with its parameters; None before version 3.
     """
 
     name: str
@@ -42,6 +43,8 @@ class ColumnFamily:
 
 @dataclass(frozen=True)
 class StateSchema:
+    """The content of one schema file."""
+
     version: int
     file: str
     families: tuple[ColumnFamily, ...]
@@ -52,7 +55,7 @@ class StateSchema:
 
     @property
     def watermark_delays_ms(self) -> dict[str, int]:
-        """Columns with a watermark to its delay, in milliseconds."""
+        """Return the delay of the watermark of each column that has one, in milliseconds."""
         delays: dict[str, int] = {}
         for family in self.families:
             delays |= watermark_delays(family.key) | watermark_delays(family.value)
@@ -60,25 +63,25 @@ class StateSchema:
 
 
 def read_schema(files: Files, path: str, limits: SparkLimits) -> StateSchema:
-    """Raises: DamagedFile."""
+    """Read one schema file. Raises: DamagedFile."""
     data = files.read(path, limits.schema_bytes)
     files.spend(LOG_BYTES, path, len(data), limits.all_log_bytes)
     try:
         return _parse(data, path, limits)
     except (Malformed, NotReadable) as error:
-        raise DamagedFile(path, f"It is no state schema: {error}") from error
+        raise DamagedFile(path, f"It is not a state schema: {error}") from error
 
 
 def schema_paths(files: Files, operator: int, store: str, single: bool) -> list[str]:
-    """Where the schema of a store may lie, the newest first.
+    """Return the paths of a store's schemas, newest first.
 
-    single: the operator has only this store, so that it has no folder of its own.
+    ``single`` says that it is the only store of its operator, and has no folder of its own.
     """
     folder = f"state/{operator}/_stateSchema/{store}"
-    found = [name for name in files.children(folder) if _V3_NAME.fullmatch(name)]
-    found.sort(key=lambda name: (int(name.split("_")[0]), name), reverse=True)
+    names = [name for name in files.children(folder) if _V3_NAME.fullmatch(name)]
+    names.sort(key=lambda name: (int(name.split("_")[0]), name), reverse=True)
     inner = "" if single else f"/{store}"
-    paths = [f"{folder}/{name}" for name in found]
+    paths = [f"{folder}/{name}" for name in names]
     paths.append(f"state/{operator}/0{inner}/_metadata/schema")
     return [path for path in paths if path in files]
 
@@ -114,13 +117,13 @@ def _family(cursor: Cursor, limits: SparkLimits) -> ColumnFamily:
 
 
 def _chunks(cursor: Cursor) -> str:
-    """A text in parts, since each is at most 64 KiB long."""
+    """Read a text that is stored in parts of at most 64 KiB."""
     return "".join(cursor.utf() for _ in range(cursor.count(bytes_each=2)))
 
 
 def _struct(text: str, limits: SparkLimits) -> Struct:
-    # each level of nesting takes two of JSON: the struct, and its list of fields
+    # Each level of nesting takes two levels of JSON: the struct, and its list of fields.
     parsed = parse_type(parse(text, 4 * limits.depth))
     if not isinstance(parsed, Struct):
-        raise NotReadable("a key or value is no struct.")
+        raise NotReadable("a key or value is not a struct.")
     return parsed

@@ -1,10 +1,10 @@
-"""Spark SQL's types, as its JSON writes them.
+"""Parse Spark SQL's types from their JSON.
 
 Source: Spark's DataType.fromJson.
 """
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from snapshots.readers.engines.spark_streaming.documents import Json, NotReadable
 
@@ -29,7 +29,11 @@ MOST_COLUMNS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Plain:
-    """A type without parts. size: bytes of one element in an array; None for variable ones."""
+    """A type that is not composed of others.
+
+    Attributes:
+        size: bytes of one element in an array; None for types of variable size.
+    """
 
     name: str
     size: int | None
@@ -38,6 +42,8 @@ class Plain:
 
 @dataclass(frozen=True, slots=True)
 class Column:
+    """A column of a struct."""
+
     name: str
     type: "SqlType"
     watermark_delay_ms: int | None = None
@@ -45,10 +51,14 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Struct:
-    """names: of the columns, told apart where several are called alike."""
+    """A struct.
+
+    Attributes:
+        names: the names of the columns, made unique.
+    """
 
     columns: tuple[Column, ...]
-    names: tuple[str, ...] = field(default=())
+    names: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, columns: tuple[Column, ...]) -> "Struct":
@@ -70,7 +80,10 @@ SqlType = Plain | Struct | Array | Map
 
 
 def told_apart(names: list[str]) -> tuple[str, ...]:
-    """Aggregation buffers can be called alike: the second "count" becomes "count#2"."""
+    """Make names unique: the second "count" becomes "count#2".
+
+    Columns of aggregation buffers can have the same name.
+    """
     used: dict[str, int] = {}
     result = []
     for name in names:
@@ -80,7 +93,7 @@ def told_apart(names: list[str]) -> tuple[str, ...]:
 
 
 def parse_type(document: Json) -> SqlType:
-    """document: of bounded depth. Raises: NotReadable."""
+    """Parse a type from JSON, whose depth the caller has bounded. Raises: NotReadable."""
     if isinstance(document, str):
         return _plain(document)
     if not isinstance(document, dict):
@@ -94,14 +107,14 @@ def parse_type(document: Json) -> SqlType:
         return Map(parse_type(document.get("keyType")), parse_type(document.get("valueType")))
     if kind == "udt":
         return parse_type(document.get("sqlType"))
-    raise NotReadable(f"The type {kind!r} is not known.")
+    raise NotReadable(f"The type {kind!r} is unknown.")
 
 
 def _struct(document: dict[str, Json]) -> Struct:
     fields = document.get("fields")
     if not isinstance(fields, list) or len(fields) > MOST_COLUMNS:
         raise NotReadable(f"A struct needs a list of at most {MOST_COLUMNS:,} fields.")
-    return Struct.of(tuple(_column(one) for one in fields))
+    return Struct.of(tuple(map(_column, fields)))
 
 
 def _column(document: Json) -> Column:
@@ -112,7 +125,7 @@ def _column(document: Json) -> Column:
     return Column(
         document["name"],
         parse_type(document.get("type")),
-        delay if isinstance(delay, int) and not isinstance(delay, bool) else None,
+        delay if type(delay) is int else None,
     )
 
 
@@ -134,17 +147,17 @@ def _plain(name: str) -> Plain:
         return Plain("months", 4)
     if name.startswith(("interval day", "interval hour", "interval minute", "interval second")):
         return Plain("microseconds", 8)
-    raise NotReadable(f"The type {name[:60]!r} is not known.")
+    raise NotReadable(f"The type {name[:60]!r} is unknown.")
 
 
 def watermark_delays(type: SqlType, path: str = "") -> dict[str, int]:
-    """Columns (dotted) with a watermark to its delay in milliseconds."""
+    """Return the delay in milliseconds of each column with a watermark, by dotted name."""
     if not isinstance(type, Struct):
         return {}
     delays: dict[str, int] = {}
     for name, column in zip(type.names, type.columns, strict=True):
-        place = f"{path}{name}"
+        column_path = f"{path}{name}"
         if column.watermark_delay_ms is not None:
-            delays[place] = column.watermark_delay_ms
-        delays |= watermark_delays(column.type, f"{place}.")
+            delays[column_path] = column.watermark_delay_ms
+        delays |= watermark_delays(column.type, f"{column_path}.")
     return delays

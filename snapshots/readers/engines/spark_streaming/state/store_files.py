@@ -1,8 +1,8 @@
-"""Which state versions lie on disk: ``state/<operator>/<partition>[/<store>]/``.
+"""List the versions of state on disk, in ``state/<operator>/<partition>[/<store>]/``.
 
-A version is the batch plus one. The HDFS-backed provider writes deltas and snapshots, RocksDB
-changelogs and zips (its snapshots) with tables in ``SSTs/``. In checkpoint format 2 each name
-carries a unique id, and only the ids in the commit log are valid.
+The version of a batch is its number plus one. The HDFS-backed provider writes deltas and snapshots.
+RocksDB writes changelogs, and zips as snapshots, with tables in ``SSTs/``. In checkpoint format 2
+each name has a unique id, and only the ids in the commit log are valid.
 
 Source: Spark's HDFSBackedStateStoreProvider, RocksDBFileManager.
 """
@@ -16,14 +16,20 @@ from snapshots.readers.engines.spark_streaming.logs.text_logs import numbered
 
 DEFAULT_STORE = "default"
 DELTA, SNAPSHOT, CHANGELOG, ZIP = "delta", "snapshot", "changelog", "zip"
-WHOLE = (SNAPSHOT, ZIP)  # hold everything of a version
-CHANGES = (DELTA, CHANGELOG)  # hold what a version changed
+WHOLE = (SNAPSHOT, ZIP)  # files with the whole state of a version
+CHANGES = (DELTA, CHANGELOG)  # files with the changes of a version
 _NAME = re.compile(r"(0|[1-9]\d{0,17})(?:_([0-9A-Za-z-]{1,64}))?\.(delta|snapshot|changelog|zip)")
 
 
 @dataclass(frozen=True, order=True)
 class VersionFile:
-    """unique_id: None in checkpoint format 1. path: relative to the checkpoint."""
+    """One state file.
+
+    Attributes:
+        kind: DELTA, SNAPSHOT, CHANGELOG or ZIP.
+        unique_id: none in checkpoint format 1.
+        path: relative to the checkpoint.
+    """
 
     version: int
     kind: str
@@ -33,7 +39,11 @@ class VersionFile:
 
 @dataclass(frozen=True)
 class PartitionFiles:
-    """tables: RocksDB's table files."""
+    """The state files of one partition of one store.
+
+    Attributes:
+        tables: the paths of RocksDB's table files.
+    """
 
     partition: int
     files: tuple[VersionFile, ...]
@@ -44,7 +54,7 @@ class PartitionFiles:
         return sorted({file.version for file in self.files if file.kind in WHOLE})
 
     def changes(self, version: int, ids: dict[int, str]) -> VersionFile | None:
-        """The file of what a version changed. ids: as for ``chain``."""
+        """Return the file with the changes of a version; ``ids`` are as for ``chain``."""
         valid = (file for file in self.files if _is_valid(file, ids))
         return next((f for f in valid if f.version == version and f.kind in CHANGES), None)
 
@@ -54,9 +64,11 @@ class PartitionFiles:
 
 @dataclass(frozen=True)
 class Chain:
-    """What it takes to load one version: a snapshot or nothing, then every change after it.
+    """The files that make up one version: a snapshot, if any, then all changes after it.
 
-    lacking: how many files of changes should be there and are not. missing: the first of them.
+    Attributes:
+        lacking: how many files of changes are missing.
+        missing: the name of the first missing file.
     """
 
     files: tuple[VersionFile, ...]
@@ -65,26 +77,26 @@ class Chain:
 
 
 StoreVersions = dict[int, dict[str, dict[int, PartitionFiles]]]
-"""By operator, store and partition."""
+"""State files by operator, store and partition."""
 
 
 def list_versions(files: Files) -> StoreVersions:
-    """Everything below ``state/`` that is named as state is."""
-    found: StoreVersions = {}
+    """List all files below ``state/`` that have names of state files."""
+    versions: StoreVersions = {}
     for operator in numbered(files.children("state")):
         stores: dict[str, dict[int, PartitionFiles]] = {}
         for partition in numbered(files.children(f"state/{operator}")):
             folder = f"state/{operator}/{partition}"
             for name, store in _stores(files, folder).items():
-                listed = _partition(files, f"{folder}/{name}" if name else folder, partition)
-                if listed.files or store == DEFAULT_STORE:
-                    stores.setdefault(store, {})[partition] = listed
-        found[operator] = dict(sorted(stores.items()))
-    return found
+                state = _partition(files, f"{folder}/{name}" if name else folder, partition)
+                if state.files or store == DEFAULT_STORE:
+                    stores.setdefault(store, {})[partition] = state
+        versions[operator] = dict(sorted(stores.items()))
+    return versions
 
 
 def _stores(files: Files, folder: str) -> dict[str, str]:
-    """Folder below the partition's ("" for itself) to the store's name."""
+    """Return names of stores by their folder in that of the partition, "" for the latter."""
     folders = (name for name in files.children(folder) if files.is_folder(f"{folder}/{name}"))
     inner = {name: name for name in folders if name != "SSTs" and not name.startswith(("_", "."))}
     own = any(_NAME.fullmatch(name) for name in files.children(folder))
@@ -95,8 +107,8 @@ def _partition(files: Files, folder: str, partition: int) -> PartitionFiles:
     listed = []
     for name in files.children(folder):
         path = f"{folder}/{name}"
-        if (found := _NAME.fullmatch(name)) is not None and path in files:
-            listed.append(VersionFile(int(found[1]), found[3], found[2], path))
+        if (match := _NAME.fullmatch(name)) is not None and path in files:
+            listed.append(VersionFile(int(match[1]), match[3], match[2], path))
     tables = [name for name in files.children(f"{folder}/SSTs") if name.endswith(".sst")]
     return PartitionFiles(
         partition,
@@ -106,20 +118,23 @@ def _partition(files: Files, folder: str, partition: int) -> PartitionFiles:
 
 
 def chain(partition: PartitionFiles, version: int, ids: dict[int, str] | None = None) -> Chain:
-    """The files that make ``version`` (1 and up; version 0 is empty).
+    """Return the files that make up a version.
 
-    ids: versions to the unique ids that are valid, as the commit log has them (format 2).
+    Args:
+        partition: the state files.
+        version: 1 or more; version 0 is empty.
+        ids: in format 2 the valid unique id of each version, as the commit log has them.
     """
     valid = [file for file in partition.files if _is_valid(file, ids or {})]
     bases = {f.version: f for f in valid if f.kind in WHOLE and f.version <= version}
     base = max(bases, default=0)
     changes = {f.version: f for f in valid if f.kind in CHANGES and base < f.version <= version}
     files = [bases[base]] if base else []
-    files += [changes[one] for one in sorted(changes)]
+    files += [changes[number] for number in sorted(changes)]
     lacking = version - base - len(changes)
     if not lacking:
         return Chain(tuple(files))
-    first = next(one for one in count(base + 1) if one not in changes)
+    first = next(number for number in count(base + 1) if number not in changes)
     rocksdb = any(file.kind in (CHANGELOG, ZIP) for file in partition.files)
     return Chain(tuple(files), lacking, f"{first}.{CHANGELOG if rocksdb else DELTA}")
 
@@ -131,15 +146,15 @@ def _is_valid(file: VersionFile, ids: dict[int, str]) -> bool:
 def left_overs(
     versions: StoreVersions, ids: dict[tuple[int, str, int], dict[int, str]]
 ) -> list[VersionFile]:
-    """Files of failed attempts: their id is not the one that the commit log names.
+    """Return the files of failed attempts, whose ids differ from those in the commit log.
 
-    ids: by operator, store and partition, as for ``chain``.
+    ``ids`` are as for ``chain``, by operator, store and partition.
     """
     return [
         file
         for operator, stores in versions.items()
         for store, partitions in stores.items()
-        for partition, listed in partitions.items()
-        for file in listed.files
+        for partition, state in partitions.items()
+        for file in state.files
         if not _is_valid(file, ids.get((operator, store, partition), {}))
     ]

@@ -1,6 +1,6 @@
-"""The state of one partition, decoded from its files without Spark.
+"""Decode the state of one partition from its files, without Spark.
 
-HDFS-backed stores, and RocksDB's without column families.
+It reads HDFS-backed stores, and RocksDB's without column families.
 """
 
 from dataclasses import dataclass
@@ -31,17 +31,16 @@ from snapshots.readers.engines.spark_streaming.state.unsafe_rows import read_row
 from snapshots.readers.formats.cursor import Malformed
 
 UPDATE, DELETE = "update", "delete"
-_OF_JOINS_OWN = {"key": "index", "value": "matched"}
-"""Columns that a join adds to the rows of a side."""
+_JOIN_COLUMNS = {"key": "index", "value": "matched"}  # which a join adds to the rows of a side
 
 
 class NotDecodable(Exception):
-    """This state can only be read by Spark, or not at all; the message is a sentence."""
+    """Only Spark can read this state, or nothing can; the message is a sentence."""
 
 
 @dataclass
 class Left:
-    """How much may still be read of one state at one batch, in all its partitions."""
+    """How much may still be read of one state at one batch, over all its partitions."""
 
     bytes: int
     records: int
@@ -53,7 +52,7 @@ class Left:
 
 @dataclass(frozen=True)
 class Place:
-    """Whose state: one partition of one store of one operator."""
+    """One partition of one store of one operator."""
 
     operator: int
     store: str
@@ -69,7 +68,13 @@ def read_partition(
     limits: SparkLimits,
     left: Left | None = None,
 ) -> list[dict[str, Json]]:
-    """Rows of ``key`` and ``value`` in no certain order. left: for several partitions together.
+    """Return the rows of one version of a state, with ``key`` and ``value``, in no order.
+
+    Args:
+        checkpoint: the checkpoint.
+        operator, reading, partition, version: which state.
+        limits: upper bounds.
+        left: what may be read, if several partitions share it; it is reduced.
 
     Raises: NotDecodable, DamagedFile.
     """
@@ -102,9 +107,9 @@ def read_partition(
             f"Up to partition {partition} this state has more than {limits.state_records:,} keys "
             f"or {limits.state_bytes:,} bytes, the most that is read of its files."
         )
-    side = reading.kind == JOIN_SIDE
+    is_join_side = reading.kind == JOIN_SIDE
     last = needed.files[-1] if needed.files else None
-    return [_row(family, last, key, value, side) for key, value in state.items()]
+    return [_row(family, last, key, value, is_join_side) for key, value in state.items()]
 
 
 def read_changes(
@@ -116,16 +121,18 @@ def read_changes(
     limits: SparkLimits,
     left: Left | None = None,
 ) -> list[dict[str, Json]]:
-    """What the batches changed, in their order: rows of ``batch``, ``change``, ``key``, ``value``.
+    """Return the changes of batches, in order: rows of ``batch``, ``change``, ``key``, ``value``.
 
-    change: UPDATE or DELETE, whose value is None. Raises: NotDecodable, DamagedFile.
+    ``change`` is UPDATE or DELETE; the value of a DELETE is None. The arguments are those of
+    ``read_partition``. Raises: NotDecodable, DamagedFile.
     """
     place = _place(operator, reading, partition)
     family = family_of(checkpoint, place)
     left = left or Left.of(limits)
     changes = []
     for batch in batches:
-        file = listed(checkpoint, place).changes(batch + 1, ids_of(checkpoint, place))
+        ids = ids_of(checkpoint, place)
+        file = listed(checkpoint, place).changes(batch + 1, ids)
         if file is None:
             raise NotDecodable(f"Partition {partition} has no file of what batch {batch} changed.")
         records, size = checked_records(checkpoint, file, max(0, left.bytes), limits)
@@ -145,12 +152,12 @@ def read_changes(
 
 def _place(operator: int, reading: Reading, partition: int) -> Place:
     if reading.kind not in (DEFAULT, STORE, JOIN_SIDE):
-        raise NotDecodable("State variables and timers are read by Spark alone.")
+        raise NotDecodable("Only Spark can read state variables and timers.")
     return Place(operator, reading.store, partition)
 
 
 def family_of(checkpoint: SparkCheckpoint, place: Place) -> ColumnFamily:
-    """How the rows of a store are built. Raises: NotDecodable."""
+    """Return the types of a store's keys and values. Raises: NotDecodable."""
     schema = checkpoint.schemas.get((place.operator, place.store))
     if schema is None:
         raise NotDecodable(
@@ -158,22 +165,22 @@ def family_of(checkpoint: SparkCheckpoint, place: Place) -> ColumnFamily:
             f"{place.operator}, and without it its bytes have no meaning."
         )
     if schema.version > 2:
-        raise NotDecodable("The store has column families, which only Spark reads.")
+        raise NotDecodable("The store has column families, which only Spark can read.")
     settings = checkpoint.settings
     if settings.get(CONF + "encodingFormat", "unsaferow") != "unsaferow":
         raise NotDecodable("The state is not encoded as Spark's unsafe rows.")
     if settings.get(CONF + "rowChecksum.enabled") == "true":
-        raise NotDecodable("The rows carry checksums, which are not read here.")
+        raise NotDecodable("The rows have checksums, which only Spark can read.")
     return schema.default
 
 
 def chain_of(checkpoint: SparkCheckpoint, place: Place, version: int) -> Chain:
-    """Raises: NotDecodable where the partition is not there."""
+    """Return the files that make up a version. Raises: NotDecodable if there is no partition."""
     return chain(listed(checkpoint, place), version, ids_of(checkpoint, place))
 
 
 def listed(checkpoint: SparkCheckpoint, place: Place) -> PartitionFiles:
-    """Raises: NotDecodable where the partition is not there."""
+    """Return the state files of a partition. Raises: NotDecodable if there are none."""
     partitions = checkpoint.versions.get(place.operator, {}).get(place.store, {})
     if place.partition not in partitions:
         raise NotDecodable(
@@ -189,13 +196,13 @@ def ids_of(checkpoint: SparkCheckpoint, place: Place) -> dict[int, str]:
 def checked_records(
     checkpoint: SparkCheckpoint, file: VersionFile, most: int, limits: SparkLimits
 ) -> tuple[list[Record], int]:
-    """The records of one file, none of which appends to a list; and its size unpacked.
+    """Return the records of one file, and its unpacked size in bytes, at most ``most``.
 
-    Raises: NotDecodable, DamagedFile.
+    Raises: NotDecodable, also if a record appends to a list; DamagedFile.
     """
     records, size = read_records(checkpoint.files, file, checkpoint.codec, most, limits)
     if any(record.action == MERGE for record in records):
-        raise NotDecodable(f"{file.path} appends to lists, which Spark reads.")
+        raise NotDecodable(f"{file.path} appends to lists, which only Spark can read.")
     return records, size
 
 
@@ -204,34 +211,35 @@ def _row(
     file: VersionFile | None,
     key: bytes,
     value: bytes | None,
-    of_side: bool,
+    is_join_side: bool,
 ) -> dict[str, Json]:
-    versioned = file is not None and file.kind in (CHANGELOG, ZIP)
+    is_rocksdb = file is not None and file.kind in (CHANGELOG, ZIP)
     try:
-        row = {
-            "key": read_row(_payload(key, versioned), family.key),
-            "value": None if value is None else read_row(_payload(value, versioned), family.value),
+        row: dict[str, Json] = {
+            "key": read_row(_payload(key, is_rocksdb), family.key),
+            "value": None if value is None else read_row(_payload(value, is_rocksdb), family.value),
         }
     except Malformed as error:
         raise DamagedFile(file.path if file else "state", f"A row is damaged: {error}.") from error
-    for part, column in _OF_JOINS_OWN.items() if of_side else ():
-        row[part].pop(column, None)
+    if is_join_side:
+        for part, column in _JOIN_COLUMNS.items():
+            row[part].pop(column, None)
     return row
 
 
-def _payload(data: bytes, versioned: bool) -> bytes:
-    """RocksDB's keys and values begin with a byte that says how they are encoded; only 0 exists."""
-    if not versioned:
+def _payload(data: bytes, is_rocksdb: bool) -> bytes:
+    """Return a row without the byte of its encoding, which RocksDB's rows have; it is always 0."""
+    if not is_rocksdb:
         return data
     if data[:1] != b"\0":
-        raise Malformed("A row of an unknown encoding", 0)
+        raise Malformed("A row has an unknown encoding", 0)
     return data[1:]
 
 
 def read_snapshot(
     checkpoint: SparkCheckpoint, file: VersionFile, limits: SparkLimits
 ) -> dict[bytes, bytes]:
-    """Keys and values of a snapshot of RocksDB. Raises: DamagedFile."""
+    """Return the keys and values in a snapshot of RocksDB. Raises: DamagedFile."""
     snapshot = read_zip(checkpoint.files, file.path, limits)
     return read_tables(checkpoint.files, snapshot.tables, limits)
 
@@ -239,9 +247,10 @@ def read_snapshot(
 def check_state(
     checkpoint: SparkCheckpoint, place: Place, file: VersionFile, limits: SparkLimits
 ) -> None:
-    """Reads one file, as far as it can be read here. Raises: DamagedFile."""
+    """Check one state file, as far as it can be read without Spark. Raises: DamagedFile."""
+    pairs: list[tuple[bytes, bytes | None]]
     if file.kind == ZIP:
-        pairs = list(read_snapshot(checkpoint, file, limits).items())
+        pairs = [*read_snapshot(checkpoint, file, limits).items()]
     else:
         records, _ = read_records(
             checkpoint.files, file, checkpoint.codec, limits.state_bytes, limits

@@ -1,8 +1,7 @@
-"""Spark's unsafe rows: little-endian, a null bit and 8 bytes for each field.
+"""Decode Spark's unsafe rows: little-endian, with a null bit and 8 bytes for each field.
 
-Numbers stand in the 8 bytes, everything else as ``offset << 32 | size`` into the same row.
-Arrays have their length, null bits and elements; a map is the array of its keys, then that of its
-values.
+The 8 bytes hold a number, or ``offset << 32 | size`` of any other value in the same row. An array
+has its length, null bits and elements. A map is the array of its keys, then that of its values.
 
 Source: Spark's UnsafeRow, UnsafeArrayData, UnsafeMapData.
 """
@@ -10,6 +9,7 @@ Source: Spark's UnsafeRow, UnsafeArrayData, UnsafeMapData.
 import math
 import struct
 from datetime import date, timedelta
+from typing import Any
 
 import orjson
 
@@ -42,15 +42,16 @@ _FIRST_DAY = date(1970, 1, 1)
 
 
 def read_row(data: bytes, schema: Struct) -> dict[str, Json]:
-    """One row as JSON: timestamps in epoch milliseconds, maps as lists of [key, value].
+    """Return one row as JSON. Raises: Malformed.
 
-    Decimals are texts, bytes are hexadecimal, days are ISO dates. Raises: Malformed.
+    Timestamps are epoch milliseconds, days ISO dates, decimals texts, bytes hexadecimal, maps
+    lists of [key, value].
     """
     return _Row(data).struct(schema, 0, len(data))
 
 
 class _Row:
-    """A row being read. Its parts may not overlap so often that they are more than the row."""
+    """A reader of one row. It bounds how much overlapping parts of the row can add up to."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -62,15 +63,15 @@ class _Row:
         if size < bitmap + 8 * len(schema.columns):
             raise Malformed(f"A row of {len(schema.columns)} fields has only {size} bytes", start)
         row = {}
-        for place, (name, column) in enumerate(zip(schema.names, schema.columns, strict=True)):
+        for index, (name, column) in enumerate(zip(schema.names, schema.columns, strict=True)):
             self._spend(start)
-            at = start + bitmap + 8 * place
-            null = self._null(start, place)
-            row[name] = None if null else self._value(column.type, at, start, size)
+            at = start + bitmap + 8 * index
+            is_null = self._is_null(start, index)
+            row[name] = None if is_null else self._value(column.type, at, start, size)
         return row
 
     def _value(self, type: SqlType, at: int, start: int, size: int) -> Json:
-        """A value whose slot is ``at``; offsets count from ``start``, its row or array."""
+        """Return the value whose slot is ``at``, in a row or array of ``size`` from ``start``."""
         if isinstance(type, Plain) and type.size is not None:
             return self._fixed(type, at)
         (slot,) = _LONG.unpack_from(self._data, at)
@@ -92,18 +93,17 @@ class _Row:
         return _text(type, self._data[start : start + length], start)
 
     def _array(self, element: SqlType, start: int, size: int) -> list[Json]:
-        fixed = isinstance(element, Plain) and element.size is not None
-        each = element.size if fixed else 8
+        width = element.size if isinstance(element, Plain) and element.size is not None else 8
         count = self._length(start, size)
         first = 8 + (count + 63) // 64 * 8
-        if first + count * each > size:
+        if first + count * width > size:
             raise Malformed(f"An array of {count} elements has only {size} bytes", start)
         values = []
-        for place in range(count):
+        for index in range(count):
             self._spend(start)
-            at = start + first + place * each
-            null = self._null(start + 8, place)
-            values.append(None if null else self._value(element, at, start, size))
+            at = start + first + index * width
+            is_null = self._is_null(start + 8, index)
+            values.append(None if is_null else self._value(element, at, start, size))
         return values
 
     def _map(self, type: Map, start: int, size: int) -> list[list[Json]]:
@@ -119,13 +119,13 @@ class _Row:
     def _length(self, at: int, size: int) -> int:
         if size < 8:
             raise Malformed("An array or map is shorter than its length", at)
-        (length,) = _LONG.unpack_from(self._data, at)
+        length: int = _LONG.unpack_from(self._data, at)[0]
         if not 0 <= length <= 8 * size:
             raise Malformed(f"{length} elements are announced", at)
         return length
 
-    def _null(self, bitmap: int, place: int) -> bool:
-        return bool(self._data[bitmap + place // 8] >> place % 8 & 1)
+    def _is_null(self, bitmap: int, index: int) -> bool:
+        return bool(self._data[bitmap + index // 8] >> index % 8 & 1)
 
     def _spend(self, at: int) -> None:
         self._values_left -= 1
@@ -143,8 +143,8 @@ class _Row:
         return plain_value(type.name, number)
 
 
-def plain_value(type: str, number: float) -> Json:
-    """A number of a type as JSON."""
+def plain_value(type: str, number: Any) -> Json:
+    """Return a stored number of a type as JSON."""
     if type in ("timestamp", "timestamp_ntz"):
         return milliseconds(number)
     if type == "date":
@@ -155,7 +155,7 @@ def plain_value(type: str, number: float) -> Json:
 
 
 def milliseconds(microseconds: int) -> int | float:
-    """Epoch milliseconds, with a fraction only where there is one."""
+    """Return epoch milliseconds, as an integer unless they have a fraction."""
     whole, rest = divmod(microseconds, 1000)
     return microseconds / 1000 if rest else whole
 
@@ -164,11 +164,11 @@ def _day(days: int) -> Json:
     try:
         return (_FIRST_DAY + timedelta(days=days)).isoformat()
     except OverflowError:
-        return days  # beyond the years 1 to 9999, as the number of days since 1970
+        return days  # outside of the years 1 to 9999
 
 
 def sorted_map(pairs: list[list[Json]]) -> list[list[Json]]:
-    """Maps have no order of their own; this one is by the keys' JSON."""
+    """Sort the pairs of a map, which has no order of its own, by the JSON of their keys."""
     return sorted(pairs, key=lambda pair: orjson.dumps(pair[0], option=orjson.OPT_SORT_KEYS))
 
 
@@ -181,11 +181,11 @@ def decimal_text(unscaled: int, scale: int) -> str:
 def _text(type: Plain, data: bytes, at: int) -> str:
     if type.name == "decimal":
         if len(data) > 16:
-            raise Malformed(f"A decimal of {len(data)} bytes", at)
+            raise Malformed(f"A decimal cannot have {len(data)} bytes", at)
         return decimal_text(int.from_bytes(data, "big", signed=True), type.scale)
     if type.name == "binary":
         return data.hex()
     try:
         return data.decode()
     except UnicodeDecodeError as error:
-        raise Malformed("A text is no UTF-8", at) from error
+        raise Malformed("A text is not valid UTF-8", at) from error

@@ -1,0 +1,135 @@
+"""Types of Flink's state, read from how checkpoints and people spell them.
+
+``Long``, ``java.lang.Long`` and ``long`` are one type. Composite types are spelt
+``tuple<string,long>``, ``List<Long>`` or, for a class with fields, ``Acct{owner: String}``.
+"""
+
+import re
+from dataclasses import dataclass
+
+LONGEST = 10_000  # characters of a type
+MOST_NESTED = 40
+
+# fmt: off
+_SIMPLE = frozenset({
+    "boolean", "byte", "short", "int", "long", "float", "double", "char", "string", "biginteger",
+    "bigdecimal", "date", "timestamp", "instant", "localdate", "localtime", "localdatetime", "void",
+    "booleans", "bytes", "chars", "shorts", "ints", "longs", "floats", "doubles", "strings", "utf8",
+    "timewindow", "globalwindow",
+})
+_COMPOSITE = frozenset({
+    "list", "map", "array", "tuple", "row", "rowdata", "nullable", "either", "ttl", "timer",
+    "decimal", "timestampdata",
+})
+# fmt: on
+_ALIASES = {"integer": "int", "character": "char", "decimal": "bigdecimal", "byte[]": "bytes"}
+_OPAQUE = ("kryo ", "enum ", "case ")
+_TOKEN = re.compile(r"\s*([<>{},:]|[^\s<>{},:]+(?: [^\s<>{},:]+)*)")
+_NUMBERED_TUPLE = re.compile(r"tuple\d*")
+
+
+@dataclass(frozen=True, slots=True)
+class Type:
+    """A type.
+
+    Attributes:
+        name: in lower case for what Flink knows; the short name of any other class.
+        parts: the types that it is made of.
+        fields: the fields of a class by name; None where they are not told, and for what has none.
+        is_class: whether it is a class of somebody's own.
+    """
+
+    name: str
+    parts: tuple["Type", ...] = ()
+    fields: tuple[tuple[str, "Type"], ...] | None = None
+    is_class: bool = False
+
+
+def parse(text: str) -> Type | None:
+    """Return the type that a text spells; None where it spells none."""
+    if len(text) > LONGEST:
+        return None
+    reader = _Reader(_TOKEN.findall(text))
+    try:
+        type_ = reader.type()
+    except (ValueError, IndexError):
+        return None
+    return type_ if not reader.left else None
+
+
+def arrows(text: str) -> list[str]:
+    """Split ``key → user key → value``, however the arrow is spelt, outside all brackets."""
+    parts, depth, begin, place = [], 0, 0, 0
+    text = text.replace("->", "→")
+    for place, letter in enumerate(text):
+        depth += (letter in "<{") - (letter in ">}")
+        if letter == "→" and depth == 0:
+            parts.append(text[begin:place].strip())
+            begin = place + 1
+    return [*parts, text[begin:].strip()]
+
+
+class _Reader:
+    def __init__(self, tokens: list[str]) -> None:
+        self.left = tokens[::-1]
+
+    def type(self, depth: int = 0) -> Type:
+        """Read one type. Raises: ValueError, IndexError."""
+        if depth > MOST_NESTED:
+            raise ValueError("nested too deep")
+        word = self.left.pop()
+        if word in "<>{},:":
+            raise ValueError(word)
+        if self._takes("<"):
+            parts = [self.type(depth + 1)]
+            while self._takes(","):
+                parts.append(self.type(depth + 1))
+            self._require(">")
+            return _composite(word, tuple(parts))
+        if self._takes("{"):
+            fields = [self._field(depth)] if self.left[-1] != "}" else []
+            while self._takes(","):
+                fields.append(self._field(depth))
+            self._require("}")
+            return Type(_short(word), fields=tuple(sorted(fields)), is_class=True)
+        return _plain(word)
+
+    def _field(self, depth: int) -> tuple[str, Type]:
+        name = self.left.pop()
+        self._require(":")
+        return name, self.type(depth + 1)
+
+    def _takes(self, token: str) -> bool:
+        if self.left and self.left[-1] == token:
+            self.left.pop()
+            return True
+        return False
+
+    def _require(self, token: str) -> None:
+        if not self._takes(token):
+            raise ValueError(f"{token} is missing")
+
+
+def _composite(word: str, parts: tuple[Type, ...]) -> Type:
+    name = _short(word)
+    lowered = name.lower()
+    if _NUMBERED_TUPLE.fullmatch(lowered):
+        return Type("tuple", parts)
+    if lowered in _COMPOSITE:
+        return Type(lowered, parts)
+    return Type(name, parts, is_class=True)
+
+
+def _plain(word: str) -> Type:
+    if word.startswith(_OPAQUE):
+        kind, _, name = word.partition(" ")
+        return Type(f"{kind} {_short(name)}", is_class=True)
+    name = _short(word.removeprefix("pojo "))
+    lowered = _ALIASES.get(name.lower(), name.lower())
+    is_simple = lowered in _SIMPLE and not word.startswith("pojo ")
+    return Type(lowered) if is_simple else Type(name, is_class=True)
+
+
+def _short(name: str) -> str:
+    """Return the name of a class without its package; people leave that out."""
+    return name.rpartition(".")[2]

@@ -1,0 +1,147 @@
+"""The checkpoints of an upload, and what is known of their channels without their bytes."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from snapshots.domain.inventory.model import COMPLETED, FAILED, IN_PROGRESS, UNKNOWN
+from snapshots.domain.model.derived import (
+    ALIGNED,
+    AT_LEAST_ONCE,
+    NEVER_STORED,
+    NO_BUFFERS,
+    NO_FILES,
+    NOT_COMPLETED,
+    NOT_JOINED,
+    NOT_TOLD,
+    NOTHING_PERSISTED,
+)
+from snapshots.readers.engines.flink.checkpoint_kind import SAVEPOINT, Properties
+from snapshots.readers.engines.flink.metadata import Metadata, Operator
+from snapshots.readers.engines.flink.rest import checkpoints as rest_checkpoints
+from snapshots.readers.engines.flink.rest.checkpoints import RestCheckpoint, VertexTimes
+from snapshots.readers.engines.flink.upload import FlinkJob, FlinkUpload, StoredCheckpoint
+
+_STATUSES = {
+    rest_checkpoints.COMPLETED: COMPLETED,
+    rest_checkpoints.FAILED: FAILED,
+    rest_checkpoints.IN_PROGRESS: IN_PROGRESS,
+}
+_CHECKPOINT_FOLDER = re.compile(r"chk-(\d{1,18})")
+
+
+@dataclass(frozen=True)
+class FlinkCheckpoint:
+    """A checkpoint: its files, or what the REST API says of it, or both.
+
+    Attributes:
+        number: its place among all checkpoints of the upload.
+        id: Flink's number of it; 0 where a damaged `_metadata` hides it.
+    """
+
+    number: int
+    job: FlinkJob
+    id: int
+    stored: StoredCheckpoint | None
+    rest: RestCheckpoint | None
+
+    @property
+    def readable(self) -> StoredCheckpoint | None:
+        """Its files, if their `_metadata` can be read."""
+        return self.stored if self.metadata is not None else None
+
+    @property
+    def metadata(self) -> Metadata | None:
+        """Its `_metadata`, if it has one that can be read."""
+        return self.stored.metadata if self.stored is not None else None
+
+    @property
+    def operators(self) -> tuple[Operator, ...]:
+        """The operators in its `_metadata`."""
+        return self.metadata.operators if self.metadata is not None else ()
+
+    @property
+    def vertices(self) -> tuple[VertexTimes, ...]:
+        """The vertices of which the REST API gives times."""
+        return self.rest.vertices if self.rest is not None else ()
+
+    @property
+    def triggered_at(self) -> int | None:
+        """When it was triggered, in epoch milliseconds."""
+        return self.rest.triggered_at if self.rest is not None else None
+
+    @property
+    def status(self) -> str:
+        """One of the inventory's. A `_metadata` is written when all have acknowledged."""
+        if self.rest is not None:
+            return _STATUSES.get(self.rest.status, UNKNOWN)
+        return COMPLETED if self.metadata is not None else UNKNOWN
+
+    @property
+    def is_savepoint(self) -> bool:
+        """Whether it is a savepoint."""
+        properties = self.metadata.properties if self.metadata is not None else None
+        if isinstance(properties, Properties):
+            return properties.kind == SAVEPOINT
+        if self.rest is not None:
+            return self.rest.is_savepoint
+        return self.stored is not None and _folder_name(self.stored).startswith("savepoint-")
+
+    @property
+    def is_unaligned(self) -> bool:
+        """Whether the REST API says that barriers might overtake records."""
+        return self.rest is not None and (self.rest.kind or "").startswith("UNALIGNED")
+
+    @property
+    def why_empty(self) -> str | None:
+        """Why channels hold nothing, in a word of ``derived``; None if no channel is known to."""
+        if self.status != COMPLETED:
+            return None
+        if self.rest is not None and self.rest.kind and not self.is_unaligned:
+            config = {} if self.job.rest is None else self.job.rest.config
+            return AT_LEAST_ONCE if config.get("mode") == "at_least_once" else ALIGNED
+        if self.metadata is not None or self.rest is None:
+            return NO_BUFFERS
+        return NOTHING_PERSISTED if self.rest.totals.persisted == 0 else NEVER_STORED
+
+    @property
+    def why_unknown(self) -> str | None:
+        """Why channels are not known, in a word of ``derived``; None if every channel is known."""
+        if self.status in (FAILED, IN_PROGRESS):
+            return NOT_COMPLETED
+        if self.status != COMPLETED:
+            return NOT_TOLD
+        if self.metadata is not None:
+            return NOT_JOINED
+        return NO_FILES if self.why_empty == NEVER_STORED else None
+
+
+def checkpoints_of(upload: FlinkUpload) -> tuple[FlinkCheckpoint, ...]:
+    """Return the checkpoints of an upload by job, then by id."""
+    checkpoints: list[FlinkCheckpoint] = []
+    for job in upload.jobs:
+        for id_, stored, rest in _of_job(job):
+            checkpoints.append(FlinkCheckpoint(len(checkpoints), job, id_, stored, rest))
+    return tuple(checkpoints)
+
+
+def _of_job(job: FlinkJob) -> Iterator[tuple[int, StoredCheckpoint | None, RestCheckpoint | None]]:
+    rest = {} if job.rest is None else job.rest.checkpoint_by_id
+    stored: dict[int, list[StoredCheckpoint | None]] = defaultdict(list)
+    for checkpoint in job.checkpoints:
+        stored[_id_of(checkpoint)].append(checkpoint)
+    for id_ in sorted(rest.keys() | stored.keys()):
+        for files in stored.get(id_) or [None]:
+            yield id_, files, rest.get(id_)
+
+
+def _id_of(stored: StoredCheckpoint) -> int:
+    if stored.metadata is not None:
+        return stored.metadata.checkpoint_id
+    named = _CHECKPOINT_FOLDER.fullmatch(_folder_name(stored))
+    return int(named.group(1)) if named else 0
+
+
+def _folder_name(stored: StoredCheckpoint) -> str:
+    return stored.folder.rpartition("/")[2]

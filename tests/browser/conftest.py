@@ -1,0 +1,25 @@
+"""Fixtures of the browser's tests."""
+
+import pytest
+
+from tests.stack import Stack
+
+
+@pytest.fixture(scope="session")
+def samples(stack) -> Stack:
+    """Return the stack with all samples ready."""
+    stack.manage("load_samples", "--wait")
+    return stack
+
+
+@pytest.fixture
+def learn(samples, page):
+    """Return the page Learn."""
+    page.goto("/learn")
+    return page
+
+
+def open_sample(page, name: str) -> None:
+    """Open a sample from a page that lists it."""
+    page.get_by_role("link", name=name).click()
+    page.locator("#workbench.is-ready").wait_for()

@@ -1,0 +1,130 @@
+"""A real upload of Flink in a browser, from its checkpoints to a record in flight."""
+
+import re
+from itertools import product
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.conftest import watch_for_errors
+from tests.stack import PICTURES
+from tests.web.api.uploading import zipped
+
+ORDER = "pojo demo.Order"
+
+
+@pytest.fixture(scope="module")
+def orders(stack, browser, signed_in_state, shared_data) -> str:
+    """Return the address of the inventory of a case with records in flight, uploaded once."""
+    context = browser.new_context(base_url=stack.url, storage_state=signed_in_state)
+    page = context.new_page()
+    page.goto("/")
+    packed = zipped(shared_data / "flink" / "unaligned-orders", "files", "rest").read()
+    file = {"name": "orders.zip", "mimeType": "application/zip", "buffer": packed}
+    page.set_input_files("#upload-file", file)
+    page.wait_for_url(re.compile(r"/recordings/\d+/contents$"), timeout=90_000)
+    address = page.url.removeprefix(stack.url)
+    context.close()
+    return address
+
+
+def test_the_way_leads_from_the_checkpoints_to_a_record_in_flight_and_on(orders, page):
+    page.goto(orders)
+    rows = page.get_by_role("table", name="All checkpoints of the upload").locator("tbody tr")
+    expect(rows).to_have_count(2)
+    page.get_by_role("link", name="2", exact=True).focus()
+    page.keyboard.press("Enter")
+
+    expect(page.get_by_role("heading", level=1)).to_contain_text("checkpoint 2")
+    page.get_by_text("further facts").first.click()
+    facts = page.locator(".facts-listed").first
+    expect(facts).to_contain_text(re.compile(r"last acknowledgement at\s*20\d\d-\d\d-\d\d .* UTC"))
+    page.get_by_role("link", name=re.compile(r"^Look inside .*orders.*\[0\] → enrich\[1\]")).click()
+
+    channel = page.locator("#channel")
+    expect(channel.get_by_label("Type of its records")).to_have_value(ORDER)
+    expect(channel).to_contain_text("the only type of the states of this checkpoint that fits")
+    expect(channel.locator("tbody tr").first).to_contain_text('"customer":"c')
+    channel.get_by_label("Type of its records").fill("string")
+    channel.get_by_role("button", name="Decode").click()
+    expect(channel.get_by_role("alert")).to_contain_text("Not every record is a string")
+    channel.get_by_role("link", name=ORDER, exact=True).click()
+    expect(channel.locator("tbody tr").first).to_contain_text('"customer":"c')
+
+    page.get_by_role("link", name="lastOrder", exact=True).click()
+    entries = page.locator("#entries")
+    expect(entries.get_by_role("heading", level=2)).to_contain_text("12 entries")
+    entries.get_by_label("Key or value").fill("c07")
+    entries.get_by_role("button", name="Find").click()
+    expect(entries.get_by_role("table", name="Entries").locator("tbody tr")).to_have_count(1)
+    entries.get_by_label("What changed since").select_option(label="checkpoint 1")
+    entries.get_by_role("button", name="Compare").click()
+    expect(entries.locator("#comparison")).to_have_text(
+        "From checkpoint 1 to checkpoint 2: 12 changed."
+    )
+
+    page.get_by_role("link", name="What changed", exact=True).click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("since checkpoint 1")
+    page.go_back()
+    page.get_by_role("link", name="Restore plan").click()
+    page.get_by_label("Start every operator with").fill("3")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("parallelism=3"))
+    expect(page.get_by_role("heading", name="Operators")).to_be_visible()
+    page.get_by_label("Start every operator with").fill("many")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("alert")).to_contain_text("between 1 and")
+
+
+def test_the_workbench_distinguishes_not_known_from_empty(orders, page):
+    recording = orders.removesuffix("/contents")
+    page.goto(f"{recording}?snapshot=2")
+    expect(page.locator("#wb-verdict")).to_contain_text("Not judged: the recording is derived")
+    expect(page.locator("#wb-verdict")).not_to_contain_text("{")
+    page.get_by_label("only non-empty").uncheck()
+    row = page.locator("#wb-contents-list li").filter(has_text="rules[0]->apply-rules[0]")
+    expect(row.locator("[data-role=now]")).to_have_text("not known")
+    expect(row.locator("[data-role=recorded]")).to_have_text("known to be empty")
+    page.get_by_label("only non-empty").check()
+    page.get_by_label("Filter channels").fill("no such channel")
+    expect(page.locator("#wb-contents-notice")).to_have_text("No channel has this name.")
+
+
+@pytest.mark.parametrize(("scheme", "width"), list(product(("light", "dark"), (1280, 390))))
+def test_every_inventory_page_is_pictured(orders, browser, stack, signed_in_state, scheme, width):
+    context = browser.new_context(
+        base_url=stack.url,
+        storage_state=signed_in_state,
+        color_scheme=scheme,
+        viewport={"width": width, "height": 800},
+    )
+    page = context.new_page()
+    errors = watch_for_errors(page)
+    page.goto(f"{orders}/1")
+    within = {
+        "inventory-channel": named(page, re.compile(r"^Look inside .*orders.*\[0\] → enrich\[1\]")),
+        "inventory-entries": named(page, "lastOrder").replace("#", "&with=0#"),
+    }
+    addresses = {
+        "inventory": orders,
+        "inventory-checkpoint": f"{orders}/1",
+        **{name: f"{orders}/1{place}" for name, place in within.items()},
+        "inventory-difference": f"{orders}/1/difference",
+        "restore-plan": f"{orders}/1/restore-plan?parallelism=3",
+        "mappings": "/mappings",
+    }
+    for name, address in addresses.items():
+        answer = page.goto(address)
+        assert answer is None or answer.ok, address
+        page.evaluate("document.fonts.ready")
+        wider = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        assert wider <= 0, f"{name} is {wider} px too wide at {width}"
+        page.screenshot(path=PICTURES / f"{name}-{scheme}-{width}.png")
+    context.close()
+    assert not errors, errors
+
+
+def named(page, name) -> str:
+    """Return the query and the anchor of a link."""
+    address = page.get_by_role("link", name=name).first.get_attribute("href")
+    return address[address.index("?") :]

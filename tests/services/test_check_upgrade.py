@@ -1,0 +1,69 @@
+"""``manage.py check_upgrade``, as other people's CI calls it."""
+
+import json
+
+import pytest
+from django.core.management import CommandError, call_command
+
+
+@pytest.fixture
+def data(shared_data):
+    return shared_data / "flink-upgrade"
+
+
+def check(capsys, *arguments):
+    """(exit code, what it printed, what it complained of)"""
+    code = 0
+    try:
+        call_command("check_upgrade", *map(str, arguments))
+    except SystemExit as stopped:
+        code = stopped.code
+    printed = capsys.readouterr()
+    return code, printed.out, printed.err
+
+
+def test_exit_codes_tell_the_outcome(data, capsys):
+    base = data / "savepoints/base/canonical"
+    code, out, _ = check(capsys, base, data / "identical/uids.json")
+    assert (code, out.splitlines()[0]) == (
+        0,
+        "Yes: Flink starts the new job, and every state comes back.",
+    )
+    code, out, _ = check(capsys, base, data / "state-renamed/uids.json")
+    assert code == 1
+    assert "count.count (5 entries)" in out
+    renamed = data / "uid-renamed/uids.json"
+    assert check(capsys, base, renamed)[0] == 1
+    assert check(capsys, base, renamed, "--allow-non-restored-state")[0] == 1
+    assert check(capsys, base, data / "identical/plan.json")[0] == 3
+
+
+def test_a_backend_is_given_by_name(data, capsys):
+    native, job = data / "savepoints/base/native", data / "backend-native/uids.json"
+    assert check(capsys, native, job, "--backend", "hashmap")[0] == 0
+    assert check(capsys, native, job, "--backend", "rocksdb")[0] == 1
+
+
+def test_json_has_the_whole_answer(data, capsys):
+    base = data / "savepoints/base/canonical"
+    code, out, _ = check(capsys, base, data / "uid-renamed/uids.json", "--json")
+    body = json.loads(out)
+    assert (code, body["without_allow"], body["with_allow"]) == (
+        1,
+        "refused",
+        "started-with-loss",
+    )
+    account = next(item for item in body["operators"] if item["uid"] == "account")
+    assert (account["fate"], account["bytes"]) == ("left over", 6_461)
+
+
+def test_what_cannot_be_read_is_exit_code_2(data, capsys, tmp_path):
+    base = data / "savepoints/base/canonical"
+    code, _, err = check(capsys, base, tmp_path / "none.json")
+    assert (code, "cannot be read" in err) == (2, True)
+    wrong = tmp_path / "wrong.json"
+    wrong.write_text("[{}]")
+    code, _, err = check(capsys, base, wrong)
+    assert (code, "uid" in err) == (2, True)
+    with pytest.raises(CommandError, match="holds 5 checkpoints|is no folder"):
+        call_command("check_upgrade", str(tmp_path / "none"), str(wrong))

@@ -1,0 +1,48 @@
+"""The daemon that forks Python workers for Spark, without Spark."""
+
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+from pyspark.serializers import UTF8Deserializer, read_int
+
+from tests.stack import ROOT
+
+
+@pytest.fixture
+def sockets():
+    """A folder with a short path, because a socket's path may have a hundred characters only."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield folder
+
+
+def test_an_idle_worker_ends_without_a_word_when_spark_closes_its_connection(sockets):
+    variables = {
+        "PYTHON_UNIX_DOMAIN_ENABLED": "true",
+        "PYTHON_WORKER_FACTORY_SOCK_DIR": sockets,
+        "SPARK_REUSE_WORKER": "1",
+    }
+    daemon = subprocess.Popen(
+        [sys.executable, "-m", "tasks.spark.worker_daemon", "pyspark.worker"],
+        cwd=ROOT,
+        env=os.environ | variables,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.connect(UTF8Deserializer().loads(daemon.stdout))
+        with connection.makefile("rb") as answers:
+            worker = Path("/proc", str(read_int(answers)))
+        assert worker.exists()
+    deadline = time.monotonic() + 30
+    while worker.exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    _, printed = daemon.communicate(timeout=60)
+    assert printed == b""

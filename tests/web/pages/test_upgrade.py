@@ -1,0 +1,52 @@
+"""The page and the call that hold a checkpoint against a new job."""
+
+import json
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+
+from snapshots.jobs import running
+from snapshots.models import Recording
+from tests.web.given import a_client, a_person, post_json, text_of
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("data_dir")]
+
+
+@pytest.fixture
+def data(shared_data):
+    return shared_data / "flink-upgrade"
+
+
+@pytest.fixture
+def savepoint(api, data) -> Recording:
+    content = (data / "savepoints/base/canonical/_metadata").read_bytes()
+    answer = api.post("/api/recordings", {"file": SimpleUploadedFile("_metadata", content)})
+    running.run(answer.json()["job"])
+    return Recording.objects.get(pk=answer.json()["id"], status="ready")
+
+
+@pytest.mark.spark
+def test_a_savepoint_is_held_against_a_new_job(savepoint, api, data, signed_in):
+    call = f"/api/recordings/{savepoint.pk}/contents/0/upgrade"
+    renamed = json.loads((data / "uid-renamed/uids.json").read_text())
+    body = post_json(api, call, {"job": renamed}).json()
+    assert (body["without_allow"], body["with_allow"]) == ("refused", "started-with-loss")
+    assert sorted(body["lost_with_allow"]) == ["account.acct", "account.history"]
+    refused = post_json(api, call, {"job": [{"uid": 3}]})
+    assert (refused.status_code, refused.json()["field"]) == (422, "[0].uid")
+    assert post_json(api, call, {"job": renamed, "backend": "heap"}).status_code == 422
+    assert post_json(api, f"{call[:-9]}7/upgrade", {"job": renamed}).status_code == 404
+    stranger = a_client(a_person("eve@example.org"))
+    assert post_json(stranger, call, {"job": renamed}).status_code == 404
+
+    page = f"/recordings/{savepoint.pk}/contents/0/upgrade"
+    assert page in text_of(signed_in.get(f"/recordings/{savepoint.pk}/contents/0"))
+    assert "Hold it against the new job" in text_of(signed_in.get(page))
+    shown = text_of(signed_in.post(page, {"job": json.dumps(renamed), "backend": ""}))
+    assert "Not without allowNonRestoredState" in shown
+    assert "with the uid account it would claim the state" in shown
+    file = SimpleUploadedFile("uids.json", (data / "identical/uids.json").read_bytes())
+    assert "every state comes back" in text_of(signed_in.post(page, {"file": file}))
+    wrong = text_of(signed_in.post(page, {"job": "[{]"}), 422)
+    assert "is JSON" in wrong
+    assert "<script>" not in text_of(signed_in.post(page, {"job": '["<script>"]'}), 422)
