@@ -184,7 +184,11 @@ _SENTENCES = {
     404: ("not-found", "Not found", "Nothing is at this address. /api/docs lists the calls."),
     405: ("method-not-allowed", "Method not allowed", "The address does not take this method."),
     413: ("too-large", "Too large", "The request is larger than this server takes."),
-    500: ("internal", "Internal error", "The server made a mistake; its log says which."),
+    500: (
+        "internal",
+        "Internal error",
+        "An error occurred in the server; its log has the details.",
+    ),
 }
 
 

@@ -202,7 +202,7 @@ MAX_STORED_BYTES = env_int(
 RETENTION_DAYS = env_int(
     "RETENTION_DAYS",
     0,
-    "Days after which a recording is removed, announced a week before; 0: it is kept.",
+    "Days until a recording is removed, which is announced a week before; 0: it is kept.",
     minimum=0,
 )
 
@@ -233,7 +233,9 @@ SPARK_AUTH_SECRET = env_str(
     shown="unset",
 )
 WORKER_CONCURRENCY = env_int(
-    "WORKER_CONCURRENCY", 1, "Jobs a worker runs at once; each has its own Spark session."
+    "WORKER_CONCURRENCY",
+    1,
+    "How many jobs a worker runs at once; each job has its own Spark session.",
 )
 
 # The job's row in the database is its record, so Celery keeps no results.

@@ -2,8 +2,8 @@
 
 Each round first stores what the history says about every checkpoint. Then it fetches missing
 details of ended checkpoints, the oldest first, because Flink forgets these first. Every checkpoint
-is a transaction of its own and is merged with what is stored. So the next round makes up for one
-that was killed, or that polled a server just after its restart.
+is stored in its own transaction and is merged with what is stored already. So if a round is killed,
+or polls a server just after its restart, the next round collects what that round missed.
 """
 
 import logging
@@ -69,7 +69,7 @@ def poll(owner, url: str, job_key: str = "", collector: Collector | None = None)
 
 
 def _listed(client: Client) -> list[str]:
-    """Return the ids of the jobs that this Flink lists. Raises: NotAnswered."""
+    """Return the ids of the jobs that the Flink cluster lists. Raises: NotAnswered."""
     answer = client.get("/jobs")
     if not isinstance(mapping(answer).get("jobs"), list):
         raise NotAnswered(f"{client.url}/jobs does not answer like Flink.")
@@ -78,7 +78,7 @@ def _listed(client: Client) -> list[str]:
 
 
 def _note_gone(owner, url: str, listed: list[str]) -> None:
-    """If another cluster now answers at this address, mark the jobs it does not list as gone."""
+    """If another cluster now answers at this address, mark jobs that it does not list as gone."""
     followed = EngineJob.objects.filter(owner=owner, engine=ENGINE, heard_from=url)
     for job in followed.exclude(state__in=(*_ENDED, EngineJob.GONE)):
         if job.key not in listed:

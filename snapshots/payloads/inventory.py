@@ -164,14 +164,14 @@ ChannelElements = payload_of(
             "The elements of this page; empty if the elements cannot be told apart.",
         ),
         "total": documented(
-            int | None, "How many elements there are; null if they cannot be told apart."
+            int | None, "How many elements the channel holds; null if they cannot be told apart."
         ),
         "type": documented(
-            str | None, "The type as which the records are decoded; null if none was asked for."
+            str | None, "The type by which the records are decoded; null if the request named none."
         ),
         "suggested": documented(list[str], "Types that fit all records."),
         "described": documented(
-            list[str], "Those of the suggested types that the checkpoint's states have."
+            list[str], "The suggested types that the checkpoint's states have."
         ),
         "head": documented(str, "The first bytes of the channel's data, in hexadecimal digits."),
         "texts": documented(list[str], "The first texts that can be read in the channel's data."),

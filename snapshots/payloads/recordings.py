@@ -19,10 +19,10 @@ from snapshots.store import manifest
 
 @described
 class Counts(TypedDict):
-    """How much a recording holds.
+    """The numbers of events, messages and other items in a recording.
 
     Attributes:
-        events: how many events there are, those of the snapshot protocol included.
+        events: how many events there are, including the events of the snapshot protocol.
         messages: how many messages were sent.
         markers: how many markers were sent.
         processes: how many processes there are.
@@ -55,16 +55,16 @@ class RecordingSummary(TypedDict):
         id: the number of the recording.
         name: the name that people gave it.
         status: ``queued``, ``running``, ``ready``, ``refused`` or ``failed``.
-        format: the format as which it is read.
+        format: the format in which the input is read.
         sample: whether it is a sample, which everybody can read and nobody can change.
         description: what to look for in a sample; empty for all others.
         time_unit: the unit of all instants and durations of the recording.
-        created_at: when it was uploaded or simulated, as ISO 8601 in UTC.
+        created_at: when the recording was uploaded or simulated, as ISO 8601 in UTC.
         size: the bytes of the upload.
-        counts: how much it holds; all are 0 until it is ready.
+        counts: the numbers of items in the recording; all are 0 until it is ready.
         extent: its first and last instant, and its number of events.
-        job: the number of its newest job; null where it has none.
-        error: the problem for which it was refused, or could not be read; null where there is none.
+        job: the number of the recording's newest job; null if there is none.
+        error: why the recording was refused or could not be read; null if neither happened.
     """
 
     id: int
@@ -87,7 +87,7 @@ class ListedRecording(RecordingSummary):
     """A recording in a list of recordings.
 
     Attributes:
-        goes_at: when the retention of its owner removes it; null where it stays.
+        goes_at: when the retention setting of its owner removes the recording; null if it is kept.
     """
 
     goes_at: str | None
@@ -189,8 +189,9 @@ class AcceptedRecording(Accepted):
     """An upload that was accepted as a recording.
 
     Attributes:
-        format: the format as which it is read.
-        recognised: how the format was recognised, as a sentence; null where only unpacking tells.
+        format: the format in which the input is read.
+        recognised: how the format was recognised, as a sentence; null if it is known only
+            after unpacking.
     """
 
     format: str
@@ -199,7 +200,7 @@ class AcceptedRecording(Accepted):
 
 @described
 class AcceptedUpload(AcceptedRecording):
-    """The first recording of an upload, and all of them.
+    """The answer to an upload: its first recording, and a list of all its recordings.
 
     Attributes:
         recordings: all recordings, where several files came in one request.
@@ -209,7 +210,7 @@ class AcceptedUpload(AcceptedRecording):
 
 
 def recording_summary(row: Recording, job: int | None) -> RecordingSummary:
-    """Return a recording as it stands in lists. ``job`` is the id of its newest job."""
+    """Return the fields that lists show of a recording. ``job`` is the id of its newest job."""
     return {
         "id": row.pk,
         "name": row.name,

@@ -14,7 +14,7 @@ from webapp.accounts import audit
 
 
 def save_topology(user, document: Any, *, topology: Topology | None = None) -> Topology:
-    """Save a new topology, or another definition for one. Raises: Refused."""
+    """Create a topology, or give ``topology`` a new definition. Raises: Refused."""
     definition = topology_documents.checked(document)
     topology = topology or Topology(owner=user)
     topology.name = definition.pop("name")
@@ -24,7 +24,7 @@ def save_topology(user, document: Any, *, topology: Topology | None = None) -> T
 
 
 def import_topology(user, file: UploadedFile | None, text: str, name: str = "") -> Topology:
-    """Save a topology from a ``.top`` file, JSON or an edge list, as a file or as its text.
+    """Create a topology from ``.top`` text, JSON or an edge list, given as a file or as text.
 
     Raises: Refused with line and field.
     """

@@ -1,4 +1,4 @@
-"""Writes docs/simulation-parameters.md from the declared parameters.
+"""Write docs/simulation-parameters.md from the declared parameters.
 
 ``python -m snapshots.simulating.documentation > docs/simulation-parameters.md``
 """
@@ -15,13 +15,15 @@ from snapshots.simulating.workload_runs import WorkloadParameters
 INTRODUCTION = """\
 # Parameters of simulated runs
 
-What `POST /api/topologies/ID/simulate` and `manage.py simulate TOPOLOGY PARAMETER=VALUE` take.
+Which parameters `POST /api/topologies/ID/simulate` and
+`manage.py simulate TOPOLOGY PARAMETER=VALUE` take.
 
 `python -m snapshots.simulating.documentation` writes this page from the models that check a
 request.
 
-A dot leads to the parameters within another. `[]` stands for each item of a list. A parameter that
-is left out or null has its default, unless null is among its values.
+In `checkpoints.mode`, `mode` is a parameter within the parameter `checkpoints`. `[]` stands for
+each item of a list. A parameter that is left out or null has its default, unless null is among its
+values. “The paper” is Chandy and Lamport, “Distributed Snapshots”, 1985.
 """
 HEAD = "| parameter | default | values | meaning |\n| --- | --- | --- | --- |\n"
 

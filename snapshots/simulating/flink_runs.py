@@ -88,18 +88,19 @@ class FlinkCheckpoints(Parameters):
     interval: common.Interval = SETTINGS.interval
     min_pause: Time = declared(
         "Pause between checkpoints",
-        "The least time from the completion of a checkpoint to the next trigger.",
+        "The shortest time from the completion of a checkpoint to the next trigger.",
         SETTINGS.min_pause,
     )
     max_concurrent: Few = declared(
         "Checkpoints at once",
-        "How many checkpoints may be under way at once.",
+        "How many checkpoints may be in progress at once.",
         SETTINGS.max_concurrent,
     )
     timeout: common.Timeout = SETTINGS.timeout
     align_timeout: Time = declared(
         "Timeout of alignment",
-        "In the mode “aligned with timeout”, a checkpoint goes on unaligned after this time.",
+        "In the mode “aligned with timeout”, a checkpoint that is not aligned within this time "
+        "continues as unaligned.",
         SETTINGS.align_timeout,
     )
     tolerable_failures: Annotated[int, Whole(0, 1_000_000)] = declared(
@@ -129,7 +130,7 @@ class FlinkDecline(Parameters):
     )
     process: common.KnownSubtask = declared(
         "The subtask that declines it",
-        "The subtask that takes no part in it, as in count[1].",
+        "The subtask that takes no part in this checkpoint, such as count[1].",
         shown=Shown("decline_process", suggests="subtasks"),
     )
 
@@ -158,7 +159,7 @@ class FlinkParameters(common.DataflowParameters):
     buffer: common.Buffer = RUN.buffer
     lost_notices: Annotated[list[CheckpointNumber], AfterValidator(_sorted_once)] = declared(
         "Lose the completion notice",
-        "The numbers of checkpoints whose completion is announced to no task.",
+        "The numbers of checkpoints whose completion notices are lost.",
         [],
         MAIN,
         example=[2, 3],
@@ -171,7 +172,7 @@ class FlinkParameters(common.DataflowParameters):
     sync_time: common.SyncTime = RUN.sync_time
     async_time: Delay = declared(
         "Uploading a state",
-        "How long a copied state is uploaded while its task works on.",
+        "How long the upload of a copied state takes. The task continues its work meanwhile.",
         RUN.async_time,
     )
     restart_delay: common.RestartDelay = RUN.restart_delay
@@ -185,7 +186,7 @@ class FlinkParameters(common.DataflowParameters):
     )
     incremental: bool = declared(
         "Incremental state",
-        "A checkpoint uploads only what changed and shares the files of older ones.",
+        "Whether a checkpoint uploads only what changed and shares the files of older checkpoints.",
         RUN.incremental,
     )
 

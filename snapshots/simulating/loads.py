@@ -1,4 +1,4 @@
-"""Bounds the size of a run of a dataflow from above, before it begins."""
+"""Compute upper bounds of the size of a dataflow run before the run begins."""
 
 from functools import cached_property
 
@@ -71,7 +71,8 @@ class Load:
     def checkpoint_events(self) -> float:
         """How many events the checkpoints make.
 
-        A request without a checkpoint makes an event or two; a checkpoint takes its time.
+        A request that begins no checkpoint makes at most EVENTS_OF_A_REQUEST events. The time that
+        a checkpoint takes limits how many can begin.
         """
         plan, settings = self.simulation, self.simulation.checkpoints
         takes = (plan.sync_time + plan.async_time + 2 * plan.control_delay) or 1

@@ -50,13 +50,13 @@ Name = Annotated[
     BeforeValidator(_checked_name),
     declared(
         "Name",
-        "The name of the recording. Without one it is named after the topology.",
+        "The name of the recording. If it is empty, the topology's name is taken.",
         shown=API_ONLY,
     ),
 ]
 PROTOCOL_WORDS = declared(
     "Protocol",
-    "The protocol under which a dataflow runs; Flink's if none is named.",
+    "The protocol under which a dataflow runs; `flink` if none is given.",
     shown=API_ONLY,
 )
 Seed = Annotated[
@@ -68,8 +68,8 @@ Interval = Annotated[
     Span | None,
     declared(
         "A checkpoint every",
-        "Time between two periodic checkpoints. Without it a run has only savepoints and the "
-        "checkpoints that end it.",
+        "Time between two periodic checkpoints. If it is empty or null, a run has only savepoints "
+        "and the checkpoints that end the run.",
         shown=MAIN,
     ),
 ]
@@ -77,7 +77,7 @@ Timeout = Annotated[
     Span,
     declared(
         "A checkpoint expires after",
-        "A checkpoint that takes longer fails. In SeaTunnel its pipeline fails too.",
+        "A checkpoint that takes longer than this fails. In SeaTunnel its pipeline fails too.",
     ),
 ]
 Buffer = Annotated[
@@ -101,7 +101,7 @@ ControlDelay = Annotated[
     ),
 ]
 SyncTime = Annotated[
-    Delay, declared("Copying a state", "How long a task stands still to copy its state.")
+    Delay, declared("Copying a state", "How long a task pauses to copy its state.")
 ]
 RestartDelay = Annotated[
     Delay,
@@ -109,14 +109,14 @@ RestartDelay = Annotated[
 ]
 TRANSACTION_TIMEOUT = declared(
     "A transaction is gone after",
-    "The sink drops a transaction that is not committed within this time. Without it "
-    "none is dropped.",
+    "The sink drops a transaction that is not committed within this time. If no time is given, "
+    "the sink drops none.",
 )
 Slow = Annotated[
     dict[str, Factor],
     declared(
         "Slow subtasks",
-        "How many times longer than others each of these subtasks takes for a record.",
+        "Subtasks that are slow, and how many times longer than usual each takes for a record.",
         example={"count[1]": 4},
     ),
 ]
@@ -128,13 +128,13 @@ class SlowSubtask(Parameters):
 
     task: str = declared(
         "Slow subtask",
-        "The name of a subtask, as in count[1].",
+        "The name of a subtask, such as count[1].",
         "",
         Shown("slow_task", main=True, suggests="subtasks"),
     )
     factor: Factor = declared(
         "How many times slower",
-        "How many times longer than others it takes for a record.",
+        "How many times longer than usual the subtask takes for a record.",
         shown=Shown("slow_factor", main=True),
         example=4,
     )
@@ -145,7 +145,7 @@ class InjectedFailure(Parameters):
 
     process: str = declared(
         "A subtask fails",
-        "The process that dies, as in count[0]. Without one nothing fails.",
+        "The process that dies, such as count[0]. If none is given, nothing fails.",
         shown=Shown("failure_process", main=True, suggests="subtasks"),
     )
     at: Time = declared(
@@ -197,12 +197,12 @@ class DataflowParameters(Parameters):
 
 
 def check_size(load: Load, noun: str = "checkpoints") -> None:
-    """Refuse a run that would take for ever, or be too large to be stored, before it begins.
+    """Refuse a run that would take too long or be too large to be stored.
 
     Args:
         load: the size of the run.
-        noun: what there would be too many of; the object with the parameter of its interval has
-            this name.
+        noun: the plural of what may be too many, such as checkpoints. The parameter of the
+            interval is in an object of this name.
     """
     if load.events > MOST_EVENTS:
         raise refused(

@@ -36,27 +36,30 @@ class SeaTunnelCheckpoints(Parameters):
     timeout: common.Timeout = SETTINGS.timeout
     retry_wait: Span = declared(
         "Requested again after",
-        "A request that meets a checkpoint under way is repeated after this time.",
+        "If a checkpoint is requested while another is in progress, the request is repeated after "
+        "this time.",
         SETTINGS.retry_wait,
     )
     retries: Annotated[int, Whole(0, 1_000)] = declared(
-        "A pipeline is restored", "How often a pipeline is restored at most.", SETTINGS.retries
+        "A pipeline is restored",
+        "The largest number of times that a pipeline is restored.",
+        SETTINGS.retries,
     )
 
 
 class StartingPoint(Parameters):
-    """The savepoint that the run begins from: one of a run of the same job before this one."""
+    """The savepoint that the run begins from, taken by an earlier run of the same job."""
 
     at: Time = declared(
         "Begin from a savepoint taken at",
-        "The run goes on from a savepoint that an earlier run took at this time. Without it, "
-        "it begins anew.",
+        "The run continues from a savepoint that an earlier run took at this time. If no time is "
+        "given, the run begins without a savepoint.",
         shown=Shown("start_at"),
     )
     parallelism: dict[str, Annotated[int, Whole(1, MOST_SUBTASKS)]] = declared(
         "With this parallelism before",
-        "The parallelism that vertices had in the earlier run, as in lines=3. The others had "
-        "the same as now.",
+        "The parallelism that vertices had in the earlier run, such as lines=3. The parallelism of "
+        "all other vertices was the same as in this run.",
         {},
         Shown("start_parallelism"),
         example={"lines": 3, "count": 2},
@@ -89,19 +92,20 @@ class SeaTunnelParameters(common.DataflowParameters):
     sync_time: common.SyncTime = RUN.sync_time
     store_time: Delay = declared(
         "Writing a checkpoint",
-        "How long the coordinator writes a checkpoint when all tasks have answered.",
+        "How long the coordinator takes to write a checkpoint after all tasks have acknowledged "
+        "it.",
         RUN.store_time,
     )
     assign_every: Delay = declared(
         "A split is assigned every",
-        "Time between two splits that an enumerator assigns.",
+        "Time from one assignment of a split by an enumerator to the next.",
         RUN.assign_every,
     )
     restart_delay: common.RestartDelay = RUN.restart_delay
     tx_timeout: Annotated[Time | None, common.TRANSACTION_TIMEOUT] = RUN.tx_timeout
     savepoint: Time | None = declared(
         "End with a savepoint at",
-        "The job ends with a savepoint at this time. Without it the sources are read to "
+        "The job ends with a savepoint at this time. If no time is given, the sources are read to "
         "their ends.",
         RUN.savepoint,
     )

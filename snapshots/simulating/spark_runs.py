@@ -39,14 +39,15 @@ class SparkBatches(Parameters):
 
     interval: Time = declared(
         "A batch every",
-        "Time between two batches. With 0 a batch begins as soon as the one before is committed.",
+        "Time between two batches. If it is 0, a batch begins as soon as the previous batch is "
+        "committed.",
         SETTINGS.interval,
         Shown("batch_interval", main=True),
     )
     most_per_split: Annotated[int, Whole(1, LARGEST_TIME)] | None = declared(
         "Records of a split in a batch",
-        "How many records a batch reads from each split at most. Without it, it reads all "
-        "that are there.",
+        "The largest number of records that a batch reads from each split. If no number is given, "
+        "a batch reads all available records.",
         SETTINGS.most_per_split,
         MAIN,
     )
@@ -55,7 +56,7 @@ class SparkBatches(Parameters):
     )
     task_attempts: Annotated[int, Whole(1, 1_000)] = declared(
         "Attempts of a task",
-        "The query fails when a task has failed so many times.",
+        "The query fails when a task has failed this many times.",
         SETTINGS.task_attempts,
     )
     watermark_delay: Time = declared(
@@ -71,8 +72,8 @@ class SparkParameters(common.DataflowParameters):
     PROTOCOL: ClassVar[Option] = Option(
         "spark",
         "Spark micro-batches",
-        "No barriers: a batch every so often, noted before and after. What is planned and not "
-        "committed was in flight.",
+        "There are no barriers. The driver logs each batch before and after it runs. A batch that "
+        "is planned and not committed was in flight.",
     )
     FAILOVERS: ClassVar[tuple[str, ...]] = SPARK_FAILOVERS
 
@@ -94,11 +95,13 @@ class SparkParameters(common.DataflowParameters):
     failures: common.Failures = []
     control_delay: common.ControlDelay = RUN.control_delay
     commit_time: Delay = declared(
-        "Writing a commit", "How long the driver writes the commit of a batch.", RUN.commit_time
+        "Writing a commit",
+        "How long the driver takes to write the commit of a batch.",
+        RUN.commit_time,
     )
     retry_delay: Delay = declared(
         "From failure to the next attempt",
-        "Time from the failure of a task to its next attempt, if it runs again alone.",
+        "Time from the failure of a task to its next attempt, if only this task runs again.",
         RUN.retry_delay,
     )
     restart_delay: common.RestartDelay = RUN.restart_delay

@@ -33,7 +33,8 @@ MOST_RECORDS = 2_000_000  # events that snapshots add: records, markers, and col
 MOST_COLOURED = 50  # snapshots whose names every message carries
 DEFAULT_SNAPSHOTS = 3
 INITIATORS = (
-    "The processes that begin a snapshot together. Without them it is the first that can send."
+    "The processes that begin a snapshot together. If none is given, it is the first process that "
+    "can send."
 )
 RUN = defaults(Simulation)
 
@@ -92,7 +93,7 @@ class WorkloadParameters(Parameters):
     collect: bool = declared(
         "Collect the pieces",
         "Every process passes on what it recorded, until all know the whole state (section 3.3 of "
-        "the paper).",
+        "Chandy and Lamport's paper).",
         RUN.collect,
         MAIN,
     )
@@ -102,7 +103,7 @@ class WorkloadParameters(Parameters):
     seed: common.Seed = RUN.seed
     mean_delay: Delay = declared(
         "Delay of a message",
-        "How long a message travels on average. Each time is random and finite.",
+        "How long a message travels on average. The time of each message is random and finite.",
         RUN.mean_delay,
         MAIN,
     )
@@ -114,14 +115,15 @@ class WorkloadParameters(Parameters):
     )
     drain: bool = declared(
         "Drain",
-        "Whether the run goes on until every message has arrived. If not, it ends when every "
+        "Whether the run goes on until every message has arrived. If not, the run ends when every "
         "snapshot has ended.",
         RUN.drain,
         API_ONLY,
     )
     snapshot_times: Times | None = declared(
         "Snapshots begin at",
-        "The times at which snapshots begin. Without them three are spread evenly over the run.",
+        "The times at which snapshots begin. If none is given, three snapshots are spread evenly "
+        "over the run.",
         None,
         MAIN,
         example=[20_000, 40_000],
@@ -140,17 +142,17 @@ class WorkloadParameters(Parameters):
     )
     reorder: AllOrChannels = declared(
         "Channels that reorder",
-        "FIFO channels in which messages overtake all the same, or “all”.",
+        "FIFO channels in which messages overtake each other although they must not, or “all”.",
         [],
     )
     stuck: Channels = declared(
         "Channels that keep a marker",
-        "Channels in which every marker stays for ever, against L1 of the paper.",
+        "Channels in which every marker stays for ever. This violates condition L1 of the paper.",
         [],
     )
     silent: Processes = declared(
         "Processes that never record",
-        "Processes that receive markers and never record, against L2 of the paper.",
+        "Processes that receive markers and never record. This violates condition L2 of the paper.",
         [],
     )
 

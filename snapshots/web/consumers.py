@@ -302,7 +302,8 @@ class Newest:
             await self.consumer.refuse(problem.detail, request)
         except Exception:
             logger.exception("A %s could not be answered", question["type"])
-            await self.consumer.refuse("The server made a mistake; its log says which.", request)
+            sentence = "An error occurred in the server; its log has the details."
+            await self.consumer.refuse(sentence, request)
         else:
             await self.consumer.send_payload(
                 {"type": question["type"], "request": request, **answer}

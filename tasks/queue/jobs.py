@@ -24,14 +24,14 @@ _silence = Silence("The queue")
 
 @shared_task(name="tasks.recordings.run_job")  # the name in messages that older versions sent
 def run_job(job_id: int | None = None) -> None:
-    """Run the next job in turn, which need not be ``job_id``, the job that sent the message."""
+    """Run the next job in turn. It need not be ``job_id``, for which the message was sent."""
     running.run_next()
 
 
 def enqueue(job_id: int | None = None) -> bool:
     """Send a message to the queue; return False if the queue cannot be reached.
 
-    A later sweep sends what is missing.
+    If the message is missing, a worker's sweep (``tasks/queue/sweeping.py``) sends it later.
     """
     try:
         with (

@@ -190,7 +190,7 @@ def test_what_is_wrong_is_printed_once_and_then_that_it_is_right_again(flink, mo
         "3 more checkpoints of 1 job",
         "All requests are answered again.",
         "1 more checkpoint of 1 job",
-        "Stopped. Started again, it continues from here.",
+        "Stopped. Run the command again to continue from here.",
     ]
 
 

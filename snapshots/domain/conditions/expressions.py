@@ -41,15 +41,15 @@ ALL = "*"  # the name in a Use that may mean any process or channel
 
 
 class ExpressionError(ValueError):
-    """An expression is wrong at one place.
+    """An error at one place of an expression.
 
-    ``line`` and ``column`` count characters from 1. ``excerpt`` is that line of the expression with
-    a caret below it.
+    ``line`` and ``column`` give the place; both count from 1. ``excerpt`` is that line of the
+    expression, with a caret below the place.
 
     Args:
         sentence: what is wrong.
         text: the whole expression.
-        offset: the place in it, in characters from 0.
+        offset: how many characters of the expression stand before the place.
     """
 
     permanent = True  # a retry cannot help

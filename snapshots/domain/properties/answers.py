@@ -43,9 +43,10 @@ STABLE = Conclusions(
     false="The property did not hold when the algorithm began; nothing more is known.",
 )
 INVARIANT = Conclusions(
-    true="It held after every event before the snapshot, or was broken and restored; nothing "
-    "follows for the events after it.",
-    false="An event before the snapshot broke it: it had been broken when the algorithm ended.",
+    true="The invariant held after every event before the snapshot, or was broken and restored; "
+    "nothing follows for the events after the snapshot.",
+    false="An event before the snapshot broke the invariant: it had been broken when the algorithm "
+    "ended.",
 )
 OWN = Conclusions(
     true="If the property is stable, it holds when the algorithm ends and stays true.",
@@ -64,7 +65,7 @@ class Property:
         definition: when the property is true.
         shape: what states and values must look like.
         look: a function that evaluates the property; it takes a state and the state at the start.
-        conclusions: what follows for the run.
+        conclusions: what a true and a false answer for a snapshot say about the run.
     """
 
     name: Annotated[str, JsonName("property")]
@@ -95,7 +96,7 @@ class Answer:
         sentence: what was found in the state.
         conclusion: what follows for the run, in the terms of Chandy and Lamport, section 5.
         witness: the reason in JSON, whose shape depends on the property.
-        missing: what is not known and would decide, one phrase each.
+        missing: the unknown facts that would decide the answer, one phrase each.
         came_to: the value of an expression that is neither true nor false; None otherwise.
     """
 

@@ -12,8 +12,9 @@ from webapp.accounts.services import NotAnAddress as NotAnEmail
 
 class Command(BaseCommand):
     help = (
-        "Follow a running engine and keep its checkpoints in the archive, until Ctrl-C. Started "
-        "again, it continues where it stopped. The shell may poll any host; see COLLECTOR_HOSTS."
+        "Follow a running engine and keep its checkpoints in the archive, until Ctrl-C. When it "
+        "is run again, the command continues where it stopped. The shell may poll any host; see "
+        "COLLECTOR_HOSTS."
     )
 
     def add_arguments(self, parser) -> None:
@@ -47,7 +48,7 @@ class Command(BaseCommand):
                     return
                 time.sleep(max(0.0, began + every - time.monotonic()))
         except KeyboardInterrupt:
-            self.stdout.write("Stopped. Started again, it continues from here.")
+            self.stdout.write("Stopped. Run the command again to continue from here.")
 
     def _round(self, user, url: str, job: str) -> collecting.Round:
         try:

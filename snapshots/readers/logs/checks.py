@@ -1,4 +1,8 @@
-"""Checks events: what a kind needs, at which end of a channel it happens, what a field may hold."""
+"""Report defects of events.
+
+An event may lack a field of its kind, hold a value that is not allowed, or happen at the wrong end
+of its channel.
+"""
 
 from collections.abc import Iterable, Iterator
 
@@ -20,7 +24,7 @@ def absent_field(field: str, line: int) -> Defect:
 
 
 def field_defect(field: str, problem: Problem, line: int) -> Defect:
-    """Return the defect of a field that holds what it cannot."""
+    """Return the defect of a field whose value is not allowed."""
     code, reason = problem
     return defect(code, f"The field {quoted(field)} {reason}.", line=line, field=field)
 

@@ -83,7 +83,7 @@ class LineEvent:
 
 
 Reading = LineEvent | Misfit | None
-"""The event of a line, why the line is none, or None for a line that is left out."""
+"""The event of a line, why the line is no event, or None if the format leaves the line out."""
 
 
 @dataclass
@@ -113,7 +113,7 @@ class Misfits:
 class JsonEventsReader:
     """Base class of the readers (see base.Reader) of logs with one JSON object a line.
 
-    A reader has a ``name``, a ``title`` and the method ``event_of``, and says more where it can.
+    A reader must define ``name``, ``title`` and ``event_of``; all other members have defaults.
 
     Attributes:
         key: the field of the header that describes the log.
@@ -132,7 +132,7 @@ class JsonEventsReader:
         return None
 
     def event_of(self, fields: dict) -> LineEvent | None:
-        """Return the event of a line, None for a line that is left out. Raises: Misfit."""
+        """Return the event of a line, or None if the format leaves it out. Raises: Misfit."""
         raise NotImplementedError
 
     def further_facts(self) -> dict[str, object]:

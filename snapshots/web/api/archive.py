@@ -27,12 +27,20 @@ Healthy = Annotated[
 Status = Annotated[str, Query(description=f"One of {', '.join(STATUSES)}; empty for all.")]
 Kind = Annotated[str, Query(description="The kind of checkpoint, in the engine's words.")]
 PipelineText = Annotated[str, Query(description="The number of the pipeline; empty for all.")]
-Since = Annotated[str, Query(description="Only checkpoints triggered from then on, in epoch ms.")]
-Until = Annotated[str, Query(description="Only checkpoints triggered up to then, in epoch ms.")]
-Longer = Annotated[str, Query(description="Only checkpoints that took at least so long, in ms.")]
+Since = Annotated[
+    str, Query(description="Only checkpoints triggered at this time or later, in epoch ms.")
+]
+Until = Annotated[
+    str, Query(description="Only checkpoints triggered at this time or earlier, in epoch ms.")
+]
+Longer = Annotated[str, Query(description="Only checkpoints that took at least this long, in ms.")]
 Failing = Annotated[str, Query(description="Part of the engine's words for the failure.")]
-Cause = Annotated[str, Query(description="The cause of the failure, as the overview lists it.")]
-Phase = Annotated[str, Query(description="The phase that failed, as the overview lists it.")]
+Cause = Annotated[
+    str, Query(description="A cause of failures, as GET /api/archive/{id}/overview lists it.")
+]
+Phase = Annotated[
+    str, Query(description="The phase that failed, as GET /api/archive/{id}/overview lists it.")
+]
 Slowest = Annotated[str, Query(description="The subtask that acknowledged last.")]
 Sort = Annotated[
     str,
@@ -53,7 +61,8 @@ class CollectorDocument(Schema):
     )
     interval_seconds: Any = Field(
         None,
-        description="Seconds between two questions: 10 by default, at least MIN_COLLECT_SECONDS.",
+        description="Seconds between two rounds: 10 by default, at least the setting "
+        "MIN_COLLECT_SECONDS.",
     )
 
 
@@ -167,14 +176,14 @@ def list_collectors(request: HttpRequest, limit: Limit, offset: Offset) -> HttpR
 @router.post("/collectors", response={201: payloads.CollectorItem}, openapi_extra=DOCUMENTED)
 @idempotent
 def create_collector(request: HttpRequest, body: CollectorDocument) -> HttpResponse:
-    """Follow a running Flink. The setting COLLECTOR_HOSTS lists the hosts that may be asked."""
+    """Follow a running Flink. The setting COLLECTOR_HOSTS lists the allowed hosts."""
     row = services.add_collector(request.user, body.dict(exclude_unset=True))
     return reply(payloads.collector_item(row), 201)
 
 
 @router.get("/collectors/{int:id}", response=payloads.CollectorItem)
 def get_collector(request: HttpRequest, id: CollectorId) -> HttpResponse:
-    """Return a collector: what it follows, when it asked last, and what went wrong."""
+    """Return a collector: what it follows, when its last round was, and what went wrong."""
     return reply(payloads.collector_item(access.collector(request.user, id)))
 
 

@@ -25,7 +25,7 @@ class Saved:
 def log_crash(
     log: EventLog, process: ProcessId, cause: str, attempt: int, scope: Iterable[ProcessId]
 ) -> None:
-    """Log that the process died in this attempt and takes the scope along."""
+    """Log that the process died in this attempt; ``scope`` are the processes that restart."""
     log.add(process, CRASH, {"cause": cause, "attempt": attempt, "scope": list(scope)})
 
 
@@ -57,7 +57,7 @@ def restore(
 
 
 def discard(log: EventLog, task: Task[Any], lane: AnyLane) -> None:
-    """Log all that the channel held as received, so that no later cut finds it there."""
+    """Log everything in the channel as received, so that later cuts find the channel empty."""
     for item in lane.clear():
         if item.record is not None:
             log.add(

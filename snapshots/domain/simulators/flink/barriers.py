@@ -60,9 +60,10 @@ class Barriers:
         return self.on_barrier(task, lane, item)
 
     def on_barrier(self, task: FlinkTask, lane: Lane, item: Item) -> Effects:
-        """Handle a barrier, from the head of its channel or because it has overtaken.
+        """Handle a barrier that reached the head of its channel or overtook what lay before it.
 
-        A barrier that stands for an end is only logged: it has counted when the end was taken.
+        A barrier that stands for the end of a channel is only logged, because it was counted when
+        the task took the end.
         """
         cid = item.barrier.cid
         extra = {"priority": item.priority or None, "end": item.stands_for_end or None}
@@ -75,12 +76,12 @@ class Barriers:
         yield from self._follow_from(task, lane, step)
 
     def on_cancel(self, task: FlinkTask, lane: Lane, cid: int) -> Effects:
-        """Handle the message of the sender that a checkpoint is off."""
+        """Handle the sender's message that a checkpoint is cancelled."""
         self.log.add(task.id, CANCEL_IN, channel=lane.id, snapshot=str(cid))
         yield from self._follow_from(task, lane, task.steps.on_cancel(task.handler, cid))
 
     def on_end(self, task: FlinkTask, lane: Lane) -> Effects:
-        """Handle the end of a channel."""
+        """Handle the sender's message that nothing more will come on its channel."""
         yield from self._follow_from(task, lane, task.steps.on_end(task.handler, lane.id))
 
     def _follow_from(self, task: FlinkTask, lane: Lane, step: aligning.Step) -> Effects:
@@ -91,7 +92,7 @@ class Barriers:
     # --- what comes from the coordinator and from timers -----------------------------------------
 
     def on_trigger(self, task: FlinkTask, barrier: Barrier) -> Effects:
-        """Begin a checkpoint as the coordinator says."""
+        """Begin a checkpoint that the coordinator has triggered."""
         return self._follow(task, task.steps.on_trigger(task.handler, barrier))
 
     def on_notice(self, task: FlinkTask, cid: int, what: str) -> Effects:

@@ -86,7 +86,7 @@ class MetadataCursor(Cursor):
 
 
 def stream(cursor: MetadataCursor) -> Stream | None:
-    """Read a stream handle; None for kind 0. Raises: Malformed."""
+    """Read a stream handle; return None if its kind is 0. Raises: Malformed."""
     cursor.thing()
     at, kind = cursor.position, cursor.u8()
     match kind:
@@ -142,7 +142,7 @@ def _key_groups(cursor: MetadataCursor, kind: int = 3) -> KeyGroups:
 
 
 def keyed(cursor: MetadataCursor) -> Keyed | None:
-    """Read a keyed state handle; None for kind 0. Raises: Malformed."""
+    """Read a keyed state handle; return None if its kind is 0. Raises: Malformed."""
     cursor.thing()
     at, kind = cursor.position, cursor.u8()
     with cursor:
@@ -245,7 +245,7 @@ def _log_part(cursor: MetadataCursor) -> LogPart:
 
 
 def operator_state(cursor: MetadataCursor) -> OperatorState | None:
-    """Read an operator state handle; None for kind 0. Raises: Malformed."""
+    """Read an operator state handle; return None if its kind is 0. Raises: Malformed."""
     cursor.thing()
     at, kind = cursor.position, cursor.u8()
     if kind == 0:
@@ -271,9 +271,9 @@ def channels(cursor: MetadataCursor, side: str, version: int) -> Channels:
     """Read a channel state handle. Raises: Malformed.
 
     Args:
-        cursor: on the handle.
+        cursor: a cursor at the beginning of the handle.
         side: INPUT or OUTPUT; a handle of the other side is refused.
-        version: that of the `_metadata`.
+        version: the version of the `_metadata`.
     """
     cursor.thing()
     if version < 6:

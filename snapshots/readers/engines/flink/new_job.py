@@ -2,12 +2,12 @@
 
 Three descriptions are read:
 
-* A list of uids, JSON: vertices with ``operators``, or operators alone. It tells the most, and is
-  the only one that can tell states. ``docs/formats/flink.md`` has its form.
-* The plan of the REST API (``/jars/:id/plan``, ``/jobs/:id/plan``): it tells the id of the first
-  operator of each vertex, and hides those of the others.
-* The execution plan (``EXPLAIN JSON_EXECUTION_PLAN``, ``getExecutionPlan()``): it tells names and
-  parallelisms, and no ids at all.
+* A list of uids, as JSON: vertices with ``operators``, or operators alone. It holds the most, and
+  is the only description that can list states. ``docs/formats/flink.md`` has its form.
+* The plan of the REST API (``/jars/:id/plan``, ``/jobs/:id/plan``): it holds the id of the first
+  operator of each vertex, and not the ids of the others.
+* The execution plan (``EXPLAIN JSON_EXECUTION_PLAN``, ``getExecutionPlan()``): it holds names and
+  parallelisms, and no ids.
 """
 
 import html
@@ -50,18 +50,20 @@ _MARKUP = re.compile(r"<br\s*/?>")
 def read_new_job(data: bytes, backend: str | None = None) -> NewJob:
     """Read the description of a job. Raises: InputRefused with the field that is wrong."""
     if backend is not None and backend not in BACKENDS:
-        raise _wrong(f"The backend is one of {', '.join(BACKENDS)}.", "backend")
+        raise _wrong(f"The backend must be one of {', '.join(BACKENDS)}.", "backend")
     if len(data) > LONGEST:
-        raise refuse("too-large", f"The description of a job has at most {LONGEST // 2**20} MiB.")
+        raise refuse(
+            "too-large", f"The description of a job is larger than {LONGEST // 2**20} MiB."
+        )
     try:
         document = orjson.loads(data)
     except orjson.JSONDecodeError as error:
         line = data[: error.pos].count(b"\n") + 1
-        raise refuse("not-json", "The description of a job is JSON.", line=line) from None
+        raise refuse("not-json", "The description of a job must be JSON.", line=line) from None
     if isinstance(document, list):
         return _of_uids(document, backend)
     if not isinstance(document, dict):
-        raise _wrong("The description of a job is a list or an object.", None)
+        raise _wrong("The description of a job must be a JSON list or a JSON object.", None)
     if failure := _failure(document):
         return NewJob(PLAN, (), backend, failure)
     if nodes := items(mapping(document, "plan"), "nodes"):
@@ -79,7 +81,7 @@ def read_new_job_file(path: Path, backend: str | None = None) -> NewJob:
 
 
 def _failure(document: dict) -> str | None:
-    """Return what Flink said where it could not build the job graph; None where it could."""
+    """Return Flink's error if it could not build the job graph, None if it could."""
     found = document.get("error") or document.get("errors")
     if isinstance(found, list):
         found = "\n".join(text for text in found if isinstance(text, str))
@@ -107,7 +109,7 @@ def _vertex(item: object, where: str, is_flat: bool) -> NewVertex:
     fields = _object(item, where)
     operators = [fields] if is_flat else fields.get("operators")
     if not isinstance(operators, list) or not operators:
-        raise _wrong("A vertex has a list of operators.", f"{where}.operators")
+        raise _wrong("A vertex must have a list of operators.", f"{where}.operators")
     built = tuple(
         _operator(one, where if is_flat else f"{where}.operators[{place}]")
         for place, one in enumerate(operators)
@@ -124,12 +126,12 @@ def _operator(item: object, where: str) -> NewOperator:
     fields = _object(item, where)
     id_, uid = _text(fields, "operatorId", where), _text(fields, "uid", where)
     if id_ is not None and not _ID.fullmatch(id_):
-        raise _wrong("The id of an operator has 32 hex digits.", f"{where}.operatorId")
+        raise _wrong("The id of an operator must have 32 hex digits.", f"{where}.operatorId")
     if id_ is None and uid is None:
-        raise _wrong("An operator has a uid or an operatorId.", f"{where}.uid")
+        raise _wrong("An operator must have a uid or an operatorId.", f"{where}.uid")
     states = fields.get("states")
     if states is not None and not (isinstance(states, list) and len(states) <= MOST_STATES):
-        raise _wrong(f"The states are a list of at most {MOST_STATES:,}.", f"{where}.states")
+        raise _wrong(f"The states must be a list of at most {MOST_STATES:,}.", f"{where}.states")
     return NewOperator(
         id_ or id_of_uid(uid or ""),
         _text(fields, "name", where),
@@ -144,9 +146,9 @@ def _state(item: object, where: str) -> DeclaredState:
     fields = _object(item, where)
     name, kind = _text(fields, "name", where), _text(fields, "kind", where)
     if name is None:
-        raise _wrong("A state has a name.", f"{where}.name")
+        raise _wrong("A state must have a name.", f"{where}.name")
     if kind is not None and kind not in _KINDS:
-        raise _wrong(f"A kind of state is one of {', '.join(_KINDS)}.", f"{where}.kind")
+        raise _wrong(f"The kind of a state must be one of {', '.join(_KINDS)}.", f"{where}.kind")
     return DeclaredState(
         name, kind and _KINDS[kind], _text(fields, "type", where), _text(fields, "key", where)
     )
@@ -154,14 +156,14 @@ def _state(item: object, where: str) -> DeclaredState:
 
 def _object(item: object, where: str) -> dict:
     if not isinstance(item, dict):
-        raise _wrong("Each entry of the list is an object.", where)
+        raise _wrong("Each entry of the list must be an object.", where)
     return item
 
 
 def _text(fields: dict, key: str, where: str) -> str | None:
     value = fields.get(key)
     if value is not None and not isinstance(value, str):
-        raise _wrong(f"{quoted(key)} is a text.", f"{where}.{key}")
+        raise _wrong(f"{quoted(key)} must be a text.", f"{where}.{key}")
     return value
 
 
@@ -171,7 +173,7 @@ def _number(fields: dict, keys: tuple[str, ...], where: str, least: int) -> int 
         return None
     value = fields[key]
     if type(value) is not int or not least <= value <= 2**15 or value == 0:
-        raise _wrong(f"{quoted(key)} is a number from 1 to {2**15:,}.", f"{where}.{key}")
+        raise _wrong(f"{quoted(key)} must be a number from 1 to {2**15:,}.", f"{where}.{key}")
     return value
 
 
@@ -190,7 +192,7 @@ def _of_plan(nodes: list[dict], backend: str | None) -> NewJob:
 def _vertex_of_plan(node: dict) -> NewVertex:
     id_ = text(node, "id") or ""
     if not _ID.fullmatch(id_):
-        raise _wrong("A vertex of a plan has an id of 32 hex digits.", "plan.nodes.id")
+        raise _wrong("A vertex of a plan must have an id of 32 hex digits.", "plan.nodes.id")
     first, *others = members(text(node, "description") or "") or (id_,)
     return NewVertex(
         " -> ".join((first, *others)),

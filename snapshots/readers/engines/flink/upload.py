@@ -1,7 +1,7 @@
 """Join an upload of Flink's checkpoints, savepoints and REST answers.
 
 A `_metadata` names no job. Its job is the one whose id is in its path, or else the one that has a
-checkpoint there according to the REST API. If neither tells, it is unknown.
+checkpoint there according to the REST API. If neither exists, the job is unknown.
 """
 
 import os
@@ -46,13 +46,13 @@ class StoredCheckpoint:
 
     Attributes:
         path: the path of the `_metadata`, relative to the root.
-        metadata: none if it is damaged.
-        problem: why it cannot be read, as a sentence.
-        job: the id of its job; None if it is unknown.
+        metadata: the content of the `_metadata`; None if the file is damaged.
+        problem: why the `_metadata` cannot be read, as a sentence.
+        job: the id of the checkpoint's job; None if it is unknown.
         rest: the same checkpoint in the answers of the REST API.
         vertices: ids of vertices by ids of operators, as far as known; None if there are no
             answers.
-        missing: what it needs and the upload does not hold.
+        missing: the files that the checkpoint needs and the upload does not hold.
     """
 
     path: str
@@ -65,7 +65,7 @@ class StoredCheckpoint:
 
     @property
     def folder(self) -> str:
-        """Return its folder relative to the root, "" for the root itself."""
+        """Return the folder of the `_metadata` relative to the root, "" for the root itself."""
         return self.path.rpartition("/")[0]
 
 
@@ -74,7 +74,7 @@ class FlinkJob:
     """A job with its checkpoints, ordered by id.
 
     Attributes:
-        id: none if it is unknown; such a job has a single checkpoint.
+        id: None if the job is unknown; such a job has a single checkpoint.
         rest: the job in the answers of the REST API; None if the upload has no answers about it.
     """
 
@@ -85,11 +85,13 @@ class FlinkJob:
 
 @dataclass(frozen=True, slots=True)
 class FlinkUpload:
-    """An upload. Each file is a `_metadata`, or is in ``usage.used``, ``answers`` or ``unread``.
+    """The jobs and checkpoints that were read from an upload, and how each of its files was used.
+
+    Each file is a `_metadata`, or its path is in ``usage.used``, ``answers`` or ``unread``.
 
     Attributes:
-        answers: the files with answers of the REST API.
-        unread: for each path the reason why nothing of it is shown.
+        answers: the paths of the files with answers of the REST API.
+        unread: the reasons why files are not shown, by the paths of the files.
     """
 
     files: Files
@@ -133,7 +135,8 @@ def _nothing_readable(stored: list[StoredCheckpoint]) -> InputRefused:
         )
     return refuse(
         "unknown-format",
-        "Neither a _metadata of a Flink checkpoint nor an answer of Flink's REST API is in here.",
+        "The upload has neither a _metadata of a Flink checkpoint nor an answer of Flink's REST "
+        "API.",
     )
 
 

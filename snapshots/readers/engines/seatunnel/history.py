@@ -29,11 +29,11 @@ class StoredCheckpoint:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Ids of checkpoints without a file, both ends included."""
+    """Ids of checkpoints without a file, from ``first`` to ``last``, both included."""
 
     first: int
     last: int
-    reason: str = "Failed, or deleted since: the files do not tell which."
+    reason: str = "The checkpoint failed, or its file was deleted: the files do not show which."
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,22 +101,24 @@ def _inferred(files: list[StoredCheckpoint]) -> Iterator[Inference]:
             yield Inference(
                 "committed",
                 earlier.checkpoint.id,
-                f"Checkpoint {later.checkpoint.id} was taken after it, which waits until it is "
-                "committed, if no restore lies between them.",
+                f"Checkpoint {later.checkpoint.id} was taken later. Unless a restore lies between "
+                "them, the later one could begin only when this one was committed.",
             )
     last = files[-1].checkpoint
     yield Inference(
         "not-proven",
         last.id,
-        "No later file: that it was written proves that every task acknowledged it, not that it "
-        "was committed.",
+        "There is no later file. The file of this checkpoint proves that every task acknowledged "
+        "the checkpoint, but not that the checkpoint was committed.",
     )
     newest = max(files, key=_written_at)
-    ended = " The job stopped with it." if newest.checkpoint.type in FINAL_TYPES else ""
+    ended = (
+        " The job stopped with this checkpoint." if newest.checkpoint.type in FINAL_TYPES else ""
+    )
     yield Inference(
         "restored-next",
         newest.checkpoint.id,
-        "A restore from the files takes the one with the latest time in its name; the next "
+        "A restore from the files takes the file with the latest time in its name; the next "
         f"checkpoint is then {newest.checkpoint.id + 1}.{ended}",
     )
 
@@ -141,8 +143,8 @@ def _changes(earlier: Checkpoint, later: Checkpoint) -> Iterator[Inference]:
                 yield Inference(
                     "closed",
                     later.id,
-                    f"It has a state in checkpoint {earlier.id} and none in this one: its tasks "
-                    "were closed, as those of an idle reader are.",
+                    f"The subtask has a state in checkpoint {earlier.id} and none in this one: its "
+                    "tasks were closed, as the tasks of an idle reader are.",
                     action_name(action.key).name,
                     index,
                 )

@@ -223,7 +223,7 @@ class _PipelineWriter:
 
 
 def _in_time(events: Iterable[LoggedEvent]) -> list[LoggedEvent]:
-    """Sort events by time; one without a time stays behind the one before it."""
+    """Sort events by time; an event without a time stays behind its predecessor."""
     keyed: list[tuple[int, LoggedEvent]] = []
     at = 0
     for event in events:
@@ -233,7 +233,10 @@ def _in_time(events: Iterable[LoggedEvent]) -> list[LoggedEvent]:
 
 
 def _summary(states: list[SubtaskState]) -> JsonText | None:
-    """Return the size of a state; its elements are in the upload's inventory."""
+    """Return how many bytes and elements the states have; None if there are no states.
+
+    The elements themselves are in the inventory of the upload.
+    """
     if not states:
         return None
     elements = sum(len(state.elements) for state in states)

@@ -57,12 +57,12 @@ _INFERENCES = {
     "restored-next": ("next restore", "from this one"),
 }
 CLOSED_BY = (
-    "A checkpoint is complete when every subtask that was asked has acknowledged it. One without a "
-    "state was not asked: it had been closed, as those of an idle reader are."
+    "A checkpoint is complete when every subtask that was asked has acknowledged it. A subtask "
+    "without a state was not asked: it had been closed, as the subtasks of an idle reader are."
 )
-NO_FILE = "The upload has no file of it: only a REST answer mentions it."
+NO_FILE = "The upload has no file of this checkpoint: only a REST answer mentions the checkpoint."
 SILENT = (
-    "The upload has no REST answer, and files do not show failed checkpoints or one that was in "
+    "The upload has no REST answer, and files do not show checkpoints that failed or were in "
     "progress."
 )
 
@@ -127,7 +127,7 @@ class _Inventory:
         for id, action in zip(operator_ids(checkpoint), checkpoint.actions, strict=True):
             name = action_name(action.key)
             closed = [index for index, state in enumerate(action.subtasks) if state is None]
-            facts = [Fact("role", name.role, "The name begins with it.")] if name.role else []
+            facts = [Fact("role", name.role, "The name begins with the role.")] if name.role else []
             if closed:
                 more = " …" if len(closed) > _MOST_CLOSED else ""
                 closed_text = ", ".join(map(str, closed[:_MOST_CLOSED])) + more
@@ -193,7 +193,10 @@ def _misplaced(action: ActionState) -> Iterator[str]:
     if (first := next(misplaced, None)) is not None:
         yield first
     if action.parallelism != len(action.subtasks):
-        yield f"It says {action.parallelism} subtasks, but lists {len(action.subtasks):,}."
+        yield (
+            f"The parallelism of the action is {action.parallelism}, but it lists "
+            f"{len(action.subtasks):,} subtasks."
+        )
 
 
 def _facts(checkpoint: Checkpoint, name: FileName | None) -> Iterator[Fact]:
@@ -254,8 +257,8 @@ def _listed_notes(checkpoint: SeaTunnelCheckpoint) -> Iterator[str]:
         yield f"Why it failed, in the engine's words: {entry.failure[:_LONGEST]}"
     if checkpoint.stored is not None and checkpoint.status == FAILED:
         yield (
-            f"Its file is there, so every task had acknowledged it; the engine lists it as "
-            f"{entry.status}."
+            "The upload has the file of this checkpoint, so every task had acknowledged the "
+            f"checkpoint; the engine lists it as {entry.status}."
         )
 
 

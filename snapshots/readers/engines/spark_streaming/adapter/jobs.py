@@ -1,4 +1,4 @@
-"""The checkpoint directories of an upload as jobs, and what became of each of their batches."""
+"""Turn the checkpoint directories of an upload into jobs, with the outcome of each batch."""
 
 from bisect import bisect_left
 from collections.abc import Mapping
@@ -58,11 +58,11 @@ class SparkJob:
         return bool(plans) and all(plan.continuous for plan in plans)
 
     def path(self, path: str) -> str:
-        """Return a path of the checkpoint as one of the upload."""
+        """Turn a path in the checkpoint into a path in the upload."""
         return f"{self.folder}/{path}" if self.folder else path
 
     def place_of(self, log_file: str) -> int:
-        """Return the place among the batches of the one that a file of a log is about."""
+        """Return the place, among the batches, of the batch that a log file describes."""
         number = int(log_file.rpartition("/")[2])
         return bisect_left(self.batches, number, key=lambda batch: batch.batch)
 
@@ -110,7 +110,7 @@ def _labels(folders: list[str]) -> dict[str, str | None]:
 
 
 def fate_of(job: SparkJob, batch: Batch) -> Fate:
-    """Return what became of a batch; a later one shows, too, that it was committed."""
+    """Return the outcome of a batch; a later batch also proves that it was committed."""
     if batch.committed:
         return Fate(COMPLETED, batch.problem, True)
     later = job.batches[-1].batch > batch.batch
