@@ -22,6 +22,9 @@ unknown         A receive inside the cut has no send; a recorded message is neve
                 not differ.
 consistent      None of these. Never the verdict on a derived recording.
 
+This is the reference. ``check_snapshots`` runs it; uploads are judged by ``tasks.spark.judge``, and
+tests compare the two.
+
 A snapshot is judged in its scope (scopes.py). A channel without a record_channel is not compared,
 because what was recorded is not known. Witnesses of a verdict are sorted by channel (or process) in
 the order of the header, then in the order of sending.
