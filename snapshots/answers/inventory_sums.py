@@ -103,7 +103,7 @@ def _vertex(process: str) -> str:
 
 
 def _messages(held: SnapshotChannel) -> Iterable[Message]:
-    return (held.sent[name] for name in held.recorded or () if name in held.sent)
+    return (message for message in held.sent if message is not None)
 
 
 def _by_field(messages: list[Message]) -> list[Number | None]:

@@ -274,7 +274,7 @@ def _recorded(snapshot: StoredSnapshot) -> SidesOfSnapshot:
             if state.recorded is not None
         },
         "channels": {
-            name: [_value(channel.sent.get(id)) for id in channel.recorded]
+            name: [_value(message) for message in channel.sent]
             for name, channel in snapshot.channels.items()
             if channel.recorded is not None
         },

@@ -1,4 +1,7 @@
-"""Finds out which format an input has; the first reader that recognises its beginning reads it."""
+"""Finds out which format a log has: the first reader that recognises its beginning reads it.
+
+Packages and the files of engines are recognised before this, by ``engines.registry``.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,5 +1,6 @@
 """Read one snapshot of a stored recording: what it recorded and what the log recomputes."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -8,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike
 
+from snapshots.domain.judging.entries import messages_of
 from snapshots.domain.model.derived import is_derived
 from snapshots.domain.model.recording import Message, MessageId, SnapshotId
 from snapshots.domain.model.topology import ChannelId, JsonText, ProcessId, Topology
@@ -48,12 +50,13 @@ class SnapshotChannel:
         recomputed: the messages in flight according to the log; None if an end never recorded. A
             derived recording has only messages that were recorded, so it is None also where none
             was.
-        sent: those of the recorded messages that were really sent.
+        sent: the message for which each entry of ``recorded`` stands; None for one that was never
+            sent.
     """
 
     recorded: tuple[MessageId, ...] | None
     recomputed: tuple[Message, ...] | None
-    sent: Mapping[MessageId, Message]
+    sent: tuple[Message | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +98,8 @@ def read_snapshot(
         for row in rows
         if row["recorded"] is not None or not derived
     }
-    unknown = SnapshotChannel(None, None, {})
-    empty = unknown if derived else SnapshotChannel(None, (), {})
+    unknown = SnapshotChannel(None, None, ())
+    empty = unknown if derived else SnapshotChannel(None, (), ())
     channels = {}
     for number, channel in enumerate(tables.topology.channels):
         if channel.source in states:
@@ -136,16 +139,15 @@ def _channel(
     snapshot: int,
 ) -> SnapshotChannel:
     waiting = None if recomputed is None else _messages(tables, channel, recomputed)
-    sent = {message.id: message for message in waiting or ()}
-    missing = set(recorded or ()) - sent.keys()
-    if missing:
-        ordinals = tables.messages.table.find_texts("message", channel, sorted(missing))
-        sent |= {message.id: message for message in _messages(tables, channel, ordinals[::-1])}
-    return SnapshotChannel(
-        None if recorded is None else tuple(recorded),
-        waiting,
-        {name: sent[name] for name in recorded or () if name in sent},
-    )
+    if recorded is None:
+        return SnapshotChannel(None, waiting, ())
+    in_flight = [(message.id, message) for message in waiting or ()]
+    first_sent: dict[MessageId, Message] = {}
+    if extra := Counter(recorded) - Counter(name for name, _ in in_flight):
+        ordinals = tables.messages.table.find_texts("message", channel, sorted(extra))
+        first_sent = {message.id: message for message in _messages(tables, channel, ordinals[::-1])}
+    sent = messages_of(recorded, in_flight, first_sent)
+    return SnapshotChannel(tuple(recorded), waiting, tuple(sent))
 
 
 def _messages(tables: Tables, channel: int, ordinals: ArrayLike) -> tuple[Message, ...]:

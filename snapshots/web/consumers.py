@@ -1,5 +1,7 @@
 """Serve websockets: check access, answer from the store, and relay messages.
 
+A recording's websocket takes window, cut, follow, play, pause, seek and speed (docs/websocket.md).
+
 Work for one client is bounded. One window and one cut are computed at a time, and only the newest
 other request of each kind waits; older requests are refused. Nothing further is computed for a
 client that does not read its answers.

@@ -13,6 +13,8 @@ from functools import cache
 
 import zstandard
 
+from snapshots.readers import recognition
+from snapshots.readers.engines import registry
 from snapshots.readers.engines.spark_streaming.state.blocks import unpack
 from snapshots.readers.formats.cursor import Malformed
 from tests.hostile.seeds import FORMATS, MAPPED, Seed, seeds
@@ -41,8 +43,7 @@ _SUFFIXES = (
     "", ".zip", ".jsonl", ".parquet", ".gz", ".zst", ".tar", ".tar.gz", ".ser", ".json", ".log",
     ".exe", ".pkl", ".csv", ".zip.gz",
 )  # fmt: skip
-_FORMS = ("native", "parquet", "cos418", "shiviz", "raft-trace", "archive", "flink",
-          "spark-streaming", "seatunnel", "shiviz:no such", "mapped:{}", "avro")  # fmt: skip
+_FORMS = (*recognition.READERS, *registry.FORMATS, "shiviz:no such", "mapped:{}", "avro")
 _LINKS = ("/etc/passwd", "../../../../outside", "/", ".", "..", "_metadata")
 
 

@@ -89,3 +89,10 @@ def test_spark_and_the_reference_agree_on_a_derived_recording(spark, tmp_path):
     flaws = {"sentences": ["A file is gone."], "snapshots": {"s2": [0]}}
     log = Log(replace(header, extra={"derived": True, "flaws": flaws}), events)
     agree(written(log, tmp_path / "log.jsonl"), tmp_path, spark)
+
+
+def test_spark_and_the_reference_agree_where_an_id_is_used_several_times(spark, tmp_path):
+    run = a_run().send("p->q", "m", 1).receive("p->q", "m").send("p->q", "m", 2)
+    run = run.send("p->q", "m", 4).send("p->q", "n", 8).record("p", "s1").record("q", "s1")
+    run = run.record_channel("p->q", "s1", "m", "m", "n", "m")
+    agree(written(run.log(), tmp_path / "log"), tmp_path / "store", spark)

@@ -22,6 +22,9 @@ unknown         A receive inside the cut has no send; a recorded message is neve
                 not differ.
 consistent      None of these. Never the verdict on a derived recording.
 
+This is the reference. ``check_snapshots`` runs it; uploads are judged by ``tasks.spark.judge``, and
+tests compare the two.
+
 A snapshot is judged in its scope (scopes.py). A channel without a record_channel is not compared,
 because what was recorded is not known. Witnesses of a verdict are sorted by channel (or process) in
 the order of the header, then in the order of sending.
@@ -36,6 +39,7 @@ from operator import attrgetter
 from snapshots.domain.judging import witnesses
 from snapshots.domain.judging.answers import Answer, Judged, answers
 from snapshots.domain.judging.cuts import ChannelLog, received_index, state_at
+from snapshots.domain.judging.entries import messages_of
 from snapshots.domain.judging.findings import INCOMPLETE, Finding, Findings
 from snapshots.domain.judging.snapshot_log import SnapshotLog, snapshot_logs
 from snapshots.domain.judging.totals import Totals
@@ -420,6 +424,7 @@ def _channel_values(case: Case, channel: Channel) -> list[JsonText | None]:
     if channel.id not in case.log.channels:
         in_flight = case.in_flight.get(channel.id)
         return [None] if in_flight is None else [message.value for message in in_flight]
-    by_id = case.channels[channel.id].by_id
-    entries = case.recorded(channel.id)
-    return [by_id[entry][0].value if entry in by_id else None for entry in entries]
+    waiting = [(message.id, message) for message in case.in_flight.get(channel.id, ())]
+    first_sent = {name: sent[0] for name, sent in case.channels[channel.id].by_id.items()}
+    messages = messages_of(case.recorded(channel.id), waiting, first_sent)
+    return [None if message is None else message.value for message in messages]

@@ -34,13 +34,17 @@ class Reader(Protocol):
         """
 
     def header(self, source: Path, limits: Limits) -> Header:
-        """Return the processes and channels of the log. Raises: InputRefused."""
+        """Return the processes and channels of the log, from its beginning. Raises: InputRefused.
+
+        A reader that has to read the whole input for it is also ``Glancing``.
+        """
 
     def batches(
         self, source: Path, header: Header, limits: Limits, defects: Defects
     ) -> Iterator[pa.RecordBatch]:
         """Yield the events as batches of columns.RAW, and collect what is wrong with them.
 
+        Rows are made with ``columns.raw_batch`` and checked with ``checks.check_batch``.
         Rows with a refused defect may be left out: look at ``defects`` before using the rest.
         Raises: InputRefused where reading cannot go on.
         """

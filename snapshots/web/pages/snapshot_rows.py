@@ -8,7 +8,7 @@ from typing import Any
 
 from snapshots import quantities
 from snapshots.domain.model.derived import is_derived, why_empty, why_unknown
-from snapshots.domain.model.recording import MessageId
+from snapshots.domain.model.recording import Message, MessageId
 from snapshots.domain.model.topology import ChannelId, JsonText
 from snapshots.store.stored_snapshot import SnapshotChannel, StoredSnapshot
 from snapshots.web.pages import links
@@ -103,12 +103,10 @@ def channel_rows(snapshot: StoredSnapshot) -> list[ChannelRow]:
 def _channel_row(channel: str, contents: SnapshotChannel) -> ChannelRow:
     recorded = None if contents.recorded is None else list(contents.recorded)
     recomputed = None if contents.recomputed is None else [item.id for item in contents.recomputed]
-    values = {name: item.value for name, item in contents.sent.items()}
-    values |= {item.id: item.value for item in contents.recomputed or ()}
     return ChannelRow(
         channel,
-        _items(recorded, values, recomputed, "not in flight at the cut, or recorded twice"),
-        _items(recomputed, values, recorded, "in flight, but not recorded"),
+        _items(recorded, contents.sent, recomputed, "not in flight at the cut, or recorded twice"),
+        _items(recomputed, contents.recomputed or (), recorded, "in flight, but not recorded"),
         max(0, len(recorded or ()) - MOST_MESSAGES),
         max(0, len(recomputed or ()) - MOST_MESSAGES),
     )
@@ -116,19 +114,23 @@ def _channel_row(channel: str, contents: SnapshotChannel) -> ChannelRow:
 
 def _items(
     ids: Sequence[MessageId] | None,
-    values: Mapping[MessageId, JsonText | None],
+    messages: Sequence[Message | None],
     others: Sequence[MessageId] | None,
     fault: str,
 ) -> list[MessageItem] | None:
-    """Return the messages; one that the other side lacks gets the fault, if that side is known."""
+    """Return the messages of one side, each with its value.
+
+    One that the other side lacks gets the fault, if that side is known.
+    """
     if ids is None:
         return None
     left = Counter(ids if others is None else others)
     items = []
-    for name in ids:
+    for name, message in zip(ids, messages, strict=True):
         left[name] -= 1
         missing = fault if left[name] < 0 else ""
-        items.append(MessageItem(name, _as_value(values.get(name)) or name, missing))
+        value = None if message is None else _as_value(message.value)
+        items.append(MessageItem(name, value or name, missing))
     return items[:MOST_MESSAGES]
 
 

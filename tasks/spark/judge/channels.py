@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from snapshots.domain.judging.entries import messages_of
 from snapshots.domain.judging.findings import MOST_WITNESSES, Place
 from snapshots.domain.model.recording import KINDS, RECORD_CHANNEL, Instant, SnapshotId
 from snapshots.store.layout import NONE, RECORD_COLUMNS, RECORDS, SNAPSHOT_CHANNEL_COLUMNS
@@ -301,7 +302,7 @@ class _Judge:
         unlisted = row == NONE
         unknown = np.unique(self.snapshot[unlisted & ~self.both & self.in_scope]).tolist()
         lane, ids = self.recorded
-        ordinals = self._first_ordinals(lane, ids)
+        ordinals = self._recorded_ordinals(lane, ids)
         flying = unlisted[self.flying[0]]
         lanes = np.concatenate([lane[ordinals != NONE], self.flying[0][flying]])
         ordinals_known = np.concatenate([ordinals[ordinals != NONE], self.flying[1][flying]])
@@ -313,8 +314,33 @@ class _Judge:
         for snapshot in unknown:
             self.facts[snapshot].amount = None
 
-    def _first_ordinals(self, lane: np.ndarray, ids: pa.Array) -> np.ndarray:
-        """Return, for each recorded id, the ordinal of its channel's first message with it."""
+    def _recorded_ordinals(self, lane: np.ndarray, ids: pa.Array) -> np.ndarray:
+        """Return the ordinal of the message for which each recorded id stands, or NONE.
+
+        Only where a channel uses an id several times does it differ from the id's first message;
+        these few are looked at one by one.
+        """
+        ordinals, is_repeated = self._first_ordinals(lane, ids)
+        for own in np.unique(lane[is_repeated]).tolist():
+            rows = np.flatnonzero(lane == own)
+            names = ids.take(pa.array(rows)).to_pylist()
+            flying = self.flying[1][self.flying[0] == own]
+            in_flight = self._texts("message", np.full(len(flying), own), flying)
+            waiting = [
+                (name, ordinal)
+                for name, ordinal in zip(in_flight, flying.tolist(), strict=True)
+                if name is not None
+            ]
+            first = dict(zip(names, ordinals[rows].tolist(), strict=True))
+            ordinals[rows] = [
+                NONE if ordinal is None else ordinal
+                for ordinal in messages_of(names, waiting, first)
+            ]
+        return ordinals
+
+    def _first_ordinals(self, lane: np.ndarray, ids: pa.Array) -> tuple[np.ndarray, np.ndarray]:
+        """Return, for each recorded id, its channel's first message with it, and whether it has
+        several."""
         names = ids.unique()
         wanted = self.code[lane] * (len(names) + 1) + pc.index_in(ids, names).to_numpy()
         keys, ordinals = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
@@ -323,11 +349,13 @@ class _Judge:
             ordinals.append(ordinal)
         key, ordinal = np.concatenate(keys), np.concatenate(ordinals)
         order = np.lexsort((ordinal, key))
-        keys_present, first = np.unique(key[order], return_index=True)
+        keys_present, first, counts = np.unique(key[order], return_index=True, return_counts=True)
         if not len(keys_present):
-            return np.full(len(wanted), NONE, np.int64)
+            return np.full(len(wanted), NONE, np.int64), np.zeros(len(wanted), bool)
         index = np.minimum(np.searchsorted(keys_present, wanted), len(keys_present) - 1)
-        return np.where(keys_present[index] == wanted, ordinal[order][first][index], NONE)
+        is_sent = keys_present[index] == wanted
+        ordinals = np.where(is_sent, ordinal[order][first][index], NONE)
+        return ordinals, is_sent & (counts[index] > 1)
 
     def _sent_ids(self, codes: np.ndarray, names: pa.Array) -> Iterable[tuple[np.ndarray, ...]]:
         """Yield (code, ordinal, index in ``names``) of the messages with one of these ids."""

@@ -1,5 +1,7 @@
 """Judge every snapshot of a stored recording.
 
+What is wrong on a channel is found in ``suspects``; states, stray receives and completeness here.
+
 One Spark action covers ranges of channels (``channels``) and of processes (``states``), each for
 all snapshots at once. Their results are joined here into the reports of
 ``snapshots.domain.judging.verdicts``, which is the reference, and written beside the recording.

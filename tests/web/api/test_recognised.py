@@ -11,6 +11,8 @@ from snapshots.domain.simulators.samples import two_banks
 from snapshots.jobs import running
 from snapshots.models import Recording
 from snapshots.payloads import notes as header_notes
+from snapshots.readers import recognition
+from snapshots.readers.engines import registry
 from tests.web.given import a_ready_recording
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
@@ -85,7 +87,7 @@ def test_the_page_without_scripts_offers_the_executions_and_takes_one(page, shar
 
 def test_every_format_can_be_chosen_on_the_page(page):
     text = page.get("/").content.decode()
-    for value in ("native", "shiviz", "raft-trace", "flink", "spark-streaming", "seatunnel"):
+    for value in (*recognition.READERS, *registry.READERS):
         assert f'<option value="{value}"' in text
 
 
