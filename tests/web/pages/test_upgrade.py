@@ -26,7 +26,7 @@ def savepoint(api, data) -> Recording:
 
 
 @pytest.mark.spark
-def test_a_savepoint_is_held_against_a_new_job(savepoint, api, data, signed_in):
+def test_a_savepoint_is_held_against_a_new_job(savepoint, api, data, client):
     call = f"/api/recordings/{savepoint.pk}/contents/0/upgrade"
     renamed = json.loads((data / "uid-renamed/uids.json").read_text())
     body = post_json(api, call, {"job": renamed}).json()
@@ -40,13 +40,13 @@ def test_a_savepoint_is_held_against_a_new_job(savepoint, api, data, signed_in):
     assert post_json(stranger, call, {"job": renamed}).status_code == 404
 
     page = f"/recordings/{savepoint.pk}/contents/0/upgrade"
-    assert page in text_of(signed_in.get(f"/recordings/{savepoint.pk}/contents/0"))
-    assert "Hold it against the new job" in text_of(signed_in.get(page))
-    shown = text_of(signed_in.post(page, {"job": json.dumps(renamed), "backend": ""}))
+    assert page in text_of(client.get(f"/recordings/{savepoint.pk}/contents/0"))
+    assert "Hold it against the new job" in text_of(client.get(page))
+    shown = text_of(client.post(page, {"job": json.dumps(renamed), "backend": ""}))
     assert "Not without allowNonRestoredState" in shown
     assert "with the uid account it would claim the state" in shown
     file = SimpleUploadedFile("uids.json", (data / "identical/uids.json").read_bytes())
-    assert "every state comes back" in text_of(signed_in.post(page, {"file": file}))
-    wrong = text_of(signed_in.post(page, {"job": "[{]"}), 422)
+    assert "every state comes back" in text_of(client.post(page, {"file": file}))
+    wrong = text_of(client.post(page, {"job": "[{]"}), 422)
     assert "is JSON" in wrong
-    assert "<script>" not in text_of(signed_in.post(page, {"job": '["<script>"]'}), 422)
+    assert "<script>" not in text_of(client.post(page, {"job": '["<script>"]'}), 422)
