@@ -18,7 +18,7 @@ payload_of(batches.PlannedBatch, "PlannedBatchItem")
 FlawItem = Annotated[dict[str, Any], Payload(payload_of(model.Flaw, "FlawItem"))]
 FileList = list_of(payload_of(model.FileUse, "FileItem"), "FileList")
 payload_of(model.SubtaskInventory, "SubtaskItem")
-payload_of(model.StateInventory, "StateItem", optional=["sums"])
+payload_of(model.StateInventory, "StateItem", optional=["sums", "type_in_full"])
 payload_of(model.OperatorInventory, "OperatorItem")
 payload_of(model.ChannelContents, "InFlightItem")
 payload_of(model.MissingFile, "MissingItem")
