@@ -211,19 +211,41 @@ def end_state_difference(process: ProcessId, expected: JsonText, found: JsonText
 
 
 def end_channel_difference(
-    channel: Channel, expected: Sequence[MessageId], found: Sequence[MessageId]
+    channel: Channel,
+    expected: Sequence[MessageId],
+    found: Sequence[MessageId],
+    sent_again: Sequence[MessageId] = (),
 ) -> Difference:
-    """Describe the first message that differs at the end; without FIFO, both lists are sorted."""
+    """Describe the first message that differs at the end; without FIFO, both lists are sorted.
+
+    Args:
+        sent_again: the orphans: received before the snapshot, and sent again after it.
+    """
     lists = (expected, found) if channel.fifo else (sorted(expected), sorted(found))
     pairs = itertools.zip_longest(*lists)
     original, restored = next(pair for pair in pairs if pair[0] != pair[1])
     return Difference(
         f"At the end {channel.id} holds {_messages(found)}; in the original {_messages(expected)}. "
-        f"The first that differs: {restored or 'nothing'} instead of {original or 'nothing'}.",
+        f"The first that differs: {restored or 'nothing'} instead of {original or 'nothing'}."
+        f"{_twice(channel, sent_again)}",
         channel=channel.id,
         message=restored or original,
         expected=None if original is None else canonical(original),
         found=None if restored is None else canonical(restored),
+    )
+
+
+def _twice(channel: Channel, sent_again: Sequence[MessageId]) -> str:
+    if not sent_again:
+        return ""
+    if len(sent_again) == 1:
+        return (
+            f" {channel.target} received {sent_again[0]} before the snapshot, and {channel.source} "
+            "sends it again after it: it is delivered twice."
+        )
+    return (
+        f" {channel.target} received {_messages(sent_again)} before the snapshot, {sent_again[0]} "
+        f"first, and {channel.source} sends them again after it: they are delivered twice."
     )
 
 
@@ -308,6 +330,12 @@ class _Restore:
     def messages(self, channel: ChannelId) -> tuple[Message, ...]:
         return self.recording.messages.get(channel, ())
 
+    def orphans(self, channel: Channel) -> tuple[MessageId, ...]:
+        """Return the messages that were received before the snapshot and sent after it."""
+        sender_at, receiver_at = self.positions[channel.source], self.positions[channel.target]
+        orphans = ChannelLog(self.messages(channel.id)).orphans(sender_at, receiver_at)
+        return tuple(message.id for message in orphans)
+
     def events_after(self, process: ProcessId) -> tuple[Event, ...]:
         return self.recording.events.get(process, ())[self.positions[process] :]
 
@@ -368,7 +396,7 @@ class _Restore:
         for channel in self.recording.topology.channels:
             found, expected = left[channel.id], unreceived[channel.id]
             if not same_contents(found, expected, fifo=channel.fifo):
-                yield end_channel_difference(channel, expected, found)
+                yield end_channel_difference(channel, expected, found, self.orphans(channel))
 
 
 def _contents(

@@ -202,6 +202,7 @@ def _restore_channel(
     left = list(replay.left)
     unreceived = _ids(lane, np.flatnonzero(lane.received == NEVER))
     same = same_contents(left, unreceived, fifo=channel.fifo)
+    orphans = lane.ordinals[sent:][lane.received[sent:] < target_at]
     return RestoredChannel(
         is_recorded=recorded is not None,
         restored=restored,
@@ -210,7 +211,9 @@ def _restore_channel(
         at_events=placed,
         at_events_total=len(replay.missing) + len(replay.overtaking),
         missing=[indexes[row] for row in replay.missing],
-        at_end=None if same else end_channel_difference(channel, unreceived, left),
+        at_end=None
+        if same
+        else end_channel_difference(channel, unreceived, left, _ids(lane, orphans)),
     )
 
 

@@ -232,3 +232,18 @@ class TestAProcessReplayed:
     def test_is_not_known_after_a_receive_that_cannot_happen_behind_an_unknown_state(self):
         events = [*steps(None), ReplayedStep("16", happens=False), *steps("17")]
         assert replay_process("5", "5", events).end is None
+
+
+def test_an_orphan_is_said_to_be_delivered_twice():
+    run = a_run().record("p", "s1").send("p->q", "m1").receive("p->q", "m1").record("q", "s1")
+    (difference,) = restore(recorded(run), "s1").differences
+    assert difference.sentence.endswith(
+        "q received m1 before the snapshot, and p sends it again after it: it is delivered twice."
+    )
+    run = a_run().record("p", "s1").send("p->q", "m1").send("p->q", "m2")
+    run = run.receive("p->q", "m1").receive("p->q", "m2").record("q", "s1")
+    (difference,) = restore(recorded(run), "s1").differences
+    assert "2 messages before the snapshot, m1 first" in difference.sentence
+    lost = a_run().send("p->q", "m1").record("p", "s1").record("q", "s1")
+    (difference,) = restore(recorded(lost.record_channel("p->q", "s1")), "s1").differences
+    assert "twice" not in difference.sentence
