@@ -19,7 +19,7 @@ from django.views.decorators.http import (
 )
 
 from snapshots import access
-from snapshots.domain.judging.findings import VERDICTS
+from snapshots.domain.judging.findings import UNKNOWN, VERDICTS
 from snapshots.domain.model.derived import is_derived
 from snapshots.files import uploads
 from snapshots.files.recordings import open_recording
@@ -119,19 +119,24 @@ def _offered(refusals: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
 
 def _with_verdicts(
     page: Iterable[Recording],
-) -> Iterator[tuple[Recording, list[tuple[str, int]], Job | None]]:
-    """Yield each recording with the counts of its verdicts, worst first, and its open job."""
+) -> Iterator[tuple[Recording, list[tuple[str, str, int]], Job | None]]:
+    """Yield each recording with its open job and its verdicts, worst first.
+
+    A verdict comes with its word for people, and the number of snapshots that have it.
+    """
     rows = list(page)
     counts: dict[int, Counter[str]] = {row.pk: Counter() for row in rows}
-    verdicts = Snapshot.objects.filter(recording__in=rows).values_list("recording", "verdict")
-    for recording, verdict, number in verdicts.annotate(Count("pk")).order_by():
+    judged = Snapshot.objects.filter(recording__in=rows).values_list("recording", "verdict")
+    for recording, verdict, number in judged.annotate(Count("pk")).order_by():
         counts[recording][verdict] = number
     jobs = {
         job.recording_id: job for job in Job.objects.filter(recording__in=rows, state__in=Job.OPEN)
     }
     for row in rows:
         count = counts[row.pk]
-        yield row, [(name, count[name]) for name in VERDICTS if count[name]], jobs.get(row.pk)
+        words = {UNKNOWN: "not judged"} if row.format in registry.READERS else {}
+        verdicts = [(name, words.get(name, name), count[name]) for name in VERDICTS if count[name]]
+        yield row, verdicts, jobs.get(row.pk)
 
 
 def _upload(request: SignedInRequest) -> HttpResponse:
