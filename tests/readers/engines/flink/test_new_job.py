@@ -151,7 +151,7 @@ def test_what_is_no_json_is_refused_with_its_line():
 
 
 def test_too_much_is_refused():
-    with pytest.raises(InputRefused, match="at most 4 MiB"):
+    with pytest.raises(InputRefused, match="larger than 4 MiB"):
         read_new_job(b" " * (4 * 2**20 + 1))
 
 

@@ -167,7 +167,7 @@ def test_a_damaged_checkpoint_is_listed_beside_the_others(shared_data, tmp_path)
 
 
 def test_an_upload_without_files_of_flink_is_refused(tree):
-    with pytest.raises(InputRefused, match="Neither a _metadata"):
+    with pytest.raises(InputRefused, match="has neither a _metadata"):
         read_upload(tree({"a.json": b"{}", "b": b"x"}))
 
 

@@ -89,7 +89,7 @@ def test_a_file_of_a_checkpoint_that_failed_afterwards_says_both(tmp_path):
     upload = upload_of(save(tmp_path, files))
     [checkpoint] = upload.inventory().checkpoints
     assert (checkpoint.status, len(checkpoint.operators)) == ("failed", 2)
-    assert "every task had acknowledged it" in checkpoint.notes[1]
+    assert "every task had acknowledged the checkpoint" in checkpoint.notes[1]
     kinds = [event.kind for event in derived(upload)[1] if event.process == "coordinator"]
     assert kinds == ["cp_trigger", "record_state", "cp_stored", "cp_abort"]
 
