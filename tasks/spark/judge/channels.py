@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from snapshots.domain.judging.entries import messages_of
 from snapshots.domain.judging.findings import MOST_WITNESSES, Place
-from snapshots.domain.model.recording import KINDS, RECORD_CHANNEL, Instant, SnapshotId
+from snapshots.domain.model.recording import KINDS, RECORD_CHANNEL, Instant, MessageId, SnapshotId
 from snapshots.store.layout import NONE, RECORD_COLUMNS, RECORDS, SNAPSHOT_CHANNEL_COLUMNS
 from snapshots.store.manifest import Manifest
 from snapshots.store.mapped import ragged, read_batch
@@ -327,7 +327,7 @@ class _Judge:
             flying = self.flying[1][self.flying[0] == own]
             in_flight = self._texts("message", np.full(len(flying), own), flying)
             waiting = [
-                (name, ordinal)
+                (MessageId(name), ordinal)
                 for name, ordinal in zip(in_flight, flying.tolist(), strict=True)
                 if name is not None
             ]
@@ -354,8 +354,8 @@ class _Judge:
             return np.full(len(wanted), NONE, np.int64), np.zeros(len(wanted), bool)
         index = np.minimum(np.searchsorted(keys_present, wanted), len(keys_present) - 1)
         is_sent = keys_present[index] == wanted
-        ordinals = np.where(is_sent, ordinal[order][first][index], NONE)
-        return ordinals, is_sent & (counts[index] > 1)
+        first_ordinals = np.where(is_sent, ordinal[order][first][index], NONE)
+        return first_ordinals, is_sent & (counts[index] > 1)
 
     def _sent_ids(self, codes: np.ndarray, names: pa.Array) -> Iterable[tuple[np.ndarray, ...]]:
         """Yield (code, ordinal, index in ``names``) of the messages with one of these ids."""
