@@ -48,5 +48,5 @@ def test_a_savepoint_is_held_against_a_new_job(savepoint, api, data, client):
     file = SimpleUploadedFile("uids.json", (data / "identical/uids.json").read_bytes())
     assert "every state comes back" in text_of(client.post(page, {"file": file}))
     wrong = text_of(client.post(page, {"job": "[{]"}), 422)
-    assert "is JSON" in wrong
+    assert "must be JSON" in wrong
     assert "<script>" not in text_of(client.post(page, {"job": '["<script>"]'}), 422)
