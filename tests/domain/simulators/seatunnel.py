@@ -27,7 +27,7 @@ def of_kind(run, *kinds):
 
 
 def reports(run):
-    """Of each checkpoint."""
+    """Return the report on each checkpoint, by its number."""
     assembly = assemble(*run.log)
     assert assembly.defects == ()
     return {int(report.snapshot): report for report in judge(assembly.recording)}

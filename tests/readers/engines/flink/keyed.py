@@ -44,7 +44,7 @@ class Agreement:
     wrong: list = field(default_factory=list)
     """Values that differ, and entries that Flink did not find."""
     reasons: Counter = field(default_factory=Counter)
-    """For each state and reason the number of opaque values."""
+    """Count the opaque values by state and reason."""
 
 
 @cache
