@@ -44,7 +44,7 @@ MOST_LEGS = 100  # legs of an avoiding run that an answer lists
 _BETWEEN_REPORTS = 1_000  # intervals
 
 Holds = Mapping[ProcessId, Spans]
-"""Where the conditions on each process hold. Processes without conditions are absent."""
+"""The spans in which the conditions on each process hold; a process without any is absent."""
 Advance = Callable[[int], None]
 """Called now and then with the number of intervals that were skipped; may raise to stop."""
 

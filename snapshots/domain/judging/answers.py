@@ -107,15 +107,19 @@ class Judged:
 
 def answers(judged: Judged) -> tuple[Answer, ...]:
     """Return the four answers, in the order of QUESTIONS."""
-    return _cut(judged), _channels(judged), _states(judged), _rule(judged)
+    found = (_cut(judged), _channels(judged), _states(judged), _rule(judged))
+    if not judged.is_derived:
+        return found
+    return tuple(
+        item if item.answer == FAILS else Answer(item.question, NOT_KNOWN, _DERIVED)
+        for item in found
+    )
 
 
 def _cut(judged: Judged) -> Answer:
     if orphans := judged.counts.get(ORPHAN, 0):
         sentence = f"{_count(orphans, 'message')} received inside the cut and sent outside it."
         return Answer(CUT, FAILS, sentence)
-    if judged.is_derived:
-        return Answer(CUT, NOT_KNOWN, _DERIVED)
     if judged.strays:
         return Answer(
             CUT,
@@ -136,8 +140,6 @@ def _channels(judged: Judged) -> Answer:
             *([f"{_count(extra, 'message')} recorded and not in flight"] if extra else ()),
         ]
         return Answer(CHANNELS, FAILS, f"{', '.join(clauses)}.")
-    if judged.is_derived:
-        return Answer(CHANNELS, NOT_KNOWN, _DERIVED)
     if judged.unsent:
         return Answer(
             CHANNELS,
@@ -178,8 +180,6 @@ def _states(judged: Judged) -> Answer:
     if wrong := judged.counts.get(STATE_MISMATCH, 0):
         sentence = f"{_count(wrong, 'recorded state')} not the state at the cut."
         return Answer(STATES, FAILS, sentence)
-    if judged.is_derived:
-        return Answer(STATES, NOT_KNOWN, _DERIVED)
     unsaid = judged.recorded - judged.states_compared - judged.states_unlogged
     if judged.states_unlogged:
         return Answer(
@@ -213,8 +213,6 @@ def _rule(judged: Judged) -> Answer:
     ]
     if broken:
         return Answer(RULE, FAILS, f"{', '.join(broken)}.")
-    if judged.is_derived:
-        return Answer(RULE, NOT_KNOWN, _DERIVED)
     if judged.has_markers:
         return Answer(
             RULE,
@@ -225,7 +223,7 @@ def _rule(judged: Judged) -> Answer:
     return Answer(
         RULE,
         HOLDS,
-        "Every process recorded, and no message overtook another on a FIFO channel.",
+        "Every process recorded, and no message in flight was overtaken on a FIFO channel.",
         "The log has no marker of this snapshot, so the marker rules were not checked.",
     )
 

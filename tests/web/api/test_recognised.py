@@ -1,4 +1,4 @@
-"""As what an upload is recognised and why, what its log does not say, and how a user overrules
+"""The format that an upload is recognised as, what its log does not say, and how a user overrules
 it."""
 
 from dataclasses import replace

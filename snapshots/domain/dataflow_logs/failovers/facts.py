@@ -49,7 +49,7 @@ COMMITTED, GIVEN_UP, TIMED_OUT = "committed", "given up", "timed out"
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Where a split goes on after a restart, which is event ``step`` of the recording."""
+    """The place at which a split goes on after a restart, which is event ``step``."""
 
     failure: int
     split: str

@@ -173,7 +173,7 @@ def _judge_backend(checkpoint: CheckpointInventory, new_job: NewJob, reasons: _R
     for layout in sorted(layouts & _WRITTEN_BY.keys()):
         backends = _WRITTEN_BY[layout]
         if new_job.backend is None:
-            reasons.notes[
+            reasons.unknown[
                 f"Its keyed state has the own format of the backend {' or '.join(backends)}. A job "
                 "with another backend cannot read it; a canonical savepoint can be read by any."
             ] = None
@@ -256,12 +256,13 @@ def _widths(
     old, new, width = before.max_parallelism, vertex.max_parallelism, vertex.parallelism
     if old is None:
         return
-    if new is None:
-        reasons.notes[
-            "The description of the new job does not tell maximum parallelisms. If the job sets "
-            "one that differs from the savepoint's, Flink refuses."
+    if new is None or width is None:
+        reasons.unknown[
+            "The description of the new job does not tell every parallelism and maximum "
+            "parallelism. Flink refuses a job that sets another maximum than the savepoint has, or "
+            "that is wider."
         ] = None
-    elif new not in (AUTOMATIC, old):
+    if new is not None and new not in (AUTOMATIC, old):
         reasons.other_maximum.setdefault((old, new), []).append(name)
         yield (
             f"Its maximum parallelism is {old:,} in the savepoint, and the new job sets {new:,}. "

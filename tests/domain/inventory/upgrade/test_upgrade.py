@@ -193,8 +193,9 @@ def test_broadcast_state_has_a_key_of_its_own():
         (2, 16, REFUSED),
         (2, 4, REFUSED),
         (9, None, REFUSED),
-        (2, None, RESTORED),
-        (None, None, RESTORED),
+        (2, None, NOT_KNOWN),
+        (None, 8, NOT_KNOWN),
+        (None, None, NOT_KNOWN),
     ],
 )
 def test_parallelisms(parallelism, most, outcome):
@@ -212,7 +213,7 @@ def test_one_sentence_stands_for_all_operators_with_another_maximum():
 
 def test_a_maximum_that_is_not_told_is_said():
     found = answer(SAVEPOINT, new_job(COUNTED, most=None))
-    assert any("does not tell maximum parallelisms" in note for note in found.notes)
+    assert any("maximum parallelism" in item for item in found.unknown)
 
 
 # --- the whole ------------------------------------------------------------------------------------
@@ -226,7 +227,7 @@ def test_a_maximum_that_is_not_told_is_said():
         ("tables", "hashmap", REFUSED),
         ("tables", "rocksdb", RESTORED),
         ("full", "hashmap", REFUSED),
-        ("heap", None, RESTORED),
+        ("heap", None, NOT_KNOWN),
     ],
 )
 def test_only_its_own_backend_reads_a_native_format(layout, backend, outcome):
@@ -234,7 +235,7 @@ def test_only_its_own_backend_reads_a_native_format(layout, backend, outcome):
     found = answer(held, new_job(COUNTED, backend=backend))
     assert outcomes(found) == (outcome, outcome)
     if backend is None:
-        assert any("another backend cannot read it" in note for note in found.notes)
+        assert any("another backend cannot read it" in item for item in found.unknown)
     assert outcomes(answer(replace(held, facts=SAVEPOINT.facts), new_job(COUNTED))) == (
         RESTORED,
         RESTORED,
