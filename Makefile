@@ -8,18 +8,19 @@ WITH_ROWS := tests/archive tests/files tests/jobs tests/services tests/web tests
 run: .venv/run.stamp
 	@$(PYTHON) -m webapp.launch
 
-# Everything on SQLite, then the quick tests that touch rows once more on PostgreSQL. Coverage slows
-# tests by more than a tenth, so it is of these alone; the lines not run are in artifacts/coverage.txt.
+# Everything on SQLite, then the quick tests that touch rows once more on PostgreSQL. Three processes
+# keep two cores busy, because many tests wait for others. Coverage slows tests by more than a tenth,
+# so it is of the second half alone; the lines not run are in artifacts/coverage.txt.
 test: .venv/test.stamp
 	@$(PYTHON) -m webapp.machine java chromium node postgres
-	@$(PYTHON) -m pytest --numprocesses 2 --no-loadscope-reorder --durations=20 -m "not long"
+	@$(PYTHON) -m pytest --numprocesses 3 --no-loadscope-reorder --durations=20 -m "not long"
 	@mkdir -p artifacts
-	@FAST_TESTS=yes TEST_DATABASE=postgres $(PYTHON) -m pytest --numprocesses 2 $(WITH_ROWS) \
+	@FAST_TESTS=yes TEST_DATABASE=postgres $(PYTHON) -m pytest --numprocesses 3 $(WITH_ROWS) \
 		-m "not spark and not browser and not slow" --cov --cov-report=
 	@$(PYTHON) -m coverage report --show-missing > artifacts/coverage.txt
 	@tail -1 artifacts/coverage.txt
 
-# What takes minutes: frozen and killed servers of Spark, a cluster.
+# What takes minutes: strikes on everything, Spark servers that are killed or frozen, a cluster.
 test-long: .venv/test.stamp
 	@$(PYTHON) -m webapp.machine java
 	@$(PYTHON) -m pytest -m long

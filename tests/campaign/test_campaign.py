@@ -30,7 +30,7 @@ SHORT = (
 KINDS = {"small": 4, "medium": 3, "damaged": 2, "simulation": 2, "restore": 2, "deletion": 2}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.spark
 def test_nothing_is_lost_or_left_over_after_strikes_on_everything(tmp_path):
     (tmp_path / "data").mkdir()

@@ -344,7 +344,7 @@ def answers(api: Api, recording: int) -> dict[str, object]:
 
 
 @pytest.mark.spark
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_backup_under_load_is_restored_elsewhere_into_the_same_answers(
     tmp_path_factory, stack, folder
 ):

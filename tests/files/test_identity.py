@@ -357,7 +357,7 @@ def test_nothing_starts_on_a_folder_of_another_database(installed, tmp_path):
     assert (installed.folder / "store" / "j1-1").is_dir()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_nothing_starts_on_a_database_without_tables_or_of_a_newer_version(installed, tmp_path):
     empty = f"sqlite:///{tmp_path}/empty.sqlite3"
     for ran in installed.starts(DATABASE_URL=empty):

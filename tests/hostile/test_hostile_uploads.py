@@ -29,6 +29,7 @@ def test_hostile_uploads(shared_data, tmp_path, monkeypatch):
     assert not any(tmp_path.iterdir())
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_hostile_uploads_with_spark(shared_data):
     """All the way through the real Spark."""

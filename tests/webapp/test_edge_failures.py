@@ -127,13 +127,12 @@ def test_a_wrong_query_is_no_passing_failure(db):
         assert passing.problem_of(raised.value) is None
 
 
-@pytest.fixture
-def mounted(tmp_path):
+@pytest.fixture(scope="module")
+def mounted(tmp_path_factory):
     """Mount a small disk in memory."""
     if os.geteuid() != 0:
         pytest.skip("Only root can mount a disk.")
-    folder = tmp_path / "disk"
-    folder.mkdir()
+    folder = tmp_path_factory.mktemp("disk")
     mount = ["mount", "-t", "tmpfs", "-o", f"size={SIZE}", "tmpfs", folder]
     if subprocess.run(mount, capture_output=True).returncode:
         pytest.skip("This machine lets nobody mount a disk.")
@@ -141,10 +140,10 @@ def mounted(tmp_path):
     subprocess.run(["umount", "--lazy", folder], check=True)
 
 
-@pytest.fixture
-def small(live_redis, mounted, tmp_path):
+@pytest.fixture(scope="module")
+def small(live_redis, mounted, tmp_path_factory):
     """Provide a server whose data are on the small disk, with one recording and an open session."""
-    stack = live_redis.beside(tmp_path, DATA_DIR=mounted, MIN_FREE_BYTES=0)
+    stack = live_redis.beside(tmp_path_factory.mktemp("stack"), DATA_DIR=mounted, MIN_FREE_BYTES=0)
     stack.start_server()
     stack.api = Api(stack)
     stack.cookie = prepared(stack, cookie="session()")["cookie"]

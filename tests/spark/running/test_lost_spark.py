@@ -58,10 +58,10 @@ def test_a_task_that_ends_its_python_worker_each_time_fails(spark, tmp_path):
     "name",
     [
         "killed_jvm",
-        "killed_between_stages",
-        pytest.param("frozen_jvm", marks=pytest.mark.long),
         "killed_python",
-        "killed_idle_python",
+        pytest.param("killed_between_stages", marks=pytest.mark.long),
+        pytest.param("killed_idle_python", marks=pytest.mark.long),
+        pytest.param("frozen_jvm", marks=pytest.mark.long),
     ],
 )
 def test_a_spark_that_is_struck_in_the_middle_of_a_stage(name, tmp_path):

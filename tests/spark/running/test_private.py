@@ -33,6 +33,7 @@ def test_each_port_of_a_session_asks_for_a_secret():
         processes.run(__name__, "check_ports", DATA_DIR=folder)
 
 
+@pytest.mark.long
 def test_python_workers_ask_for_a_secret_where_paths_are_too_long_for_sockets(tmp_path):
     folder = tmp_path / ("long" * 20)
     processes.run(__name__, "check_python_ports", DATA_DIR=folder)

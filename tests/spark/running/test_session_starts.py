@@ -31,12 +31,13 @@ exit 7
 """
 
 
-@pytest.mark.parametrize("code", [0, 3])
+@pytest.mark.parametrize("code", [0, pytest.param(3, marks=pytest.mark.long)])
 def test_a_java_that_dies_at_once_is_followed_by_a_good_one(tmp_path, code):
     home = a_java(tmp_path, DIES_AT_ONCE.format(code=code))
     processes.run(__name__, "bad_then_good", home, "there is not enough room", DATA_DIR=tmp_path)
 
 
+@pytest.mark.long
 def test_a_java_that_dies_after_its_gateway_is_followed_by_a_good_one(tmp_path):
     home = a_java(tmp_path, DIES_AFTER_THE_GATEWAY.format(java=good_java()))
     processes.run(__name__, "bad_then_good", home, "somebody kills java", DATA_DIR=tmp_path)

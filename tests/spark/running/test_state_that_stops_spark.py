@@ -12,7 +12,7 @@ import pytest
 from tests.readers.engines.spark_streaming.cases import unpack
 from tests.stack import ROOT
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = [pytest.mark.spark, pytest.mark.long]
 
 
 def test_a_worker_outlives_spark(shared_data, tmp_path):

@@ -43,6 +43,7 @@ def test_each_process_of_a_worker_has_its_own_spark(worker):
     assert max(first) in up(worker)
 
 
+@pytest.mark.long
 def test_a_worker_that_ends_leaves_no_folder_and_no_note(worker):
     until(lambda: len(up(worker)) == 2)
     process = worker.processes["worker"]
