@@ -425,6 +425,7 @@ def _channel_values(case: Case, channel: Channel) -> list[JsonText | None]:
         in_flight = case.in_flight.get(channel.id)
         return [None] if in_flight is None else [message.value for message in in_flight]
     waiting = [(message.id, message) for message in case.in_flight.get(channel.id, ())]
-    first_sent = {name: sent[0] for name, sent in case.channels[channel.id].by_id.items()}
-    messages = messages_of(case.recorded(channel.id), waiting, first_sent)
+    entries, by_id = case.recorded(channel.id), case.channels[channel.id].by_id
+    first_sent = {name: by_id[name][0] for name in entries if name in by_id}
+    messages = messages_of(entries, waiting, first_sent)
     return [None if message is None else message.value for message in messages]
