@@ -1,6 +1,7 @@
 """What an engine gives: a reader that makes an inventory and a derived recording of a folder."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -9,6 +10,26 @@ from snapshots.domain.assembling.assembly import Header
 from snapshots.domain.inventory.entries import ChannelBytes, StateEntry, StateTypes
 from snapshots.domain.inventory.model import UploadInventory
 from snapshots.domain.model.recording import LoggedEvent
+
+START_BYTES = 2**16
+
+
+@dataclass(frozen=True)
+class Beginnings:
+    """The files of an upload, by their names and first bytes.
+
+    Attributes:
+        names: with / between folders.
+        read: returns the first bytes of a file by its name: START_BYTES, fewer of a smaller file.
+    """
+
+    names: tuple[str, ...]
+    read: Callable[[str], bytes]
+
+    @property
+    def of_the_only(self) -> bytes:
+        """The first bytes of an upload that is one file; else empty."""
+        return self.read(self.names[0]) if len(self.names) == 1 else b""
 
 
 class EngineUpload(Protocol):
@@ -68,13 +89,8 @@ class EngineReader(Protocol):
     def title(self) -> str:
         """What the engine's files are called in a sentence."""
 
-    def recognises(self, names: list[str], start: bytes) -> str | None:
-        """Return why an upload is this engine's, as a sentence; None if it is not.
-
-        Args:
-            names: the names of its files, with /.
-            start: the first 512 bytes of an upload that is one file; else empty.
-        """
+    def recognises(self, files: Beginnings) -> str | None:
+        """Return why an upload is this engine's, as a sentence; None if it is not."""
 
     def read(self, root: Path) -> EngineUpload:
         """Open the upload whose files are below ``root``. Raises: InputRefused."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from snapshots.domain.model.defects import quoted, refuse
-from snapshots.readers.engines.base import EngineReader
+from snapshots.readers.engines.base import START_BYTES, Beginnings, EngineReader
 from snapshots.readers.engines.flink.adapter.reader import FlinkReader
 from snapshots.readers.engines.seatunnel.adapter.reader import SeaTunnelReader
 from snapshots.readers.engines.spark_streaming.adapter.reader import SparkStreamingReader
@@ -23,7 +23,7 @@ READERS: dict[str, EngineReader] = {
     reader.name: reader for reader in (FlinkReader(), SparkStreamingReader(), SeaTunnelReader())
 }
 FORMATS = (PACKAGE, *READERS)
-_START = 512  # bytes
+_SIGNATURE = 512  # bytes within which a package is recognised
 
 
 @dataclass(frozen=True)
@@ -50,11 +50,12 @@ def format_of(head: Head, name: str) -> str | None:
 
     Raises: InputRefused where the file's compression is damaged.
     """
-    start = head.first(_START)
+    start = head.first(_SIGNATURE)
     is_zip = head.compression is None and zip_entries.is_zip(start)
     if is_zip or tar_entries.is_tar(start):
         return PACKAGE
-    return next((key for key, item in READERS.items() if item.recognises([name], start)), None)
+    files = Beginnings((name,), lambda _: head.start[:START_BYTES])
+    return next((key for key, item in READERS.items() if item.recognises(files)), None)
 
 
 def unpacked(source: Path, name: str, folder: Path, limits: Limits) -> Unpacked:
@@ -72,12 +73,9 @@ def recognise(folder: Path, files: tuple[str, ...], format: str) -> Recognised:
     """
     if format != PACKAGE:
         return Recognised(READERS[format], f"The format was given as {format}.")
-    start = b""
-    if len(files) == 1:
-        with (folder / files[0]).open("rb") as file:
-            start = file.read(_START)
+    beginnings = Beginnings(files, lambda name: _start(folder / name))
     for reader in READERS.values():
-        if reason := reader.recognises(list(files), start):
+        if reason := reader.recognises(beginnings):
             return Recognised(reader, reason)
     if len(files) == 1:
         return Recognised(None, "A package with one file.", folder / files[0])
@@ -87,3 +85,8 @@ def recognise(folder: Path, files: tuple[str, ...], format: str) -> Recognised:
         f"The package holds {len(files):,} files that no engine known here has written, "
         f"{quoted(files[0])} among them. Known are: {titles}. Several logs: upload each by itself.",
     )
+
+
+def _start(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(START_BYTES)

@@ -18,7 +18,7 @@ from snapshots.domain.model.defects import Defects, InputRefused
 from snapshots.domain.model.derived import WHY_EMPTY, WHY_UNKNOWN, is_derived
 from snapshots.readers import engines, recognition
 from snapshots.readers.engines import base, registry
-from snapshots.readers.engines.base import EngineUpload
+from snapshots.readers.engines.base import Beginnings, EngineUpload
 from snapshots.readers.formats.limits import Limits
 from snapshots.readers.formats.unpacking.packages import PackageLimits, unpack
 from snapshots.readers.logs.native import write_lines
@@ -113,7 +113,8 @@ def files_below(folder: Path) -> list[str]:
 
 def test_what_no_engine_wrote_is_recognised_by_none():
     readers = registry.READERS.values()
-    assert not any(reader.recognises(["a.txt", "b.txt"], b"") for reader in readers)
+    files = Beginnings(("a.txt", "b.txt"), lambda _: b"")
+    assert not any(reader.recognises(files) for reader in readers)
 
 
 @pytest.mark.parametrize("engine", registry.READERS)

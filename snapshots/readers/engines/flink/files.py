@@ -6,11 +6,13 @@ the regular files below the root.
 
 import mmap
 import os
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
+from urllib.parse import unquote
 
 from snapshots.domain.model.defects import quoted, refuse
 from snapshots.readers.engines.flink.handles import (
@@ -31,6 +33,10 @@ MOST_READ = 8 * 2**30  # bytes of state, stored and inflated; repeated reads cou
 _MAPPED_FROM = 2**20  # bytes; smaller files are read at once
 _KEPT_OPEN = 16
 _LONGEST_TAIL = 8  # folders and name that are compared
+_FLAT_SEPARATOR = re.compile(r"[/\\:_]")
+"""What stands for / in the names of objects that were copied out of a store without folders."""
+
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")  # Flink's names of state files
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,13 +175,26 @@ class Files:
 
     def _best(self, stream: File | RelativeFile | Segment, names: list[str]) -> str | Missing:
         """Return the one file that has the longest tail of ``names`` in common with the handle."""
-        for tail in _tails(names):
-            if candidates := self._by_tail.get(tail):
-                if len(candidates) == 1:
-                    return candidates[0]
-                reason = f"{len(candidates):,} files of the upload fit equally well."
-                return Missing(stream.path, stream.size, reason)
-        return Missing(stream.path, stream.size, "No file of that name is in the upload.")
+        flat = _flat_parts("/".join(names))
+        shortest = len(_flat_parts(names[-1]))
+        candidates = _longest_match(self._by_tail, _tails(names)) or _longest_match(
+            self._by_flat_tail, _tails(flat)[: max(0, min(len(flat), _LONGEST_TAIL) - shortest + 1)]
+        )
+        if len(candidates) == 1:
+            return candidates[0]
+        reason = "No file of that name is in the upload."
+        if candidates:
+            reason = f"{len(candidates):,} files of the upload fit equally well."
+        return Missing(stream.path, stream.size, reason)
+
+    @cached_property
+    def _by_flat_tail(self) -> dict[str, list[str]]:
+        """The files whose names hold folders, by tails of folders and name."""
+        by_tail: dict[str, list[str]] = defaultdict(list)
+        for path in self.sizes:
+            for tail in _tails(_flat_parts(path.rpartition("/")[2])):
+                by_tail[tail].append(path)
+        return by_tail
 
     def read(self, stream: Stream, folder: str) -> bytes | memoryview | Missing:
         """Return the bytes of a handle; ``folder`` is that of its `_metadata`."""
@@ -215,6 +234,16 @@ class Files:
                     used.setdefault(place.path, {})[metadata] = None
             missing[metadata] = tuple(lacking)
         return Usage({path: tuple(users) for path, users in used.items()}, missing)
+
+
+def _flat_parts(path: str) -> list[str]:
+    """Split a path, or a name into which an object store's path was made, into its parts."""
+    return [part for part in _FLAT_SEPARATOR.split(_UUID.sub(r"/\g<0>/", unquote(path))) if part]
+
+
+def _longest_match(by_tail: Mapping[str, list[str]], tails: list[str]) -> list[str]:
+    """Return the files at the longest of the tails that has any."""
+    return next((by_tail[tail] for tail in tails if tail in by_tail), [])
 
 
 def _tails(names: list[str]) -> list[str]:

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from urllib.parse import unquote
 
 from snapshots.domain.model.defects import InputRefused, quoted, refuse, times
 from snapshots.readers.engines.flink.files import MOST_FILES, Files, Missing, Usage
@@ -21,7 +22,7 @@ from snapshots.readers.engines.flink.rest.job_graph import vertices_of
 from snapshots.readers.formats.cursor import Malformed
 
 METADATA = "_metadata"
-_JOB_FOLDER = re.compile(r"[0-9a-f]{32}")
+_JOB_ID = re.compile(r"(?<![0-9A-Za-z])[0-9a-f]{32}(?![0-9A-Za-z])")
 _SAVEPOINT_FOLDER = re.compile(r"savepoint-([0-9a-f]{6})-[0-9a-f]{12}")
 _ID_PREFIX = 6  # hex digits of the job's id in the name of a savepoint's folder
 _MOST_CANDIDATES = 100  # jobs that are compared
@@ -213,15 +214,14 @@ class _Owners:
             fitting = [job.id for job in compared if _fits(stored, metadata, job)]
             if len(fitting) == 1 and len(candidates) <= _MOST_CANDIDATES:
                 return fitting[0]
-        if savepoint := _SAVEPOINT_FOLDER.fullmatch(stored.folder.rpartition("/")[2]):
+        if savepoint := _SAVEPOINT_FOLDER.search(stored.path):
             job_ids = self._by_id_prefix[savepoint.group(1)]
             return next(iter(job_ids)) if len(job_ids) == 1 else None
         return None
 
 
 def _job_in_path(stored: StoredCheckpoint) -> str | None:
-    names = stored.folder.split("/")
-    return next((name for name in reversed(names) if _JOB_FOLDER.fullmatch(name)), None)
+    return next(iter(reversed(_JOB_ID.findall(unquote(stored.path)))), None)
 
 
 def _fits(stored: StoredCheckpoint, metadata: Metadata, job: RestJob) -> bool:

@@ -11,6 +11,7 @@ from snapshots.domain.dataflow_logs.checkpoints.reference import checkpoints
 from snapshots.domain.judging.verdicts import judge
 from snapshots.domain.model.defects import InputRefused
 from snapshots.readers.engines import registry
+from snapshots.readers.engines.base import START_BYTES, Beginnings
 from snapshots.readers.engines.flink.adapter.reader import FlinkReader
 from tests.readers.engines.flink import engine as given
 from tests.readers.mutated import MANY, mutated
@@ -26,16 +27,19 @@ from tests.readers.mutated import MANY, mutated
         (["jobs/" + "a" * 32 + "/checkpoints.json", "config.json"], b""),
         (["a" * 32, "b" * 32], b""),
         (["a" * 32], b'{"archive":[{"path":"/jobs/overview","json":"{}"}]}'),
-        (["job.json"], b'{"jid":"' + b"a" * 32 + b'","name":"bank"'),
-        (["checkpoints.json"], b'{"counts":{"restored":0,"total":2}'),
+        (
+            ["job.json"],
+            b'{"jid":"' + b"a" * 32 + b'","name":"bank","state":"RUNNING","vertices":[]}',
+        ),
+        (["checkpoints.json"], b'{"counts":{"restored":0},"summary":{},"latest":{},"history":[]}'),
         (
             ["one.json"],
-            b'{"className":"completed","id":1,"status":"COMPLETED","is_savepoint":false',
+            b'{"id":1,"status":"COMPLETED","is_savepoint":false,"trigger_timestamp":1,"tasks":{}}',
         ),
     ],
 )
 def test_files_of_flink_are_recognised_with_a_reason(names, start):
-    reason = FlinkReader().recognises(names, start)
+    reason = FlinkReader().recognises(begun(names, start))
     assert reason.endswith(".")
     assert "Flink" in reason
 
@@ -51,13 +55,44 @@ def test_files_of_flink_are_recognised_with_a_reason(names, start):
     ],
 )
 def test_files_of_others_are_not_recognised(names, start):
-    assert FlinkReader().recognises(names, start) is None
+    assert FlinkReader().recognises(begun(names, start)) is None
 
 
 def test_each_real_answer_is_recognised_by_itself(shared_data):
     rest = given.folder_of(shared_data, "failures") / "rest"
     for name in ("job.json", "plan.json", "checkpoints.json", "checkpoint-3.json"):
-        assert FlinkReader().recognises([name], (rest / name).read_bytes()[:512]), name
+        data = (rest / name).read_bytes()
+        pretty = json.dumps(json.loads(data), indent=4).encode()
+        for content in (data, pretty, b"\n" + pretty):
+            assert FlinkReader().recognises(begun(["a.txt"], content)), name
+
+
+def test_a_long_answer_is_recognised_by_its_beginning():
+    subtasks = [{"index": index, "status": "completed"} for index in range(5000)]
+    answer = {"id": 7, "status": "COMPLETED", "summary": {}, "subtasks": subtasks}
+    start = json.dumps(answer, indent=2).encode()[:START_BYTES]
+    assert len(start) == START_BYTES
+    assert FlinkReader().recognises(begun(["subtasks"], start))
+
+
+def test_answers_with_any_names_are_read_as_one_upload(shared_data, tmp_path):
+    rest = given.folder_of(shared_data, "failures") / "rest"
+    for number, path in enumerate(sorted(rest.glob("*.json"))):
+        if path.name not in ("job.json", "index.json"):
+            answer = json.loads(path.read_bytes())
+            (tmp_path / f"{number}.json").write_text(json.dumps(answer, indent=4))
+    names = tuple(path.name for path in tmp_path.iterdir())
+    recognised = registry.recognise(tmp_path, names, registry.PACKAGE)
+    assert isinstance(recognised.reader, FlinkReader)
+    inventory = recognised.reader.read(tmp_path).inventory()
+    expected = FlinkReader().read(rest).inventory()
+    assert [each.status for each in inventory.checkpoints] == [
+        each.status for each in expected.checkpoints
+    ]
+
+
+def begun(names: list[str], start: bytes) -> Beginnings:
+    return Beginnings(tuple(names), lambda _: start)
 
 
 def test_it_is_one_of_the_readers():
@@ -128,3 +163,37 @@ def test_damaged_uploads_are_refused_or_described(shared_data, tmp_path):
         finally:
             path.write_bytes(data)
     assert told > refused
+
+
+@pytest.mark.parametrize("separator", ["_", "%2F", ":", "-", "\\", "__"])
+@pytest.mark.parametrize("case", ["bank-unaligned", "rocksdb-incremental", "savepoint-native"])
+def test_names_of_an_object_store_without_folders_are_read(shared_data, tmp_path, case, separator):
+    files = given.folder_of(shared_data, case) / "files"
+    for path in files.rglob("*"):
+        if path.is_file():
+            flat = separator.join(path.relative_to(files).parts)
+            shutil.copyfile(path, tmp_path / f"backup{separator}{flat}")
+    names = tuple(path.name for path in tmp_path.iterdir())
+    recognised = registry.recognise(tmp_path, names, registry.PACKAGE)
+    assert isinstance(recognised.reader, FlinkReader)
+    flattened, expected = (FlinkReader().read(root) for root in (tmp_path, files))
+    assert comparable(flattened.inventory()) == comparable(expected.inventory())
+    assert [entry.value for entry in flattened.entries()] == [
+        entry.value for entry in expected.entries()
+    ]
+
+
+def comparable(inventory):
+    """Return what does not name the files of an inventory's checkpoints."""
+    return [
+        (
+            each.id,
+            each.kind,
+            each.job,
+            each.missing,
+            each.bytes,
+            len(each.operators),
+            len(each.channels),
+        )
+        for each in inventory.checkpoints
+    ]

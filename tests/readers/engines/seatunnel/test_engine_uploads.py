@@ -8,6 +8,7 @@ import pytest
 
 from snapshots.domain.assembling.assembly import assemble
 from snapshots.domain.model.defects import InputRefused
+from snapshots.readers.engines.base import Beginnings
 from snapshots.readers.engines.registry import recognise
 from snapshots.readers.engines.seatunnel.adapter import checkpoints as engine_checkpoints
 from snapshots.readers.engines.seatunnel.adapter import graph as engine_graph
@@ -50,7 +51,9 @@ from tests.readers.mutated import mutated
     ],
 )
 def test_what_is_recognised(names, start, known):
-    assert (SeaTunnelReader().recognises(names, start) is not None) is known
+    assert (
+        SeaTunnelReader().recognises(Beginnings(tuple(names), lambda _: start)) is not None
+    ) is known
 
 
 def test_an_archive_of_a_case_is_recognised(shared_data, tmp_path):

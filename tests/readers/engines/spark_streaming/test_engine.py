@@ -9,6 +9,7 @@ from snapshots.domain.assembling.assembly import assemble
 from snapshots.domain.dataflow_logs.dataflow import Dataflow
 from snapshots.domain.inventory.model import COMPLETED, IN_PROGRESS
 from snapshots.domain.judging.verdicts import judge
+from snapshots.readers.engines.base import Beginnings
 from snapshots.readers.engines.registry import PACKAGE, recognise
 from snapshots.readers.engines.spark_streaming.adapter import entries as entries_module
 from snapshots.readers.engines.spark_streaming.adapter.jobs import fate_of
@@ -69,7 +70,9 @@ def test_every_case_is_recognised_by_its_folders(cases):
     ],
 )
 def test_one_folder_must_hold_two_of_the_three(names, known):
-    assert (SparkStreamingReader().recognises(names, b"") is not None) is known
+    assert (
+        SparkStreamingReader().recognises(Beginnings(tuple(names), lambda _: b"")) is not None
+    ) is known
 
 
 def test_every_file_of_every_case_is_listed_once_with_its_size(cases):

@@ -11,7 +11,7 @@ from snapshots.domain.inventory.entries import ChannelBytes, StateEntry, StateTy
 from snapshots.domain.inventory.model import UploadInventory
 from snapshots.domain.model.defects import quoted
 from snapshots.domain.model.recording import LoggedEvent
-from snapshots.readers.engines.base import EngineUpload
+from snapshots.readers.engines.base import START_BYTES, Beginnings, EngineUpload
 from snapshots.readers.engines.flink import checkpoint_state
 from snapshots.readers.engines.flink.adapter.checkpoints import checkpoints_of
 from snapshots.readers.engines.flink.adapter.entries import OperatorSeen, entries_of
@@ -20,6 +20,7 @@ from snapshots.readers.engines.flink.adapter.inventory import upload_inventory
 from snapshots.readers.engines.flink.adapter.recording import recording
 from snapshots.readers.engines.flink.adapter.runs import runs_of
 from snapshots.readers.engines.flink.metadata import is_metadata
+from snapshots.readers.engines.flink.rest.answers import begins_as_answer, looks_like_json
 from snapshots.readers.engines.flink.rest.archive import facts_of_upload
 from snapshots.readers.engines.flink.upload import METADATA, FlinkUpload, read_upload
 
@@ -33,15 +34,7 @@ _ANSWER_NAMES = tuple(
     )
 )
 _ARCHIVE_NAME = re.compile(rf"(?:^|/){_HEX}$")  # of a History Server, a job each
-_ANSWER_BEGINS = tuple(
-    re.compile(pattern)
-    for pattern in (
-        rb'^\s*\{\s*"archive"\s*:\s*\[[\s\S]*"path"\s*:\s*"/(?:jobs|config)',
-        rb'^\s*\{[\s\S]*"jid"\s*:\s*"[0-9a-f]{32}"',
-        rb'^\s*\{\s*"counts"\s*:\s*\{\s*"restored"\s*:',
-        rb'^\s*\{[\s\S]*"status"\s*:\s*"[A-Z_]+"\s*,\s*"is_savepoint"\s*:',
-    )
-)
+_MOST_BEGINNINGS = 200  # files whose beginnings are looked at
 
 
 @dataclass(frozen=True)
@@ -57,25 +50,38 @@ class FlinkReader:
     name: str = "flink"
     title: str = "Flink checkpoints"
 
-    def recognises(self, names: list[str], start: bytes) -> str | None:
-        """Recognise files by their names, and one file also by how it begins."""
-        if count := sum(name.rpartition("/")[2] == METADATA for name in names):
-            files = f"{count:,} files" if count > 1 else "a file"
-            return f"It holds {files} called {METADATA}, as Flink writes one for each checkpoint."
-        if is_metadata(start):
-            return "It begins as the _metadata of a Flink checkpoint."
+    def recognises(self, files: Beginnings) -> str | None:
+        """Recognise files by their names, or by how some of them begin."""
+        if count := sum(name.rpartition("/")[2] == METADATA for name in files.names):
+            named = f"{count:,} files" if count > 1 else "a file"
+            return f"It holds {named} called {METADATA}, as Flink writes one for each checkpoint."
         for pattern in _ANSWER_NAMES:
-            if named := next(filter(pattern.search, names), None):
-                return f"{quoted(named)} is named as an answer of Flink's REST API."
-        if len(names) > 1 and all(map(_ARCHIVE_NAME.search, names)):
+            if answer := next(filter(pattern.search, files.names), None):
+                return f"{quoted(answer)} is named as an answer of Flink's REST API."
+        if len(files.names) > 1 and all(map(_ARCHIVE_NAME.search, files.names)):
             return "Its files are named as the archives of Flink's History Server."
-        if len(names) == 1 and any(pattern.match(start) for pattern in _ANSWER_BEGINS):
-            return "It begins as an answer of Flink's REST API."
-        return None
+        return _recognised_by_content(files)
 
     def read(self, root: Path) -> "FlinkEngineUpload":
         """Read the files below a folder. Raises: InputRefused where nothing is readable."""
         return FlinkEngineUpload(read_upload(root), self.types)
+
+
+def _recognised_by_content(files: Beginnings) -> str | None:
+    """Return why a file begins as one of Flink's, whatever it is called."""
+    for name in sorted(files.names, key=_is_unpromising)[:_MOST_BEGINNINGS]:
+        start = files.read(name)
+        subject = quoted(name) if len(files.names) > 1 else "It"
+        if is_metadata(start):
+            return f"{subject} begins as the _metadata of a Flink checkpoint."
+        if looks_like_json(start) and begins_as_answer(start, len(start) < START_BYTES):
+            return f"{subject} begins as an answer of Flink's REST API."
+    return None
+
+
+def _is_unpromising(name: str) -> bool:
+    """Tell whether a name gives no hint that the file is a `_metadata` or an answer."""
+    return not name.lower().endswith((METADATA, ".json"))
 
 
 class FlinkEngineUpload(EngineUpload):

@@ -65,6 +65,12 @@ _BY_KEYS = (
     (NOT_USED, {"status", "subtasks", "backpressure-level"}),
     (NOT_USED, {"id", "name", "parallelism", "subtasks"}),
 )
+_TELLING_KEYS = 3
+"""How many keys of an answer the beginning of a longer file must show."""
+
+_TOKEN = re.compile(rb'"((?:[^"\\]|\\.)*)"\s*(:)?|[{}\[\]]')
+_JID = re.compile(rb'"jid"\s*:\s*"[0-9a-f]{32}"')
+_ARCHIVED_PATH = re.compile(rb'"path"\s*:\s*"/(?:jobs|config)')
 _NOT_USED_ALONE = ({"jobs"}, {"errors"})
 
 
@@ -102,6 +108,41 @@ class Answers:
 def looks_like_json(head: bytes) -> bool:
     """Tell whether a file with this beginning may be an answer."""
     return head.removeprefix(_BYTE_ORDER_MARK).lstrip()[:1] in (b"{", b"[")
+
+
+def begins_as_answer(start: bytes, is_whole: bool) -> bool:
+    """Tell whether the beginning of a file shows an answer, by the keys of its outermost object.
+
+    Args:
+        start: the first bytes of the file.
+        is_whole: whether these are all its bytes.
+    """
+    shown = _outermost_keys(start)
+    if "archive" in shown:
+        return _ARCHIVED_PATH.search(start) is not None
+    if "plan" in shown:
+        return _JID.search(start) is not None
+    return any(
+        keys <= shown or (not is_whole and len(keys & shown) >= _TELLING_KEYS)
+        for kind, keys in _BY_KEYS
+        if kind != NOT_USED
+    )
+
+
+def _outermost_keys(start: bytes) -> set[str]:
+    """Return the keys of the object that begins a JSON text, as far as the text goes."""
+    keys, depth = set(), 0
+    for token in _TOKEN.finditer(start):
+        mark = token.group()[:1]
+        if mark in b"{[":
+            depth += 1
+        elif mark in b"}]":
+            depth -= 1
+        elif depth == 1 and token.group(2):
+            keys.add(token.group(1).decode("utf-8", "replace"))
+        if depth == 0:
+            break
+    return keys
 
 
 def read_answers(files: Iterable[tuple[str, bytes | memoryview]]) -> Answers:

@@ -11,7 +11,7 @@ from snapshots.domain.inventory.entries import StateEntry
 from snapshots.domain.inventory.model import UploadInventory
 from snapshots.domain.model.defects import quoted
 from snapshots.domain.model.recording import LoggedEvent
-from snapshots.readers.engines.base import EngineUpload
+from snapshots.readers.engines.base import Beginnings, EngineUpload
 from snapshots.readers.engines.seatunnel.adapter.checkpoints import Pipelines, pipelines_of
 from snapshots.readers.engines.seatunnel.adapter.entries import entries_of
 from snapshots.readers.engines.seatunnel.adapter.events import derived_recording
@@ -34,8 +34,9 @@ class SeaTunnelReader:
     name = "seatunnel"
     title = "SeaTunnel checkpoints"
 
-    def recognises(self, names: list[str], start: bytes) -> str | None:
+    def recognises(self, files: Beginnings) -> str | None:
         """Recognise files by their names, and one JSON file also by how it begins."""
+        names, start = files.names, files.of_the_only
         for name in names:
             if file_name(name) is not None:
                 return f"{quoted(name)} is named as SeaTunnel names its checkpoints."

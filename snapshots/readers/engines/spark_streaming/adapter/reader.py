@@ -11,7 +11,7 @@ from snapshots.domain.inventory.entries import StateEntry
 from snapshots.domain.inventory.model import UploadInventory
 from snapshots.domain.model.defects import quoted
 from snapshots.domain.model.recording import LoggedEvent
-from snapshots.readers.engines.base import EngineUpload
+from snapshots.readers.engines.base import Beginnings, EngineUpload
 from snapshots.readers.engines.spark_streaming import upload as uploads
 from snapshots.readers.engines.spark_streaming.adapter.entries import Reads, rows_by_files
 from snapshots.readers.engines.spark_streaming.adapter.events import derived_recording
@@ -32,10 +32,10 @@ class SparkStreamingReader:
     name = "spark-streaming"
     title = "Spark Structured Streaming checkpoints"
 
-    def recognises(self, names: list[str], start: bytes) -> str | None:
+    def recognises(self, files: Beginnings) -> str | None:
         """Recognise a folder with two of ``offsets/<batch>``, ``commits/<batch>``, ``metadata``."""
         parts_by_folder: dict[str, set[str]] = {}
-        for name in names:
+        for name in files.names:
             if match := _LOG_FILE.fullmatch(name):
                 folder = match[1] or match[3] or ""
                 parts_by_folder.setdefault(folder, set()).add(match[2] or match[4])
