@@ -6,7 +6,7 @@ from django.db.models import Q
 
 from snapshots.fields import JsonField, Line, Prose
 
-LONGEST_FORMAT = 40
+LONGEST_FORMAT = 500  # characters, also of an execution that the format names
 
 
 class Topology(models.Model):

@@ -12,6 +12,7 @@ from snapshots.limits import recording_limits
 from snapshots.models import Recording
 from snapshots.readers.engines import registry
 from snapshots.readers.engines.base import EngineUpload
+from snapshots.readers.formats.excerpt import with_excerpt
 from snapshots.readers.logs.mapped.lines import format_of
 from snapshots.readers.logs.mapped.mapping import parse
 from snapshots.readers.logs.native import NativeReader, write_lines
@@ -49,10 +50,12 @@ def opened(recording: Recording, name: str, progress: Progress) -> Iterator[Sour
     path = uploads.path_of(recording.upload)
     if "mapping" in (recording.parameters or {}):
         mapping = parse(recording.parameters["mapping"])
-        yield Source(path, format_of(mapping), shown_format=recording.format)
+        with _showing_the_line(path):
+            yield Source(path, format_of(mapping), shown_format=recording.format)
         return
     if recording.format not in registry.FORMATS:
-        yield Source(path, recording.format or None)
+        with _showing_the_line(path):
+            yield Source(path, recording.format or None)
         return
     scratch = recordings.store().temporary(name)
     source = None
@@ -62,9 +65,19 @@ def opened(recording: Recording, name: str, progress: Progress) -> Iterator[Sour
     except InputRefused as refused:
         if source is None or source.inside is None:
             raise
-        raise _naming(refused, source.inside) from None
+        shown = with_excerpt(refused, source.path, recording_limits())
+        raise _naming(shown, source.inside) from None
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _showing_the_line(log: Path) -> Iterator[None]:
+    """Add to a refusal from the block the line of the log of which it speaks."""
+    try:
+        yield
+    except InputRefused as refused:
+        raise with_excerpt(refused, log, recording_limits()) from None
 
 
 def _understood(path: Path, recording: Recording, scratch: Path, progress: Progress) -> Source:

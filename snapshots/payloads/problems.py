@@ -34,6 +34,7 @@ class Problem(TypedDict):
         detail: what is wrong, as a sentence.
         line: the line of the input.
         field: the field of the request or of the line.
+        excerpt: the beginning of that line, or the place in an expression, as text.
         defects: the first defects of the input.
         choices: the things in a file between which to decide.
         instead: the address of the page on which it can be done.
@@ -45,6 +46,7 @@ class Problem(TypedDict):
     detail: str
     line: NotRequired[int]
     field: NotRequired[str]
+    excerpt: NotRequired[str]
     defects: NotRequired[list[Defect]]
     choices: NotRequired[list[Choice]]
     instead: NotRequired[str]

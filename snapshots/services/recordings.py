@@ -20,6 +20,7 @@ from snapshots.models import LONGEST_FORMAT, Job, Recording
 from snapshots.problems import Conflict, Invalid, Refused
 from snapshots.readers import recognition
 from snapshots.readers.engines import registry
+from snapshots.readers.formats.excerpt import with_excerpt
 from snapshots.readers.formats.head import read_head
 from snapshots.readers.formats.unpacking.names import Names
 from snapshots.readers.formats.unpacking.packages import PackageLimits
@@ -184,9 +185,14 @@ def _checked_head(file: uploads.DraftUpload, format: str) -> tuple[str, str | No
             return engine, None
         checked = recognition.check_head(head, format or None)
     except InputRefused as refused:
-        raise Refused.of(refused, file.name) from None
+        shown = with_excerpt(refused, file.draft.path, recording_limits())
+        raise Refused.of(shown, file.name) from None
     if len(checked.format) > LONGEST_FORMAT:
-        raise Refused("Choose the execution by its number: its name is too long.", field="format")
+        raise Refused(
+            f"The name of the execution is longer than {LONGEST_FORMAT} characters. Choose the "
+            'execution by its number, as in "shiviz:1".',
+            field="format",
+        )
     return checked.format, checked.reason
 
 

@@ -555,6 +555,7 @@ interface ProblemPayload {
   detail: string;
   line?: number;
   field?: string;
+  excerpt?: string;
   defects?: { line?: number; sentence: string }[];
   defects_total?: number;
   instead?: string;

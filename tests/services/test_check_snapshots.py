@@ -90,6 +90,13 @@ def test_defects_that_are_kept_are_listed_and_do_not_change_the_exit_code(tmp_pa
     assert "unknown-kind: Line 6: " in out
 
 
+def test_the_line_that_is_refused_is_printed(tmp_path, capsys):
+    path = source(tmp_path, CONSISTENT + b"{'process':'A'}\n")
+    code, _, complaint = check(capsys, path)
+    assert code == 2
+    assert "Line 6: {'process':'A'}" in complaint
+
+
 def test_many_defects_are_counted_where_they_are_not_listed(tmp_path, capsys):
     strays = [
         {"process": "B", "kind": "receive", "channel": "A->B", "message": n} for n in range(30)

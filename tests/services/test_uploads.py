@@ -8,9 +8,10 @@ import zlib
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
+from snapshots.domain.model.defects import InputRefused, refuse
 from snapshots.domain.simulators.samples import two_banks
 from snapshots.files import uploads
-from snapshots.jobs import running, sweeping
+from snapshots.jobs import opening, running, sweeping
 from snapshots.models import Job, Recording
 from tests.web.given import a_file, a_person, a_ready_recording, native, uploads_of
 
@@ -226,3 +227,23 @@ def test_the_sweep_removes_folders_of_runs_that_are_over(data_dir):
     left = sorted(path.name for path in (data_dir / "store").iterdir())
     assert left == sorted([kept.store, "aside", "not-ours"])
     assert [entry.was for entry in sweeping.all_aside()] == ["j77-1"]
+
+
+def test_a_line_that_only_the_worker_refuses_is_shown(api, data_dir):
+    body = upload(api, native(two_banks())).json()
+    recording = Recording.objects.get(pk=body["id"])
+    unfit = refuse("not-json", "It does not fit.", line=2)
+    with pytest.raises(InputRefused) as caught, opening.opened(recording, "run", print):
+        raise unfit
+    line = native(two_banks()).splitlines()[1].decode()
+    assert caught.value.members == {"excerpt": line}
+
+
+def test_an_execution_may_have_a_long_name(api):
+    name = "the execution of " + "a long name " * 20
+    events = "".join(f'event of {name}\nhost {{"host":{n}}}\n' for n in (1, 2))
+    log = "(?<event>.*)\\n(?<host>\\S*) (?<clock>{.*})\n^=== (?<trace>.*) ===$\n"
+    log += f"=== {name} ===\n{events}=== other ===\n{events}"
+    answer = upload(api, log.encode(), "log.log", format=f"shiviz:{name}")
+    assert answer.status_code == 202, answer.content
+    assert Recording.objects.get(pk=answer.json()["id"]).format == f"shiviz:{name}"

@@ -4,9 +4,11 @@ The reference (`assembly`) and the Spark ingest report the same defects. The sen
 need stand once, in the table at the end of this file.
 """
 
+import difflib
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from string import Formatter
 from typing import Any
 
@@ -52,6 +54,7 @@ SEVERITIES = {
 }
 
 MOST_LISTED = 1000  # defects of one input; further ones are counted
+_SIMILAR = 0.75  # of difflib's ratio, from which on a name is taken for a misspelling
 _LONGEST_NAME = 60  # characters of a name or value that a sentence quotes
 
 
@@ -188,6 +191,19 @@ def quoted(value: object) -> str:
     return text if len(text) <= _LONGEST_NAME else text[:_LONGEST_NAME] + "…"
 
 
+@lru_cache(maxsize=1024)
+def meant(name: str, names: frozenset[str]) -> str:
+    """Return the question whether the most similar of ``names`` was meant, after a space.
+
+    The text is empty if none is similar.
+    """
+    if len(name) > _LONGEST_NAME:
+        return ""
+    by_lower_case = {each.lower(): each for each in sorted(names)}
+    similar = difflib.get_close_matches(name.lower(), by_lower_case, n=1, cutoff=_SIMILAR)
+    return f" Did you mean {quoted(by_lower_case[similar[0]])}?" if similar else ""
+
+
 def times(count: int, noun: str, plural: str = "") -> str:
     """Format a count with its noun: ``1 event``, ``3 events``. ``plural``: where it is no -s."""
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
@@ -252,7 +268,7 @@ _FORMATTER = _SentenceFormatter()
 unknown_kind = Complaint(
     "unknown-kind",
     "kind",
-    "The kind {kind!q} is not known here; its events are kept without a meaning.",
+    "The kind {kind!q} is not known here; its events are kept without a meaning.{meant}",
 )
 unknown_process = Complaint(
     "unknown-process",

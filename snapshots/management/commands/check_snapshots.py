@@ -19,6 +19,7 @@ from snapshots.domain.model.recording import LoggedEvent
 from snapshots.limits import recording_limits
 from snapshots.readers import recognition
 from snapshots.readers.engines import registry
+from snapshots.readers.formats.excerpt import with_excerpt
 from snapshots.readers.formats.head import read_head
 
 NOT_CONSISTENT = 1
@@ -53,7 +54,8 @@ class Command(BaseCommand):
         try:
             checked = self._checked(file, format)
         except InputRefused as refused:
-            self._print_refusal(refused, json)
+            shown = with_excerpt(refused, file, recording_limits()) if file.is_file() else refused
+            self._print_refusal(shown, json)
             sys.exit(REFUSED)
         except OSError as error:
             self.stderr.write(f"{file} cannot be read: {error.strerror or error}.")
@@ -107,6 +109,8 @@ class Command(BaseCommand):
         self.stderr.write("The file is refused:")
         for item in refused.defects[:_DEFECTS_SHOWN]:
             self.stderr.write(f"  {item.code}: {item}")
+        if excerpt := refused.members.get("excerpt"):
+            self.stderr.write(f"Line {refused.defects[0].line}: {excerpt}")
         self._print_rest(self.stderr, refused.total - _DEFECTS_SHOWN)
 
     def _print_defects_json(self, defects: Iterable[Defect], total: int, refused: bool) -> None:

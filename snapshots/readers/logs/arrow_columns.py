@@ -22,7 +22,7 @@ from snapshots.readers.formats.fields import (
     name_problem,
 )
 from snapshots.readers.formats.json_lines import fault
-from snapshots.readers.logs.checks import absent_field, check_batch, field_defect
+from snapshots.readers.logs.checks import absent_field, check_batch, field_defect, unknown_kind
 from snapshots.readers.logs.columns import NONE, RAW
 
 _OF_KNOWN_KINDS = ("channel", "message", "value", "state", "snapshot", "messages", "label")
@@ -224,7 +224,7 @@ class _Rows:
     def _report_unknown(self, kind: pa.Array, known: np.ndarray) -> None:
         for row in np.flatnonzero(~known & self._good).tolist():
             line = self._first_line + row
-            self._defects.append(say.unknown_kind(kind=kind[row].as_py(), line=line))
+            self._defects.append(unknown_kind(kind[row].as_py(), line))
 
 
 def _dense(column: pa.DictionaryArray) -> pa.Array:

@@ -12,9 +12,12 @@ import pyarrow.compute as pc
 
 from snapshots.domain.assembling.assembly import NEEDED, SOURCE_KINDS, TARGET_KINDS, Header
 from snapshots.domain.model import defects as say
-from snapshots.domain.model.defects import Defect, defect, quoted
+from snapshots.domain.model.defects import Defect, defect, meant, quoted
+from snapshots.domain.model.recording import KINDS
 from snapshots.readers.formats.fields import Problem
 from snapshots.readers.logs.columns import NONE
+
+ALL_KINDS = frozenset(KINDS)
 
 
 def absent_field(field: str, line: int) -> Defect:
@@ -27,6 +30,11 @@ def field_defect(field: str, problem: Problem, line: int) -> Defect:
     """Return the defect of a field whose value is not allowed."""
     code, reason = problem
     return defect(code, f"The field {quoted(field)} {reason}.", line=line, field=field)
+
+
+def unknown_kind(kind: str, line: int, kinds: frozenset[str] = ALL_KINDS) -> Defect:
+    """Return the defect of an event whose kind is none of those that the format knows."""
+    return say.unknown_kind(kind=kind, meant=meant(kind, kinds), line=line)
 
 
 def second_header(line: int) -> Defect:

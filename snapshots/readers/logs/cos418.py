@@ -37,7 +37,7 @@ from snapshots.readers.formats.head import Head
 from snapshots.readers.formats.json_lines import load
 from snapshots.readers.formats.limits import Limits
 from snapshots.readers.formats.lines import chunks, first_line
-from snapshots.readers.logs.checks import check_batch, field_defect, second_header
+from snapshots.readers.logs.checks import check_batch, field_defect, second_header, unknown_kind
 from snapshots.readers.logs.columns import NONE, Row, raw_batch
 from snapshots.readers.logs.headers import (
     HeaderFaults,
@@ -229,7 +229,7 @@ class _Log:
         process = self._processes[take("process")]
         index, at, state = take("seq"), take("tick"), json_text(take("tokens"))
         if kind not in _NEEDED:
-            self._defects.add(say.unknown_kind(kind=kind, line=line))
+            self._defects.add(unknown_kind(kind, line, frozenset(_NEEDED)))
         channel = NONE
         if "src" in _NEEDED.get(kind, ()):
             channel = self._channels[channel_id(take("src"), take("dst"))]

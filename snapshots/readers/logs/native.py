@@ -27,7 +27,13 @@ from snapshots.readers.formats.head import Head
 from snapshots.readers.formats.json_lines import load
 from snapshots.readers.formats.limits import Limits
 from snapshots.readers.formats.lines import chunks, first_line
-from snapshots.readers.logs.checks import absent_field, check_batch, field_defect, second_header
+from snapshots.readers.logs.checks import (
+    absent_field,
+    check_batch,
+    field_defect,
+    second_header,
+    unknown_kind,
+)
 from snapshots.readers.logs.columns import NONE, Row, raw_batch
 from snapshots.readers.logs.headers import (
     FORMAT,
@@ -184,7 +190,7 @@ def _unknown(
     if type(kind) is not str or kind == "header":
         raise TypeError
     extra = json_text(event) if event else None
-    defects.append(say.unknown_kind(kind=kind, line=line))
+    defects.append(unknown_kind(kind, line))
     return line, process, kind, index, at, NONE, None, None, None, None, None, None, extra
 
 

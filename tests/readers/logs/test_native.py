@@ -121,6 +121,23 @@ def test_an_event_of_an_unknown_kind_is_kept_whole_and_reported_once_per_kind(tm
 
 
 @pytest.mark.parametrize(
+    ("kind", "question"),
+    [
+        ("recieve", 'Did you mean "receive"?'),
+        ("Send", 'Did you mean "send"?'),
+        ("marker_recieve", 'Did you mean "marker_receive"?'),
+        ("barrier_in", ""),
+        ("snooze", ""),
+        ("receive" * 100, ""),
+    ],
+)
+def test_a_misspelled_kind_is_asked_about(tmp_path, kind, question):
+    _, _, defects = read(source(tmp_path, text(HEADER, {"process": "A", "kind": kind})))
+    [defect] = defects
+    assert defect.sentence.partition("without a meaning.")[2].strip() == question
+
+
+@pytest.mark.parametrize(
     "name",
     ["two words", "a/b", '"quoted"', "'", "<script>alert(1)</script>", "😀", "é", "a\\b", "%2F"],
 )

@@ -111,6 +111,7 @@ def test_a_refused_file_is_explained_and_does_not_stop_the_others(client, ada):
     page = text_of(client.post("/", {"file": files}), 422)
     assert "bad.jsonl" in page
     assert re.search(r"line 1\b", page)
+    assert '<pre class="excerpt">{not json</pre>' in page
     assert [row.source_name for row in Recording.objects.filter(owner=ada)] == ["log.jsonl"]
 
 

@@ -80,6 +80,7 @@ export function mountUploadRows(root, { cancelJob, again, formats }) {
     body.replaceChildren(
       h("p.field-error", { role: "alert" }, problem.detail),
       ...(placeOf(problem) && !problem.choices ? [h("p.soft.small", {}, placeOf(problem))] : []),
+      ...(problem.excerpt ? [h("pre.excerpt", {}, problem.excerpt)] : []),
       ...(lines.length ? [h("ul.small", {}, lines.map((line) => h("li", {}, line)))] : []),
       ...(hidden > 0 ? [h("p.small.soft", {}, `and ${thousands(hidden)} more defects`)] : []),
       ...(problem.instead ? [h("p.small", {}, h("a", { href: problem.instead }, "Make a mapping of its fields"))] : []),
@@ -133,6 +134,7 @@ export function mountUploadRows(root, { cancelJob, again, formats }) {
     words.replaceChildren(h("a", { href: `/recordings/${job.recording}` }, job.state === "done" ? "open" : "follow"));
     if (job.error && !body.querySelector(".field-error")) {
       body.append(h("p.field-error", { role: "alert" }, job.error.detail));
+      if (job.error.excerpt) body.append(h("pre.excerpt", {}, job.error.excerpt));
       if (job.error.choices && !file.parts) body.append(choices(offered(file, job.error)));
     }
   }
