@@ -121,18 +121,45 @@ test("the two channels between a pair of processes do not cover each other", () 
   assert.notEqual(middle(channelPath(a, b, true, size)), middle(channelPath(b, a, true, size)));
 });
 
-test("a folder is one upload, each log and package is one, and loose parts are one together", () => {
-  const file = (path) => ({ file: { name: path.split("/").at(-1), size: 10 }, path });
-  const groups = grouped(
-    ["job/chk-1/_metadata", "job/shared/a", "run.jsonl", "all.zip", "_metadata", "plan.json"].map(file),
-  );
-  assert.deepEqual(groups.map(({ name, parts, size }) => [name, parts?.length ?? 1, size]), [
+const namedFile = (path, text = "0123456789") => ({ file: new File([text], path.split("/").at(-1)), path });
+const sizesOf = (groups) => groups.map(({ name, parts, size }) => [name, parts?.length ?? 1, size]);
+
+test("each folder, log and package is one upload, and loose parts are one together", async () => {
+  const paths = ["one/chk-1/_metadata", "one/shared/a", "two/a", "run.jsonl", "all.zip", "_metadata", "plan.json"];
+  assert.deepEqual(sizesOf(await grouped(paths.map((path) => namedFile(path)))), [
     ["run.jsonl", 1, 10],
     ["all.zip", 1, 10],
-    ["job", 2, 20],
+    ["one", 2, 20],
+    ["two", 1, 10],
     ["2 files", 2, 20],
   ]);
-  assert.deepEqual(grouped([file("_metadata")]).map(({ name }) => name), ["_metadata"]);
+  assert.deepEqual(sizesOf(await grouped([namedFile("_metadata")])), [["_metadata", 1, 10]]);
+  assert.deepEqual(sizesOf(await grouped([namedFile("job/a"), namedFile("job/b")])), [["job", 2, 20]]);
+  assert.deepEqual(await grouped([]), []);
+});
+
+test("what an engine writes side by side is one upload", async () => {
+  const flink = ["chk-6/_metadata", "chk-7/_metadata", "shared/a", "checkpoints.json"];
+  assert.deepEqual(sizesOf(await grouped(flink.map((path) => namedFile(path)))), [["4 files", 4, 40]]);
+  const spark = ["offsets/0", "commits/0", "state/0/0/1.delta", "metadata"];
+  assert.deepEqual(sizesOf(await grouped(spark.map((path) => namedFile(path)))), [["4 files", 4, 40]]);
+  const answers = ["job/chk-7/_metadata", "job.json"];
+  assert.deepEqual(sizesOf(await grouped(answers.map((path) => namedFile(path)))), [["job", 2, 20]]);
+});
+
+test("a log is an upload of its own, whatever it is called", async () => {
+  const logs = [
+    namedFile("a.json", '{"kind":"header","format":"cutline"}\n{"process":"A","kind":"send"}'),
+    namedFile("b.json", '\n{"process":"A","kind":"send"}\n'),
+    namedFile("c.json", '{"jid":"1"}'),
+    namedFile("d.json", "{"),
+  ];
+  const groups = await grouped(logs);
+  assert.deepEqual(groups.map(({ name, parts }) => [name, parts?.length ?? 1]), [
+    ["a.json", 1],
+    ["b.json", 1],
+    ["2 files", 2],
+  ]);
 });
 
 test("a folder is sent as one file under its name, however many files it has", async () => {

@@ -81,7 +81,7 @@ def test_snapshots_are_listed_without_their_contents(api, banks):
     assert found["items"][0]["positions"] == {"A": 2, "B": 5}
 
 
-@pytest.mark.parametrize("question", [{"at": 4500}, {"step": 8}, {"positions": {"A": 4, "B": 4}}])
+@pytest.mark.parametrize("question", [{"at": 4000}, {"step": 7}, {"positions": {"A": 4, "B": 4}}])
 def test_a_cut_has_states_and_contents(api, banks, question):
     answer = post_json(api, f"/api/recordings/{banks.pk}/cuts", question)
     found = fits(cuts.CutAnswer, answer)

@@ -92,7 +92,7 @@ def test_every_format_can_be_chosen_on_the_page(page):
 
 
 def test_an_execution_with_a_very_long_name_is_asked_for_by_its_number(api):
-    long = "x" * 100
+    long = "x" * 600
     log = f"(?<clock>{{.*}}) (?<host>.*)\\n(?<event>.*)\n^=== (?<trace>.*) ===$\n=== {long} ===\n"
     file = SimpleUploadedFile("a.log", f'{log}{{"a":1}} a\nbegins\n'.encode())
     answer = api.post("/api/recordings", {"file": file, "format": f"shiviz:{long}"})

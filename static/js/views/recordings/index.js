@@ -22,9 +22,10 @@ let opensWhenDone = null; // id of a job
 
 const jobs = watchJobs(onJob, () => [...new Set([...rows.jobs(), ...listedJobs()])]);
 
-form.addEventListener("submit", (/** @type {Event} */ event) => {
+form.addEventListener("submit", async (/** @type {Event} */ event) => {
   event.preventDefault();
-  upload(asFormat(grouped(chosen())));
+  const files = chosen();
+  upload(asFormat(await grouped(files)));
   form.reset();
 });
 for (const name of ["file", "folder"]) form.elements[name].addEventListener("change", () => form.requestSubmit());
@@ -96,5 +97,5 @@ document.addEventListener("drop", (event) => {
   if (!holdsFiles(event)) return;
   event.preventDefault();
   drag(-depth);
-  dropped(event.dataTransfer).then((files) => upload(asFormat(grouped(files))));
+  dropped(event.dataTransfer).then(grouped).then((files) => upload(asFormat(files)));
 });

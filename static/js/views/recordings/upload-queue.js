@@ -62,25 +62,43 @@ export function placeOf(problem) {
 
 const LOG = /\.(jsonl|ndjson|parquet|log|txt|top|zip|tar|tgz|gz|zst)$/i;
 
+const ENGINE_FOLDER =
+  /^(chk-\d+|savepoint-[0-9a-f-]+|shared|taskowned|rest|jobs|offsets|commits|state|sources|metadata|[0-9a-f]{32})$/;
+const LOG_START = 4096; // bytes
+
 /**
  * Groups files into uploads. A folder is one upload. Loose files are one upload together, such as an engine's, except
- * logs and packages, of which each is an upload of its own. Paths begin below what was dropped.
- * @param {DroppedFile[]} files @returns {Upload[]}
+ * logs and packages, of which each is an upload of its own. Folders that an engine writes side by side are one upload,
+ * together with the loose files, and so is a single folder. Paths begin below what was dropped.
+ * @param {DroppedFile[]} files @returns {Promise<Upload[]>}
  */
-export function grouped(files) {
+export async function grouped(files) {
+  /** @type {Map<string, DroppedFile[]>} */
   const folders = new Map();
   const loose = [];
   const alone = [];
   for (const item of files) {
     const [folder, ...rest] = item.path.split("/");
     if (rest.length) folders.set(folder, [...(folders.get(folder) ?? []), item]);
-    else if (LOG.test(item.path)) alone.push(item.file);
+    else if (LOG.test(item.path) || (await beginsAsLog(item.file))) alone.push(item.file);
     else loose.push(item);
   }
-  if (loose.length === 1) alone.push(loose.pop().file);
-  const groups = [...folders].map(([name, parts]) => together(name, parts));
-  if (loose.length) groups.push(together(`${loose.length} files`, loose));
-  return [...alone, ...groups];
+  const belonging = [...folders.keys()].filter((name) => folders.size === 1 || ENGINE_FOLDER.test(name));
+  const parts = [...belonging.flatMap((name) => folders.get(name)), ...loose];
+  const apart = [...folders].filter(([name]) => !belonging.includes(name)).map(([name, of]) => together(name, of));
+  if (parts.length === 1 && loose.length === 1) return [...alone, loose[0].file, ...apart];
+  const name = belonging.length === 1 ? belonging[0] : `${parts.length} files`;
+  return [...alone, ...apart, ...(parts.length ? [together(name, parts)] : [])];
+}
+
+/**
+ * Resolves with whether the first line of a file is a header or an event of a log.
+ * @param {File} file
+ */
+async function beginsAsLog(file) {
+  const [line] = (await file.slice(0, LOG_START).text()).trimStart().split("\n");
+  const value = parsed(line);
+  return value?.kind === "header" || (typeof value?.kind === "string" && "process" in value);
 }
 
 /** @param {string} name @param {DroppedFile[]} parts @returns {Upload} */
