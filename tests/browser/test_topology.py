@@ -175,3 +175,16 @@ def test_a_wrong_parameter_stands_at_its_field_and_the_rest_stays(editor):
     expect(editor.get_by_label("Seed")).to_have_attribute("aria-invalid", "true")
     expect(editor.get_by_label("Seed")).to_have_value("many")
     assert processes(editor) == ["A"]
+
+
+def test_what_was_done_before_a_refusal_can_be_undone_after_it(editor):
+    double_click(editor, 0.25, 0.5)
+    double_click(editor, 0.75, 0.5)
+    before = processes(editor)
+    editor.get_by_label("Seed").fill("-1")
+    editor.get_by_role("button", name="Simulate").click()
+    expect(editor.get_by_role("alert").first).to_be_visible()
+    editor.locator("#topology-form.is-live").wait_for()
+    assert processes(editor) == before
+    editor.get_by_role("button", name="Undo").click()
+    assert processes(editor) == before[:-1]

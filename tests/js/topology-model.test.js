@@ -95,6 +95,18 @@ test("undo goes back one step, redo forward, and a change forgets what was undon
   assert.equal(steps.now, "b");
 });
 
+test("steps that were kept can be undone", () => {
+  const steps = history("c", ["a", "b"]);
+  assert.ok(steps.canUndo);
+  steps.undo();
+  steps.undo();
+  assert.equal(steps.now, "a");
+  assert.ok(!steps.canUndo);
+  steps.redo();
+  steps.redo();
+  assert.equal(steps.now, "c");
+});
+
 test("a whole drag is one step", () => {
   const steps = history("start");
   steps.change("moving");

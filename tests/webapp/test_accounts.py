@@ -226,3 +226,10 @@ def test_sign_in_link_prints_a_link_that_works(capsys, client):
 
 def test_names_are_text_not_markup(ada):
     assert "<script>alert" not in ada.post("/account/tokens", {"name": "<script>alert(1)"}).text
+
+
+def test_the_command_on_the_sign_in_page_works_as_it_stands(client, capsys):
+    page = client.get("/sign-in").content.decode()
+    [words] = re.findall(r"<code>\.venv/bin/python manage\.py ([^<]*)</code>", page)
+    client.post(path_of(command(capsys, *words.split())))
+    assert signed_in(client)

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from snapshots import access
 from snapshots.domain.dataflow_logs.dataflow import FORWARD, HASH, TWO_PHASE, Dataflow, Edge, Vertex
 from snapshots.domain.model.as_json import as_json
+from snapshots.domain.model.defects import times
 from snapshots.models import Recording, Topology
 from snapshots.payloads.topologies import topology_detail
 from snapshots.problems import Problem, Refused
@@ -90,6 +91,8 @@ def _submitted(request: HttpRequest, row: Topology | None) -> HttpResponse:
     document: Any = _blank(request)
     try:
         document = _document(request)
+        if request.POST.get("action") == "simulate":
+            document |= {"name": document["name"].strip() or _default_name(row, document)}
         saved = _saved(request.user, row, document)
         if request.POST.get("action") != "simulate":
             messages.success(request, f"“{saved.name}” is saved.")
@@ -100,6 +103,16 @@ def _submitted(request: HttpRequest, row: Topology | None) -> HttpResponse:
     except Problem as problem:
         return _editor(request, row, document, problem=problem, unsaved=True)
     return redirect("recording", job.recording_id)
+
+
+def _default_name(row: Topology | None, document: dict[str, Any]) -> str:
+    """Return the name of a topology that is simulated before it was given one."""
+    if row is not None:
+        return row.name
+    if _is_dataflow(document):
+        vertices = document["dataflow"].get("vertices", [])
+        return f"Dataflow of {times(len(vertices), 'vertex', 'vertices')}"
+    return f"Topology of {times(len(document.get('processes', [])), 'process', 'processes')}"
 
 
 def _document(request: HttpRequest) -> dict[str, Any]:

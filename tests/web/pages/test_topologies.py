@@ -104,6 +104,13 @@ def test_simulating_keeps_the_topology_and_opens_the_recording(client, ada):
     assert Job.objects.get(recording=recording).kind == Job.Kind.SIMULATE
 
 
+def test_simulating_without_a_name_takes_one(client, ada):
+    assert client.post("/topologies/new", a_form("simulate", name="  ")).status_code == 302
+    assert Topology.objects.get(owner=ada).name == "Topology of 2 processes"
+    answer = client.post("/topologies/new", a_form("save", name=""))
+    assert answer.status_code == 422
+
+
 def test_the_faults_and_the_algorithm_of_the_form_are_simulated(client, ada):
     fields = {"algorithm": "lai-yang", "collect": "on", "reorder": "all"}
     answer = client.post("/topologies/new", a_form("simulate", **fields, silent="B", stuck=" "))

@@ -3,6 +3,7 @@
 import { h, setText } from "../../lib/dom.js";
 import { thousands, threeDigits } from "../../lib/format.js";
 import { makeCard, showJob } from "../jobs/card.js";
+import { isOpen } from "../jobs/words.js";
 import { offered, placeOf, withFormat } from "./upload-queue.js";
 
 const APART = "Each becomes a recording of its own.";
@@ -69,10 +70,25 @@ export function mountUploadRows(root, { cancelJob, again, formats }) {
     body.firstChild.firstChild.style.setProperty("--done", share.toFixed(4));
   }
 
+  /**
+   * Offers to take away the panel of a file that nothing happens to any more.
+   * @param {Upload} file
+   */
+  function offerDismissal(file) {
+    const { row } = rows.get(file);
+    if (row.querySelector("[data-dismiss]")) return;
+    const onclick = () => row.remove();
+    const label = `Dismiss ${file.name}`;
+    row.firstElementChild.append(
+      h("button.btn.btn-quiet", { type: "button", "data-dismiss": true, "aria-label": label, onclick }, "Dismiss"),
+    );
+  }
+
   /** @param {Upload} file @param {ProblemPayload} problem */
   function showRefusal(file, problem) {
     const { row, words, body } = rows.get(file);
     row.dataset.level = "error";
+    offerDismissal(file);
     setText(words, "refused");
     const others = (problem.defects ?? []).slice(1, SHOWN_DEFECTS);
     const hidden = (problem.defects_total ?? 0) - others.length - 1;
@@ -131,6 +147,7 @@ export function mountUploadRows(root, { cancelJob, again, formats }) {
     if (card) showJob(card, job);
     else body.replaceChildren(makeCard(job, () => cancelJob(job.id)));
     row.dataset.state = job.state;
+    if (!isOpen(job)) offerDismissal(file);
     words.replaceChildren(h("a", { href: `/recordings/${job.recording}` }, job.state === "done" ? "open" : "follow"));
     if (job.error && !body.querySelector(".field-error")) {
       body.append(h("p.field-error", { role: "alert" }, job.error.detail));

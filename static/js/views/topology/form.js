@@ -5,6 +5,9 @@ import { counted } from "../../lib/format.js";
 import { historyStep } from "../../lib/keys.js";
 import { history } from "./history.js";
 
+const KEPT = "cutline.editor.steps"; // in sessionStorage
+const MOST_KEPT = 50; // steps
+
 /**
  * Mounts the editor of the page on its form, with the data that the server put beside it.
  * @param {(form: any, start: EditorStart) => void} mountEditor
@@ -20,7 +23,10 @@ export function openEditor(mountEditor) {
  * @param {any} form @param {EditorStart} start @param {EditorParts<T>} parts
  */
 export function mountForm(form, start, { model, show, stepped, focus }) {
-  const steps = history(model.fromDocument(start.document));
+  const first = model.fromDocument(start.document);
+  const earlier = keptSteps().filter(() => start.unsaved);
+  if (earlier.length && isSame(earlier.at(-1), first)) earlier.pop(); // it was sent
+  const steps = history(first, earlier);
   const saved = steps.now;
   const undo = form.querySelector("[data-undo]");
   const redo = form.querySelector("[data-redo]");
@@ -28,6 +34,14 @@ export function mountForm(form, start, { model, show, stepped, focus }) {
   const text = form.elements.text;
   let refusals = model.refusalsOf(start.refusal, steps.now);
   let leaving = false;
+
+  /**
+   * Returns whether two values differ in the name alone, which the server may have given.
+   * @param {T} one @param {T} other
+   */
+  function isSame(one, other) {
+    return model.asText(model.rename(one, "")) === model.asText(model.rename(other, ""));
+  }
 
   /** @param {T} next */
   function change(next) {
@@ -84,6 +98,7 @@ export function mountForm(form, start, { model, show, stepped, focus }) {
       return;
     }
     form.elements.document.value = JSON.stringify(model.toDocument(steps.now));
+    keepSteps([...steps.past, steps.now]);
     leaving = true;
   });
   window.addEventListener("beforeunload", (event) => {
@@ -97,6 +112,25 @@ export function mountForm(form, start, { model, show, stepped, focus }) {
   }
 
   return { steps, change, type, showState, open, refusals: () => refusals };
+}
+
+/**
+ * Keeps the last steps until the server has answered, so that a refusal leaves something to undo.
+ * @param {unknown[]} steps
+ */
+function keepSteps(steps) {
+  try {
+    sessionStorage.setItem(KEPT, JSON.stringify(steps.slice(-MOST_KEPT)));
+  } catch {
+    sessionStorage.removeItem(KEPT); // there is no room: the page works without
+  }
+}
+
+/** Returns the steps that were kept, and forgets them. */
+function keptSteps() {
+  const kept = JSON.parse(sessionStorage.getItem(KEPT) ?? "[]");
+  sessionStorage.removeItem(KEPT);
+  return kept;
 }
 
 /**

@@ -3,12 +3,11 @@
 const LIMIT = 200; // steps
 
 /**
- * Makes the history that starts with the value `first`.
- * @template T @param {T} first
+ * Makes the history that starts with the value `first`, to which the steps in `earlier` led.
+ * @template T @param {T} first @param {T[]} [earlier]
  */
-export function history(first) {
-  /** @type {T[]} */
-  let past = [];
+export function history(first, earlier = []) {
+  let past = earlier;
   let now = first;
   /** @type {T[]} */
   let future = [];
@@ -30,6 +29,9 @@ export function history(first) {
   return {
     get now() {
       return now;
+    },
+    get past() {
+      return past;
     },
     get canUndo() {
       return past.length > 0;
