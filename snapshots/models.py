@@ -6,6 +6,7 @@ from django.db.models import Q
 
 from snapshots.fields import JsonField, Line, Prose
 
+LONGEST_PHASE = 60  # characters
 LONGEST_FORMAT = 500  # characters, also of an execution that the format names
 
 
@@ -179,7 +180,7 @@ class Job(models.Model):
     )
     snapshot = Prose(blank=True)  # of a restore or a reordering: the snapshot's id
     expression = Prose(blank=True, default="")  # of a predicate
-    phase = Line(max_length=60, blank=True)
+    phase = Line(max_length=LONGEST_PHASE, blank=True)
     done = models.BigIntegerField(default=0)  # events so far, in this phase
     total = models.BigIntegerField(null=True)  # events in this phase; null: not known
     rate = models.FloatField(null=True)  # events a second

@@ -4,10 +4,12 @@ import contextlib
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from snapshots.domain.model.defects import InputRefused, quoted
 from snapshots.files import recordings, uploads
+from snapshots.jobs.at_work import AtWork
 from snapshots.limits import recording_limits
 from snapshots.models import Recording
 from snapshots.readers.engines import registry
@@ -85,7 +87,8 @@ def _understood(path: Path, recording: Recording, scratch: Path, progress: Progr
 
     progress("unpacking", 0, 0)
     folder, limits = scratch / "files", recording_limits()
-    files = registry.unpacked(path, recording.source_name, folder, limits).files
+    watch = partial(AtWork(progress, "unpacking"), "file")
+    files = registry.unpacked(path, recording.source_name, folder, limits, watch).files
     recognised = registry.recognise(folder, files, recording.format)
     if recognised.reader is None:
         assert recognised.log is not None  # else it would have been refused

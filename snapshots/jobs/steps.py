@@ -4,7 +4,8 @@ A step writes files under unique names. One transaction makes rows name them and
 ``running.py`` handles what a step raises.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from django.db import transaction
@@ -12,10 +13,12 @@ from django.utils import timezone
 
 from snapshots.archive import uploads as archive_uploads
 from snapshots.domain.archive.model import JobFacts
+from snapshots.domain.inventory.entries import StateEntry
 from snapshots.domain.model.as_json import as_json
 from snapshots.domain.model.recording import SnapshotId
 from snapshots.files import identity, recordings, uploads
 from snapshots.jobs import opening, postponing
+from snapshots.jobs.at_work import AtWork
 from snapshots.jobs.leases import Lease
 from snapshots.jobs.opening import Source
 from snapshots.limits import recording_limits
@@ -24,6 +27,8 @@ from snapshots.payloads.progress import reached
 from snapshots.readers.logs.native import NativeReader
 from snapshots.simulating import simulations
 from snapshots.store.inventory.writing import write_inventory
+
+KEEPING = "keeping the inventory"
 
 
 class Progress:
@@ -78,12 +83,20 @@ def _ingest(lease: Lease) -> None:
         judge_snapshots(temporary, progress)
         explain_checkpoints(temporary, progress)
         if source.upload is not None:
-            progress("keeping contents", 0, 0)
-            write_inventory(temporary, source.upload)
+            progress(KEEPING, 0, 0)
+            write_inventory(temporary, source.upload, watch=partial(_watched, progress))
         reported = archive_uploads.reported_by(source.upload)
     lease.report("publishing", 0.99)
     recordings.publish(temporary, name)
     postponing.insist(lambda: _make_ready(lease, name, source, reported))
+
+
+def _watched(progress: Progress, entries: Iterator[StateEntry]) -> Iterator[StateEntry]:
+    """Yield entries of state, and report how many there were and of which state."""
+    report = AtWork(progress, KEEPING)
+    for entry in entries:
+        report("entry", f"state {entry.state or entry.operator}")
+        yield entry
 
 
 def _make_ready(lease: Lease, name: str, source: Source, reported: tuple[JobFacts, ...]) -> None:

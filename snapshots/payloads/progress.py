@@ -22,7 +22,10 @@ SHARES = {
     "evaluating states": (0.0, 0.5),
     "searching cuts": (0.5, 1.0),
 }
-"""The part of the whole job, from 0 to 1, that a phase takes; other phases take all of it."""
+"""The part of the whole job, from 0 to 1, that a phase takes; other phases take all of it.
+
+A phase may say after a colon what it is at.
+"""
 
 IN_BYTES = frozenset({"reading"})
 """Phases that count bytes. All others count events."""
@@ -35,7 +38,7 @@ def reached(phase: str, done: int, total: int) -> tuple[float, int, int | None]:
 
     A phase that counts bytes reports no events.
     """
-    begin, end = SHARES.get(phase, (0.0, 1.0))
+    begin, end = SHARES.get(phase.partition(":")[0], (0.0, 1.0))
     share = min(done / total, 1.0) if total else 0.0
     events, all_events = (0, None) if phase in IN_BYTES else (done, total or None)
     return begin + (end - begin) * share, events, all_events
@@ -51,7 +54,7 @@ def remaining(row: Job) -> float | None:
         return None
     if row.recording is not None and row.recording.format in registry.FORMATS:
         return None
-    if row.progress <= SHARES.get(row.phase, (0.0, 1.0))[0]:
+    if row.progress <= SHARES.get(row.phase.partition(":")[0], (0.0, 1.0))[0]:
         return None
     elapsed = (timezone.now() - row.started_at).total_seconds()
     return round(elapsed / row.progress - elapsed, 1)

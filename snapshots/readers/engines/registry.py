@@ -4,6 +4,7 @@ An upload is one file: a package of what an engine wrote, or one of its files al
 unpacks packages; until then nobody knows what is in them.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -58,9 +59,19 @@ def format_of(head: Head, name: str) -> str | None:
     return next((key for key, item in READERS.items() if item.recognises(files)), None)
 
 
-def unpacked(source: Path, name: str, folder: Path, limits: Limits) -> Unpacked:
-    """Unpack an upload's files into ``folder``. Raises: InputRefused."""
-    return unpack(source, folder, PackageLimits(total_bytes=limits.total_bytes), name=name)
+def unpacked(
+    source: Path,
+    name: str,
+    folder: Path,
+    limits: Limits,
+    watch: Callable[[str], None] = lambda _: None,
+) -> Unpacked:
+    """Unpack an upload's files into ``folder``; ``watch`` is called with the name of each file.
+
+    Raises: InputRefused, what ``watch`` raises.
+    """
+    bounds = PackageLimits(total_bytes=limits.total_bytes)
+    return unpack(source, folder, bounds, name=name, watch=watch)
 
 
 def recognise(folder: Path, files: tuple[str, ...], format: str) -> Recognised:

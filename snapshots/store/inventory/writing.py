@@ -1,6 +1,6 @@
 """Write the inventory of an engine's checkpoints beside the recording derived from them."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
@@ -61,14 +61,20 @@ class Tally:
     batches: int = 0
 
 
-def write_inventory(folder: Path, upload: EngineUpload, most: int = MOST_STORED) -> UploadInventory:
+def write_inventory(
+    folder: Path,
+    upload: EngineUpload,
+    most: int = MOST_STORED,
+    watch: Callable[[Iterator[StateEntry]], Iterator[StateEntry]] = iter,
+) -> UploadInventory:
     """Write the inventory of an upload into a recording's folder, with at most ``most`` entries.
 
-    Returns the inventory with its counts. Raises: OSError; what ``upload`` raises.
+    Returns the inventory with its counts. ``watch`` yields the entries again, and may report them.
+    Raises: OSError; what ``upload`` and ``watch`` raise.
     """
     target = folder / CONTENTS
     target.mkdir()
-    tallies = _write_entries(target / ENTRIES, upload.entries(), most)
+    tallies = _write_entries(target / ENTRIES, watch(upload.entries()), most)
     _write_each(target / CHANNEL_BYTES, CHANNEL_COLUMNS, upload.channel_bytes())
     types = upload.state_types() if isinstance(upload, TellsTypes) else ()
     _write_each(target / TYPES, TYPE_COLUMNS, types)

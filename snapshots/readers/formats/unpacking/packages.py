@@ -6,7 +6,7 @@ counted while they are written.
 
 import os
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -74,6 +74,7 @@ def unpack(
     *,
     name: str | None = None,
     plain_names: bool = False,
+    watch: Callable[[str], None] = lambda _: None,
 ) -> Unpacked:
     """Unpack an upload into ``target``, which must be empty or not exist yet.
 
@@ -82,6 +83,7 @@ def unpack(
     Args:
         name: the upload's own name, which a file that is no archive gets.
         plain_names: whether files get names of letters, digits and ._=+- alone.
+        watch: is called with the name of each file before it is unpacked.
 
     Raises: InputRefused (``unsafe-archive``, ``too-large``, ``truncated``, ``empty`` …).
     """
@@ -93,6 +95,7 @@ def unpack(
         folder = _Folder(target, limits, source.stat().st_size, plain_names)
         with _entries(source, limits, folder, name or source.name) as entries:
             for entry in entries:
+                watch(entry.name)
                 folder.add(entry)
         return folder.unpacked()
     except BaseException:

@@ -36,7 +36,7 @@ export function mountForm(form, start, { model, show, stepped, focus }) {
   let leaving = false;
 
   /**
-   * Returns whether two values differ in the name alone, which the server may have given.
+   * Returns whether two values are the same but for the name, which the server may have given.
    * @param {T} one @param {T} other
    */
   function isSame(one, other) {
