@@ -1,7 +1,7 @@
 """Read the entries of a Structured Streaming checkpoint's state with Spark's own data source."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -145,7 +145,16 @@ class _StateReads:
         has_state = (replace(wanted, batch=batch) for batch in wanted.job.with_state)
         complete = frozenset(older.batch for older in has_state if not self._lacks(older))
         has_changes = partial(self._has_changes, wanted)
-        return History(self._read, request, has_changes, complete, by_changes)
+        tasks = sum(1 for _ in self._partitions(wanted))
+        return History(
+            self._read,
+            self._read_batches,
+            request,
+            has_changes,
+            complete,
+            by_changes,
+            max(1, tasks),
+        )
 
     def _lacks(self, wanted: Wanted) -> bool:
         """Tell whether files are missing from which the state after the batch is built."""
@@ -166,6 +175,15 @@ class _StateReads:
             return StateRead(request, request.batch, True, {}, by=None, failure=TOO_OFTEN)
         assert self.reader is not None  # read_rows has opened it
         return self.reader.read(request)
+
+    def _read_batches(
+        self, request: StateRequest, batches: Sequence[int], most_rows: int
+    ) -> dict[int, StateRead]:
+        self.count += 1
+        if self.count > MOST_READS:
+            return {}
+        assert self.reader is not None  # read_rows has opened it
+        return self.reader.read_batches(request, batches, most_rows)
 
     def _open(self, wanted: Wanted) -> None:
         if self.reader is None or self.folder != wanted.job.folder:

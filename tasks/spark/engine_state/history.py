@@ -3,10 +3,10 @@
 A read costs Spark seconds, however small the state is. From a batch that was read whole, back to
 an older one, two reads suffice: the older batch whole, and the feed of changes in between. Applied
 in order they must give the newer batch as it was read. If they do not, or if Spark offers no feed,
-each batch is read by itself.
+the batches are read whole, many with one query. If that fails, each batch is read by itself.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from snapshots.readers.engines.spark_streaming.adapter.entries import as_text
@@ -16,6 +16,7 @@ from tasks.spark.engine_state.state import BY_SPARK, StateRead, StateRequest
 
 MOST_KEPT = 200_000  # rows of all batches of a stretch
 LONGEST_STRETCH = 64  # batches
+MOST_TASKS = 512  # of Spark, for one query
 
 State = dict[tuple[int, bytes], dict[str, Json]]  # by partition and key
 
@@ -25,25 +26,29 @@ class History:
     """The readings of one state at many batches.
 
     Args:
-        read: reads the state with Spark.
+        read: reads the state after one batch with Spark.
+        read_batches: reads it after several batches at once; empty if that does not work.
         request: operator and reading.
         has_changes: tells whether the files of a batch's changes are there.
         batches: the batches whose state can be rebuilt from files.
         by_changes: whether Spark offers a feed of changes.
+        partitions: how many tasks of Spark one read takes.
         above: the newest batch that was read and is newer than all still to be read.
     """
 
     read: Callable[[StateRequest], StateRead]
+    read_batches: Callable[[StateRequest, Sequence[int], int], dict[int, StateRead]]
     request: StateRequest
     has_changes: Callable[[int], bool]
     batches: frozenset[int]
     by_changes: bool = True
+    partitions: int = 1
     above: StateRead | None = None
     kept: dict[int, StateRead] = field(default_factory=dict)
 
     def at(self, batch: int) -> StateRead:
         """Return the state at a batch; batches must be requested newest first."""
-        if batch not in self.kept and not self._by_changes(batch):
+        if batch not in self.kept and not self._by_changes(batch) and not self._together(batch):
             state = self.read(replace(self.request, batch=batch))
             self.kept[batch] = state
             self.above = state if _is_plain(state) else None
@@ -64,6 +69,16 @@ class History:
             self.kept |= stretch
             self.above = stretch[oldest]
         return self.by_changes
+
+    def _together(self, batch: int) -> bool:
+        """Read the batch and older ones with one query; return whether that worked."""
+        most = min(LONGEST_STRETCH, max(1, MOST_TASKS // self.partitions))
+        wanted = sorted((each for each in self.batches if each <= batch), reverse=True)[:most]
+        if self.by_changes or len(wanted) < 2 or wanted[0] != batch:
+            return False
+        answers = self.read_batches(self.request, wanted, MOST_KEPT)
+        self.kept |= answers
+        return batch in answers
 
     def _oldest(self, batch: int, above: StateRead) -> int | None:
         """Return the oldest batch of the gapless stretch below ``batch`` that fits in memory."""

@@ -11,9 +11,10 @@ import tempfile
 import threading
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -55,6 +56,7 @@ TOO_SLOW = (
     "Reading the state of this upload took too long, so Spark was ended, and will not "
     "read it again."
 )
+_BATCH = "read_after_batch"  # a column that no state has
 _one_at_a_time = threading.Lock()
 """Allows one read at a time, because a read changes the session's setting of the state format."""
 
@@ -172,15 +174,9 @@ class StateReader:
         What is wrong with the checkpoint is part of the answer.
         Raises: SparkUnavailable if the disk is full.
         """
-        batches = self._checkpoint.committed_batches
-        batch = request.batch if request.batch is not None else max(batches, default=None)
-        answer = StateRead(
-            request,
-            batch,
-            batch in batches,
-            {},
-            missing_partitions=self._checkpoint.missing_partitions.get(request.operator, ()),
-        )
+        committed = self._checkpoint.committed_batches
+        batch = request.batch if request.batch is not None else max(committed, default=None)
+        answer = self._empty(request, batch)
         if (refusal := self._refusal(request, batch)) is not None:
             return replace(answer, by=None, failure=refusal)
         assert batch is not None  # else the request is refused
@@ -199,6 +195,56 @@ class StateReader:
                 raise SparkUnavailable("Spark has no space left on device for state.") from error
             return self._by_files(answer, self._explained(error, request, batch))
         return replace(answer, rows=rows, truncated=truncated)
+
+    def read_batches(
+        self, request: StateRequest, batches: Sequence[int], most_rows: int
+    ) -> dict[int, StateRead]:
+        """Read the state after each of several committed batches with one query of Spark.
+
+        The answer is empty if Spark cannot read all of them, or if they have more than
+        ``most_rows`` rows together. ``read`` then finds out what is wrong with which.
+        """
+        if self._patience.gone is not None:
+            return {}
+        if any(self._refusal(request, batch) is not None for batch in batches):
+            return {}
+        try:
+            for batch in batches:
+                self._prepare(request, batch)
+            with self._patience.reading(self._session):
+                records = self._by_spark_together(request, batches, most_rows)
+        except Exception as error:  # as above
+            if self._patience.gone is None and is_disk_full(error):
+                raise SparkUnavailable("Spark has no space left on device for state.") from error
+            return {}
+        if len(records) > most_rows:
+            return {}
+        answers = {batch: self._empty(replace(request, batch=batch), batch) for batch in batches}
+        for row in records:
+            rows = answers[row.pop(_BATCH)].rows
+            rows.setdefault(row.pop("partition_id"), []).append(row)
+        sizes = (sum(map(len, answer.rows.values())) for answer in answers.values())
+        return answers if max(sizes) <= request.most_rows else {}
+
+    def _empty(self, request: StateRequest, batch: int | None) -> StateRead:
+        """Return the answer to a request, without rows."""
+        return StateRead(
+            request,
+            batch,
+            batch in self._checkpoint.committed_batches,
+            {},
+            missing_partitions=self._checkpoint.missing_partitions.get(request.operator, ()),
+        )
+
+    def _by_spark_together(
+        self, request: StateRequest, batches: Sequence[int], most_rows: int
+    ) -> list[dict[str, Json]]:
+        with _state_format(self._session, self._checkpoint.state_format):
+            frames = [
+                self._frame(request, batch).withColumn(_BATCH, F.lit(batch)) for batch in batches
+            ]
+            frame = reduce(DataFrame.unionByName, frames)
+            return json_rows(plain_columns(frame.limit(most_rows + 1)).collect(), frame.schema)
 
     @property
     def damaged(self) -> tuple[DamagedFile, ...]:

@@ -6,6 +6,7 @@ from snapshots.readers.engines.spark_streaming.adapter.reader import SparkUpload
 from tasks.spark.engine_state import entries as streaming_entries
 from tasks.spark.engine_state.entries import WithState
 from tasks.spark.engine_state.reading import with_state
+from tasks.spark.engine_state.state import StateReader
 from tests.readers.engines.spark_streaming.cases import MAIN, in_order, unpack
 from tests.readers.engines.spark_streaming.inventory import name_of, told_by_entries
 
@@ -128,3 +129,31 @@ def test_uploads_of_other_engines_stay_as_they_are():
 def test_an_upload_of_spark_is_read_by_the_session_of_the_process(spark, case):
     upload = SparkUpload(case("window-agg-hdfs")[0])
     assert with_state(upload) == WithState(upload, spark)
+
+
+@pytest.mark.slow
+def test_a_variable_costs_one_read_for_all_batches(spark, case, monkeypatch):
+    reads = []
+    for name in ("read", "read_batches"):
+        monkeypatch.setattr(StateReader, name, noting(getattr(StateReader, name), reads))
+    folder, _ = case("tws-value-list-map-timers")
+    upload = WithState(SparkUpload(folder), spark)
+    upload.upload.reads.clock = lambda: 0.0  # however slow the machine is
+    assert list(upload.entries())
+    states = {
+        state.name
+        for checkpoint in upload.inventory().checkpoints
+        for operator in checkpoint.operators
+        for state in operator.states
+    }
+    assert len(reads) == len(states)
+
+
+def noting(method, calls: list):
+    """Return the method, which also notes its calls."""
+
+    def noted(*arguments):
+        calls.append(arguments)
+        return method(*arguments)
+
+    return noted

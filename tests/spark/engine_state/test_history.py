@@ -46,8 +46,15 @@ def checkpoint(shared_data, tmp_path):
     return read_checkpoint(unpack(shared_data / "spark-streaming/window-agg-hdfs.zip", tmp_path)[0])
 
 
-def history(files: Files, batches=range(LAST + 1), has_changes=lambda batch: True) -> History:
-    return History(files.read, StateRequest(), has_changes, frozenset(batches))
+def history(
+    files: Files,
+    batches=range(LAST + 1),
+    has_changes=lambda batch: True,
+    together=lambda *_: {},
+    **options,
+) -> History:
+    request = StateRequest()
+    return History(files.read, together, request, has_changes, frozenset(batches), **options)
 
 
 def as_each_is_read(files: Files, told: History, batches) -> bool:
@@ -75,6 +82,40 @@ def test_a_feed_that_does_not_end_as_the_batch_was_read_is_not_used(checkpoint):
     assert as_each_is_read(files, history(files), range(LAST + 1))
     assert [one for one in files.asked if one[0] is not None] == [(1, LAST)]
     assert len(files.asked) == 1 + 2 + LAST
+
+
+def test_a_state_without_a_feed_takes_one_read(checkpoint):
+    files, queries = Files(checkpoint), []
+
+    def together(request, batches, most_rows):
+        queries.append((list(batches), most_rows))
+        return {b: Files(checkpoint).read(replace(request, batch=b)) for b in batches}
+
+    told = history(files, together=together, by_changes=False, partitions=2)
+    assert as_each_is_read(files, told, range(LAST + 1))
+    newest_first = list(range(LAST, -1, -1))
+    assert (files.asked, queries) == ([], [(newest_first, streaming_history.MOST_KEPT)])
+
+
+def test_a_query_has_as_many_batches_as_its_tasks_allow(checkpoint, monkeypatch):
+    monkeypatch.setattr(streaming_history, "MOST_TASKS", 10)
+    files, queries = Files(checkpoint), []
+
+    def together(request, batches, most_rows):
+        queries.append(list(batches))
+        return {b: Files(checkpoint).read(replace(request, batch=b)) for b in batches}
+
+    told = history(files, [0, *range(2, 12)], together=together, by_changes=False, partitions=2)
+    assert as_each_is_read(files, told, [0, *range(2, 12)])
+    assert queries == [[11, 10, 9, 8, 7], [6, 5, 4, 3, 2]]
+    assert files.asked == [(None, 0)]
+
+
+def test_what_cannot_be_read_together_is_read_batch_by_batch(checkpoint):
+    files = Files(checkpoint)
+    told = history(files, together=lambda *_: {}, by_changes=False)
+    assert as_each_is_read(files, told, range(LAST + 1))
+    assert len(files.asked) == LAST + 1
 
 
 def test_stretches_end_where_batches_or_their_changes_lack(checkpoint):
