@@ -132,9 +132,15 @@ def _checkpoint(item: Mapping[str, Any]) -> CheckpointFacts:
         ended_at=ended_at,
         duration=duration,
         bytes=item["bytes"],
-        in_flight=item["in_flight"] or None,
+        in_flight=_in_flight(item),
         path=item["path"] or "",
     )
+
+
+def _in_flight(item: Mapping[str, Any]) -> int | None:
+    """Return the size by the engine's own figures, as its reports have it, or else as counted."""
+    stated: int | None = item.get("in_flight_stated")
+    return item["in_flight"] if stated is None else stated
 
 
 def _pipeline(item: Mapping[str, Any]) -> int:

@@ -11,6 +11,7 @@ import numpy as np
 
 from snapshots.domain.dataflow_logs.failovers.report import Failovers
 from snapshots.domain.model.as_json import as_json
+from snapshots.domain.model.derived import is_untimed
 from snapshots.domain.model.recording import SnapshotId
 from snapshots.domain.model.topology import ProcessId, Topology
 from snapshots.store import events, windows
@@ -31,6 +32,7 @@ from snapshots.store.stored_snapshot import StoredSnapshot, read_snapshot
 from snapshots.store.tables import TIME, Tables
 
 _KEPT_OPEN = 8
+_TIMES = ("began_at", "ended_at", "duration")  # of a snapshot
 
 
 class StoredRecording:
@@ -101,8 +103,15 @@ class StoredRecording:
         return self.tables.scope(self.tables.snapshot_code(snapshot))
 
     def snapshots(self) -> list[dict[str, Any]]:
-        """Return one summary per snapshot; none before the snapshots job ran."""
-        return self._json(SNAPSHOTS, [])
+        """Return one summary per snapshot; none before the snapshots job ran.
+
+        The times of a snapshot are None if its recording does not know them.
+        """
+        extra, unknown = self.manifest.header_extra, dict.fromkeys(_TIMES)
+        return [
+            summary | unknown if is_untimed(extra, summary["snapshot"]) else summary
+            for summary in self._json(SNAPSHOTS, [])
+        ]
 
     def snapshot(self, snapshot: SnapshotId, *, inferred: bool = False) -> StoredSnapshot:
         """Return what one snapshot recorded and what the log recomputes; see ``read_snapshot``.

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import final
 
-from snapshots.domain.inventory.model import WHOLE, ChannelContents
+from snapshots.domain.inventory.model import WHOLE, ChannelContents, sum_of_known
 from snapshots.domain.model.key_groups import key_group_range, owning_subtask
 
 _MOST_KEY_GROUPS = 32_768  # by which Flink maps ranges, whatever the job's own maximum is
@@ -27,14 +27,14 @@ class Receiver:
         first: the first old subtask whose channels it reads.
         last: the last old subtask whose channels it reads.
         step: the distance from one of these old subtasks to the next.
-        bytes: the size of the data in these channels.
+        bytes: the size of the data in these channels. None if it is not known.
     """
 
     index: int
     first: int
     last: int
     step: int
-    bytes: int
+    bytes: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class EdgePlan:
         exchange: Flink's word for the rule by which senders choose receivers. None if it is not
             known.
         channels: how many channels hold data.
-        bytes: the size of the data.
+        bytes: the size of the data. None if it is not known.
         parallelism_before: how many subtasks the receiver had. None if it is not known.
         parallelism_after: how many subtasks the receiver will have. None if it is not known.
         rule: where the data goes, as a sentence.
@@ -61,7 +61,7 @@ class EdgePlan:
     target: str | None
     exchange: str | None
     channels: int
-    bytes: int
+    bytes: int | None
     parallelism_before: int | None
     parallelism_after: int | None
     rule: str
@@ -108,7 +108,7 @@ def _edge(
         target=target,
         exchange=exchange,
         channels=len(channels),
-        bytes=sum(channel.bytes for channel in channels),
+        bytes=sum_of_known(channel.bytes for channel in channels),
         parallelism_before=receiver and receiver.before,
         parallelism_after=receiver and receiver.after,
         rule="",
@@ -150,11 +150,15 @@ def _rule_of_halves(sender: Width | None, receiver: Width | None) -> str:
 
 
 def _receivers(channels: Sequence[ChannelContents], olds: Sequence[range]) -> Iterator[Receiver]:
-    """Yield the new subtasks that get data from the channels of the old subtasks in ``olds``."""
+    """Yield the new subtasks that get data from the channels of the old subtasks in ``olds``.
+
+    If the size of some channel is not known, channels are counted instead of bytes.
+    """
+    is_known = all(channel.bytes is not None for channel in channels)
     sizes: dict[int, int] = {}
     for channel in channels:
         index = int((channel.target or "").rpartition("[")[2].rstrip("]"))
-        sizes[index] = sizes.get(index, 0) + channel.bytes
+        sizes[index] = sizes.get(index, 0) + (1 if channel.bytes is None else channel.bytes)
     indexes = sorted(sizes)
     sums = [0, *accumulate(sizes[index] for index in indexes)]
     for index, old in enumerate(olds):
@@ -163,7 +167,8 @@ def _receivers(channels: Sequence[ChannelContents], olds: Sequence[range]) -> It
         else:
             size = sums[bisect_left(indexes, old.stop)] - sums[bisect_left(indexes, old.start)]
         if size:
-            yield Receiver(index, old[0], old[-1], old.step, size)
+            bytes_ = size if is_known else None
+            yield Receiver(index, old[0], old[-1], old.step, bytes_)
 
 
 def _rule_of_senders(sender: Width | None) -> str:

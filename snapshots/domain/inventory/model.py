@@ -4,7 +4,7 @@ None means that the files do not say. Sizes are in bytes, instants in epoch mill
 engine's reader fills this; pages, API and comparisons read nothing else.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import final
 
@@ -142,12 +142,15 @@ class ChannelContents:
         part: ``whole``, ``input half`` or ``output half``.
         number: the place of the channel among the stored channels.
         buffers: how many buffers the data fills. None if the files do not say.
-        bytes: the size of the data, without the lengths before each piece.
+        bytes: the size of the data, without the lengths before each buffer. None if the data is
+            not in the upload, or cannot be read.
         elements: how many records, watermarks and so on there are. None if it is not known.
         reason: why the elements are not known, or why the channel is not whole. None if all is
             known.
         exchange: the engine's word for the rule by which the sender chooses the receiver, such as
             ``HASH`` or ``REBALANCE``. None if it is not known.
+        stated: the size that the checkpoint's metadata name, with the lengths before each buffer,
+            wherever the data is. None if they name none.
     """
 
     id: str
@@ -156,15 +159,26 @@ class ChannelContents:
     part: str
     number: int
     buffers: int | None
-    bytes: int
+    bytes: int | None
     elements: int | None = None
     reason: str | None = None
     exchange: str | None = None
+    stated: int | None = None
+
+
+def sum_of_known(sizes: Iterable[int | None]) -> int | None:
+    """Add up sizes. Return None if one of them is not known."""
+    total = 0
+    for size in sizes:
+        if size is None:
+            return None
+        total += size
+    return total
 
 
 @dataclass(frozen=True, slots=True)
 class MissingFile:
-    """A file that a checkpoint needs and the upload does not hold.
+    """A file that a checkpoint needs and the upload does not hold whole.
 
     Attributes:
         path: the path of the file, as the checkpoint names it.
@@ -242,6 +256,8 @@ class CheckpointInventory:
         planned: what a batch in flight was to read, and how far it came. None for all other
             checkpoints.
         settings: the settings of the engine.
+        in_flight_stated: the size of all data in flight that the engine's metadata or statistics
+            name, with the lengths before each buffer, wherever the data is. None if they name none.
     """
 
     job: str | None
@@ -265,6 +281,14 @@ class CheckpointInventory:
     phases: Mapping[str, int] = field(default_factory=dict)
     planned: PlannedBatch | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
+    in_flight_stated: int | None = None
+
+    @property
+    def in_flight(self) -> int | None:
+        """The size of the data in flight. None if it is not known."""
+        if not self.channels:
+            return 0 if self.why_empty and not self.why_unknown else None
+        return sum_of_known(channel.bytes for channel in self.channels)
 
 
 @dataclass(frozen=True, slots=True)

@@ -163,18 +163,24 @@ def _notes(checkpoint: CheckpointInventory) -> Iterator[str]:
     if count := len(checkpoint.missing):
         yield (
             f"{times(count, 'file')} that it needs {'is' if count == 1 else 'are'} not in the "
-            "upload. Without them it cannot be restored."
+            "upload, or not whole. Without them it cannot be restored."
         )
 
 
 def _in_flight(checkpoint: CheckpointInventory) -> tuple[str, ...]:
     if not checkpoint.channels:
-        return ()
-    total = sum(channel.bytes for channel in checkpoint.channels)
-    return (
-        f"{times(total, 'byte')} in {times(len(checkpoint.channels), 'channel')} are read back "
-        "before anything else.",
-    )
+        if checkpoint.why_unknown is None:
+            return ()
+        return (f"It is not known what was in flight. {checkpoint.why_unknown}",)
+    total, count = checkpoint.in_flight, times(len(checkpoint.channels), "channel")
+    if total is None:
+        stated = checkpoint.in_flight_stated
+        size = "" if stated is None else f", {times(stated, 'byte')} according to the metadata"
+        return (
+            f"What was in flight in {count} is read back before anything else{size}; not all of "
+            "it is in the upload.",
+        )
+    return (f"{times(total, 'byte')} in {count} are read back before anything else.",)
 
 
 _SOURCES = {

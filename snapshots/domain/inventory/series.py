@@ -151,8 +151,8 @@ class CheckpointChange:
         before: the id of the first checkpoint.
         after: the id of the second checkpoint.
         bytes: the size of the checkpoint.
-        in_flight: the size of the data in flight.
-        channels: how many channels hold data in flight.
+        in_flight: the size of the data in flight. None if it is not known.
+        channels: how many channels hold data in flight. None if it is not known.
         operators: how each operator differs.
         files: the files that either checkpoint needs, by path.
         totals: the totals of ``files`` by ``needed``. The second checkpoint still needs those of
@@ -195,8 +195,8 @@ def compare_checkpoints(before: Side, after: Side, files: Iterable[FileUse]) -> 
         before=first.id,
         after=second.id,
         bytes=Pair(first.bytes, second.bytes),
-        in_flight=Pair(_in_flight(first), _in_flight(second)),
-        channels=Pair(len(first.channels), len(second.channels)),
+        in_flight=Pair(first.in_flight, second.in_flight),
+        channels=Pair(_channels(first), _channels(second)),
         operators=tuple(_operators(before, after)),
         files=needed,
         totals=_totals(needed),
@@ -206,10 +206,11 @@ def compare_checkpoints(before: Side, after: Side, files: Iterable[FileUse]) -> 
     )
 
 
-def _in_flight(checkpoint: CheckpointInventory) -> int | None:
-    if not checkpoint.channels and checkpoint.problem:
+def _channels(checkpoint: CheckpointInventory) -> int | None:
+    """Return how many channels held data; None if it is not known whether any did."""
+    if not checkpoint.channels and checkpoint.in_flight is None:
         return None
-    return sum(channel.bytes for channel in checkpoint.channels)
+    return len(checkpoint.channels)
 
 
 def _notes(first: CheckpointInventory, second: CheckpointInventory) -> Iterable[str]:

@@ -104,7 +104,7 @@ def _summary(checkpoint: CheckpointInventory) -> dict[str, object]:
         **members_as_json(checkpoint, without=PARTS),
         "operators": len(checkpoint.operators),
         "channels": len(checkpoint.channels),
-        "in_flight": sum(channel.bytes for channel in checkpoint.channels),
+        "in_flight": checkpoint.in_flight,
         "missing": len(checkpoint.missing),
     }
 
@@ -132,7 +132,7 @@ def _operator(
 
 def _state(state: StateInventory, tally: Tally | None) -> StateInventory:
     if tally is None:
-        return replace(state, entries=state.entries or 0)
+        return replace(state, entries=state.entries or (0 if state.complete else None))
     return replace(
         state,
         entries=tally.entries,

@@ -16,7 +16,7 @@ from snapshots.domain.inventory.model import TIMERS
 from snapshots.files.recordings import open_recording
 from snapshots.models import Recording
 from snapshots.problems import Invalid, NotFound, Refused
-from snapshots.store.inventory.reading import StoredInventory
+from snapshots.store.inventory.reading import StoredInventory, as_checkpoint
 from snapshots.web.pages import batches, links
 from snapshots.web.pages.rendering import page
 
@@ -73,7 +73,7 @@ def of_checkpoint(request: HttpRequest, pk: int, number: int) -> HttpResponse:
         "operators": [_operator(item, pk, number) for item in checkpoint["operators"]],
         "channels_total": len(checkpoint["channels"]),
         "channels_hidden": max(0, len(checkpoint["channels"]) - MOST_CHANNELS),
-        "in_flight": sum(item["bytes"] for item in checkpoint["channels"]),
+        "in_flight": as_checkpoint(checkpoint).in_flight,
         "previous": _address(pk, number - 1) if number else "",
         "next": _address(pk, number + 1) if number < last else "",
         "others": [

@@ -105,7 +105,7 @@ def _operator(item: dict[str, Any]) -> dict[str, Any]:
 def _edge(item: dict[str, Any]) -> dict[str, Any]:
     receivers = item["receivers"]
     return item | {
-        "largest": max((receiver["bytes"] for receiver in receivers), default=0) or 1,
+        "largest": max((receiver["bytes"] or 0 for receiver in receivers), default=0) or 1,
         "receivers": receivers[:MOST_RECEIVERS],
         "hidden": max(0, len(receivers) - MOST_RECEIVERS),
     }

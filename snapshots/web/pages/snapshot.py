@@ -11,6 +11,7 @@ from django.views.decorators.http import require_http_methods
 
 from snapshots import access
 from snapshots.answers import replay
+from snapshots.domain.model import durations
 from snapshots.domain.model.derived import ABOUT, is_derived
 from snapshots.domain.model.recording import SnapshotId
 from snapshots.files.recordings import open_recording
@@ -92,6 +93,7 @@ def _context(request: HttpRequest, recording: Recording, row: Snapshot) -> dict[
         "recorded": sum(state.position is not None for state in states),
         "timeline": _timeline(recording, summary, states),
         "neighbours": _neighbours(recording, row),
+        "took_means": durations.OF_SNAPSHOT,
         "knowledge": _knowledge(recording, row),
         **_last_restore(request, recording, row),
     }

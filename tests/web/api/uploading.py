@@ -133,7 +133,7 @@ def _require_the_same(listed: dict, detail: dict) -> None:
     counted = {
         "operators": len(detail["operators"]),
         "channels": len(detail["channels"]),
-        "in_flight": sum(one["bytes"] for one in detail["channels"]),
+        "in_flight": as_checkpoint(detail).in_flight,
         "missing": len(detail["missing"]),
     }
     assert listed == {name: counted.get(name, detail.get(name)) for name in listed}

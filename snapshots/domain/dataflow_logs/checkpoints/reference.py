@@ -166,6 +166,7 @@ def report(checkpoint: CheckpointEvents, count: Count) -> CheckpointReport:
         tasks=_worst_first(tasks, path),
         critical_path=path,
         sentence=sentence(checkpoint, status, duration, path),
+        why_no_mode=trigger and trigger.text("why_no_mode"),
     )
 
 

@@ -46,11 +46,14 @@ class Missing:
     Attributes:
         path: the path as the handle has it.
         reason: a sentence.
+        damaged: the file of the upload that should hold the bytes and does not, as when its end is
+            cut off. None if the upload has no such file.
     """
 
     path: str
     size: int
     reason: str
+    damaged: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,17 +72,20 @@ class Usage:
     Attributes:
         used: for each path the checkpoints that need it.
         missing: for each checkpoint what the upload does not hold.
+        damaged: for each path that does not hold what a checkpoint needs of it, why.
     """
 
     used: dict[str, tuple[str, ...]]
     missing: dict[str, tuple[Missing, ...]]
+    damaged: dict[str, str]
 
 
 class Files:
     """The regular files below ``root``.
 
     ``sizes`` has their sizes in bytes by path, relative to the root. ``refused`` says by path why
-    something is not read (links, devices). ``room`` is the budget for all that handles name.
+    something is not read (links, devices). ``empty`` has the folders without any file. ``room`` is
+    the budget for all that handles name.
     Raises: InputRefused for too many files.
     """
 
@@ -87,6 +93,7 @@ class Files:
         self.root = Path(root)
         self.sizes: dict[str, int] = {}
         self.refused: dict[str, str] = {}
+        self.empty: list[str] = []
         self.room = Room("bytes of state", MOST_READ)
         self._most = most
         self._by_tail: dict[str, list[str]] = defaultdict(list)
@@ -101,8 +108,11 @@ class Files:
         folders = [("", 0)]
         while folders:
             folder, depth = folders.pop()
-            with os.scandir(self.root / folder) as entries:
-                for entry in sorted(entries, key=lambda entry: entry.name):
+            with os.scandir(self.root / folder) as scanned:
+                entries = sorted(scanned, key=lambda entry: entry.name)
+                if not entries:
+                    self.empty.append(folder)
+                for entry in entries:
                     path = f"{folder}/{entry.name}" if folder else entry.name
                     if entry.is_dir(follow_symlinks=False) and depth < MOST_DEEP:
                         folders.append((path, depth + 1))
@@ -161,7 +171,7 @@ class Files:
         if is_complete:
             return place
         reason = f"The file {quoted(path)} has {actual:,} bytes; needed are {size:,} bytes{needed}."
-        return Missing(stream.path, size, reason)
+        return Missing(stream.path, size, reason, damaged=path)
 
     def _path(self, stream: File | RelativeFile | Segment, folder: str) -> str | Missing:
         names = [name for name in stream.path.split("/") if name not in ("", ".")]
@@ -221,6 +231,7 @@ class Files:
         """Return which files are needed by whom; ``needs`` has the streams of each `_metadata`."""
         used: dict[str, dict[str, None]] = {path: {path: None} for path in needs}
         missing: dict[str, tuple[Missing, ...]] = {}
+        damaged: dict[str, str] = {}
         for metadata, streams in needs.items():
             folder = metadata.rpartition("/")[0]
             lacking: dict[Missing, None] = {}
@@ -228,12 +239,15 @@ class Files:
                 if not isinstance(stream, File | RelativeFile | Segment):
                     continue
                 place = self.locate(stream, folder)
+                path = place.damaged if isinstance(place, Missing) else place.path
                 if isinstance(place, Missing):
                     lacking[place] = None
-                else:
-                    used.setdefault(place.path, {})[metadata] = None
+                    damaged |= {} if path is None else {path: place.reason}
+                if path is not None:
+                    used.setdefault(path, {})[metadata] = None
             missing[metadata] = tuple(lacking)
-        return Usage({path: tuple(users) for path, users in used.items()}, missing)
+        users = {path: tuple(by) for path, by in used.items()}
+        return Usage(users, missing, damaged)
 
 
 def _flat_parts(path: str) -> list[str]:

@@ -82,8 +82,8 @@ export function createSnapshots(app, summaries) {
    * Resolves with the position at which each process had received all its markers, or with null if it is not known.
    * @param {OpenSummary} summary
    */
-  async function donePositions({ snapshot, began_at: from, ended_at: to, codes }) {
-    if (!Number.isFinite(from) || !Number.isFinite(to)) return null;
+  async function donePositions({ snapshot, began_at: from, ended_at: to, codes, markers_sent: markersSent }) {
+    if (!Number.isFinite(from) || !Number.isFinite(to)) return markersSent === 0 ? codes : null;
     const window = await app.source.aside({ axis: "time", from, to: Math.max(to, from + 1), width: 200 });
     if (!window.markers.count) return window.exact ? codes : null;
     const missing = topology.processes.map(() => 0);

@@ -12,11 +12,14 @@ from snapshots.domain.model.derived import (
     NEVER_STORED,
     NO_BUFFERS,
     NO_FILES,
+    NO_MODE,
     NOT_COMPLETED,
     NOT_JOINED,
     NOT_TOLD,
     NOTHING_PERSISTED,
+    UNDER_WAY,
 )
+from snapshots.readers.engines.flink.adapter import modes
 from snapshots.readers.engines.flink.checkpoint_kind import SAVEPOINT, Properties
 from snapshots.readers.engines.flink.metadata import Metadata, Operator
 from snapshots.readers.engines.flink.rest import checkpoints as rest_checkpoints
@@ -57,6 +60,11 @@ class FlinkCheckpoint:
         return self.stored.metadata if self.stored is not None else None
 
     @property
+    def is_described(self) -> bool:
+        """Whether anything tells more of it than that it was there."""
+        return self.metadata is not None or self.rest is not None
+
+    @property
     def operators(self) -> tuple[Operator, ...]:
         """The operators in its `_metadata`."""
         return self.metadata.operators if self.metadata is not None else ()
@@ -89,32 +97,62 @@ class FlinkCheckpoint:
         return self.stored is not None and _folder_name(self.stored).startswith("savepoint-")
 
     @property
-    def is_unaligned(self) -> bool:
-        """Whether the REST API says that barriers might overtake records."""
-        return self.rest is not None and (self.rest.kind or "").startswith("UNALIGNED")
+    def config(self) -> dict[str, object]:
+        """The configuration of the job's checkpoints; empty if the upload lacks it."""
+        return {} if self.job.rest is None else self.job.rest.config
+
+    @property
+    def mode(self) -> str | None:
+        """How the barriers were handled, in a word of ``modes``; None if nothing tells it."""
+        return modes.mode_of(self.rest, self.metadata, self.config, is_savepoint=self.is_savepoint)
+
+    @property
+    def why_no_mode(self) -> str | None:
+        """Why the mode is not known, as a sentence; None if it is known."""
+        if self.mode is not None:
+            return None
+        return modes.NO_ANSWER if self.rest is None else modes.NO_CONFIGURATION
+
+    @property
+    def persisted(self) -> int | None:
+        """The bytes of data in flight that were stored, with the length before each buffer.
+
+        None if neither the files nor the REST API say it.
+        """
+        if self.metadata is not None:
+            subtasks = (one for operator in self.operators for one in operator.subtasks)
+            return sum(half.size for one in subtasks for half in (*one.inputs, *one.outputs))
+        if self.rest is None or self.status != COMPLETED:
+            return None
+        return self.rest.totals.persisted
 
     @property
     def why_empty(self) -> str | None:
         """Why channels hold nothing, in a word of ``derived``; None if no channel is known to."""
         if self.status != COMPLETED:
             return None
-        if self.rest is not None and self.rest.kind and not self.is_unaligned:
-            config = {} if self.job.rest is None else self.job.rest.config
-            return AT_LEAST_ONCE if config.get("mode") == "at_least_once" else ALIGNED
-        if self.metadata is not None or self.rest is None:
+        if self.mode == modes.ALIGNED:
+            return ALIGNED
+        if self.mode == modes.AT_LEAST_ONCE:
+            return AT_LEAST_ONCE
+        if self.metadata is not None:
             return NO_BUFFERS
-        return NOTHING_PERSISTED if self.rest.totals.persisted == 0 else NEVER_STORED
+        return NOTHING_PERSISTED if self.persisted == 0 else NEVER_STORED
 
     @property
     def why_unknown(self) -> str | None:
         """Why channels are not known, in a word of ``derived``; None if every channel is known."""
-        if self.status in (FAILED, IN_PROGRESS):
+        if self.status == FAILED:
             return NOT_COMPLETED
+        if self.status == IN_PROGRESS:
+            return UNDER_WAY
         if self.status != COMPLETED:
             return NOT_TOLD
         if self.metadata is not None:
             return NOT_JOINED
-        return NO_FILES if self.why_empty == NEVER_STORED else None
+        if self.why_empty != NEVER_STORED:
+            return None
+        return NO_FILES if self.mode is not None else NO_MODE
 
 
 def checkpoints_of(upload: FlinkUpload) -> tuple[FlinkCheckpoint, ...]:

@@ -90,7 +90,7 @@ class FlinkEngineUpload(EngineUpload):
     def __init__(self, upload: FlinkUpload, types: Mapping[str, str]) -> None:
         self.upload = upload
         self.checkpoints = checkpoints_of(upload)
-        self.runs = runs_of(self.checkpoints)
+        self.runs = runs_of(one for one in self.checkpoints if one.is_described)
         self._run_of = {one.number: run for run in self.runs for one in run.checkpoints}
         self._in_flight = InFlightReading(upload, types)
         self._seen: dict[tuple[int, str], OperatorSeen] = {}
@@ -114,7 +114,7 @@ class FlinkEngineUpload(EngineUpload):
         self._is_read = True
 
     def channel_bytes(self) -> Iterator[ChannelBytes]:
-        for checkpoint in self.checkpoints:
+        for checkpoint in filter(lambda one: one.is_described, self.checkpoints):
             for one in self._in_flight.numbered(checkpoint, self._run_of[checkpoint.number]):
                 yield ChannelBytes(checkpoint.number, one.described.number, one.data)
 
