@@ -18,6 +18,7 @@ from snapshots.domain.archive.columns import Filter
 from snapshots.domain.archive.comparison import WORDS
 from snapshots.domain.archive.model import COMPLETED, STATUSES
 from snapshots.domain.archive.trends import BAND_LEAST
+from snapshots.domain.model import durations
 from snapshots.domain.model.as_json import as_json
 from snapshots.models import EngineCheckpoint, EngineJob
 from snapshots.problems import Invalid
@@ -190,6 +191,7 @@ def checkpoint(request: HttpRequest, pk: int, pipeline: int, number: int) -> Htt
         "missing": detail["missing"],
         "absence": detail["absence"],
         "busiest": _busiest(archived, busy),
+        "took_means": durations.of_checkpoint(archived.status, row.engine),
         "tasks": tasks[:MOST_TASKS],
         "hidden": max(0, len(tasks) - MOST_TASKS),
         "chart": {"checkpoint": _gantt(archived, tasks[:MOST_TASKS], busy), "unit": "ms"},

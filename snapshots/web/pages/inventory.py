@@ -12,7 +12,7 @@ from django.views.decorators.http import require_safe
 
 from snapshots import access, quantities
 from snapshots.answers import inventory, inventory_sums
-from snapshots.domain.inventory.model import TIMERS
+from snapshots.domain.inventory.model import TIMERS, sum_of_known
 from snapshots.files.recordings import open_recording
 from snapshots.models import Recording
 from snapshots.problems import Invalid, NotFound, Refused
@@ -84,11 +84,18 @@ def of_checkpoint(request: HttpRequest, pk: int, number: int) -> HttpResponse:
         **_state(request, opened, number),
         **_channel(request, opened, number),
         **_sums(request, recording, checkpoint),
-        "workbench_link": links.to_workbench(
-            recording.pk, snapshot=checkpoint.get("snapshot") or str(checkpoint["id"])
-        ),
+        "lacking": sum_of_known(file["bytes"] for file in checkpoint["missing"]),
+        "workbench_link": _workbench_link(recording, checkpoint),
     }
     return render(request, "snapshots/inventory/checkpoint.html", context)
+
+
+def _workbench_link(recording: Recording, checkpoint: dict[str, Any]) -> str:
+    """Return the address of the checkpoint's snapshot; empty if the recording does not have it."""
+    snapshot = checkpoint.get("snapshot") or str(checkpoint["id"])
+    if not recording.snapshots.filter(snapshot=snapshot).exists():
+        return ""
+    return links.to_workbench(recording.pk, snapshot=snapshot)
 
 
 def _has_times(recording: Recording, upload: dict[str, Any]) -> bool:

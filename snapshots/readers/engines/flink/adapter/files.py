@@ -20,6 +20,7 @@ from snapshots.readers.engines.flink.handles import (
 from snapshots.readers.engines.flink.upload import FlinkUpload
 
 METADATA, ANSWER, OTHER = "_metadata", "answer of the REST API", "not needed"
+REMAINS = "not known"  # in the folder of a checkpoint that cannot be read
 KEYED, SHARED, OPERATOR = "keyed state", "keyed state, shared", "operator state"
 IN_FLIGHT, COORDINATOR = "data in flight", "state of a coordinator"
 
@@ -33,7 +34,8 @@ def file_uses(upload: FlinkUpload, checkpoints: tuple[FlinkCheckpoint, ...]) -> 
     uses = []
     for path in sorted({*sizes, *upload.files.refused}):
         users = tuple(sorted(numbers[one] for one in upload.usage.used.get(path, ())))
-        role = ", ".join(roles.get(path, ())) or (ANSWER if path in answers else OTHER)
+        others = ANSWER if path in answers else REMAINS if users else OTHER
+        role = ", ".join(roles.get(path, ())) or others
         uses.append(FileUse(path, sizes.get(path, 0), role, users, upload.unread.get(path)))
     return tuple(uses)
 
@@ -50,8 +52,9 @@ def _roles(
         for role, stream in _streams(checkpoint):
             if not isinstance(stream, Inline | EmptySegment | KeyGroups):
                 place = upload.files.locate(stream, stored.folder)
-                if isinstance(place, files.Place):
-                    roles[place.path][role] = None
+                path = place.path if isinstance(place, files.Place) else place.damaged
+                if path is not None:
+                    roles[path][role] = None
     return roles
 
 
