@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from snapshots.domain.inventory.model import (
     COORDINATOR,
+    IN_PROGRESS,
     KEYED,
     OPERATOR,
     RAW_KEYED,
@@ -193,6 +194,8 @@ def _problem(checkpoint: FlinkCheckpoint) -> str | None:
         return f"It was there, but {what} {stored.problem}"
     if stored is not None:
         return None
+    if checkpoint.status == IN_PROGRESS:
+        return "It was still under way when the REST API answered: there are no files of it yet."
     return "Its files are not in the upload; this is what the REST API says of it."
 
 
