@@ -28,6 +28,7 @@ _STATUSES = {
     "pending": model.IN_PROGRESS,
 }
 _PIPELINED = {"seatunnel"}  # engines that number the checkpoints of each pipeline separately
+_NUMBERED_FROM_1 = "flink"  # 0 stands for a number that is not known
 _PLACE = re.compile(r"(.*)\[(\d{1,6})\]")
 
 
@@ -61,13 +62,17 @@ def take_upload(recording: Recording, folder, reported: tuple[JobFacts, ...]) ->
 
 
 def _jobs_of(upload: Mapping[str, Any], reported: Mapping[str, JobFacts], folder) -> list[JobFacts]:
-    """Return the facts of each job with a key; checkpoints of unknown jobs cannot be attributed."""
+    """Return the facts of each job with a key.
+
+    Checkpoints of unknown jobs cannot be attributed, nor can those without a number.
+    """
     items: dict[str, list[tuple[int, CheckpointFacts]]] = {
         job["key"]: [] for job in upload["jobs"] if job["key"]
     }
     reports = _reports(folder, upload, without=reported)
     for index, item in enumerate(upload["checkpoints"]):
-        if item["job"] in items:
+        is_numbered = item["id"] or upload["engine"] != _NUMBERED_FROM_1
+        if item["job"] in items and is_numbered:
             facts = _checkpoint(item)
             if index in reports:
                 facts = _joined(reports[index], facts)

@@ -232,7 +232,8 @@ class CheckpointInventory:
 
     Attributes:
         job: the key of the checkpoint's job. None if it is not known.
-        id: the engine's number of the checkpoint, or that of the batch.
+        id: the engine's number of the checkpoint, or that of the batch. Flink's numbers begin with
+            1; 0 means there that the file with the number is damaged or missing.
         kind: the engine's word for the kind of checkpoint.
         status: ``completed``, ``failed``, ``in progress`` or ``unknown``.
         path: the file or folder of the checkpoint in the upload. None if it has none.

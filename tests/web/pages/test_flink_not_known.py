@@ -296,6 +296,36 @@ def forget_the_second(answer: dict) -> None:
     answer["latest"] = {}
 
 
+def without_savepoint_metadata(folder: Path) -> None:
+    (metadata,) = folder.rglob("savepoint-*/_metadata")
+    metadata.unlink()
+
+
+def test_the_number_of_a_savepoint_without_its_metadata_is_the_one_that_flink_tells(given):
+    upload = given("savepoint-native", BOTH, without_savepoint_metadata)
+    items = upload.api("/contents")["checkpoints"]
+    assert [(one["id"], one["kind"], one["status"]) for one in items] == [
+        (1, "checkpoint", "completed"),
+        (2, "savepoint", "completed"),
+    ]
+    assert items[1]["problem"].startswith("It was there, but it cannot be read.")
+
+
+def test_a_number_that_nothing_tells_is_not_known_and_not_archived(given):
+    upload = given("savepoint-native", FILES, without_savepoint_metadata)
+    assert "number not known savepoint" in upload.page("/contents")
+    number = next(
+        place
+        for place, one in enumerate(upload.api("/contents")["checkpoints"])
+        if one["kind"] == "savepoint"
+    )
+    shown = upload.page(f"/contents/{number}")
+    assert "savepoint of unknown number" in shown
+    assert "It was there, but it cannot be read." in shown
+    (job,) = upload.recording.engine_jobs.all()
+    assert {one.number for one in job.checkpoints.all()} == {1}
+
+
 @pytest.mark.parametrize("case", ["aligned-hashmap-files", "v2-bank-fs", "v3-orders-rocksdb"])
 def test_wherever_metadata_are_cut_off_the_checkpoint_is_there_with_a_word(
     shared_data, tmp_path, case

@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from snapshots.domain.inventory.model import COMPLETED, FAILED, IN_PROGRESS, UNKNOWN
@@ -31,6 +31,7 @@ _STATUSES = {
     rest_checkpoints.FAILED: FAILED,
     rest_checkpoints.IN_PROGRESS: IN_PROGRESS,
 }
+HIDDEN = 0  # no number of Flink's, which begin with 1
 _CHECKPOINT_FOLDER = re.compile(r"chk-(\d{1,18})")
 
 
@@ -40,7 +41,7 @@ class FlinkCheckpoint:
 
     Attributes:
         number: its place among all checkpoints of the upload.
-        id: Flink's number of it; 0 where a damaged `_metadata` hides it.
+        id: Flink's number of it; HIDDEN if a damaged or missing `_metadata` hides it.
     """
 
     number: int
@@ -168,17 +169,21 @@ def _of_job(job: FlinkJob) -> Iterator[tuple[int, StoredCheckpoint | None, RestC
     rest = {} if job.rest is None else job.rest.checkpoint_by_id
     stored: dict[int, list[StoredCheckpoint | None]] = defaultdict(list)
     for checkpoint in job.checkpoints:
-        stored[_id_of(checkpoint)].append(checkpoint)
+        stored[_id_of(checkpoint, rest.values())].append(checkpoint)
     for id_ in sorted(rest.keys() | stored.keys()):
         for files in stored.get(id_) or [None]:
             yield id_, files, rest.get(id_)
 
 
-def _id_of(stored: StoredCheckpoint) -> int:
+def _id_of(stored: StoredCheckpoint, rest: Iterable[RestCheckpoint]) -> int:
+    """Return Flink's number of a checkpoint, or HIDDEN if nothing tells it."""
     if stored.metadata is not None:
         return stored.metadata.checkpoint_id
-    named = _CHECKPOINT_FOLDER.fullmatch(_folder_name(stored))
-    return int(named.group(1)) if named else 0
+    folder = _folder_name(stored)
+    if named := _CHECKPOINT_FOLDER.fullmatch(folder):
+        return int(named.group(1))
+    written = (one for one in rest if one.path and one.path.rstrip("/").endswith(f"/{folder}"))
+    return next((one.id for one in written if folder), HIDDEN)
 
 
 def _folder_name(stored: StoredCheckpoint) -> str:
