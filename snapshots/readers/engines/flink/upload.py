@@ -93,7 +93,8 @@ class FlinkUpload:
     """The jobs and checkpoints that were read from an upload, and how each of its files was used.
 
     Each file is a `_metadata`, or its path is in ``usage.used``, ``answers`` or ``unread``. A file
-    that a checkpoint needs and that does not hold what it should is in ``unread``, too.
+    that a checkpoint needs and that does not hold what it should is in ``unread``, too, and so are
+    the files in the folder of a checkpoint that cannot be read.
 
     Attributes:
         answers: the paths of the files with answers of the REST API.
