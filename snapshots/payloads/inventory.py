@@ -31,12 +31,18 @@ _CHECKPOINT_SUMMARY = payload_of(
     without=PARTS,
     optional=_OF_NEWER_VERSIONS,
     more={
-        "operators": documented(int, "How many operators it has."),
+        "operators": documented(
+            int | None, "How many operators it has; null if none of them is known."
+        ),
         "channels": documented(int, "How many channels with data in flight it has."),
         "in_flight": documented(
             int | None, "The size of all data in flight, in bytes; null if it is not known."
         ),
-        "missing": documented(int, "How many files that it needs are not in the upload."),
+        "missing": documented(
+            int | None,
+            "How many files that it needs are not in the upload, or not whole; null if nothing "
+            "tells which files it needs.",
+        ),
     },
 )
 EngineCheckpointSummary = Annotated[dict[str, Any], Payload(_CHECKPOINT_SUMMARY)]

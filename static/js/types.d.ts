@@ -501,6 +501,7 @@ interface SnapshotSummary {
   began_at?: number | null;
   ended_at?: number | null;
   duration?: number | null;
+  markers_sent?: number | null;
   markers_received?: number | null;
 }
 

@@ -343,16 +343,15 @@ class Sentences:
             yield f"{row}, Completed: {truth.completed_at}"
             yield f"{row}, State: {truth.said_state}"
             yield f"{row}, In flight: {truth.said_in_flight}"
-            yield f"{row}, Files missing or damaged: none"
+            yield f"{row}, Files missing or damaged: {'not known' if truth.problem else 'none'}"
 
     def _timed_list(self) -> Iterator[str]:
         """Yield what the page of all checkpoints says; it is empty for a job without answers."""
         if not self.has_times:
             return
         yield (
-            "Checkpoints: Took counts from the trigger to the last acknowledgement, or until it "
-            "was given up put together from the engine’s statistics and files, which do not show "
-            "the results at the sinks"
+            "Checkpoints: Took: from the trigger to the last acknowledgement, or until it was "
+            "given up."
         )
         timed = [truth for truth in self.truths if truth.rest is not None]
         for truth in sorted(timed, key=lambda one: one.triggered_at):

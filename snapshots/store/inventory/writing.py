@@ -100,12 +100,13 @@ def _listed(upload: UploadInventory) -> dict[str, object]:
 
 def _summary(checkpoint: CheckpointInventory) -> dict[str, object]:
     """Return a checkpoint as JSON, with the numbers of its parts instead of the parts."""
+    none = None if checkpoint.problem else 0  # nothing tells what else it has, or needs
     return {
         **members_as_json(checkpoint, without=PARTS),
-        "operators": len(checkpoint.operators),
+        "operators": len(checkpoint.operators) or none,
         "channels": len(checkpoint.channels),
         "in_flight": checkpoint.in_flight,
-        "missing": len(checkpoint.missing),
+        "missing": len(checkpoint.missing) or none,
     }
 
 

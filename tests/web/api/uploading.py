@@ -130,10 +130,11 @@ def _entry(number: int, operator: str, state: str, told: dict) -> StateEntry:
 
 def _require_the_same(listed: dict, detail: dict) -> None:
     """Require that the list of checkpoints and the page of each say the same."""
+    none = None if detail["problem"] else 0
     counted = {
-        "operators": len(detail["operators"]),
+        "operators": len(detail["operators"]) or none,
         "channels": len(detail["channels"]),
         "in_flight": as_checkpoint(detail).in_flight,
-        "missing": len(detail["missing"]),
+        "missing": len(detail["missing"]) or none,
     }
     assert listed == {name: counted.get(name, detail.get(name)) for name in listed}

@@ -10,6 +10,7 @@ from types import ModuleType
 import pytest
 from django.test import Client
 
+from snapshots.archive import columns
 from tests.readers.engines.flink.engine import folder_of
 from tests.web import flink_sentences
 from tests.web.claims import said
@@ -17,6 +18,13 @@ from tests.web.given import a_client, signed_in, text_of
 from tests.web.stored_uploads import parts_of, stored_upload
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
+
+
+@pytest.fixture(autouse=True)
+def the_archive_is_read_anew():
+    """Drop what is kept of jobs, for those of another test may have the same keys."""
+    columns.forget_all()
+
 
 ENGINES: dict[str, ModuleType] = {"flink": flink_sentences}
 """For each engine a module with NAMES, PARTS, READER, sentence and Sentences."""
