@@ -34,7 +34,14 @@ _CHECKPOINT_SUMMARY = payload_of(
         "operators": documented(
             int | None, "How many operators it has; null if none of them is known."
         ),
-        "channels": documented(int, "How many channels with data in flight it has."),
+        "channels": documented(
+            int, "How many channels with data in flight it has; ``halves`` are counted each."
+        ),
+        "halves": documented(
+            int,
+            "How many of these are halves, of which nothing tells the other end.",
+            is_required=False,
+        ),
         "in_flight": documented(
             int | None, "The size of all data in flight, in bytes; null if it is not known."
         ),

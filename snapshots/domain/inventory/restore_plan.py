@@ -14,6 +14,7 @@ from snapshots.domain.inventory.in_flight_plan import EdgePlan, Width, plan_in_f
 from snapshots.domain.inventory.model import (
     FAILED,
     IN_PROGRESS,
+    WHOLE,
     CheckpointInventory,
     OperatorInventory,
 )
@@ -173,6 +174,8 @@ def _in_flight(checkpoint: CheckpointInventory) -> tuple[str, ...]:
             return ()
         return (f"It is not known what was in flight. {checkpoint.why_unknown}",)
     total, count = checkpoint.in_flight, times(len(checkpoint.channels), "channel")
+    if any(channel.part != WHOLE for channel in checkpoint.channels):
+        count += " or halves of channels"
     if total is None:
         stated = checkpoint.in_flight_stated
         size = "" if stated is None else f", {times(stated, 'byte')} according to the metadata"

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from snapshots.domain.inventory.entries import ChannelBytes, NotRead, StateEntry, StateTypes
 from snapshots.domain.inventory.model import (
+    WHOLE,
     CheckpointInventory,
     OperatorInventory,
     StateInventory,
@@ -105,6 +106,7 @@ def _summary(checkpoint: CheckpointInventory) -> dict[str, object]:
         **members_as_json(checkpoint, without=PARTS),
         "operators": len(checkpoint.operators) or none,
         "channels": len(checkpoint.channels),
+        "halves": sum(channel.part != WHOLE for channel in checkpoint.channels),
         "in_flight": checkpoint.in_flight,
         "missing": len(checkpoint.missing) or none,
     }

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_safe
 
 from snapshots import access, quantities
 from snapshots.answers import inventory, inventory_sums
-from snapshots.domain.inventory.model import TIMERS, sum_of_known
+from snapshots.domain.inventory.model import TIMERS, WHOLE, sum_of_known
 from snapshots.files.recordings import open_recording
 from snapshots.models import Recording
 from snapshots.problems import Invalid, NotFound, Refused
@@ -84,6 +84,7 @@ def of_checkpoint(request: HttpRequest, pk: int, number: int) -> HttpResponse:
         **_state(request, opened, number),
         **_channel(request, opened, number),
         **_sums(request, recording, checkpoint),
+        "halves": any(item["part"] != WHOLE for item in checkpoint["channels"]),
         "lacking": sum_of_known(file["bytes"] for file in checkpoint["missing"]),
         "workbench_link": _workbench_link(recording, checkpoint),
     }

@@ -12,7 +12,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from snapshots.domain.inventory.entries import NotRead, StateEntry
-from snapshots.domain.inventory.model import Fact, JobInventory, UploadInventory
+from snapshots.domain.inventory.model import WHOLE, Fact, JobInventory, UploadInventory
 from snapshots.jobs import running
 from snapshots.models import Job
 from snapshots.store.inventory.reading import as_checkpoint
@@ -134,6 +134,7 @@ def _require_the_same(listed: dict, detail: dict) -> None:
     counted = {
         "operators": len(detail["operators"]) or none,
         "channels": len(detail["channels"]),
+        "halves": sum(one["part"] != WHOLE for one in detail["channels"]),
         "in_flight": as_checkpoint(detail).in_flight,
         "missing": len(detail["missing"]) or none,
     }

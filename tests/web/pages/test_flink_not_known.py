@@ -175,12 +175,14 @@ def test_a_lone_metadata_tells_the_size_of_what_was_in_flight_and_not_that_it_is
     )
     assert upload.api("/contents")["checkpoints"][0]["in_flight"] is None
     count = len(one["channels"])
-    said = f"not known; 84.7 kB in {count} channels according to the metadata"
+    assert upload.api("/contents")["checkpoints"][0]["halves"] == count
+    channels = f"{count} channels or halves of channels"
+    said = f"not known; 84.7 kB in {channels} according to the metadata"
     shown = upload.page("/contents/0")
     assert f"In flight {said}" in shown
     assert "No file of that name is in the upload." in shown
     assert said in upload.page("/contents")
-    assert f"What was in flight in {count} channels is read back before anything else, 84,744" in (
+    assert f"What was in flight in {channels} is read back before anything else, 84,744" in (
         upload.page("/contents/0/restore-plan", parallelism=2)
     )
 
