@@ -46,11 +46,14 @@ class Missing:
     Attributes:
         path: the path as the handle has it.
         reason: a sentence.
+        is_certain: whether the upload lacks them for certain; else nobody can tell where they are,
+            or they are not read because they are too many.
     """
 
     path: str
     size: int
     reason: str
+    is_certain: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +82,8 @@ class Files:
     """The regular files below ``root``.
 
     ``sizes`` has their sizes in bytes by path, relative to the root. ``refused`` says by path why
-    something is not read (links, devices). ``room`` is the budget for all that handles name.
+    something is not read (links, devices). ``folders`` are all folders, "" for the root. ``room``
+    is the budget for all that handles name.
     Raises: InputRefused for too many files.
     """
 
@@ -87,6 +91,7 @@ class Files:
         self.root = Path(root)
         self.sizes: dict[str, int] = {}
         self.refused: dict[str, str] = {}
+        self.folders: list[str] = []
         self.room = Room("bytes of state", MOST_READ)
         self._most = most
         self._by_tail: dict[str, list[str]] = defaultdict(list)
@@ -101,6 +106,7 @@ class Files:
         folders = [("", 0)]
         while folders:
             folder, depth = folders.pop()
+            self.folders.append(folder)
             with os.scandir(self.root / folder) as entries:
                 for entry in sorted(entries, key=lambda entry: entry.name):
                     path = f"{folder}/{entry.name}" if folder else entry.name
@@ -148,7 +154,7 @@ class Files:
 
         ``folder`` is that of its `_metadata`, relative to the root.
         """
-        path = self._path(stream, folder)
+        path = self.path_of(stream, folder)
         if isinstance(path, Missing):
             return path
         actual, size = self.sizes[path], stream.size
@@ -163,7 +169,8 @@ class Files:
         reason = f"The file {quoted(path)} has {actual:,} bytes; needed are {size:,} bytes{needed}."
         return Missing(stream.path, size, reason)
 
-    def _path(self, stream: File | RelativeFile | Segment, folder: str) -> str | Missing:
+    def path_of(self, stream: File | RelativeFile | Segment, folder: str) -> str | Missing:
+        """Return the path of the file that a handle names, whatever the size of the file is."""
         names = [name for name in stream.path.split("/") if name not in ("", ".")]
         if not names or ".." in names:
             return Missing(stream.path, stream.size, "An upload cannot hold this path.")
@@ -185,7 +192,7 @@ class Files:
         reason = "No file of that name is in the upload."
         if candidates:
             reason = f"{len(candidates):,} files of the upload fit equally well."
-        return Missing(stream.path, stream.size, reason)
+        return Missing(stream.path, stream.size, reason, is_certain=not candidates)
 
     @cached_property
     def _by_flat_tail(self) -> dict[str, list[str]]:
@@ -211,7 +218,7 @@ class Files:
         try:
             self.room.take(place.size)
         except Malformed as full:
-            return Missing(stream.path, stream.size, f"{full.what}.")
+            return Missing(stream.path, stream.size, f"{full.what}.", is_certain=False)
         data = self.whole(place.path)
         if isinstance(data, Missing):
             return data

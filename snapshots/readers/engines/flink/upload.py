@@ -27,6 +27,7 @@ _SAVEPOINT_FOLDER = re.compile(r"savepoint-([0-9a-f]{6})-[0-9a-f]{12}")
 _ID_PREFIX = 6  # hex digits of the job's id in the name of a savepoint's folder
 _MOST_CANDIDATES = 100  # jobs that are compared
 _HEAD_BYTES = 64
+NOT_NEEDED = "No checkpoint in the upload needs it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,7 +264,7 @@ def _unread(
     damaged = {each.path: each.problem or "" for each in stored if each.metadata is None}
     accounted = {*usage.used, *used_answers, *answers.unread, *damaged, *files.refused}
     others = {
-        path: "No checkpoint in the upload needs it."
+        path: NOT_NEEDED
         for path in files.sizes
         if path not in accounted
     }

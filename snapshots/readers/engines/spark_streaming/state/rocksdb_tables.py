@@ -60,5 +60,5 @@ def _table(files: Files, path: str, block_bytes: int, room: Room) -> Table:
         raise DamagedFile(path, f"{error}.") from error
 
 
-def _damaged(table: str, damage: str) -> None:
-    raise DamagedFile(table, damage)
+def _damaged(table: str, damage: Malformed) -> None:
+    raise DamagedFile(table, damage.what)
