@@ -217,9 +217,7 @@ def _headline(findings: Findings, files: int, size: int) -> str:
     answer = findings.answer()
     if answer == RESTORABLE:
         needed = f"the {files:,} files" if files > 1 else "the one file"
-        return (
-            f"Yes: {needed} that a restore reads, {size:,} bytes, can be read to the last byte."
-        )
+        return f"Yes: {needed} that a restore reads, {size:,} bytes, can be read to the last byte."
     word, sentences = ("No", findings.witnesses) if findings.witnesses else (
         "Not known", findings.unknown or {NO_FILES: None}
     )  # fmt: skip

@@ -263,9 +263,5 @@ def _unread(
 ) -> dict[str, str]:
     damaged = {each.path: each.problem or "" for each in stored if each.metadata is None}
     accounted = {*usage.used, *used_answers, *answers.unread, *damaged, *files.refused}
-    others = {
-        path: NOT_NEEDED
-        for path in files.sizes
-        if path not in accounted
-    }
+    others = {path: NOT_NEEDED for path in files.sizes if path not in accounted}
     return files.refused | answers.unread | damaged | others

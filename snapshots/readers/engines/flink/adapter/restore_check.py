@@ -82,9 +82,7 @@ def restore_check(
     damaged = any(one.stored is not None and one.metadata is None for one in checkpoints)
     reason = NOT_NEEDED_BY_READABLE if damaged else NOT_NEEDED
     sizes = upload.files.sizes
-    return check_upload(
-        "flink", checks, [UnneededFile(path, sizes[path], reason) for path in left]
-    )
+    return check_upload("flink", checks, [UnneededFile(path, sizes[path], reason) for path in left])
 
 
 def _checked(upload: FlinkUpload, checkpoint: FlinkCheckpoint, seen: Seen) -> RestoreCheck:

@@ -7,7 +7,13 @@ PriorityQueueStateChangeLoggerImpl, ChangelogBackendLogApplier.
 from collections.abc import Callable, Iterator
 
 from snapshots.readers.engines.flink.files import Missing
-from snapshots.readers.engines.flink.handles import Change, ChangesInFiles, ChangesInMemory, LogPart, Stream
+from snapshots.readers.engines.flink.handles import (
+    Change,
+    ChangesInFiles,
+    ChangesInMemory,
+    LogPart,
+    Stream,
+)
 from snapshots.readers.engines.flink.keyed.entries import Limits, Notes
 from snapshots.readers.engines.flink.keyed.keyed_meta import StateType, state_type
 from snapshots.readers.engines.flink.types.serializers import read_meta_info

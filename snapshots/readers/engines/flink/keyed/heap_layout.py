@@ -200,9 +200,7 @@ def _decoded(state: StateType, cursor: Cursor) -> tuple[object, object, object]:
     return timer["namespace"], timer["key"], timer["timestamp"]
 
 
-def _lost(
-    state: StateType, left: int, data: memoryview, group: int, malformed: Malformed
-) -> Entry:
+def _lost(state: StateType, left: int, data: memoryview, group: int, malformed: Malformed) -> Entry:
     """Return the bytes of a state's last ``left`` entries as one entry.
 
     If it is a single one, its namespace and key may be known.
