@@ -5,7 +5,7 @@ answer follows from these notes: a witness outweighs what is not known, and only
 without both is restorable.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from snapshots.domain.model.defects import times
@@ -13,7 +13,6 @@ from snapshots.domain.model.defects import times
 RESTORABLE, NOT_RESTORABLE, NOT_KNOWN = "restorable", "not-restorable", "not-known"
 ANSWERS = (RESTORABLE, NOT_RESTORABLE, NOT_KNOWN)
 MOST_FILES = 1_000  # of a checkpoint that are listed, those with a problem first
-MOST_LEFT = 10_000  # files of an upload that are listed as needed by nobody
 _MOST_SENTENCES = 100
 NOT_COMPLETED = "It is {}: only a completed checkpoint can be restored."
 NO_FILES = "Its files are not in the upload."
@@ -120,10 +119,8 @@ class UploadCheck:
         headline: the answer, as a sentence.
         checks: the answers, in the order of the upload's checkpoints; then checkpoints that the
             upload's list lacks.
-        absent: the files that checkpoints need and the upload lacks.
+        absent: the files that these checkpoints need and the upload lacks.
         unneeded: the files that no checkpoint needs.
-        unneeded_total: how many files no checkpoint needs.
-        unneeded_bytes: the size of all of these.
         notes: what else has to be known, as sentences.
     """
 
@@ -133,8 +130,6 @@ class UploadCheck:
     checks: tuple[RestoreCheck, ...]
     absent: tuple[AbsentFile, ...]
     unneeded: tuple[UnneededFile, ...]
-    unneeded_total: int
-    unneeded_bytes: int
     notes: tuple[str, ...] = ()
 
 
@@ -216,8 +211,7 @@ def conclude(
 def _headline(findings: Findings, files: int, size: int) -> str:
     answer = findings.answer()
     if answer == RESTORABLE:
-        needed = f"the {files:,} files" if files > 1 else "the one file"
-        return f"Yes: {needed} that a restore reads, {size:,} bytes, can be read to the last byte."
+        return f"Yes: all that a restore reads is there, {size:,} bytes in {times(files, 'file')}."
     word, sentences = ("No", findings.witnesses) if findings.witnesses else (
         "Not known", findings.unknown or {NO_FILES: None}
     )  # fmt: skip
@@ -244,10 +238,8 @@ def check_upload(
         answer=_worst(deciding),
         headline=_summary(deciding),
         checks=tuple(checks),
-        absent=tuple(_absent(checks)),
-        unneeded=tuple(unneeded[:MOST_LEFT]),
-        unneeded_total=len(unneeded),
-        unneeded_bytes=sum(file.bytes for file in unneeded),
+        absent=tuple(_absent(deciding)),
+        unneeded=tuple(unneeded),
         notes=tuple(notes),
     )
 
@@ -267,7 +259,8 @@ def _summary(checks: Sequence[RestoreCheck]) -> str:
     counts = [sum(check.answer == answer for check in checks) for answer in ANSWERS]
     words = ("restorable", "not restorable", "not known")
     parts = [f"{count:,} {word}" for count, word in zip(counts, words, strict=True) if count]
-    return f"Of {len(checks):,} checkpoints: {', '.join(parts)}."
+    word = {RESTORABLE: "Yes", NOT_RESTORABLE: "No", NOT_KNOWN: "Not known"}[_worst(checks)]
+    return f"{word}: of {len(checks):,} checkpoints {' and '.join(parts)}."
 
 
 def _absent(checks: Sequence[RestoreCheck]) -> Iterable[AbsentFile]:
@@ -280,3 +273,12 @@ def _absent(checks: Sequence[RestoreCheck]) -> Iterable[AbsentFile]:
                 own = AbsentFile(file.path, file.bytes, file.problem or "", (check.id,))
                 absent[file.path] = replace(own, checkpoints=(*users, check.id))
     return absent.values()
+
+
+def leaving_out(check: UploadCheck, paths: Collection[str]) -> UploadCheck:
+    """Answer without the checkpoints whose files or folders are in ``paths``."""
+    checks = tuple(
+        replace(one, decides=one.decides and one.path not in paths) for one in check.checks
+    )
+    deciding = [one for one in checks if one.decides]
+    return replace(check, checks=checks, answer=_worst(deciding), headline=_summary(deciding))

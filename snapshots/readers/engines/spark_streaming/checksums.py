@@ -20,6 +20,10 @@ _HEADER = struct.Struct(">4sI")
 _MAGIC = b"crc\0"
 _SUM_BYTES = 4
 _DEEPEST = 10
+_REFUSED = (
+    "Where the file system looks at this file of checksums, it refuses the file beside it. Without "
+    "the file of checksums the other one is read."
+)
 
 
 @dataclass(frozen=True)
@@ -36,20 +40,17 @@ class Disagreement:
 
 def disagreement(files: Files, path: str, limits: SparkLimits) -> Disagreement | None:
     """Return what the checksums beside a file say against it; None if there is nothing."""
-    for sums in (_hidden(path), f"{path}.crc", _hidden(f"{path}.crc")):
-        if sums not in files:
+    own = f"{path}.crc"
+    for subject, sums in ((path, _hidden(path)), (path, own), (own, _hidden(own))):
+        if sums not in files or subject not in files:
             continue
-        subject = f"{path}.crc" if sums == _hidden(f"{path}.crc") else path
+        check = _compare_json if sums == own else _compare
         try:
-            check = _compare_json if sums == f"{path}.crc" else _compare
-            if (sentence := check(files, subject, sums, limits)) is not None:
-                return Disagreement(sentence, is_certain=subject == path)
+            sentence = check(files, subject, sums, limits)
         except DamagedFile as error:
-            return Disagreement(
-                f"Its checksum file cannot be used: {error} Where the file system looks at it, "
-                "the file is refused; without the checksum file it is read.",
-                is_certain=False,
-            )
+            sentence, subject = f"{error} {_REFUSED}", sums
+        if sentence is not None:
+            return Disagreement(sentence, is_certain=subject == path)
     return None
 
 
