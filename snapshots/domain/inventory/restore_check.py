@@ -8,6 +8,7 @@ without both is restorable.
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
+from snapshots.domain.model.as_json import json_property
 from snapshots.domain.model.defects import times
 
 RESTORABLE, NOT_RESTORABLE, NOT_KNOWN = "restorable", "not-restorable", "not-known"
@@ -131,6 +132,21 @@ class UploadCheck:
     absent: tuple[AbsentFile, ...]
     unneeded: tuple[UnneededFile, ...]
     notes: tuple[str, ...] = ()
+
+    @json_property
+    def absent_total(self) -> int:
+        """How many files are absent."""
+        return len(self.absent)
+
+    @json_property
+    def unneeded_total(self) -> int:
+        """How many files no checkpoint needs."""
+        return len(self.unneeded)
+
+    @json_property
+    def unneeded_bytes(self) -> int:
+        """The size of all files that no checkpoint needs."""
+        return sum(file.bytes for file in self.unneeded)
 
 
 @dataclass(slots=True)

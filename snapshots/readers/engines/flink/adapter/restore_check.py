@@ -45,6 +45,7 @@ from snapshots.readers.engines.flink.metadata import VERSIONS, Metadata, is_meta
 from snapshots.readers.engines.flink.upload import (
     METADATA,
     NOT_NEEDED,
+    FlinkLimits,
     FlinkUpload,
     StoredCheckpoint,
 )
@@ -124,13 +125,13 @@ def _unread_metadata(files: Files, stored: StoredCheckpoint, findings: Findings)
 
 
 def _may_be_intact(files: Files, path: str) -> bool:
-    """Tell whether a `_metadata` is of a version that is not known here, or too large."""
+    """Tell whether a `_metadata` is of a version that is not known here yet, or too large."""
     data = files.whole(path)
-    if isinstance(data, Missing):
+    if isinstance(data, Missing) or len(data) > FlinkLimits().metadata_bytes:
         return True
     header = bytes(data[:_HEADER_BYTES])
     version = int.from_bytes(header[4:], "big")
-    return is_metadata(header) and len(header) == _HEADER_BYTES and version >= VERSIONS.start
+    return is_metadata(header) and len(header) == _HEADER_BYTES and version >= VERSIONS.stop
 
 
 def _read_metadata(files: Files, path: str, metadata: Metadata, findings: Findings) -> None:
