@@ -142,8 +142,13 @@ def without_checksums(root: Path) -> None:
             (root / path).unlink()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("sums", ["with checksum files", "without checksum files"])
+@pytest.mark.parametrize(
+    "sums",
+    [
+        pytest.param("with checksum files", marks=pytest.mark.long),
+        pytest.param("without checksum files", marks=pytest.mark.slow),
+    ],
+)
 def test_no_query_of_spark_starts_again_without_a_byte_that_it_needs(shared_data, tmp_path, sums):
     counts, wrong = Counter(), []
     for case in case_paths(shared_data):
