@@ -32,7 +32,7 @@ def job(shared_data, tmp_path):
 
 def test_exit_codes_tell_the_answer(job, capsys):
     code, out, _ = check(capsys, job.parent)
-    assert (code, out.splitlines()[0]) == (0, "Yes: of 4 checkpoints 4 restorable.")
+    assert (code, out.splitlines()[0]) == (0, "Yes: all 4 checkpoints are restorable.")
     assert check(capsys, job)[0] == 0
     last = next(job.glob("chk-4/_metadata"))
     content = last.read_bytes()
@@ -40,9 +40,9 @@ def test_exit_codes_tell_the_answer(job, capsys):
     code, out, _ = check(capsys, job.parent)
     assert (code, out.splitlines()[0]) == (
         1,
-        "No: of 4 checkpoints 3 restorable and 1 not restorable.",
+        "No: of 4 checkpoints 3 are restorable and 1 is not restorable.",
     )
-    assert "Its last " in out
+    assert "the properties of the checkpoint, are cut off or damaged." in out
     last.unlink()
     code, out, _ = check(capsys, job.parent)
     assert code == 1

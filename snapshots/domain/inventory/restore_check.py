@@ -273,10 +273,16 @@ def _summary(checks: Sequence[RestoreCheck]) -> str:
     if len(checks) == 1:
         return checks[0].headline
     counts = [sum(check.answer == answer for check in checks) for answer in ANSWERS]
+    if counts[0] == len(checks):
+        return f"Yes: all {len(checks):,} checkpoints are restorable."
     words = ("restorable", "not restorable", "not known")
-    parts = [f"{count:,} {word}" for count, word in zip(counts, words, strict=True) if count]
-    word = {RESTORABLE: "Yes", NOT_RESTORABLE: "No", NOT_KNOWN: "Not known"}[_worst(checks)]
-    return f"{word}: of {len(checks):,} checkpoints {' and '.join(parts)}."
+    parts = [_counted(count, word) for count, word in zip(counts, words, strict=True) if count]
+    answer = "No" if counts[1] else "Not known"
+    return f"{answer}: of {len(checks):,} checkpoints {' and '.join(parts)}."
+
+
+def _counted(count: int, word: str) -> str:
+    return f"{count:,} {'is' if count == 1 else 'are'} {word}"
 
 
 def _absent(checks: Sequence[RestoreCheck]) -> Iterable[AbsentFile]:

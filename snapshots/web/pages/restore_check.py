@@ -24,7 +24,7 @@ def of_upload(request: HttpRequest, pk: int) -> HttpResponse:
     """Show the answers about all checkpoints, and the files that are absent or not needed."""
     recording = access.recording(request.user, pk)
     check = upload_check(inventory.opened(recording))
-    checks = list(map(worded, check["checks"]))
+    checks = [worded(one) for one in sorted(check["checks"], key=lambda one: not one["decides"])]
     context = {
         "recording": recording,
         "check": check,
@@ -49,6 +49,7 @@ def of_checkpoint(request: HttpRequest, pk: int, number: int) -> HttpResponse:
         "number": number,
         "engine": opened.upload["engine"],
         "check": check,
+        "has_reasons": len(check["witnesses"]) + len(check["unknown"]) > 1,
         "files": check["files"][:MOST_FILES],
         "files_hidden": check["files_total"] - min(MOST_FILES, len(check["files"])),
         "has_sizes": any(file["bytes"] is not None for file in check["files"]),

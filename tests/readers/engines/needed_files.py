@@ -1,6 +1,7 @@
 """Which files a restore reads, told by the formats' rules alone: none of the readers is asked.
 
-The rules stand in docs/formats/flink-files.md, spark-streaming-files.md and seatunnel-files.md.
+The rules stand in docs/formats/completeness.md; docs/formats/flink-files.md,
+docs/formats/spark-streaming-files.md and docs/formats/seatunnel-files.md describe the files.
 """
 
 import json

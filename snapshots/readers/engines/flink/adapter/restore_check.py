@@ -143,10 +143,11 @@ def _read_metadata(files: Files, path: str, metadata: Metadata, findings: Findin
     assert not isinstance(data, Missing)  # it was read before
     try:
         parse(bytes(data[metadata.byte_count - properties.size :]))
-        is_whole = True
+        is_whole = bool(properties.size)
     except Malformed:
         is_whole = False
-    problem = f"Its last {properties.size:,} bytes: {properties.reason}"
+    end = f"Its last {properties.size:,} bytes, the properties of the checkpoint"
+    problem = f"{end}: {properties.reason}" if is_whole else f"{end}, are cut off or damaged."
     findings.need(
         NeededFile(path, METADATA_ROLE, None, None, metadata.byte_count, problem),
         is_certain=not is_whole,
