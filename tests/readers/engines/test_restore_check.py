@@ -195,3 +195,22 @@ def test_every_cut_of_a_file_of_seatunnel_is_seen(shared_data, tmp_path):
                 (alone / file.name).write_bytes(content[:size])
                 assert YES not in answers(checked("seatunnel", alone)).values(), (file, size)
             (alone / file.name).unlink()
+
+
+SMALL_METADATA = (  # versions 2, 3, 4 and 6
+    "flink-legacy/flink1.3-operator-state",
+    "flink-legacy/flink1.12-heap-timers",
+    "flink/v4-unaligned-orders",
+    "flink/types",
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SMALL_METADATA)
+def test_every_cut_of_a_metadata_of_flink_is_seen(shared_data, tmp_path, name):
+    path = min((shared_data / name).rglob("_metadata"), key=lambda file: file.stat().st_size)
+    content, cut = path.read_bytes(), tmp_path / "_metadata"
+    step = max(1, len(content) // 500)
+    for size in {*range(0, len(content), step), *range(len(content) - 700, len(content))}:
+        cut.write_bytes(content[:size])
+        assert set(answers(checked("flink", tmp_path)).values()) <= {NO}, size
