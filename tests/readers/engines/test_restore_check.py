@@ -13,6 +13,7 @@ from django.conf import settings
 from snapshots.domain.inventory.restore_check import UploadCheck
 from snapshots.domain.model.defects import InputRefused
 from snapshots.readers.engines.registry import READERS
+from snapshots.readers.engines.spark_streaming.adapter import restore_check as spark_check
 from tests.readers.engines.needed_files import (
     CHANGES,
     NO,
@@ -214,3 +215,22 @@ def test_every_cut_of_a_metadata_of_flink_is_seen(shared_data, tmp_path, name):
     for size in {*range(0, len(content), step), *range(len(content) - 700, len(content))}:
         cut.write_bytes(content[:size])
         assert set(answers(checked("flink", tmp_path)).values()) <= {NO}, size
+
+
+def test_what_is_not_read_for_a_limit_is_not_known(shared_data):
+    root = shared_data / "flink" / "unaligned-orders" / "files"
+    upload = READERS["flink"].read(root)
+    upload.upload.files.room.left = 0
+    check = upload.restore_check()
+    assert {one.answer for one in check.checks} == {NOT_KNOWN}
+    assert "It is not read: the bytes of state" in check.checks[0].unknown[0]
+
+
+def test_older_batches_are_looked_up_as_far_as_there_is_room(shared_data, tmp_path, monkeypatch):
+    root = unpacked(shared_data / "spark-streaming" / "window-agg-hdfs.zip", tmp_path)
+    monkeypatch.setattr(spark_check, "MOST_LOOKED_UP", 100)
+    check = checked(SPARK, root / "checkpoint")
+    assert check.answer == YES
+    counts = Counter(one.answer for one in check.checks)
+    assert (counts[YES], counts[NOT_KNOWN]) == (4, 8)
+    assert [one.id for one in check.checks if one.answer == YES] == [8, 9, 10, 11]

@@ -130,6 +130,11 @@ class Files:
         else:
             self.sizes[path] = entry.stat(follow_symlinks=False).st_size
 
+    @cached_property
+    def folder_ends(self) -> frozenset[tuple[str, ...]]:
+        """Return the last two names of every folder."""
+        return frozenset(tuple(folder.split("/")[-2:]) for folder in self.folders)
+
     def whole(self, path: str) -> bytes | memoryview | Missing:
         """Return the content of a file by its path, as in ``sizes``."""
         if path not in self.sizes:

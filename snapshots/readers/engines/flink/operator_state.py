@@ -61,14 +61,14 @@ class OperatorStateInventory:
         compressed: none if it is unknown.
         problem: why values are unknown, as a sentence.
         unread: bytes that belong to no element.
-        is_missing: whether the upload lacks the stream.
+        missing: the stream, if the upload lacks it, or it is not read.
     """
 
     states: tuple[StateElements, ...]
     compressed: bool | None = None
     problem: str | None = None
     unread: tuple[Opaque, ...] = ()
-    is_missing: bool = False
+    missing: Missing | None = None
 
 
 def read_operator_state(
@@ -84,7 +84,7 @@ def read_operator_state(
     if isinstance(data, Missing):
         reason = f"{data.path}: {data.reason}"
         states = _without_values(state, reason)
-        return OperatorStateInventory(states, problem=reason, is_missing=True)
+        return OperatorStateInventory(states, problem=reason, missing=data)
     data = memoryview(data)
     if raw:
         return _opaque(state, data, "Raw operator state is private to its operator.")

@@ -74,6 +74,11 @@ class OperatorSeen:
         """Add a sentence, once."""
         self.notes[sentence] = None
 
+    def miss(self, subtask: int, missing: Missing) -> None:
+        """Note bytes that may be there and are not read; the files say what is absent."""
+        if not missing.is_certain:
+            self.not_read[f"subtask {subtask}: {_lacking(missing)}"] = None
+
     def count_opaque(self, state: str, subtask: int, *parts: object) -> None:
         """Count an entry if its key or value is not known, and note what contradicts its type."""
         opaque = next((part for part in parts if isinstance(part, Opaque)), None)
@@ -157,6 +162,8 @@ class _Entries:
             seen.compressed.add(state.compressed)
         for sentence in (*state.notes.sentences, *map(_lacking, state.notes.missing)):
             seen.note(sentence)
+        for missing in state.notes.missing:
+            seen.miss(subtask, missing)
         for own, sentences in (
             (seen.damage, state.notes.damage),
             (seen.not_read, state.notes.not_read),
@@ -180,7 +187,7 @@ class _Entries:
             described = seen.state(name, kind, " → ".join(types) or None)
             for place, element in enumerate(listed.elements):
                 value = _shown(element.value)
-                if not state.raw and not contents.is_missing:
+                if not state.raw and contents.missing is None:
                     seen.count_opaque(name, subtask, element.value)
                 content = bytes(element.raw) if isinstance(value, NotRead) else _text(value)
                 is_missing = element.size > len(element.raw)
@@ -200,7 +207,9 @@ class _Entries:
                 described.complete = False
         if contents.problem:
             seen.note(contents.problem)
-            if not state.raw and not contents.is_missing:
+            if contents.missing is not None:
+                seen.miss(subtask, contents.missing)
+            elif not state.raw:
                 seen.not_read[f"subtask {subtask}: {contents.problem}"] = None
         if contents.compressed is not None:
             seen.compressed.add(contents.compressed)
@@ -215,6 +224,7 @@ class _Entries:
         digest = None
         if isinstance(data, Missing):
             seen.complete = False
+            self._seen.miss(COORDINATOR, data)
             reason = _lacking(data)
         else:
             head, digest = bytes(data[:SHOWN_BYTES]), _hash(bytes(data))

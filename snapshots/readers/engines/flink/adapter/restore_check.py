@@ -221,16 +221,20 @@ def _lies_outside(path: str, folder: str, files: Files) -> bool:
         return False
     if above[-1] in _IN_JOB and folder:
         return False
-    tail = "/".join(above[-2:])
-    return not any(f"/{given}".endswith(f"/{tail}") for given in files.folders)
+    return tuple(above[-2:]) not in files.folder_ends
 
 
 def _in_flight(upload: FlinkUpload, stored: StoredCheckpoint, findings: Findings) -> None:
     """Read the data in flight to its end; what is absent stands among the files."""
     absent = {missing.reason for missing in stored.missing}
     for half in checkpoint_state.in_flight(upload, stored).halves:
-        if half.problem is not None and half.problem not in absent:
-            findings.refute(f"The data in flight of subtask {half.subtask}: {half.problem}")
+        if half.problem is None:
+            continue
+        sentence = f"The data in flight of subtask {half.subtask}: {half.problem}"
+        if not half.is_missing:
+            findings.refute(sentence)
+        elif half.problem not in absent:
+            findings.doubt(sentence)
 
 
 def _logs(files: Files, metadata: Metadata, folder: str, findings: Findings) -> None:

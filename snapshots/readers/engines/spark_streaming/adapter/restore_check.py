@@ -26,6 +26,7 @@ from snapshots.domain.inventory.restore_check import (
 from snapshots.readers.engines.spark_streaming.adapter.flaws import state_path
 from snapshots.readers.engines.spark_streaming.adapter.jobs import SparkJob
 from snapshots.readers.engines.spark_streaming.adapter.sizes import StateSizes
+from snapshots.readers.engines.spark_streaming.checkpoint import state_ids
 from snapshots.readers.engines.spark_streaming.checksums import disagreement
 from snapshots.readers.engines.spark_streaming.documents import Json
 from snapshots.readers.engines.spark_streaming.files import DamagedFile, FileNotRead
@@ -65,6 +66,11 @@ NO_STATE = "Nothing in the directory says that the query keeps state."
 NO_USER = "No start after a batch that is still there reads it."
 _SOURCE_FILE = re.compile(r"(\d{1,18})(\.compact)?")
 _MOST_LACKING = 100  # files named of a partition or source
+MOST_LOOKED_UP = 5_000_000  # files of state and of sources' logs, counted for every batch
+TOO_MANY = (
+    f"It is not checked: before the newest batch at most {MOST_LOOKED_UP:,} files of a query are "
+    "looked up, for newer batches first."
+)
 
 
 def restore_check(
@@ -83,7 +89,8 @@ def restore_check(
     for job in jobs:
         query = _Query(job, states[job.folder], limits)
         last = len(job.batches) - 1
-        checks += [query.check(place, decides=place == last) for place in range(last + 1)]
+        newest_first = [query.check(place, decides=place == last) for place in range(last, -1, -1)]
+        checks += reversed(newest_first)
     return check_upload("spark", checks, list(_unneeded(files)))
 
 
@@ -104,6 +111,8 @@ class _Query:
     def __post_init__(self) -> None:
         self.checkpoint = self.job.checkpoint
         self.files = self.checkpoint.files
+        self._left = MOST_LOOKED_UP
+        self._sources_read: dict[str, dict[int, str]] = {}
         self._problems: dict[str, tuple[str | None, bool]] = {}
         damaged = (*self.checkpoint.damaged, *self.state.damaged)
         self._damage = {error.file: error for error in damaged}
@@ -112,10 +121,13 @@ class _Query:
         """Answer for a start after one batch."""
         batch = self.job.batches[place]
         findings = Findings()
-        self._need(findings, "metadata", QUERY, absent=NO_QUERY)
-        version = self._logs(findings, batch)
-        self._sources(findings, batch)
-        self._state(findings, version)
+        if decides or self._left > 0:
+            self._need(findings, "metadata", QUERY, absent=NO_QUERY)
+            version = self._logs(findings, batch)
+            self._sources(findings, batch)
+            self._state(findings, version)
+        else:
+            findings.doubt(TOO_MANY)
         log = "offsets" if batch.planned else "commits"
         return conclude(
             findings,
@@ -212,6 +224,7 @@ class _Query:
             return
         for source, offset in planned.offsets.items():
             numbers = self._source_files(source)
+            self._left -= len(numbers)
             end = _log_offset(offset)
             if end is None:
                 for number in sorted(numbers):
@@ -227,7 +240,9 @@ class _Query:
 
     def _source_files(self, source: str) -> dict[int, str]:
         """Return the names in the log of a source by number; a compacted file goes first."""
-        names: dict[int, str] = {}
+        if source in self._sources_read:
+            return self._sources_read[source]
+        names = self._sources_read[source] = {}
         for name in sorted(self.files.children(f"sources/{source}")):
             if match := _SOURCE_FILE.fullmatch(name):
                 names[int(match[1])] = name
@@ -254,7 +269,7 @@ class _Query:
 
     def _metadata(self, findings: Findings, operator: Operator) -> None:
         folder = f"state/{operator.id}/_metadata"
-        paths = [path for path in self.files.below(folder) if self._role(path) == OPERATOR]
+        paths = self._metadata_paths.get(operator.id, [])
         for path in paths:
             self._need(findings, path, OPERATOR, f"operator {operator.id}", absent="")
         if not paths and self.files.is_folder(f"state/{operator.id}/_stateSchema"):
@@ -263,8 +278,14 @@ class _Query:
                 "name its state variables."
             )
 
-    def _role(self, path: str) -> str | None:
-        return self.checkpoint.roles.get(path)
+    @cached_property
+    def _metadata_paths(self) -> dict[int, list[str]]:
+        """The paths of the operators' metadata, by operator."""
+        paths: dict[int, list[str]] = {}
+        for path, role in sorted(self.checkpoint.roles.items()):
+            if role == OPERATOR:
+                paths.setdefault(int(path.split("/")[1]), []).append(path)
+        return paths
 
     def _schema(self, findings: Findings, operator: Operator, store: str, *, single: bool) -> None:
         user = f"operator {operator.id}, store {store}"
@@ -292,7 +313,8 @@ class _Query:
         self, findings: Findings, place: Place, listed: PartitionFiles, version: int
     ) -> None:
         """Note the files that make up a version of the state of one partition."""
-        ids = self.checkpoint.state_ids(place.operator, place.store, place.partition)
+        self._left -= len(listed.files)
+        ids = self._ids.get((place.operator, place.store, place.partition), {})
         needed = chain(listed, version, ids)
         if needed.missing is not None:
             more = f", nor are {needed.lacking - 1:,} more" if needed.lacking > 1 else ""
@@ -320,6 +342,11 @@ class _Query:
         self._need(findings, file.path, role, _user(place), absent="")
         for table in self._tables(place, file) if file.kind == ZIP else ():
             self._need(findings, table, TABLE, _user(place), absent=NO_TABLE)
+
+    @cached_property
+    def _ids(self) -> dict[tuple[int, str, int], dict[int, str]]:
+        """The valid unique ids of files of state, by operator, store and partition."""
+        return state_ids(self.checkpoint.logs, self.checkpoint.operators)
 
     def _tables(self, place: Place, file: VersionFile) -> tuple[str, ...]:
         """Return the tables that a snapshot names; none if it is damaged."""
