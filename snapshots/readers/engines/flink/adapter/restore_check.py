@@ -142,8 +142,7 @@ def _read_metadata(files: Files, path: str, metadata: Metadata, findings: Findin
     data = files.whole(path)
     assert not isinstance(data, Missing)  # it was read before
     try:
-        parse(bytes(data[metadata.byte_count - properties.size :]))
-        is_whole = bool(properties.size)
+        is_whole = bool(parse(bytes(data[metadata.byte_count - properties.size :])))
     except Malformed:
         is_whole = False
     end = f"Its last {properties.size:,} bytes, the properties of the checkpoint"
