@@ -105,10 +105,10 @@ class Query:
         return self._state(folder, name, how)
 
     def _checksum(self, folder: str, name: str, how: str) -> set[str]:
-        """A file without checksums is read unchecked; a cut checksum file spoils what it is of."""
-        if how == REMOVED:
+        """A file without checksums is read unchecked; those of Spark itself may be asked."""
+        if how == REMOVED or name.startswith("."):
             return {YES}
-        of = name.removesuffix(".crc").removeprefix(".").removesuffix(".crc")
+        of = name.removesuffix(".crc")
         path = f"{folder}/{of}" if folder else of
         spoilt = path in self.names and self.expected(path, LAST_BYTE) != {YES}
         return {NO, NOT_KNOWN} if spoilt else {YES}
@@ -119,8 +119,14 @@ class Query:
         if how != REMOVED:
             return {NO}
         if batch == self.last and self.is_committed is (log == "commits"):
-            return {YES}  # the batch runs again, or is planned again: the state before it is there
+            # The batch runs again, or is planned again, and its file is written again.
+            return self._written_again(f"{log}/{batch}")
         return {NO, NOT_KNOWN} if log == "commits" else {NO}
+
+    def _written_again(self, path: str) -> set[str]:
+        """On a local file system checksums without their file prevent it."""
+        folder, _, name = path.rpartition("/")
+        return {NO, NOT_KNOWN} if f"{folder}/.{name}.crc" in self.names else {YES}
 
     def _ignores_before(self, log: str) -> bool:
         """Tell whether a start does not read the log of the batch before the last one."""
@@ -131,10 +137,10 @@ class Query:
         return max((int(match[1]) for match in names if match), default=0)
 
     def _description(self, path: str, how: str) -> set[str]:
+        if path.endswith("/_metadata/metadata"):  # Spark 3.5 has none
+            return self._written_again(path) if how == REMOVED else {YES}
         if how != REMOVED:
             return {NO}
-        if path.endswith("/_metadata/metadata"):
-            return {YES}  # Spark writes it again; Spark 3.5 has none
         return {NO, NOT_KNOWN}  # Spark takes another query's schema without a word
 
     def _state(self, folder: str, name: str, how: str) -> set[str]:
@@ -143,7 +149,7 @@ class Query:
         own = self._valid(store)
         base = max((v for v, kind in own if kind in ("snapshot", "zip")), default=0)
         if folder.endswith("/SSTs"):
-            return {NO} if name in self._tables(store, base) else {YES}
+            return {NO, NOT_KNOWN} if name in self._tables(store, base) else {YES}
         assert version is not None
         if version[2] and self._has_commit_ids(int(version[1])) and version[2] not in self.ids:
             return {YES}  # of a failed attempt
@@ -151,8 +157,8 @@ class Query:
         if number > self.version or number < base:
             return {YES}
         is_base = number == base and kind in ("snapshot", "zip")
-        if is_base and how == REMOVED:
-            return {YES} if self._has_other_way(own, base) else {NO}
+        if is_base and self._has_other_way(own, base):
+            return {YES} if how == REMOVED else {NOT_KNOWN}  # Spark 4.3 goes the other way
         return {NO} if is_base or number > base else {YES}
 
     def _has_commit_ids(self, version: int) -> bool:

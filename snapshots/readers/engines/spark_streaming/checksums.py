@@ -1,9 +1,9 @@
 """Compare files with the checksums that lie beside them.
 
 A local file system of Hadoop keeps ``.<name>.crc``: the word ``crc``, a zero byte, how many bytes a
-checksum covers, and a CRC-32 for each such piece. A file without it is read unchecked; a file that
-differs from it, and a checksum file of an odd length, are refused. Beside files of state Spark
-keeps ``<name>.crc``: JSON with the size of the file.
+checksum covers, and a CRC-32 for each such piece. A file without it is read unchecked, and Spark
+was seen to start where it is cut short. Where it is left alone, without its file, the file cannot
+be written again. Beside files of state Spark keeps ``<name>.crc``: JSON with the size of the file.
 
 Source: Hadoop's ChecksumFs, Spark's ChecksumCheckpointFileManager.
 """
@@ -20,10 +20,7 @@ _HEADER = struct.Struct(">4sI")
 _MAGIC = b"crc\0"
 _SUM_BYTES = 4
 _DEEPEST = 10
-_REFUSED = (
-    "Where the file system looks at this file of checksums, it refuses the file beside it. Without "
-    "the file of checksums the other one is read."
-)
+_REFUSED = "Spark may refuse the file beside this file of checksums."
 
 
 @dataclass(frozen=True)
@@ -48,10 +45,15 @@ def disagreement(files: Files, path: str, limits: SparkLimits) -> Disagreement |
         try:
             sentence = check(files, subject, sums, limits)
         except DamagedFile as error:
-            sentence, subject = f"{error} {_REFUSED}", sums
+            sentence, subject = (f"{error} {_REFUSED}", sums) if sums == own else (None, sums)
         if sentence is not None:
             return Disagreement(sentence, is_certain=subject == path)
     return None
+
+
+def is_alone(files: Files, path: str) -> bool:
+    """Tell whether the checksums of a file are there without the file."""
+    return path not in files and _hidden(path) in files
 
 
 def _hidden(path: str) -> str:

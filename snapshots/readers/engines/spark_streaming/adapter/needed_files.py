@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from snapshots.domain.inventory.restore_check import Findings, NeededFile
 from snapshots.readers.engines.spark_streaming.adapter.jobs import SparkJob
-from snapshots.readers.engines.spark_streaming.checksums import disagreement
+from snapshots.readers.engines.spark_streaming.checksums import disagreement, is_alone
 from snapshots.readers.engines.spark_streaming.files import DamagedFile, FileNotRead
 from snapshots.readers.engines.spark_streaming.limits import SparkLimits
 
@@ -47,11 +47,19 @@ class NeededFiles:
         size = None
         if path in self.files:
             size = self.files.entries[path].size
-            problem, is_certain = self._problem(path)
+            problem, is_certain = self.problem(path)
         file = NeededFile(self.job.path(path), role, users, None, size, problem)
         findings.need(file, is_certain=is_certain)
 
-    def _problem(self, path: str) -> tuple[str | None, bool]:
+    def write(self, findings: Findings, path: str) -> None:
+        """Note a file that the start writes, which checksums that were left alone prevent."""
+        if is_alone(self.files, path):
+            findings.doubt(
+                f"{self.job.path(path)}: It is absent, and its file of checksums is there. On a "
+                "local file system Spark cannot write it again then, and does not start."
+            )
+
+    def problem(self, path: str) -> tuple[str | None, bool]:
         """Return what is wrong with a file that is there, and whether that is certain."""
         if path not in self._problems:
             self._problems[path] = self._examined(path)

@@ -112,6 +112,8 @@ class _Query:
     def _logs(self, findings: Findings, batch: Batch) -> int:
         """Note the files of the logs, and return the version of state that the start needs."""
         number, logs = batch.batch, self._job.checkpoint.logs
+        for path in (f"commits/{number}", f"offsets/{number + 1}", f"commits/{number + 1}"):
+            self._needed.write(findings, path)
         self._needed.need(findings, f"offsets/{number}", OFFSETS, absent=NO_OFFSETS)
         if number and not self._job.is_continuous:
             self._needed.need(findings, f"offsets/{number - 1}", OFFSETS, absent=NO_OFFSETS_BEFORE)

@@ -7,6 +7,7 @@ Source: Spark's HDFSBackedStateStoreProvider.loadMap, RocksDB.load, RocksDBFileM
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 
 from snapshots.domain.inventory.restore_check import Findings, NeededFile
@@ -21,6 +22,7 @@ from snapshots.readers.engines.spark_streaming.state.schemas import schema_paths
 from snapshots.readers.engines.spark_streaming.state.store_files import (
     CHANGES,
     DEFAULT_STORE,
+    WHOLE,
     ZIP,
     PartitionFiles,
     VersionFile,
@@ -35,6 +37,12 @@ NO_TABLE = "A snapshot names this table, and it is absent."
 NO_SCHEMA = (
     "There is no schema of it, so that nobody can tell here what its bytes mean. Spark takes the "
     "schema of the query that starts."
+)
+FIRST_METADATA = "state/{}/_metadata/metadata"
+UNREAD_METADATA = "It is damaged. Spark starts without it."
+OTHER_WAY = (
+    "Without the snapshot the state can be put together from older files; Spark 4.3 was seen to do "
+    "so, and older versions may not start."
 )
 NO_STATE = "Nothing in the directory says that the query keeps state."
 
@@ -62,8 +70,13 @@ class NeededState:
 
     def _metadata(self, findings: Findings, operator: Operator) -> None:
         paths = self._metadata_paths.get(operator.id, [])
+        first = FIRST_METADATA.format(operator.id)
+        if first in paths and self._needed.problem(first)[0] is not None:
+            findings.note(f"{self._needed.job.path(first)}: {UNREAD_METADATA}")
+            paths = [path for path in paths if path != first]
         for path in paths:
             self._needed.need(findings, path, OPERATOR, f"operator {operator.id}", absent="")
+        self._needed.write(findings, FIRST_METADATA.format(operator.id))
         if not paths and self._needed.files.is_folder(f"state/{operator.id}/_stateSchema"):
             folder = self._needed.job.path(f"state/{operator.id}/_metadata")
             findings.doubt(
@@ -87,6 +100,8 @@ class NeededState:
             self._needed.need(findings, path, SCHEMA, user, absent="")
         if not paths:
             findings.doubt(f"{user}: {NO_SCHEMA}")
+            inner = "" if single else f"/{store}"
+            self._needed.write(findings, f"state/{operator.id}/0{inner}/_metadata/schema")
 
     def _store(self, findings: Findings, operator: Operator, store: str, version: int) -> None:
         listed = self._checkpoint.versions.get(operator.id, {}).get(store, {})
@@ -115,7 +130,16 @@ class NeededState:
             self._needed.need(findings, path, CHANGED, _user(place), absent=absent)
         for file in needed.files:
             self._one_of_several(findings, listed, file, ids)
-            self._file(findings, place, file)
+            has_other_way = file.kind in WHOLE and self._has_other_way(listed, file, version, ids)
+            self._file(findings, place, file, has_other_way=has_other_way)
+
+    @staticmethod
+    def _has_other_way(
+        listed: PartitionFiles, snapshot: VersionFile, version: int, ids: dict[int, str]
+    ) -> bool:
+        """Tell whether the version can be put together without its newest snapshot."""
+        others = tuple(file for file in listed.files if file is not snapshot)
+        return not chain(replace(listed, files=others), version, ids).lacking
 
     @cached_property
     def _ids(self) -> dict[tuple[int, str, int], dict[int, str]]:
@@ -133,12 +157,31 @@ class NeededState:
                 f"{file.version}; the commit that names the valid one is not there."
             )
 
-    def _file(self, findings: Findings, place: Place, file: VersionFile) -> None:
+    def _file(
+        self, findings: Findings, place: Place, file: VersionFile, *, has_other_way: bool
+    ) -> None:
         self._read(place, file)
         role = CHANGED if file.kind in CHANGES else SNAPSHOT
+        problem, _ = self._needed.problem(file.path)
+        if has_other_way and problem is not None:
+            path, size = (
+                self._needed.job.path(file.path),
+                self._needed.files.entries[file.path].size,
+            )
+            said = f"{problem} {OTHER_WAY}"
+            own = NeededFile(path, role, _user(place), None, size, said)
+            findings.need(own, is_certain=False)
+            return
         self._needed.need(findings, file.path, role, _user(place), absent="")
         for table in self._tables(place, file) if file.kind == ZIP else ():
-            self._needed.need(findings, table, TABLE, _user(place), absent=NO_TABLE)
+            self._needed.need(
+                findings,
+                table,
+                TABLE,
+                _user(place),
+                absent=f"{NO_TABLE} {OTHER_WAY}" if has_other_way else NO_TABLE,
+                is_certain=not has_other_way,
+            )
 
     def _tables(self, place: Place, file: VersionFile) -> tuple[str, ...]:
         """Return the tables that a snapshot names; none if it is damaged."""
