@@ -39,7 +39,7 @@ NO_COMMIT_BEFORE = (
     "It is absent although a later batch was planned. Spark goes on with a warning; whether the "
     "batch was complete is not known."
 )
-NO_SOURCE_LOG = "It is absent, so that the source reads again what it has read."
+NO_SOURCE_LOG = "It is absent, and the source does not start without it."
 NO_USER = "No start after a batch that is still there reads it."
 _SOURCE_FILE = re.compile(r"(\d{1,18})(\.compact)?")
 _MOST_LACKING = 100  # files of a source's log that are named
