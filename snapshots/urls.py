@@ -16,6 +16,7 @@ from snapshots.web.pages import (
     proof,
     properties,
     recordings,
+    restore_check,
     restore_plan,
     snapshot,
     topologies,
@@ -39,6 +40,16 @@ urlpatterns = [
         "recordings/<int:pk>/contents/<int:number>",
         inventory.of_checkpoint,
         name="checkpoint-inventory",
+    ),
+    path(
+        "recordings/<int:pk>/contents/check",
+        restore_check.of_upload,
+        name="upload-check",
+    ),
+    path(
+        "recordings/<int:pk>/contents/<int:number>/check",
+        restore_check.of_checkpoint,
+        name="restore-check",
     ),
     path(
         "recordings/<int:pk>/contents/<int:number>/difference",

@@ -25,6 +25,7 @@ from snapshots.domain.inventory.model import (
     UploadInventory,
 )
 from snapshots.domain.inventory.operator_plan import StoredSizes
+from snapshots.domain.inventory.restore_check import check_upload
 from snapshots.store.errors import StoreDamaged
 from snapshots.store.inventory.differences import ADDED, CHANGED, REMOVED, SAME, UNKNOWN
 from snapshots.store.inventory.layout import CONTENTS, ENTRIES, UPLOAD, VERSION
@@ -50,6 +51,9 @@ class Upload:
             (FileUse("chk-1/_metadata", 10, "metadata", (0,)),),
             ("a note",),
         )
+
+    def restore_check(self):
+        return check_upload("flink", (), ())
 
     def entries(self):
         return iter(self.state)

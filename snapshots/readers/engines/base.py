@@ -9,6 +9,7 @@ from snapshots.domain.archive.model import JobFacts
 from snapshots.domain.assembling.assembly import Header
 from snapshots.domain.inventory.entries import ChannelBytes, StateEntry, StateTypes
 from snapshots.domain.inventory.model import UploadInventory
+from snapshots.domain.inventory.restore_check import UploadCheck
 from snapshots.domain.model.recording import LoggedEvent
 
 START_BYTES = 2**16
@@ -43,6 +44,13 @@ class EngineUpload(Protocol):
         """Return everything but entries and data in flight.
 
         Call it after ``entries`` has ended, since reading entries brings more to light.
+        """
+
+    def restore_check(self) -> UploadCheck:
+        """Return of each checkpoint whether everything is there that a restore reads.
+
+        The checks stand in the order of the inventory's checkpoints. Call it after ``entries`` has
+        ended, as the inventory.
         """
 
     def entries(self) -> Iterator[StateEntry]:

@@ -18,6 +18,8 @@ from snapshots.store.inventory.differences import Comparison, compare, side
 from snapshots.store.inventory.layout import (
     CHANNEL_BYTES,
     CHANNEL_COLUMNS,
+    CHECK,
+    CHECK_OF,
     CHECKPOINT,
     CONTENTS,
     ENTRIES,
@@ -77,6 +79,30 @@ class StoredInventory:
         if not 0 <= number < len(self.upload["checkpoints"]):
             raise KeyError(number)
         return self._json(CHECKPOINT.format(number))
+
+    @property
+    def has_check(self) -> bool:
+        """Tell whether the inventory says of its checkpoints whether everything is there."""
+        return (self.folder / CHECK).exists()
+
+    def restore_check(self) -> dict[str, Any]:
+        """Return the UploadCheck as JSON, with only the answers of its checks."""
+        return self._check(CHECK)
+
+    def restore_check_of(self, number: int) -> dict[str, Any]:
+        """Return the RestoreCheck of one checkpoint as JSON. Raises: KeyError."""
+        if not 0 <= number < len(self.upload["checkpoints"]):
+            raise KeyError(number)
+        return self._check(CHECK_OF.format(number))
+
+    def _check(self, name: str) -> dict[str, Any]:
+        if not self.has_check:
+            raise StoreDamaged(
+                f"{CONTENTS}/{CHECK}",
+                "Nothing says whether everything is there.",
+                "It was written by an older release: read the upload again.",
+            )
+        return self._json(name)
 
     def entries(
         self,

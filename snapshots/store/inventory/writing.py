@@ -16,12 +16,15 @@ from snapshots.domain.inventory.model import (
     StateInventory,
     UploadInventory,
 )
+from snapshots.domain.inventory.restore_check import UploadCheck
 from snapshots.domain.inventory.sums import Adding
 from snapshots.domain.model.as_json import as_json, members_as_json
 from snapshots.readers.engines.base import EngineUpload, TellsTypes
 from snapshots.store.inventory.layout import (
     CHANNEL_BYTES,
     CHANNEL_COLUMNS,
+    CHECK,
+    CHECK_OF,
     CHECKPOINT,
     CONTENTS,
     ENTRIES,
@@ -33,6 +36,7 @@ from snapshots.store.inventory.layout import (
 )
 from snapshots.store.parts import synced, write_bytes
 
+MOST_LISTED = 10_000  # files of an upload that are absent, and that nobody needs
 MOST_STORED = 1_000_000  # entries of an upload that can be shown; all are counted
 LONGEST_VALUE = 64 * 1024  # bytes of a key's or value's JSON
 PARTS = ("operators", "channels", "missing", "facts", "settings")
@@ -89,7 +93,21 @@ def write_inventory(
         body = {**as_json(checkpoint), "index": _index(number, tallies)}
         write_bytes(target / CHECKPOINT.format(number), orjson.dumps(body))
     write_bytes(target / UPLOAD, orjson.dumps(_listed(inventory)))
+    _write_check(target, upload.restore_check())
     return inventory
+
+
+def _write_check(target: Path, check: UploadCheck) -> None:
+    """Write the answers, and of each checkpoint the files that a restore reads."""
+    for one in check.checks:
+        if one.number is not None:
+            write_bytes(target / CHECK_OF.format(one.number), orjson.dumps(as_json(one)))
+    body = as_json(check) | {
+        "checks": [members_as_json(one, without=("files",)) for one in check.checks],
+        "absent": [as_json(file) for file in check.absent[:MOST_LISTED]],
+        "unneeded": [as_json(file) for file in check.unneeded[:MOST_LISTED]],
+    }
+    write_bytes(target / CHECK, orjson.dumps(body))
 
 
 def _listed(upload: UploadInventory) -> dict[str, object]:

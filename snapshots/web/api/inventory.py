@@ -7,9 +7,10 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Body, Path, Query, Router
 
 from snapshots import access
-from snapshots.answers import inventory, inventory_difference
+from snapshots.answers import inventory, inventory_difference, restore_check
 from snapshots.answers.upgrade import upgrade
 from snapshots.payloads import inventory as inventory_payloads
+from snapshots.payloads import restore_check as restore_check_payloads
 from snapshots.payloads import restore_plan
 from snapshots.payloads import upgrade as upgrade_payloads
 from snapshots.store.inventory.reading import StoredInventory
@@ -157,6 +158,32 @@ def get_restore_plan(
     recording = access.recording(request.user, id)
     opened = inventory.opened(recording)
     return reply(inventory.restore_plan(recording, opened, number, parallelism, keep))
+
+
+@router.get(
+    "/recordings/{int:id}/contents/check", response=restore_check_payloads.UploadCheckDetail
+)
+def check_upload(request: HttpRequest, id: RecordingId) -> HttpResponse:
+    """Tell of every checkpoint of the upload whether everything is there that a restore reads.
+
+    Also lists the first 10,000 files that are needed and absent, and that no checkpoint needs.
+    Nothing is ever deleted.
+    """
+    return reply(restore_check.upload_check(_opened(request, id)))
+
+
+@router.get(
+    "/recordings/{int:id}/contents/{int:number}/check",
+    response=restore_check_payloads.RestoreCheckDetail,
+)
+def check_checkpoint(
+    request: HttpRequest, id: RecordingId, number: CheckpointNumber
+) -> HttpResponse:
+    """Tell whether everything is there that a restore of this checkpoint reads.
+
+    The first 1,000 files are listed, those with a problem first.
+    """
+    return reply(restore_check.restore_check(_opened(request, id), number))
 
 
 @router.post(

@@ -12,6 +12,7 @@ from django.views.decorators.http import require_safe
 
 from snapshots import access, quantities
 from snapshots.answers import inventory, inventory_sums
+from snapshots.answers.restore_check import known_answers
 from snapshots.domain.inventory.model import TIMERS, WHOLE, sum_of_known
 from snapshots.files.recordings import open_recording
 from snapshots.models import Recording
@@ -19,6 +20,7 @@ from snapshots.problems import Invalid, NotFound, Refused
 from snapshots.store.inventory.reading import StoredInventory, as_checkpoint
 from snapshots.web.pages import batches, links
 from snapshots.web.pages.rendering import page
+from snapshots.web.pages.restore_check import worded
 
 WORDS = {"same": "the same"}  # of kinds of differences, for people
 ROWS = 50
@@ -32,15 +34,22 @@ LONGEST_SHOWN = 300  # characters of a key or value
 def of_recording(request: HttpRequest, pk: int) -> HttpResponse:
     """Show all checkpoints of the upload, and all its files."""
     recording = access.recording(request.user, pk)
-    upload = inventory.opened(recording).upload
+    opened = inventory.opened(recording)
+    upload, answers = opened.upload, known_answers(opened)
     items = [
-        {**item, "number": number, "address": _address(pk, number)}
+        {
+            **item,
+            "number": number,
+            "address": _address(pk, number),
+            "all_there": worded(answers[number]) if number in answers else {},
+        }
         for number, item in enumerate(upload["checkpoints"])
     ]
     files = upload["files"]
     context = {
         "recording": recording,
         "upload": upload,
+        "answers": answers,
         "workbench_link": links.to_workbench(pk, t="0"),
         "has_times": _has_times(recording, upload),
         "checkpoints": Paginator(items, 100).get_page(request.GET.get("page")),

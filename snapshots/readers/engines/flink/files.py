@@ -48,12 +48,15 @@ class Missing:
         reason: a sentence.
         damaged: the file of the upload that should hold the bytes and does not, as when its end is
             cut off. None if the upload has no such file.
+        is_certain: whether the upload lacks them for certain; else nobody can tell where they are,
+            or they are not read because they are too many.
     """
 
     path: str
     size: int
     reason: str
     damaged: str | None = None
+    is_certain: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +87,8 @@ class Files:
     """The regular files below ``root``.
 
     ``sizes`` has their sizes in bytes by path, relative to the root. ``refused`` says by path why
-    something is not read (links, devices). ``empty`` has the folders without any file. ``room`` is
-    the budget for all that handles name.
+    something is not read (links, devices). ``folders`` are all folders, "" for the root, and
+    ``empty`` those without any file. ``room`` is the budget for all that handles name.
     Raises: InputRefused for too many files.
     """
 
@@ -94,6 +97,7 @@ class Files:
         self.sizes: dict[str, int] = {}
         self.refused: dict[str, str] = {}
         self.empty: list[str] = []
+        self.folders: list[str] = []
         self.room = Room("bytes of state", MOST_READ)
         self._most = most
         self._by_tail: dict[str, list[str]] = defaultdict(list)
@@ -108,6 +112,7 @@ class Files:
         folders = [("", 0)]
         while folders:
             folder, depth = folders.pop()
+            self.folders.append(folder)
             with os.scandir(self.root / folder) as scanned:
                 entries = sorted(scanned, key=lambda entry: entry.name)
                 if not entries:
@@ -134,6 +139,11 @@ class Files:
         else:
             self.sizes[path] = entry.stat(follow_symlinks=False).st_size
 
+    @cached_property
+    def folder_ends(self) -> frozenset[tuple[str, ...]]:
+        """Return the last two names of every folder."""
+        return frozenset(tuple(folder.split("/")[-2:]) for folder in self.folders)
+
     def whole(self, path: str) -> bytes | memoryview | Missing:
         """Return the content of a file by its path, as in ``sizes``."""
         if path not in self.sizes:
@@ -158,7 +168,7 @@ class Files:
 
         ``folder`` is that of its `_metadata`, relative to the root.
         """
-        path = self._path(stream, folder)
+        path = self.path_of(stream, folder)
         if isinstance(path, Missing):
             return path
         actual, size = self.sizes[path], stream.size
@@ -173,7 +183,8 @@ class Files:
         reason = f"The file {quoted(path)} has {actual:,} bytes; needed are {size:,} bytes{needed}."
         return Missing(stream.path, size, reason, damaged=path)
 
-    def _path(self, stream: File | RelativeFile | Segment, folder: str) -> str | Missing:
+    def path_of(self, stream: File | RelativeFile | Segment, folder: str) -> str | Missing:
+        """Return the path of the file that a handle names, whatever the size of the file is."""
         names = [name for name in stream.path.split("/") if name not in ("", ".")]
         if not names or ".." in names:
             return Missing(stream.path, stream.size, "An upload cannot hold this path.")
@@ -195,7 +206,7 @@ class Files:
         reason = "No file of that name is in the upload."
         if candidates:
             reason = f"{len(candidates):,} files of the upload fit equally well."
-        return Missing(stream.path, stream.size, reason)
+        return Missing(stream.path, stream.size, reason, is_certain=not candidates)
 
     @cached_property
     def _by_flat_tail(self) -> dict[str, list[str]]:
@@ -221,7 +232,7 @@ class Files:
         try:
             self.room.take(place.size)
         except Malformed as full:
-            return Missing(stream.path, stream.size, f"{full.what}.")
+            return Missing(stream.path, stream.size, f"{full.what}.", is_certain=False)
         data = self.whole(place.path)
         if isinstance(data, Missing):
             return data

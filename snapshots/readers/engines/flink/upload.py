@@ -29,6 +29,8 @@ _ID_PREFIX = 6  # hex digits of the job's id in the name of a savepoint's folder
 _REMAINS = "It lies in the folder of a checkpoint that cannot be read."
 _MOST_CANDIDATES = 100  # jobs that are compared
 _HEAD_BYTES = 64
+NOT_NEEDED = "No checkpoint in the upload needs it."
+NOT_NEEDED_BY_READABLE = "No checkpoint that can be read needs it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,11 +316,7 @@ def _unread(
     }
     accounted = {*usage.used, *used_answers, *answers.unread, *damaged, *files.refused}
     is_all_readable = all(each.metadata is not None for each in stored)
-    not_needed = (
-        "No checkpoint in the upload needs it."
-        if is_all_readable
-        else "No checkpoint that can be read needs it."
-    )
+    not_needed = NOT_NEEDED if is_all_readable else NOT_NEEDED_BY_READABLE
     others = {path: not_needed for path in files.sizes if path not in accounted}
     in_folders = dict.fromkeys(remains, _REMAINS)
     return files.refused | answers.unread | others | usage.damaged | in_folders | damaged

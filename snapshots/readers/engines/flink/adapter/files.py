@@ -49,7 +49,7 @@ def _roles(
         if (stored := checkpoint.stored) is None:
             continue
         roles[stored.path][METADATA] = None
-        for role, stream in _streams(checkpoint):
+        for role, _, stream in needed_streams(checkpoint):
             if not isinstance(stream, Inline | EmptySegment | KeyGroups):
                 place = upload.files.locate(stream, stored.folder)
                 path = place.path if isinstance(place, files.Place) else place.damaged
@@ -58,18 +58,20 @@ def _roles(
     return roles
 
 
-def _streams(checkpoint: FlinkCheckpoint) -> Iterator[tuple[str, Stream]]:
-    """Yield the streams that a checkpoint needs, with their roles."""
+def needed_streams(checkpoint: FlinkCheckpoint) -> Iterator[tuple[str, str, Stream]]:
+    """Yield role, operator with subtask, and stream of all that a checkpoint needs."""
     for operator in checkpoint.operators:
+        name = operator.name or operator.id
         if operator.coordinator is not None:
             for stream in streams(operator.coordinator):
-                yield COORDINATOR, stream
+                yield COORDINATOR, name, stream
         for subtask in operator.subtasks:
             for handle in subtask.handles():
                 shared = handle.shared if isinstance(handle, Incremental) else ()
                 ids = {id(file.stream) for file in shared}  # other checkpoints may name these, too
                 for stream in streams(handle):
-                    yield SHARED if id(stream) in ids else _role(handle), stream
+                    role = SHARED if id(stream) in ids else _role(handle)
+                    yield role, f"{name}[{subtask.index}]", stream
 
 
 def _role(handle: Handle) -> str:

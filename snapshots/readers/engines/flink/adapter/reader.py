@@ -9,6 +9,7 @@ from snapshots.domain.archive.model import JobFacts
 from snapshots.domain.assembling.assembly import Header
 from snapshots.domain.inventory.entries import ChannelBytes, StateEntry, StateTypes
 from snapshots.domain.inventory.model import UploadInventory
+from snapshots.domain.inventory.restore_check import UploadCheck
 from snapshots.domain.model.defects import quoted
 from snapshots.domain.model.recording import LoggedEvent
 from snapshots.readers.engines.base import START_BYTES, Beginnings, EngineUpload
@@ -18,6 +19,7 @@ from snapshots.readers.engines.flink.adapter.entries import OperatorSeen, entrie
 from snapshots.readers.engines.flink.adapter.in_flight import InFlightReading
 from snapshots.readers.engines.flink.adapter.inventory import upload_inventory
 from snapshots.readers.engines.flink.adapter.recording import recording
+from snapshots.readers.engines.flink.adapter.restore_check import restore_check
 from snapshots.readers.engines.flink.adapter.runs import runs_of
 from snapshots.readers.engines.flink.metadata import is_metadata
 from snapshots.readers.engines.flink.rest.answers import begins_as_answer, looks_like_json
@@ -103,6 +105,12 @@ class FlinkEngineUpload(EngineUpload):
         return upload_inventory(
             self.upload, self.checkpoints, self._run_of, self._in_flight, self._seen
         )
+
+    def restore_check(self) -> UploadCheck:
+        if not self._is_read:
+            for _ in self.entries():
+                pass
+        return restore_check(self.upload, self.checkpoints, self._seen)
 
     def entries(self) -> Iterator[StateEntry]:
         for checkpoint in self.checkpoints:
