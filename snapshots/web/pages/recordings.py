@@ -165,11 +165,11 @@ def _upload(request: SignedInRequest) -> HttpResponse:
 def recording(request: HttpRequest, pk: int) -> HttpResponse:
     """Show the workbench of a ready recording, else its progress or why it failed.
 
-    An engine's upload opens with its inventory, unless a link leads to a place in the workbench.
+    An engine's upload opens with its first answer, unless a link leads to a place in the workbench.
     """
     row = access.recording(request.user, pk)
     if row.is_ready and row.format in registry.READERS and not request.GET:
-        return redirect("inventory", pk)
+        return redirect("answer", pk)
     if row.is_ready:
         context = {"recording": row, "workbench": _workbench(row)}
         return render(request, "snapshots/workbench/workbench.html", context)

@@ -1,0 +1,84 @@
+"""Answer what an upload says first: a few sentences, each with where it can be checked."""
+
+from typing import Any
+
+from django.db.models import Count
+
+from snapshots.domain.answering import log, uploads
+from snapshots.domain.answering.log import JudgedSnapshot
+from snapshots.domain.answering.sentences import FirstAnswer
+from snapshots.domain.answering.upload_summary import UploadSummary
+from snapshots.domain.archive.absence import Blame, blame
+from snapshots.domain.judging.answers import Answer
+from snapshots.domain.judging.findings import VERDICTS
+from snapshots.files import recordings
+from snapshots.files.recordings import open_recording
+from snapshots.models import Recording
+from snapshots.store.inventory.reading import StoredInventory, as_checkpoint
+from snapshots.store.reader import StoredRecording
+
+
+def first_answer(recording: Recording) -> FirstAnswer:
+    """Return the first answer to a ready recording. Raises: StoreError."""
+    inventory = StoredInventory(recordings.store().folder(recording.store))
+    stored = open_recording(recording)
+    if not inventory.exists:
+        return FirstAnswer(None, (_of_log(recording, stored),))
+    return of_inventory(inventory, timed(inventory.summary, stored))
+
+
+def of_inventory(inventory: StoredInventory, timed: frozenset[str] = frozenset()) -> FirstAnswer:
+    """Return the first answer to an upload of an engine.
+
+    ``timed``: the names of the snapshots for which there is a page of times.
+    """
+    subjects = uploads.subjects(
+        inventory.summary,
+        inventory.reports,
+        lambda number: as_checkpoint(inventory.checkpoint(number)),
+        timed,
+    )
+    return FirstAnswer(inventory.summary.engine, subjects)
+
+
+def timed(summary: UploadSummary, stored: StoredRecording) -> frozenset[str]:
+    """Return the names of the snapshots for which there is a page of times."""
+    return stored.checkpoint_names if stored.is_dataflow else frozenset()
+
+
+def blame_of(recording: Recording, snapshot: str) -> Blame:
+    """Return for whom a checkpoint of an engine's upload waited, by what the engine said of it.
+
+    Nobody is named if the upload has no answer of the engine about the checkpoint.
+    """
+    inventory = StoredInventory(recordings.store().folder(recording.store))
+    if not inventory.exists:
+        return Blame()
+    for item in inventory.summary.checkpoints:
+        if item.snapshot_name == snapshot:
+            facts = (
+                facts
+                for report in inventory.reports or ()
+                for facts in report.checkpoints
+                if (report.key, facts.number) == (item.job, item.id)
+            )
+            return next(map(blame, facts), Blame())
+    return Blame()
+
+
+def _of_log(recording: Recording, stored: StoredRecording) -> Any:
+    counted = recording.snapshots.values_list("verdict").annotate(Count("pk")).order_by()
+    verdicts = dict(counted)
+    first = next((name for name in VERDICTS if name in verdicts), None)
+    row = recording.snapshots.filter(verdict=first).first() if first else None
+    worst = None
+    if row is not None:
+        worst = JudgedSnapshot(
+            row.snapshot,
+            row.verdict,
+            next((item["sentence"] for item in row.verdicts if item.get("sentence")), None),
+            tuple(Answer(**item) for item in row.answers),
+        )
+    return log.subject(
+        recording.name, verdicts, worst, recording.defects_total, stored.checkpoints()
+    )
