@@ -34,17 +34,28 @@ def load(job: FlinkJob, report: JobReport) -> Sentence:
     when = f"when Flink measured{moment(report.measured_at)}"
     unmeasured = _not_measured(report)
     if not waiting:
-        text = f"Nobody held others up {when}: no subtask {_of(report)}was back-pressured."
-        earlier = _earlier(report)
-        level = WATCH if earlier else NOT_KNOWN if report.not_measured else WELL
-        return Sentence("load", f"{text}{earlier}{unmeasured}", level, _TABLE)
+        return _nobody_waits(report, when)
     slow = bottlenecks(report)
     fed = f"{names(waiting)} waited for room in their output {when}{_up_to(report)}"
     if not slow:
         text = f"{begun(fed)}. Who held them up is not known: {_why_not_known(report)}."
         return Sentence("load", f"{text}{unmeasured}", NOT_KNOWN, _TABLE)
     text = f"{names(slow)} held the others up: {fed}, and {_busy(report, slow)}."
-    return Sentence("load", f"{text}{_since(report, slow)}{unmeasured}", WATCH, _TABLE)
+    return Sentence("load", f"{begun(text)}{_since(report, slow)}{unmeasured}", WATCH, _TABLE)
+
+
+def _nobody_waits(report: JobReport, when: str) -> Sentence:
+    earlier = _earlier(report)
+    if not report.not_measured:
+        text = f"Nobody held others up {when}: no subtask was back-pressured.{earlier}"
+        return Sentence("load", text, WATCH if earlier else WELL, _TABLE)
+    measured = times(len(_measured(report)), "vertex", "vertices")
+    text = (
+        f"No subtask of the {measured} that Flink measured{moment(report.measured_at)} was "
+        f"back-pressured.{earlier} Flink gave no measurement for "
+        f"{names(list(report.not_measured))}, so whether others waited there is not known."
+    )
+    return Sentence("load", text, WATCH if earlier else NOT_KNOWN, _TABLE)
 
 
 def bottlenecks(report: JobReport) -> list[str]:
@@ -123,12 +134,6 @@ def _not_measured(report: JobReport) -> str:
     if not report.not_measured:
         return ""
     return f" For {names(list(report.not_measured))} Flink gave no measurement."
-
-
-def _of(report: JobReport) -> str:
-    if not report.not_measured:
-        return ""
-    return f"of the {times(len(_measured(report)), 'vertex', 'vertices')} that it measured "
 
 
 def _why_not_known(report: JobReport) -> str:

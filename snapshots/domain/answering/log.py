@@ -109,8 +109,7 @@ def _answers(worst: JudgedSnapshot | None) -> Iterator[Sentence]:
         text = f"In {worst.snapshot} this does not hold. {begun(' '.join(map(begun, parts)))}"
         yield Sentence("fails", text, WRONG, link)
     if holding:
-        verb = "holds" if len(holding) == 1 else "hold"
-        text = f"In {worst.snapshot} {listed(holding)} {verb}."
+        text = f"In {worst.snapshot} {listed(holding)} {_hold(holding)}."
         limits = [item.not_compared for item in worst.answers if item.not_compared]
         yield Sentence("holds", " ".join([text, *limits]), WELL, link)
     reasons: dict[str, list[str]] = {}
@@ -118,9 +117,15 @@ def _answers(worst: JudgedSnapshot | None) -> Iterator[Sentence]:
         if item.answer == ANSWER_NOT_KNOWN:
             reasons.setdefault(item.sentence, []).append(item.question)
     for reason, questions in reasons.items():
-        text = f"In {worst.snapshot} it is not known whether {listed(questions)} hold"
-        text += "s" if len(questions) == 1 else ""
-        yield Sentence("not-known", f"{text}. {reason}", NOT_KNOWN, link)
+        text = (
+            f"In {worst.snapshot} it is not known whether {listed(questions)} {_hold(questions)}."
+        )
+        yield Sentence("not-known", f"{text} {reason}", NOT_KNOWN, link)
+
+
+def _hold(questions: list[str]) -> str:
+    """Return the verb that fits: the cut holds, the channels hold."""
+    return "hold" if len(questions) > 1 or questions[0].endswith("s") else "holds"
 
 
 def _checkpoints(checkpoints: Sequence[Mapping[str, str]]) -> Iterator[Sentence]:

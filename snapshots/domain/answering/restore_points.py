@@ -127,7 +127,7 @@ def _contents(point: Point, channels: Sequence[ChannelContents]) -> str:
     where = _by_edge(channels)
     if where is None:
         return f"{text}; the files do not say between which tasks."
-    parts = [f"{edge} {size(amount)}" for edge, amount in where.most_common()]
+    parts = [f"{size(amount)} from {edge}" for edge, amount in where.most_common()]
     return f"{text}: {listed(parts, MOST_NAMED)}."
 
 
@@ -140,5 +140,5 @@ def _by_edge(channels: Iterable[ChannelContents]) -> Counter[str] | None:
         )
         if source is None or target is None:
             return None
-        amounts[f"{source} → {target}"] += channel.bytes
+        amounts[f"{source} to {target}"] += channel.bytes
     return amounts

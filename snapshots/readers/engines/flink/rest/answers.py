@@ -75,6 +75,7 @@ _TELLING_KEYS = 3
 _TOKEN = re.compile(rb'"((?:[^"\\]|\\.)*)"\s*(:)?|[{}\[\]]')
 _JID = re.compile(rb'"jid"\s*:\s*"[0-9a-f]{32}"')
 _ARCHIVED_PATH = re.compile(rb'"path"\s*:\s*"/(?:jobs|config)')
+_NOT_MEASURED = {"status": "deprecated"}  # back pressure that Flink had not measured yet
 _NOT_USED_ALONE = ({"jobs"}, {"errors"})
 
 
@@ -234,6 +235,8 @@ def _recognised(path: str, value: object) -> Answer:
     kind = next((kind for kind, keys in _BY_KEYS if keys <= value.keys()), UNKNOWN)
     if value.keys() in _NOT_USED_ALONE:
         kind = NOT_USED
+    if value == _NOT_MEASURED and _IN_NAME.search(path):
+        kind = BACK_PRESSURE
     number = value.get("id")
     has_checkpoint = kind in (CHECKPOINT, SUBTASKS) and type(number) is int
     return Answer(
