@@ -1,12 +1,14 @@
 """Answer what an upload says first: a few sentences, each with where it can be checked."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.db.models import Count
 
+from snapshots.archive.uploads import IN_MILLISECONDS, facts_of_report
 from snapshots.domain.answering import log, uploads
 from snapshots.domain.answering.log import JudgedSnapshot
-from snapshots.domain.answering.sentences import FirstAnswer
+from snapshots.domain.answering.sentences import FirstAnswer, Subject
 from snapshots.domain.answering.upload_summary import UploadSummary
 from snapshots.domain.archive.absence import Blame, blame
 from snapshots.domain.judging.answers import Answer
@@ -46,27 +48,38 @@ def timed(summary: UploadSummary, stored: StoredRecording) -> frozenset[str]:
     return stored.checkpoint_names if stored.is_dataflow else frozenset()
 
 
-def blame_of(recording: Recording, snapshot: str) -> Blame:
-    """Return for whom a checkpoint of an engine's upload waited, by what the engine said of it.
+def blame_of(recording: Recording, report: Mapping[str, Any]) -> Blame:
+    """Return for whom a checkpoint waited, by the rule and from the facts of the archive.
 
-    Nobody is named if the upload has no answer of the engine about the checkpoint.
+    The engine's own report comes first, then that of the derived recording. A log of one's own has
+    no such facts, so that nobody is named.
+
+    Args:
+        report: the report of the checkpoint in the recording.
     """
     inventory = StoredInventory(recordings.store().folder(recording.store))
     if not inventory.exists:
         return Blame()
-    for item in inventory.summary.checkpoints:
-        if item.snapshot_name == snapshot:
-            facts = (
-                facts
-                for report in inventory.reports or ()
-                for facts in report.checkpoints
-                if (report.key, facts.number) == (item.job, item.id)
-            )
+    name = report["checkpoint"]
+    same = [
+        (index, item)
+        for index, item in enumerate(inventory.summary.checkpoints)
+        if item.snapshot_name == name
+    ]
+    if len(same) != 1:
+        return Blame()
+    ((index, item),) = same
+    for job in inventory.reports or ():
+        if job.key == item.job:
+            facts = (facts for facts in job.checkpoints if facts.number == item.id)
             return next(map(blame, facts), Blame())
-    return Blame()
+    unit = IN_MILLISECONDS.get(recording.time_unit)
+    if unit is None:
+        return Blame()
+    return blame(facts_of_report(report, inventory.upload["checkpoints"][index], unit))
 
 
-def _of_log(recording: Recording, stored: StoredRecording) -> Any:
+def _of_log(recording: Recording, stored: StoredRecording) -> Subject:
     counted = recording.snapshots.values_list("verdict").annotate(Count("pk")).order_by()
     verdicts = dict(counted)
     first = next((name for name in VERDICTS if name in verdicts), None)

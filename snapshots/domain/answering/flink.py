@@ -103,6 +103,7 @@ def _state(job: FlinkJob, report: JobReport) -> Sentence:
         *_of_failures(report),
         *_of_load(report),
     ]
+    clauses.sort(key=lambda clause: LEVELS.index(clause[0]))
     levels = [level for level, _ in clauses]
     known = [level for level in levels if level != NOT_KNOWN] or [NOT_KNOWN]
     level = min(known, key=LEVELS.index)
@@ -165,9 +166,9 @@ def _of_checkpoints(report: JobReport) -> Iterator[Clause]:
 def _of_failures(report: JobReport) -> Iterator[Clause]:
     if report.failures:
         least = "at least " if report.has_more_failures else ""
-        yield WATCH, f"it failed {least}{times(len(report.failures), 'time')}"
+        yield WATCH, f"the job failed {least}{times(len(report.failures), 'time')}"
 
 
 def _of_load(report: JobReport) -> Iterator[Clause]:
     if slow := flink_load.bottlenecks(report):
-        yield WATCH, f"{flink_load.names(slow)} held others up"
+        yield WATCH, f"others waited for {flink_load.names(slow)}"

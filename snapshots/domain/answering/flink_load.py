@@ -8,7 +8,7 @@ of such a chain, which itself does not wait, holds the others up.
 from snapshots.domain.answering.flink_job import FlinkJob
 from snapshots.domain.answering.job_report import BACK_PRESSURE, JobReport, TaskLoad
 from snapshots.domain.answering.sentences import LOADS, NOT_KNOWN, WATCH, WELL, Evidence, Sentence
-from snapshots.domain.answering.wording import MOST_NAMED, begun, moment, percent, span
+from snapshots.domain.answering.wording import MOST_NAMED, moment, percent, span
 from snapshots.domain.model.defects import times
 from snapshots.domain.model.listing import listed
 
@@ -36,12 +36,14 @@ def load(job: FlinkJob, report: JobReport) -> Sentence:
     if not waiting:
         return _nobody_waits(report, when)
     slow = bottlenecks(report)
-    fed = f"{names(waiting)} waited for room in their output {when}{_up_to(report)}"
+    lack = f"{names(waiting)} had no room in their output {_up_to(report)}"
     if not slow:
-        text = f"{begun(fed)}. Who held them up is not known: {_why_not_known(report)}."
+        text = (
+            f"Subtasks of {lack} {when}. Who held them up is not known: {_why_not_known(report)}."
+        )
         return Sentence("load", f"{text}{unmeasured}", NOT_KNOWN, _TABLE)
-    text = f"{names(slow)} held the others up: {fed}, and {_busy(report, slow)}."
-    return Sentence("load", f"{begun(text)}{_since(report, slow)}{unmeasured}", WATCH, _TABLE)
+    text = f"Others waited for {names(slow)} {when}: {lack}, while {_busy(report, slow)}."
+    return Sentence("load", f"{text}{_since(report, slow)}{unmeasured}", WATCH, _TABLE)
 
 
 def _nobody_waits(report: JobReport, when: str) -> Sentence:
@@ -87,7 +89,7 @@ def _waits(load: TaskLoad) -> bool:
 
 def _up_to(report: JobReport) -> str:
     most = max((load.back_pressured or 0 for load in report.loads), default=0)
-    return f" (up to {percent(most)} of the time)"
+    return f"up to {percent(most)} of the time"
 
 
 def _busy(report: JobReport, slow: list[str]) -> str:

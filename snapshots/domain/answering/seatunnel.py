@@ -49,7 +49,7 @@ def subject(
     sentences = (
         _state(job, distinct),
         _restorable(pipelines, detail),
-        *_unfinished(job, distinct, detail),
+        *_unfinished(distinct, detail),
         *_closed(pipelines, detail),
         *_slowest(distinct, timed),
         *_in_flight(distinct),
@@ -125,7 +125,9 @@ def _restorable(pipelines: Pipelines, detail: Detail) -> Sentence:
         links.append(to_checkpoint(next_one))
     if not parts:
         return Sentence("restorable", "The upload names no checkpoint.", NOT_KNOWN, (_FILES,))
-    text = f"A restore goes on {listed(parts, MOST_PIPELINES)}."
+    more = len(parts) - MOST_PIPELINES
+    told = [*parts[:MOST_PIPELINES], *([f"{times(more, 'more pipeline')}"] if more > 0 else ())]
+    text = f"A restore goes on {'; '.join(told)}."
     return Sentence("restorable", text, level, (*links[:MOST_PIPELINES], _FILES))
 
 
@@ -138,7 +140,7 @@ def _of(pipeline: object, pipelines: Pipelines) -> str:
     return f"in pipeline {pipeline} " if len(pipelines) > 1 and pipeline is not None else ""
 
 
-def _unfinished(job: JobInventory, points: Sequence[Point], detail: Detail) -> Iterator[Sentence]:
+def _unfinished(points: Sequence[Point], detail: Detail) -> Iterator[Sentence]:
     """Say which checkpoints failed or were in progress, and how many tasks had acknowledged."""
     own = [point for point in points if point.item.status in (FAILED, IN_PROGRESS)]
     if not own:
@@ -148,7 +150,7 @@ def _unfinished(job: JobInventory, points: Sequence[Point], detail: Detail) -> I
                 "show only those that completed, and the upload has no REST answer about "
                 "checkpoints."
             )
-            yield Sentence("checkpoint-failures", text, NOT_KNOWN, (_FILES,), _commands(job))
+            yield Sentence("checkpoint-failures", text, NOT_KNOWN, (_FILES,))
         return
     last = own[-1]
     checkpoint = detail(last.number)

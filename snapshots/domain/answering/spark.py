@@ -124,7 +124,7 @@ def _not_committed(last: Point, *, is_damaged: bool) -> Iterator[Sentence]:
 def _how_far(planned: PlannedBatch) -> str:
     """Return how far the batch came, with the partitions of each operator that wrote its state."""
     partial = [
-        f"{one.operator}: partitions {one.wrote_text} did, {one.lacking_text} did not"
+        f"of {one.operator} partitions {one.wrote_text} did, {one.lacking_text} did not"
         for one in planned.written
         if one.wrote and one.lacking
     ]

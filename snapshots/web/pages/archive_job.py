@@ -11,8 +11,9 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 
 from snapshots import access
-from snapshots.archive import payloads, queries, services
+from snapshots.archive import filling, payloads, queries, services
 from snapshots.archive.columns import columns_of
+from snapshots.domain.archive import absence
 from snapshots.domain.archive.busy import Busy
 from snapshots.domain.archive.columns import Filter
 from snapshots.domain.archive.comparison import WORDS
@@ -189,6 +190,7 @@ def checkpoint(request: HttpRequest, pk: int, pipeline: int, number: int) -> Htt
         "checkpoint": archived,
         "missing": detail["missing"],
         "absence": detail["absence"],
+        "blame": absence.blame(filling.facts_of(archived)),
         "busiest": _busiest(archived, busy),
         "tasks": tasks[:MOST_TASKS],
         "hidden": max(0, len(tasks) - MOST_TASKS),

@@ -8,6 +8,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from snapshots import access, quantities
+from snapshots.answers.first_answer import blame_of
 from snapshots.domain.model.derived import epoch_of, is_derived
 from snapshots.files.recordings import open_recording
 from snapshots.models import Recording
@@ -79,6 +80,7 @@ def _render_checkpoint(
         "recording": recording,
         **_clocks(recording, checkpoint, stored.manifest.header_extra),
         "checkpoint": shown | {"tasks": _tasks(shown), "critical_path": _path(shown)},
+        "blame": blame_of(recording, checkpoint),
         "hidden": len(checkpoint["tasks"]) - len(shown["tasks"]),
         "chart": {"checkpoint": shown, "unit": recording.time_unit},
         "workbench_link": links.to_workbench(recording.pk, snapshot=name),

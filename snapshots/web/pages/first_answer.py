@@ -23,7 +23,7 @@ WORDS = {
     sentences.WRONG: "not well",
     sentences.WATCH: "look",
     sentences.WELL: "well",
-    sentences.FACT: "so it is",
+    sentences.FACT: "fact",
     sentences.NOT_KNOWN: "not known",
 }
 """The word beside each level, which colours alone would not tell."""
@@ -40,6 +40,7 @@ def of_recording(request: HttpRequest, pk: int) -> HttpResponse:
         "recording": recording,
         "engine": answer["engine"],
         "subjects": subjects,
+        "has_times": any(map(_has_times, subjects)),
         "hidden": len(answer["subjects"]) - len(subjects),
         "workbench_link": links.to_workbench(pk, t="0")
         if answer["engine"]
@@ -66,6 +67,12 @@ def _shown(subject: Mapping[str, Any]) -> dict[str, Any]:
 
 def _busiest_first(load: Mapping[str, Any]) -> tuple[float, float]:
     return -(load["back_pressured"] or 0), -(load["busy"] or 0)
+
+
+def _has_times(subject: Mapping[str, Any]) -> bool:
+    """Tell whether there is a page that shows where the time went."""
+    kinds = {one["kind"] for item in subject["sentences"] for one in item["evidence"]}
+    return bool(kinds & {sentences.TIMES, sentences.ALL_TIMES})
 
 
 def _restorable(items: list[dict[str, Any]]) -> int | None:

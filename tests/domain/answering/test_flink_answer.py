@@ -146,12 +146,12 @@ def test_the_vertex_behind_back_pressure_is_the_slow_one():
     }
     found = sentence(answers, "load")
     assert found.text == (
-        "Sink held the others up: source and map waited for room in their output when Flink "
-        "measured (2026-11-20 16:00:00.000 UTC) (up to 100 % of the time), and sink[1] was busy "
-        "93 % of it. map[0] had waited 57 s of the 1 min that it had run, nearly since it began."
+        "Others waited for sink when Flink measured (2026-11-20 16:00:00.000 UTC): source and map "
+        "had no room in their output up to 100 % of the time, while sink[1] was busy 93 % of it. "
+        "map[0] had waited 57 s of the 1 min that it had run, nearly since it began."
     )
     assert found.level == WATCH
-    assert "sink held others up" in sentence(answers, "state").text
+    assert "others waited for sink" in sentence(answers, "state").text
 
 
 def test_equally_busy_subtasks_are_all_named():
@@ -243,7 +243,7 @@ def test_a_job_that_failed_says_why_how_often_and_from_where_it_went_on():
     )
     assert found.level == WATCH
     assert [one.kind for one in found.evidence] == ["failures", "checkpoint", "contents"]
-    assert "it failed 2 times" in sentence(answers, "state").text
+    assert "the job failed 2 times" in sentence(answers, "state").text
     assert [item.at for item in about(answers).failures] == [NOON + 8_000, NOON + 2_000]
 
 
