@@ -12,18 +12,24 @@ def with_addresses(recording: int, answer: Mapping[str, Any]) -> dict[str, Any]:
     return {
         **answer,
         "subjects": [
-            {**subject, "sentences": [_sentence(recording, item) for item in subject["sentences"]]}
-            for subject in answer["subjects"]
+            {
+                **subject,
+                "sentences": [_sentence(recording, place, it) for it in subject["sentences"]],
+            }
+            for place, subject in enumerate(answer["subjects"], 1)
         ],
     }
 
 
-def _sentence(recording: int, sentence: Mapping[str, Any]) -> dict[str, Any]:
-    evidence = [item | {"address": _address(recording, item)} for item in sentence["evidence"]]
+def _sentence(recording: int, place: int, sentence: Mapping[str, Any]) -> dict[str, Any]:
+    evidence = [
+        item | {"address": _address(recording, place, item)} for item in sentence["evidence"]
+    ]
     return {**sentence, "evidence": evidence}
 
 
-def _address(recording: int, evidence: Mapping[str, Any]) -> str:
+def _address(recording: int, place: int, evidence: Mapping[str, Any]) -> str:
+    """Return the address of a piece of evidence; ``place`` is that of its job on the page."""
     kind, name = evidence["kind"], evidence["name"] or ""
     if kind == sentences.CHECKPOINT:
         return f"/recordings/{recording}/contents/{evidence['number']}"
@@ -33,14 +39,14 @@ def _address(recording: int, evidence: Mapping[str, Any]) -> str:
         return links.to_snapshot(recording, name)
     if kind == sentences.WORKBENCH:
         return links.to_workbench(recording, snapshot=name)
+    if kind in (sentences.LOADS, sentences.FAILURES):
+        return f"/recordings/{recording}/answer#{kind}-{place}"
     return f"/recordings/{recording}{_PLAIN[kind]}"
 
 
 _PLAIN = {
     sentences.ALL_TIMES: "/checkpoints",
     sentences.CONTENTS: "/contents",
-    sentences.LOADS: "/answer#loads",
-    sentences.FAILURES: "/answer#failures",
     sentences.DEFECTS: "/defects",
     sentences.SNAPSHOTS: "/properties",
 }
