@@ -15,7 +15,7 @@ from snapshots.domain.judging.answers import Answer
 from snapshots.domain.judging.findings import VERDICTS
 from snapshots.files import recordings
 from snapshots.files.recordings import open_recording
-from snapshots.models import Recording
+from snapshots.models import Recording, Snapshot
 from snapshots.store.inventory.reading import StoredInventory, as_checkpoint
 from snapshots.store.reader import StoredRecording
 
@@ -79,11 +79,17 @@ def blame_of(recording: Recording, report: Mapping[str, Any]) -> Blame:
     return blame(facts_of_report(report, inventory.upload["checkpoints"][index], unit))
 
 
+def worst_snapshot(recording: Recording) -> Snapshot | None:
+    """Return the first snapshot with the worst verdict of all; None if there is no snapshot."""
+    verdicts = set(recording.snapshots.order_by().values_list("verdict", flat=True).distinct())
+    worst = next((name for name in VERDICTS if name in verdicts), None)
+    return recording.snapshots.filter(verdict=worst).first()
+
+
 def _of_log(recording: Recording, stored: StoredRecording) -> Subject:
     counted = recording.snapshots.values_list("verdict").annotate(Count("pk")).order_by()
     verdicts = dict(counted)
-    first = next((name for name in VERDICTS if name in verdicts), None)
-    row = recording.snapshots.filter(verdict=first).first() if first else None
+    row = worst_snapshot(recording)
     worst = None
     if row is not None:
         worst = JudgedSnapshot(

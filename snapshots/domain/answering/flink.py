@@ -50,9 +50,9 @@ def subject(job: FlinkJob) -> Subject:
     sentences = (
         _state(job, report),
         flink_checkpoints.failures(job, report),
-        flink_checkpoints.slowest(job, report),
         flink_load.load(job, report),
         flink_failures.restarts(job, report),
+        flink_checkpoints.slowest(job, report),
         *_of_files(job),
     )
     return Subject(

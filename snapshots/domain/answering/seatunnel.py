@@ -4,6 +4,7 @@ A file proves that all tasks that were asked had acknowledged. Checkpoints that 
 progress are only in REST answers, which say how many tasks acknowledged and not which.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 
 from snapshots.domain.answering.sentences import (
@@ -36,7 +37,9 @@ _MOST_NAMED = 3
 _WHY = "Why it failed, in the engine's words: "
 _FILES = Evidence(CONTENTS, "All checkpoints")
 
-Pipelines = dict[object, list[Point]]
+_PIPELINE = re.compile(r"\bpipeline (\d+)\)")
+
+Pipelines = dict[str, list[Point]]
 
 
 def subject(
@@ -44,7 +47,7 @@ def subject(
 ) -> Subject:
     """Return the sentences about one job."""
     points = summary.of_job(job.key)
-    pipelines = _pipelines(points, detail)
+    pipelines = _pipelines(points)
     distinct = _distinct(points)
     sentences = (
         _state(job, distinct),
@@ -57,11 +60,15 @@ def subject(
     return Subject(job.key, job.name, sentences)
 
 
-def _pipelines(points: Sequence[Point], detail: Detail) -> Pipelines:
-    """Group checkpoints by their pipeline, which is one of their facts."""
+def _pipelines(points: Sequence[Point]) -> Pipelines:
+    """Group checkpoints by their pipeline, which is in the names of their snapshots.
+
+    The only pipeline of an upload has no number there.
+    """
     pipelines: Pipelines = {}
     for point in points:
-        pipelines.setdefault(_fact(detail(point.number).facts, "pipeline"), []).append(point)
+        number = _PIPELINE.search(point.item.snapshot_name)
+        pipelines.setdefault(number[1] if number else "", []).append(point)
     return pipelines
 
 
@@ -133,11 +140,12 @@ def _restorable(pipelines: Pipelines, detail: Detail) -> Sentence:
 
 def _is_restored_next(point: Point, detail: Detail) -> bool:
     """Tell whether a restore takes this file, which is the one with the latest time in its name."""
-    return _fact(detail(point.number).facts, "next restore") is not None
+    has_file = point.item.path is not None
+    return has_file and _fact(detail(point.number).facts, "next restore") is not None
 
 
-def _of(pipeline: object, pipelines: Pipelines) -> str:
-    return f"in pipeline {pipeline} " if len(pipelines) > 1 and pipeline is not None else ""
+def _of(pipeline: str, pipelines: Pipelines) -> str:
+    return f"in pipeline {pipeline} " if len(pipelines) > 1 and pipeline else ""
 
 
 def _unfinished(points: Sequence[Point], detail: Detail) -> Iterator[Sentence]:

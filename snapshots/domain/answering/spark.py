@@ -134,33 +134,36 @@ def _how_far(planned: PlannedBatch) -> str:
 
 
 def _in_flight(points: Sequence[Point]) -> Iterator[Sentence]:
-    """Say what each batch in flight was to read."""
-    for point in points:
-        planned = point.item.planned
-        if planned is None:
-            continue
-        amounts = [
-            *([times(planned.rows, "row")] if planned.rows is not None else ()),
-            *([times(planned.files, "file")] if planned.files is not None else ()),
-        ]
-        sources = [source.source for source in planned.sources]
-        spans = [source.offsets for source in planned.sources if source.offsets is not None]
-        if not amounts and spans and len(spans) == len(sources):
-            amounts = [times(sum(spans), "offset")]
-        link = (to_checkpoint(point),)
-        if not amounts:
-            text = (
-                f"{begun(named(point))} was in flight; how many rows it was to read is not known."
-            )
-            yield Sentence("in-flight", text, NOT_KNOWN, link)
-            continue
-        if planned.rows == 0:
-            text = f"{begun(named(point))} was in flight, and had no rows to read."
-            yield Sentence("in-flight", text, FACT, link)
-            continue
-        of = f"from {times(len(sources), 'source')}"
-        text = f"In flight was what {named(point)} was to read: {' in '.join(amounts)} {of}."
-        yield Sentence("in-flight", text, FACT, link)
+    """Say what the newest batch in flight was to read, and how many others were in flight."""
+    batches = [(point, point.item.planned) for point in points if point.item.planned is not None]
+    if not batches:
+        return
+    point, planned = batches[-1]
+    amount, level = _amount(point, planned), FACT
+    if amount is None:
+        amount = f"{begun(named(point))} was in flight; how many rows it was to read is not known."
+        level = NOT_KNOWN
+    more = len(batches) - 1
+    others = f" {times(more, 'earlier batch', 'earlier batches')} were in flight, too."
+    text = f"{amount}{others if more else ''}"
+    yield Sentence("in-flight", text, level, (to_checkpoint(point),))
+
+
+def _amount(point: Point, planned: PlannedBatch) -> str | None:
+    """Return a sentence about what a batch was to read; None if that is not known."""
+    if planned.rows == 0:
+        return f"{begun(named(point))} was in flight, and had no rows to read."
+    amounts = [
+        *([times(planned.rows, "row")] if planned.rows is not None else ()),
+        *([times(planned.files, "file")] if planned.files is not None else ()),
+    ]
+    spans = [source.offsets for source in planned.sources if source.offsets is not None]
+    if not amounts and spans and len(spans) == len(planned.sources):
+        amounts = [times(sum(spans), "offset")]
+    if not amounts:
+        return None
+    origin = f"from {times(len(planned.sources), 'source')}"
+    return f"In flight was what {named(point)} was to read: {' in '.join(amounts)} {origin}."
 
 
 def _state(points: Sequence[Point], *, is_damaged: bool) -> Iterator[Sentence]:

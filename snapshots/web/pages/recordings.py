@@ -19,6 +19,7 @@ from django.views.decorators.http import (
 )
 
 from snapshots import access
+from snapshots.answers.first_answer import worst_snapshot
 from snapshots.domain.judging.findings import UNKNOWN, VERDICTS
 from snapshots.domain.model.derived import is_derived
 from snapshots.files import uploads
@@ -184,11 +185,12 @@ def _workbench(row: Recording) -> dict[str, Any]:
     """Return the data of the page; a part that is too large for it is None, and is fetched."""
     has_few_processes = row.process_count <= MOST_PROCESSES_INLINE
     has_few_snapshots = row.snapshot_count <= MOST_SNAPSHOTS_INLINE
-    stored = open_recording(row)
+    stored, worst = open_recording(row), worst_snapshot(row)
     return {
         "recording": {
             **recording_detail(row),
             "is_derived": is_derived(stored.manifest.header_extra),
+            "worst": None if worst is None else worst.snapshot,
         },
         "topology": _inline_topology(stored) if has_few_processes else None,
         "snapshots": [snapshot_summary(item) for item in row.snapshots.all()]

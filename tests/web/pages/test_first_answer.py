@@ -1,10 +1,11 @@
 """The page and the call that answer first what an upload tells."""
 
+import json
 import re
 
 import pytest
 
-from snapshots.domain.simulators.samples import two_banks
+from snapshots.domain.simulators.samples import a_lost_token, two_banks
 from tests.damage import lose_recorded_message
 from tests.web.api.evidence import require_evidence
 from tests.web.api.uploading import Uploaded, upload, zipped
@@ -92,3 +93,18 @@ def test_an_upload_of_an_older_release_says_that_it_must_be_read_again(failures,
     (recordings.store().folder(store) / "contents/reports.json").unlink()
     page = text_of(client.get(f"/recordings/{failures.id}/answer"))
     assert "This upload was read before Cutline kept what Flink said of the job" in page
+
+
+def test_the_workbench_opens_at_the_worst_snapshot(ada, client):
+    recording = a_ready_recording(ada, a_lost_token())
+    names = list(recording.snapshots.values_list("snapshot", flat=True))
+    assert len(names) > 1
+    assert opened_at(client, recording) == names[0], "all are consistent"
+    recording.snapshots.filter(snapshot=names[-1]).update(verdict="lost")
+    assert opened_at(client, recording) == names[-1]
+
+
+def opened_at(client, recording) -> str:
+    page = client.get(f"/recordings/{recording.pk}").content.decode()
+    data = re.search(r'<script id="workbench-data"[^>]*>(.*?)</script>', page, re.DOTALL)
+    return json.loads(data[1])["recording"]["worst"]

@@ -32,7 +32,7 @@ def report_of(rest: RestJob) -> JobReport:
     is_measured = {load.vertex for load in rest.loads if load.is_measured}
     return JobReport(
         key=rest.id,
-        state=None if rest.state is None else rest.state.lower(),
+        state=None if rest.state is None else rest.state.lower()[:_LONGEST_NAME],
         asked_at=rest.asked_at,
         answers=tuple(name for kind, name in _KINDS.items() if kind in rest.kinds),
         counts=rest.counts or None,
@@ -63,7 +63,10 @@ def _named(vertex: str, names: Mapping[str, str]) -> str:
 
 def _restore(rest: RestJob) -> JobRestore | None:
     last = rest.restore
-    return None if last is None else JobRestore(last.id, last.at, last.is_savepoint, last.path)
+    if last is None:
+        return None
+    path = None if last.path is None else last.path[:LONGEST_MESSAGE]
+    return JobRestore(last.id, last.at, last.is_savepoint, path)
 
 
 def _edges(rest: RestJob, names: Mapping[str, str]) -> tuple[tuple[str, str], ...] | None:
@@ -95,11 +98,15 @@ def _failure(exception: RestException) -> JobFailure:
     name, message = first_cause(exception.text)
     return JobFailure(
         exception.at,
-        name or exception.name,
+        _clipped(name or exception.name),
         message,
-        exception.task,
+        _clipped(exception.task),
         exception.text[:LONGEST_TRACE],
     )
+
+
+def _clipped(text: str | None) -> str | None:
+    return None if text is None else text[:_LONGEST_NAME]
 
 
 def first_cause(trace: str) -> tuple[str | None, str | None]:
