@@ -14,7 +14,12 @@ from snapshots.domain.answering.sentences import (
 from snapshots.domain.answering.upload_summary import Detail, Point, newest
 from snapshots.domain.answering.wording import MOST_NAMED, begun, moment, named, size, to_checkpoint
 from snapshots.domain.inventory.in_flight_plan import vertex_of
-from snapshots.domain.inventory.model import COMPLETED, ChannelContents, CheckpointInventory
+from snapshots.domain.inventory.model import (
+    COMPLETED,
+    WHOLE,
+    ChannelContents,
+    CheckpointInventory,
+)
 from snapshots.domain.model.defects import times
 from snapshots.domain.model.listing import listed
 
@@ -37,7 +42,7 @@ def restorable(points: Sequence[Point], detail: Detail) -> Sentence:
     reasons = " ".join(_lacks(first, detail))
     return Sentence(
         "restorable",
-        f"No checkpoint has all its files in the upload. The newest is {named(first)}: {reasons}",
+        f"No checkpoint has all its files in the upload. The newest is {named(first)}. {reasons}",
         NOT_KNOWN,
         (to_checkpoint(first),),
     )
@@ -53,8 +58,11 @@ def _restorable(point: Point, passed: list[Point], detail: Detail) -> Sentence:
     )
     if passed:
         newer = passed[0]
-        more = f" So are {len(passed) - 1:,} more." if len(passed) > 1 else ""
-        text += f" {begun(named(newer))} is newer: {' '.join(_lacks(newer, detail))}{more}"
+        count = len(passed) - 1
+        more = (
+            f" {times(count, 'checkpoint')} between the two also {_lack(count)}." if count else ""
+        )
+        text += f" {begun(named(newer))} is newer. {' '.join(_lacks(newer, detail))}{more}"
     level = WATCH if any(newer.item.path is not None for newer in passed) else WELL
     evidence = (to_checkpoint(point), *map(to_checkpoint, passed[:1]))
     return Sentence("restorable", text, level, evidence)
@@ -64,13 +72,15 @@ def _lacks(point: Point, detail: Detail) -> Iterator[str]:
     """Yield why it is not known that a completed checkpoint can be restored."""
     item = point.item
     if item.path is None:
-        yield "its files are not in the upload."
+        yield "Its files are not in the upload."
     elif item.problem is not None:
         yield item.problem
     elif item.missing:
-        yield f"{times(item.missing, 'file')} that it needs {_are(item.missing)} not in the upload."
+        first = detail(point.number).missing[0]
+        count = f"{times(item.missing, 'file')} that it needs {_are(item.missing)}"
+        yield f"{count} not there as a whole. The first is {first.path}: {first.reason}"
     elif damaged := list(_incomplete(detail(point.number))):
-        yield f"the entries of {listed(damaged, MOST_NAMED)} could not all be read."
+        yield f"The entries of {listed(damaged, MOST_NAMED)} could not all be read."
 
 
 def _incomplete(checkpoint: CheckpointInventory) -> Iterator[str]:
@@ -78,6 +88,10 @@ def _incomplete(checkpoint: CheckpointInventory) -> Iterator[str]:
         for state in operator.states:
             if not state.complete:
                 yield f"{operator.name or operator.id} ({state.name})"
+
+
+def _lack(count: int) -> str:
+    return "lacks something" if count == 1 else "lack something"
 
 
 def _are(count: int) -> str:
@@ -97,12 +111,16 @@ def in_flight(
     checkpoint = detail(point.number)
     evidence = (to_checkpoint(point),)
     channels = checkpoint.channels
-    if any(channel.reason and not channel.bytes for channel in channels):
-        reason = next(channel.reason for channel in channels if channel.reason)
-        text = f"What was in flight at {named(point)} is not known. {reason}"
+    partial = [channel for channel in channels if not _is_whole(channel)]
+    if partial and not any(channel.bytes for channel in channels):
+        text = f"What was in flight at {named(point)} is not known. {partial[0].reason}"
         return Sentence("in-flight", f"{text}{_stored(stored)}", NOT_KNOWN, evidence)
     if channels:
-        return Sentence("in-flight", _contents(point, channels), FACT, evidence)
+        text = _contents(point, channels)
+        if partial:
+            count = times(len(partial), "channel")
+            text = f"At least {text} Not all of {count} is known. {partial[0].reason}"
+        return Sentence("in-flight", text, NOT_KNOWN if partial else FACT, evidence)
     if checkpoint.why_unknown is not None or checkpoint.why_empty is None:
         reason = checkpoint.why_unknown or "The files do not say what was in flight."
         text = f"What was in flight at {named(point)} is not known. {reason}"
@@ -116,29 +134,45 @@ def _stored(stored: int | None) -> str:
 
 
 def _contents(point: Point, channels: Sequence[ChannelContents]) -> str:
-    total = sum(channel.bytes for channel in channels)
+    total = sum(channel.bytes or 0 for channel in channels)
     counts = [channel.elements for channel in channels]
     known = [count for count in counts if count is not None]
     elements = f" ({times(sum(known), 'element')})" if len(known) == len(counts) else ""
     text = (
         f"{size(total)}{elements} {'was' if total == 1 else 'were'} in flight at {named(point)}, "
-        f"in {times(len(channels), 'channel')}"
+        f"in {_counted(channels)}"
     )
-    where = _by_edge(channels)
-    if where is None:
-        return f"{text}; the files do not say between which tasks."
-    parts = [f"{size(amount)} from {edge}" for edge, amount in where.most_common()]
+    parts = [f"{size(amount)} {edge}" for edge, amount in _by_edge(channels).most_common()]
     return f"{text}: {listed(parts, MOST_NAMED)}."
 
 
-def _by_edge(channels: Iterable[ChannelContents]) -> Counter[str] | None:
-    """Add up the bytes by edge; None if some channel's ends are not known."""
+def _counted(channels: Sequence[ChannelContents]) -> str:
+    if all(channel.part == WHOLE for channel in channels):
+        return times(len(channels), "channel")
+    return times(len(channels), "half of a channel", "halves of channels")
+
+
+def _is_whole(channel: ChannelContents) -> bool:
+    """Tell whether all data of a stored channel is known.
+
+    Of half a channel the reason says why its other end is not known; its data are whole unless no
+    buffer could be read.
+    """
+    if channel.reason is None:
+        return True
+    return channel.part != WHOLE and bool(channel.bytes or channel.buffers)
+
+
+def _by_edge(channels: Iterable[ChannelContents]) -> Counter[str]:
+    """Add up the bytes by edge; where only one end is known, by what lies behind or before it."""
     amounts: Counter[str] = Counter()
     for channel in channels:
-        source, target = (
-            vertex_of(end) if end else None for end in (channel.source, channel.target)
-        )
-        if source is None or target is None:
-            return None
-        amounts[f"{source} to {target}"] += channel.bytes
+        source, target = vertex_of(channel.source), vertex_of(channel.target)
+        if source and target:
+            edge = f"from {source} to {target}"
+        elif source:
+            edge = f"behind {source}"
+        else:
+            edge = f"before {target}" if target else "at tasks that are not known"
+        amounts[edge] += channel.bytes or 0
     return amounts
