@@ -75,6 +75,7 @@ _TELLING_KEYS = 3
 _TOKEN = re.compile(rb'"((?:[^"\\]|\\.)*)"\s*(:)?|[{}\[\]]')
 _JID = re.compile(rb'"jid"\s*:\s*"[0-9a-f]{32}"')
 _ARCHIVED_PATH = re.compile(rb'"path"\s*:\s*"/(?:jobs|config)')
+_OF_NO_JOB = (NOT_USED, VERTEX, BACK_PRESSURE)  # alone they do not show that a file is Flink's
 _NOT_MEASURED = {"status": "deprecated"}  # back pressure that Flink had not measured yet
 _NOT_USED_ALONE = ({"jobs"}, {"errors"})
 
@@ -130,7 +131,7 @@ def begins_as_answer(start: bytes, is_whole: bool) -> bool:
     return any(
         keys <= shown or (not is_whole and len(keys & shown) >= _TELLING_KEYS)
         for kind, keys in _BY_KEYS
-        if kind != NOT_USED
+        if kind not in _OF_NO_JOB
     )
 
 
