@@ -14,22 +14,24 @@ def with_addresses(recording: int, answer: Mapping[str, Any]) -> dict[str, Any]:
         "subjects": [
             {
                 **subject,
-                "sentences": [_sentence(recording, place, it) for it in subject["sentences"]],
+                "sentences": [
+                    _sentence(recording, position, item) for item in subject["sentences"]
+                ],
             }
-            for place, subject in enumerate(answer["subjects"], 1)
+            for position, subject in enumerate(answer["subjects"], 1)
         ],
     }
 
 
-def _sentence(recording: int, place: int, sentence: Mapping[str, Any]) -> dict[str, Any]:
+def _sentence(recording: int, position: int, sentence: Mapping[str, Any]) -> dict[str, Any]:
     evidence = [
-        item | {"address": _address(recording, place, item)} for item in sentence["evidence"]
+        item | {"address": _address(recording, position, item)} for item in sentence["evidence"]
     ]
     return {**sentence, "evidence": evidence}
 
 
-def _address(recording: int, place: int, evidence: Mapping[str, Any]) -> str:
-    """Return the address of a piece of evidence; ``place`` is that of its job on the page."""
+def _address(recording: int, position: int, evidence: Mapping[str, Any]) -> str:
+    """Return the address of a piece of evidence; ``position`` is that of its job on the page."""
     kind, name = evidence["kind"], evidence["name"] or ""
     if kind == sentences.CHECKPOINT:
         return f"/recordings/{recording}/contents/{evidence['number']}"
@@ -40,7 +42,7 @@ def _address(recording: int, place: int, evidence: Mapping[str, Any]) -> str:
     if kind == sentences.WORKBENCH:
         return links.to_workbench(recording, snapshot=name)
     if kind in (sentences.LOADS, sentences.FAILURES):
-        return f"/recordings/{recording}/answer#{kind}-{place}"
+        return f"/recordings/{recording}/answer#{kind}-{position}"
     return f"/recordings/{recording}{_PLAIN[kind]}"
 
 

@@ -76,7 +76,7 @@ def _stored(job: FlinkJob) -> int | None:
     point = newest(job.points, COMPLETED)
     if point is None or job.report is None:
         return None
-    amounts = (one.in_flight for one in job.report.checkpoints if one.number == point.item.id)
+    amounts = (facts.in_flight for facts in job.report.checkpoints if facts.number == point.item.id)
     return next(amounts, None)
 
 
@@ -105,8 +105,8 @@ def _state(job: FlinkJob, report: JobReport) -> Sentence:
     ]
     clauses.sort(key=lambda clause: LEVELS.index(clause[0]))
     levels = [level for level, _ in clauses]
-    known = [level for level in levels if level != NOT_KNOWN] or [NOT_KNOWN]
-    level = min(known, key=LEVELS.index)
+    levels_known = [level for level in levels if level != NOT_KNOWN] or [NOT_KNOWN]
+    level = min(levels_known, key=LEVELS.index)
     if level == WELL and NOT_KNOWN in levels:
         level = NOT_KNOWN
     text = "; ".join(text for _, text in clauses)

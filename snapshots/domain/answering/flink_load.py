@@ -74,8 +74,8 @@ def names(vertices: list[str]) -> str:
 
 def _measured(report: JobReport) -> list[str]:
     """Return the vertices for which Flink gave back pressure."""
-    known = (load.vertex for load in report.loads if load.back_pressured is not None)
-    return list(dict.fromkeys(known))
+    measured = (load.vertex for load in report.loads if load.back_pressured is not None)
+    return list(dict.fromkeys(measured))
 
 
 def _waiting(report: JobReport) -> list[str]:

@@ -134,8 +134,8 @@ def _checkpoints(checkpoints: Sequence[Mapping[str, str]]) -> Iterator[Sentence]
     counts: dict[str, int] = {}
     for item in checkpoints:
         counts[item["status"]] = counts.get(item["status"], 0) + 1
-    told = listed([f"{count:,} {status}" for status, count in counts.items()])
-    text = f"Of {times(len(checkpoints), 'checkpoint')} {told}."
+    numbers = listed([f"{count:,} {status}" for status, count in counts.items()])
+    text = f"Of {times(len(checkpoints), 'checkpoint')} {numbers}."
     level = WELL if set(counts) == {"completed"} else WATCH
     yield Sentence("checkpoints", text, level, (Evidence(ALL_TIMES, "Checkpoints and failures"),))
 

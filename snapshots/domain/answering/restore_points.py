@@ -136,8 +136,8 @@ def _stored(stored: int | None) -> str:
 def _contents(point: Point, channels: Sequence[ChannelContents]) -> str:
     total = sum(channel.bytes or 0 for channel in channels)
     counts = [channel.elements for channel in channels]
-    known = [count for count in counts if count is not None]
-    elements = f" ({times(sum(known), 'element')})" if len(known) == len(counts) else ""
+    numbers = [count for count in counts if count is not None]
+    elements = f" ({times(sum(numbers), 'element')})" if len(numbers) == len(counts) else ""
     text = (
         f"{size(total)}{elements} {'was' if total == 1 else 'were'} in flight at {named(point)}, "
         f"in {_counted(channels)}"

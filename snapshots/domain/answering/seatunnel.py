@@ -32,7 +32,7 @@ from snapshots.domain.inventory.model import (
 from snapshots.domain.model.defects import times
 from snapshots.domain.model.listing import listed
 
-MOST_PIPELINES = 3  # that are told one by one
+MOST_PIPELINES = 3  # that are named
 _MOST_NAMED = 3
 _WHY = "Why it failed, in the engine's words: "
 _FILES = Evidence(CONTENTS, "All checkpoints")
@@ -87,8 +87,8 @@ def _state(job: JobInventory, points: Sequence[Point]) -> Sentence:
         name: sum(point.item.status == name for point in points)
         for name in (COMPLETED, FAILED, IN_PROGRESS)
     }
-    told = listed([f"{count:,} {name}" for name, count in counts.items() if count])
-    of_all = f"of {times(len(points), 'checkpoint')} {told or 'none has a status'}"
+    numbers = listed([f"{count:,} {name}" for name, count in counts.items() if count])
+    of_all = f"of {times(len(points), 'checkpoint')} {numbers or 'none has a status'}"
     if status is None:
         text = (
             "Whether the job runs well is not known: the upload has no REST answer that says its "
@@ -117,24 +117,24 @@ def _restorable(pipelines: Pipelines, detail: Detail) -> Sentence:
     parts, links, level = [], [], WELL
     for pipeline, points in pipelines.items():
         of = _of(pipeline, pipelines)
-        next_one = next((p for p in points[::-1] if _is_restored_next(p, detail)), None)
+        restored = next((p for p in points[::-1] if _is_restored_next(p, detail)), None)
         last = newest(points, COMPLETED)
-        if next_one is None:
+        if restored is None:
             parts.append(f"{of}no file of a completed checkpoint is in the upload")
             level = NOT_KNOWN
             continue
-        item = next_one.item
+        item = restored.item
         amount = f", {size(item.bytes)}" if item.bytes else ""
         newer = ""
         if last is not None and last.item.id != item.id:
             newer = f" although {named(last)} has a higher number"
-        parts.append(f"{of}from {named(next_one)}{moment(item.completed_at)}{amount}{newer}")
-        links.append(to_checkpoint(next_one))
+        parts.append(f"{of}from {named(restored)}{moment(item.completed_at)}{amount}{newer}")
+        links.append(to_checkpoint(restored))
     if not parts:
         return Sentence("restorable", "The upload names no checkpoint.", NOT_KNOWN, (_FILES,))
     more = len(parts) - MOST_PIPELINES
-    told = [*parts[:MOST_PIPELINES], *([f"{times(more, 'more pipeline')}"] if more > 0 else ())]
-    text = f"A restore goes on {'; '.join(told)}."
+    clauses = [*parts[:MOST_PIPELINES], *([f"{times(more, 'more pipeline')}"] if more > 0 else ())]
+    text = f"A restore goes on {'; '.join(clauses)}."
     return Sentence("restorable", text, level, (*links[:MOST_PIPELINES], _FILES))
 
 

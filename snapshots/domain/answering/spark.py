@@ -124,9 +124,9 @@ def _not_committed(last: Point, *, is_damaged: bool) -> Iterator[Sentence]:
 def _how_far(planned: PlannedBatch) -> str:
     """Return how far the batch came, with the partitions of each operator that wrote its state."""
     partial = [
-        f"of {one.operator} partitions {one.wrote_text} did, {one.lacking_text} did not"
-        for one in planned.written
-        if one.wrote and one.lacking
+        f"of {state.operator} partitions {state.wrote_text} did, {state.lacking_text} did not"
+        for state in planned.written
+        if state.wrote and state.lacking
     ]
     if not partial:
         return planned.how_far

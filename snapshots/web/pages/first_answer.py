@@ -71,7 +71,7 @@ def _busiest_first(load: Mapping[str, Any]) -> tuple[float, float]:
 
 def _has_times(subject: Mapping[str, Any]) -> bool:
     """Tell whether there is a page that shows where the time went."""
-    kinds = {one["kind"] for item in subject["sentences"] for one in item["evidence"]}
+    kinds = {link["kind"] for item in subject["sentences"] for link in item["evidence"]}
     return bool(kinds & {sentences.TIMES, sentences.ALL_TIMES})
 
 
@@ -79,7 +79,7 @@ def _restorable(items: list[dict[str, Any]]) -> int | None:
     """Return the number of the newest checkpoint to restore from; None if there is none."""
     for item in items:
         if item["code"] == "restorable" and item["level"] in (sentences.WELL, sentences.WATCH):
-            return next((one["number"] for one in item["evidence"]), None)
+            return next((link["number"] for link in item["evidence"]), None)
     return None
 
 
