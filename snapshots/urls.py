@@ -7,6 +7,7 @@ from snapshots.web.pages import (
     archive_job,
     checkpoints,
     compare,
+    first_answer,
     inventory,
     inventory_difference,
     jobs,
@@ -26,6 +27,7 @@ from snapshots.web.pages import (
 urlpatterns = [
     path("", recordings.recording_list, name="recordings"),
     path("recordings/<int:pk>", recordings.recording, name="recording"),
+    path("recordings/<int:pk>/answer", first_answer.of_recording, name="answer"),
     path("recordings/<int:pk>/rename", recordings.rename, name="rename-recording"),
     path("recordings/<int:pk>/delete", recordings.delete, name="delete-recording"),
     path("recordings/<int:pk>/again", recordings.again, name="ingest-again"),

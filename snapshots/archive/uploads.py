@@ -19,7 +19,7 @@ from snapshots.readers.engines.base import EngineUpload, TellsTimes
 from snapshots.store.inventory.reading import StoredInventory
 from snapshots.store.reader import StoredRecording
 
-_IN_MILLISECONDS = {"ns": 1e-6, "us": 1e-3, "ms": 1, "s": 1000}
+IN_MILLISECONDS = {"ns": 1e-6, "us": 1e-3, "ms": 1, "s": 1000}
 _STATUSES = {
     "completed": model.COMPLETED,
     "aborted": model.FAILED,
@@ -173,17 +173,25 @@ def _reports(
     if not indices:
         return {}
     stored = StoredRecording.open(folder)
-    unit = _IN_MILLISECONDS.get(stored.manifest.time_unit)
+    unit = IN_MILLISECONDS.get(stored.manifest.time_unit)
     if unit is None:
         return {}
     return {
-        indices[report["checkpoint"]]: _derived(report, items[indices[report["checkpoint"]]], unit)
+        indices[report["checkpoint"]]: facts_of_report(
+            report, items[indices[report["checkpoint"]]], unit
+        )
         for report in stored.checkpoints()
         if report["checkpoint"] in indices
     }
 
 
-def _derived(report: Mapping[str, Any], item: Mapping[str, Any], unit: float) -> CheckpointFacts:
+def facts_of_report(
+    report: Mapping[str, Any], item: Mapping[str, Any], unit: float
+) -> CheckpointFacts:
+    """Return the facts in a report of a derived recording about a checkpoint of the inventory.
+
+    ``unit``: the milliseconds in the recording's unit of time.
+    """
     path = report["critical_path"]
     status = _STATUSES.get(report["status"], model.UNKNOWN)
     return CheckpointFacts(

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
+from snapshots.domain.answering.job_report import JobReport
 from snapshots.domain.archive.model import JobFacts
 from snapshots.domain.assembling.assembly import Header
 from snapshots.domain.inventory.entries import ChannelBytes, StateEntry, StateTypes
@@ -76,6 +77,14 @@ class TellsTimes(Protocol):
 
     def archive_facts(self) -> tuple[JobFacts, ...]:
         """Return the jobs of which the engine says it."""
+
+
+@runtime_checkable
+class ReportsJobs(Protocol):
+    """An upload that may hold what the engine said of its jobs: state, load and failures."""
+
+    def job_reports(self) -> tuple[JobReport, ...]:
+        """Return a report of each job about which the upload has an answer of the engine."""
 
 
 @runtime_checkable

@@ -11,6 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import TypeAdapter
 
+from snapshots.domain.answering.job_report import JobReport
+from snapshots.domain.answering.upload_summary import UploadSummary
 from snapshots.domain.inventory.model import BROADCAST, LISTED, RAW, UNION, CheckpointInventory
 from snapshots.domain.inventory.operator_plan import StoredSizes
 from snapshots.store.errors import StoreDamaged
@@ -24,6 +26,7 @@ from snapshots.store.inventory.layout import (
     CONTENTS,
     ENTRIES,
     ENTRY_COLUMNS,
+    REPORTS,
     TYPE_COLUMNS,
     TYPES,
     UPLOAD,
@@ -34,6 +37,8 @@ from snapshots.store.pages import map_file
 _OF_OPERATOR = (LISTED, UNION, BROADCAST, RAW)
 _WITHOUT_KEYS = (*_OF_OPERATOR, "coordinator")
 _CHECKPOINT = TypeAdapter(CheckpointInventory)
+_REPORTS = TypeAdapter(tuple[JobReport, ...])
+_SUMMARY = TypeAdapter(UploadSummary)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +78,18 @@ class StoredInventory:
                 "It was written by another release.",
             )
         return upload
+
+    @cached_property
+    def summary(self) -> UploadSummary:
+        """Return what a first answer needs of every checkpoint."""
+        return _SUMMARY.validate_python(self.upload)
+
+    @cached_property
+    def reports(self) -> tuple[JobReport, ...] | None:
+        """Return what the engine said of its jobs; None in a store that an older release wrote."""
+        if not (self.folder / REPORTS).exists():
+            return None
+        return _REPORTS.validate_python(self._json(REPORTS))
 
     def checkpoint(self, number: int) -> dict[str, Any]:
         """Return a CheckpointInventory as JSON. Raises: KeyError."""

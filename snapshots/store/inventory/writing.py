@@ -19,7 +19,7 @@ from snapshots.domain.inventory.model import (
 from snapshots.domain.inventory.restore_check import UploadCheck
 from snapshots.domain.inventory.sums import Adding
 from snapshots.domain.model.as_json import as_json, members_as_json
-from snapshots.readers.engines.base import EngineUpload, TellsTypes
+from snapshots.readers.engines.base import EngineUpload, ReportsJobs, TellsTypes
 from snapshots.store.inventory.layout import (
     CHANNEL_BYTES,
     CHANNEL_COLUMNS,
@@ -29,6 +29,7 @@ from snapshots.store.inventory.layout import (
     CONTENTS,
     ENTRIES,
     ENTRY_COLUMNS,
+    REPORTS,
     TYPE_COLUMNS,
     TYPES,
     UPLOAD,
@@ -83,6 +84,8 @@ def write_inventory(
     _write_each(target / CHANNEL_BYTES, CHANNEL_COLUMNS, upload.channel_bytes())
     types = upload.state_types() if isinstance(upload, TellsTypes) else ()
     _write_each(target / TYPES, TYPE_COLUMNS, types)
+    reports = upload.job_reports() if isinstance(upload, ReportsJobs) else ()
+    write_bytes(target / REPORTS, orjson.dumps([as_json(report) for report in reports]))
     inventory = upload.inventory()
     checkpoints = tuple(
         _counted(number, checkpoint, tallies)

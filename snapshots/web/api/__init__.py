@@ -12,6 +12,7 @@ from snapshots.web.api import (
     archive,
     checkpoints,
     errors,
+    first_answer,
     inventory,
     jobs,
     mappings,
@@ -64,6 +65,7 @@ api = Api(
 errors.install(api)
 api.add_router("", recordings.router, tags=["recordings"])
 api.add_router("", snapshots.router, tags=["snapshots"])
+api.add_router("", first_answer.router, tags=["answer"])
 api.add_router("", checkpoints.router, tags=["checkpoints"])
 api.add_router("", inventory.router, tags=["contents"])
 api.add_router("", archive.router, tags=["archive"])

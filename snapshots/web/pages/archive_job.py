@@ -11,8 +11,9 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 
 from snapshots import access
-from snapshots.archive import payloads, queries, services
+from snapshots.archive import filling, payloads, queries, services
 from snapshots.archive.columns import columns_of
+from snapshots.domain.archive import absence
 from snapshots.domain.archive.busy import Busy
 from snapshots.domain.archive.columns import Filter
 from snapshots.domain.archive.comparison import WORDS
@@ -190,6 +191,7 @@ def checkpoint(request: HttpRequest, pk: int, pipeline: int, number: int) -> Htt
         "checkpoint": archived,
         "missing": detail["missing"],
         "absence": detail["absence"],
+        "blame": absence.blame(filling.facts_of(archived)),
         "busiest": _busiest(archived, busy),
         "took_means": durations.of_checkpoint(archived.status, row.engine),
         "tasks": tasks[:MOST_TASKS],

@@ -8,6 +8,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from snapshots import access, quantities
+from snapshots.answers.first_answer import blame_of
 from snapshots.answers.untimed import untimed
 from snapshots.domain.dataflow_logs.checkpoints.report import COMPLETED
 from snapshots.domain.model import durations
@@ -85,6 +86,7 @@ def _render_checkpoint(
         "recording": recording,
         **_clocks(recording, checkpoint, stored.manifest.header_extra),
         "checkpoint": shown | {"tasks": _tasks(shown), "critical_path": _path(shown)},
+        "blame": blame_of(recording, checkpoint),
         "hidden": len(checkpoint["tasks"]) - len(shown["tasks"]),
         "took_means": durations.of_checkpoint(
             checkpoint["status"], stored.manifest.header_extra.get("engine")

@@ -19,6 +19,7 @@ from django.views.decorators.http import (
 )
 
 from snapshots import access
+from snapshots.answers.first_answer import worst_snapshot
 from snapshots.domain.judging.findings import UNKNOWN, VERDICTS
 from snapshots.domain.model.derived import is_derived
 from snapshots.files import uploads
@@ -165,11 +166,11 @@ def _upload(request: SignedInRequest) -> HttpResponse:
 def recording(request: HttpRequest, pk: int) -> HttpResponse:
     """Show the workbench of a ready recording, else its progress or why it failed.
 
-    An engine's upload opens with its inventory, unless a link leads to a place in the workbench.
+    An engine's upload opens with its first answer, unless a link leads to a place in the workbench.
     """
     row = access.recording(request.user, pk)
     if row.is_ready and row.format in registry.READERS and not request.GET:
-        return redirect("inventory", pk)
+        return redirect("answer", pk)
     if row.is_ready:
         context = {"recording": row, "workbench": _workbench(row)}
         return render(request, "snapshots/workbench/workbench.html", context)
@@ -184,11 +185,12 @@ def _workbench(row: Recording) -> dict[str, Any]:
     """Return the data of the page; a part that is too large for it is None, and is fetched."""
     has_few_processes = row.process_count <= MOST_PROCESSES_INLINE
     has_few_snapshots = row.snapshot_count <= MOST_SNAPSHOTS_INLINE
-    stored = open_recording(row)
+    stored, worst = open_recording(row), worst_snapshot(row)
     return {
         "recording": {
             **recording_detail(row),
             "is_derived": is_derived(stored.manifest.header_extra),
+            "worst": None if worst is None else worst.snapshot,
         },
         "topology": _inline_topology(stored) if has_few_processes else None,
         "snapshots": [snapshot_summary(item) for item in row.snapshots.all()]

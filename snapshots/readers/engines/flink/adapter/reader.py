@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from snapshots.domain.answering.job_report import JobReport
 from snapshots.domain.archive.model import JobFacts
 from snapshots.domain.assembling.assembly import Header
 from snapshots.domain.inventory.entries import ChannelBytes, StateEntry, StateTypes
@@ -24,6 +25,7 @@ from snapshots.readers.engines.flink.adapter.runs import runs_of
 from snapshots.readers.engines.flink.metadata import is_metadata
 from snapshots.readers.engines.flink.rest.answers import begins_as_answer, looks_like_json
 from snapshots.readers.engines.flink.rest.archive import facts_of_upload
+from snapshots.readers.engines.flink.rest.report import report_of
 from snapshots.readers.engines.flink.upload import METADATA, FlinkUpload, read_upload
 
 _HEX = "[0-9a-f]{32}"
@@ -140,3 +142,6 @@ class FlinkEngineUpload(EngineUpload):
 
     def archive_facts(self) -> tuple[JobFacts, ...]:
         return facts_of_upload(self.upload)
+
+    def job_reports(self) -> tuple[JobReport, ...]:
+        return tuple(report_of(job.rest) for job in self.upload.jobs if job.rest is not None)
