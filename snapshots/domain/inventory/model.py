@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import final
 
-from snapshots.domain.inventory.batches import PlannedBatch
+from snapshots.domain.inventory.batches import PlannedBatch, PlannedSource
 
 COMPLETED, FAILED, IN_PROGRESS, UNKNOWN = "completed", "failed", "in progress", "unknown"
 STATUSES = (COMPLETED, FAILED, IN_PROGRESS, UNKNOWN)
@@ -242,6 +242,8 @@ class CheckpointInventory:
         planned: what a batch in flight was to read, and how far it came. None for all other
             checkpoints.
         settings: the settings of the engine.
+        ranges: what each source gave to a batch; empty if that is not known, and for all other
+            checkpoints.
     """
 
     job: str | None
@@ -265,6 +267,7 @@ class CheckpointInventory:
     phases: Mapping[str, int] = field(default_factory=dict)
     planned: PlannedBatch | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
+    ranges: tuple[PlannedSource, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from snapshots import access
-from snapshots.answers import inventory
+from snapshots.answers import inventory, restore
 from snapshots.domain.inventory.model import TIMERS
 from snapshots.problems import Refused
 from snapshots.web.pages.rendering import page
@@ -49,7 +49,7 @@ def of_restore(request: HttpRequest, pk: int, number: int) -> HttpResponse:
     if typed:
         parallelism = int(typed) if typed.isdecimal() and len(typed) < 9 else 0
         try:
-            plan = inventory.restore_plan(recording, opened, number, parallelism, kept)
+            plan = restore.restore_plan(recording, opened, number, parallelism, kept)
             context["plan"] = _shown(plan)
         except Refused as refused:
             context["refused"] = refused.detail

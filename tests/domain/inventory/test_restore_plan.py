@@ -21,6 +21,7 @@ from snapshots.domain.inventory.model import (
     SubtaskInventory,
 )
 from snapshots.domain.inventory.operator_plan import StoredSizes
+from snapshots.domain.inventory.restore_answer import NO, NOT_KNOWN
 from snapshots.domain.inventory.restore_plan import (
     FLINK,
     SEATUNNEL,
@@ -45,7 +46,9 @@ def an_operator(parallelism=2, groups=8, keyed=800, lists=0, kinds=("value",), *
 
 
 def a_checkpoint(*operators, **fields):
-    return CheckpointInventory("job", 7, "checkpoint", "completed", operators=operators, **fields)
+    return CheckpointInventory(
+        "job", 7, "checkpoint", "completed", "chk-7", operators=operators, **fields
+    )
 
 
 def planned(operator, parallelism, sizes=None, engine=FLINK):
@@ -177,14 +180,18 @@ def test_keyed_state_without_known_key_groups_has_an_unknown_place():
     assert [(one.bytes, one.estimated) for one in plan.after] == [(None, False)] * 2
 
 
-def test_files_that_the_upload_lacks_do_not_prevent_a_restore_but_a_failure_does():
+def test_files_that_the_upload_lacks_leave_it_open_and_a_failure_prevents_it():
     lost = (MissingFile("x", 5, "It is not here."), MissingFile("y", 5, "It is not here."))
     plan = plan_restore(FLINK, a_checkpoint(an_operator(), missing=lost, problem="So."), 2, {})
-    assert plan.problems == ()
-    assert plan.notes[0] == "So."
-    assert plan.notes[1].startswith("2 files that it needs are not in the upload")
+    assert (plan.answer, plan.problems) == (NOT_KNOWN, ())
+    assert plan.unknown[0] == "So."
+    assert plan.unknown[1].startswith("2 files that it needs are not in the upload (x and y).")
     failed = replace(a_checkpoint(an_operator()), status="failed")
-    assert "It is failed" in plan_restore(FLINK, failed, 2, {}).problems[0]
+    plan = plan_restore(FLINK, failed, 2, {})
+    assert (plan.answer, plan.unknown) == (NO, ())
+    assert plan.headline == (
+        "No: the checkpoint 7 is failed: only a completed one can be restored."
+    )
 
 
 def test_key_groups_of_two_subtasks_are_a_problem():
@@ -294,8 +301,7 @@ def test_seatunnel_returns_splits_and_gives_the_coordinator_its_own_state():
 @pytest.mark.parametrize(
     ("engine", "operators", "parallelism", "words"),
     [
-        ("spark", (an_operator(),), 3, "fixed by its checkpoint"),
-        (FLINK, (), 3, "does not say which operators"),
+        ("storm", (an_operator(),), 3, "No restore of storm"),
         (FLINK, (an_operator(),), 0, "between 1 and"),
         (FLINK, (an_operator(),), 40_000, "between 1 and"),
     ],
