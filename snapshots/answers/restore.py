@@ -9,7 +9,13 @@ import orjson
 from snapshots.answers.inventory import checkpoint, entries
 from snapshots.domain.inventory.flow import Flow
 from snapshots.domain.inventory.in_flight_plan import vertex_of
-from snapshots.domain.inventory.model import COMPLETED, CheckpointInventory, OperatorInventory
+from snapshots.domain.inventory.model import (
+    COMPLETED,
+    FAILED,
+    IN_PROGRESS,
+    CheckpointInventory,
+    OperatorInventory,
+)
 from snapshots.domain.inventory.positions import Position, ReadAgain, SourceSplits
 from snapshots.domain.inventory.restore_answer import NotPlannable, RestorePlan
 from snapshots.domain.inventory.restore_plan import FLINK, SEATUNNEL, SPARK, Asked, plan
@@ -113,7 +119,8 @@ class Question:
     def newest(self) -> list[int]:
         """Return the place of the newest checkpoint of each job, or pipeline of SeaTunnel.
 
-        Those whose files are in the upload come first; batches of Spark need not be committed.
+        Those whose files are in the upload come first. One that cannot be read counts, too: an
+        older one would be another answer. Batches of Spark need not be committed.
         """
         groups: dict[object, list[int]] = {}
         for place in range(len(self._listed)):
@@ -126,7 +133,7 @@ class Question:
 
     def _rank(self, place: int) -> bool:
         item = self._listed[place]
-        is_over = item["status"] == COMPLETED or self._engine == SPARK
+        is_over = item["status"] not in (FAILED, IN_PROGRESS) or self._engine == SPARK
         return item["path"] is not None and is_over
 
     def _plan(
@@ -191,7 +198,11 @@ class Question:
 
     def _newest(self, number: int) -> int:
         """Return the place of the newest checkpoint of the job whose files are here."""
-        places = [place for place in self._of_job(number) if self._rank(place)]
+        places = [
+            place
+            for place in self._of_job(number)
+            if self._rank(place) and self._listed[place]["status"] == COMPLETED
+        ]
         return places[-1] if places else number
 
     # --- what is read again ----------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """The order in which records flow through operators, and the ends of the dataflow."""
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 
@@ -34,7 +34,7 @@ class Flow:
 
         Operators keep their order if no edge is known, or if edges form a loop.
         """
-        places = _places(self.edges)
+        places = self.places()
         return tuple(
             sorted(
                 operators,
@@ -45,6 +45,16 @@ class Flow:
             )
         )
 
+    def places(self) -> Mapping[str, int]:
+        """Return the place of each vertex in the flow; nothing if edges form a loop."""
+        sorter: TopologicalSorter[str] = TopologicalSorter()
+        for source, target in sorted(self.edges):
+            sorter.add(target, source)
+        try:
+            return {vertex: place for place, vertex in enumerate(sorter.static_order())}
+        except CycleError:
+            return {}
+
 
 def vertex_name(operator: OperatorInventory) -> str:
     """Return the vertex in which an operator runs; its id if it has no name."""
@@ -54,13 +64,3 @@ def vertex_name(operator: OperatorInventory) -> str:
 def place_in_chain(operator: OperatorInventory) -> int:
     """Return where the operator's name stands in the name of its vertex; 0 if it does not."""
     return max((operator.vertex or "").find(operator.name or "\0"), 0)
-
-
-def _places(edges: Iterable[Edge]) -> Mapping[str, int]:
-    sorter: TopologicalSorter[str] = TopologicalSorter()
-    for source, target in sorted(edges):
-        sorter.add(target, source)
-    try:
-        return {vertex: place for place, vertex in enumerate(sorter.static_order())}
-    except CycleError:
-        return {}

@@ -27,7 +27,7 @@ class ThrownAway:
         name: the name of the operator. None if it is not known.
         states: the names of its states that hold something, or may.
         entries: how many entries these states hold. None if it is not known.
-        bytes: the size of the operator's state. None if it is not known.
+        bytes: the size of the operator's state, without data in flight. None if it is not known.
         sentence: what is thrown away, as a sentence.
     """
 

@@ -126,7 +126,7 @@ class _Planning:
     def plan(self) -> RestorePlan:
         checkpoint, asked = self._checkpoint, self._asked
         plans = tuple(map(self._plan_operator, self._operators))
-        edges = plan_in_flight(checkpoint.channels, self._vertex_widths())
+        edges = self._edges()
         problems = tuple(problems_of(checkpoint, plans, edges))
         unknown = () if problems else tuple(self._unknown(edges))
         dropped = thrown_away(checkpoint, asked.without)
@@ -162,6 +162,12 @@ class _Planning:
         plan_one = plan_operator if self._engine == FLINK else plan_action
         sizes = self._asked.sizes.get(operator.id, StoredSizes())
         return plan_one(operator, self._after[operator.id], sizes)
+
+    def _edges(self) -> tuple[EdgePlan, ...]:
+        """Return the plan of each edge with data in flight, in the order of the flow."""
+        places = self._asked.flow.places()
+        edges = plan_in_flight(self._checkpoint.channels, self._vertex_widths())
+        return tuple(sorted(edges, key=lambda edge: places.get(edge.source or "", len(places))))
 
     def _vertex_widths(self) -> dict[str, Width]:
         """Return the width of each vertex: all its operators have the same number of subtasks."""

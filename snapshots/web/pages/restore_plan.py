@@ -98,13 +98,13 @@ def _shown(plan: dict[str, Any]) -> dict[str, Any]:
         "operators": [_operator(item) for item in plan["operators"]],
         "edges": [_edge(item) for item in plan["edges"]],
         "read_again": [_source(item) for item in plan["read_again"]],
-        "variants": [_variant(item) for item in plan["variants"]],
+        "variants": [_variant(item, plan["answer"]) for item in plan["variants"]],
     }
 
 
-def _variant(item: dict[str, Any]) -> dict[str, Any]:
-    """Add the verdict whose sign stands for the answer."""
-    return item | {"verdict": VERDICTS[item["answer"]]}
+def _variant(item: dict[str, Any], asked: str) -> dict[str, Any]:
+    """Add the verdict whose sign stands for the answer, and whether ``asked`` is another."""
+    return item | {"verdict": VERDICTS[item["answer"]], "is_other": item["answer"] != asked}
 
 
 def _source(item: dict[str, Any]) -> dict[str, Any]:
