@@ -40,6 +40,8 @@ def _read(path: Path, folder: Path) -> EngineUpload:
     files = tuple(
         sorted(item.relative_to(folder).as_posix() for item in folder.rglob("*") if item.is_file())
     )
+    if not files:
+        raise refuse("empty", f"{path} holds no file.")
     recognised = registry.recognise(folder, files, registry.PACKAGE)
     if recognised.reader is None:
         raise refuse("unknown-format", f"{path} is no checkpoint of an engine known here.")

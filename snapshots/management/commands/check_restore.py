@@ -1,11 +1,11 @@
 """Tell whether checkpoints can be restored with N subtasks, from the shell or from a CI."""
 
-import json
 import sys
 from argparse import ArgumentTypeError
 from pathlib import Path
 from typing import Any
 
+import orjson
 from django.core.management.base import BaseCommand, CommandParser
 
 from snapshots.answers.restore import Question, flow_of
@@ -73,7 +73,7 @@ class Command(BaseCommand):
         worst = min((item["answer"] for item in answers), key=_WORST_FIRST.index)
         if options["json"]:
             body = {"answer": worst, "checkpoints": answers}
-            self.stdout.write(json.dumps(body, indent=2, ensure_ascii=False))
+            self.stdout.write(orjson.dumps(body, option=orjson.OPT_INDENT_2).decode())
         else:
             self.stdout.write("\n\n".join(map(_text, answers)))
         if code := EXIT_CODES[worst]:
