@@ -18,7 +18,7 @@ from snapshots.domain.inventory.model import (
 )
 from snapshots.domain.inventory.positions import Position, ReadAgain, SourceSplits
 from snapshots.domain.inventory.restore_answer import NotPlannable, RestorePlan
-from snapshots.domain.inventory.restore_plan import FLINK, SEATUNNEL, SPARK, Asked, plan
+from snapshots.domain.inventory.restore_plan import FLINK, SEATUNNEL, SPARK, Asked, plan_restore
 from snapshots.domain.inventory.restore_variants import (
     IN_THE_CONNECTOR,
     NEWEST,
@@ -159,7 +159,7 @@ class Question:
             self._flow,
             self._before(number, own),
         )
-        return replace(plan(self._engine, own, asked), again=self._again(number, own))
+        return replace(plan_restore(self._engine, own, asked), again=self._again(number, own))
 
     # --- other checkpoints of the job ------------------------------------------------------------
 

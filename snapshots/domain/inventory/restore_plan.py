@@ -6,7 +6,7 @@ KeyGroupRangeAssignment and RoundRobinOperatorStateRepartitioner; SeaTunnel,
 CheckpointCoordinator.restoreTaskState. A plan changes nothing.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -67,23 +67,8 @@ class Asked:
     before: CheckpointInventory | None = None
 
 
-def plan_restore(
-    engine: str,
-    checkpoint: CheckpointInventory,
-    parallelism: int,
-    sizes: Mapping[str, StoredSizes],
-    *,
-    kept: Collection[str] = (),
-) -> RestorePlan:
-    """Plan a restore of every operator at this parallelism, those of ``kept`` at their own.
-
-    ``sizes``: the sizes of state by operator id. Raises: NotPlannable.
-    """
-    return plan(engine, checkpoint, Asked(parallelism, frozenset(kept), sizes=sizes))
-
-
-def plan(engine: str, checkpoint: CheckpointInventory, asked: Asked) -> RestorePlan:
-    """Plan what is asked. Raises: NotPlannable."""
+def plan_restore(engine: str, checkpoint: CheckpointInventory, asked: Asked) -> RestorePlan:
+    """Answer whether a checkpoint can be restored, and plan it. Raises: NotPlannable."""
     _require_parallelism(asked.parallelism)
     if engine == SPARK:
         _require_known(checkpoint, asked.kept | asked.without)

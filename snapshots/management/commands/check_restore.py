@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandParser
 
 from snapshots.answers.restore import Question, flow_of
 from snapshots.domain.inventory.restore_answer import NO, NOT_KNOWN, YES, NotPlannable
-from snapshots.domain.model.defects import InputRefused, refuse
+from snapshots.domain.model.defects import InputRefused
 from snapshots.management.uploads import stored
 
 EXIT_CODES = {YES: 0, NO: 1, NOT_KNOWN: 3}
@@ -98,7 +98,7 @@ def _answers(path: Path, options: dict[str, Any]) -> list[dict[str, Any]]:
         else:
             places = question.with_id(options["checkpoint"])
         if not places:
-            raise refuse("no-checkpoint", f"{path} has no such checkpoint.")
+            raise NotPlannable(f"{path} has no such checkpoint.")
         return [question.answer(place, options["without"]) for place in places]
 
 

@@ -19,7 +19,7 @@ from snapshots.domain.inventory.model import (
 )
 from snapshots.domain.inventory.operator_plan import StoredKey, StoredSizes
 from snapshots.domain.inventory.restore_answer import NO, NOT_KNOWN, YES
-from snapshots.domain.inventory.restore_plan import FLINK, SEATUNNEL, SPARK, Asked, plan
+from snapshots.domain.inventory.restore_plan import FLINK, SEATUNNEL, SPARK, Asked, plan_restore
 from snapshots.domain.model.topology import JsonText
 
 
@@ -40,7 +40,7 @@ def a_checkpoint(*operators, version=6, **fields):
 
 
 def answered(checkpoint, parallelism, *, engine=FLINK, **asked):
-    return plan(engine, checkpoint, Asked(parallelism, **asked))
+    return plan_restore(engine, checkpoint, Asked(parallelism, **asked))
 
 
 def a_channel(exchange, part=WHOLE, target="sink[0]", size=50):
