@@ -37,8 +37,8 @@ def problems_of(
             f"The {checkpoint.kind} {checkpoint.id} is {checkpoint.status}: only a completed one "
             "can be restored."
         )
-    if dict(_facts(checkpoint)).get(_DISCARDED) == "yes":
-        yield "Flink has discarded it: its files were deleted."
+    if checkpoint.path is None and dict(_facts(checkpoint)).get(_DISCARDED) == "yes":
+        yield "Flink has discarded it, so its files are gone."
     yield from _too_wide(operators)
     too_wide = {plan.operator for plan in operators if is_too_wide(plan)}
     for plan in operators:

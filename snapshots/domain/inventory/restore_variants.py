@@ -121,22 +121,21 @@ def run_again(own: CheckpointInventory, later: Sequence[CheckpointInventory]) ->
     if not later:
         sentence = f"Batch {own.id:,} runs again with the same offsets{how_much}"
         return ReadAgain(records, unit, sentence)
-    names = _names(batches[0].id, batches[-1].id)
-    return ReadAgain(records, unit, f"What {names} read is read again{how_much} {_REMOVED}")
+    ranges = _ranges(batches[0].id, batches[-1].id)
+    return ReadAgain(records, unit, f"{ranges} read again{how_much} {_REMOVED}")
 
 
 def too_many_batches(own: CheckpointInventory, last: int) -> ReadAgain:
     """Return what is read again up to the batch ``last``, without counting it."""
-    first = own.id + (own.status == COMPLETED)
-    return ReadAgain(
-        None,
-        RECORD,
-        f"What {_names(first, last)} read is read again: too many batches to count it. {_REMOVED}",
-    )
+    ranges = _ranges(own.id + (own.status == COMPLETED), last)
+    sentence = f"{ranges} read again: too many batches to count it. {_REMOVED}"
+    return ReadAgain(None, RECORD, sentence)
 
 
-def _names(first: int, last: int) -> str:
-    return f"batch {first:,}" if first == last else f"batches {first:,} to {last:,}"
+def _ranges(first: int, last: int) -> str:
+    if first == last:
+        return f"The range of batch {first:,} is"
+    return f"The ranges of batches {first:,} to {last:,} are"
 
 
 def _counts(batches: Sequence[CheckpointInventory]) -> Iterator[tuple[int | None, bool]]:

@@ -141,8 +141,10 @@ def test_only_a_completed_checkpoint_is_restored(status):
 
 def test_a_discarded_checkpoint_is_gone():
     facts = (Fact("discarded", "yes"),)
-    result = answered(a_checkpoint(an_operator(), facts=facts), 2)
-    assert result.headline == "No: Flink has discarded it: its files were deleted."
+    gone = a_checkpoint(an_operator(), facts=facts, path=None)
+    assert answered(gone, 2).headline == "No: Flink has discarded it, so its files are gone."
+    copied = replace(gone, path="chk-7")  # before Flink discarded it
+    assert answered(copied, 2).answer == YES
 
 
 def test_without_an_operator_its_state_is_thrown_away():
