@@ -39,7 +39,7 @@ from snapshots.domain.inventory.operator_plan import (
     planned,
     spans,
 )
-from snapshots.domain.inventory.thrown_away import has_state
+from snapshots.domain.inventory.upgrade.upgrade import has_state
 from snapshots.domain.model.key_groups import key_group_range, owning_subtask
 
 MOST_HEAVY = 5  # key groups and keys that are named

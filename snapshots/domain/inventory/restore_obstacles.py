@@ -1,8 +1,8 @@
 """What prevents a restore, and what is not known of it, as sentences.
 
 Source: Flink, Checkpoints.loadAndValidateCheckpoint, StateAssignmentOperation and
-StreamGraphGenerator, which since Flink 1.14 keeps exchanges between fixed pairs of subtasks, and
-broadcasts, out of unaligned checkpoints.
+StreamGraphGenerator, which keeps exchanges between fixed pairs of subtasks, and broadcasts, out of
+unaligned checkpoints.
 """
 
 from collections.abc import Iterator, Mapping, Sequence, Set
@@ -17,12 +17,12 @@ from snapshots.domain.inventory.model import (
     OperatorInventory,
 )
 from snapshots.domain.inventory.operator_plan import OperatorPlan
-from snapshots.domain.inventory.thrown_away import has_state
+from snapshots.domain.inventory.upgrade.upgrade import has_state
 from snapshots.domain.model.defects import times
 from snapshots.domain.model.listing import listed
 
 MOST_NAMED = 10
-_DIVIDES_CHANNELS = 4  # since this version of _metadata, Flink can divide all data in flight
+_DIVIDES_CHANNELS = 4  # from this version of _metadata on (Flink 1.16) all of it can be divided
 _VERSION, _DISCARDED = "version of _metadata", "discarded"  # facts
 
 Widths = Mapping[str, int]  # the new number of subtasks, by operator id

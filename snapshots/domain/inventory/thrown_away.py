@@ -2,6 +2,7 @@
 
 from snapshots.domain.inventory.model import CheckpointInventory, OperatorInventory, StateInventory
 from snapshots.domain.inventory.restore_answer import ThrownAway
+from snapshots.domain.inventory.upgrade.upgrade import has_state
 from snapshots.domain.model.defects import times
 from snapshots.domain.model.listing import listed
 
@@ -16,13 +17,6 @@ def thrown_away(checkpoint: CheckpointInventory, without: frozenset[str]) -> tup
         _of_operator(operator)
         for operator in checkpoint.operators
         if operator.id in without and has_state(operator)
-    )
-
-
-def has_state(operator: OperatorInventory) -> bool:
-    """Tell whether the engine counts the operator as one with state, even if it takes no bytes."""
-    return any(
-        subtask.parts or subtask.bytes for subtask in operator.subtasks if not subtask.finished
     )
 
 

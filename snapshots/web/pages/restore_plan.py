@@ -15,7 +15,7 @@ from snapshots.domain.inventory.model import TIMERS, OperatorInventory
 from snapshots.domain.inventory.restore_answer import NO, NOT_KNOWN, YES
 from snapshots.domain.inventory.restore_plan import SPARK
 from snapshots.domain.inventory.spark_plan import fixed_partitions
-from snapshots.domain.inventory.thrown_away import has_state
+from snapshots.domain.inventory.upgrade.upgrade import has_state
 from snapshots.problems import Refused
 from snapshots.store.inventory.reading import as_checkpoint
 from snapshots.web.pages.rendering import page
