@@ -159,7 +159,8 @@ class Question:
             self._flow,
             self._before(number, own),
         )
-        return replace(plan_restore(self._engine, own, asked), again=self._again(number, own))
+        planned = plan_restore(self._engine, own, asked)
+        return replace(planned, again=self._again(number, own, planned))
 
     # --- other checkpoints of the job ------------------------------------------------------------
 
@@ -207,7 +208,7 @@ class Question:
 
     # --- what is read again ----------------------------------------------------------------------
 
-    def _again(self, number: int, own: CheckpointInventory) -> ReadAgain:
+    def _again(self, number: int, own: CheckpointInventory, planned: RestorePlan) -> ReadAgain:
         if self._engine == SPARK:
             return self._batches_again(number, own)
         newest = self._newest(number)
@@ -216,9 +217,8 @@ class Question:
         if self._engine != FLINK:
             return IN_THE_CONNECTOR
         last = self._checkpoint(newest)
-        return read_by_sources(
-            self._splits(number, own), self._splits(newest, last), f"{last.kind} {last.id}"
-        )
+        title = f"{last.kind} {last.id}"
+        return read_by_sources(planned.read_again, self._splits(newest, last), title)
 
     def _batches_again(self, number: int, own: CheckpointInventory) -> ReadAgain:
         later = [place for place in self._of_job(number) if place > number]

@@ -217,6 +217,14 @@ def test_an_older_checkpoint_reads_again_what_lies_between(asking, shared_data):
     )
 
 
+def test_a_source_of_another_kind_is_not_counted_and_is_named(asking):
+    """The job has a source of the old kind, `rules`, beside two of the new kind."""
+    _, older = asking("flink/unaligned-orders")(1, 3)["variants"]
+    assert older["again"]["records"] is None
+    assert older["again"]["sentence"].startswith("4,442 records that checkpoint 2 has behind it")
+    assert older["again"]["sentence"].endswith("those of Source: rules.")
+
+
 def test_operators_edges_and_sinks_are_those_of_the_flow(asking):
     answer = asking("flink/bank-unaligned")(1, 3)
     assert [item["name"] for item in answer["operators"]] == [

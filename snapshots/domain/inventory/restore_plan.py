@@ -14,7 +14,7 @@ from snapshots.domain.inventory.flink_plan import plan_operator
 from snapshots.domain.inventory.flow import Flow, vertex_name
 from snapshots.domain.inventory.in_flight_plan import EdgePlan, Width, plan_in_flight
 from snapshots.domain.inventory.model import LISTED, CheckpointInventory, OperatorInventory
-from snapshots.domain.inventory.operator_plan import OperatorPlan, StoredSizes, skew
+from snapshots.domain.inventory.operator_plan import OperatorPlan, StoredSizes
 from snapshots.domain.inventory.reading_again import Positions, sinks_of, sources_of
 from snapshots.domain.inventory.restore_answer import (
     YES,
@@ -228,16 +228,16 @@ def _cautions(plans: Sequence[OperatorPlan]) -> Iterator[str]:
             yield from _uneven(name, own)
         for state in own.states:
             if state.kind == LISTED and 0 < (state.elements or 0) < own.parallelism_after:
-                few = state.elements or 0
+                idle = own.parallelism_after - (state.elements or 0)
                 yield (
-                    f"{name} has {times(few, 'element')} in the list {state.state} for "
-                    f"{own.parallelism_after:,} subtasks: "
-                    f"{own.parallelism_after - few:,} of them get none."
+                    f"{name} has {times(state.elements or 0, 'element')} in the list "
+                    f"{state.state} for {own.parallelism_after:,} subtasks: {idle:,} of them "
+                    f"{'gets' if idle == 1 else 'get'} none."
                 )
 
 
 def _uneven(name: str, own: OperatorPlan) -> Iterator[str]:
-    factor, before = skew([item.keyed_bytes for item in own.after]), own.skew_before
+    factor, before = own.skew_after, own.skew_before
     if factor is None or factor < UNEVEN:
         return
     was = f" (before: {before:.2f})" if before is not None else ""

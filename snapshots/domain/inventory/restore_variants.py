@@ -13,8 +13,12 @@ from snapshots.domain.inventory.positions import (
     SourceSplits,
     distance,
 )
+from snapshots.domain.inventory.reading_again import SourceAgain
 from snapshots.domain.inventory.restore_answer import RestorePlan, ThrownAway
 from snapshots.domain.model.defects import times
+from snapshots.domain.model.listing import listed
+
+MOST_NAMED = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,33 +64,37 @@ def variant_of(plan: RestorePlan, title: str, number: int, *, is_asked: bool) ->
 
 
 def read_by_sources(
-    own: Mapping[str, SourceSplits], newest: Mapping[str, SourceSplits], newest_title: str
+    sources: Sequence[SourceAgain], newest: Mapping[str, SourceSplits], newest_title: str
 ) -> ReadAgain:
     """Return what a restore of Flink reads again that the newest checkpoint has behind it.
 
-    ``own`` and ``newest`` hold the splits of every source, by its id.
+    ``newest`` holds the splits of its sources, by the id of the operator.
     """
-    steps = [
-        distance(source.splits, newest[id].splits) if id in newest else None
-        for id, source in own.items()
-    ]
-    known = [step for step in steps if step is not None]
-    if not steps or len(known) < len(steps):
+    steps = {source: _step(source, newest) for source in sources}
+    known = [step for step in steps.values() if step is not None]
+    silent = [source.name or source.operator for source, step in steps.items() if step is None]
+    count = sum(known)
+    has_offsets = any(split.unit == OFFSETS for source in sources for split in source.splits)
+    unit = OFFSET if has_offsets else RECORD
+    if not known:
         return ReadAgain(
             None,
-            RECORD,
-            f"How many records that {newest_title} has behind it are read again is not known: not "
-            "every source has positions of a form that is known here.",
+            unit,
+            f"How many records that {newest_title} has behind it are read again is not known: no "
+            "source has positions of a form that is known here.",
         )
-    count = sum(known)
-    has_offsets = any(split.unit == OFFSETS for source in own.values() for split in source.splits)
-    unit = OFFSET if has_offsets else RECORD
-    return ReadAgain(
-        count,
-        unit,
+    sentence = (
         f"{times(count, unit)} that {newest_title} has behind it "
-        f"{'is' if count == 1 else 'are'} read again, and what was read since.",
+        f"{'is' if count == 1 else 'are'} read again, and what was read since."
     )
+    if silent:
+        sentence += f" Not counted, because not known: those of {listed(silent, MOST_NAMED)}."
+    return ReadAgain(None if silent else count, unit, sentence)
+
+
+def _step(source: SourceAgain, newest: Mapping[str, SourceSplits]) -> int | None:
+    later = newest.get(source.operator)
+    return None if later is None else distance(source.splits, later.splits)
 
 
 NEWEST = ReadAgain(

@@ -5,6 +5,7 @@ import pytest
 from snapshots.domain.inventory.batches import PlannedSource
 from snapshots.domain.inventory.model import CheckpointInventory
 from snapshots.domain.inventory.positions import NUMBERS, OFFSETS, Position, SourceSplits, distance
+from snapshots.domain.inventory.reading_again import SourceAgain
 from snapshots.domain.inventory.restore_variants import (
     read_by_sources,
     run_again,
@@ -33,20 +34,32 @@ def test_the_distance_of_positions(earlier, later, expected):
     assert distance(earlier, later) == expected
 
 
-def test_all_sources_count_together_or_not_at_all():
-    own = {"a": SourceSplits((at("1", 5),)), "b": SourceSplits((at("1", 1),))}
+def a_source(id, *splits):
+    return SourceAgain(id, id, (), "", True, "", splits)
+
+
+def test_sources_are_counted_together_and_the_others_are_named():
+    own = [a_source("a", at("1", 5)), a_source("b", at("1", 1))]
     newest = {"a": SourceSplits((at("1", 8),)), "b": SourceSplits((at("1", 11),))}
     again = read_by_sources(own, newest, "checkpoint 9")
     assert (again.records, again.unit) == (13, "record")
     assert again.sentence == (
         "13 records that checkpoint 9 has behind it are read again, and what was read since."
     )
-    assert read_by_sources(own, {"a": newest["a"]}, "checkpoint 9").records is None
-    assert read_by_sources({}, newest, "checkpoint 9").records is None
+    partly = read_by_sources([*own, a_source("rules")], newest, "checkpoint 9")
+    assert partly.records is None
+    assert partly.sentence == (
+        "13 records that checkpoint 9 has behind it are read again, and what was read since. Not "
+        "counted, because not known: those of rules."
+    )
+    for sources in ([], [a_source("rules")]):
+        nothing = read_by_sources(sources, newest, "checkpoint 9")
+        assert nothing.records is None
+        assert "is not known: no source has positions" in nothing.sentence
 
 
 def test_offsets_of_kafka_are_not_called_records():
-    own = {"a": SourceSplits((at("t-0", 5, OFFSETS),))}
+    own = [a_source("a", at("t-0", 5, OFFSETS))]
     newest = {"a": SourceSplits((at("t-0", 6, OFFSETS),))}
     again = read_by_sources(own, newest, "checkpoint 9")
     assert (again.unit, again.sentence[:27]) == ("offset", "1 offset that checkpoint 9 ")
