@@ -46,7 +46,8 @@ _VALUES = re.compile(
     r"|^Operators / .* (?:changed|unknown|same|added|removed) |^Operators: (?!.* finished$)"
     r"|^What is read and written again: (?!.*read back|.*not known what was in flight)"
     r"|^Data in flight / |^Data in flight: (?:.*, (?:To|Buffers|Records and more|): |[^,]*$)"
-    r"|^It took |Who held it up: |All there: |^Subtasks: |Phase: |^From the trigger|^Stored at: |, New bytes: "
+    r"|^It took |Who held it up: |All there: |^Subtasks: |Phase: |^From the trigger|^Stored at: "
+    r"|, New bytes: "
     r"|Operator state of version \d cannot be read",
 )
 """What is a value that other tests compare, a title, or a text that is the same everywhere."""

@@ -13,6 +13,7 @@ from itertools import accumulate
 from typing import final
 
 from snapshots.domain.inventory.model import WHOLE, ChannelContents, sum_of_known
+from snapshots.domain.model.defects import times
 from snapshots.domain.model.key_groups import key_group_range, owning_subtask
 
 _MOST_KEY_GROUPS = 32_768  # by which Flink maps ranges, whatever the job's own maximum is
@@ -55,6 +56,7 @@ class EdgePlan:
             than they keep.
         receivers: the new subtasks that are given the data.
         problem: why the data cannot be restored like this, as a sentence. None if it can.
+        is_divided: whether the number of subtasks changes at either end, as far as that is known.
     """
 
     source: str | None
@@ -68,6 +70,7 @@ class EdgePlan:
     filtered: bool = False
     receivers: tuple[Receiver, ...] = ()
     problem: str | None = None
+    is_divided: bool = False
 
 
 @final
@@ -112,6 +115,9 @@ def _edge(
         parallelism_before=receiver and receiver.before,
         parallelism_after=receiver and receiver.after,
         rule="",
+        is_divided=any(
+            width is not None and width.before != width.after for width in (sender, receiver)
+        ),
     )
     if target is None or source is None or any(channel.part != WHOLE for channel in channels):
         return replace(plan, rule=_rule_of_halves(sender, receiver))
@@ -125,14 +131,21 @@ def _edge(
             return replace(plan, rule="The rule by which records go to the receiver is not known.")
         if exchange not in _RULES:
             problem = (
-                f"What is in flight from {source} to {target} ({exchange}) cannot be given to "
-                "another number of subtasks."
+                f"{size_in_words([plan])} are in flight from {source} to {target} "
+                f"({exchange}). Flink has no rule by which that would go to another number of "
+                "subtasks, and refuses it. A savepoint has nothing in flight."
             )
             return replace(plan, rule="It cannot be divided anew.", problem=problem)
         rule, filtered, olds = _RULES[exchange]
     receivers = _receivers(channels, [olds(index, before, after) for index in range(after)])
     rule += _rule_of_senders(sender)
     return replace(plan, rule=rule, filtered=filtered, receivers=tuple(receivers))
+
+
+def size_in_words(edges: Iterable[EdgePlan]) -> str:
+    """Return the size of the data on edges, for the beginning of a sentence."""
+    size = sum_of_known(edge.bytes for edge in edges)
+    return "An unknown number of bytes" if size is None else times(size, "byte")
 
 
 def _rule_of_halves(sender: Width | None, receiver: Width | None) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import final
 
-from snapshots.domain.inventory.batches import PlannedBatch
+from snapshots.domain.inventory.batches import PlannedBatch, PlannedSource
 
 COMPLETED, FAILED, IN_PROGRESS, UNKNOWN = "completed", "failed", "in progress", "unknown"
 STATUSES = (COMPLETED, FAILED, IN_PROGRESS, UNKNOWN)
@@ -259,6 +259,8 @@ class CheckpointInventory:
         settings: the settings of the engine.
         in_flight_stated: the size of all data in flight that the engine's metadata or statistics
             name, with the lengths before each buffer, wherever the data is. None if they name none.
+        ranges: what each source gave to a batch; empty if that is not known, and for all other
+            checkpoints.
     """
 
     job: str | None
@@ -283,6 +285,7 @@ class CheckpointInventory:
     planned: PlannedBatch | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
     in_flight_stated: int | None = None
+    ranges: tuple[PlannedSource, ...] = ()
 
     @property
     def in_flight(self) -> int | None:

@@ -14,7 +14,8 @@ from pydantic import TypeAdapter
 from snapshots.domain.answering.job_report import JobReport
 from snapshots.domain.answering.upload_summary import UploadSummary
 from snapshots.domain.inventory.model import BROADCAST, LISTED, RAW, UNION, CheckpointInventory
-from snapshots.domain.inventory.operator_plan import StoredSizes
+from snapshots.domain.inventory.operator_plan import StoredKey, StoredSizes
+from snapshots.domain.model.topology import JsonText
 from snapshots.store.errors import StoreDamaged
 from snapshots.store.inventory.differences import Comparison, compare, side
 from snapshots.store.inventory.layout import (
@@ -148,7 +149,9 @@ class StoredInventory:
         """Return the sizes of each operator's state as far as its entries show them."""
         return {
             operator["id"]: StoredSizes(
-                self._key_group_bytes(checkpoint, operator), self._elements(checkpoint, operator)
+                self._key_group_bytes(checkpoint, operator),
+                self._elements(checkpoint, operator),
+                self._heaviest_keys(checkpoint, operator),
             )
             for operator in checkpoint["operators"]
         }
@@ -172,6 +175,28 @@ class StoredInventory:
                     return None
                 sizes[row["key_group"]] = sizes.get(row["key_group"], 0) + row["bytes_sum"]
         return sizes
+
+    def _heaviest_keys(
+        self, checkpoint: dict[str, Any], operator: dict[str, Any], most: int = 5
+    ) -> tuple[StoredKey, ...]:
+        """Return the keys with the most bytes; none if not all entries or keys are known."""
+        states = [state for state in operator["states"] if state["kind"] not in _WITHOUT_KEYS]
+        if not states or not all(map(_is_whole, states)):
+            return ()
+        columns = ["key", "key_group", "bytes"]
+        tables = [
+            self._rows(checkpoint, operator["id"], state["name"]).select(columns)
+            for state in states
+        ]
+        rows = pa.concat_tables(tables)
+        if rows["key"].null_count or rows["key_group"].null_count:
+            return ()
+        sums = rows.group_by(["key", "key_group"]).aggregate([("bytes", "sum"), ("bytes", "count")])
+        order = [("bytes_sum", "descending"), ("key_group", "ascending"), ("key", "ascending")]
+        return tuple(
+            StoredKey(JsonText(row["key"]), row["key_group"], row["bytes_sum"], row["bytes_count"])
+            for row in sums.sort_by(order).slice(0, most).to_pylist()
+        )
 
     def _elements(
         self, checkpoint: dict[str, Any], operator: dict[str, Any]

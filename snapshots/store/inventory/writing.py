@@ -40,7 +40,7 @@ from snapshots.store.parts import synced, write_bytes
 MOST_LISTED = 10_000  # files of an upload that are absent, and that nobody needs
 MOST_STORED = 1_000_000  # entries of an upload that can be shown; all are counted
 LONGEST_VALUE = 64 * 1024  # bytes of a key's or value's JSON
-PARTS = ("operators", "channels", "missing", "facts", "settings")
+PARTS = ("operators", "channels", "missing", "facts", "settings", "ranges")
 """The fields of a checkpoint that a list of checkpoints leaves out or only counts."""
 _SHOWN_OF_LONG = 1024
 _BATCH_ROWS = 20_000

@@ -7,7 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Body, Path, Query, Router
 
 from snapshots import access
-from snapshots.answers import inventory, inventory_difference, restore_check
+from snapshots.answers import inventory, inventory_difference, restore, restore_check
 from snapshots.answers.upgrade import upgrade
 from snapshots.payloads import inventory as inventory_payloads
 from snapshots.payloads import restore_check as restore_check_payloads
@@ -150,14 +150,19 @@ def get_restore_plan(
     number: CheckpointNumber,
     parallelism: Annotated[int, Query(description="The parallelism to plan for.")],
     keep: Annotated[list[str], Query(description="Ids of operators that keep theirs.")] = [],  # noqa: B006
+    without: Annotated[
+        list[str],
+        Query(description="Ids, uids or names of operators that the restored job does not have."),
+    ] = [],  # noqa: B006
 ) -> HttpResponse:
-    """Plan a restore: what every subtask would start with at another parallelism.
+    """Tell whether a checkpoint can be restored, and what every subtask would start with.
 
-    Nothing is changed.
+    `answer` is `yes`, `no` or `not-known`, and `headline` says why. For Spark the parallelism is
+    the number of partitions. Nothing is changed.
     """
     recording = access.recording(request.user, id)
     opened = inventory.opened(recording)
-    return reply(inventory.restore_plan(recording, opened, number, parallelism, keep))
+    return reply(restore.restore_plan(recording, opened, number, parallelism, keep, without))
 
 
 @router.get(

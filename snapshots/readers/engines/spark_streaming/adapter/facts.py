@@ -17,6 +17,7 @@ from snapshots.readers.engines.spark_streaming.timeline import Batch, SourceRang
 
 LONGEST = 500  # characters of a value
 MOST_NAMED = 20  # files, sources, columns
+MOST_RANGES = 1_000  # sources of a batch
 MOST_DETAILED = 100  # batches in flight whose partitions are listed; the newest
 _COUNTED = "counted in the input files of the upload"
 _REPORTED = "by a progress report of the query"
@@ -141,6 +142,13 @@ def planned_of(job: SparkJob, batch: Batch) -> PlannedBatch | None:
         sources=tuple(_planned_source(job, source) for source in batch.sources),
         written=tuple(_written(job, in_flight)) if batch.batch in newest else (),
     )
+
+
+def ranges_of(job: SparkJob, batch: Batch) -> tuple[PlannedSource, ...]:
+    """Return what each source gives to a batch; nothing if that is not known, or too much."""
+    if batch.sources is None or len(batch.sources) > MOST_RANGES:
+        return ()
+    return tuple(_planned_source(job, source) for source in batch.sources)
 
 
 def _planned_source(job: SparkJob, source: SourceRange) -> PlannedSource:

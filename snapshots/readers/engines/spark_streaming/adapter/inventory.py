@@ -36,6 +36,7 @@ from snapshots.readers.engines.spark_streaming.adapter.facts import (
     operator_facts,
     phases_of,
     planned_of,
+    ranges_of,
     report_of,
     settings_of,
 )
@@ -184,6 +185,7 @@ class _BatchInventory:
             phases=phases_of(batch),
             planned=planned_of(job, batch),
             settings=settings_of(job, batch),
+            ranges=ranges_of(job, batch),
             snapshot=snapshot_of(job, batch.batch) if job.number else None,
             why_empty=WHY_EMPTY[DRAINED] if is_empty else None,
             why_unknown=None if is_empty else why_unknown,
