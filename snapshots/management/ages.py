@@ -41,6 +41,13 @@ class Ages:
         age = self.of(path)
         return not limit or (age is not None and age >= limit)
 
+    def lacks_metadata(self, folder: str) -> bool:
+        """Tell whether this is a folder without a `_metadata`, as one of a checkpoint under way."""
+        if self._folder is None:
+            return False
+        path = self._folder / folder
+        return path.is_dir() and not (path / "_metadata").exists()
+
     def newest_below(self, folder: str) -> float | None:
         """Return the least age of the folder and all below it; None if that is not known."""
         if self._folder is None:

@@ -141,7 +141,7 @@ def _names(folder: Path) -> Iterator[str]:
 
 def _young(check: UploadCheck, ages: Ages, limit: int) -> set[str]:
     """Return the folders without metadata of checkpoints that may be under way."""
-    folders = {one.path for one in check.checks if one.number is None and one.path is not None}
+    folders = {one.path for one in check.checks if one.path and ages.lacks_metadata(one.path)}
     found = {folder: ages.newest_below(folder) for folder in folders}
     return {folder for folder, age in found.items() if age is not None and age < limit}
 
