@@ -14,7 +14,7 @@ import {
   nearestLine,
   progress,
 } from "../../static/js/views/workbench/geometry.js";
-import { cutSentence, derivedContents, linked, nounsOf } from "../../static/js/views/workbench/sentences.js";
+import { cutResult, cutSentence, derivedContents, linked, nounsOf } from "../../static/js/views/workbench/sentences.js";
 import { describeCut } from "../../static/js/lib/cuts.js";
 import { twoBanks } from "./builders.js";
 
@@ -231,13 +231,18 @@ test("channels that no checkpoint holds are not known, and not empty", () => {
   );
 });
 
-test("a cut of a derived recording without messages does not say that channels are empty", () => {
+test("a cut of a derived recording is not called consistent, and its channels are not called empty", () => {
   const cut = { consistent: true, channels: new Map() };
   assert.match(cutSentence(cut), /All channels are empty/);
+  assert.deepEqual(cutResult(cut), ["consistent", "consistent"]);
+  assert.deepEqual(cutResult(cut, true), ["unknown", "not known"]);
+  assert.deepEqual(cutResult({ ...cut, consistent: false }, true), ["orphan", "not consistent"]);
   assert.equal(
     cutSentence(cut, true),
-    "No message is received before it is sent. What else lies in the channels is not known.",
+    "The engine keeps no events between two checkpoints, so nothing tells what else passed.",
   );
+  const full = { consistent: true, channels: new Map([[0, [{ id: "m" }]]]) };
+  assert.match(cutSentence(full, true), /passed\. 1 message of a checkpoint in flight\.$/);
 });
 
 test("only whole words are linked, and a channel before its processes", () => {

@@ -91,6 +91,15 @@ def test_spark_and_the_reference_agree_on_a_derived_recording(spark, tmp_path):
     agree(written(log, tmp_path / "log.jsonl"), tmp_path, spark)
 
 
+@pytest.mark.parametrize("engine", ["spark", "flink", "another"])
+def test_spark_and_the_reference_use_the_same_words_of_an_engine(spark, tmp_path, engine):
+    run = a_run().record("p", "s1").send_marker("p->q", "s1").record("q", "s1").record("p", "s2")
+    header, events = run.log()
+    extra = {"derived": True, "engine": engine, "how_far": {"s2": {"q": "wrote"}}}
+    log = Log(replace(header, extra=extra), events)
+    agree(written(log, tmp_path / "log.jsonl"), tmp_path, spark)
+
+
 def test_spark_and_the_reference_agree_where_an_id_is_used_several_times(spark, tmp_path):
     run = a_run().send("p->q", "m", 1).receive("p->q", "m").send("p->q", "m", 2)
     run = run.send("p->q", "m", 4).send("p->q", "n", 8).record("p", "s1").record("q", "s1")

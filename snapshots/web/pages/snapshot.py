@@ -12,7 +12,8 @@ from django.views.decorators.http import require_http_methods
 from snapshots import access
 from snapshots.answers import replay
 from snapshots.domain.model import durations
-from snapshots.domain.model.derived import ABOUT, is_derived
+from snapshots.domain.model.derived import ABOUT
+from snapshots.domain.model.engine_words import words_of
 from snapshots.domain.model.recording import SnapshotId
 from snapshots.files.recordings import open_recording
 from snapshots.models import Job, Recording, Snapshot
@@ -108,11 +109,13 @@ def _derived(
     anything differs.
     """
     extra = stored.manifest.header_extra
-    if not is_derived(extra):
+    words = words_of(extra)
+    if words is None:
         return {"has_recomputed": True}
     notes = extra.get("notes")
     return {
         "about_derived": ABOUT,
+        "words": words,
         "notes": [note for note in notes if isinstance(note, str)][:MOST_NOTES]
         if isinstance(notes, list)
         else [],

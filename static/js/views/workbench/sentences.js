@@ -72,14 +72,28 @@ export function derivedContents(detail, channels, between) {
 }
 
 /**
+ * Returns the verdict that colours a dragged cut, and its words. A derived recording lacks the events between two
+ * checkpoints, so that no cut of it is known to be consistent.
+ * @param {Cut} cut @param {boolean} [isDerived] @returns {[string, string]}
+ */
+export function cutResult(cut, isDerived = false) {
+  if (!cut.consistent) return ["orphan", "not consistent"];
+  return isDerived ? ["unknown", "not known"] : ["consistent", "consistent"];
+}
+
+/**
  * Says the verdict of a dragged cut. A derived recording has messages only at checkpoints.
  * @param {Cut} cut @param {boolean} [isDerived]
  */
 export function cutSentence(cut, isDerived = false) {
   if (cut.consistent) {
     const waiting = messagesInFlight(cut).length;
-    const nothing = isDerived ? "What else lies in the channels is not known." : "All channels are empty.";
-    return `No message is received before it is sent. ${waiting === 0 ? nothing : `${thousands(waiting)} in flight.`}`;
+    if (isDerived) {
+      const there = waiting === 0 ? "" : ` ${counted(waiting, "message")} of a checkpoint in flight.`;
+      return `The engine keeps no events between two checkpoints, so nothing tells what else passed.${there}`;
+    }
+    const inFlight = waiting === 0 ? "All channels are empty." : `${thousands(waiting)} in flight.`;
+    return `No message is received before it is sent. ${inFlight}`;
   }
   const more = cut.orphansTotal > 1 ? ` ${counted(cut.orphansTotal - 1, "more orphan")}.` : "";
   if (!cut.orphans.length) return `A message is received inside it and sent outside it.${more}`;

@@ -16,7 +16,7 @@ const MANY = 20;
 const CURVE_POINTS = 9;
 const CROWD = 40; // channels with messages; in a larger crowd a single message gets no number
 const LONGEST_NAME = 8; // characters
-const PHASES = ["not recorded", "recording", "done", "never records", "not part of it"];
+const PHASES = ["not recorded", "recording", "done", "never records", "no record", "not part of it"];
 
 /** @param {App} app */
 export function createTopology(app) {
@@ -113,6 +113,7 @@ export function createTopology(app) {
       recording: faded(colours.marker, 0.5),
       done: faded(colours.recorded, 0.55),
       "never records": colours.panel,
+      "no record": colours.panel,
       "not part of it": colours.panel,
     };
     /** @type {Record<string, string>} */
@@ -121,6 +122,7 @@ export function createTopology(app) {
       recording: colours.marker,
       done: colours.recorded,
       "never records": colours.orphan,
+      "no record": colours.quiet,
       "not part of it": faded(colours.quiet, 0.4),
     };
     /** @type {Trace[]} */

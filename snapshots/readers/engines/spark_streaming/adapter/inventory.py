@@ -20,7 +20,7 @@ from snapshots.domain.inventory.model import (
     SubtaskInventory,
     UploadInventory,
 )
-from snapshots.domain.model.derived import DRAINED, NOT_COMPLETED, NOT_TOLD, WHY_EMPTY, WHY_UNKNOWN
+from snapshots.domain.model.derived import DRAINED, WHY_EMPTY, WHY_UNKNOWN
 from snapshots.readers.engines import listing
 from snapshots.readers.engines.spark_streaming.adapter.entries import (
     TOO_MUCH,
@@ -29,7 +29,6 @@ from snapshots.readers.engines.spark_streaming.adapter.entries import (
     missing_sentence,
     state_names,
 )
-from snapshots.readers.engines.spark_streaming.adapter.events import snapshot_of
 from snapshots.readers.engines.spark_streaming.adapter.facts import (
     batch_facts,
     job_facts,
@@ -40,7 +39,12 @@ from snapshots.readers.engines.spark_streaming.adapter.facts import (
     settings_of,
 )
 from snapshots.readers.engines.spark_streaming.adapter.flaws import spoilt, state_path
-from snapshots.readers.engines.spark_streaming.adapter.jobs import SparkJob, fate_of
+from snapshots.readers.engines.spark_streaming.adapter.jobs import (
+    SparkJob,
+    fate_of,
+    snapshot_of,
+    why_unknown,
+)
 from snapshots.readers.engines.spark_streaming.adapter.sizes import Load, StateSizes, known_sum
 from snapshots.readers.engines.spark_streaming.progress import Progress
 from snapshots.readers.engines.spark_streaming.state.operators import Operator
@@ -160,7 +164,6 @@ class _BatchInventory:
         log = "offsets" if batch.planned else "commits"
         is_empty = fate.is_over and not job.is_continuous
         kind = EPOCH if job.is_continuous else NO_DATA if batch.has_no_data else BATCH
-        why_unknown = WHY_UNKNOWN[NOT_TOLD if job.is_continuous else NOT_COMPLETED]
         return CheckpointInventory(
             job=job.key,
             id=batch.batch,
@@ -186,7 +189,7 @@ class _BatchInventory:
             settings=settings_of(job, batch),
             snapshot=snapshot_of(job, batch.batch) if job.number else None,
             why_empty=WHY_EMPTY[DRAINED] if is_empty else None,
-            why_unknown=None if is_empty else why_unknown,
+            why_unknown=None if is_empty else WHY_UNKNOWN[why_unknown(job)],
         )
 
     def _notes(self) -> Iterator[str]:

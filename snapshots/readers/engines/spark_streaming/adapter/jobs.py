@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from snapshots.domain.inventory.model import COMPLETED, IN_PROGRESS, UNKNOWN
+from snapshots.domain.model.derived import CONTINUOUS, NOT_COMMITTED
+from snapshots.domain.model.recording import SnapshotId
 from snapshots.readers.engines.spark_streaming.checkpoint import SparkCheckpoint
 from snapshots.readers.engines.spark_streaming.incidents import PARTIAL, STATE_AHEAD, InFlight
 from snapshots.readers.engines.spark_streaming.logs.offsets import PlannedBatch
@@ -127,3 +129,13 @@ def fate_of(job: SparkJob, batch: Batch) -> Fate:
         sentence = "Later batches were planned, too: a query commits late, or commits are missing."
         return Fate(IN_PROGRESS, sentence, False)
     return Fate(IN_PROGRESS, None, False)
+
+
+def snapshot_of(job: SparkJob, batch: int) -> SnapshotId:
+    """Name the snapshot of a batch: by its number, and in all jobs but the first by the job."""
+    return SnapshotId(f"{batch} ({job.label})" if job.number else str(batch))
+
+
+def why_unknown(job: SparkJob) -> str:
+    """Return the word that explains why channels of a batch are not known to be empty."""
+    return CONTINUOUS if job.is_continuous else NOT_COMMITTED
