@@ -161,6 +161,7 @@ class _BatchInventory:
         job, batch, fate = self.job, self.batch, self.fate
         operators = tuple(map(self._operator, self.operators))
         is_whole = len(operators) == len(job.checkpoint.operators)
+        is_known = is_whole and job.why_state_unknown is None
         log = "offsets" if batch.planned else "commits"
         is_empty = fate.is_over and not job.is_continuous
         kind = EPOCH if job.is_continuous else NO_DATA if batch.has_no_data else BATCH
@@ -172,15 +173,11 @@ class _BatchInventory:
             path=job.path(f"{log}/{batch.batch}"),
             triggered_at=batch.planned_at_ms,
             completed_at=batch.committed_at_ms,
-            bytes=known_sum(one.bytes for one in operators) if is_whole else None,
-            shared=sum(
-                load.shared
-                for partitions in self.loads.values()
-                for stores in partitions.values()
-                for _, load in stores
-            ),
+            bytes=known_sum(one.bytes for one in operators) if is_known else None,
+            shared=self._shared() if is_known else None,
             operators=operators,
             missing=tuple(self._missing())[:MOST_MISSING],
+            why_state_unknown=job.why_state_unknown,
             facts=tuple(batch_facts(job, batch)),
             notes=tuple(self._notes()),
             problem=fate.sentence if fate.status == UNKNOWN else None,
@@ -190,6 +187,15 @@ class _BatchInventory:
             snapshot=snapshot_of(job, batch.batch) if job.number else None,
             why_empty=WHY_EMPTY[DRAINED] if is_empty else None,
             why_unknown=None if is_empty else WHY_UNKNOWN[why_unknown(job)],
+        )
+
+    def _shared(self) -> int:
+        """Return how many bytes of its state other batches need, too."""
+        return sum(
+            load.shared
+            for partitions in self.loads.values()
+            for stores in partitions.values()
+            for _, load in stores
         )
 
     def _notes(self) -> Iterator[str]:
@@ -202,7 +208,11 @@ class _BatchInventory:
             yield "Its offset file is not in the upload, so what it read is not known."
 
     def _missing(self) -> Iterator[MissingFile]:
-        """Yield the absent files without which the state after the batch cannot be read."""
+        """Yield the absent files without which the batch or its state cannot be read."""
+        for folder, reason in self.job.missing_folders.items():
+            source = folder.removeprefix("sources/")
+            if folder == "state" or any(source == one.source for one in self.batch.sources or ()):
+                yield MissingFile(self.job.path(f"{folder}/"), None, reason)
         if not self.fate.is_over:
             return
         for operator, gone in self.job.checkpoint.missing_partitions.items():
