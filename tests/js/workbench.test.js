@@ -14,7 +14,14 @@ import {
   nearestLine,
   progress,
 } from "../../static/js/views/workbench/geometry.js";
-import { cutResult, cutSentence, derivedContents, linked, nounsOf } from "../../static/js/views/workbench/sentences.js";
+import {
+  concurrentWords,
+  cutResult,
+  cutSentence,
+  derivedContents,
+  linked,
+  nounsOf,
+} from "../../static/js/views/workbench/sentences.js";
 import { describeCut } from "../../static/js/lib/cuts.js";
 import { twoBanks } from "./builders.js";
 
@@ -228,6 +235,14 @@ test("channels that no checkpoint holds are not known, and not empty", () => {
   assert.equal(
     derivedContents(detail({ "A->B": [] }), 2, between),
     "Snapshot 3: 1 channel known to be empty. Aligned. 1 more channel not known. It failed.",
+  );
+});
+
+test("events of a derived recording are not called concurrent", () => {
+  assert.equal(concurrentWords(1200), "1,200 concurrent: neither before nor after it.");
+  assert.equal(
+    concurrentWords(2, true),
+    "Of 2 events the recording does not show whether it came before or after.",
   );
 });
 

@@ -71,6 +71,20 @@ export function derivedContents(detail, channels, between) {
   return [empty.trim(), unknown.trim()].filter(Boolean).join(" ");
 }
 
+/** What past and future mean here, for a cut or a condition is judged by messages alone. */
+export const CAUSALITY =
+  "Messages and markers carry influence here. Cuts, “possibly” and “definitely” look at messages only.";
+
+/**
+ * Says how many events lie neither in the past nor in the future of an event. A derived recording lacks most events.
+ * @param {number} count @param {boolean} [isDerived]
+ */
+export function concurrentWords(count, isDerived = false) {
+  return isDerived
+    ? `Of ${counted(count, "event")} the recording does not show whether it came before or after.`
+    : `${thousands(count)} concurrent: neither before nor after it.`;
+}
+
 /**
  * Returns the verdict that colours a dragged cut, and its words. A derived recording lacks the events between two
  * checkpoints, so that no cut of it is known to be consistent.
