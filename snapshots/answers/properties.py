@@ -5,6 +5,7 @@ from typing import Any
 
 import orjson
 
+from snapshots.answers.outcomes import outcome_of
 from snapshots.domain import properties
 from snapshots.domain.conditions.expressions import ExpressionError
 from snapshots.domain.model.as_json import as_json
@@ -60,7 +61,7 @@ def _property_or_expression(question: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _state(stored: StoredRecording, row: Snapshot) -> GlobalState:
-    detail = orjson.loads(orjson.dumps(snapshot_detail(row, stored)))
+    detail = orjson.loads(orjson.dumps(snapshot_detail(row, stored, outcome_of(row))))
     return of_stored(detail, stored.scope(SnapshotId(row.snapshot)))
 
 

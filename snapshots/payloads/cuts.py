@@ -226,14 +226,17 @@ class ConesPayload(TypedDict):
     concurrent: int
 
 
-def snapshot_detail(row: Snapshot, stored: StoredRecording) -> SnapshotDetail:
-    """Return what the log recomputes, and beside it what was recorded."""
+def snapshot_detail(row: Snapshot, stored: StoredRecording, outcome: str) -> SnapshotDetail:
+    """Return what the log recomputes, and beside it what was recorded.
+
+    ``outcome`` is the word of the snapshot for lists.
+    """
     snapshot = stored.snapshot(SnapshotId(row.snapshot))
     recorded = _recorded(snapshot)
     recomputed = _recomputed(snapshot)
     every_channel = dict.fromkeys(snapshot.channels) | recomputed["channels"]
     return {
-        **snapshot_summary(row),
+        **snapshot_summary(row, outcome),
         "processes": recomputed["processes"],
         "channels": every_channel,
         "recorded": recorded,

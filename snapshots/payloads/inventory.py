@@ -10,7 +10,7 @@ from snapshots.store.inventory.writing import PARTS
 
 _OF_NEWER_VERSIONS = (
     *("snapshot", "phases", "planned", "settings"),
-    *("in_flight_stated", "why_state_unknown"),
+    *("in_flight_stated", "why_state_unknown", "flaws"),
 )
 
 payload_of(model.Fact, "FactItem")

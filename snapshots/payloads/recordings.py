@@ -87,9 +87,14 @@ class ListedRecording(RecordingSummary):
     """A recording in a list of recordings.
 
     Attributes:
+        outcomes: how many of its snapshots have each outcome, the most serious first.
+        answers: for each of the four questions how many snapshots have each answer; empty if the
+            recording has more than 500 snapshots.
         goes_at: when the retention setting of its owner removes the recording; null if it is kept.
     """
 
+    outcomes: dict[str, int]
+    answers: dict[str, dict[str, int]]
     goes_at: str | None
 
 
@@ -136,6 +141,8 @@ class SnapshotSummary(TypedDict):
     Attributes:
         snapshot: the id of the snapshot.
         verdict: the worst verdict.
+        outcome: the word that lists show: the verdict, ``not known`` if that is unknown, and for
+            the checkpoint of an engine ``damaged``, ``failed``, ``in progress`` or ``not judged``.
         answers: the four answers, in the order of cut, channels, states and rule; empty where the
             snapshot was judged by an older version: ingest the recording again to have them.
         verdicts: the findings, the worst verdict first, and at most 100 of each verdict.
@@ -155,6 +162,7 @@ class SnapshotSummary(TypedDict):
 
     snapshot: str
     verdict: str
+    outcome: str
     answers: list[AnswerItem]
     verdicts: list[dict[str, Any]]
     verdict_counts: list[VerdictCount]
@@ -261,13 +269,15 @@ def newest_job(row: Recording) -> int | None:
     return row.jobs.order_by("-pk").values_list("pk", flat=True).first()
 
 
-def snapshot_summary(row: Snapshot) -> SnapshotSummary:
+def snapshot_summary(row: Snapshot, outcome: str) -> SnapshotSummary:
+    """Return the fields that lists show of a snapshot. ``outcome`` is its word for lists."""
     duration = None
     if row.began_at is not None and row.ended_at is not None:
         duration = row.ended_at - row.began_at
     return {
         "snapshot": row.snapshot,
         "verdict": row.verdict,
+        "outcome": outcome,
         "answers": row.answers,
         "verdicts": row.verdicts,
         "verdict_counts": row.verdict_counts,

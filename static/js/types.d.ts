@@ -494,6 +494,8 @@ interface AnswerPayload {
 interface SnapshotSummary {
   snapshot: string;
   verdict: string;
+  /** The word for lists. */
+  outcome?: string;
   answers?: AnswerPayload[];
   verdicts?: Finding[];
   positions?: Record<string, number>;

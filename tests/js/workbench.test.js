@@ -15,6 +15,7 @@ import {
   progress,
 } from "../../static/js/views/workbench/geometry.js";
 import {
+  chipTitle,
   concurrentWords,
   cutResult,
   cutSentence,
@@ -236,6 +237,20 @@ test("channels that no checkpoint holds are not known, and not empty", () => {
     derivedContents(detail({ "A->B": [] }), 2, between),
     "Snapshot 3: 1 channel known to be empty. Aligned. 1 more channel not known. It failed.",
   );
+});
+
+test("the strip says the outcome of a snapshot and its answers", () => {
+  const answers = [
+    { question: "cut", answer: "holds", sentence: "" },
+    { question: "channels", answer: "holds", sentence: "" },
+    { question: "states", answer: "not-known", sentence: "" },
+    { question: "rule", answer: "does-not-hold", sentence: "" },
+  ];
+  assert.equal(
+    chipTitle({ snapshot: "s1", verdict: "unknown", outcome: "damaged", answers }),
+    "Snapshot s1: damaged; holds: cut and channels; not known: states; does not hold: rule",
+  );
+  assert.equal(chipTitle({ snapshot: "s1", verdict: "lost" }), "Snapshot s1: lost");
 });
 
 test("events of a derived recording are not called concurrent", () => {

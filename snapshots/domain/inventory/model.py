@@ -254,6 +254,7 @@ class CheckpointInventory:
         why_unknown: why it is not known what the channels hold. None if it is known.
         why_state_unknown: why it is not known which state belongs to the checkpoint. None if it is
             known.
+        flaws: how many damaged or missing files spoil the checkpoint.
         phases: how many milliseconds each part of the checkpoint took, in the engine's words; empty
             if no report says.
         planned: what a batch in flight was to read, and how far it came. None for all other
@@ -282,6 +283,7 @@ class CheckpointInventory:
     why_empty: str | None = None
     why_unknown: str | None = None
     why_state_unknown: str | None = None
+    flaws: int = 0
     phases: Mapping[str, int] = field(default_factory=dict)
     planned: PlannedBatch | None = None
     settings: Mapping[str, str] = field(default_factory=dict)

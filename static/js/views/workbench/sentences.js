@@ -130,6 +130,22 @@ export function answersSentence(answers) {
   return ["No witness against it.", ...[holds, ...rest].filter(Boolean).map(capitalised)].join(" ");
 }
 
+/**
+ * Says in one line the outcome of a snapshot and its four answers.
+ * @param {SnapshotSummary} summary
+ */
+export function chipTitle({ snapshot, verdict, outcome, answers }) {
+  /** @type {Record<string, string>} */
+  const words = { holds: "holds", "does-not-hold": "does not hold", "not-known": "not known" };
+  /** @type {Map<string, string[]>} */
+  const byAnswer = new Map();
+  for (const { answer, question } of answers ?? []) {
+    byAnswer.set(words[answer], [...(byAnswer.get(words[answer]) ?? []), question]);
+  }
+  const lines = [...byAnswer].map(([word, questions]) => `${word}: ${listOf(questions)}`);
+  return [`Snapshot ${snapshot}: ${outcome ?? verdict}`, ...lines].join("; ");
+}
+
 /** @param {string[]} words */
 function listOf(words) {
   return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;

@@ -5,7 +5,7 @@ import { counted, duration } from "../../lib/format.js";
 import { messagesInFlight } from "../../lib/cuts.js";
 import { hasAny } from "../../lib/player.js";
 import { inOrder } from "../../lib/source.js";
-import { answersSentence, cutResult, cutSentence, nounsOf, sentenceElements } from "./sentences.js";
+import { answersSentence, chipTitle, cutResult, cutSentence, nounsOf, sentenceElements } from "./sentences.js";
 
 /** @param {App} app @param {SnapshotSummary[]} summaries */
 export function createSnapshots(app, summaries) {
@@ -40,11 +40,11 @@ export function createSnapshots(app, summaries) {
       {
         type: "button",
         "aria-pressed": String(isChosen),
-        title: `Snapshot ${summary.snapshot}: ${summary.verdict}`,
+        title: chipTitle(summary),
         onclick: () => app.chooseSnapshot(summary.snapshot),
       },
       h("b", {}, String(summary.snapshot)),
-      h("span.verdict", { "data-verdict": summary.verdict }, summary.verdict),
+      h("span.verdict", { "data-verdict": summary.verdict }, summary.outcome ?? summary.verdict),
     );
     if (isChosen) requestAnimationFrame(() => bringIntoStrip(button));
     return button;
@@ -178,9 +178,9 @@ export function createSnapshots(app, summaries) {
     renderOnce(
       verdict,
       `snapshot ${summary.snapshot}`,
-      () => [word(summary.verdict), h("span", {}, ...snapshotSentence(summary))],
+      () => [word(summary.verdict, summary.outcome), h("span", {}, ...snapshotSentence(summary))],
     );
-    say(`Snapshot ${summary.snapshot}: ${summary.verdict}.`);
+    say(`Snapshot ${summary.snapshot}: ${summary.outcome ?? summary.verdict}.`);
   }
 
   /** @param {SnapshotSummary} summary */

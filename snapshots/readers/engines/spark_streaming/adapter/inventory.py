@@ -3,7 +3,9 @@
 A batch is a checkpoint: triggered when it was planned, complete when it is committed.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from snapshots.domain.inventory.batches import spans_text
 from snapshots.domain.inventory.model import (
@@ -82,6 +84,12 @@ def upload_inventory(
         reports: the progress reports by the checkpoint's folder, then by batch.
         notes: what the upload's files say, as sentences.
     """
+    flaws = [
+        (job, file)
+        for job in jobs
+        for file in spoilt(job, states[job.folder], reads.damaged.get(job.folder, {}).values())
+    ]
+    counts = Counter(job.first + place for job, file in flaws for place in file.places)
     checkpoints: list[CheckpointInventory] = []
     further_notes: list[str] = []
     left = MOST_PARTS
@@ -95,12 +103,7 @@ def upload_inventory(
                 )
             left = max(left - parts, 0)
             batch = _BatchInventory(job, place, state, reports[job.folder], reads, in_full=left > 0)
-            checkpoints.append(batch.checkpoint())
-    flaws = [
-        (job, file)
-        for job in jobs
-        for file in spoilt(job, states[job.folder], reads.damaged.get(job.folder, {}).values())
-    ]
+            checkpoints.append(replace(batch.checkpoint(), flaws=counts[batch.number]))
     return UploadInventory(
         engine="spark",
         jobs=tuple(
