@@ -17,6 +17,7 @@ import {
 import {
   chipTitle,
   concurrentWords,
+  countCell,
   cutResult,
   cutSentence,
   derivedContents,
@@ -237,6 +238,11 @@ test("channels that no checkpoint holds are not known, and not empty", () => {
     derivedContents(detail({ "A->B": [] }), 2, between),
     "Snapshot 3: 1 channel known to be empty. Aligned. 1 more channel not known. It failed.",
   );
+});
+
+test("tables and CSV of a derived recording do not count messages that nobody saw as none", () => {
+  assert.deepEqual([countCell(0), countCell(3)], [0, 3]);
+  assert.deepEqual([countCell(0, true), countCell(3, true)], ["not known", 3]);
 });
 
 test("the strip says the outcome of a snapshot and its answers", () => {

@@ -42,7 +42,7 @@ from snapshots.domain.judging.cuts import ChannelLog, received_index, state_at
 from snapshots.domain.judging.entries import messages_of
 from snapshots.domain.judging.findings import INCOMPLETE, Finding, Findings
 from snapshots.domain.judging.snapshot_log import SnapshotLog, snapshot_logs
-from snapshots.domain.judging.totals import Totals
+from snapshots.domain.judging.totals import NOT_SUMMED, Totals
 from snapshots.domain.model.as_json import as_json
 from snapshots.domain.model.derived import flaws, is_derived, states_not_judged
 from snapshots.domain.model.engine_words import why_not_recorded, words_of
@@ -410,7 +410,12 @@ def _judge_completeness(case: Case, findings: Findings) -> None:
 
 
 def _totals(case: Case) -> Totals:
-    """Sum up what was recorded, and what the log recomputes where it holds no record."""
+    """Sum up what was recorded, and what the log recomputes where it holds no record.
+
+    The states of a derived recording are descriptions of files, of which a sum says nothing.
+    """
+    if is_derived(case.recording.header_extra):
+        return NOT_SUMMED
     topology, log = case.recording.topology, case.log
     states = [
         log.states[process.id].state or case.recomputed_states.get(process.id)

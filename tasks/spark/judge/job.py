@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 from snapshots.domain.judging import witnesses as say
 from snapshots.domain.judging.answers import Answer, Judged, answers
 from snapshots.domain.judging.findings import INCOMPLETE, MOST_WITNESSES, UNKNOWN, Findings, Place
-from snapshots.domain.judging.totals import Totals
+from snapshots.domain.judging.totals import NOT_SUMMED, Totals
 from snapshots.domain.judging.verdicts import SnapshotReport
 from snapshots.domain.model.derived import flaws, is_derived, states_not_judged
 from snapshots.domain.model.engine_words import why_not_recorded, words_of
@@ -256,7 +256,7 @@ class _Verdict:
             recomputed_states=self._by_process("recomputed"),
             recorded_channels=recorded,
             in_flight=in_flight,
-            totals=Totals(self._held_at_start(), self._held_by_processes(), self.facts.amount),
+            totals=self._totals(),
         )
 
     def _by_process(self, column: str) -> dict[ProcessId, Any]:
@@ -388,6 +388,11 @@ class _Verdict:
             if row["recomputed"] is not None:
                 in_flight[names[row["channel"]]] = tuple(row["recomputed"])
         return recorded, in_flight
+
+    def _totals(self) -> Totals:
+        if is_derived(self.judge.manifest.header_extra):
+            return NOT_SUMMED
+        return Totals(self._held_at_start(), self._held_by_processes(), self.facts.amount)
 
     def _held_at_start(self) -> int | float | None:
         processes = self.judge.topology.processes

@@ -71,6 +71,15 @@ export function derivedContents(detail, channels, between) {
   return [empty.trim(), unknown.trim()].filter(Boolean).join(" ");
 }
 
+/**
+ * Returns the cell of a table and of its CSV for a number of messages. A derived recording that shows no message does
+ * not show that there was none.
+ * @param {number} count @param {boolean} [isDerived]
+ */
+export function countCell(count, isDerived = false) {
+  return isDerived && count === 0 ? "not known" : count;
+}
+
 /** What past and future mean here, for a cut or a condition is judged by messages alone. */
 export const CAUSALITY =
   "Messages and markers carry influence here. Cuts, “possibly” and “definitely” look at messages only.";

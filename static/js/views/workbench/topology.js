@@ -9,6 +9,7 @@ import { alongEdge, drawnProcesses, layoutTopology } from "../../lib/layout.js";
 import { inFlight, progress } from "./geometry.js";
 import { faded } from "./colours.js";
 import { baseLayout, CONFIG, wirePanel } from "./panel.js";
+import { countCell } from "./sentences.js";
 
 const NODE = 15;
 const SMALL_NODE = 7;
@@ -299,9 +300,10 @@ export function createTopology(app) {
 
   function rows() {
     const cut = player.state.shown;
+    /** @param {number} code */
+    const waiting = (code) => countCell(cut?.channels.get(code)?.length ?? 0, app.recording.is_derived);
     /** @param {OpenChannel} channel */
-    const row = ({ id, source, target, fifo, code }) =>
-      [id, source, target, fifo ? "yes" : "no", cut?.channels.get(code)?.length ?? 0];
+    const row = ({ id, source, target, fifo, code }) => [id, source, target, fifo ? "yes" : "no", waiting(code)];
     return { head: ["channel", "source", "target", "FIFO", "messages now"], rows: topology.channels.map(row) };
   }
 
