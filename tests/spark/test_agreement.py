@@ -17,6 +17,7 @@ from snapshots.domain.simulators.script import Log
 from snapshots.store.reader import StoredRecording
 from tests import damage
 from tests.builders import a_run, runs, side_by_side, simulated
+from tests.domain.judging.edges import EDGES
 from tests.spark.agreement import agree, written
 from tests.spark.ingest import disorder
 
@@ -74,6 +75,11 @@ def test_spark_and_the_reference_agree_on_every_damage(spark, tmp_path, spoil):
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.slug)
 def test_spark_and_the_reference_agree_on_every_sample(spark, tmp_path, sample):
     agree(written(sample.log(), tmp_path / "log.jsonl"), tmp_path, spark)
+
+
+@pytest.mark.parametrize("edge", EDGES, ids=lambda edge: edge.__name__)
+def test_spark_and_the_reference_agree_at_the_edges(spark, tmp_path, edge):
+    agree(written(edge(), tmp_path / "log.jsonl"), tmp_path, spark)
 
 
 def test_spark_and_the_reference_agree_where_channel_states_were_not_recorded(spark, tmp_path):
