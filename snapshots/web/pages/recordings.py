@@ -219,6 +219,7 @@ def defects(request: HttpRequest, pk: int) -> HttpResponse:
         "listed": len(listed),
         "counts": sorted(counts.items()),
         "code": code if code in counts else "",
+        "has_inventory": row.format in registry.READERS,
         "page": Paginator(chosen, DEFECTS_ON_A_PAGE).get_page(request.GET.get("page")),
     }
     return render(request, "snapshots/recordings/defects.html", context)

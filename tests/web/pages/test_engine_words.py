@@ -70,3 +70,18 @@ def test_a_cut_of_a_derived_recording_is_not_called_consistent(ada, upload):
 def test_the_workbench_knows_that_the_recording_is_derived(client, upload):
     row = upload("window-agg-hdfs")
     assert '"is_derived": true' in text_of(client.get(f"/recordings/{row.pk}?snapshot=0"))
+
+
+@pytest.mark.parametrize("case", ["damaged-missing-delta", "window-agg-hdfs"])
+def test_a_damaged_upload_is_not_said_to_be_without_defects(client, upload, case):
+    row = upload(case)
+    page = words(client.get(f"/recordings/{row.pk}/defects"))
+    assert "What is damaged or missing in the upload itself is in its inventory" in page
+    assert "Every line of this log was understood" not in page
+
+
+def test_a_restore_of_a_derived_snapshot_promises_no_comparison(client, upload):
+    row = upload("window-agg-hdfs")
+    page = words(client.get(f"/recordings/{row.pk}/snapshots/0"))
+    assert "Whether the engine's own run would end so cannot be told." in page
+    assert "whether it ends as the original did" not in page

@@ -9,6 +9,7 @@ import pytest
 from snapshots.answers.outcomes import sentence_of
 from tests import damage
 from tests.builders import a_run, simulated
+from tests.domain.judging.edges import sums_beyond_63_bits
 from tests.readers.engines.spark_streaming.cases import unpack
 from tests.web.engine_uploads import an_upload
 from tests.web.given import a_client, a_ready_recording, text_of
@@ -123,3 +124,16 @@ def test_the_page_that_compares_recordings_has_their_answers(client, ada):
     page = words(client.get(f"/compare?recordings={row.pk}"))
     assert "1 consistent" in page
     assert "holds: cut, channels and rule; not known: states" in page
+
+
+def test_a_sum_beyond_63_bits_is_answered_exactly(client, ada):
+    row = a_ready_recording(ada, sums_beyond_63_bits())
+    (item,) = a_client(ada).get(f"/api/recordings/{row.pk}/snapshots").json()["items"]
+    assert item["totals"]["total"] == 2**64
+    assert "13,835,058,055,282,163,712 in channels" in words(
+        client.get(f"/recordings/{row.pk}/snapshots/s1")
+    )
+    cut = {"step": 3}
+    answer = a_client(ada).post(f"/api/recordings/{row.pk}/cuts", cut, "application/json")
+    assert answer.json()["total"] == 2**64
+    assert text_of(client.get(f"/recordings/{row.pk}?snapshot=s1"))
