@@ -5,11 +5,12 @@ from collections import Counter
 import pytest
 from hypothesis import given, settings
 
-from snapshots.domain.judging.cuts import NEVER
+from snapshots.domain.causality.causal_closure import nearest_consistent_cut
+from snapshots.domain.judging.cuts import NEVER, Cut
 from snapshots.domain.judging.verdicts import SnapshotReport, judge
 from snapshots.domain.model.recording import Recording
 from snapshots.store.cut import StoredCut
-from tests.builders import recorded, runs
+from tests.builders import a_run, recorded, runs
 from tests.domain.judging import edges
 from tests.domain.judging.edges import LARGE
 from tests.effort import examples
@@ -84,6 +85,16 @@ def test_a_scope_that_only_sent_a_marker_takes_part():
 def test_of_two_messages_that_never_arrive_the_first_sent_was_overtaken():
     (report,) = judged(edges.ties())
     assert named(report) == [("fifo-violation", "m1", None)]
+
+
+def test_of_two_consistent_cuts_that_are_equally_near_the_one_inside_is_taken():
+    """q goes back before the receive, or p goes on behind the send: each moves one event."""
+    recording = recorded(a_run().send("p->q", "m1", 1).receive("p->q", "m1"))
+    assert nearest_consistent_cut(recording, Cut({"p": 0, "q": 1})) == Cut({"p": 0, "q": 0})
+    with stored(recording) as opened:
+        positions = opened.positions_at(step=0)
+        positions[:] = [0, 1]
+        assert StoredCut(opened.tables, positions).nearest.tolist() == [0, 0]
 
 
 @settings(max_examples=examples(40), deadline=None)
