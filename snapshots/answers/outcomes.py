@@ -79,11 +79,19 @@ class Outcomes:
         counts: how many snapshots have each word, the most serious first.
         answers: for each question how many snapshots have each answer; empty if there are too many
             snapshots, or if some were judged before there were any.
+        is_of_engine: whether they are checkpoints of an engine.
     """
 
-    def __init__(self, counts: Mapping[str, int], answers: Mapping[str, Mapping[str, int]]) -> None:
+    def __init__(
+        self,
+        counts: Mapping[str, int],
+        answers: Mapping[str, Mapping[str, int]],
+        *,
+        is_of_engine: bool,
+    ) -> None:
         self.counts = {word: counts[word] for word in sorted(counts, key=_ORDER.index)}
         self.answers = answers
+        self.is_of_engine = is_of_engine
 
     @property
     def words(self) -> list[tuple[str, str, int]]:
@@ -92,8 +100,11 @@ class Outcomes:
 
     @property
     def sentence(self) -> str:
-        """The four answers in one line; empty if nothing is known of any."""
-        return sentence_of(self.answers)
+        """The four answers in one line; empty if nothing is known of any.
+
+        It is empty for checkpoints of engines, too, of which the words say all.
+        """
+        return "" if self.is_of_engine else sentence_of(self.answers)
 
 
 def outcomes_of(recordings: Iterable[Recording]) -> dict[int, Outcomes]:
@@ -106,7 +117,10 @@ def outcomes_of(recordings: Iterable[Recording]) -> dict[int, Outcomes]:
         counts[pk][_outcome(snapshot, verdict, checkpoints[pk])] += 1
     small = [pk for pk, row in rows.items() if row.snapshot_count <= MOST_ANSWERED]
     answers = _answers(small)
-    return {pk: Outcomes(counts[pk], answers.get(pk, {})) for pk in rows}
+    return {
+        pk: Outcomes(counts[pk], answers.get(pk, {}), is_of_engine=checkpoints[pk] is not None)
+        for pk in rows
+    }
 
 
 def _answers(recordings: Iterable[int]) -> dict[int, dict[str, Counter[str]]]:

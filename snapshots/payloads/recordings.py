@@ -14,6 +14,7 @@ from snapshots.payloads.dates import date
 from snapshots.payloads.declaring import Payload, described, list_of, payload_of
 from snapshots.payloads.notes import notes_of
 from snapshots.problems import LISTED_DEFECTS
+from snapshots.readers.engines import registry
 from snapshots.store import manifest
 
 
@@ -151,7 +152,7 @@ class SnapshotSummary(TypedDict):
         began_at: the instant of its first event, in the time unit; null where it has none.
         ended_at: the instant of its last event, in the time unit; null where it has none.
         duration: the time from the first event to the last, in the time unit; null where it has
-            none.
+            none, and where the files of an engine do not tell it.
         markers_sent: how many of its markers were sent.
         markers_received: how many of its markers were received.
         positions: for each process the index at which it recorded; a process that never recorded
@@ -271,9 +272,6 @@ def newest_job(row: Recording) -> int | None:
 
 def snapshot_summary(row: Snapshot, outcome: str) -> SnapshotSummary:
     """Return the fields that lists show of a snapshot. ``outcome`` is its word for lists."""
-    duration = None
-    if row.began_at is not None and row.ended_at is not None:
-        duration = row.ended_at - row.began_at
     return {
         "snapshot": row.snapshot,
         "verdict": row.verdict,
@@ -284,9 +282,20 @@ def snapshot_summary(row: Snapshot, outcome: str) -> SnapshotSummary:
         "initiators": row.initiators,
         "began_at": row.began_at,
         "ended_at": row.ended_at,
-        "duration": duration,
+        "duration": _duration(row),
         "markers_sent": row.markers_sent,
         "markers_received": row.markers_received,
         "positions": row.positions,
         "totals": row.totals,
     }
+
+
+def _duration(row: Snapshot) -> int | None:
+    """Return how long a snapshot took, or None if that is not known.
+
+    An engine's checkpoint takes time. If its events have one instant, the files tell no other.
+    """
+    if row.began_at is None or row.ended_at is None:
+        return None
+    duration = row.ended_at - row.began_at
+    return None if duration == 0 and row.recording.format in registry.READERS else duration

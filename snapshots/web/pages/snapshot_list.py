@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from snapshots import access
-from snapshots.answers.outcomes import colour_of, outcome_of
+from snapshots.answers.outcomes import colour_of, of_checkpoints, outcome_of
 from snapshots.domain.judging.answers import QUESTIONS
 from snapshots.models import Recording, Snapshot
 from snapshots.payloads.recordings import snapshot_summary
@@ -35,6 +35,7 @@ def snapshot_list(request: HttpRequest, pk: int) -> HttpResponse:
         "recording": recording,
         "page": page,
         "questions": QUESTIONS,
+        "is_of_engine": of_checkpoints(recording) is not None,
         "rows": [_row(item) for item in page],
     }
     return render(request, "snapshots/snapshot/list.html", context)

@@ -126,6 +126,15 @@ def test_the_page_that_compares_recordings_has_their_answers(client, ada):
     assert "holds: cut, channels and rule; not known: states" in page
 
 
+def test_a_batch_whose_times_no_file_tells_did_not_take_0(client, ada, upload):
+    row = upload("damaged-missing-delta")
+    items = a_client(ada).get(f"/api/recordings/{row.pk}/snapshots").json()["items"]
+    assert {item["duration"] for item in items} == {None}
+    page = words(client.get(f"/recordings/{row.pk}/snapshots/3"))
+    assert "Took not known" in page
+    assert "0 µs" not in page
+
+
 def test_a_sum_beyond_63_bits_is_answered_exactly(client, ada):
     row = a_ready_recording(ada, sums_beyond_63_bits())
     (item,) = a_client(ada).get(f"/api/recordings/{row.pk}/snapshots").json()["items"]
