@@ -60,6 +60,24 @@ def where_markers_may_overtake(*, fifo: bool = True) -> Log:
     return Log(replace(header, topology=replace(topology, channels=channels)), events)
 
 
+def messages_overtaken_twice() -> Log:
+    """Markers may overtake here, but not m2 and m3, which both overtake m1."""
+    header, events = (
+        a_run()
+        .send("p->q", "m1", 1)
+        .send("p->q", "m2", 2)
+        .send("p->q", "m3", 3)
+        .record("p", "s1")
+        .record("q", "s1")
+        .receive("p->q", "m2")
+        .receive("p->q", "m3")
+        .log()
+    )
+    topology = header.topology
+    channels = tuple(replace(channel, overtaking=True) for channel in topology.channels)
+    return Log(replace(header, topology=replace(topology, channels=channels)), events)
+
+
 def two_of_three_scopes() -> Log:
     """A snapshot of two scopes, in one of which somebody is missing; the third has no part."""
     one = a_run().record("p", "s1").record("q", "s1").log()
@@ -106,6 +124,7 @@ EDGES = (
     orphans_without_order,
     sums_beyond_63_bits,
     where_markers_may_overtake,
+    messages_overtaken_twice,
     two_of_three_scopes,
     several_markers,
     markers_in_another_scope,

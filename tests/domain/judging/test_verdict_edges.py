@@ -63,6 +63,12 @@ def test_only_markers_may_overtake_on_a_fifo_channel_that_lets_them(fifo, verdic
     assert (first.verdict, second.verdict) == ("consistent", verdict)
 
 
+def test_each_message_that_overtakes_is_named_where_markers_may_overtake():
+    (report,) = judged(edges.messages_overtaken_twice())
+    pairs = [(item.message, item.other.message) for item in report.findings]
+    assert pairs == [("m1", "m2"), ("m1", "m3")]
+
+
 def test_a_snapshot_of_two_of_three_scopes_lacks_only_who_belongs_to_them():
     (report,) = judged(edges.two_of_three_scopes())
     assert report.processes == ("1 p", "1 q", "2 p", "2 q")
