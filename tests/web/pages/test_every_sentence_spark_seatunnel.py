@@ -22,7 +22,9 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
 
 FURNITURE = re.compile(
     r"Completed|In flight|How far the batch came|Recorded|Recorded at|Markers|Barriers"
-    r"|Files missing|Files that are missing|More on how it was derived|When each process recorded"
+    r"|Files missing or damaged|Files that are missing or damaged"
+    r"|[\d.,]+ (k|M)?B of the files that are there"
+    r"|More on how it was derived|When each process recorded"
     r"|The state of every process, as recorded|Sums of states, and of records in flight|not known"
     r"|commitOffsets|walCommit|commit information|committed|FileAggregatedCommitInfo"
     r"|(.* )?[\d.,]+ (k|M)?B|[\d.,]+ (ms|s|min) inferred: .*"
