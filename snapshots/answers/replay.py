@@ -16,6 +16,7 @@ import orjson
 from snapshots.domain.judging import witnesses
 from snapshots.domain.judging.findings import Finding
 from snapshots.domain.model.as_json import as_json
+from snapshots.domain.model.derived import is_derived
 from snapshots.domain.model.recording import Message, SnapshotId
 from snapshots.domain.model.topology import ChannelId, JsonText, ProcessId
 from snapshots.payloads.window import window_payload
@@ -49,9 +50,12 @@ def cut(stored: StoredRecording, question: Mapping[str, Any]) -> dict[str, Any]:
     """
     stored_cut = StoredCut(stored.tables, _positions(stored, question))
     contents, omitted = _contents(stored_cut)
+    is_whole = not is_derived(stored.manifest.header_extra)
+    if not is_whole:
+        contents = {channel: messages for channel, messages in contents.items() if messages}
     orphans = () if stored_cut.consistent else stored_cut.orphans(MOST_ORPHANS)
     answer = {
-        "consistent": stored_cut.consistent,
+        "consistent": stored_cut.consistent and (True if is_whole else None),
         "positions": _by_process(stored, stored_cut.positions),
         "at": stored_cut.at,
         "states": states(stored, stored_cut.states),
@@ -64,7 +68,7 @@ def cut(stored: StoredRecording, question: Mapping[str, Any]) -> dict[str, Any]:
         "orphans_total": int(stored_cut.orphan_counts.sum()),
         "strays": [asdict(stray) for stray in stored_cut.strays(MOST_STRAYS)],
         "strays_total": stored_cut.stray_count,
-        "total": stored_cut.total(),
+        "total": stored_cut.total() if is_whole else None,
     }
     if not stored_cut.consistent:
         answer["nearest"] = {"positions": _by_process(stored, stored_cut.nearest)}

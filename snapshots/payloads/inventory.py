@@ -8,7 +8,10 @@ from snapshots.domain.inventory import batches, model, series
 from snapshots.payloads.declaring import Payload, described, documented, list_of, many, payload_of
 from snapshots.store.inventory.writing import PARTS
 
-_OF_NEWER_VERSIONS = ("snapshot", "phases", "planned", "settings", "in_flight_stated", "ranges")
+_OF_NEWER_VERSIONS = (
+    *("snapshot", "phases", "planned", "settings", "in_flight_stated"),
+    *("ranges", "why_state_unknown", "flaws"),
+)
 
 payload_of(model.Fact, "FactItem")
 EngineJobItem = Annotated[dict[str, Any], Payload(payload_of(model.JobInventory, "EngineJobItem"))]

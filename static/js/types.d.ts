@@ -278,7 +278,7 @@ interface CutPayload {
   states?: Record<string, unknown>;
   channels?: Record<string, unknown[]>;
   messages?: Record<string, string[]>;
-  consistent: boolean;
+  consistent: boolean | null;
   orphans?: OrphanPayload[];
   orphans_total?: number;
   nearest?: { positions: Record<string, number> } | null;
@@ -494,6 +494,8 @@ interface AnswerPayload {
 interface SnapshotSummary {
   snapshot: string;
   verdict: string;
+  /** The word for lists. */
+  outcome?: string;
   answers?: AnswerPayload[];
   verdicts?: Finding[];
   positions?: Record<string, number>;

@@ -252,6 +252,9 @@ class CheckpointInventory:
         snapshot: the name of the checkpoint in the derived recording. None if that is its id.
         why_empty: why channels that are not listed hold nothing. None if they may hold something.
         why_unknown: why it is not known what the channels hold. None if it is known.
+        why_state_unknown: why it is not known which state belongs to the checkpoint. None if it is
+            known.
+        flaws: how many damaged or missing files spoil the checkpoint.
         phases: how many milliseconds each part of the checkpoint took, in the engine's words; empty
             if no report says.
         planned: what a batch in flight was to read, and how far it came. None for all other
@@ -281,6 +284,8 @@ class CheckpointInventory:
     snapshot: str | None = None
     why_empty: str | None = None
     why_unknown: str | None = None
+    why_state_unknown: str | None = None
+    flaws: int = 0
     phases: Mapping[str, int] = field(default_factory=dict)
     planned: PlannedBatch | None = None
     settings: Mapping[str, str] = field(default_factory=dict)

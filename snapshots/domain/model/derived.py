@@ -9,6 +9,7 @@ further fields:
 * ``untimed``: the names of the snapshots of which nothing says when they were taken. Their events
   have a place in the order and no time.
 * ``epoch``: the moment of instant 0, in milliseconds since 1970.
+* ``how_far``: what tasks without a record had done, see ``engine_words``.
 * ``flaws``: what is damaged, missing or too new. It has ``sentences``, and in ``snapshots`` the
   places of the sentences that apply to each snapshot.
 
@@ -26,6 +27,7 @@ NOTHING_PERSISTED, NEVER_STORED, DRAINED = "nothing-persisted", "never-stored", 
 NOT_COMPLETED, NO_FILES = "not-completed", "no-files"
 NOT_JOINED, NOT_TOLD = "not-joined", "not-told"
 UNDER_WAY, NO_MODE = "under-way", "no-mode"
+NOT_COMMITTED, CONTINUOUS = "not-committed", "continuous"
 
 WHY_EMPTY = {
     ALIGNED: "The checkpoint was aligned: each subtask recorded after the barrier had arrived on "
@@ -46,6 +48,10 @@ WHY_UNKNOWN = {
     "upload.",
     NOT_JOINED: "The files do not say between which subtasks the data was in flight.",
     NOT_TOLD: "The files do not say what was in flight.",
+    NOT_COMMITTED: "The batch is not known to be committed, so its tasks may not have processed "
+    "all that was sent to them.",
+    CONTINUOUS: "Continuous processing does not wait until its channels are empty, and the files "
+    "do not say what was in flight.",
 }
 ABOUT = (
     "Derived: the engine keeps no log of its events. This recording was made from its "

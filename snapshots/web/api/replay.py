@@ -81,5 +81,6 @@ def get_cones(
     """Return what happened before one event (its vector clock), and what it could influence.
 
     Lists are in the order of the processes. `before`, `after` and `concurrent` count events.
+    Messages and markers carry influence here. Cuts and predicates look at messages only.
     """
     return reply(replay.cones(stored_recording(request, id), process, index))

@@ -9,6 +9,7 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_POST, require_safe
 
 from snapshots import access
+from snapshots.answers.outcomes import outcomes_of
 from snapshots.domain.dataflow_logs.failovers.report import compare as compare_failures
 from snapshots.files.recordings import open_recording
 from snapshots.models import Recording
@@ -43,8 +44,9 @@ def compare(request: HttpRequest) -> HttpResponse:
             f"Name 1 to {MOST_COMPARED} recordings: ?recordings=4,5,6.", field="recordings"
         )
     rows = [access.recording(request.user, int(part[:18])) for part in ids]
+    outcomes = outcomes_of(rows)
     context = {
-        "rows": [_row(recording) for recording in rows],
+        "rows": [{**_row(recording), "outcomes": outcomes[recording.pk]} for recording in rows],
         "waiting": sum(recording.status in UNDER_WAY for recording in rows),
     }
     return render(request, "snapshots/recordings/compare.html", context)

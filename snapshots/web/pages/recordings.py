@@ -7,7 +7,6 @@ from typing import Any
 import orjson
 from django.contrib import messages
 from django.core.paginator import Paginator
-from django.db.models import Count
 from django.http import FileResponse, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -20,12 +19,12 @@ from django.views.decorators.http import (
 
 from snapshots import access
 from snapshots.answers.first_answer import worst_snapshot
-from snapshots.domain.judging.findings import UNKNOWN, VERDICTS
+from snapshots.answers.outcomes import Outcomes, outcome_of, outcomes_of
 from snapshots.domain.model.derived import is_derived
 from snapshots.files import uploads
 from snapshots.files.recordings import open_recording
 from snapshots.guides import GUIDES, slug_after
-from snapshots.models import Job, Recording, Snapshot
+from snapshots.models import Job, Recording
 from snapshots.payloads.jobs import job_detail
 from snapshots.payloads.recordings import recording_detail, snapshot_summary
 from snapshots.payloads.topologies import topology_of_recording
@@ -92,11 +91,11 @@ def _render_list(
         "rows": [
             {
                 "recording": row,
-                "verdicts": verdicts,
+                "outcomes": outcomes,
                 "job": job,
                 "goes_at": retention.announced(row),
             }
-            for row, verdicts, job in _with_verdicts(listing.page)
+            for row, outcomes, job in _with_outcomes(listing.page)
         ],
         "refusals": refusals,
         "formats": [*formats.choices(request.user), *_offered(refusals)],
@@ -107,7 +106,7 @@ def _render_list(
         return render(request, "snapshots/recordings/rows.html", context)
     samples = visible.filter(owner=None).order_by("pk")
     context["samples"] = [
-        {"recording": row, "verdicts": verdicts} for row, verdicts, _ in _with_verdicts(samples)
+        {"recording": row, "outcomes": outcomes} for row, outcomes, _ in _with_outcomes(samples)
     ]
     return render(request, "snapshots/recordings/recordings.html", context, status=status)
 
@@ -118,26 +117,17 @@ def _offered(refusals: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
     return [(choice["format"], choice["name"] or choice["format"]) for choice in choices]
 
 
-def _with_verdicts(
+def _with_outcomes(
     page: Iterable[Recording],
-) -> Iterator[tuple[Recording, list[tuple[str, str, int]], Job | None]]:
-    """Yield each recording with its open job and its verdicts, worst first.
-
-    A verdict comes with its word for people, and the number of snapshots that have it.
-    """
+) -> Iterator[tuple[Recording, Outcomes, Job | None]]:
+    """Yield each recording with the outcomes of its snapshots and its open job."""
     rows = list(page)
-    counts: dict[int, Counter[str]] = {row.pk: Counter() for row in rows}
-    judged = Snapshot.objects.filter(recording__in=rows).values_list("recording", "verdict")
-    for recording, verdict, number in judged.annotate(Count("pk")).order_by():
-        counts[recording][verdict] = number
+    outcomes = outcomes_of(rows)
     jobs = {
         job.recording_id: job for job in Job.objects.filter(recording__in=rows, state__in=Job.OPEN)
     }
     for row in rows:
-        count = counts[row.pk]
-        words = {UNKNOWN: "not judged"} if row.format in registry.READERS else {}
-        verdicts = [(name, words.get(name, name), count[name]) for name in VERDICTS if count[name]]
-        yield row, verdicts, jobs.get(row.pk)
+        yield row, outcomes[row.pk], jobs.get(row.pk)
 
 
 def _upload(request: SignedInRequest) -> HttpResponse:
@@ -193,7 +183,7 @@ def _workbench(row: Recording) -> dict[str, Any]:
             "worst": None if worst is None else worst.snapshot,
         },
         "topology": _inline_topology(stored) if has_few_processes else None,
-        "snapshots": [snapshot_summary(item) for item in row.snapshots.all()]
+        "snapshots": [snapshot_summary(item, outcome_of(item)) for item in row.snapshots.all()]
         if has_few_snapshots
         else None,
         "is_dataflow": stored.is_dataflow,
@@ -231,6 +221,7 @@ def defects(request: HttpRequest, pk: int) -> HttpResponse:
         "listed": len(listed),
         "counts": sorted(counts.items()),
         "code": code if code in counts else "",
+        "has_inventory": row.format in registry.READERS,
         "page": Paginator(chosen, DEFECTS_ON_A_PAGE).get_page(request.GET.get("page")),
     }
     return render(request, "snapshots/recordings/defects.html", context)

@@ -150,7 +150,7 @@ export function openCut(answer, topology) {
     states: processes.map(({ id }) => answer.states?.[id] ?? null),
     known: processes.map(({ id }) => answer.states !== undefined && id in answer.states),
     channels,
-    consistent: answer.consistent,
+    consistent: answer.consistent !== false, // null in a derived recording without an orphan
     orphans: answer.orphans ?? [],
     orphansTotal: answer.orphans_total ?? answer.orphans?.length ?? 0,
     nearest: answer.nearest ? inOrder(answer.nearest.positions, processes) : null,

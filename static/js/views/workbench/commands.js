@@ -114,7 +114,10 @@ function places(app) {
   const entry = (title, run) => ({ title, run });
   return [
     ...app.snapshots.list().map(
-      ({ snapshot, verdict }) => entry(`Snapshot ${snapshot} (${verdict})`, () => app.chooseSnapshot(snapshot)),
+      ({ snapshot, verdict, outcome }) => entry(
+        `Snapshot ${snapshot} (${outcome ?? verdict})`,
+        () => app.chooseSnapshot(snapshot),
+      ),
     ),
     ...topology.processes.map(({ id }) => entry(`Process ${id}`, () => app.go({ of: "process", process: id }))),
     ...topology.channels.map(({ id }) => entry(`Channel ${id}`, () => app.go({ of: "channel", channel: id }))),

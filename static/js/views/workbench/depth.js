@@ -7,6 +7,7 @@ import { counted, escapeText, shortenedInside, thousands } from "../../lib/forma
 import { hasAny } from "../../lib/player.js";
 import { faded, heatScale } from "./colours.js";
 import { baseLayout, CONFIG, plainAxis, wirePanel } from "./panel.js";
+import { countCell } from "./sentences.js";
 import { timeAxis } from "./still.js";
 
 const ROW_LEAST = 12; // pixels
@@ -142,7 +143,8 @@ export function createDepth(app) {
     const measured = measure();
     const all = measured.channels.map((channel, row) => {
       const depths = Array.from(measured.rows[row]);
-      return [topology.channels[channel].id, window.depths[channel] ?? 0, Math.max(0, ...depths), depths.at(-1) ?? 0];
+      const counts = [window.depths[channel] ?? 0, Math.max(0, ...depths), depths.at(-1) ?? 0];
+      return [topology.channels[channel].id, ...counts.map((count) => countCell(count, app.recording.is_derived))];
     });
     return { head: ["channel", "messages at the left edge", "most", "in the last bin"], rows: all };
   }

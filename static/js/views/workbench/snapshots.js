@@ -5,7 +5,7 @@ import { counted, duration } from "../../lib/format.js";
 import { messagesInFlight } from "../../lib/cuts.js";
 import { hasAny } from "../../lib/player.js";
 import { inOrder } from "../../lib/source.js";
-import { answersSentence, cutSentence, nounsOf, sentenceElements } from "./sentences.js";
+import { answersSentence, chipTitle, cutResult, cutSentence, nounsOf, sentenceElements } from "./sentences.js";
 
 /** @param {App} app @param {SnapshotSummary[]} summaries */
 export function createSnapshots(app, summaries) {
@@ -40,11 +40,11 @@ export function createSnapshots(app, summaries) {
       {
         type: "button",
         "aria-pressed": String(isChosen),
-        title: `Snapshot ${summary.snapshot}: ${summary.verdict}`,
+        title: chipTitle(summary),
         onclick: () => app.chooseSnapshot(summary.snapshot),
       },
       h("b", {}, String(summary.snapshot)),
-      h("span.verdict", { "data-verdict": summary.verdict }, summary.verdict),
+      h("span.verdict", { "data-verdict": summary.verdict }, summary.outcome ?? summary.verdict),
     );
     if (isChosen) requestAnimationFrame(() => bringIntoStrip(button));
     return button;
@@ -107,7 +107,8 @@ export function createSnapshots(app, summaries) {
     const summary = chosen();
     if (!summary || !shown) return null;
     const recordsAt = summary.codes[p];
-    if (recordsAt < 0) return includes(summary, p) ? "never records" : "not part of it";
+    const missing = app.recording.is_derived ? "no record" : "never records";
+    if (recordsAt < 0) return includes(summary, p) ? missing : "not part of it";
     if (shown.positions[p] <= recordsAt) return "not recorded";
     const done = doneAt.get(summary.snapshot);
     if (done) return shown.positions[p] >= done[p] ? "done" : "recording";
@@ -177,9 +178,9 @@ export function createSnapshots(app, summaries) {
     renderOnce(
       verdict,
       `snapshot ${summary.snapshot}`,
-      () => [word(summary.verdict), h("span", {}, ...snapshotSentence(summary))],
+      () => [word(summary.verdict, summary.outcome), h("span", {}, ...snapshotSentence(summary))],
     );
-    say(`Snapshot ${summary.snapshot}: ${summary.verdict}.`);
+    say(`Snapshot ${summary.snapshot}: ${summary.outcome ?? summary.verdict}.`);
   }
 
   /** @param {SnapshotSummary} summary */
@@ -201,7 +202,7 @@ export function createSnapshots(app, summaries) {
     const facts = [];
     if (initiators?.length) facts.push(`begun by ${initiators.join(", ")}`);
     if (Number.isFinite(length)) facts.push(`took ${duration(length, app.recording.time_unit)}`);
-    if (Number.isFinite(markers)) facts.push(counted(markers, "marker"));
+    if (Number.isFinite(markers) && !app.recording.is_derived) facts.push(counted(markers, "marker"));
     return facts.length ? `${facts.join(", ")}.`.replace(/^./, (first) => first.toUpperCase()) : "";
   }
 
@@ -211,12 +212,12 @@ export function createSnapshots(app, summaries) {
     if (!shown || shown.positions.some((n, p) => n !== cut[p])) return;
     const orphans = shown.orphans.map(({ channel, message }) => `${channel} ${message}`);
     const key = `cut ${shown.consistent} ${orphans} ${messagesInFlight(shown).length}`;
-    const result = shown.consistent ? "consistent" : "not consistent";
+    const [look, result] = cutResult(shown, app.recording.is_derived);
     const sentence = cutSentence(shown, app.recording.is_derived);
     const nouns = shown.orphans.slice(0, 1).flatMap(nounsOf);
     const nearest = { type: "button", id: "wb-nearest", onclick: () => app.nearest() };
     const isDrawn = renderOnce(verdict, key, () => [
-      word(shown.consistent ? "consistent" : "orphan", result),
+      word(look, result),
       h("span", {}, h("b", {}, "Your cut: "), ...sentenceElements(sentence, nouns, app.go)),
       h(
         "span.wb-cut-actions",
@@ -225,7 +226,7 @@ export function createSnapshots(app, summaries) {
         h("button.btn.btn-quiet", { type: "button", onclick: () => app.endCut() }, "Done (Esc)"),
       ),
     ]);
-    if (isDrawn) say(`Your cut is ${result}. ${sentence}`);
+    if (isDrawn) say(`Your cut: ${result}. ${sentence}`);
   }
 
   /** @param {string} name @param {string} [text] */

@@ -82,7 +82,8 @@ export function createStates(app) {
    * @param {PlayerState} state
    */
   function drawTotals({ shown }) {
-    if (!shown || shown.inProcesses === null || shown.inChannels === null) return setText(sums, "");
+    const isSummed = shown && !app.recording.is_derived && shown.inProcesses !== null && shown.inChannels !== null;
+    if (!isSummed) return setText(sums, "");
     const sum = shown.inProcesses + shown.inChannels;
     const before = start === null ? "" : sum === start ? `, as at the start` : `; at the start ${thousands(start)}`;
     const parts = `${thousands(shown.inProcesses)} in processes + ${thousands(shown.inChannels)} in channels`;

@@ -9,6 +9,7 @@ import { alongEdge, drawnProcesses, layoutTopology } from "../../lib/layout.js";
 import { inFlight, progress } from "./geometry.js";
 import { faded } from "./colours.js";
 import { baseLayout, CONFIG, wirePanel } from "./panel.js";
+import { countCell } from "./sentences.js";
 
 const NODE = 15;
 const SMALL_NODE = 7;
@@ -16,7 +17,7 @@ const MANY = 20;
 const CURVE_POINTS = 9;
 const CROWD = 40; // channels with messages; in a larger crowd a single message gets no number
 const LONGEST_NAME = 8; // characters
-const PHASES = ["not recorded", "recording", "done", "never records", "not part of it"];
+const PHASES = ["not recorded", "recording", "done", "never records", "no record", "not part of it"];
 
 /** @param {App} app */
 export function createTopology(app) {
@@ -113,6 +114,7 @@ export function createTopology(app) {
       recording: faded(colours.marker, 0.5),
       done: faded(colours.recorded, 0.55),
       "never records": colours.panel,
+      "no record": colours.panel,
       "not part of it": colours.panel,
     };
     /** @type {Record<string, string>} */
@@ -121,6 +123,7 @@ export function createTopology(app) {
       recording: colours.marker,
       done: colours.recorded,
       "never records": colours.orphan,
+      "no record": colours.quiet,
       "not part of it": faded(colours.quiet, 0.4),
     };
     /** @type {Trace[]} */
@@ -297,9 +300,10 @@ export function createTopology(app) {
 
   function rows() {
     const cut = player.state.shown;
+    /** @param {number} code */
+    const waiting = (code) => countCell(cut?.channels.get(code)?.length ?? 0, app.recording.is_derived);
     /** @param {OpenChannel} channel */
-    const row = ({ id, source, target, fifo, code }) =>
-      [id, source, target, fifo ? "yes" : "no", cut?.channels.get(code)?.length ?? 0];
+    const row = ({ id, source, target, fifo, code }) => [id, source, target, fifo ? "yes" : "no", waiting(code)];
     return { head: ["channel", "source", "target", "FIFO", "messages now"], rows: topology.channels.map(row) };
   }
 

@@ -92,6 +92,8 @@ def _range_facts(source: SourceRange) -> Iterator[Fact]:
         files = short(", ".join(source.files[:MOST_NAMED]) or "none")
         more = len(source.files) - MOST_NAMED
         yield Fact(f"{name}: files", files + (f" and {more:,} more" if more > 0 else ""))
+    elif offsets.kind_of(source.end) == offsets.FILE:
+        yield Fact(f"{name}: files", None)
     if source.rows is not None:
         yield Fact(f"{name}: rows", source.rows, _COUNTED, COUNT)
     elif source.offset_span is not None:

@@ -1,0 +1,25 @@
+"""Write tables as CSV that a spreadsheet opens without running texts of a log as formulas."""
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+
+from django.http import HttpResponse
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")  # a spreadsheet would compute such a cell
+
+
+def csv_file(name: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> HttpResponse:
+    """Return a table as a file to save. ``name`` is the name of the file."""
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(head)
+    writer.writerows([_harmless(cell) for cell in row] for row in rows)
+    answer = HttpResponse(text.getvalue(), content_type="text/csv; charset=utf-8")
+    answer["Content-Disposition"] = f'attachment; filename="{name}"'
+    return answer
+
+
+def _harmless(cell: object) -> object:
+    """Return a cell, and a text that a spreadsheet would compute with an apostrophe before it."""
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA) else cell
