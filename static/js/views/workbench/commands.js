@@ -2,7 +2,7 @@
 
 import { h } from "../../lib/dom.js";
 import { listen } from "../../lib/keys.js";
-import { createPalette } from "../../lib/palette.js";
+import { wireFind } from "./find.js";
 
 /**
  * Returns the commands. lib/keys.js defines the names of keys.
@@ -46,10 +46,11 @@ export function commandList(app) {
     { name: "tables", title: "Tables or charts", keys: ["t"], run: toggleTables },
     {
       name: "find",
-      title: "Find a command, process, channel or snapshot",
-      keys: ["/", "ctrl+k"],
+      title: "Find events, messages and names",
+      keys: ["/"],
       run: () => app.palette.open(),
     },
+    { name: "commands", title: "Find a command or a name", keys: ["ctrl+k"], run: () => app.palette.open(false) },
     { name: "copy", title: "Copy a link to this view", keys: [], run: () => app.copyLink() },
     { name: "present", title: "Present: share my cursor", keys: [], run: () => app.takeRole("presenter") },
     { name: "follow", title: "Follow the presenter's cursor", keys: [], run: () => app.takeRole("follower") },
@@ -88,7 +89,7 @@ export function wireCommands(app) {
   const byName = new Map(commands.map((command) => [command.name, command]));
   /** @param {string} name */
   app.run = (name) => byName.get(name).run();
-  app.palette = createPalette(() => [...commands.map(forPalette), ...places(app)]);
+  wireFind(app, () => [...commands.map(forPalette), ...places(app)]);
   app.help = helpDialog(commands);
   for (const button of app.root.querySelectorAll(".wb-head [data-command]")) {
     button.addEventListener("click", () => {
