@@ -402,6 +402,39 @@ interface SearchAnswer {
   bins_of_order: number[];
 }
 
+/** A field in which a recorded and a recomputed state differ. */
+interface Difference {
+  path: string;
+  recorded: any;
+  recomputed: any;
+}
+
+interface LabelBox {
+  left: number;
+  right: number;
+  top: number;
+  bottom: number;
+}
+
+/** A node that gets labels. name and state are the widths of these texts, 0 without one. */
+interface LabelNode {
+  x: number;
+  y: number;
+  r: number;
+  name: number;
+  state: number;
+  /** Whether the name is written inside the node. */
+  inside: boolean;
+}
+
+/** Where the middle of a text is. */
+interface Label {
+  node: number;
+  part: "name" | "state";
+  x: number;
+  y: number;
+}
+
 /** What a search has found so far. */
 interface Found {
   query: string;
@@ -1022,6 +1055,10 @@ interface App {
   beginCut(): Promise<void>;
   endCut(): void;
   nearest(): void;
+  /** Takes the cut as it is now as a step that can be undone. */
+  keepCut(): void;
+  undoCut(): void;
+  redoCut(): void;
   copyLink(): Promise<void>;
   takeRole(name: "presenter" | "follower"): void;
   peerNow(axis: Axis): number | null;

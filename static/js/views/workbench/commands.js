@@ -42,6 +42,8 @@ export function commandList(app) {
       run: () => steps.axis(player.state.axis === "time" ? "order" : "time"),
     },
     { name: "cut", title: "Drag the cut", keys: ["c"], run: () => (player.state.cut ? app.endCut() : app.beginCut()) },
+    { name: "undo", title: "Undo the last move of the cut", keys: ["ctrl+z"], run: () => app.undoCut() },
+    { name: "redo", title: "Redo it", keys: ["ctrl+shift+z", "ctrl+y"], run: () => app.redoCut() },
     { name: "nearest", title: "Nearest consistent cut", keys: ["n"], run: () => app.nearest() },
     { name: "tables", title: "Tables or charts", keys: ["t"], run: toggleTables },
     {
@@ -67,6 +69,9 @@ const SHOWN = {
   "shift+arrowleft": "shift ←",
   escape: "Esc",
   "ctrl+k": "ctrl K",
+  "ctrl+z": "ctrl Z",
+  "ctrl+shift+z": "ctrl shift Z",
+  "ctrl+y": "ctrl Y",
 };
 
 const PAGES = [

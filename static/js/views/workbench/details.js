@@ -10,11 +10,13 @@ export function createDetails(app) {
   const { player, topology } = app;
   const box = app.root.querySelector("#wb-details");
   let request = 0;
+  app.root.querySelector("#wb-details-close").addEventListener("click", () => player.set({ selection: null }));
 
   /** @param {PlayerState} state */
   function draw(state) {
     const { selection } = state;
     request += 1;
+    app.root.classList.toggle("has-selection", Boolean(selection));
     if (!selection) {
       box.replaceChildren(h("p.soft", {}, "Nothing selected. Click an event, a message, a channel or a process."));
       return;
@@ -162,9 +164,15 @@ export function createDetails(app) {
     const { id } = topology.processes[process];
     /** @param {"sourceCode" | "targetCode"} end */
     const channels = (end) => thousands(topology.channels.filter((channel) => channel[end] === process).length);
+    const detail = app.snapshots.detail();
+    const [recorded, recomputed] = [detail?.recorded?.processes, detail?.recomputed?.processes];
+    /** @param {Record<string, any> | undefined} states */
+    const text = (states) => (detail ? (states && id in states ? valueText(states[id], 2000) : "not known") : null);
     facts(`process ${id}`, [
       ["events so far", shown ? thousands(shown.positions[process]) : null],
       ["state", shown ? (shown.known[process] ? valueText(shown.states[process], 2000) : "not known") : null],
+      ["recorded", text(recorded)],
+      ["recomputed", text(recomputed)],
       ["channels", `${channels("targetCode")} incoming, ${channels("sourceCode")} outgoing`],
       ["snapshot", app.snapshots.phaseOf(process, player.state)],
     ]);
