@@ -70,6 +70,27 @@ test("it asks again until all is searched, and says at least as long", async () 
   assert.equal(countText(finder.state, String), "1 of 45");
 });
 
+test("one can go to the first hit before all is searched", async () => {
+  const server = aServer(many, 3);
+  let answers = 0;
+  let release = () => {};
+  const held = new Promise((resolve) => (release = resolve));
+  const finder = createFinder(async (question) => {
+    const answer = await server.ask(question);
+    answers += 1;
+    if (answers === 2) await held;
+    return answer;
+  });
+  const done = finder.find("x", 0);
+  const hit = await finder.step(1);
+  assert.equal(hit.step, 0);
+  assert.equal(finder.state.complete, false);
+  release();
+  await done;
+  assert.equal(finder.state.complete, true);
+  assert.equal(finder.state.number, 1);
+});
+
 test("a new query replaces the one that is under way", async () => {
   const finder = createFinder(aServer(many, 5).ask);
   const old = finder.find("old", 0);

@@ -22,6 +22,7 @@ export function createFinder(ask, onChange = () => {}) {
   let last = Promise.resolve();
   /** @type {Promise<any>} */
   let first = last;
+  let settleFirst = () => {};
 
   /** @param {Partial<Found>} changes */
   function set(changes) {
@@ -59,15 +60,19 @@ export function createFinder(ask, onChange = () => {}) {
       take(answer);
       if (state.hit) set({ number: answer.offset + 1 });
       if (answer.complete) return;
-      if (answer.total) first = Promise.resolve();
+      if (answer.total) settleFirst();
     }
   }
 
   /** @param {number} own @param {Promise<void>} loading */
-  function guarded(own, loading) {
-    return loading.catch((error) => {
+  async function guarded(own, loading) {
+    const settle = settleFirst;
+    try {
+      await loading;
+    } catch (error) {
       if (own === run) set({ error: error.message, complete: true });
-    });
+    }
+    settle();
   }
 
   return {
@@ -83,8 +88,10 @@ export function createFinder(ask, onChange = () => {}) {
       set({ ...NOTHING, query });
       if (!query.trim()) return Promise.resolve();
       set({ complete: false, searched: 0 });
-      first = guarded(run, load(run, step));
-      return first;
+      first = new Promise((resolve) => {
+        settleFirst = () => resolve(undefined);
+      });
+      return guarded(run, load(run, step));
     },
     /** Resolves when it is known whether there is a hit. */
     ready: () => first,

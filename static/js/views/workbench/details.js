@@ -5,6 +5,9 @@ import { counted, isGiven, thousands, valueText } from "../../lib/format.js";
 import { eventRow, IN_FLIGHT } from "../../lib/window.js";
 import { describe } from "./hover.js";
 
+const NARROW = "(max-width: 900px)"; // as in reading.css
+const LANE_ROOM = 32; // pixels between a lane and the drawer below it
+
 /** @param {App} app */
 export function createDetails(app) {
   const { player, topology } = app;
@@ -27,12 +30,24 @@ export function createDetails(app) {
     else drawProcess(state, selection);
   }
 
+  /**
+   * Scrolls a narrow page until the lane of a selected event is above the drawer that tells about it.
+   * @param {Chosen | null} selection
+   */
+  function keepLaneInView(selection) {
+    if (selection?.of !== "event" || !matchMedia(NARROW).matches) return;
+    const lane = app.spacetime.laneAt(selection.process);
+    const drawer = box.closest("section").getBoundingClientRect().top;
+    if (lane > drawer - LANE_ROOM) scrollBy({ top: lane - drawer + LANE_ROOM });
+  }
+
   /** @param {string} title @param {any[]} entries @param {...HTMLElement} more */
   function facts(title, entries, ...more) {
     const lines = entries
       .filter(([, value]) => isGiven(value))
       .flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value instanceof Node ? value : String(value))]);
     box.replaceChildren(h("h3", {}, title), h("dl.facts", {}, lines), ...more);
+    requestAnimationFrame(() => keepLaneInView(player.state.selection));
   }
 
   /** @param {string} text @param {LinkTarget} target */

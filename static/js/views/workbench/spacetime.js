@@ -331,6 +331,11 @@ export function createSpacetime(app) {
     update,
     sketch: sketchStill,
     plotWidth: () => measures().plotWidth,
+    /**
+     * Returns where a lane is in the browser's window.
+     * @param {number} p
+     */
+    laneAt: (p) => box.getBoundingClientRect().top + measures().y(p),
     plotMargins: () => ({ l: measures().left, r: measures().right }),
     /** @param {number} p */
     showLane(p) {

@@ -311,7 +311,7 @@ function laneRange(g) {
  * @param {number} width @param {Layout} [more]
  */
 export function timeAxis(colours, axis, unit, from, to, width, more = {}) {
-  const count = Math.max(2, Math.floor(width / 110));
+  const count = Math.max(3, Math.floor(width / 110));
   const values = ticks(from, to, count, true);
   const step = values.length > 1 ? values[1] - values[0] : to - from;
   const largest = Math.max(Math.abs(from), Math.abs(to));
