@@ -14,7 +14,8 @@ CONTRASTS = """() => {
     canvas.fillRect(0, 0, 1, 1);
     return [...canvas.getImageData(0, 0, 1, 1).data].map((n) => n / 255);
   };
-  const over = (top, below) => top.map((n, i) => (i < 3 ? n * top[3] + below[i] * (1 - top[3]) : 1));
+  const over = (top, below) =>
+    top.map((n, i) => (i < 3 ? n * top[3] + below[i] * (1 - top[3]) : 1));
   const ground = (element) => {
     if (!element) return [1, 1, 1, 1];
     const own = rgba(getComputedStyle(element).backgroundColor);
@@ -35,7 +36,8 @@ CONTRASTS = """() => {
 MARK = """() => {
   for (const button of document.querySelectorAll("button, .btn, [role=tab], summary")) {
     const isSeen = button.checkVisibility() && !button.disabled && button.textContent.trim();
-    if (isSeen) button.setAttribute("data-tried", button.hasAttribute("aria-pressed") ? "toggle" : "");
+    const kind = button.hasAttribute("aria-pressed") ? "toggle" : "";
+    if (isSeen) button.setAttribute("data-tried", kind);
   }
   const still = document.createElement("style");
   still.textContent = "* { transition: none !important; }";

@@ -111,9 +111,10 @@ test("a refusal is kept as a sentence, and no hit is claimed", async () => {
 });
 
 test("the list begins with hits to find, and with names to command", () => {
-  const options = { names: [{ title: "Next marker" }], hits: [{ title: "A: marker_send" }] };
+  const options = { query: "marker", names: [{ title: "Next marker" }], hits: [{ title: "A: marker_send" }] };
   assert.equal(listed({ finds: true, ...options })[0].title, "A: marker_send");
   assert.equal(listed({ finds: false, ...options })[0].title, "Next marker");
+  assert.equal(listed({ finds: true, ...options, query: "next marker" })[0].title, "Next marker");
 });
 
 test("a mark stands in the middle of its part of the axis", () => {

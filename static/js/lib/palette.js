@@ -19,14 +19,16 @@ export function matching(commands, query) {
 }
 
 /**
- * Returns what the box lists, in its order: hits first if it was opened to find, names first if to command. Pure.
+ * Returns what the box lists, in its order: hits first if it was opened to find, names first if to command or if the
+ * query is a whole title. Pure.
  * @param {object} options
- * @param {boolean} options.finds @param {Command[]} options.names @param {Entry[]} options.hits
- * @returns {Entry[]}
+ * @param {boolean} options.finds @param {string} options.query @param {Command[]} options.names
+ * @param {Entry[]} options.hits @returns {Entry[]}
  */
-export function listed({ finds, names, hits }) {
+export function listed({ finds, query, names, hits }) {
+  const isTitle = names.some(({ title }) => title.toLowerCase() === query.trim().toLowerCase());
   const shown = names.slice(0, MOST_SHOWN).map((command) => ({ ...command, closes: true }));
-  return finds ? [...hits, ...shown] : [...shown, ...hits];
+  return finds && !isTitle ? [...hits, ...shown] : [...shown, ...hits];
 }
 
 /**
@@ -62,7 +64,7 @@ export function createPalette({ commands, search }) {
 
   function draw() {
     const names = matching(commands(), input.value);
-    entries = listed({ finds, names, hits: hitEntries() });
+    entries = listed({ finds, query: input.value, names, hits: hitEntries() });
     chosen = Math.max(0, Math.min(chosen, entries.length - 1));
     list.replaceChildren(...entries.map(item), ...notes(names.length - MOST_SHOWN));
     const hasHits = search.state().total > 0;
