@@ -99,6 +99,24 @@ def test_no_axis_is_without_a_place_for_its_title(samples, learn):
     assert learn.locator("#wb-spacetime .xtick text").count() > 0
 
 
+def test_the_readout_is_whole_at_ten_million_events(banks):
+    """Let the page believe that the recording of the two banks is that large."""
+    banks.add_init_script(
+        """const parse = JSON.parse;
+        JSON.parse = (text) => {
+          const value = parse(text);
+          if (value?.recording?.counts) value.recording.counts.events = 10_000_000;
+          return value;
+        };"""
+    )
+    banks.reload()
+    wait_until_drawn(banks)
+    banks.keyboard.press("End")
+    readout = banks.locator("#wb-readout")
+    expect(readout).to_contain_text("/ 10,000,000")
+    assert readout.evaluate("it => it.scrollWidth <= it.clientWidth")
+
+
 def a_log_with_wrong_states() -> list[dict]:
     """Return a log of one process whose snapshot says another count than its last event."""
     header = {
