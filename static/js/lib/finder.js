@@ -7,7 +7,17 @@
 const PAGE = 20;
 
 /** @type {Found} */
-const NOTHING = { query: "", total: 0, complete: true, searched: 1, number: 0, hit: null, page: [], bins: null, error: "" };
+const NOTHING = {
+  query: "",
+  total: 0,
+  complete: true,
+  searched: 1,
+  number: 0,
+  hit: null,
+  page: [],
+  bins: null,
+  error: "",
+};
 
 /**
  * Makes the finder. `ask` requests a search from the server; `onChange` is called with each new state.

@@ -125,7 +125,9 @@ function freeBox({ x, y, r }, lines, taken, size) {
   const height = lines.length * NAME;
   const down = r + GAP + height / 2;
   const aside = r + GAP + width / 2;
-  const places = [[0, down], [0, -down], [aside, 0], [-aside, 0], [aside, down], [-aside, down], [aside, -down], [-aside, -down]];
+  const straight = [[0, down], [0, -down], [aside, 0], [-aside, 0]];
+  const corners = [[aside, down], [-aside, down], [aside, -down], [-aside, -down]];
+  const places = [...straight, ...corners];
   const boxes = places.map(([dx, dy]) => boxAround(x + dx, y + dy, width, height));
   return boxes.find((box) => isWithin(box, size) && !taken.some((other) => overlap(box, other))) ?? null;
 }

@@ -93,7 +93,8 @@ export function mountDrawing(root, editor) {
   function drawProcesses(topology) {
     if (topology.processes.length === 0) {
       const middle = { x: size.width / 2, y: size.height / 2, class: "drawing-empty" };
-      nodes.replaceChildren(text(touched("Double-click here to add a process, or press p.", "Double-tap here to add a process."), middle));
+      const words = touched("Double-click here to add a process, or press p.", "Double-tap here to add a process.");
+      nodes.replaceChildren(text(words, middle));
       return;
     }
     nodes.replaceChildren(

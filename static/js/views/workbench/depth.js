@@ -70,11 +70,12 @@ export function createDepth(app) {
   function figure() {
     const { axis, from, to } = player.state;
     const margin = margins();
+    const width = plot.clientWidth - margin.l - margin.r;
     const layout = {
       ...baseLayout(app.colours, margin),
       width: plot.clientWidth,
       height: plot.clientHeight,
-      xaxis: timeAxis(app.colours, axis, recording.time_unit, from, to, plot.clientWidth - margin.l - margin.r, { title: {} }),
+      xaxis: timeAxis(app.colours, axis, recording.time_unit, from, to, width, { title: {} }),
     };
     const channel = selectedChannel();
     return channel === null ? heatFigure(layout) : stepFigure(layout, channel);

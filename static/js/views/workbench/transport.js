@@ -45,7 +45,8 @@ export function createTransport(app) {
   function longestText() {
     const { from, to } = player.bounds("time");
     const last = Math.abs(from) > Math.abs(to) ? from : to;
-    return `t = ${app.readInstant(last)}000, event ≈ ${thousands(recording.counts.events)} / ${thousands(recording.counts.events)}`;
+    const count = thousands(recording.counts.events);
+    return `t = ${app.readInstant(last)}000, event ≈ ${count} / ${count}`;
   }
 
   /**
