@@ -41,8 +41,8 @@ class Search:
         self.bins_of_time = np.zeros(BINS, np.int64)
         self.bins_of_order = np.zeros(BINS, np.int64)
         self._matchers = [Matcher(tables, word) for word in words]
-        self._bits = np.zeros(-(-tables.manifest.extent.steps // 8), np.uint8)
-        self._marks: dict[tuple[int, int], Mask] = {}
+        self._bits = _no_bits(tables.manifest.extent.steps)
+        self._marks: dict[tuple[int, int], NDArray[np.uint8]] = {}
         events, messages = tables.events.batches, tables.messages.table.batches
         by_value = [n for n, matcher in enumerate(self._matchers) if matcher.sought_in_values]
         self.rows = _rows(events) + len(by_value) * _rows(messages)
@@ -117,8 +117,8 @@ class Search:
         for at in np.unique(parts).tolist():
             key = number, at
             if key not in self._marks:
-                self._marks[key] = np.zeros(events.batches[at].num_rows, np.bool_)
-            self._marks[key][rows[parts == at]] = True
+                self._marks[key] = _no_bits(events.batches[at].num_rows)
+            _set_bits(self._marks[key], rows[parts == at])
 
     def _take(self, part: int, first: int, end: int) -> None:
         """Compare one chunk of the events, and keep those that hold every word."""
@@ -127,7 +127,7 @@ class Search:
         for number, matcher in enumerate(self._matchers):
             holding = matcher.rows(batch, first, end)
             if (number, part) in self._marks:
-                holding = holding | self._marks[number, part][first:end]
+                holding = holding | _bits_between(self._marks[number, part], first, end)
             matches &= holding
             if not matches.any():
                 return
@@ -136,8 +136,7 @@ class Search:
         self._keep(column(part, "step")[rows], column(part, "at")[rows])
 
     def _keep(self, steps: Ints, at: Ints) -> None:
-        bits = (1 << (steps & 7)).astype(np.uint8)
-        np.bitwise_or.at(self._bits, steps >> 3, bits)
+        _set_bits(self._bits, steps)
         extent = self.tables.manifest.extent
         self.bins_of_time += _binned(at, extent.from_, extent.to)
         self.bins_of_order += _binned(steps + 1, 0, extent.steps)
@@ -146,6 +145,21 @@ class Search:
 
 def _rows(batches: list[pa.RecordBatch]) -> int:
     return sum(batch.num_rows for batch in batches)
+
+
+def _no_bits(count: int) -> NDArray[np.uint8]:
+    return np.zeros(-(-count // 8), np.uint8)
+
+
+def _set_bits(bits: NDArray[np.uint8], places: NDArray[np.int64]) -> None:
+    np.bitwise_or.at(bits, places >> 3, (1 << (places & 7)).astype(np.uint8))
+
+
+def _bits_between(bits: NDArray[np.uint8], first: int, end: int) -> Mask:
+    """Return the bits first .. end as truth values."""
+    begin = first // 8
+    unpacked = np.unpackbits(bits[begin : -(-end // 8)], bitorder="little").astype(np.bool_)
+    return unpacked[first - 8 * begin : end - 8 * begin]
 
 
 def _chunks(rows: int) -> Iterator[tuple[int, int]]:
