@@ -21,7 +21,10 @@ export function createStates(app) {
   const start = total(topology.processes.map(({ state }) => state));
   const rows = new Map();
   body.replaceChildren();
-  filter.addEventListener("input", () => draw(player.state));
+  filter.addEventListener("input", () => {
+    filter.closest(".wb-filter").classList.toggle("is-used", filter.value !== "");
+    draw(player.state);
+  });
 
   /** @param {number} p */
   function makeRow(p) {
