@@ -288,6 +288,8 @@ test("only whole words are linked, and a channel before its processes", () => {
 });
 
 test("key presses have names", () => {
+  assert.equal(keyName({ key: "Z", ctrlKey: true, shiftKey: true }), "ctrl+shift+z");
+  assert.equal(keyName({ key: "z", ctrlKey: true }), "ctrl+z");
   const press = (key, more = {}) => keyName({ key, ...more });
   assert.deepEqual(
     [

@@ -103,6 +103,8 @@ export function createSource({ urls, topology, socket, csrf = () => "" }) {
       }
       return snapshots.get(id);
     },
+    /** @param {SearchQuestion} question @returns {Promise<SearchAnswer>} */
+    search: (question) => overEither("search", question, () => getJson(`${urls.search}?${parameters(question)}`)),
     /** @param {string} process @param {number} index */
     event: (process, index) => getJson(`${urls.events}/${encodeURIComponent(process)}/${index}`),
     /** @param {string} process @param {number} index */
@@ -122,11 +124,17 @@ export function defaultUrls(id, urls = {}) {
     cuts: `${api}/cuts`,
     snapshots: `${api}/snapshots`,
     events: `${api}/events`,
+    search: `${api}/search`,
     cones: `${api}/cones`,
     socket: `/ws/recordings/${id}`,
     snapshotPage: `/recordings/${id}/snapshots`,
     ...urls,
   };
+}
+
+/** @param {SearchQuestion} question */
+function parameters(question) {
+  return new URLSearchParams(Object.entries(question).map(([name, value]) => [name, String(value)]));
 }
 
 /** @param {WindowRequest} request */

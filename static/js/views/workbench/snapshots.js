@@ -1,10 +1,11 @@
 /** The snapshots of the header: their strip, the sentence of the verdict, and what views show of the chosen one. */
 
 import { h, renderOnce, setText } from "../../lib/dom.js";
-import { counted, duration } from "../../lib/format.js";
+import { counted, duration, thousands } from "../../lib/format.js";
 import { messagesInFlight } from "../../lib/cuts.js";
 import { hasAny } from "../../lib/player.js";
 import { inOrder } from "../../lib/source.js";
+import { inStrip, nextWithFindings, phaseAtCut, snapshotOfCut, withFindings } from "../../lib/strip.js";
 import { answersSentence, chipTitle, cutResult, cutSentence, nounsOf, sentenceElements } from "./sentences.js";
 
 /** @param {App} app @param {SnapshotSummary[]} summaries */
@@ -23,14 +24,37 @@ export function createSnapshots(app, summaries) {
   /** @type {number | undefined} */
   let speak;
 
+  const tools = app.root.querySelector("#wb-strip-tools");
+  const count = tools.querySelector("#wb-strip-count");
+  const failed = tools.querySelector("#wb-strip-failed");
+  const worst = tools.querySelector("#wb-strip-worst");
+  let isWorstFirst = false;
+
   const chosen = () => byId.get(player.state.snapshot) ?? null;
 
   function drawStrip() {
-    strip.replaceChildren(...summaries.map(chip));
+    const order = inStrip(summaries, isWorstFirst);
+    strip.replaceChildren(...order.map(chip));
     if (!summaries.length) {
       strip.append(h("span.soft", {}, "No snapshot in this recording. Press c to draw your own cut."));
     }
+    tools.hidden = summaries.length < 2;
+    const place = order.findIndex(({ snapshot }) => snapshot === player.state.snapshot) + 1;
+    setText(count, place ? `${thousands(place)} of ${thousands(order.length)}` : thousands(order.length));
+    const failing = withFindings(summaries).length;
+    failed.hidden = worst.hidden = failing === 0;
+    setText(failed, `${thousands(failing)} with findings`);
+    worst.setAttribute("aria-pressed", String(isWorstFirst));
   }
+
+  failed.addEventListener("click", () => {
+    const next = nextWithFindings(inStrip(summaries, isWorstFirst), player.state.snapshot);
+    if (next) app.chooseSnapshot(next.snapshot);
+  });
+  worst.addEventListener("click", () => {
+    isWorstFirst = !isWorstFirst;
+    drawStrip();
+  });
 
   /** @param {SnapshotSummary} summary */
   function chip(summary) {
@@ -103,12 +127,13 @@ export function createSnapshots(app, summaries) {
    * Returns the phase of process `p` for the chosen snapshot, one of PHASES in topology.js, or null without one.
    * @param {number} p @param {PlayerState} state @returns {string | null}
    */
-  function phaseOf(p, { shown }) {
+  function phaseOf(p, { shown, cut }) {
     const summary = chosen();
     if (!summary || !shown) return null;
     const recordsAt = summary.codes[p];
     const missing = app.recording.is_derived ? "no record" : "never records";
     if (recordsAt < 0) return includes(summary, p) ? missing : "not part of it";
+    if (cut && shown.positions[p] === cut[p]) return phaseAtCut(cut[p], recordsAt);
     if (shown.positions[p] <= recordsAt) return "not recorded";
     const done = doneAt.get(summary.snapshot);
     if (done) return shown.positions[p] >= done[p] ? "done" : "recording";
@@ -211,14 +236,20 @@ export function createSnapshots(app, summaries) {
     verdict.classList.add("is-cut");
     if (!shown || shown.positions.some((n, p) => n !== cut[p])) return;
     const orphans = shown.orphans.map(({ channel, message }) => `${channel} ${message}`);
-    const key = `cut ${shown.consistent} ${orphans} ${messagesInFlight(shown).length}`;
+    const same = snapshotOfCut([...byId.values()], cut);
+    const key = `cut ${shown.consistent} ${orphans} ${messagesInFlight(shown).length} ${same?.snapshot}`;
     const [look, result] = cutResult(shown, app.recording.is_derived);
     const sentence = cutSentence(shown, app.recording.is_derived);
     const nouns = shown.orphans.slice(0, 1).flatMap(nounsOf);
     const nearest = { type: "button", id: "wb-nearest", onclick: () => app.nearest() };
     const isDrawn = renderOnce(verdict, key, () => [
       word(look, result),
-      h("span", {}, h("b", {}, "Your cut: "), ...sentenceElements(sentence, nouns, app.go)),
+      h(
+        "span",
+        {},
+        h("b", {}, same ? `Your cut, which is that of snapshot ${same.snapshot}: ` : "Your cut: "),
+        ...sentenceElements(sentence, nouns, app.go),
+      ),
       h(
         "span.wb-cut-actions",
         {},
@@ -247,6 +278,7 @@ export function createSnapshots(app, summaries) {
 
   return {
     list: () => summaries,
+    inStrip: () => inStrip(summaries, isWorstFirst),
     chosen,
     detail: () => details.get(player.state.snapshot) ?? null,
     phaseOf,
