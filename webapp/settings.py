@@ -265,7 +265,6 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "channels",
     "django_htmx",
-    "ninja",  # serves the API page's scripts from the package, not from a CDN
     "webapp.accounts",
     "snapshots",
 ]
