@@ -6,11 +6,11 @@ import re
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from django.urls import URLPattern, resolve
-from playwright.sync_api import CDPSession
 
 import snapshots.urls
 import webapp.accounts.urls
 import webapp.operating.urls
+from bench.browser import watch_weights
 from tests.browser.every_page import ADDRESSES
 from tests.conftest import watch_for_errors
 
@@ -109,34 +109,6 @@ def test_a_page_is_light_on_the_wire(furnished, walker, name):
     session.detach()
     most = MOST.get(name.partition("-")[0], MOST_ELSEWHERE)
     assert 0 < sum(weights.values()) <= most, heaviest(weights)
-
-
-def watch_weights(page) -> tuple[dict[str, int], CDPSession]:
-    """Return the bytes on the wire by address, which grow while pages load, and what counts them.
-
-    A frame of a websocket counts as it is after decompression, so rather too much.
-    """
-    weights: dict[str, int] = {}
-    addresses: dict[str, str] = {}
-    session = page.context.new_cdp_session(page)
-
-    def add(address: str, size: float) -> None:
-        weights[address] = weights.get(address, 0) + int(size)
-
-    session.on(
-        "Network.requestWillBeSent",
-        lambda sent: addresses.update({sent["requestId"]: sent["request"]["url"]}),
-    )
-    session.on(
-        "Network.loadingFinished",
-        lambda done: add(addresses.get(done["requestId"], "?"), done["encodedDataLength"]),
-    )
-    session.on(
-        "Network.webSocketFrameReceived",
-        lambda got: add("websocket", len(got["response"]["payloadData"])),
-    )
-    session.send("Network.enable")
-    return weights, session
 
 
 def heaviest(weights: dict[str, int]) -> str:

@@ -130,8 +130,8 @@ export function defaultUrls(id, urls = {}) {
 }
 
 /** @param {WindowRequest} request */
-function keyOf({ axis, from, to, width }) {
-  return `${axis} ${from} ${to} ${width}`;
+function keyOf({ axis, from, to, width, only = undefined }) {
+  return `${axis} ${from} ${to} ${width} ${only ?? ""}`;
 }
 
 /**

@@ -6,7 +6,7 @@ import { escapeText, instant, shortened, thousands, ticks, unitFor } from "../..
 const MOST_NAMED = 21; // rows whose names fit the height of the figure in pages.css
 const LONGEST_NAME = 24; // characters
 const RIGHT = 16; // pixels beside the figure
-const TICK = 110; // pixels from one tick to the next
+const TICK = 90; // pixels from one tick to the next
 const BESIDE = 0.04; // share of the axis before the first instant and after the last
 
 /**
@@ -41,7 +41,7 @@ export function timelineLayout(timeline, { colours, width }) {
   const left = 16 + 7 * Math.max(0, ...names.map(({ length }) => length));
   const ends = [timeline.began_at, timeline.ended_at].filter((at) => at !== null).map((at) => scaled(at, timeline));
   const range = rangeOf([...timeline.at.map((at) => scaled(at, timeline)), ...ends]);
-  const tickvals = ticks(range[0], range[1], Math.max(2, Math.floor((width - left - RIGHT) / TICK)));
+  const tickvals = ticks(range[0], range[1], Math.max(3, Math.floor((width - left - RIGHT) / TICK)));
   return {
     ...figureLayout(colours),
     margin: { l: left, r: RIGHT, t: 28, b: 44 },
