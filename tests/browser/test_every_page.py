@@ -10,7 +10,7 @@ from django.urls import URLPattern, resolve
 import snapshots.urls
 import webapp.accounts.urls
 import webapp.operating.urls
-from bench.browser import watch_weights
+from bench.browser import OBSERVE, watch_weights
 from tests.browser.every_page import ADDRESSES
 from tests.conftest import watch_for_errors
 
@@ -38,6 +38,7 @@ ALIKE = {"workbench-fifty", "snapshot-by-query"}  # of the same template as anot
 KILOBYTE = 1000
 MOST = {"workbench": 1700 * KILOBYTE}
 MOST_ELSEWHERE = 250 * KILOBYTE
+MOST_SHIFT = 0.05  # of what stands in view, while the page loads
 
 # Addresses that show no page of their own: forms that are sent, downloads, and machines.
 NO_PAGES = {
@@ -64,6 +65,7 @@ def walker(browser, server, signed_in_state):
     """Provide one page that goes from address to address. Any error in its console fails a test."""
     context = browser.new_context(base_url=server.url, storage_state=signed_in_state)
     page = context.new_page()
+    page.add_init_script(f"({OBSERVE})()")
     errors = watch_for_errors(page)
     yield page
     context.close()
@@ -100,13 +102,14 @@ def test_a_page_has_no_serious_fault(furnished, walker, name):
 
 
 @pytest.mark.parametrize("name", ADDRESSES)
-def test_a_page_is_light_on_the_wire(furnished, walker, name):
+def test_a_page_is_light_on_the_wire_and_does_not_move(furnished, walker, name):
     weights, session = watch_weights(walker)
     walker.set_viewport_size({"width": 1280, "height": 800})
     session.send("Network.clearBrowserCache")
     open_page(walker, name, furnished[name])
     walker.wait_for_load_state("networkidle")
     session.detach()
+    assert walker.evaluate("window.observed.shift") <= MOST_SHIFT
     most = MOST.get(name.partition("-")[0], MOST_ELSEWHERE)
     assert 0 < sum(weights.values()) <= most, heaviest(weights)
 
