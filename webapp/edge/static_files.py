@@ -60,7 +60,7 @@ class StaticFile:
         response.headers["Content-Length"] = str(len(body))
         if encoding:
             response.headers["Content-Encoding"] = encoding
-        return get_conditional_response(request, etag=etag, response=response)
+        return get_conditional_response(request, etag=etag, response=response) or response
 
 
 @dataclass(frozen=True, slots=True)
