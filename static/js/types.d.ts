@@ -315,6 +315,7 @@ interface WindowRequest {
   from: number;
   to: number;
   width: number;
+  only?: "markers";
 }
 
 type CutQuestion = { positions?: number[]; at?: number; step?: number };

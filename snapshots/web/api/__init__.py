@@ -24,6 +24,7 @@ from snapshots.web.api import (
     topologies,
 )
 from snapshots.web.api.auth import Bearer, SessionWithCsrf
+from snapshots.web.api.reference import Reference
 from snapshots.web.json import OrjsonParser, OrjsonRenderer
 from webapp.accounts import api as accounts
 from webapp.operating import api as operating
@@ -61,6 +62,7 @@ api = Api(
     parser=OrjsonParser(),
     renderer=OrjsonRenderer(),
     urls_namespace="api",
+    docs=Reference(),
 )
 errors.install(api)
 api.add_router("", recordings.router, tags=["recordings"])

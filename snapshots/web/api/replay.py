@@ -58,13 +58,16 @@ def window(
     axis: Annotated[
         str, Query(description="`time`: edges are instants. `order`: edges are numbers of events.")
     ] = "time",
+    only: Annotated[
+        str, Query(description="`markers`: leave out events and messages. Empty: nothing.")
+    ] = "",
 ) -> HttpResponse:
     """Return what there is to draw between two edges.
 
     If the window holds more than a screen can show, `exact` is false and `bins` has the overview.
     Columns are typed arrays in base64, as Plotly takes them; `docs/websocket.md` describes them.
     """
-    question = {"from": from_, "to": to, "width": width, "axis": axis}
+    question = {"from": from_, "to": to, "width": width, "axis": axis, "only": only}
     return reply(replay.window(stored_recording(request, id), question))
 
 

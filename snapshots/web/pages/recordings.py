@@ -39,7 +39,6 @@ from snapshots.services.recordings import (
     rename_recording,
 )
 from snapshots.services.retention import retention_of
-from snapshots.store.reader import StoredRecording
 from snapshots.web.json import dumps
 from snapshots.web.pages.listing import Column, Listing
 from snapshots.web.pages.rendering import ask_to_delete, back, page, wants_list_alone
@@ -59,7 +58,7 @@ COLUMNS = [
 DEFECTS_ON_A_PAGE = 200
 MOST_PROCESSES_INLINE = 2_000  # above, the workbench fetches the topology by itself
 MOST_SNAPSHOTS_INLINE = 200
-MOST_BYTES_INLINE = 2**21  # of a topology with its states; above, likewise
+MOST_BYTES_INLINE = 2**16  # of the topology, and of the snapshots; above, likewise
 
 
 @page
@@ -182,8 +181,10 @@ def _workbench(row: Recording) -> dict[str, Any]:
             "is_derived": is_derived(stored.manifest.header_extra),
             "worst": None if worst is None else worst.snapshot,
         },
-        "topology": _inline_topology(stored) if has_few_processes else None,
-        "snapshots": [snapshot_summary(item, outcome_of(item)) for item in row.snapshots.all()]
+        "topology": _inline(topology_of_recording(stored)) if has_few_processes else None,
+        "snapshots": _inline(
+            [snapshot_summary(item, outcome_of(item)) for item in row.snapshots.all()]
+        )
         if has_few_snapshots
         else None,
         "is_dataflow": stored.is_dataflow,
@@ -200,9 +201,9 @@ def _guide(slug: str, pk: int) -> dict[str, Any]:
     return GUIDES[slug].to_json(pk) | {"onward": onward}
 
 
-def _inline_topology(stored: StoredRecording) -> dict[str, Any] | None:
-    """Return the topology as the API sends it, or None if its states are too long for a page."""
-    text = dumps(topology_of_recording(stored))
+def _inline(payload: Any) -> Any:
+    """Return a payload as the API sends it, or None if it is too long for a page."""
+    text = dumps(payload)
     return orjson.loads(text) if len(text) <= MOST_BYTES_INLINE else None
 
 

@@ -138,8 +138,8 @@ function parameters(question) {
 }
 
 /** @param {WindowRequest} request */
-function keyOf({ axis, from, to, width }) {
-  return `${axis} ${from} ${to} ${width}`;
+function keyOf({ axis, from, to, width, only = undefined }) {
+  return `${axis} ${from} ${to} ${width} ${only ?? ""}`;
 }
 
 /**

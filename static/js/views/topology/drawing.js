@@ -70,9 +70,8 @@ export function mountDrawing(root, editor) {
         const bowed = channelBetween(topology, to.key, from.key) !== undefined;
         const selected = editor.selected() === channel.key;
         const group = create("g", {
-          class: "drawing-channel",
+          class: selected ? "drawing-channel is-selected" : "drawing-channel",
           "data-key": channel.key,
-          "aria-selected": selected,
         });
         const path = channelPath(from, to, bowed, size);
         group.append(
@@ -107,7 +106,7 @@ export function mountDrawing(root, editor) {
           tabindex: "0",
           role: "button",
           "data-key": process.key,
-          "aria-selected": editor.selected() === process.key,
+          "aria-pressed": editor.selected() === process.key,
           "aria-label": `Process ${process.id || "without id"}${state ? `, starts with ${state}` : ""}`,
         });
         if (editor.channelFrom() === process.key) group.classList.add("is-source");

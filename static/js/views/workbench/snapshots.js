@@ -108,7 +108,8 @@ export function createSnapshots(app, summaries) {
    */
   async function donePositions({ snapshot, began_at: from, ended_at: to, codes, markers_sent: markersSent }) {
     if (!Number.isFinite(from) || !Number.isFinite(to)) return markersSent === 0 ? codes : null;
-    const window = await app.source.aside({ axis: "time", from, to: Math.max(to, from + 1), width: 200 });
+    const span = { from, to: Math.max(to, from + 1) };
+    const window = await app.source.aside({ axis: "time", ...span, width: 200, only: "markers" });
     if (!window.markers.count) return window.exact ? codes : null;
     const missing = topology.processes.map(() => 0);
     for (const { targetCode } of topology.channels) missing[targetCode] += 1;
