@@ -1,4 +1,4 @@
-"""The folder ``state/`` of a checkpoint by itself: entries are read, and nothing else is claimed."""
+"""The folder ``state/`` of a checkpoint by itself: its entries are read, and nothing is claimed."""
 
 import shutil
 
