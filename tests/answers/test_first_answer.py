@@ -26,7 +26,7 @@ def _require_form(answer: FirstAnswer) -> None:
         for item in subject.sentences:
             assert item.level in LEVELS
             assert not item.text[0].islower(), item.text
-            assert item.text.endswith("."), item.text
+            assert item.text.endswith((".", "?")), item.text
             assert ".." not in item.text.replace("...", ""), item.text
             assert "  " not in item.text, item.text
             assert item.evidence or item.upload, item.text
