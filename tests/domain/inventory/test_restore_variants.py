@@ -7,6 +7,7 @@ from snapshots.domain.inventory.model import CheckpointInventory
 from snapshots.domain.inventory.positions import NUMBERS, OFFSETS, Position, SourceSplits, distance
 from snapshots.domain.inventory.reading_again import SourceAgain
 from snapshots.domain.inventory.restore_variants import (
+    newest_of,
     read_by_sources,
     run_again,
     too_many_batches,
@@ -74,6 +75,13 @@ def test_what_was_not_completed_or_has_no_files_is_no_place_to_read_from(status,
     assert again.records is None
     assert words in again.sentence
     assert why_not_read(CheckpointInventory("job", 7, "checkpoint", "completed", "chk-7")) is None
+
+
+@pytest.mark.parametrize("whole", ["job", "pipeline"])
+def test_the_newest_is_that_of_its_own_job_or_pipeline(whole):
+    again = newest_of(whole)
+    assert again.records is None
+    assert again.sentence.startswith(f"It is the newest of its {whole} that was completed and has")
 
 
 def test_offsets_of_kafka_are_not_called_records():
