@@ -21,12 +21,13 @@ from snapshots.domain.inventory.restore_answer import NotPlannable, RestorePlan
 from snapshots.domain.inventory.restore_plan import FLINK, SEATUNNEL, SPARK, Asked, plan_restore
 from snapshots.domain.inventory.restore_variants import (
     IN_THE_CONNECTOR,
-    NEWEST,
     RestoreVariant,
+    newest_of,
     read_by_sources,
     run_again,
     too_many_batches,
     variant_of,
+    why_not_read,
 )
 from snapshots.domain.model.as_json import as_json
 from snapshots.domain.model.listing import listed
@@ -212,9 +213,11 @@ class Question:
     def _again(self, number: int, own: CheckpointInventory, planned: RestorePlan) -> ReadAgain:
         if self._engine == SPARK:
             return self._batches_again(number, own)
+        if (untold := why_not_read(own)) is not None:
+            return untold
         newest = self._newest(number)
-        if newest <= number:
-            return NEWEST
+        if newest == number:
+            return newest_of("pipeline" if self._engine == SEATUNNEL else "job")
         if self._engine != FLINK:
             return IN_THE_CONNECTOR
         last = self._checkpoint(newest)

@@ -27,10 +27,10 @@ READER = FlinkReader
 _ABOUT = re.compile(
     r"in flight|(?<!\w)(?:un)?aligned|at-least-once|mode not known|not known|missing|damaged|lacks"
     r"|incomplete|\bcompleted?\b|did not complete|cannot be read|was there|: none\b|known to be"
-    r"|^(?:aborted|expired|pending|in progress)$"
+    r"|^(?:aborted|expired|pending|in progress|not judged)$"
     r"|^Recorded: |recorded nothing|kept as channel state|overtaken|read back|(?:^|, )State: "
     r"|Status: |finished|not in the upload|no times|under way|\bfailed\b|given up|until then"
-    r"|cannot be restored|only a completed",
+    r"|cannot be restored|only a completed|\?: (?:yes|no)\b|, Answer: |can go back to it",
     re.IGNORECASE,
 )
 """What is about data in flight, the mode, what is complete, or the state of a checkpoint."""
@@ -40,11 +40,14 @@ _VALUES = re.compile(
     r"|^Files of the upload: .*, Role: [^.]*$|^What it adds up to"
     r"|^(?:Process states|Verdict|When each process|Derived|More on how it was derived"
     r"|The critical path|Tasks): "
-    r"(?!.*(?:kept as channel state|overtaken)$)|^(?:unknown|incomplete)$"
+    r"(?!.*(?:kept as channel state|overtaken)$)"
     r"|^Channel contents: (?!\d)|^Channel contents / "
     r"|^Operators / .*(?:, (?:Type|Entries|Parts|Kind|State|Keys|Read from): |operator state in: )"
     r"|^Operators / .* (?:changed|unknown|same|added|removed) |^Operators: (?!.* finished$)"
-    r"|^What is read and written again: (?!.*read back|.*not known what was in flight)"
+    r"|Read again: [\d,]+ records? that \w+ \d+ has behind it (?:is|are) read again, and what was "
+    r"read since\.(?: Not counted, because not known: those of .*\.)?$"
+    r"|^What (?:is|would be) read and written again: (?!.*read back|.*not known what was in flight"
+    r"|How many|.*newest of its|.*can go back|.*its files, which|.*no files of this checkpoint)"
     r"|^Data in flight / |^Data in flight: (?:.*, (?:To|Buffers|Records and more|): |[^,]*$)"
     r"|^It took |Who held it up: |All there: |^Subtasks: |Phase: |^From the trigger|^Stored at: "
     r"|, New bytes: "
@@ -67,6 +70,7 @@ _SHORT = (
     ),
     (re.compile(r"^(Recorded: .*); \d+ more belong to other scopes$"), r"\1"),
     (re.compile(r"^Operators: .* finished$"), "operator: finished"),
+    (re.compile(r"^(What .* again: ).* taken to be a sink: [^.]*\. "), r"\1a sink: "),
     (re.compile(r"^(It was given up after [^:,]*).*$"), r"\1"),
 )
 """Names of tasks and channels, which other tests compare, are left out of a sentence."""
@@ -91,6 +95,12 @@ AT_LEAST_ONCE = (
 )
 NO_BUFFERS = "The files of the checkpoint hold what was in flight, and nothing on these channels."
 FAILED = "The checkpoint did not complete, so nothing tells what was in flight."
+CAN_IT = "Can it be restored with 2 subtasks?"
+SINK_NOT_KNOWN = (
+    "Its state is not known, as the upload has no files of this checkpoint, so neither is whether "
+    "it writes a second time."
+)
+MOST_OLDER = 5  # checkpoints beside the one that is asked for
 UNDER_WAY = "The checkpoint was still under way when the engine was asked."
 
 
@@ -258,6 +268,92 @@ class Truth:
             if words:
                 yield f"task: {' '.join(words)}"
 
+    @property
+    def answer(self) -> str:
+        """Whether the checkpoint can be restored with two subtasks."""
+        if self.status != "completed":
+            return "no"
+        if self.expected is None:
+            return "not known"
+        widest = [one["maxParallelism"] for one in self.expected["flink"]["operators"]]
+        assert min(widest) >= 2, "another answer is expected of this case"
+        return "yes"
+
+    @property
+    def headline(self) -> str:
+        """The answer in a sentence."""
+        return {
+            "yes": f"Yes: Flink restores {self.kind} {self.id} with 2 subtasks.",
+            "no": f"No: the {self.kind} {self.id} is {self.status}: only a completed one can be "
+            "restored.",
+            "not known": "Not known: its files are not in the upload: only an answer of the REST "
+            "API tells of it.",
+        }[self.answer]
+
+    @property
+    def has_positions(self) -> bool:
+        """Whether a source has the state in which Flink's own sources keep their positions."""
+        return "SourceReaderState" in json.dumps(self.expected["flink"]["operators"])
+
+    def read_again(self, newest: "Truth | None") -> str | None:
+        """Return what is not known of what is read again; None if it is counted.
+
+        ``newest`` is the newest completed checkpoint of the job that has files.
+        """
+        if self.status != "completed":
+            return f"It is {self.status}: no source can go back to it."
+        if self.expected is None:
+            return (
+                "What is read again is not known: its files, which hold the positions of its "
+                "sources, are not in the upload."
+            )
+        if self is newest:
+            return (
+                "It is the newest of its job that was completed and has files in the upload. What "
+                "was read after it is read again; how much that was is not known."
+            )
+        if not self.has_positions:
+            return (
+                f"How many records that {newest.kind} {newest.id} has behind it are read again is "
+                "not known: no source has positions of a form that is known here."
+            )
+        return None
+
+    def why_in_flight_allows(self) -> str:
+        """Return why what was in flight does not prevent a restore with two subtasks."""
+        if not self.channels:
+            return f"Nothing is in flight. {self.why}"
+        size = quantities.counted(self.in_flight, "byte")
+        edges = [self._edge(one) for one in self.expected["flink"]["inFlightRecords"]]
+        if all(widths == (2, 2) for _, widths in edges):
+            return f"{size} in flight go back into the channels that they were in."
+        exchanges = " and ".join(sorted({exchange for exchange, _ in edges}))
+        return f"{size} in flight are on exchanges ({exchanges}) that Flink can divide."
+
+    def _edge(self, edge: dict[str, Any]) -> tuple[str, tuple[int, int]]:
+        """Return the exchange of an edge, and how many senders and receivers it has.
+
+        An operator has its id where the files do not hold names. The id of a vertex is that of its
+        first operator, so that of a chain's end no vertex tells: its edges are all that lead there.
+        """
+        operators = self.expected["flink"]["operators"]
+        widths = {one[key]: one["parallelism"] for one in operators for key in ("id", "name")}
+        names = {node["id"]: _names(node) for node in self.plan["plan"]["nodes"]}
+        (inputs,) = (
+            node["inputs"]
+            for node in self.plan["plan"]["nodes"]
+            if edge["to"] in names[node["id"]] and "inputs" in node
+        )
+        own = [one for one in inputs if edge["from"] in names[one["id"]]]
+        (exchange,) = {one["ship_strategy"] for one in own or inputs}
+        return exchange, (widths[edge["from"]], widths[edge["to"]])
+
+    def sinks(self) -> int:
+        """Count the vertices of the plan out of which no edge leads."""
+        nodes = self.plan["plan"]["nodes"]
+        sending = {one["id"] for node in nodes for one in node.get("inputs", ())}
+        return sum(node["id"] not in sending for node in nodes)
+
     def of_edges(self) -> Iterator[str]:
         """Yield what a plan of a restore says of each edge with data in flight."""
         edges = self.expected["flink"].get("inFlightRecords", ()) if self.expected else ()
@@ -278,6 +374,11 @@ class Truth:
                 "It was still under way when the REST API answered: there are no files of it yet."
             )
         return "Its files are not in the upload; this is what the REST API says of it."
+
+
+def _names(node: dict[str, Any]) -> set[str]:
+    """Return the id of a vertex, and the names of its operators."""
+    return {node["id"], *re.split(r"<br/>(?:\+- )?", node["description"])}
 
 
 def _kind_in(properties: str) -> str:
@@ -323,10 +424,27 @@ class Sentences:
             yield f"/snapshots/{truth.snapshot}", list(_of_snapshot(truth))
             if truth.rest is not None:
                 yield f"/checkpoints?checkpoint={truth.snapshot}", list(_of_times(truth))
-            yield f"/contents/{truth.number}/restore-plan?parallelism=2", list(_of_plan(truth))
+            yield f"/contents/{truth.number}/restore-plan?parallelism=2", list(self._of_plan(truth))
         for before, after in zip(self.truths, self.truths[1:], strict=False):
             address = f"/contents/{after.number}/difference?since={before.number}"
             yield address, list(_of_difference(before, after))
+
+    def _of_plan(self, truth: Truth) -> Iterator[str]:
+        yield from _of_plan(truth)
+        own = [one for one in self.truths if one.job == truth.job and one.status == "completed"]
+        newest = next((one for one in reversed(own) if one.expected is not None), None)
+        older = [one for one in reversed(own) if one.number < truth.number][:MOST_OLDER]
+        for other in (truth, *older):
+            row = f"Side by side: {other.kind} {other.id}, whole"
+            row += " this plan" if other is truth else ""
+            yield f"{row}, Answer: {other.answer}"
+            if other.answer != truth.answer:
+                yield f"{row}, Answer: {other.headline}"
+            again = other.read_again(newest)
+            if again is not None:
+                yield f"{row}, Read again: {again}"
+                if other is truth:
+                    yield f"{_again_part(truth)}: {again}"
 
     def archived(self, job: str) -> Iterator[tuple[int, list[str]]]:
         """Yield the number of each checkpoint of a job, and what its page in the archive says."""
@@ -421,6 +539,8 @@ def _of_snapshot(truth: Truth) -> Iterator[str]:
     if truth.triggered_at is None:
         yield "Began: not known"
         yield "Took: not known"
+        yield "Barriers: not known: the upload does not show when they travelled"
+    yield "not judged" if truth.status == "completed" else truth.status
     recorded = truth.processes - truth.unacknowledged
     yield f"Recorded: {recorded} of {truth.processes} processes"
     silent = truth.channels_of_job - sum(bool(one["elements"]) for one in truth.channels)
@@ -446,21 +566,23 @@ def _of_times(truth: Truth) -> Iterator[str]:
 
 
 def _of_plan(truth: Truth) -> Iterator[str]:
+    yield f"{CAN_IT}: {truth.answer}"
+    yield f"{CAN_IT}: {truth.headline}"
+    if truth.answer == "yes":
+        yield f"{CAN_IT}: {truth.why_in_flight_allows()}"
+    part = _again_part(truth)
     if truth.in_flight is None:
-        yield ("What is read and written again: It is not known what was in flight. " + truth.why)
-        status = "in progress" if truth.status == "in progress" else "failed"
+        yield f"{part}: It is not known what was in flight. {truth.why}"
+    if truth.expected is None:
         yield (
-            "It cannot be restored like this: It is "
-            f"{status}: only a completed checkpoint can be restored."
+            f"{part}: From which positions sources read is not known: the upload has no files of "
+            "this checkpoint."
         )
-    if truth.problem:
-        yield f"Notes: {truth.problem}"
+        yield from [f"{part}: a sink: {SINK_NOT_KNOWN}"] * truth.sinks()
     if truth.channels:
         count = quantities.counted(len(truth.channels), "channel")
         size = quantities.counted(truth.in_flight, "byte")
-        yield (
-            f"What is read and written again: {size} in {count} are read back before anything else."
-        )
+        yield f"{part}: {size} in {count} are read back before anything else."
     yield from truth.of_edges()
     for operator in truth.expected["flink"]["operators"] if truth.expected else ():
         finished = sum(bool(one.get("finished")) for one in operator["subtasks"])
@@ -471,6 +593,11 @@ def _of_plan(truth: Truth) -> Iterator[str]:
                 f"{finished} of its subtasks had finished. They are started again, with what the "
                 "others' state gives them."
             )
+
+
+def _again_part(truth: Truth) -> str:
+    verb = "would be" if truth.answer == "no" else "is"
+    return f"What {verb} read and written again"
 
 
 def _of_difference(before: Truth, after: Truth) -> Iterator[str]:

@@ -23,7 +23,9 @@ def stored_upload(owner: User, reader: EngineReader, folder: Path) -> Recording:
     """Read a folder of an engine's files, and return the recording that a worker would make."""
     upload = reader.read(folder)
     header, events = upload.recording()
-    recording = a_ready_recording(owner, Log(header, tuple(events)), format=reader.name)
+    recording = a_ready_recording(owner, Log(header, tuple(events)))
+    Recording.objects.filter(pk=recording.pk).update(format=reader.name)
+    recording.refresh_from_db()
     store = recordings.store().folder(recording.store)
     write_inventory(store, upload)
     archive_uploads.take_upload(recording, store, archive_uploads.reported_by(upload))

@@ -120,11 +120,11 @@ def sinks_of(checkpoint: CheckpointInventory, ends: Set[str]) -> tuple[SinkAgain
     for operator in checkpoint.operators:
         is_writer_of_committer = (operator.name or "").removesuffix(_WRITER) in committing
         if not operator.finished and not is_writer_of_committer:
-            sinks.append(_sink(operator, ends))
+            sinks.append(_sink(operator, ends, has_files=checkpoint.path is not None))
     return tuple(sink for sink in sinks if sink is not None)
 
 
-def _sink(operator: OperatorInventory, ends: Set[str]) -> SinkAgain | None:
+def _sink(operator: OperatorInventory, ends: Set[str], *, has_files: bool) -> SinkAgain | None:
     """Return what a sink writes again; None if nothing says that the operator is one."""
     names = [
         state.name
@@ -137,7 +137,7 @@ def _sink(operator: OperatorInventory, ends: Set[str]) -> SinkAgain | None:
     if reason is None:
         return None
     commits = bool(names) or (operator.name or "").endswith(_COMMITTERS)
-    rule = _COMMITTED if commits else _NOT_TRANSACTIONAL
+    rule = _COMMITTED if commits else _NOT_TRANSACTIONAL if has_files else _STATE_NOT_KNOWN
     return SinkAgain(operator.id, operator.name, True if commits else None, reason, rule)
 
 
@@ -173,4 +173,8 @@ _COMMITTED = (
 _NOT_TRANSACTIONAL = (
     "Its state has no transactions: what was written after this checkpoint is written a second "
     "time, and seen twice unless it is written over the same keys."
+)
+_STATE_NOT_KNOWN = (
+    "Its state is not known, as the upload has no files of this checkpoint, so neither is whether "
+    "it writes a second time."
 )

@@ -25,7 +25,12 @@ from snapshots.domain.inventory.model import (
     OperatorInventory,
 )
 from snapshots.domain.inventory.operator_plan import OperatorPlan, StoredSizes
-from snapshots.domain.inventory.reading_again import Positions, sinks_of, sources_of
+from snapshots.domain.inventory.reading_again import (
+    Positions,
+    SourceAgain,
+    sinks_of,
+    sources_of,
+)
 from snapshots.domain.inventory.restore_answer import (
     YES,
     NotPlannable,
@@ -141,7 +146,7 @@ class _Planning:
             operators=plans,
             in_flight=tuple(self._in_flight()),
             edges=edges,
-            sources=_SOURCES[self._engine] if read_again else (_NO_SOURCES,),
+            sources=self._sources(read_again),
             read_again=tuple(item for item in read_again if item.operator not in asked.without),
             sinks=() if written_again else (_NO_SINKS,),
             written_again=tuple(
@@ -157,6 +162,12 @@ class _Planning:
             without=tuple(item.id for item in checkpoint.operators if item.id in asked.without),
             thrown_away=dropped,
         )
+
+    def _sources(self, read_again: Sequence[SourceAgain]) -> tuple[str, ...]:
+        """Return what is read again, or why that is not known."""
+        if read_again:
+            return _SOURCES[self._engine]
+        return (_NO_FILES if self._checkpoint.path is None else _NO_SOURCES,)
 
     def _plan_operator(self, operator: OperatorInventory) -> OperatorPlan:
         plan_one = plan_operator if self._engine == FLINK else plan_action
@@ -286,12 +297,15 @@ _SOURCES = {
     ),
 }
 _NO_SOURCES = (
-    "Which operators are sources, and from where they read again, is not known: no name and no "
-    "state says so, and the upload has no plan of the job."
+    "Which operators are sources, and from where they read again, is not known: no name, no state "
+    "and no plan of the job tells that of an operator in the checkpoint."
+)
+_NO_FILES = (
+    "From which positions sources read is not known: the upload has no files of this checkpoint."
 )
 _NO_SINKS = (
-    "Which operators are sinks, and whether they write again, is not known: no name and no state "
-    "says so, and the upload has no plan of the job."
+    "Which operators are sinks, and whether they write again, is not known: no name, no state and "
+    "no plan of the job tells that of an operator in the checkpoint."
 )
 _NOTES: dict[str, tuple[str, ...]] = {
     FLINK: (),

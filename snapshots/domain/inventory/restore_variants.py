@@ -4,7 +4,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from snapshots.domain.inventory.batches import PlannedSource
-from snapshots.domain.inventory.model import COMPLETED, CheckpointInventory
+from snapshots.domain.inventory.model import (
+    COMPLETED,
+    FAILED,
+    IN_PROGRESS,
+    CheckpointInventory,
+)
 from snapshots.domain.inventory.positions import (
     OFFSET,
     OFFSETS,
@@ -97,12 +102,32 @@ def _step(source: SourceAgain, newest: Mapping[str, SourceSplits]) -> int | None
     return None if later is None else distance(source.splits, later.splits)
 
 
-NEWEST = ReadAgain(
-    None,
-    RECORD,
-    "It is the newest in the upload. What was read after it is read again; how much that was is "
-    "not known.",
-)
+def newest_of(whole: str) -> ReadAgain:
+    """Return what is read again behind the newest checkpoint of a ``job`` or ``pipeline``."""
+    return ReadAgain(
+        None,
+        RECORD,
+        f"It is the newest of its {whole} that was completed and has files in the upload. What was "
+        "read after it is read again; how much that was is not known.",
+    )
+
+
+def why_not_read(checkpoint: CheckpointInventory) -> ReadAgain | None:
+    """Return why nothing tells what a checkpoint reads again; None if its files may tell."""
+    if checkpoint.status in (FAILED, IN_PROGRESS):
+        sentence = f"It is {checkpoint.status}: no source can go back to it."
+    elif checkpoint.path is None:
+        sentence = (
+            "What is read again is not known: its files, which hold the positions of its sources, "
+            "are not in the upload."
+        )
+    elif checkpoint.status != COMPLETED:
+        sentence = "What is read again is not known: nor is whether it was completed."
+    else:
+        return None
+    return ReadAgain(None, RECORD, sentence)
+
+
 IN_THE_CONNECTOR = ReadAgain(
     None,
     RECORD,

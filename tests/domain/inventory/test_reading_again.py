@@ -1,5 +1,7 @@
 """Sources and sinks of a checkpoint are recognised by their states, names and places."""
 
+from dataclasses import replace
+
 from snapshots.domain.inventory.model import (
     COORDINATOR,
     LISTED,
@@ -17,7 +19,7 @@ def an_operator(name, *states, **fields):
 
 
 def a_checkpoint(*operators):
-    return CheckpointInventory("job", 1, "checkpoint", "completed", operators=operators)
+    return CheckpointInventory("job", 1, "checkpoint", "completed", "chk-1", operators=operators)
 
 
 def test_sources_are_known_by_state_name_or_place():
@@ -62,6 +64,12 @@ def test_sinks_with_transactions_commit_again_and_others_write_again():
     ]
     assert "committed (once more)" in found[0].rule
     assert "written a second time" in found[1].rule
+
+
+def test_without_files_nothing_is_said_of_the_state_of_a_sink():
+    (sink,) = sinks_of(replace(a_checkpoint(an_operator("Sink: print")), path=None), set())
+    assert sink.transactional is None
+    assert sink.rule.startswith("Its state is not known, as the upload has no files")
 
 
 def test_an_empty_committer_state_does_not_make_a_sink():

@@ -7,9 +7,11 @@ from snapshots.domain.inventory.model import CheckpointInventory
 from snapshots.domain.inventory.positions import NUMBERS, OFFSETS, Position, SourceSplits, distance
 from snapshots.domain.inventory.reading_again import SourceAgain
 from snapshots.domain.inventory.restore_variants import (
+    newest_of,
     read_by_sources,
     run_again,
     too_many_batches,
+    why_not_read,
 )
 
 
@@ -56,6 +58,30 @@ def test_sources_are_counted_together_and_the_others_are_named():
         nothing = read_by_sources(sources, newest, "checkpoint 9")
         assert nothing.records is None
         assert "is not known: no source has positions" in nothing.sentence
+
+
+@pytest.mark.parametrize(
+    ("status", "path", "words"),
+    [
+        ("failed", None, "It is failed: no source can go back to it."),
+        ("in progress", None, "It is in progress: no source can go back to it."),
+        ("completed", None, "its files, which hold the positions of its sources, are not in"),
+        ("unknown", "chk-7", "nor is whether it was completed"),
+    ],
+)
+def test_what_was_not_completed_or_has_no_files_is_no_place_to_read_from(status, path, words):
+    again = why_not_read(CheckpointInventory("job", 7, "checkpoint", status, path))
+    assert again is not None
+    assert again.records is None
+    assert words in again.sentence
+    assert why_not_read(CheckpointInventory("job", 7, "checkpoint", "completed", "chk-7")) is None
+
+
+@pytest.mark.parametrize("whole", ["job", "pipeline"])
+def test_the_newest_is_that_of_its_own_job_or_pipeline(whole):
+    again = newest_of(whole)
+    assert again.records is None
+    assert again.sentence.startswith(f"It is the newest of its {whole} that was completed and has")
 
 
 def test_offsets_of_kafka_are_not_called_records():
