@@ -100,8 +100,9 @@ def _look_at_channel(
 def phase_of(value: object) -> int | None:
     """Return the phase of a state or of a message; None if it does not say."""
     named = value.get("phase") if isinstance(value, dict) else None
-    is_whole = isinstance(named, int) and not isinstance(named, bool)
-    return named if is_whole and named >= FIRST else None
+    if isinstance(named, bool) or not isinstance(named, int):
+        return None
+    return named if named >= FIRST else None
 
 
 def _running(phase: int, remains: _Remains) -> Found:
