@@ -13,6 +13,7 @@ from snapshots.domain.model.derived import is_derived
 from snapshots.domain.model.recording import SnapshotId
 from snapshots.domain.properties.answers import Answer
 from snapshots.domain.properties.global_state import GlobalState, at_start, of_stored
+from snapshots.domain.properties.phases import FIRST, LAST, PHASE
 from snapshots.models import Snapshot
 from snapshots.payloads.cuts import snapshot_detail
 from snapshots.problems import Invalid, Refused
@@ -28,16 +29,19 @@ def evaluate(
     """Evaluate a built-in property, or an expression, over snapshots. See PropertyStrip.
 
     Args:
-        question: has exactly one of ``property`` and ``expression``.
+        question: has exactly one of ``property`` and ``expression``, and for the property ``phase``
+            the number of the phase, 1 if it is absent.
         rows: the snapshots, in order; those beyond MOST_SNAPSHOTS are only counted.
 
     Raises: Invalid, Refused.
     """
     name, text = _property_or_expression(question)
+    phase = _phase(question, name)
     states = [_state(stored, row) for row in rows[:MOST_SNAPSHOTS]]
-    answers = _built_in(stored, states, name) if name else _own(states, text)
+    answers = _built_in(stored, states, name, phase) if name else _own(states, text)
     return {
-        **(as_json(properties.BUILT_IN[name]) if name else {"property": None}),
+        **(as_json(properties.built_in(name, phase)) if name else {"property": None}),
+        "phase": phase if name == PHASE.name else None,
         "expression": text or None,
         "items": list(map(as_json, answers)),
         "total": len(rows),
@@ -61,6 +65,18 @@ def _property_or_expression(question: Mapping[str, Any]) -> tuple[str, str]:
     return value, ""
 
 
+def _phase(question: Mapping[str, Any], name: str) -> int:
+    """Return the number of the phase that is asked about, the first if none is given."""
+    phase = question.get("phase")
+    if phase is None:
+        return FIRST
+    if name != PHASE.name:
+        raise Invalid("Only the property phase takes the number of a phase.", field="phase")
+    if not isinstance(phase, int) or isinstance(phase, bool) or not FIRST <= phase <= LAST:
+        raise Invalid(f"phase must be a whole number from {FIRST} to {LAST:,}.", field="phase")
+    return phase
+
+
 def _state(stored: StoredRecording, row: Snapshot) -> GlobalState:
     detail = orjson.loads(orjson.dumps(snapshot_detail(row, stored, outcome_of(row))))
     scope = stored.scope(SnapshotId(row.snapshot))
@@ -68,9 +84,9 @@ def _state(stored: StoredRecording, row: Snapshot) -> GlobalState:
 
 
 def _built_in(
-    stored: StoredRecording, states: Sequence[GlobalState], name: str
+    stored: StoredRecording, states: Sequence[GlobalState], name: str, phase: int
 ) -> tuple[Answer, ...]:
-    return properties.strip(name, states, at_start(stored.topology))
+    return properties.strip(name, states, at_start(stored.topology), phase)
 
 
 def _own(states: Sequence[GlobalState], text: str) -> tuple[Answer, ...]:

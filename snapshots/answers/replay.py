@@ -14,6 +14,7 @@ import numpy as np
 import orjson
 
 from snapshots.domain.judging import witnesses
+from snapshots.domain.judging.channel_counts import ChannelCounts
 from snapshots.domain.judging.findings import Finding
 from snapshots.domain.model.as_json import as_json
 from snapshots.domain.model.derived import is_derived
@@ -21,6 +22,7 @@ from snapshots.domain.model.recording import Message, SnapshotId
 from snapshots.domain.model.topology import ChannelId, JsonText, ProcessId
 from snapshots.payloads.window import markers_of, window_payload
 from snapshots.problems import Conflict, Invalid, NotFound
+from snapshots.store import channel_counts as counting
 from snapshots.store import cones as store_cones
 from snapshots.store import knowledge as store_knowledge
 from snapshots.store.cut import StoredCut
@@ -226,6 +228,12 @@ def cones(stored: StoredRecording, process: str, index: int) -> dict[str, Any]:
         "after": after,
         "concurrent": int(length.sum()) - before - after - 1,
     }
+
+
+def channel_counts(stored: StoredRecording, snapshot: str) -> list[ChannelCounts]:
+    """Return the counts of section 3.1 of the paper for every channel of a snapshot."""
+    read = stored.snapshot(SnapshotId(snapshot))
+    return counting.channel_counts(stored.tables, read, list(read.channels))
 
 
 def knowledge(stored: StoredRecording, snapshot: str) -> dict[str, Any]:

@@ -3,15 +3,16 @@
 States and values are sent as the JSON text that the store has.
 """
 
-from typing import Any, NotRequired
+from typing import Annotated, Any, NotRequired
 
 import orjson
 from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
 
+from snapshots.domain.judging.channel_counts import ChannelCounts
 from snapshots.domain.model.derived import is_derived, why_empty, why_unknown
 from snapshots.domain.model.recording import Message, SnapshotId
 from snapshots.models import Snapshot
-from snapshots.payloads.declaring import described
+from snapshots.payloads.declaring import Payload, described, payload_of
 from snapshots.payloads.recordings import SnapshotSummary, snapshot_summary
 from snapshots.store.reader import StoredRecording
 from snapshots.store.stored_snapshot import StoredSnapshot
@@ -172,6 +173,19 @@ class ProcessKnowledge(TypedDict):
     whole: dict[str, Any] | None
     missing: list[str]
     pieces: dict[str, dict[str, Any]]
+
+
+@described
+class ChannelCountsPayload(TypedDict):
+    """The counts of section 3.1 of Chandy and Lamport for every channel of a snapshot.
+
+    Attributes:
+        snapshot: the id of the snapshot.
+        items: the counts of each channel, in the order of the topology.
+    """
+
+    snapshot: str
+    items: list[Annotated[dict[str, Any], Payload(payload_of(ChannelCounts))]]
 
 
 @described

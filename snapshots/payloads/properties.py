@@ -21,6 +21,7 @@ class PropertyStrip(TypedDict):
         title: the title of the built-in property; absent for an expression.
         definition: when the built-in property is true; absent for an expression.
         shape: what states and values must look like; absent for an expression.
+        phase: the number of the phase, from 1; null for every property but ``phase``.
         expression: the expression in CEL; null for a built-in property.
         items: the answer of each snapshot, in the order in which the snapshots began.
         total: how many snapshots there are.
@@ -31,6 +32,7 @@ class PropertyStrip(TypedDict):
     title: NotRequired[str]
     definition: NotRequired[str]
     shape: NotRequired[str]
+    phase: int | None
     expression: str | None
     items: list[PropertyAnswer]
     total: int

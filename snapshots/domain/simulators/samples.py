@@ -119,6 +119,48 @@ def no_token() -> Log:
     )
 
 
+def by_the_clock() -> Log:
+    """Return a log with two snapshots by wall clock, both wrong, and one by markers.
+
+    In s1 the clocks differ: A 10000, B 6000. In s2 they agree, and m2 is in a channel that nobody
+    looks at: A 9000, B 5500. In s3 A has 9300, B has 5400, and 300 are on the way to A.
+    """
+    script = Script("by the clock", {"A": 10000, "B": 5000}, ["A->B", "B->A"])
+    _recorded_by_clock(script, "A", "B->A", "s1", at=2000, clock="12:00")
+    script.send("A->B", "m1", 1000, state=9000, at=2600)
+    script.receive("A->B", "m1", state=6000, at=4200)
+    _recorded_by_clock(script, "B", "A->B", "s1", at=5000, clock="12:00")
+    script.internal("B", "sets its clock by A's", at=6200)
+    script.send("B->A", "m2", 500, state=5500, at=8000)
+    _recorded_by_clock(script, "A", "B->A", "s2", at=9000, clock="7 ms past 12:00")
+    _recorded_by_clock(script, "B", "A->B", "s2", at=9000, clock="7 ms past 12:00")
+    return (
+        script.receive("B->A", "m2", state=9500, at=10100)
+        .send("A->B", "m3", 200, state=9300, at=11500)
+        .record("A", "s3", at=12000)
+        .send_marker("A->B", "s3", at=12000)
+        .send("B->A", "m4", 300, state=5200, at=12600)
+        .receive("A->B", "m3", state=5400, at=13000)
+        .receive_marker("A->B", "s3", at=13600)
+        .record("B", "s3", at=13600)
+        .record_channel("A->B", "s3", at=13600)
+        .send_marker("B->A", "s3", at=13600)
+        .receive("B->A", "m4", state=9600, at=14200)
+        .receive_marker("B->A", "s3", at=15200)
+        .record_channel("B->A", "s3", "m4", at=15200)
+        .log()
+    )
+
+
+def _recorded_by_clock(
+    script: Script, process: str, channel: str, snapshot: str, *, at: int, clock: str
+) -> None:
+    """Let a process record its state, and its incoming channel as empty, as its clock says."""
+    script.internal(process, f"its clock shows {clock}", at=at)
+    script.record(process, snapshot, at=at)
+    script.record_channel(channel, snapshot, at=at)
+
+
 def a_state_that_never_occurred() -> Log:
     """Return example 2.2 as in section 4.1: p A, q D, c empty, M' in c'."""
     return (
@@ -278,6 +320,14 @@ SAMPLES = (
         "The other mistake of section 3.1: the channel is recorded before p sends the token, p "
         "after it. Each record is right by itself; together they hold no token at all.",
         no_token,
+    ),
+    Sample(
+        "wall-clock",
+        "Snapshots by the clock",
+        "Two banks record when their clocks show twelve. A's clock is ahead, so 1,000 that A sends "
+        "after its record are in B's: 16,000 instead of 15,000. With clocks that agree, 500 on "
+        "their way are missed; with markers every coin is there.",
+        by_the_clock,
     ),
     Sample(
         "never-occurred",

@@ -23,6 +23,11 @@ class PropertyQuestion(Schema):
     property: Any = Field(
         None, description="The name of a built-in property.", examples=["termination"]
     )
+    phase: Any = Field(
+        None,
+        description="The number of the phase, from 1, for the property `phase`; 1 if it is absent.",
+        examples=[2],
+    )
     expression: Any = Field(
         None,
         description="An expression in CEL over `processes`, `channels` and `snapshot`, which is "

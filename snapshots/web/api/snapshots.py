@@ -8,6 +8,7 @@ from ninja import Query, Router
 from snapshots import access
 from snapshots.answers import replay
 from snapshots.answers.outcomes import outcome_of
+from snapshots.domain.model.as_json import as_json
 from snapshots.files.recordings import open_recording
 from snapshots.payloads import cuts
 from snapshots.payloads.jobs import AcceptedJob
@@ -107,6 +108,22 @@ def get_knowledge(
     """
     row = snapshot_row(request, id, snapshot)
     return reply(replay.knowledge(open_recording(row.recording), row.snapshot))
+
+
+@router.get("/recordings/{int:id}/channel-counts", response=cuts.ChannelCountsPayload)
+def get_channel_counts(
+    request: HttpRequest,
+    id: RecordingId,
+    snapshot: Annotated[str, Query(description="The id of the snapshot.")],
+) -> HttpResponse:
+    """Return n, n', m and m' of every channel of a snapshot (Chandy and Lamport, section 3.1).
+
+    A consistent snapshot has n = n' and m = m', and therefore n >= m. A count that the log does not
+    hold is null, and `sentence` says why. All four are null in a derived recording.
+    """
+    row = snapshot_row(request, id, snapshot)
+    items = replay.channel_counts(open_recording(row.recording), row.snapshot)
+    return reply({"snapshot": row.snapshot, "items": list(map(as_json, items))})
 
 
 @router.get("/recordings/{int:id}/snapshots/{text:snapshot}", response=cuts.SnapshotDetail)

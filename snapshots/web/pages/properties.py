@@ -10,6 +10,7 @@ from snapshots import access
 from snapshots.answers import properties
 from snapshots.answers.outcomes import colour_of, outcome_of
 from snapshots.domain.properties import BUILT_IN
+from snapshots.domain.properties.phases import PHASE
 from snapshots.files.recordings import open_recording
 from snapshots.models import Recording
 from snapshots.problems import Problem
@@ -22,15 +23,16 @@ from snapshots.web.pages.rendering import page
 def of_recording(request: HttpRequest, pk: int) -> HttpResponse:
     """Evaluate ``?property=`` or ``?expression=``; without either show only the form."""
     recording = access.ready_recording(request.user, pk)
-    question = {
+    question: dict[str, Any] = {
         "property": request.GET.get("property") or None,
         "expression": request.GET.get("expression", "").strip() or None,
     }
     if question["expression"]:
         question["property"] = None
+    question["phase"] = _phase(request, question["property"])
     context = {"recording": recording, "built_in": BUILT_IN.values(), "asked": question}
     status = 200
-    if any(question.values()):
+    if question["property"] or question["expression"]:
         try:
             context["strip"] = _strip(recording, question)
         except Problem as problem:
@@ -38,7 +40,15 @@ def of_recording(request: HttpRequest, pk: int) -> HttpResponse:
     return render(request, "snapshots/properties/properties.html", context, status=status)
 
 
-def _strip(recording: Recording, question: dict[str, str | None]) -> dict[str, Any]:
+def _phase(request: HttpRequest, name: str | None) -> int | str | None:
+    """Return ``?phase=`` for the property about a phase; a text that is not a number stays one."""
+    given = request.GET.get("phase", "").strip()
+    if name != PHASE.name or not given:
+        return None
+    return int(given) if given.isascii() and given.isdigit() and len(given) < 20 else given
+
+
+def _strip(recording: Recording, question: dict[str, Any]) -> dict[str, Any]:
     """Return the answers, each with the address of its snapshot, and how often each was given."""
     rows = list(recording.snapshots.all())
     strip = properties.evaluate(open_recording(recording), rows, question)

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from django.core.paginator import Paginator
+from django.core.paginator import Page, Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
@@ -22,7 +22,9 @@ from snapshots.payloads.jobs import job_detail
 from snapshots.payloads.recordings import SnapshotSummary, snapshot_summary
 from snapshots.problems import Conflict
 from snapshots.services.jobs import request_restore
+from snapshots.store.channel_counts import channel_counts
 from snapshots.store.reader import StoredRecording
+from snapshots.store.stored_snapshot import StoredSnapshot
 from snapshots.web.pages import links
 from snapshots.web.pages.rendering import back, page
 from snapshots.web.pages.snapshot_list import snapshot_list
@@ -91,6 +93,7 @@ def _context(request: HttpRequest, recording: Recording, row: Snapshot) -> dict[
         "workbench_link": links.to_workbench(recording.pk, snapshot=row.snapshot),
         "states": Paginator(states, ROWS).get_page(request.GET.get("processes")),
         "channels": Paginator(channels, ROWS).get_page(request.GET.get("channels")),
+        "counts": _counts(stored, snapshot, request.GET.get("counts")),
         "silent_channels": silent_channels(snapshot, stored.manifest.header_extra),
         **_derived(stored, states, channels),
         "outside": recording.process_count - len(states),
@@ -125,6 +128,13 @@ def _derived(
         "has_recomputed": any(row.differs for row in states)
         or any(row.differs for row in channels),
     }
+
+
+def _counts(stored: StoredRecording, snapshot: StoredSnapshot, number: str | None) -> Page[Any]:
+    """Return a page of the channels, each with its counts of section 3.1 of the paper."""
+    channels: Page[Any] = Paginator(list(snapshot.channels), ROWS).get_page(number)
+    channels.object_list = channel_counts(stored.tables, snapshot, list(channels))
+    return channels
 
 
 def _timeline(

@@ -39,6 +39,45 @@ def test_a_property_becomes_true_between_two_snapshots_of_its_sample(api, ada, s
     assert found.json()["definition"]
 
 
+def phases():
+    """Return a run with a snapshot when p and q have finished phase 1 and p works on phase 2."""
+    return (
+        Script("phases", {"p": {"phase": 1}, "q": {"phase": 1}}, ["p->q", "q->p"])
+        .send("p->q", "m1", {"phase": 1}, state={"phase": 2})
+        .receive("p->q", "m1", state={"phase": 1, "active": False})
+        .record("p", "s1")
+        .send_marker("p->q", "s1")
+        .receive_marker("p->q", "s1")
+        .record("q", "s1")
+        .record_channel("p->q", "s1")
+        .send_marker("q->p", "s1")
+        .receive_marker("q->p", "s1")
+        .record_channel("q->p", "s1")
+        .log()
+    )
+
+
+def test_the_end_of_a_phase_is_asked_with_its_number(api, ada):
+    row = a_ready_recording(ada, phases())
+    assert answers(ask(api, row, property="phase", phase=1)) == {"s1": "true"}
+    second = ask(api, row, property="phase", phase=2)
+    assert answers(second) == {"s1": "false"}
+    assert (second.json()["title"], second.json()["phase"]) == ("Phase 2 has ended", 2)
+    assert ask(api, row, property="phase").json()["phase"] == 1
+    assert ask(api, row, property="termination").json()["phase"] is None
+
+
+def test_the_page_asks_for_the_number_of_the_phase(ada):
+    row = a_ready_recording(ada, phases())
+    address = f"/recordings/{row.pk}/properties?property=phase&phase="
+    said = words(signed_in(ada).get(f"{address}2").content.decode())
+    assert "Phase 2 has ended" in said
+    assert "p and q have not finished phase 2" in said
+    refused = signed_in(ada).get(f"{address}zero")
+    assert refused.status_code == 422
+    assert "phase must be a whole number from 1" in words(refused.content.decode())
+
+
 def test_an_expression_over_the_two_banks(api, ada):
     row = a_ready_recording(ada)
     assert answers(ask(api, row, expression='processes["A"] == 9000')) == {"s1": "true"}
@@ -76,6 +115,9 @@ def test_an_endless_comprehension_is_stopped(api, ada):
         ({"property": "deadlock", "expression": "true"}, "property"),
         ({"property": "dead"}, "property"),
         ({"property": 3}, "property"),
+        ({"property": "phase", "phase": 0}, "phase"),
+        ({"property": "phase", "phase": "two"}, "phase"),
+        ({"property": "deadlock", "phase": 1}, "phase"),
         ({"expression": ["A"]}, "expression"),
     ],
 )
@@ -129,6 +171,7 @@ def test_the_built_in_ones_are_listed(api):
     listed = api.get("/api/properties").json()["items"]
     assert [item["property"] for item in listed] == [
         "termination",
+        "phase",
         "deadlock",
         "token",
         "conservation",

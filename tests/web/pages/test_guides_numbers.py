@@ -63,6 +63,18 @@ def test_the_banks_hold_what_the_tour_counts(logs):
     assert "The banks alone hold 14,000" in text_of("two-banks", 1)
 
 
+def test_the_clocks_miscount_as_the_tour_says(logs):
+    events = logs["wall-clock"]
+    when = [recorded_at(events, snapshot) for snapshot in ("s1", "s2", "s3")]
+    assert when == [{"A": 2, "B": 5}, {"A": 9, "B": 9}, {"A": 12, "B": 13.6}]
+    assert "3 ms ahead" in text_of("wall-clock", 0)
+    assert "differ by 1.6 ms" in text_of("wall-clock", 3)
+    assert states(events, 5000) == {"A": 9000, "B": 6000}
+    assert states(events, 9000) == {"A": 9000, "B": 5500}
+    assert states(events, 13_600) == {"A": 9300, "B": 5400}
+    assert [in_flight(events, snapshot) for snapshot in ("s1", "s2", "s3")] == [0, 0, 1]
+
+
 def test_fifty_banks_send_and_record_as_the_text_says(logs):
     events = logs["fifty-processes"]
     assert 1150 < Counter(event.kind for event in events)["send"] < 1250
