@@ -8,6 +8,7 @@ from snapshots.web.pages import (
     checkpoints,
     compare,
     inventory,
+    inventory_bytes,
     inventory_difference,
     jobs,
     learn,
@@ -39,6 +40,11 @@ urlpatterns = [
         "recordings/<int:pk>/contents/<int:number>",
         inventory.of_checkpoint,
         name="checkpoint-inventory",
+    ),
+    path(
+        "recordings/<int:pk>/contents/<int:number>/bytes",
+        inventory_bytes.of_checkpoint,
+        name="inventory-bytes",
     ),
     path(
         "recordings/<int:pk>/contents/<int:number>/difference",

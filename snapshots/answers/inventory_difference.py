@@ -1,5 +1,6 @@
 """Answer which states differ between two checkpoints of an upload."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,6 +19,42 @@ from snapshots.store.inventory.reading import StoredInventory, as_checkpoint, st
 
 MOST_COUNTED = 200_000  # entries of both checkpoints whose keys are compared at once
 _TOO_MANY = "There are too many keys to count them all at once. Compare this state alone."
+
+
+def previous(checkpoints: Sequence[Mapping[str, Any]], number: int) -> int | None:
+    """Return the number of the checkpoint before one; None if no earlier one lists operators.
+
+    One of the same job is preferred to one of another job, whose state the job may have begun with.
+    One whose files are in the upload is preferred to one that only a report mentions.
+    """
+    job = checkpoints[number]["job"]
+    earlier = [other for other in range(number) if checkpoints[other]["operators"]]
+    own = [other for other in earlier if checkpoints[other]["job"] == job]
+    for candidates in (own, earlier):
+        whole = [other for other in candidates if not checkpoints[other]["problem"]]
+        if whole or candidates:
+            return (whole or candidates)[-1]
+    return None
+
+
+def older_first(
+    checkpoints: Sequence[Mapping[str, Any]], first: int, second: int
+) -> tuple[int, int]:
+    """Return the numbers of two checkpoints, the older one first.
+
+    Checkpoints of one job are in their order; those of two jobs are compared by their times.
+    """
+    pair = sorted((first, second))
+    jobs = {checkpoints[number]["job"] for number in pair}
+    times = [_time(checkpoints[number]) for number in pair]
+    if len(jobs) > 1 and None not in times:
+        pair.sort(key=lambda number: _time(checkpoints[number]) or 0)
+    return pair[0], pair[1]
+
+
+def _time(checkpoint: Mapping[str, Any]) -> int | None:
+    at: int | None = checkpoint["triggered_at"]
+    return checkpoint["completed_at"] if at is None else at
 
 
 def difference(opened: StoredInventory, before: int, after: int) -> dict[str, Any]:

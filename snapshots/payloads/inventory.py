@@ -4,7 +4,7 @@ from typing import Annotated, Any, NotRequired
 
 from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
 
-from snapshots.domain.inventory import batches, model, series
+from snapshots.domain.inventory import batches, byte_shares, model, series
 from snapshots.payloads.declaring import Payload, described, documented, list_of, many, payload_of
 from snapshots.store.inventory.writing import PARTS
 
@@ -17,7 +17,7 @@ payload_of(batches.WrittenState, "WrittenStateItem")
 payload_of(batches.PlannedBatch, "PlannedBatchItem")
 FlawItem = Annotated[dict[str, Any], Payload(payload_of(model.Flaw, "FlawItem"))]
 FileList = list_of(payload_of(model.FileUse, "FileItem"), "FileList")
-payload_of(model.SubtaskInventory, "SubtaskItem")
+payload_of(model.SubtaskInventory, "SubtaskItem", optional=["new"])
 payload_of(model.StateInventory, "StateItem", optional=["sums", "type_in_full"])
 payload_of(model.OperatorInventory, "OperatorItem")
 payload_of(model.ChannelContents, "InFlightItem")
@@ -129,6 +129,13 @@ payload_of(series.KeyGroupChange, "KeyGroupChangeItem")
 payload_of(series.OperatorChange, "OperatorChangeItem")
 payload_of(series.FileChange, "FileChangeItem")
 payload_of(series.FileTotals, "FileTotalsItem")
+payload_of(byte_shares.PartBytes, "PartBytesItem")
+payload_of(byte_shares.PlaceBytes, "PlaceBytesItem")
+payload_of(byte_shares.StateBytes, "StateBytesItem")
+payload_of(byte_shares.OperatorBytes, "OperatorBytesItem")
+payload_of(byte_shares.HeavyKey, "HeavyKeyItem")
+payload_of(byte_shares.HeavyKeys, "HeavyKeysItem")
+CheckpointBytesDetail = payload_of(byte_shares.CheckpointBytes, "CheckpointBytesDetail")
 CheckpointChangeDetail = payload_of(series.CheckpointChange, "CheckpointChangeDetail")
 
 

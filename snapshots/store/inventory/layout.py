@@ -6,6 +6,7 @@ VERSION = 2  # of this layout; an inventory with another version must be read fr
 CONTENTS = "contents"  # folder
 UPLOAD = "upload.json"  # UploadInventory, with only what a list shows of each checkpoint
 CHECKPOINT = "checkpoint-{}.json"  # CheckpointInventory
+WEIGHTS = "bytes-{}.json"  # of each checkpoint: bytes by state, place and key; newer than VERSION 2
 ENTRIES = "entries.arrow"
 CHANNEL_BYTES = "channels.arrow"
 TYPES = "types.arrow"  # of states; data in flight may have them, too

@@ -26,6 +26,7 @@ from snapshots.store.inventory.layout import (
     TYPES,
     UPLOAD,
     VERSION,
+    WEIGHTS,
 )
 from snapshots.store.pages import map_file
 
@@ -77,6 +78,14 @@ class StoredInventory:
         if not 0 <= number < len(self.upload["checkpoints"]):
             raise KeyError(number)
         return self._json(CHECKPOINT.format(number))
+
+    def weights(self, number: int) -> dict[str, dict[str, Any]] | None:
+        """Return the weights of a checkpoint's entries by operator and state.
+
+        They are None if an older release stored the inventory, for it did not weigh the entries.
+        """
+        name = WEIGHTS.format(number)
+        return self._json(name) if (self.folder / name).exists() else None
 
     def entries(
         self,

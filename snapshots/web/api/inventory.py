@@ -7,13 +7,15 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Body, Path, Query, Router
 
 from snapshots import access
-from snapshots.answers import inventory, inventory_difference
+from snapshots.answers import inventory, inventory_bytes, inventory_difference
 from snapshots.answers.upgrade import upgrade
+from snapshots.domain.model.as_json import as_json
 from snapshots.payloads import inventory as inventory_payloads
 from snapshots.payloads import restore_plan
 from snapshots.payloads import upgrade as upgrade_payloads
 from snapshots.store.inventory.reading import StoredInventory
 from snapshots.web.api.parameters import CheckpointNumber, Limit, Offset, RecordingId
+from snapshots.web.csv import csv_reply
 from snapshots.web.json import reply
 
 router = Router()
@@ -106,6 +108,31 @@ def get_channel_contents(
         _opened(request, id), number, channel, type_name=type, offset=offset, limit=limit
     )
     return reply(elements)
+
+
+@router.get(
+    "/recordings/{int:id}/contents/{int:number}/bytes",
+    response=inventory_payloads.CheckpointBytesDetail,
+)
+def get_bytes(request: HttpRequest, id: RecordingId, number: CheckpointNumber) -> HttpResponse:
+    """Tell whose the bytes of a checkpoint are: by operator, state, key group, subtask and key.
+
+    Stored sizes are those of files. Sizes of entries are those of keys and values, and do not add
+    up to them. Each size is beside that in the checkpoint before.
+    """
+    return reply(as_json(inventory_bytes.bytes_of(_opened(request, id), number)))
+
+
+@router.get("/recordings/{int:id}/contents/{int:number}/bytes.csv", response=str)
+def get_bytes_as_csv(
+    request: HttpRequest, id: RecordingId, number: CheckpointNumber
+) -> HttpResponse:
+    """Return the same bytes as a table in CSV: parts of operators, then places of states.
+
+    An empty field is not known, or means nothing in that row.
+    """
+    shares = inventory_bytes.bytes_of(_opened(request, id), number)
+    return csv_reply(inventory_bytes.HEAD, inventory_bytes.table(shares), f"bytes-{shares.id}.csv")
 
 
 @router.get(
