@@ -31,9 +31,10 @@ def bytes_of(opened: StoredInventory, number: int) -> CheckpointBytes:
 
     Raises: NotFound.
     """
+    now = _weighed(opened, number)
     earlier = previous(opened.upload["checkpoints"], number)
     before = None if earlier is None else _weighed(opened, earlier)
-    return byte_shares(_weighed(opened, number), before)
+    return byte_shares(now, before)
 
 
 def _weighed(opened: StoredInventory, number: int) -> Weighed:
