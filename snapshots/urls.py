@@ -52,6 +52,11 @@ urlpatterns = [
         name="inventory-difference",
     ),
     path(
+        "recordings/<int:pk>/contents/<int:number>/difference/keys",
+        inventory_difference.of_keys,
+        name="inventory-difference-keys",
+    ),
+    path(
         "recordings/<int:pk>/contents/<int:number>/restore-plan",
         restore_plan.of_restore,
         name="restore-plan",

@@ -15,10 +15,12 @@ from snapshots.domain.inventory.series import (
     with_counts,
 )
 from snapshots.domain.model.as_json import as_json
+from snapshots.problems import NotFound, Refused
+from snapshots.store.inventory.differences import ANY, TooManyEntries, Wanted
 from snapshots.store.inventory.reading import StoredInventory, as_checkpoint, states_of
 
 MOST_COUNTED = 200_000  # entries of both checkpoints whose keys are compared at once
-_TOO_MANY = "There are too many keys to count them all at once. Compare this state alone."
+TOO_MANY = "There are too many keys to count them all at once. Compare this state alone."
 
 
 def previous(checkpoints: Sequence[Mapping[str, Any]], number: int) -> int | None:
@@ -58,8 +60,13 @@ def _time(checkpoint: Mapping[str, Any]) -> int | None:
 
 
 def difference(opened: StoredInventory, before: int, after: int) -> dict[str, Any]:
-    """Return a CheckpointChange as JSON. Raises: NotFound."""
+    """Return a CheckpointChange from the older to the newer checkpoint as JSON.
+
+    The order of the two numbers does not matter. Raises: NotFound.
+    """
     pair = inventory.checkpoint(opened, before), inventory.checkpoint(opened, after)
+    if older_first(opened.upload["checkpoints"], before, after) != (before, after):
+        before, after, pair = after, before, pair[::-1]
     first, second = (
         Side(number, as_checkpoint(held), _key_groups(opened, held))
         for number, held in zip((before, after), pair, strict=True)
@@ -69,6 +76,61 @@ def difference(opened: StoredInventory, before: int, after: int) -> dict[str, An
         for file in opened.upload["files"]
     )
     return as_json(_counted(opened, compare_checkpoints(first, second, files), *pair))
+
+
+def compare(
+    opened: StoredInventory,
+    first: int,
+    second: int,
+    operator: str,
+    state: str,
+    wanted: Wanted = ANY,
+) -> dict[str, Any]:
+    """Compare one state from the older to the newer of two checkpoints of the upload.
+
+    Raises: NotFound. Refused if there are too many entries.
+    """
+    held = {number: inventory.checkpoint(opened, number) for number in (first, second)}
+    before, after = older_first(opened.upload["checkpoints"], first, second)
+    states = states_of(held[before], operator) + states_of(held[after], operator)
+    if all(item["name"] != state for item in states):
+        raise NotFound("Neither checkpoint has such a state in that operator.")
+    try:
+        comparison = opened.compare(held[before], held[after], operator, state, wanted)
+    except TooManyEntries as error:
+        raise Refused(
+            f"{error} They have no key groups by which a part could be compared.", code="too-many"
+        ) from None
+    return {
+        "before": before,
+        "after": after,
+        "counts": comparison.counts,
+        "notes": list(comparison.notes),
+        "examples": [
+            {
+                "kind": kind,
+                "before": one and inventory.entry(one),
+                "after": other and inventory.entry(other),
+            }
+            for kind, one, other in comparison.examples
+        ],
+    }
+
+
+def _entry(row: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    return None if row is None else inventory.entry(row)
+
+
+def keys(
+    opened: StoredInventory, first: int, second: int, operator: str, state: str, wanted: Wanted
+) -> dict[str, Any]:
+    """Return one page of a state's keys that differ in the wanted way, with all counts.
+
+    Raises: NotFound. Refused if there are too many entries.
+    """
+    body = compare(opened, first, second, operator, state, wanted)
+    items = body.pop("examples")
+    return {**body, "items": items, "total": body["counts"][wanted.kind]}
 
 
 def _key_groups(opened: StoredInventory, held: dict[str, Any]) -> dict[str, Any]:
@@ -89,10 +151,11 @@ def _counted(
         for state in operator.states:
             stored = [_stored(held, operator.operator, state.name) for held in (before, after)]
             if sum(stored) > left:
-                states.append(replace(state, notes=(_TOO_MANY,)))
+                states.append(replace(state, notes=(TOO_MANY,)))
                 continue
             left -= sum(stored)
-            comparison = opened.compare(before, after, operator.operator, state.name, most=0)
+            wanted = Wanted(limit=0)
+            comparison = opened.compare(before, after, operator.operator, state.name, wanted)
             states.append(replace(state, counts=comparison.counts, notes=comparison.notes))
         operators.append(with_counts(operator, states))
     return replace(change, operators=tuple(operators))

@@ -111,6 +111,8 @@ class StateComparison(TypedDict):
     """The keys of one state in two checkpoints.
 
     Attributes:
+        before: the number of the older checkpoint in the upload.
+        after: the number of the newer checkpoint in the upload.
         counts: how many keys were ``added``, ``removed``, ``changed``, are ``unknown`` or the
             ``same``.
         notes: what the counts leave out. A key that one checkpoint lacks is unknown where not all
@@ -118,12 +120,28 @@ class StateComparison(TypedDict):
         examples: the first keys of each kind that is not ``same``.
     """
 
+    before: int
+    after: int
     counts: dict[str, int]
     notes: list[str]
     examples: list[DifferenceItem]
 
 
+DifferenceList = list_of(
+    DifferenceItem,
+    "DifferenceList",
+    more={
+        "before": documented(int, "The number of the older checkpoint in the upload."),
+        "after": documented(int, "The number of the newer checkpoint in the upload."),
+        "counts": documented(
+            dict[str, int],
+            "How many keys were `added`, `removed`, `changed`, are `unknown` or the `same`.",
+        ),
+        "notes": documented(list[str], "What the counts leave out, as sentences."),
+    },
+)
 payload_of(series.Pair, "PairItem")
+payload_of(series.ChannelChange, "ChannelChangeItem")
 payload_of(series.StateChange, "StateChangeItem")
 payload_of(series.KeyGroupChange, "KeyGroupChangeItem")
 payload_of(series.OperatorChange, "OperatorChangeItem")

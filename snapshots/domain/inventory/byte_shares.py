@@ -336,10 +336,10 @@ def _state_before(
     if before is None or before.inventory.problem:
         return None
     operators = [other for other in before.inventory.operators if other.id == item.id]
-    states = [other for other in operators[:1] for other in other.states]
-    same = [other for other in states if other.name == state.name]
-    if same:
-        return (same[0].bytes or 0) if same[0].complete else None
+    states = [other for operator in operators[:1] for other in operator.states]
+    for other in states:
+        if other.name == state.name:
+            return (other.bytes or 0) if other.complete else None
     is_certain = not before.inventory.missing and (not operators or bool(states))
     return 0 if is_certain else None
 

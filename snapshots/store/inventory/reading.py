@@ -2,19 +2,19 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import orjson
 import pyarrow as pa
-import pyarrow.compute as pc
 from pydantic import TypeAdapter
 
 from snapshots.domain.inventory.model import BROADCAST, LISTED, RAW, UNION, CheckpointInventory
 from snapshots.domain.inventory.operator_plan import StoredSizes
 from snapshots.store.errors import StoreDamaged
-from snapshots.store.inventory.differences import Comparison, compare, side
+from snapshots.store.inventory.differences import ANY, Comparison, Wanted, compare, side
+from snapshots.store.inventory.differences import containing as containing_rows
 from snapshots.store.inventory.layout import (
     CHANNEL_BYTES,
     CHANNEL_COLUMNS,
@@ -106,7 +106,7 @@ class StoredInventory:
             raise KeyError(state)
         rows = self._rows(checkpoint, operator, state)
         if containing:
-            rows = rows.filter(_containing(rows, containing))
+            rows = rows.filter(containing_rows(rows, containing))
         shown = rows.slice(offset, limit).drop_columns(["identity", "digest"])
         return Page(shown.to_pylist(), rows.num_rows)
 
@@ -157,17 +157,18 @@ class StoredInventory:
         after: dict[str, Any],
         operator: str,
         state: str | None,
-        most: int = 50,
+        wanted: Wanted = ANY,
     ) -> Comparison:
-        """Compare one state in two checkpoints, with at most ``most`` examples of each difference.
+        """Compare one state in two checkpoints.
 
         A checkpoint without this state counts as one in which it is empty.
+        Raises: TooManyEntries.
         """
         earlier, later = (
             side(checkpoint, operator, state, self._rows(checkpoint, operator, state))
             for checkpoint in (before, after)
         )
-        return compare(earlier, later, most)
+        return compare(earlier, later, wanted)
 
     def channel(self, checkpoint: int, number: int) -> bytes:
         """Return the data in flight of a channel. Raises: KeyError."""
@@ -231,12 +232,3 @@ def _damaged(name: str, error: object) -> StoreDamaged:
     return StoreDamaged(
         f"{CONTENTS}/{name}", f"It cannot be read ({error}).", "Was it changed? Upload once more."
     )
-
-
-def _containing(rows: pa.Table, text: str) -> pa.ChunkedArray:
-    """Tell for each row whether its key, namespace or value contains a text, whatever its case."""
-    matches = (
-        pc.fill_null(pc.match_substring(rows[name], text, ignore_case=True), False)
-        for name in ("key", "namespace", "value")
-    )
-    return reduce(pc.or_, matches)
