@@ -32,7 +32,8 @@ ENTRY_SIZES = {
 }
 NEW_WORDS = {
     "flink": "New is what the checkpoint itself uploaded, as Flink counts it. The rest is state of "
-    "earlier checkpoints that it names again.",
+    "earlier checkpoints that it names again. A small file lies inside _metadata and is written "
+    "with each checkpoint, although Flink counts it as taken over.",
     "spark": "New are the files that no earlier batch needs. The rest are files of earlier batches "
     "without which the state cannot be put together.",
     "seatunnel": "Every file of SeaTunnel holds the whole state, so that all of it is new.",

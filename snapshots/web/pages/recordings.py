@@ -95,7 +95,7 @@ def _render_list(
                 "job": job,
                 "goes_at": retention.announced(row),
             }
-            for row, verdicts, job in _with_verdicts(listing.page)
+            for row, verdicts, job in with_verdicts(listing.page)
         ],
         "refusals": refusals,
         "formats": [*formats.choices(request.user), *_offered(refusals)],
@@ -106,7 +106,7 @@ def _render_list(
         return render(request, "snapshots/recordings/rows.html", context)
     samples = visible.filter(owner=None).order_by("pk")
     context["samples"] = [
-        {"recording": row, "verdicts": verdicts} for row, verdicts, _ in _with_verdicts(samples)
+        {"recording": row, "verdicts": verdicts} for row, verdicts, _ in with_verdicts(samples)
     ]
     return render(request, "snapshots/recordings/recordings.html", context, status=status)
 
@@ -117,7 +117,7 @@ def _offered(refusals: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
     return [(choice["format"], choice["name"] or choice["format"]) for choice in choices]
 
 
-def _with_verdicts(
+def with_verdicts(
     page: Iterable[Recording],
 ) -> Iterator[tuple[Recording, list[tuple[str, str, int]], Job | None]]:
     """Yield each recording with its open job and its verdicts, worst first.
