@@ -140,7 +140,8 @@ def _operator(
 
 def _state(state: StateInventory, tally: Tally | None) -> StateInventory:
     if tally is None:
-        return replace(state, entries=state.entries or 0)
+        none = 0 if state.complete else None  # what is not complete may hold entries
+        return replace(state, entries=none if state.entries is None else state.entries)
     return replace(
         state,
         entries=tally.entries,

@@ -72,3 +72,15 @@ def test_what_is_damaged_stands_above_with_what_it_spoils(given, ada):
     found = a_client(ada).get(f"/api{address}").json()
     assert (found["flaws_total"], found["flaws"][0]["spoils"]) == (1, "batches 2 to 10")
     assert "damaged or missing" not in words(signed_in(ada).get(given("window-agg-hdfs")))
+
+
+def test_states_that_are_not_read_have_no_known_number_of_entries(given, ada):
+    address = given("join-inner-rocksdb-vcf")
+    shown = words(signed_in(ada).get(f"{address}/7"))
+    assert "(ts, ad, user) not known not known" in shown
+    assert "The size of a state here is that of its keys and values written as JSON" in shown
+    found = a_client(ada).get(f"/api{address}/7").json()
+    states = [state for operator in found["operators"] for state in operator["states"]]
+    assert [state["entries"] for state in states] == [None] * len(states)
+    changed = words(signed_in(ada).get(f"{address}/7/difference"))
+    assert "left join side 0" not in changed
