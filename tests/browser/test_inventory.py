@@ -90,6 +90,17 @@ def test_the_workbench_distinguishes_not_known_from_empty(orders, page):
     expect(page.locator("#wb-contents-notice")).to_have_text("No channel has this name.")
 
 
+def test_a_click_opens_an_operator_of_the_maps(orders, page):
+    page.goto(f"{orders}/1/bytes")
+    for name, inside in (("stored", "keyed state"), ("entries", "amountByProduct")):
+        sectors = page.locator(f"[data-map={name}]")
+        sectors.scroll_into_view_if_needed()
+        expect(sectors.locator(".slicetext").first).to_be_visible()
+        sectors.locator("g.slice").filter(has_text="enrich").first.click(position={"x": 5, "y": 5})
+        expect(sectors.locator(".pathbar")).to_contain_text("enrich")
+        expect(sectors).to_contain_text(inside)
+
+
 @pytest.mark.parametrize(("scheme", "width"), list(product(("light", "dark"), (1280, 390))))
 def test_every_inventory_page_is_pictured(orders, browser, stack, signed_in_state, scheme, width):
     context = browser.new_context(
@@ -109,6 +120,7 @@ def test_every_inventory_page_is_pictured(orders, browser, stack, signed_in_stat
         "inventory": orders,
         "inventory-checkpoint": f"{orders}/1",
         **{name: f"{orders}/1{place}" for name, place in within.items()},
+        "inventory-bytes": f"{orders}/1/bytes",
         "inventory-difference": f"{orders}/1/difference",
         "restore-plan": f"{orders}/1/restore-plan?parallelism=3",
         "mappings": "/mappings",

@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from snapshots import access
@@ -277,6 +278,7 @@ def compare(request: HttpRequest, pk: int) -> HttpResponse:
     context = {"job": row, "slow": slow, "healthy": healthy, "pipeline": pipeline}
     if slow is not None and healthy is not None:
         context |= _comparison(as_json(queries.compare(slow, healthy)))
+        context["values"] = _values(request, slow, healthy)
     return render(request, "snapshots/archive/compare.html", context)
 
 
@@ -289,6 +291,23 @@ def _slowest_of_last(row: EngineJob) -> EngineCheckpoint | None:
         return None
     slowest = rows[columns.duration[rows].argmax()]
     return queries.rows_of(columns, slowest.reshape(1))[0]
+
+
+def _values(
+    request: HttpRequest, slow: EngineCheckpoint, healthy: EngineCheckpoint
+) -> dict[str, str]:
+    """Return the address of the differences down to values, or why there are none."""
+    pair = (slow, healthy)
+    held = [row.number for row in pair if row.recording_id is not None and row.contents is not None]
+    if len(held) < len(pair):
+        lacking = " and ".join(str(row.number) for row in pair if row.number not in held)
+        return {"why_not": f"No upload holds the files of {lacking}, so values are not known."}
+    if slow.recording_id != healthy.recording_id:
+        return {"why_not": "They are in different uploads. Values are compared within one only."}
+    if not access.recordings(request.user).filter(pk=slow.recording_id).exists():
+        return {"why_not": "You may not see the upload that holds the two."}
+    address = reverse("inventory-difference", args=[slow.recording_id, slow.contents])
+    return {"address": f"{address}?since={healthy.contents}"}
 
 
 def _comparison(difference: dict[str, Any]) -> dict[str, Any]:
