@@ -275,7 +275,7 @@ def compare(request: HttpRequest, pk: int) -> HttpResponse:
         healthy = queries.healthy_beside(row, slow)
     elif slow is not None and healthy_number is not None:
         healthy = queries.checkpoint(row, slow.pipeline, healthy_number)
-    context = {"job": row, "slow": slow, "healthy": healthy, "pipeline": pipeline}
+    context: dict[str, Any] = {"job": row, "slow": slow, "healthy": healthy, "pipeline": pipeline}
     if slow is not None and healthy is not None:
         context |= _comparison(as_json(queries.compare(slow, healthy)))
         context["values"] = _values(request, slow, healthy)
@@ -297,11 +297,10 @@ def _values(
     request: HttpRequest, slow: EngineCheckpoint, healthy: EngineCheckpoint
 ) -> dict[str, str]:
     """Return the address of the differences down to values, or why there are none."""
-    pair = (slow, healthy)
-    held = [row.number for row in pair if row.recording_id is not None and row.contents is not None]
-    if len(held) < len(pair):
-        lacking = " and ".join(str(row.number) for row in pair if row.number not in held)
-        return {"why_not": f"No upload holds the files of {lacking}, so values are not known."}
+    lacking = [str(row.number) for row in (slow, healthy) if row.contents is None]
+    if lacking or slow.recording_id is None:
+        numbers = " and ".join(lacking or [str(slow.number)])
+        return {"why_not": f"No upload holds the files of {numbers}, so values are not known."}
     if slow.recording_id != healthy.recording_id:
         return {"why_not": "They are in different uploads. Values are compared within one only."}
     if not access.recordings(request.user).filter(pk=slow.recording_id).exists():
