@@ -54,7 +54,7 @@ class Weights:
     """
 
     places: dict[Place, list[int]] = field(default_factory=dict)
-    keys: dict[bytes, KeyWeight] = field(default_factory=dict)
+    keys: dict[bytes | str, KeyWeight] = field(default_factory=dict)
     looked_at: int = 0
 
     def add(self, entry: StateEntry) -> None:
@@ -67,9 +67,11 @@ class Weights:
     def add_key(self, entry: StateEntry, key: bytes | None) -> None:
         """Add an entry to the weight of its key, whose JSON is ``key`` if it can be decoded."""
         self.looked_at += 1
-        identity = entry.identity if key is None else key
+        text = (
+            None if key is None else key.decode()
+        )  # what writes JSON leaves room behind its bytes
+        identity = entry.identity if text is None else text
         if identity not in self.keys:
-            text = None if key is None else key.decode()
             head = entry.key.head.hex(" ") if isinstance(entry.key, NotRead) else None
             self.keys[identity] = KeyWeight(text, head, entry.key_group)
         self.keys[identity].add(entry)

@@ -3,7 +3,7 @@
 import { figureLayout } from "../../lib/figure-style.js";
 import { escapeText, fileSize } from "../../lib/format.js";
 
-const WORDS = { part: "of which some were taken over", new: "new with this checkpoint", old: "taken over from earlier" };
+const WORDS = { part: "some of it was taken over", new: "new with this checkpoint", old: "taken over from earlier" };
 
 /**
  * Makes the figure of a map. Every sector has its own size; that of an operator or state is the sum of its sectors
