@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from snapshots.answers import inventory
-from snapshots.domain.inventory.model import FileUse
+from snapshots.domain.inventory.model import FAILED, IN_PROGRESS, FileUse
 from snapshots.domain.inventory.series import (
     CheckpointChange,
     OperatorChange,
@@ -27,16 +27,20 @@ def previous(checkpoints: Sequence[Mapping[str, Any]], number: int) -> int | Non
     """Return the number of the checkpoint before one; None if no earlier one lists operators.
 
     One of the same job is preferred to one of another job, whose state the job may have begun with.
-    One whose files are in the upload is preferred to one that only a report mentions.
+    One that is whole is preferred to one that failed, or that only a report mentions.
     """
     job = checkpoints[number]["job"]
     earlier = [other for other in range(number) if checkpoints[other]["operators"]]
     own = [other for other in earlier if checkpoints[other]["job"] == job]
     for candidates in (own, earlier):
-        whole = [other for other in candidates if not checkpoints[other]["problem"]]
+        whole = [other for other in candidates if _is_whole(checkpoints[other])]
         if whole or candidates:
             return (whole or candidates)[-1]
     return None
+
+
+def _is_whole(checkpoint: Mapping[str, Any]) -> bool:
+    return not checkpoint["problem"] and checkpoint["status"] not in (FAILED, IN_PROGRESS)
 
 
 def older_first(

@@ -14,6 +14,8 @@ from typing import Any
 
 from snapshots.domain.inventory.model import (
     BROADCAST,
+    FAILED,
+    IN_PROGRESS,
     LISTED,
     RAW,
     UNDIVIDED,
@@ -30,7 +32,10 @@ WITHOUT_KEYS = (LISTED, UNION, BROADCAST, RAW, "coordinator", "per subtask", "of
 MOST_KEYS = 50  # by each measure
 
 OLDER_RELEASE = "An older release read this upload. Read the file again to see its entries' bytes."
-NO_EARLIER = "No earlier checkpoint of the upload lists its operators, so growth is not known."
+NO_EARLIER = "No earlier checkpoint of the upload lists its operators."
+NOT_WHOLE = (
+    "It did not complete, so that its sizes are only those of what had been written by then."
+)
 NOT_SAID = "The files do not say what of it was new with this checkpoint."
 NOT_READ = "The entries were not read, so their bytes are not known."
 
@@ -210,17 +215,19 @@ class Weighed:
 def byte_shares(now: Weighed, before: Weighed | None) -> CheckpointBytes:
     """Divide the bytes of a checkpoint, with what was there in an earlier checkpoint."""
     checkpoint = now.inventory
+    is_whole = checkpoint.status not in (FAILED, IN_PROGRESS)
+    before = before if is_whole else None
     operators = tuple(_operator(item, now, before) for item in checkpoint.operators)
     states = [state for operator in operators for state in operator.states]
     news = [operator.new for operator in operators]
-    new = known_sum(news) if operators else None
+    new = known_sum(news) if operators or checkpoint.bytes == 0 else None
     return CheckpointBytes(
         id=checkpoint.id,
         since=None if before is None else before.inventory.id,
         bytes=Pair(None if before is None else before.inventory.bytes, checkpoint.bytes),
         new=new,
         why_new_unknown=None if new is not None else checkpoint.problem or NOT_SAID,
-        why_growth_unknown=_why_no_growth(before),
+        why_growth_unknown=_why_no_growth(before) if is_whole else NOT_WHOLE,
         entry_bytes=_some_sum(operator.entry_bytes for operator in operators),
         unknown_states=sum(state.reason is not None for state in states),
         operators=operators,

@@ -16,6 +16,7 @@ from snapshots.domain.inventory.byte_shares import (
     OperatorBytes,
     PlaceBytes,
 )
+from snapshots.domain.inventory.model import COMPLETED
 from snapshots.domain.inventory.series import Pair
 from snapshots.quantities import counted, file_size
 from snapshots.web.pages.rendering import page
@@ -57,7 +58,7 @@ def of_checkpoint(request: HttpRequest, pk: int, number: int) -> HttpResponse:
         "engine": engine,
         "checkpoint": checkpoint,
         "shares": shares,
-        "sentences": list(_sentences(checkpoint["kind"], shares)),
+        "sentences": list(_sentences(checkpoint, shares)),
         "maps": maps,
         "operators": [_operator(item, address, engine) for item in _largest_first(shares)],
         "entry_sizes": ENTRY_SIZES[engine],
@@ -73,32 +74,44 @@ def _largest_first(shares: CheckpointBytes) -> list[OperatorBytes]:
     return sorted(shares.operators, key=lambda item: -(item.bytes.after or 0))
 
 
-def _sentences(kind: str, shares: CheckpointBytes) -> Iterator[str]:
+def _sentences(checkpoint: dict[str, Any], shares: CheckpointBytes) -> Iterator[str]:
     """Yield what the page has to say, the most important first."""
     size, new = shares.bytes.after, shares.new
-    title = f"{kind.capitalize()} {shares.id}"
-    if size is None:
-        yield f"It is not known how large {kind} {shares.id} is."
-    else:
-        yield f"{title} takes {file_size(size)}."
+    yield _size(checkpoint, size)
     if size and (first := next(iter(_largest_first(shares)), None)) and first.bytes.after:
-        name = first.name or first.operator
-        share = first.bytes.after / size
-        yield f"{name} takes most: {file_size(first.bytes.after)}, {share * 100:.0f} % of it."
+        yield _largest(first, size)
     if new is not None and size is not None:
         yield f"{file_size(new)} are new, {file_size(size - new)} taken over from earlier."
     elif shares.why_new_unknown:
         yield f"How much of it is new is not known. {shares.why_new_unknown}"
-    yield _growth(kind, shares)
+    yield _growth(shares)
 
 
-def _growth(kind: str, shares: CheckpointBytes) -> str:
+def _size(checkpoint: dict[str, Any], size: int | None) -> str:
+    name = f"{checkpoint['kind']} {checkpoint['id']}"
+    if size is None:
+        return f"It is not known how large {name} is."
+    if checkpoint["problem"]:
+        return f"Of {name} the upload has a report of {file_size(size)}, but no files."
+    if checkpoint["status"] != COMPLETED:
+        return f"{name.capitalize()} did not complete; {file_size(size)} of it were written."
+    return f"{name.capitalize()} takes {file_size(size)}."
+
+
+def _largest(first: OperatorBytes, size: int) -> str:
+    name, own = first.name or first.operator, first.bytes.after or 0
+    if own == size:
+        return f"All of it is of {name}."
+    return f"{name} takes most: {file_size(own)}, {own / size * 100:.0f} % of it."
+
+
+def _growth(shares: CheckpointBytes) -> str:
     before, after = shares.bytes.before, shares.bytes.after
     if before is None or after is None:
         reason = shares.why_growth_unknown or "One of both sizes is not known."
         return f"How much it grew is not known. {reason}"
     if before == after:
-        return f"It is as large as {kind} {shares.since} was."
+        return f"It is as large as number {shares.since} was."
     word = "grew" if after > before else "shrank"
     return f"It {word} by {file_size(abs(after - before))} since number {shares.since}."
 

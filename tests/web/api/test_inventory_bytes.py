@@ -284,6 +284,14 @@ def test_growth_is_that_of_the_previous_checkpoint_and_unknown_of_the_first(flin
     assert {one.operator: one.bytes.before for one in last.operators} == before
 
 
+def test_no_entry_is_read_to_tell_whose_the_bytes_are(flink, monkeypatch):
+    def refuse(*_):
+        raise AssertionError("entries were read")
+
+    monkeypatch.setattr(StoredInventory, "_rows", refuse)
+    assert inventory_bytes.bytes_of(flink("types"), 1).heaviest.keys
+
+
 def test_an_inventory_of_an_older_release_says_that_it_did_not_weigh(shared_data, tmp_path):
     write_inventory(tmp_path, FlinkReader().read(shared_data / "flink" / "bank-aligned"))
     opened = StoredInventory(tmp_path)

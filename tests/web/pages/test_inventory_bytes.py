@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 
 import pytest
 
@@ -64,6 +65,28 @@ def test_what_is_not_known_is_said_with_the_reason_and_never_zero(flink, spark, 
     assert " 0 B" not in states.partition("State Kind")[2]
     failed = words(client.get(f"{flink('failures')}/2/bytes"))
     assert "It failed, so that there are no files of it" in failed
+    assert re.search(r"checkpoint \d+ the upload has a report of [\d.]+ kB, but no files", failed)
+    assert "How much it grew is not known. It did not complete" in failed
+
+
+def test_growth_is_not_measured_from_a_checkpoint_that_failed(flink, ada):
+    address, client = flink("failures"), a_client(ada)
+    listed = client.get(f"/api{address}").json()["checkpoints"]
+    after_failure = [
+        number
+        for number, item in enumerate(listed)
+        if number and item["status"] == "completed" and listed[number - 1]["status"] == "failed"
+    ]
+    assert after_failure
+    for number in after_failure:
+        since = client.get(f"/api{address}/{number}/bytes").json()["since"]
+        [earlier] = [item for item in listed if item["id"] == since]
+        assert (earlier["status"], earlier["problem"]) == ("completed", None)
+
+
+def test_a_batch_without_state_has_nothing_new_and_nothing_of_it_is_unknown(spark, ada):
+    shown = words(signed_in(ada).get(f"{spark('stateless-rate-to-json')}/0/bytes"))
+    assert "Batch 0 takes 0 B. 0 B are new, 0 B taken over from earlier." in shown
 
 
 def test_the_table_has_the_numbers_of_the_page_and_runs_no_formula(flink, ada):
