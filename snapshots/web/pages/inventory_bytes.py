@@ -62,7 +62,7 @@ def of_checkpoint(request: HttpRequest, pk: int, number: int) -> HttpResponse:
         "maps": maps,
         "operators": [_operator(item, address, engine) for item in _largest_first(shares)],
         "entry_sizes": ENTRY_SIZES[engine],
-        "new_words": NEW_WORDS[engine],
+        "new_words": "" if shares.new == 0 else NEW_WORDS[engine],
         "by_bytes": [_key(key, address) for key in shares.heaviest.by_bytes[:MOST_KEYS]],
         "by_entries": [_key(key, address) for key in shares.heaviest.by_entries[:MOST_KEYS]],
         "api": f"/api{address}/bytes",
@@ -80,9 +80,11 @@ def _sentences(checkpoint: dict[str, Any], shares: CheckpointBytes) -> Iterator[
     yield _size(checkpoint, size)
     if size and (first := next(iter(_largest_first(shares)), None)) and first.bytes.after:
         yield _largest(first, size)
-    if new is not None and size is not None:
+    if size and new == size:
+        yield "All of it is new."
+    elif new is not None and size:
         yield f"{file_size(new)} are new, {file_size(size - new)} taken over from earlier."
-    elif shares.why_new_unknown:
+    elif new is None and shares.why_new_unknown:
         yield f"How much of it is new is not known. {shares.why_new_unknown}"
     yield _growth(shares)
 
