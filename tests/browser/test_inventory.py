@@ -95,7 +95,7 @@ def test_a_click_opens_an_operator_of_the_maps(orders, page):
     for name, inside in (("stored", "keyed state"), ("entries", "amountByProduct")):
         sectors = page.locator(f"[data-map={name}]")
         sectors.scroll_into_view_if_needed()
-        expect(sectors.locator(".slicetext").first).to_be_visible()
+        expect(sectors.locator(".slicetext").first).to_be_visible(timeout=60_000)
         sectors.locator("g.slice").filter(has_text="enrich").first.click(position={"x": 5, "y": 5})
         expect(sectors).not_to_contain_text("apply-rules")
         expect(sectors).to_contain_text(inside)

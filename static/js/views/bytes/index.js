@@ -13,10 +13,12 @@ const drawn = new Set();
 
 /** @param {HTMLElement} root */
 async function draw(root) {
+  const reserve = root.querySelector(".reserve");
+  if (reserve) reserve.textContent = "The picture is being drawn…";
   try {
     const Plotly = await readPlotly(root.dataset.plotly);
     const { data, layout } = mapFigure(maps[root.dataset.map], pageColour);
-    root.querySelector(".reserve")?.remove();
+    reserve?.remove();
     await Plotly.react(root, data, layout, CONFIG);
     drawn.add(root);
   } catch (error) {
