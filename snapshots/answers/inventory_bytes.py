@@ -32,7 +32,7 @@ def bytes_of(opened: StoredInventory, number: int) -> CheckpointBytes:
     Raises: NotFound.
     """
     now = _weighed(opened, number)
-    earlier = previous(opened.upload["checkpoints"], number)
+    earlier = previous(opened, number, of_same_job=True)
     before = None if earlier is None else _weighed(opened, earlier)
     return byte_shares(now, before)
 

@@ -20,23 +20,31 @@ from snapshots.store.inventory.differences import ANY, TooManyEntries, Wanted
 from snapshots.store.inventory.reading import StoredInventory, as_checkpoint, states_of
 
 MOST_COUNTED = 200_000  # entries of both checkpoints whose keys are compared at once
+MOST_TRIED = 20  # checkpoints of which one may be the one before
 TOO_MANY = "There are too many keys to count them all at once. Compare this state alone."
 
 
-def previous(checkpoints: Sequence[Mapping[str, Any]], number: int) -> int | None:
-    """Return the number of the checkpoint before one; None if no earlier one lists operators.
+def previous(opened: StoredInventory, number: int, *, of_same_job: bool = False) -> int | None:
+    """Return the number of the checkpoint before one; None if there is none to compare it with.
 
-    One of the same job is preferred to one of another job, whose state the job may have begun with.
-    One that is whole is preferred to one that failed, or that only a report mentions.
+    It has an operator of the checkpoint, so that it is of the same pipeline. One of the same job is
+    preferred to one of another job, whose state the job may have begun with, and one that is whole
+    to one that failed or that only a report mentions.
     """
-    job = checkpoints[number]["job"]
-    earlier = [other for other in range(number) if checkpoints[other]["operators"]]
-    own = [other for other in earlier if checkpoints[other]["job"] == job]
-    for candidates in (own, earlier):
+    checkpoints = opened.upload["checkpoints"]
+    earlier = [other for other in reversed(range(number)) if checkpoints[other]["operators"]]
+    own = [other for other in earlier if checkpoints[other]["job"] == checkpoints[number]["job"]]
+    operators = _operator_ids(opened, number)
+    for candidates in (own,) if of_same_job else (own, earlier):
         whole = [other for other in candidates if _is_whole(checkpoints[other])]
-        if whole or candidates:
-            return (whole or candidates)[-1]
+        for other in (*whole, *candidates)[:MOST_TRIED]:
+            if not operators or operators & _operator_ids(opened, other):
+                return other
     return None
+
+
+def _operator_ids(opened: StoredInventory, number: int) -> set[str]:
+    return {operator["id"] for operator in opened.checkpoint(number)["operators"]}
 
 
 def _is_whole(checkpoint: Mapping[str, Any]) -> bool:

@@ -32,7 +32,7 @@ WITHOUT_KEYS = (LISTED, UNION, BROADCAST, RAW, "coordinator", "per subtask", "of
 MOST_KEYS = 50  # by each measure
 
 OLDER_RELEASE = "An older release read this upload. Read the file again to see its entries' bytes."
-NO_EARLIER = "No earlier checkpoint of the upload lists its operators."
+NO_EARLIER = "The upload has no earlier checkpoint of its job that lists the same operators."
 NOT_WHOLE = (
     "It did not complete, so that its sizes are only those of what had been written by then."
 )

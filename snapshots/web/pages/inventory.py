@@ -154,7 +154,7 @@ def _state(request: HttpRequest, opened: StoredInventory, number: int) -> dict[s
         "total": entries["total"],
         "has_namespace": any(row["namespace"] for row in rows),
         "has_key_group": any(row["key_group"] is not None for row in rows),
-        "with": inventory_difference.previous(opened.upload["checkpoints"], number),
+        "with": inventory_difference.previous(opened, number),
     }
     if request.GET.get("with", "").isdecimal():
         chosen |= _comparison(opened, number, int(request.GET["with"]), operator, state, kind)

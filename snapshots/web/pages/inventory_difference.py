@@ -16,7 +16,7 @@ from snapshots.domain.inventory.model import COORDINATOR, TIMERS
 from snapshots.domain.inventory.series import SAME
 from snapshots.problems import NotFound
 from snapshots.store.inventory.differences import CHANGED, DIFFERENCES, Wanted
-from snapshots.store.inventory.reading import states_of
+from snapshots.store.inventory.reading import StoredInventory, states_of
 from snapshots.web.pages import entry_text
 from snapshots.web.pages.rendering import page
 
@@ -38,7 +38,7 @@ def of_checkpoints(request: HttpRequest, pk: int, number: int) -> HttpResponse:
     opened = inventory.opened(recording)
     inventory.checkpoint(opened, number)
     checkpoints = opened.upload["checkpoints"]
-    since = _since(request.GET.get("since", ""), checkpoints, number)
+    since = _since(request.GET.get("since", ""), opened, number)
     older, newer = inventory_difference.older_first(checkpoints, since, number)
     change = inventory_difference.difference(opened, older, newer)
     shared = [file for file in change["files"] if file["needed"] == "both"]
@@ -78,7 +78,7 @@ def of_keys(request: HttpRequest, pk: int, number: int) -> HttpResponse:
     opened = inventory.opened(recording)
     held = inventory.checkpoint(opened, number)
     checkpoints = opened.upload["checkpoints"]
-    since = _since(request.GET.get("since", ""), checkpoints, number)
+    since = _since(request.GET.get("since", ""), opened, number)
     operator, state = request.GET.get("operator", ""), request.GET.get("state", "")
     q, page_number = request.GET.get("q", "").strip(), _page_number(request.GET.get("page", "1"))
     wanted = Wanted(request.GET.get("change") or None, (page_number - 1) * ROWS, ROWS, q)
@@ -139,10 +139,11 @@ def _page_number(text: str) -> int:
     return max(1, int(text)) if text.isdecimal() and len(text) < 9 else 1
 
 
-def _since(typed: str, checkpoints: list[dict[str, Any]], number: int) -> int:
-    """Return the other checkpoint: the typed one, else the one before, else the next one."""
+def _since(typed: str, opened: StoredInventory, number: int) -> int:
+    """Return the other checkpoint: the typed one, else the one before, else the first other one."""
+    checkpoints = opened.upload["checkpoints"]
     if not typed:
-        earlier = inventory_difference.previous(checkpoints, number)
+        earlier = inventory_difference.previous(opened, number)
         later = (other for other in range(len(checkpoints)) if other != number)
         return next(later, number) if earlier is None else earlier
     if not typed.isdecimal() or len(typed) > 9 or int(typed) >= len(checkpoints):

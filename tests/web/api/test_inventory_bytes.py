@@ -277,7 +277,7 @@ def test_growth_is_that_of_the_previous_checkpoint_and_unknown_of_the_first(flin
     opened = flink("rocksdb-incremental")
     first = inventory_bytes.bytes_of(opened, 0)
     assert (first.since, first.bytes.before) == (None, None)
-    assert "No earlier checkpoint" in first.why_growth_unknown
+    assert "no earlier checkpoint" in first.why_growth_unknown
     expected = list(expected_of(shared_data, "rocksdb-incremental").values())
     before = {one["id"]: one["stateSize"] for one in expected[2]["operators"]}
     last = inventory_bytes.bytes_of(opened, 3)
@@ -290,6 +290,22 @@ def test_no_entry_is_read_to_tell_whose_the_bytes_are(flink, monkeypatch):
 
     monkeypatch.setattr(StoredInventory, "_rows", refuse)
     assert inventory_bytes.bytes_of(flink("types"), 1).heaviest.keys
+
+
+def test_growth_is_that_within_one_job_and_one_pipeline(seatunnel, flink):
+    opened = seatunnel("synthetic-two-pipelines-idle-reader")
+    numbers = {}
+    for number in range(len(opened.upload["checkpoints"])):
+        checkpoint = opened.checkpoint(number)
+        pipeline = next(fact["value"] for fact in checkpoint["facts"] if fact["name"] == "pipeline")
+        earlier = numbers.setdefault(pipeline, [])
+        shares = inventory_bytes.bytes_of(opened, number)
+        assert shares.since == (earlier[-1] if earlier else None)
+        assert (shares.why_growth_unknown is None) == bool(earlier)
+        earlier.append(checkpoint["id"])
+    assert len(numbers) == 2
+    second_job = inventory_bytes.bytes_of(flink("rescaled"), 3)
+    assert (second_job.since, second_job.bytes.before) == (None, None)
 
 
 def test_an_inventory_of_an_older_release_says_that_it_did_not_weigh(shared_data, tmp_path):

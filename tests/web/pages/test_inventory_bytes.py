@@ -53,7 +53,7 @@ def test_the_page_opens_with_the_answer_and_is_reached_from_the_inventory(flink,
         assert sentence in shown
     first = words(client.get(f"{address}/0/bytes"))
     assert "All of it is new." in first
-    assert "How much it grew is not known. No earlier checkpoint" in first
+    assert "How much it grew is not known. The upload has no earlier checkpoint" in first
 
 
 def test_what_is_not_known_is_said_with_the_reason_and_never_zero(flink, spark, ada):
