@@ -14,6 +14,7 @@ MEASUREMENTS = (
     ("Over HTTP and in the browser", "bench.server"),
 )
 OF_THEIR_OWN_SIZE = (
+    ("What pages weigh", "bench.weights", "20000"),
     ("Somebody's upload among a thousand jobs", "bench.fairness", "1000"),
     ("The archive of 100,000 checkpoints", "bench.archive", "100000"),
 )

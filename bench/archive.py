@@ -185,6 +185,7 @@ def _loaded(page, url: str) -> float:
 def _filtered(page, status: str) -> float:
     """Return the milliseconds from the choice to the drawn answer, once Plotly has drawn the one
     before."""
+    page.locator("[data-trend]").hover()
     page.locator("[data-trend] > canvas[hidden]").wait_for(state="attached")
     page.evaluate("performance.clearMarks()")
     began = page.evaluate("performance.now()")

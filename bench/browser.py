@@ -1,4 +1,4 @@
-"""The workbench in Chromium: frames per second while playing, and the time to the first picture.
+"""The workbench in Chromium: bytes on the wire, first picture, tasks, shifts and frames.
 
     python -m bench.browser URL [--sign-in LINK] [--seconds 8]
 
@@ -10,7 +10,7 @@ import itertools
 import json
 from dataclasses import asdict, dataclass
 
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Browser, CDPSession, Page, Playwright, sync_playwright
 
 from webapp import machine
 
@@ -23,6 +23,17 @@ CHROMIUM_ARGUMENTS = [
     "--disable-sync",
 ]
 FIRST_PICTURE = "performance.getEntriesByName('first-picture')[0]?.startTime ?? null"
+OBSERVE = """() => {
+  window.observed = { longest: 0, shift: 0 };
+  const observe = (type, note) => new PerformanceObserver(
+    (list) => list.getEntries().forEach(note)).observe({ type, buffered: true });
+  observe("longtask", ({ duration }) => {
+    window.observed.longest = Math.max(window.observed.longest, duration);
+  });
+  observe("layout-shift", ({ value, hadRecentInput }) => {
+    if (!hadRecentInput) window.observed.shift += value;
+  });
+}"""
 COUNT_FRAMES = """seconds => new Promise((resolve) => {
   const frames = [];
   const begin = performance.now();
@@ -39,38 +50,110 @@ COUNT_FRAMES = """seconds => new Promise((resolve) => {
 class Measured:
     """The figures of one visit.
 
-    first_picture: seconds from the request to the drawn diagram. slowest_frame: 99th percentile,
-    ms. in_flight: messages in channels at the end of playing.
+    Attributes:
+        cold_bytes: bytes on the wire when the browser has cached nothing.
+        first_picture: seconds from the request to the drawn diagram; the scripts are cached.
+        longest_task: longest task until the page is ready, ms.
+        layout_shift: sum of the shifts until the page is ready.
+        frames_per_second: frames a second while playing.
+        slowest_frame: 99th percentile, ms.
+        worst_frame: the longest of all frames, ms.
+        in_flight: messages in channels at the end of playing.
     """
 
+    cold_bytes: int
     first_picture: float
+    longest_task: float
+    layout_shift: float
     frames_per_second: float
     slowest_frame: float
+    worst_frame: float
     in_flight: int
 
 
 def measure(url: str, *, sign_in: str | None = None, seconds: float = 8) -> Measured:
     """Open the recording, play it from its middle at 1x with about 300 messages in view."""
     with sync_playwright() as playwright:
-        chromium = machine.find_chromium() or playwright.chromium.executable_path
-        browser = playwright.chromium.launch(executable_path=chromium, args=CHROMIUM_ARGUMENTS)
-        page = browser.new_context(viewport={"width": 1280, "height": 800}).new_page()
-        if sign_in:
-            page.goto(sign_in)
-            page.get_by_role("button", name="Sign in as").click()
-            if page.get_by_role("button", name="Sign in").count():
-                page.get_by_role("button", name="Sign in").click()
-        open_once(page, url)
-        first_picture = open_once(page, url)
-        frames, in_flight = play(page, seconds)
+        browser = launch(playwright)
+        figures = measure_in(signed_in(browser, sign_in), url, seconds)
         browser.close()
+    return figures
+
+
+def launch(playwright: Playwright) -> Browser:
+    chromium = machine.find_chromium() or playwright.chromium.executable_path
+    return playwright.chromium.launch(executable_path=chromium, args=CHROMIUM_ARGUMENTS)
+
+
+def signed_in(browser: Browser, link: str | None) -> Page:
+    """Return a page of somebody who has followed the link."""
+    page = browser.new_context(viewport={"width": 1280, "height": 800}).new_page()
+    page.add_init_script(f"({OBSERVE})()")
+    if link:
+        page.goto(link)
+        page.get_by_role("button", name="Sign in as").click()
+        if page.get_by_role("button", name="Sign in").count():
+            page.get_by_role("button", name="Sign in").click()
+    return page
+
+
+def measure_in(page: Page, url: str, seconds: float) -> Measured:
+    cold_bytes = cold_weight(page, url)
+    first_picture = open_once(page, url)
+    page.locator("#workbench.is-ready").wait_for()
+    observed = page.evaluate("window.observed")
+    frames, in_flight = play(page, seconds)
     steps = sorted(b - a for a, b in itertools.pairwise(frames))
     return Measured(
+        cold_bytes=cold_bytes,
         first_picture=round(first_picture, 3),
+        longest_task=round(observed["longest"]),
+        layout_shift=round(observed["shift"], 4),
         frames_per_second=round(1000 * len(steps) / (frames[-1] - frames[0]), 1),
         slowest_frame=round(steps[int(len(steps) * 0.99)], 1),
+        worst_frame=round(steps[-1], 1),
         in_flight=in_flight,
     )
+
+
+def cold_weight(page: Page, url: str) -> int:
+    """Return the bytes on the wire until the page is at rest, with an empty cache."""
+    weights, session = watch_weights(page)
+    session.send("Network.clearBrowserCache")
+    page.goto(url)
+    if page.locator("#workbench").count():
+        page.locator("#workbench.is-ready").wait_for()
+    page.wait_for_load_state("networkidle")
+    session.detach()
+    return sum(weights.values())
+
+
+def watch_weights(page: Page) -> tuple[dict[str, int], CDPSession]:
+    """Return the bytes on the wire by address, which grow while pages load, and what counts them.
+
+    A frame of a websocket counts as it is after decompression, so rather too much.
+    """
+    weights: dict[str, int] = {}
+    addresses: dict[str, str] = {}
+    session = page.context.new_cdp_session(page)
+
+    def add(address: str, size: float) -> None:
+        weights[address] = weights.get(address, 0) + int(size)
+
+    session.on(
+        "Network.requestWillBeSent",
+        lambda sent: addresses.update({sent["requestId"]: sent["request"]["url"]}),
+    )
+    session.on(
+        "Network.loadingFinished",
+        lambda done: add(addresses.get(done["requestId"], "?"), done["encodedDataLength"]),
+    )
+    session.on(
+        "Network.webSocketFrameReceived",
+        lambda got: add("websocket", len(got["response"]["payloadData"])),
+    )
+    session.send("Network.enable")
+    return weights, session
 
 
 def open_once(page: Page, url: str) -> float:

@@ -14,28 +14,28 @@ SNAPSHOTS = 10
 IN_FLIGHT = 300  # messages under way at any time
 
 
-def write_log(path: Path, events: int, *, seed: int = 1) -> None:
+def write_log(path: Path, events: int, *, seed: int = 1, processes: int = PROCESSES) -> None:
     """Write a run of about ``events`` events with concurrent snapshots."""
-    run = simulation(events, seed)
+    run = simulation(events, seed, processes)
     with path.open("wb") as log:
         log.writelines(write_lines(run.header(f"{events:,} events"), simulate(run)))
 
 
-def simulation(events: int, seed: int) -> Simulation:
-    topology = shapes.random_connected(PROCESSES, DEGREE, seed)
+def simulation(events: int, seed: int, processes: int = PROCESSES) -> Simulation:
+    topology = shapes.random_connected(processes, min(DEGREE, processes - 1), seed)
     run = Simulation(
         topology=topology,
         workload=Bank(),
         seed=seed,
         events=events,
         mean_pause=2000,
-        mean_delay=2000 * IN_FLIGHT // PROCESSES,
+        mean_delay=2000 * IN_FLIGHT // processes,
     )
     duration = run.expected_duration()
     starts = tuple(
         SnapshotStart(
             at=duration * (number + 1) // (SNAPSHOTS + 1),
-            initiators=(topology.processes[number * 7 % PROCESSES].id,),
+            initiators=(topology.processes[number * 7 % processes].id,),
         )
         for number in range(SNAPSHOTS)
     )

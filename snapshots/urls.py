@@ -7,6 +7,7 @@ from snapshots.web.pages import (
     archive_job,
     checkpoints,
     compare,
+    first_answer,
     inventory,
     inventory_bytes,
     inventory_difference,
@@ -17,6 +18,7 @@ from snapshots.web.pages import (
     proof,
     properties,
     recordings,
+    restore_check,
     restore_plan,
     snapshot,
     topologies,
@@ -26,6 +28,7 @@ from snapshots.web.pages import (
 urlpatterns = [
     path("", recordings.recording_list, name="recordings"),
     path("recordings/<int:pk>", recordings.recording, name="recording"),
+    path("recordings/<int:pk>/answer", first_answer.of_recording, name="answer"),
     path("recordings/<int:pk>/rename", recordings.rename, name="rename-recording"),
     path("recordings/<int:pk>/delete", recordings.delete, name="delete-recording"),
     path("recordings/<int:pk>/again", recordings.again, name="ingest-again"),
@@ -45,6 +48,16 @@ urlpatterns = [
         "recordings/<int:pk>/contents/<int:number>/bytes",
         inventory_bytes.of_checkpoint,
         name="inventory-bytes",
+    ),
+    path(
+        "recordings/<int:pk>/contents/check",
+        restore_check.of_upload,
+        name="upload-check",
+    ),
+    path(
+        "recordings/<int:pk>/contents/<int:number>/check",
+        restore_check.of_checkpoint,
+        name="restore-check",
     ),
     path(
         "recordings/<int:pk>/contents/<int:number>/difference",

@@ -11,7 +11,6 @@ from xdist.scheduler import LoadScopeScheduling
 from tests import effort, postgres
 from tests.stack import ROOT, Stack
 from webapp import machine
-from webapp.middleware import StaticFiles
 
 CHROMIUM_ARGUMENTS = [
     "--no-sandbox",
@@ -68,23 +67,6 @@ def skip_or_fail(reason: str) -> None:
     if os.environ.get("CI"):
         pytest.fail(reason, pytrace=False)
     pytest.skip(reason)
-
-
-@pytest.fixture(scope="session", autouse=True)
-def static_files_are_listed_once():
-    """List the static files once for all test clients, each of which has its own middleware."""
-    listed = {}
-    list_them = StaticFiles.add_files_from_finders
-
-    def copy(self) -> None:
-        if not listed:
-            list_them(self)
-            listed.update(self.files)
-        self.files = dict(listed)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(StaticFiles, "add_files_from_finders", copy)
-        yield
 
 
 @pytest.fixture(scope="session")

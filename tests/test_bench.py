@@ -15,7 +15,7 @@ from tests.stack import ROOT
 
 pytestmark = pytest.mark.slow
 
-IN_THE_BROWSER = {"bench.server", "bench.fairness", "bench.archive"}
+IN_THE_BROWSER = {"bench.server", "bench.fairness", "bench.archive", "bench.weights"}
 HERE = {  # and a word of what each prints last
     "bench.jobs": "memory of this process",
     "bench.simulator": "reference",

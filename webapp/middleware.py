@@ -2,10 +2,8 @@
 
 from django.conf import settings
 from django.contrib.auth.views import redirect_to_login
-from django.http import HttpResponse
 from django.shortcuts import resolve_url
 from django_htmx.http import HttpResponseClientRedirect
-from whitenoise.middleware import WhiteNoiseMiddleware
 
 # The API and /metrics are listed because they answer 401 themselves, in their own format.
 PUBLIC = ("/sign-in", "/static/", "/healthz", "/livez", "/readyz", "/metrics", "/api/")
@@ -18,19 +16,6 @@ def content_security_policy(get_response):
         return response
 
     return middleware
-
-
-class StaticFiles(WhiteNoiseMiddleware):
-    """Serves static files as a whole; under ASGI, WhiteNoise's streaming warns each time."""
-
-    @staticmethod
-    def serve(static_file, request):
-        streamed = WhiteNoiseMiddleware.serve(static_file, request)
-        return HttpResponse(
-            b"".join(streamed.streaming_content),
-            status=streamed.status_code,
-            headers=streamed.headers,
-        )
 
 
 def is_public(path: str) -> bool:

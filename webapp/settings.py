@@ -265,18 +265,18 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "channels",
     "django_htmx",
-    "ninja",  # serves the API page's scripts from the package, not from a CDN
     "webapp.accounts",
     "snapshots",
 ]
 
 MIDDLEWARE = [
     "webapp.edge.caching.middleware",
+    "webapp.edge.compression.middleware",
     "snapshots.problems.middleware",
     "webapp.edge.hosts.middleware",
     "django.middleware.security.SecurityMiddleware",
     "webapp.middleware.content_security_policy",
-    "webapp.middleware.StaticFiles",
+    "webapp.edge.static_files.middleware",
     "webapp.edge.optional_writes.Sessions",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -320,7 +320,11 @@ STATICFILES_DIRS = [
     BASE_DIR / "static",
     ("plotly", Path(plotly.__file__).parent / "package_data"),
 ]
-WHITENOISE_USE_FINDERS = True  # files are served from their folders, without collectstatic
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    # Files are served from their folders, without collectstatic.
+    "staticfiles": {"BACKEND": "webapp.edge.static_files.HashedStorage"},
+}
 
 LANGUAGE_CODE = "en"
 USE_I18N = False

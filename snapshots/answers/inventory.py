@@ -1,6 +1,6 @@
 """Answer questions of pages and API about what the checkpoints of an upload hold."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -8,13 +8,10 @@ from typing import Any
 import orjson
 
 from snapshots.access import require_ready
-from snapshots.domain.inventory.in_flight_plan import vertex_of
 from snapshots.domain.inventory.model import WHOLE
-from snapshots.domain.inventory.restore_plan import FLINK, NotPlannable, plan_restore
-from snapshots.domain.model.as_json import as_json
 from snapshots.files import recordings
 from snapshots.models import Recording
-from snapshots.problems import Invalid, NotFound, Refused
+from snapshots.problems import Invalid, NotFound
 from snapshots.readers.engines.flink.channels.elements import (
     NO_TIME,
     RECORD,
@@ -28,10 +25,9 @@ from snapshots.readers.engines.flink.types.element_types import UnknownType, dec
 from snapshots.readers.engines.flink.types.type_suggestions import is_named, suggest
 from snapshots.readers.engines.flink.types.values import Serializer
 from snapshots.readers.formats.cursor import Malformed
-from snapshots.store.inventory.reading import StoredInventory, as_checkpoint
+from snapshots.store.inventory.reading import StoredInventory
 
 SHOWN_BYTES = 64  # of each value that cannot be decoded, in a list
-MOST_POSITIONS = 100  # of a source's state in a plan
 
 
 def opened(recording: Recording) -> StoredInventory:
@@ -98,52 +94,6 @@ def entry(row: Mapping[str, Any]) -> dict[str, Any]:
         "reason": row["reason"],
         "head": None if head is None else head[:SHOWN_BYTES].hex(" "),
     }
-
-
-def restore_plan(
-    recording: Recording,
-    inventory: StoredInventory,
-    number: int,
-    parallelism: int,
-    kept: Collection[str] = (),
-) -> dict[str, Any]:
-    """Return a RestorePlan as JSON, each source with the first positions that it goes back to.
-
-    ``kept`` holds the ids of operators that keep their parallelism. Raises: NotFound, Refused.
-    """
-    held = checkpoint(inventory, number)
-    engine = inventory.upload["engine"]
-    first, last = _ends_of_dataflow(recording)
-    sizes = inventory.sizes(held) if engine == FLINK else {}
-    try:
-        plan = plan_restore(
-            engine, as_checkpoint(held), parallelism, sizes, kept=kept, first=first, last=last
-        )
-    except NotPlannable as reason:
-        raise Refused(str(reason), code="not-restorable", field="parallelism") from None
-    body: dict[str, Any] = as_json(plan)
-    for source in body["read_again"]:
-        source["positions"] = [
-            {"state": state}
-            | entries(inventory, number, source["operator"], state, limit=MOST_POSITIONS)
-            for state in source["states"]
-        ]
-    return body
-
-
-def _ends_of_dataflow(recording: Recording) -> tuple[set[str], set[str]]:
-    """Return the vertices without incoming edges, and those without outgoing ones.
-
-    Both are empty if no edge is known.
-    """
-    channels = recordings.open_recording(recording).topology.channels
-    sending = _vertices(channel.source for channel in channels)
-    receiving = _vertices(channel.target for channel in channels)
-    return sending - receiving, receiving - sending
-
-
-def _vertices(subtasks: Iterable[str]) -> set[str]:
-    return {vertex for subtask in subtasks if (vertex := vertex_of(subtask)) is not None}
 
 
 def channel(

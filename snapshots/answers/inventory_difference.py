@@ -129,10 +129,6 @@ def compare(
     }
 
 
-def _entry(row: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    return None if row is None else inventory.entry(row)
-
-
 def keys(
     opened: StoredInventory, first: int, second: int, operator: str, state: str, wanted: Wanted
 ) -> dict[str, Any]:

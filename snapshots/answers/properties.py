@@ -5,9 +5,11 @@ from typing import Any
 
 import orjson
 
+from snapshots.answers.outcomes import outcome_of
 from snapshots.domain import properties
 from snapshots.domain.conditions.expressions import ExpressionError
 from snapshots.domain.model.as_json import as_json
+from snapshots.domain.model.derived import is_derived
 from snapshots.domain.model.recording import SnapshotId
 from snapshots.domain.properties.answers import Answer
 from snapshots.domain.properties.global_state import GlobalState, at_start, of_stored
@@ -60,8 +62,9 @@ def _property_or_expression(question: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _state(stored: StoredRecording, row: Snapshot) -> GlobalState:
-    detail = orjson.loads(orjson.dumps(snapshot_detail(row, stored)))
-    return of_stored(detail, stored.scope(SnapshotId(row.snapshot)))
+    detail = orjson.loads(orjson.dumps(snapshot_detail(row, stored, outcome_of(row))))
+    scope = stored.scope(SnapshotId(row.snapshot))
+    return of_stored(detail, scope, is_derived=is_derived(stored.manifest.header_extra))
 
 
 def _built_in(

@@ -16,9 +16,10 @@ import orjson
 from snapshots.domain.judging import witnesses
 from snapshots.domain.judging.findings import Finding
 from snapshots.domain.model.as_json import as_json
+from snapshots.domain.model.derived import is_derived
 from snapshots.domain.model.recording import Message, SnapshotId
 from snapshots.domain.model.topology import ChannelId, JsonText, ProcessId
-from snapshots.payloads.window import window_payload
+from snapshots.payloads.window import markers_of, window_payload
 from snapshots.problems import Conflict, Invalid, NotFound
 from snapshots.store import cones as store_cones
 from snapshots.store import knowledge as store_knowledge
@@ -49,9 +50,12 @@ def cut(stored: StoredRecording, question: Mapping[str, Any]) -> dict[str, Any]:
     """
     stored_cut = StoredCut(stored.tables, _positions(stored, question))
     contents, omitted = _contents(stored_cut)
+    is_whole = not is_derived(stored.manifest.header_extra)
+    if not is_whole:
+        contents = {channel: messages for channel, messages in contents.items() if messages}
     orphans = () if stored_cut.consistent else stored_cut.orphans(MOST_ORPHANS)
     answer = {
-        "consistent": stored_cut.consistent,
+        "consistent": stored_cut.consistent and (True if is_whole else None),
         "positions": _by_process(stored, stored_cut.positions),
         "at": stored_cut.at,
         "states": states(stored, stored_cut.states),
@@ -64,7 +68,7 @@ def cut(stored: StoredRecording, question: Mapping[str, Any]) -> dict[str, Any]:
         "orphans_total": int(stored_cut.orphan_counts.sum()),
         "strays": [asdict(stray) for stray in stored_cut.strays(MOST_STRAYS)],
         "strays_total": stored_cut.stray_count,
-        "total": stored_cut.total(),
+        "total": stored_cut.total() if is_whole else None,
     }
     if not stored_cut.consistent:
         answer["nearest"] = {"positions": _by_process(stored, stored_cut.nearest)}
@@ -253,8 +257,8 @@ def _edge(stored: StoredRecording, positions: Ints, codes: Ints, indices: Ints) 
 def window(stored: StoredRecording, question: Mapping[str, Any]) -> dict[str, Any]:
     """Return what there is to draw between two coordinates (docs/websocket.md, "The window").
 
-    The question has ``from`` <= ``to`` (by default the whole recording), ``width`` in pixels and
-    ``axis``. Raises: Invalid.
+    The question has ``from`` <= ``to`` (by default the whole recording), ``width`` in pixels,
+    ``axis``, and ``only`` = "markers" to leave out events and messages. Raises: Invalid.
     """
     axis = question.get("axis") or TIME
     if axis not in (TIME, ORDER):
@@ -269,7 +273,11 @@ def window(stored: StoredRecording, question: Mapping[str, Any]) -> dict[str, An
     width = 1000 if width is None else finite(width, "width")
     if not WIDTHS[0] <= width <= WIDTHS[-1]:
         raise Invalid(f"width must be {WIDTHS[0]} to {WIDTHS[-1]} pixels.", field="width")
-    return window_payload(stored.window(from_, to, int(width), axis))
+    only = question.get("only") or ""
+    if only not in ("", "markers"):
+        raise Invalid("only must be markers, or be left out.", field="only")
+    found = stored.window(from_, to, int(width), axis)
+    return window_payload(markers_of(found) if only else found)
 
 
 def _bounded(value: Any, default: int, field: str) -> int | float:

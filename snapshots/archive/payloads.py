@@ -112,7 +112,8 @@ class ArchivedCheckpoint(TypedDict):
         sync_max: the longest synchronous part of a subtask in milliseconds; null if none is known.
         async_max: the longest asynchronous part of a subtask in milliseconds; null if none is
             known.
-        slowest: the subtask that acknowledged last; empty if it is not known.
+        slowest: for whom it waited, in words: the subtask that did not acknowledge or was the
+            last; several if they tie; empty if it is not known.
         failure: why it failed, in the engine's words; empty if it did not or it is not known.
         cause: why it failed, in a few words that many failures share; empty if it did not fail.
         phase: the phase in which it failed; empty if it did not or it is not known.
@@ -169,11 +170,14 @@ class ArchivedCheckpointDetail(ArchivedCheckpoint):
         missing: the subtasks that did not acknowledge in time, those that never did first. While
             the checkpoint is in progress, the subtasks that have not acknowledged yet.
         absence: the missing subtasks in a sentence; empty if all subtasks acknowledged.
+        waited_for: the subtasks for which it waited: those that did not acknowledge, else the last
+            ones; several if they tie, none if that is not known.
     """
 
     tasks: list[ArchivedSubtask]
     missing: list[str]
     absence: str
+    waited_for: list[str]
 
 
 payload_of(Share, "ShareItem")
@@ -274,7 +278,7 @@ class ArchiveSlowest(TypedDict):
     """How often each subtask was the slowest of a checkpoint.
 
     Attributes:
-        names: the subtasks that were the slowest most often.
+        names: the subtasks that were the slowest most often; those that tied stand together.
         totals: how often each of the ``names`` was the slowest.
         others: how often subtasks that are not listed were the slowest.
         edges: where the bins begin and end on the axis: one more than there are bins.
@@ -363,6 +367,7 @@ def checkpoint_detail(row: EngineCheckpoint) -> dict[str, Any]:
         "tasks": [task for vertex in facts.vertices for task in _tasks(vertex)],
         "missing": list(absence.missing(facts)),
         "absence": absence.sentence(facts),
+        "waited_for": list(absence.blame(facts).names),
     }
 
 

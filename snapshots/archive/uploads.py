@@ -19,7 +19,7 @@ from snapshots.readers.engines.base import EngineUpload, TellsTimes
 from snapshots.store.inventory.reading import StoredInventory
 from snapshots.store.reader import StoredRecording
 
-_IN_MILLISECONDS = {"ns": 1e-6, "us": 1e-3, "ms": 1, "s": 1000}
+IN_MILLISECONDS = {"ns": 1e-6, "us": 1e-3, "ms": 1, "s": 1000}
 _STATUSES = {
     "completed": model.COMPLETED,
     "aborted": model.FAILED,
@@ -28,6 +28,7 @@ _STATUSES = {
     "pending": model.IN_PROGRESS,
 }
 _PIPELINED = {"seatunnel"}  # engines that number the checkpoints of each pipeline separately
+_NUMBERED_FROM_1 = "flink"  # 0 stands for a number that is not known
 _PLACE = re.compile(r"(.*)\[(\d{1,6})\]")
 
 
@@ -61,13 +62,17 @@ def take_upload(recording: Recording, folder, reported: tuple[JobFacts, ...]) ->
 
 
 def _jobs_of(upload: Mapping[str, Any], reported: Mapping[str, JobFacts], folder) -> list[JobFacts]:
-    """Return the facts of each job with a key; checkpoints of unknown jobs cannot be attributed."""
+    """Return the facts of each job with a key.
+
+    Checkpoints of unknown jobs cannot be attributed, nor can those without a number.
+    """
     items: dict[str, list[tuple[int, CheckpointFacts]]] = {
         job["key"]: [] for job in upload["jobs"] if job["key"]
     }
     reports = _reports(folder, upload, without=reported)
     for index, item in enumerate(upload["checkpoints"]):
-        if item["job"] in items:
+        is_numbered = item["id"] or upload["engine"] != _NUMBERED_FROM_1
+        if item["job"] in items and is_numbered:
             facts = _checkpoint(item)
             if index in reports:
                 facts = _joined(reports[index], facts)
@@ -132,9 +137,15 @@ def _checkpoint(item: Mapping[str, Any]) -> CheckpointFacts:
         ended_at=ended_at,
         duration=duration,
         bytes=item["bytes"],
-        in_flight=item["in_flight"] or None,
+        in_flight=_in_flight(item),
         path=item["path"] or "",
     )
+
+
+def _in_flight(item: Mapping[str, Any]) -> int | None:
+    """Return the size by the engine's own figures, as its reports have it, or else as counted."""
+    stated: int | None = item.get("in_flight_stated")
+    return item["in_flight"] if stated is None else stated
 
 
 def _pipeline(item: Mapping[str, Any]) -> int:
@@ -162,17 +173,25 @@ def _reports(
     if not indices:
         return {}
     stored = StoredRecording.open(folder)
-    unit = _IN_MILLISECONDS.get(stored.manifest.time_unit)
+    unit = IN_MILLISECONDS.get(stored.manifest.time_unit)
     if unit is None:
         return {}
     return {
-        indices[report["checkpoint"]]: _derived(report, items[indices[report["checkpoint"]]], unit)
+        indices[report["checkpoint"]]: facts_of_report(
+            report, items[indices[report["checkpoint"]]], unit
+        )
         for report in stored.checkpoints()
         if report["checkpoint"] in indices
     }
 
 
-def _derived(report: Mapping[str, Any], item: Mapping[str, Any], unit: float) -> CheckpointFacts:
+def facts_of_report(
+    report: Mapping[str, Any], item: Mapping[str, Any], unit: float
+) -> CheckpointFacts:
+    """Return the facts in a report of a derived recording about a checkpoint of the inventory.
+
+    ``unit``: the milliseconds in the recording's unit of time.
+    """
     path = report["critical_path"]
     status = _STATUSES.get(report["status"], model.UNKNOWN)
     return CheckpointFacts(

@@ -2,16 +2,47 @@
 
 from typing import Any
 
+from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
+
 from snapshots.domain.dataflow_logs.checkpoints.files import Decision, FileReport
 from snapshots.domain.dataflow_logs.checkpoints.report import CheckpointReport, TaskReport
 from snapshots.domain.dataflow_logs.failovers import report as failovers
-from snapshots.payloads.declaring import list_of, many, payload_of
+from snapshots.payloads.declaring import described, list_of, many, payload_of
 from snapshots.store.reader import StoredRecording
 
 CheckpointTask = payload_of(TaskReport, "CheckpointTask")
 CheckpointDetail = payload_of(CheckpointReport, "CheckpointDetail")
 CheckpointSummary = payload_of(CheckpointReport, "CheckpointSummary", without=["tasks"])
-CheckpointList = list_of(CheckpointSummary, "CheckpointList")
+
+
+@described
+class UntimedCheckpoint(TypedDict):
+    """A checkpoint of an upload about which nothing says when anything happened.
+
+    Attributes:
+        number: the place of the checkpoint in the upload, as in ``/contents``.
+        id: the engine's number of the checkpoint.
+        kind: the engine's word for the kind of checkpoint.
+        status: ``completed``, ``failed``, ``in progress`` or ``unknown``.
+        reason: why no times are known, as a sentence.
+    """
+
+    number: int
+    id: int
+    kind: str
+    status: str
+    reason: str
+
+
+CheckpointList = list_of(
+    CheckpointSummary,
+    "CheckpointList",
+    more={
+        "untimed": many(
+            UntimedCheckpoint, "The checkpoints of the upload of which no times are known."
+        )
+    },
+)
 CheckpointFiles = list_of(payload_of(FileReport, "CheckpointFile"), "CheckpointFiles")
 CheckpointRequests = list_of(payload_of(Decision, "CheckpointRequest"), "CheckpointRequests")
 SinkEffect = payload_of(failovers.SinkEffect)
@@ -30,10 +61,10 @@ FailoverList = list_of(
 )
 
 
-def checkpoint_list(stored: StoredRecording) -> dict[str, Any]:
+def checkpoint_list(stored: StoredRecording, untimed: list[UntimedCheckpoint]) -> dict[str, Any]:
     """Return a CheckpointList of all checkpoints."""
     items = [_without_tasks(item) for item in stored.checkpoints()]
-    return {"items": items, "total": len(items)}
+    return {"items": items, "total": len(items), "untimed": untimed}
 
 
 def checkpoint_detail(stored: StoredRecording, checkpoint: str) -> dict[str, Any] | None:

@@ -64,22 +64,25 @@ class CutAnswer(TypedDict):
     """A cut, and what lies in it.
 
     Attributes:
-        consistent: whether the cut is consistent.
+        consistent: whether the cut is consistent; null in a derived recording, unless a message
+            shows that it is not.
         positions: how many events of each process lie inside.
         at: the instant of the last event inside, in the time unit; null where no event is inside.
         states: the state of each process; absent where it is not known.
         channels: the values of the messages in each channel; null for a value that is not known.
+            A channel of which nothing is known is absent.
         messages: the ids of the messages in each channel.
         omitted: for each channel how many messages are not listed.
         orphans: the first 100 messages that were received inside the cut and sent outside it.
         orphans_total: how many messages were received inside the cut and sent outside it.
         strays: the first 100 receives inside the cut that no send explains.
         strays_total: how many receives inside the cut no send explains.
-        total: the sum of all states and values; null where not all are numbers.
+        total: the sum of all states and values; null where not all are numbers, and in a derived
+            recording.
         nearest: the positions of the nearest consistent cut, where this one is not consistent.
     """
 
-    consistent: bool
+    consistent: bool | None
     positions: dict[str, int]
     at: int | None
     states: dict[str, Any]
@@ -223,14 +226,17 @@ class ConesPayload(TypedDict):
     concurrent: int
 
 
-def snapshot_detail(row: Snapshot, stored: StoredRecording) -> SnapshotDetail:
-    """Return what the log recomputes, and beside it what was recorded."""
+def snapshot_detail(row: Snapshot, stored: StoredRecording, outcome: str) -> SnapshotDetail:
+    """Return what the log recomputes, and beside it what was recorded.
+
+    ``outcome`` is the word of the snapshot for lists.
+    """
     snapshot = stored.snapshot(SnapshotId(row.snapshot))
     recorded = _recorded(snapshot)
     recomputed = _recomputed(snapshot)
     every_channel = dict.fromkeys(snapshot.channels) | recomputed["channels"]
     return {
-        **snapshot_summary(row),
+        **snapshot_summary(row, outcome),
         "processes": recomputed["processes"],
         "channels": every_channel,
         "recorded": recorded,

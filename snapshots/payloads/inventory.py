@@ -8,7 +8,10 @@ from snapshots.domain.inventory import batches, byte_shares, model, series
 from snapshots.payloads.declaring import Payload, described, documented, list_of, many, payload_of
 from snapshots.store.inventory.writing import PARTS
 
-_OF_NEWER_VERSIONS = ("snapshot", "phases", "planned", "settings")
+_OF_NEWER_VERSIONS = (
+    *("snapshot", "phases", "planned", "settings", "in_flight_stated"),
+    *("ranges", "why_state_unknown", "flaws"),
+)
 
 payload_of(model.Fact, "FactItem")
 EngineJobItem = Annotated[dict[str, Any], Payload(payload_of(model.JobInventory, "EngineJobItem"))]
@@ -20,7 +23,7 @@ FileList = list_of(payload_of(model.FileUse, "FileItem"), "FileList")
 payload_of(model.SubtaskInventory, "SubtaskItem", optional=["new"])
 payload_of(model.StateInventory, "StateItem", optional=["sums", "type_in_full"])
 payload_of(model.OperatorInventory, "OperatorItem")
-payload_of(model.ChannelContents, "InFlightItem")
+payload_of(model.ChannelContents, "InFlightItem", optional=["stated"])
 payload_of(model.MissingFile, "MissingItem")
 EngineCheckpointDetail = payload_of(
     model.CheckpointInventory, "EngineCheckpointDetail", optional=_OF_NEWER_VERSIONS
@@ -31,10 +34,25 @@ _CHECKPOINT_SUMMARY = payload_of(
     without=PARTS,
     optional=_OF_NEWER_VERSIONS,
     more={
-        "operators": documented(int, "How many operators it has."),
-        "channels": documented(int, "How many channels with data in flight it has."),
-        "in_flight": documented(int, "The size of all data in flight, in bytes."),
-        "missing": documented(int, "How many files that it needs are not in the upload."),
+        "operators": documented(
+            int | None, "How many operators it has; null if none of them is known."
+        ),
+        "channels": documented(
+            int, "How many channels with data in flight it has; ``halves`` are counted each."
+        ),
+        "halves": documented(
+            int,
+            "How many of these are halves, of which nothing tells the other end.",
+            is_required=False,
+        ),
+        "in_flight": documented(
+            int | None, "The size of all data in flight, in bytes; null if it is not known."
+        ),
+        "missing": documented(
+            int | None,
+            "How many files that it needs are not in the upload, or not whole; null if nothing "
+            "tells which files it needs.",
+        ),
     },
 )
 EngineCheckpointSummary = Annotated[dict[str, Any], Payload(_CHECKPOINT_SUMMARY)]
@@ -183,6 +201,7 @@ class ElementItem(TypedDict):
 ChannelElements = payload_of(
     model.ChannelContents,
     "ChannelElements",
+    optional=["stated"],
     more={
         "items": many(
             ElementItem,

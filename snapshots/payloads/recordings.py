@@ -14,6 +14,7 @@ from snapshots.payloads.dates import date
 from snapshots.payloads.declaring import Payload, described, list_of, payload_of
 from snapshots.payloads.notes import notes_of
 from snapshots.problems import LISTED_DEFECTS
+from snapshots.readers.engines import registry
 from snapshots.store import manifest
 
 
@@ -87,9 +88,14 @@ class ListedRecording(RecordingSummary):
     """A recording in a list of recordings.
 
     Attributes:
+        outcomes: how many of its snapshots have each outcome, the most serious first.
+        answers: for each of the four questions how many snapshots have each answer; empty if the
+            recording has more than 500 snapshots.
         goes_at: when the retention setting of its owner removes the recording; null if it is kept.
     """
 
+    outcomes: dict[str, int]
+    answers: dict[str, dict[str, int]]
     goes_at: str | None
 
 
@@ -136,6 +142,8 @@ class SnapshotSummary(TypedDict):
     Attributes:
         snapshot: the id of the snapshot.
         verdict: the worst verdict.
+        outcome: the word that lists show: the verdict, ``not known`` if that is unknown, and for
+            the checkpoint of an engine ``damaged``, ``failed``, ``in progress`` or ``not judged``.
         answers: the four answers, in the order of cut, channels, states and rule; empty where the
             snapshot was judged by an older version: ingest the recording again to have them.
         verdicts: the findings, the worst verdict first, and at most 100 of each verdict.
@@ -144,7 +152,7 @@ class SnapshotSummary(TypedDict):
         began_at: the instant of its first event, in the time unit; null where it has none.
         ended_at: the instant of its last event, in the time unit; null where it has none.
         duration: the time from the first event to the last, in the time unit; null where it has
-            none.
+            none, and where the files of an engine do not tell it.
         markers_sent: how many of its markers were sent.
         markers_received: how many of its markers were received.
         positions: for each process the index at which it recorded; a process that never recorded
@@ -155,6 +163,7 @@ class SnapshotSummary(TypedDict):
 
     snapshot: str
     verdict: str
+    outcome: str
     answers: list[AnswerItem]
     verdicts: list[dict[str, Any]]
     verdict_counts: list[VerdictCount]
@@ -261,22 +270,32 @@ def newest_job(row: Recording) -> int | None:
     return row.jobs.order_by("-pk").values_list("pk", flat=True).first()
 
 
-def snapshot_summary(row: Snapshot) -> SnapshotSummary:
-    duration = None
-    if row.began_at is not None and row.ended_at is not None:
-        duration = row.ended_at - row.began_at
+def snapshot_summary(row: Snapshot, outcome: str) -> SnapshotSummary:
+    """Return the fields that lists show of a snapshot. ``outcome`` is its word for lists."""
     return {
         "snapshot": row.snapshot,
         "verdict": row.verdict,
+        "outcome": outcome,
         "answers": row.answers,
         "verdicts": row.verdicts,
         "verdict_counts": row.verdict_counts,
         "initiators": row.initiators,
         "began_at": row.began_at,
         "ended_at": row.ended_at,
-        "duration": duration,
+        "duration": _duration(row),
         "markers_sent": row.markers_sent,
         "markers_received": row.markers_received,
         "positions": row.positions,
         "totals": row.totals,
     }
+
+
+def _duration(row: Snapshot) -> int | None:
+    """Return how long a snapshot took, or None if that is not known.
+
+    An engine's checkpoint takes time. If its events have one instant, the files tell no other.
+    """
+    if row.began_at is None or row.ended_at is None:
+        return None
+    duration = row.ended_at - row.began_at
+    return None if duration == 0 and row.recording.format in registry.READERS else duration

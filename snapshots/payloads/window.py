@@ -6,7 +6,7 @@ them. States, values and labels are lists, as long as the columns beside them.
 
 import base64
 from collections.abc import Iterable
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any, NotRequired
 
 import numpy as np
@@ -73,6 +73,15 @@ def window_payload(window: windows.Window) -> dict[str, Any]:
         "snapshots": list(window.snapshots),
         "bins": None if window.bins is None else _bins(window.bins),
     }
+
+
+def markers_of(window: windows.Window) -> windows.Window:
+    """Return a window without its single events and messages, which are most of its bytes."""
+    return replace(window, events=_emptied(window.events), messages=_emptied(window.messages))
+
+
+def _emptied(table: Any) -> Any:
+    return replace(table, **{field.name: getattr(table, field.name)[:0] for field in fields(table)})
 
 
 def _columns(table: Any, json_fields: Iterable[str] = ()) -> dict[str, Any]:

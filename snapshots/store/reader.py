@@ -11,6 +11,7 @@ import numpy as np
 
 from snapshots.domain.dataflow_logs.failovers.report import Failovers
 from snapshots.domain.model.as_json import as_json
+from snapshots.domain.model.derived import is_untimed
 from snapshots.domain.model.recording import SnapshotId
 from snapshots.domain.model.topology import ProcessId, Topology
 from snapshots.store import events, windows
@@ -27,10 +28,14 @@ from snapshots.store.layout import (
 from snapshots.store.manifest import Manifest
 from snapshots.store.mapped import Ints
 from snapshots.store.pages import release_pages
+from snapshots.store.searching.search import Search
+from snapshots.store.searching.words import Word
 from snapshots.store.stored_snapshot import StoredSnapshot, read_snapshot
 from snapshots.store.tables import TIME, Tables
 
 _KEPT_OPEN = 8
+_TIMES = ("began_at", "ended_at", "duration")  # of a snapshot
+_KEPT_SEARCHES = 4  # of each recording
 
 
 class StoredRecording:
@@ -40,6 +45,8 @@ class StoredRecording:
         self.folder = folder
         self.manifest = manifest
         self.tables = Tables(folder, manifest)
+        self._searches: OrderedDict[tuple[Word, ...], Search] = OrderedDict()
+        self._searching = threading.Lock()
         _ = self.tables.records, self.tables.strays  # damage shows when a recording is opened
 
     @classmethod
@@ -89,6 +96,20 @@ class StoredRecording:
         """
         return events.event(self.tables, process, index)
 
+    def search(self, words: tuple[Word, ...]) -> Search:
+        """Return the search for these words; the last few are kept, with what they found."""
+        with self._searching:
+            search = self._searches.pop(words, None) or Search(self.tables, words)
+            self._searches[words] = search
+            while len(self._searches) > _KEPT_SEARCHES:
+                self._searches.popitem(last=False)
+            return search
+
+    def forget_search(self, words: tuple[Word, ...]) -> None:
+        """Drop a search that cannot go on, so that the next one begins anew."""
+        with self._searching:
+            self._searches.pop(words, None)
+
     def snapshot_positions(self, snapshot: SnapshotId) -> Ints:
         """Return the index of each process's first ``record_state``, or NONE: int64[P].
 
@@ -101,8 +122,15 @@ class StoredRecording:
         return self.tables.scope(self.tables.snapshot_code(snapshot))
 
     def snapshots(self) -> list[dict[str, Any]]:
-        """Return one summary per snapshot; none before the snapshots job ran."""
-        return self._json(SNAPSHOTS, [])
+        """Return one summary per snapshot; none before the snapshots job ran.
+
+        The times of a snapshot are None if its recording does not know them.
+        """
+        extra, unknown = self.manifest.header_extra, dict.fromkeys(_TIMES)
+        return [
+            summary | unknown if is_untimed(extra, summary["snapshot"]) else summary
+            for summary in self._json(SNAPSHOTS, [])
+        ]
 
     def snapshot(self, snapshot: SnapshotId, *, inferred: bool = False) -> StoredSnapshot:
         """Return what one snapshot recorded and what the log recomputes; see ``read_snapshot``.

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import ArrayLike
 
 from snapshots.domain.judging.entries import messages_of
-from snapshots.domain.model.derived import is_derived
+from snapshots.domain.model.derived import is_derived, is_untimed
 from snapshots.domain.model.recording import Message, MessageId, SnapshotId
 from snapshots.domain.model.topology import ChannelId, JsonText, ProcessId, Topology
 from snapshots.store.layout import (
@@ -91,6 +91,8 @@ def read_snapshot(
     rows = _rows(tables, SNAPSHOT_STATES, SNAPSHOT_STATE_COLUMNS, code)
     topology = tables.scope(code)
     states = _states(tables, topology, rows)
+    if is_untimed(tables.manifest.header_extra, snapshot):
+        states = {name: replace(state, recorded_at=None) for name, state in states.items()}
     rows = _rows(tables, SNAPSHOT_CHANNELS, SNAPSHOT_CHANNEL_COLUMNS, code)
     derived = is_derived(tables.manifest.header_extra) and not inferred
     listed = {

@@ -1,10 +1,11 @@
 """Serve websockets: check access, answer from the store, and relay messages.
 
-A recording's websocket takes window, cut, follow, play, pause, seek and speed (docs/websocket.md).
+A recording's websocket takes window, cut, search, follow, play, pause, seek and speed
+(docs/websocket.md).
 
-Work for one client is bounded. One window and one cut are computed at a time, and only the newest
-other request of each kind waits; older requests are refused. Nothing further is computed for a
-client that does not read its answers.
+Work for one client is bounded. One window, one cut and one search are computed at a time, and only
+the newest other request of each kind waits; older requests are refused. Nothing further is computed
+for a client that does not read its answers.
 """
 
 import asyncio
@@ -24,6 +25,7 @@ from django.conf import settings
 
 from snapshots import access
 from snapshots.answers import replay
+from snapshots.answers import search as searching
 from snapshots.files import recordings
 from snapshots.jobs import live
 from snapshots.passing import passing, problem_of
@@ -150,14 +152,18 @@ class JobsConsumer(JsonConsumer):
 
 
 class RecordingConsumer(JsonConsumer):
-    """Serves windows and cuts of one ready recording, and relays the presenter's cursor."""
+    """Serves windows, cuts and searches of one ready recording, and relays its cursor."""
 
     stored: StoredRecording | None = None
     role = "none"
 
     async def begin(self) -> None:
         self.client = uuid.uuid4().hex
-        self.newest = {"window": Newest(self, replay.window), "cut": Newest(self, replay.cut)}
+        self.newest = {
+            "window": Newest(self, replay.window),
+            "cut": Newest(self, replay.cut),
+            "search": Newest(self, searching.search),
+        }
         self.cursor = Latest(self._share, 1 / CURSORS_A_SECOND)
         try:
             self.stored = await database_sync_to_async(self._open)()
@@ -215,14 +221,16 @@ class RecordingConsumer(JsonConsumer):
     async def _take(self, message: dict[str, Any]) -> None:
         kind, request = message.get("type"), message.get("request")
         try:
-            if kind in ("window", "cut"):
+            if kind in ("window", "cut", "search"):
                 await self.newest[kind].ask(message)
             elif kind == "follow":
                 await self._follow(message)
             elif kind in ("play", "pause", "seek", "speed"):
                 self._present(kind, message)
             else:
-                raise Invalid("type must be window, cut, play, pause, seek, speed or follow.")
+                raise Invalid(
+                    "type must be window, cut, search, play, pause, seek, speed or follow."
+                )
         except Problem as problem:
             await self.refuse(problem.detail, request)
 

@@ -7,22 +7,23 @@ from collections.abc import Iterable, Sequence
 
 from django.http import HttpResponse
 
-_FORMULA = re.compile(r"[=+\-@\t\r\n＝＋－＠]")
-
-Cell = str | int | None
+_FORMULA = re.compile(r"[=+\-@\t\r\n＝＋－＠]")  # a spreadsheet would compute such a cell
 
 
-def csv_reply(head: Sequence[str], rows: Iterable[Sequence[Cell]], name: str) -> HttpResponse:
-    """Send a table as a file. None is an empty field."""
+def csv_file(name: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> HttpResponse:
+    """Return a table as a file to save, with None as an empty field.
+
+    ``name`` is the name of the file.
+    """
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
+    writer = csv.writer(text)
     writer.writerow(head)
     writer.writerows([_harmless(cell) for cell in row] for row in rows)
-    response = HttpResponse(text.getvalue(), content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="{name}"'
-    return response
+    answer = HttpResponse(text.getvalue(), content_type="text/csv; charset=utf-8")
+    answer["Content-Disposition"] = f'attachment; filename="{name}"'
+    return answer
 
 
-def _harmless(cell: Cell) -> Cell:
-    """Put an apostrophe before a text that a spreadsheet would run."""
+def _harmless(cell: object) -> object:
+    """Return a cell, and a text that a spreadsheet would compute with an apostrophe before it."""
     return f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) else cell

@@ -278,7 +278,7 @@ interface CutPayload {
   states?: Record<string, unknown>;
   channels?: Record<string, unknown[]>;
   messages?: Record<string, string[]>;
-  consistent: boolean;
+  consistent: boolean | null;
   orphans?: OrphanPayload[];
   orphans_total?: number;
   nearest?: { positions: Record<string, number> } | null;
@@ -315,6 +315,7 @@ interface WindowRequest {
   from: number;
   to: number;
   width: number;
+  only?: "markers";
 }
 
 type CutQuestion = { positions?: number[]; at?: number; step?: number };
@@ -364,6 +365,104 @@ interface Command {
   title: string;
   keys?: string[];
   run(event?: Event): void;
+}
+
+/** What the search box lists: a command, a name, or an event. */
+interface Entry extends Command {
+  closes?: boolean;
+  isHit?: boolean;
+}
+
+interface SearchQuestion {
+  query: string;
+  limit?: number;
+  offset?: number;
+  from_step?: number;
+}
+
+interface SearchHit {
+  process: string;
+  index: number;
+  at: number;
+  step: number;
+  kind: string;
+  channel: string | null;
+  snapshot: string | null;
+  message: string | null;
+  label: string | null;
+  value: any;
+}
+
+interface SearchAnswer {
+  total: number;
+  complete: boolean;
+  searched: number;
+  offset: number;
+  hits: SearchHit[];
+  bins_of_time: number[];
+  bins_of_order: number[];
+}
+
+/** A field in which a recorded and a recomputed state differ. */
+interface Difference {
+  path: string;
+  recorded: any;
+  recomputed: any;
+}
+
+interface LabelBox {
+  left: number;
+  right: number;
+  top: number;
+  bottom: number;
+}
+
+/** A node that gets labels. name and state are the widths of these texts, 0 without one. */
+interface LabelNode {
+  x: number;
+  y: number;
+  r: number;
+  name: number;
+  state: number;
+  /** Whether the name is written inside the node. */
+  inside: boolean;
+}
+
+/** Where the middle of a text is. */
+interface Label {
+  node: number;
+  part: "name" | "state";
+  x: number;
+  y: number;
+}
+
+/** What a search has found so far. */
+interface Found {
+  query: string;
+  total: number;
+  complete: boolean;
+  searched: number;
+  /** The place of `hit` among all, from 1; 0 without one. */
+  number: number;
+  hit: SearchHit | null;
+  page: SearchHit[];
+  bins: Record<Axis, number[]> | null;
+  error: string;
+}
+
+interface PaletteOptions {
+  commands(): Command[];
+  search: {
+    state(): Found;
+    count(): string;
+    write(number: number): string;
+    title(hit: SearchHit): string;
+    find(query: string): Promise<any>;
+    ready(): Promise<any>;
+    step(direction: number): Promise<SearchHit | null>;
+    choose(row: number): SearchHit | null;
+    clear(): void;
+  };
 }
 
 interface RunEvent {
@@ -430,6 +529,8 @@ interface PlayerState {
   window: OpenWindow | null;
   /** The cut that the panels show. */
   shown: Cut | null;
+  /** How many events the search has found in equal parts of each axis. */
+  marks: Record<Axis, number[]> | null;
   folded: Set<string>;
   tables: Set<string>;
 }
@@ -494,6 +595,8 @@ interface AnswerPayload {
 interface SnapshotSummary {
   snapshot: string;
   verdict: string;
+  /** The word for lists. */
+  outcome?: string;
   answers?: AnswerPayload[];
   verdicts?: Finding[];
   positions?: Record<string, number>;
@@ -501,6 +604,7 @@ interface SnapshotSummary {
   began_at?: number | null;
   ended_at?: number | null;
   duration?: number | null;
+  markers_sent?: number | null;
   markers_received?: number | null;
 }
 
@@ -942,7 +1046,7 @@ interface App {
   steps: ReturnType<typeof import("./views/workbench/steps.js").createSteps>;
   snapshots: ReturnType<typeof import("./views/workbench/snapshots.js").createSnapshots>;
   spacetime: ReturnType<typeof import("./views/workbench/spacetime.js").createSpacetime>;
-  palette: { open(query?: string): void };
+  palette: { open(toFind?: boolean): void; draw(): void };
   help: HTMLDialogElement;
   firstPicture: Promise<void>;
   snap(x: number): number;
@@ -964,6 +1068,10 @@ interface App {
   beginCut(): Promise<void>;
   endCut(): void;
   nearest(): void;
+  /** Takes the cut as it is now as a step that can be undone. */
+  keepCut(): void;
+  undoCut(): void;
+  redoCut(): void;
   copyLink(): Promise<void>;
   takeRole(name: "presenter" | "follower"): void;
   peerNow(axis: Axis): number | null;

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.browser import every_page
 from tests.stack import Stack
 
 
@@ -10,6 +11,12 @@ def samples(stack) -> Stack:
     """Return the stack with all samples ready."""
     stack.manage("load_samples", "--wait")
     return stack
+
+
+@pytest.fixture(scope="session")
+def furnished(samples, shared_data) -> dict[str, str]:
+    """Return the address of one page of each kind, with data behind it, by a name."""
+    return every_page.furnish(samples, shared_data)
 
 
 @pytest.fixture

@@ -47,7 +47,8 @@ DIFFERENCE = """async (pictures) => {
 
 
 def drawn(page, name: str = "trend") -> None:
-    """Wait until Plotly has replaced the sketch."""
+    """Point at the figure, and wait until Plotly has replaced the sketch."""
+    page.locator(f"[data-{name}]").hover()
     page.locator(f"[data-{name}] > canvas[hidden]").wait_for(state="attached")
     page.locator(f"[data-{name}] .main-svg").first.wait_for()
 
@@ -91,7 +92,7 @@ def test_a_filter_draws_again_and_an_outlier_opens_its_checkpoint(page, many):
     page.locator("#f-failing").fill("asynchronous")
     expect(page.locator("#archive-body")).not_to_contain_text("Checkpoint expired")
     page.locator("#archive-body").get_by_role("link", name=re.compile(r"^\d+$")).first.click()
-    expect(page.locator("[data-gantt] .main-svg").first).to_be_visible()
+    drawn(page, "gantt")
     expect(page.locator("#tasks tbody tr")).to_have_count(50)
 
 
@@ -122,11 +123,14 @@ def test_the_trends_stand_before_plotly_has_been_read_and_do_not_move_when_it_ha
     )
     assert colours_lacking(sketch, "orphan", "series-1") == []
     before = picture(trend)
+    assert not held
+    trend.hover()
     while not held:
         page.wait_for_timeout(50)
     held[0].continue_()
-    drawn(page)
     drawn(page, "slowest")
+    drawn(page)
+    page.mouse.move(0, 0)
     assert page.evaluate(DIFFERENCE, [before, picture(trend)]) < 2
 
 
@@ -137,6 +141,7 @@ def test_the_gantt_chart_stands_before_plotly_has_been_read(page, many):
     gantt.locator("> canvas").wait_for()
     assert colours_lacking(gantt.locator("> canvas"), "series-1", "series-2", "series-6") == []
     expect(page.locator("[data-gantt-legend]")).to_contain_text("start delay")
+    gantt.hover()
     while not held:
         page.wait_for_timeout(50)
     held[0].continue_()

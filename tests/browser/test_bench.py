@@ -2,7 +2,7 @@
 
 import pytest
 
-from bench import archive, fairness, server
+from bench import archive, fairness, server, weights
 from bench.recordings import write_log
 
 
@@ -19,6 +19,13 @@ def test_a_persons_waiting_is_measured(stack, tmp_path, few_rounds, capsys):
     printed = capsys.readouterr().out
     assert "window of everything over HTTP" in printed
     assert "frames a second while playing" in printed
+
+
+def test_pages_and_the_workbench_are_weighed(stack, tmp_path, capsys):
+    weights.measure(stack, tmp_path, 2000, seconds=1)
+    printed = capsys.readouterr().out
+    assert "/api/docs on the wire" in printed
+    assert printed.count("worst frame while playing") == len(weights.PROCESSES)
 
 
 def test_an_upload_among_many_jobs_is_measured(stack, tmp_path, few_rounds, capsys):

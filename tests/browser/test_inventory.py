@@ -22,10 +22,24 @@ def orders(stack, browser, signed_in_state, shared_data) -> str:
     packed = zipped(shared_data / "flink" / "unaligned-orders", "files", "rest").read()
     file = {"name": "orders.zip", "mimeType": "application/zip", "buffer": packed}
     page.set_input_files("#upload-file", file)
-    page.wait_for_url(re.compile(r"/recordings/\d+/contents$"), timeout=90_000)
+    page.wait_for_url(re.compile(r"/recordings/\d+/answer$"), timeout=90_000)
+    page.get_by_role("link", name="Inventory").first.click()
+    page.wait_for_url(re.compile(r"/recordings/\d+/contents$"))
     address = page.url.removeprefix(stack.url)
     context.close()
     return address
+
+
+def test_the_answer_leads_to_the_load_and_to_the_checkpoint(orders, page):
+    page.goto(orders.replace("/contents", "/answer"))
+    load = page.locator("[data-code=load]")
+    expect(load).to_contain_text("Others waited for slow-sink when Flink measured")
+    load.get_by_role("link", name="Load of the subtasks").click()
+    table = page.get_by_role("table", name="How each subtask spent its time")
+    expect(table).to_be_in_viewport()
+    expect(table.locator("tbody tr")).to_have_count(10)
+    page.locator("[data-code=in-flight]").get_by_role("link", name="Checkpoint 2").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("checkpoint 2")
 
 
 def test_the_way_leads_from_the_checkpoints_to_a_record_in_flight_and_on(orders, page):
@@ -94,7 +108,7 @@ def test_a_click_opens_an_operator_of_the_maps(orders, page):
     page.goto(f"{orders}/1/bytes")
     for name, inside in (("stored", "keyed state"), ("entries", "amountByProduct")):
         sectors = page.locator(f"[data-map={name}]")
-        sectors.scroll_into_view_if_needed()
+        sectors.hover()
         expect(sectors.locator(".slicetext").first).to_be_visible(timeout=60_000)
         sectors.locator("g.slice").filter(has_text="enrich").first.click(position={"x": 5, "y": 5})
         expect(sectors).not_to_contain_text("apply-rules")
@@ -119,6 +133,7 @@ def test_every_inventory_page_is_pictured(orders, browser, stack, signed_in_stat
         "inventory-entries": named(page, "lastOrder").replace("#", "&with=0#"),
     }
     addresses = {
+        "answer": orders.replace("/contents", "/answer"),
         "inventory": orders,
         "inventory-checkpoint": f"{orders}/1",
         **{name: f"{orders}/1{place}" for name, place in within.items()},
@@ -131,6 +146,9 @@ def test_every_inventory_page_is_pictured(orders, browser, stack, signed_in_stat
         answer = page.goto(address)
         assert answer is None or answer.ok, address
         page.evaluate("document.fonts.ready")
+        for button in page.get_by_role("button", name="Draw the map").all()[::-1]:
+            button.click()
+            button.wait_for(state="detached")
         wider = page.evaluate("document.documentElement.scrollWidth - innerWidth")
         assert wider <= 0, f"{name} is {wider} px too wide at {width}"
         page.screenshot(path=PICTURES / f"{name}-{scheme}-{width}.png")

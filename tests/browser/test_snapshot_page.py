@@ -42,7 +42,10 @@ def test_the_two_banks_are_as_the_paper_has_them(two_banks, page):
     page.get_by_text("1 channel empty").click()
     expect(page.get_by_text("A->B", exact=True)).to_be_visible()
     expect(page.get_by_text("as at the start")).to_be_visible()
-    page.wait_for_function("document.querySelector('[data-timeline] .scatterlayer path')")
+    expect(page.locator("[data-timeline] > canvas")).to_be_visible()
+    page.locator("[data-timeline]").hover()
+    expect(page.locator("[data-timeline] > canvas")).to_be_hidden()
+    expect(page.locator("[data-timeline] .scatterlayer path")).not_to_have_count(0)
 
 
 def test_restore_reports_that_the_end_is_the_same(two_banks, page):

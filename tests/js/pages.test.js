@@ -101,7 +101,7 @@ test("the timeline distinguishes initiators and shows names as they are", () => 
 });
 
 test("the timeline's axis has a unit, and a snapshot that did not end has no end", () => {
-  const layout = timelineLayout(TIMELINE, (name) => name);
+  const layout = timelineLayout(TIMELINE, { colours: (name) => name, width: 800 });
   assert.match(layout.xaxis.title.text, /ms$/);
   assert.equal(layout.shapes.length, 1);
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { history } from "../../static/js/views/topology/history.js";
+import { history } from "../../static/js/lib/history.js";
 import * as model from "../../static/js/views/topology/model.js";
 
 const TWO = {

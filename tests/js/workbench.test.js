@@ -14,7 +14,16 @@ import {
   nearestLine,
   progress,
 } from "../../static/js/views/workbench/geometry.js";
-import { cutSentence, derivedContents, linked, nounsOf } from "../../static/js/views/workbench/sentences.js";
+import {
+  chipTitle,
+  concurrentWords,
+  countCell,
+  cutResult,
+  cutSentence,
+  derivedContents,
+  linked,
+  nounsOf,
+} from "../../static/js/views/workbench/sentences.js";
 import { describeCut } from "../../static/js/lib/cuts.js";
 import { twoBanks } from "./builders.js";
 
@@ -231,13 +240,45 @@ test("channels that no checkpoint holds are not known, and not empty", () => {
   );
 });
 
-test("a cut of a derived recording without messages does not say that channels are empty", () => {
+test("tables and CSV of a derived recording do not count messages that nobody saw as none", () => {
+  assert.deepEqual([countCell(0), countCell(3)], [0, 3]);
+  assert.deepEqual([countCell(0, true), countCell(3, true)], ["not known", 3]);
+});
+
+test("the strip says the outcome of a snapshot and its answers", () => {
+  const answers = [
+    { question: "cut", answer: "holds", sentence: "" },
+    { question: "channels", answer: "holds", sentence: "" },
+    { question: "states", answer: "not-known", sentence: "" },
+    { question: "rule", answer: "does-not-hold", sentence: "" },
+  ];
+  assert.equal(
+    chipTitle({ snapshot: "s1", verdict: "unknown", outcome: "damaged", answers }),
+    "Snapshot s1: damaged; holds: cut and channels; not known: states; does not hold: rule",
+  );
+  assert.equal(chipTitle({ snapshot: "s1", verdict: "lost" }), "Snapshot s1: lost");
+});
+
+test("events of a derived recording are not called concurrent", () => {
+  assert.equal(concurrentWords(1200), "1,200 concurrent: neither before nor after it.");
+  assert.equal(
+    concurrentWords(2, true),
+    "Of 2 events the recording does not show whether it came before or after.",
+  );
+});
+
+test("a cut of a derived recording is not called consistent, and its channels are not called empty", () => {
   const cut = { consistent: true, channels: new Map() };
   assert.match(cutSentence(cut), /All channels are empty/);
+  assert.deepEqual(cutResult(cut), ["consistent", "consistent"]);
+  assert.deepEqual(cutResult(cut, true), ["unknown", "not known"]);
+  assert.deepEqual(cutResult({ ...cut, consistent: false }, true), ["orphan", "not consistent"]);
   assert.equal(
     cutSentence(cut, true),
-    "No message is received before it is sent. What else lies in the channels is not known.",
+    "The engine keeps no events between two checkpoints, so nothing tells what else passed.",
   );
+  const full = { consistent: true, channels: new Map([[0, [{ id: "m" }]]]) };
+  assert.match(cutSentence(full, true), /passed\. 1 message of a checkpoint in flight\.$/);
 });
 
 test("only whole words are linked, and a channel before its processes", () => {
@@ -247,6 +288,8 @@ test("only whole words are linked, and a channel before its processes", () => {
 });
 
 test("key presses have names", () => {
+  assert.equal(keyName({ key: "Z", ctrlKey: true, shiftKey: true }), "ctrl+shift+z");
+  assert.equal(keyName({ key: "z", ctrlKey: true }), "ctrl+z");
   const press = (key, more = {}) => keyName({ key, ...more });
   assert.deepEqual(
     [

@@ -17,6 +17,7 @@ from snapshots.domain.simulators.script import Log
 from snapshots.store.reader import StoredRecording
 from tests import damage
 from tests.builders import a_run, runs, side_by_side, simulated
+from tests.domain.judging.edges import EDGES
 from tests.spark.agreement import agree, written
 from tests.spark.ingest import disorder
 
@@ -76,6 +77,11 @@ def test_spark_and_the_reference_agree_on_every_sample(spark, tmp_path, sample):
     agree(written(sample.log(), tmp_path / "log.jsonl"), tmp_path, spark)
 
 
+@pytest.mark.parametrize("edge", EDGES, ids=lambda edge: edge.__name__)
+def test_spark_and_the_reference_agree_at_the_edges(spark, tmp_path, edge):
+    agree(written(edge(), tmp_path / "log.jsonl"), tmp_path, spark)
+
+
 def test_spark_and_the_reference_agree_where_channel_states_were_not_recorded(spark, tmp_path):
     log = damage.without(simulated(seed=3), RECORD_CHANNEL)
     agree(written(log, tmp_path / "log.jsonl"), tmp_path, spark)
@@ -88,6 +94,15 @@ def test_spark_and_the_reference_agree_on_a_derived_recording(spark, tmp_path):
     header, events = run.log()
     flaws = {"sentences": ["A file is gone."], "snapshots": {"s2": [0]}}
     log = Log(replace(header, extra={"derived": True, "flaws": flaws}), events)
+    agree(written(log, tmp_path / "log.jsonl"), tmp_path, spark)
+
+
+@pytest.mark.parametrize("engine", ["spark", "flink", "another"])
+def test_spark_and_the_reference_use_the_same_words_of_an_engine(spark, tmp_path, engine):
+    run = a_run().record("p", "s1").send_marker("p->q", "s1").record("q", "s1").record("p", "s2")
+    header, events = run.log()
+    extra = {"derived": True, "engine": engine, "how_far": {"s2": {"q": "wrote"}}}
+    log = Log(replace(header, extra=extra), events)
     agree(written(log, tmp_path / "log.jsonl"), tmp_path, spark)
 
 

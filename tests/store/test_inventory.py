@@ -24,7 +24,8 @@ from snapshots.domain.inventory.model import (
     SubtaskInventory,
     UploadInventory,
 )
-from snapshots.domain.inventory.operator_plan import StoredSizes
+from snapshots.domain.inventory.operator_plan import StoredKey, StoredSizes
+from snapshots.domain.inventory.restore_check import check_upload
 from snapshots.store.errors import StoreDamaged
 from snapshots.store.inventory.differences import ADDED, CHANGED, REMOVED, SAME, UNKNOWN, Wanted
 from snapshots.store.inventory.layout import CONTENTS, ENTRIES, UPLOAD, VERSION
@@ -50,6 +51,9 @@ class Upload:
             (FileUse("chk-1/_metadata", 10, "metadata", (0,)),),
             ("a note",),
         )
+
+    def restore_check(self):
+        return check_upload("flink", (), ())
 
     def entries(self):
         return iter(self.state)
@@ -308,7 +312,23 @@ def test_one_copy_of_a_broadcast_state_is_compared(tmp_path):
 def test_bytes_by_key_group(tmp_path):
     entries = [an_entry(n, n, key_group=n % 2) for n in range(5)]
     inventory = stored(tmp_path, [a_checkpoint()], entries)
-    assert inventory.sizes(inventory.checkpoint(0))["op"] == StoredSizes({0: 21, 1: 14})
+    sizes = inventory.sizes(inventory.checkpoint(0))["op"]
+    assert replace(sizes, keys=()) == StoredSizes({0: 21, 1: 14})
+
+
+def test_the_heaviest_keys_have_all_their_entries(tmp_path):
+    keys = ["a", "b", "b", "c", "d", "e", "f"]
+    entries = [an_entry(key, n, key_group=ord(key) % 2) for n, key in enumerate(keys)]
+    inventory = stored(tmp_path, [a_checkpoint()], entries)
+    heaviest = inventory.sizes(inventory.checkpoint(0))["op"].keys
+    assert heaviest[0] == StoredKey('"b"', 0, 14, 2)
+    assert [item.key for item in heaviest[1:]] == ['"d"', '"f"', '"a"', '"c"']
+
+
+def test_an_undecoded_key_leaves_the_heaviest_unknown(tmp_path):
+    entries = [an_entry("a", 1, key_group=0), an_entry(NotRead(3, b"xyz", "So."), 2, key_group=0)]
+    inventory = stored(tmp_path, [a_checkpoint()], entries)
+    assert inventory.sizes(inventory.checkpoint(0))["op"].keys == ()
 
 
 def test_bytes_by_key_group_are_not_known_if_only_a_part_is_kept(tmp_path):

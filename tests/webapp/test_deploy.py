@@ -168,6 +168,19 @@ def test_the_address_and_the_id_come_from_the_proxy(proxied):
     assert headers["x-request-id"] == line["request"]
 
 
+def test_static_files_and_pages_come_compressed_by_cutline(proxied):
+    _, _, page = proxied.ask("/sign-in")
+    style = re.search(rb'"(/static/[^"]+/css/base.css)"', page)[1].decode()
+    status, headers, body = proxied.ask(style, Accept_Encoding="gzip, deflate, br")
+    assert (status, headers["content-encoding"]) == (200, "br")
+    assert headers["cache-control"] == "public, max-age=31536000, immutable"
+    assert int(headers["content-length"]) == len(body)
+    again = proxied.ask(style, Accept_Encoding="gzip, deflate, br", If_None_Match=headers["etag"])
+    assert again[0] == 304
+    sizes = {len(proxied.ask("/sign-in", Accept_Encoding="gzip")[2]) for _ in range(20)}
+    assert len(sizes) > 5  # nginx has not packed it again without the random bytes
+
+
 def test_every_line_of_a_web_process_is_json(proxied):
     proxied.ask("/livez?secret=yes")
     for line in "".join(map(proxied.said, WEB)).splitlines():

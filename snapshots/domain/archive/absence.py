@@ -1,7 +1,12 @@
-"""Finds who did not acknowledge a checkpoint, who did too late, and who was last."""
+"""Finds for whom a checkpoint waited: who did not acknowledge, who did too late, who was last.
 
-from collections.abc import Iterator
-from operator import itemgetter
+This is the only rule for blame. The archive, the page of a checkpoint and the first answer to an
+upload all use it. Subtasks that are equally to blame are all named.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 from snapshots.domain.archive.model import (
     ALIGNMENT,
@@ -47,21 +52,82 @@ def missing(facts: CheckpointFacts) -> Iterator[str]:
     yield from (name for name, *_ in late(facts))
 
 
-def slowest(facts: CheckpointFacts) -> str:
-    """Return the subtask that acknowledged last; of a failed checkpoint the first missing one.
+@dataclass(frozen=True, slots=True)
+class Blame:
+    """For whom a checkpoint waited.
 
-    Empty if that is not known, or if the checkpoint is in progress.
+    Attributes:
+        names: the subtasks; several if they are equally to blame, none if that is not known.
+        is_missing: whether they did not acknowledge in time. Else they acknowledged last.
+        after: the milliseconds from the trigger to their acknowledgement. None if they did not
+            acknowledge.
     """
-    if facts.status == FAILED and (first := next(missing(facts), "")):
-        return first
-    durations = [
-        (subtask.duration, name)
+
+    names: tuple[str, ...] = ()
+    is_missing: bool = False
+    after: int | None = None
+
+    @property
+    def is_tie(self) -> bool:
+        """Tell whether several subtasks are equally to blame."""
+        return len(self.names) > 1
+
+    @property
+    def text(self) -> str:
+        """Return the names in words; empty if nobody is known."""
+        return listed(self.names, MOST_NAMED)
+
+    @property
+    def sentence(self) -> str:
+        """Say for whom the checkpoint waited; empty if that is not known."""
+        if not self.names:
+            return ""
+        if self.is_missing:
+            return f"Not acknowledged in time by {self.text}."
+        if not self.is_tie:
+            return f"{self.text} acknowledged last."
+        after = "" if self.after is None else f", after {self.after:,} ms"
+        return f"{self.text} acknowledged last, at the same time{after}."
+
+
+def blame(facts: CheckpointFacts) -> Blame:
+    """Return for whom a checkpoint waited.
+
+    In a failed one these are the subtasks that never acknowledged, else those that were the latest
+    after its end, else as in a completed one those that acknowledged last. For a checkpoint in
+    progress it is not known yet.
+    """
+    if facts.status == IN_PROGRESS:
+        return Blame()
+    if facts.status == FAILED:
+        if never := silent(facts):
+            return Blame(tuple(never), is_missing=True)
+        if behind := late(facts):
+            most = behind[0][1]
+            names = tuple(name for name, more, _ in behind if more == most)
+            return Blame(names, is_missing=True, after=behind[0][2].duration)
+    return _last(facts)
+
+
+def _last(facts: CheckpointFacts) -> Blame:
+    durations = {
+        name: subtask.duration
         for name, subtask in facts.all_subtasks()
         if subtask.duration is not None
-    ]
-    if facts.status == IN_PROGRESS or not durations:
-        return ""
-    return max(durations, key=itemgetter(0))[1]
+    }
+    longest = max(durations.values(), default=None)
+    names = tuple(name for name, duration in durations.items() if duration == longest)
+    return Blame(names, after=longest)
+
+
+def slowest(facts: CheckpointFacts) -> str:
+    """Return for whom a checkpoint waited, in words; empty if that is not known."""
+    return blame(facts).text
+
+
+def times_missing(checkpoints: Iterable[CheckpointFacts]) -> Counter[str]:
+    """Count in how many checkpoints each subtask did not acknowledge in time."""
+    return Counter(name for facts in checkpoints for name in set(missing(facts)))
 
 
 def sentence(facts: CheckpointFacts) -> str:

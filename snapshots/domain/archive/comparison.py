@@ -10,7 +10,7 @@ what rose most in other subtasks is ranked, too, and the sentences name who was 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from snapshots.domain.archive.absence import missing, sentence, slowest
+from snapshots.domain.archive.absence import MOST_NAMED, blame, missing, sentence
 from snapshots.domain.archive.busy import Busy, busy
 from snapshots.domain.archive.model import (
     ALIGNMENT,
@@ -23,6 +23,7 @@ from snapshots.domain.archive.model import (
     SubtaskFacts,
 )
 from snapshots.domain.model.as_json import json_property
+from snapshots.domain.model.listing import listed
 
 REST = "rest"
 WORDS = {
@@ -88,12 +89,14 @@ class Difference:
     Attributes:
         sentence: a summary in a few sentences.
         more: how many milliseconds longer the slow checkpoint took. None if it is not known.
-        last: the subtask of the slow checkpoint that acknowledged last; empty if it is not known.
+        last: the subtask for which the slow checkpoint waited, the first of several that tie; empty
+            if it is not known.
         shares: the phases of ``last``; the one that adds most comes first.
         rises: the phases of all subtasks that took longer; the largest rise comes first.
         rises_total: how many such phases there are; not all of them are listed.
         more_bytes: how many bytes of state the slow checkpoint has more. None if it is not known.
         absent: the subtasks of the slow checkpoint that did not acknowledge in time.
+        tied: the further subtasks for which it waited just as long.
     """
 
     sentence: str
@@ -104,6 +107,7 @@ class Difference:
     rises_total: int
     more_bytes: int | None
     absent: tuple[str, ...]
+    tied: tuple[str, ...] = ()
 
 
 def compare(
@@ -113,7 +117,7 @@ def compare(
 
     ``earlier``: checkpoints before the slow one, of its pipeline, as far as they are known.
     """
-    last = slowest(slow)
+    last, *tied = blame(slow).names or ("",)
     shares = sorted(_shares(slow, healthy, last), key=lambda share: -share.more)
     rises = sorted(_rises(slow, healthy), key=lambda rise: (-rise.more, rise.subtask, rise.phase))
     is_over = slow.status != IN_PROGRESS
@@ -126,6 +130,7 @@ def compare(
         rises_total=len(rises),
         more_bytes=_minus(slow.bytes, healthy.bytes),
         absent=tuple(missing(slow)),
+        tied=tuple(tied),
     )
     sentences = _sentences(slow, healthy, difference, busy(slow, earlier))
     return replace(difference, sentence=" ".join(sentences))
@@ -206,12 +211,21 @@ def _of_last(difference: Difference) -> Iterator[str]:
     """Say what adds most to the time of the last subtask."""
     longer = [share for share in difference.shares if share.more > 0]
     if not longer:
-        yield f"The last was {difference.last}; no phase of it took longer."
+        which = difference.last if difference.tied else "it"
+        yield f"{_last(difference)}; no phase of {which} took longer."
         return
     total = sum(share.more for share in longer)
     worth = [share for share in longer if share.more >= _WORTH_TELLING * total][:3]
     parts = [f"{share.more:,} ms more for {WORDS[share.phase]}" for share in worth]
-    yield f"The last was {difference.last}: {', '.join(parts)}."
+    which = f"; {difference.last} took" if difference.tied else ":"
+    yield f"{_last(difference)}{which} {', '.join(parts)}."
+
+
+def _last(difference: Difference) -> str:
+    if not difference.tied:
+        return f"The last was {difference.last}"
+    names = listed((difference.last, *difference.tied), MOST_NAMED)
+    return f"{names} were last, at the same time"
 
 
 def _of_delay(difference: Difference, occupied: Mapping[str, Busy]) -> Iterator[str]:

@@ -9,7 +9,7 @@ from snapshots.domain.model.listing import listed
 
 @dataclass(frozen=True, slots=True)
 class PlannedSource:
-    """What one source is to give to a batch: what lies behind ``start``, up to ``end``.
+    """What one source gives to a batch: what lies behind ``start``, up to ``end``.
 
     Attributes:
         source: the number or name by which the engine calls the source.

@@ -226,13 +226,17 @@ def byte_shares(now: Weighed, before: Weighed | None) -> CheckpointBytes:
         since=None if before is None else before.inventory.id,
         bytes=Pair(None if before is None else before.inventory.bytes, checkpoint.bytes),
         new=new,
-        why_new_unknown=None if new is not None else checkpoint.problem or NOT_SAID,
+        why_new_unknown=None if new is not None else _why_unknown_new(checkpoint),
         why_growth_unknown=_why_no_growth(before) if is_whole else NOT_WHOLE,
         entry_bytes=_some_sum(operator.entry_bytes for operator in operators),
         unknown_states=sum(state.reason is not None for state in states),
         operators=operators,
         heaviest=_heaviest(now),
     )
+
+
+def _why_unknown_new(checkpoint: CheckpointInventory) -> str:
+    return checkpoint.problem or checkpoint.why_state_unknown or NOT_SAID
 
 
 def known_sum(numbers: Iterable[int | None]) -> int | None:
@@ -413,6 +417,8 @@ def _key(
 def _notes(now: Weighed, keyed: Sequence[StateInventory]) -> Iterator[str]:
     if now.inventory.problem:
         yield now.inventory.problem
+    elif now.inventory.why_state_unknown:
+        yield now.inventory.why_state_unknown
     elif now.weights is None:
         yield OLDER_RELEASE
     operators = now.inventory.operators

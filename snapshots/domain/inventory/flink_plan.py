@@ -5,7 +5,10 @@ Source: Flink, StateAssignmentOperation, KeyGroupRangeAssignment.
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from heapq import nsmallest
 from itertools import accumulate
 from operator import attrgetter, ge, itemgetter
 
@@ -26,6 +29,8 @@ from snapshots.domain.inventory.model import (
     SubtaskInventory,
 )
 from snapshots.domain.inventory.operator_plan import (
+    HeavyGroup,
+    HeavyKey,
     NewSubtask,
     OldSubtask,
     OperatorPlan,
@@ -34,8 +39,10 @@ from snapshots.domain.inventory.operator_plan import (
     planned,
     spans,
 )
-from snapshots.domain.model.key_groups import key_group_range
+from snapshots.domain.inventory.upgrade.upgrade import has_state
+from snapshots.domain.model.key_groups import key_group_range, owning_subtask
 
+MOST_HEAVY = 5  # key groups and keys that are named
 _OF_OPERATOR = (LISTED, UNION, BROADCAST, RAW)
 
 
@@ -48,7 +55,34 @@ def plan_operator(
     notes = list(_notes(operator, parallelism))
     problem = planning.problem()
     after = planning.after() if problem is None and not operator.finished else []
-    return planned(operator, parallelism, planning.before(), after, states, notes, problem)
+    plan = planned(operator, parallelism, planning.before(), after, states, notes, problem)
+    if not after or operator.max_parallelism is None:
+        return plan
+    owner = partial(
+        owning_subtask, parallelism=parallelism, max_parallelism=operator.max_parallelism
+    )
+    return replace(
+        plan, heaviest_groups=_heavy_groups(sizes, owner), heaviest_keys=_heavy_keys(sizes, owner)
+    )
+
+
+def _heavy_groups(sizes: StoredSizes, owner: Callable[[int], int]) -> tuple[HeavyGroup, ...]:
+    """Return the heaviest key groups, each with the subtask that gets it by ``owner``."""
+    own = sizes.key_groups or {}
+    total = sum(own.values())
+    return tuple(
+        HeavyGroup(group, size, size / total, owner(group))
+        for group, size in nsmallest(MOST_HEAVY, own.items(), key=lambda item: (-item[1], item[0]))
+        if size
+    )
+
+
+def _heavy_keys(sizes: StoredSizes, owner: Callable[[int], int]) -> tuple[HeavyKey, ...]:
+    """Return the heaviest keys, each with the subtask that gets it by ``owner``."""
+    return tuple(
+        HeavyKey(item.key, item.group, item.bytes, item.entries, owner(item.group))
+        for item in sizes.keys[:MOST_HEAVY]
+    )
 
 
 class _Planning:
@@ -78,7 +112,7 @@ class _Planning:
         operator, groups = self._operator, self._operator.max_parallelism
         if operator.finished:
             return None
-        if groups is not None and self._parallelism > groups and self._subtasks:
+        if groups is not None and self._parallelism > groups and has_state(operator):
             return (
                 f"{operator.name or operator.id} has {groups:,} key groups (its maximum "
                 f"parallelism): it cannot run with {self._parallelism:,} subtasks."

@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import final
 
-from snapshots.domain.inventory.model import WHOLE, ChannelContents
+from snapshots.domain.inventory.model import WHOLE, ChannelContents, sum_of_known
+from snapshots.domain.model.defects import times
 from snapshots.domain.model.key_groups import key_group_range, owning_subtask
 
 _MOST_KEY_GROUPS = 32_768  # by which Flink maps ranges, whatever the job's own maximum is
@@ -27,14 +28,14 @@ class Receiver:
         first: the first old subtask whose channels it reads.
         last: the last old subtask whose channels it reads.
         step: the distance from one of these old subtasks to the next.
-        bytes: the size of the data in these channels.
+        bytes: the size of the data in these channels. None if it is not known.
     """
 
     index: int
     first: int
     last: int
     step: int
-    bytes: int
+    bytes: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ class EdgePlan:
         exchange: Flink's word for the rule by which senders choose receivers. None if it is not
             known.
         channels: how many channels hold data.
-        bytes: the size of the data.
+        bytes: the size of the data. None if it is not known.
         parallelism_before: how many subtasks the receiver had. None if it is not known.
         parallelism_after: how many subtasks the receiver will have. None if it is not known.
         rule: where the data goes, as a sentence.
@@ -55,19 +56,21 @@ class EdgePlan:
             than they keep.
         receivers: the new subtasks that are given the data.
         problem: why the data cannot be restored like this, as a sentence. None if it can.
+        is_divided: whether the number of subtasks changes at either end, as far as that is known.
     """
 
     source: str | None
     target: str | None
     exchange: str | None
     channels: int
-    bytes: int
+    bytes: int | None
     parallelism_before: int | None
     parallelism_after: int | None
     rule: str
     filtered: bool = False
     receivers: tuple[Receiver, ...] = ()
     problem: str | None = None
+    is_divided: bool = False
 
 
 @final
@@ -108,10 +111,13 @@ def _edge(
         target=target,
         exchange=exchange,
         channels=len(channels),
-        bytes=sum(channel.bytes for channel in channels),
+        bytes=sum_of_known(channel.bytes for channel in channels),
         parallelism_before=receiver and receiver.before,
         parallelism_after=receiver and receiver.after,
         rule="",
+        is_divided=any(
+            width is not None and width.before != width.after for width in (sender, receiver)
+        ),
     )
     if target is None or source is None or any(channel.part != WHOLE for channel in channels):
         return replace(plan, rule=_rule_of_halves(sender, receiver))
@@ -125,14 +131,21 @@ def _edge(
             return replace(plan, rule="The rule by which records go to the receiver is not known.")
         if exchange not in _RULES:
             problem = (
-                f"What is in flight from {source} to {target} ({exchange}) cannot be given to "
-                "another number of subtasks."
+                f"{size_in_words([plan])} are in flight from {source} to {target} "
+                f"({exchange}). Flink has no rule by which that would go to another number of "
+                "subtasks, and refuses it. A savepoint has nothing in flight."
             )
             return replace(plan, rule="It cannot be divided anew.", problem=problem)
         rule, filtered, olds = _RULES[exchange]
     receivers = _receivers(channels, [olds(index, before, after) for index in range(after)])
     rule += _rule_of_senders(sender)
     return replace(plan, rule=rule, filtered=filtered, receivers=tuple(receivers))
+
+
+def size_in_words(edges: Iterable[EdgePlan]) -> str:
+    """Return the size of the data on edges, for the beginning of a sentence."""
+    size = sum_of_known(edge.bytes for edge in edges)
+    return "An unknown number of bytes" if size is None else times(size, "byte")
 
 
 def _rule_of_halves(sender: Width | None, receiver: Width | None) -> str:
@@ -150,11 +163,15 @@ def _rule_of_halves(sender: Width | None, receiver: Width | None) -> str:
 
 
 def _receivers(channels: Sequence[ChannelContents], olds: Sequence[range]) -> Iterator[Receiver]:
-    """Yield the new subtasks that get data from the channels of the old subtasks in ``olds``."""
+    """Yield the new subtasks that get data from the channels of the old subtasks in ``olds``.
+
+    If the size of some channel is not known, channels are counted instead of bytes.
+    """
+    is_known = all(channel.bytes is not None for channel in channels)
     sizes: dict[int, int] = {}
     for channel in channels:
         index = int((channel.target or "").rpartition("[")[2].rstrip("]"))
-        sizes[index] = sizes.get(index, 0) + channel.bytes
+        sizes[index] = sizes.get(index, 0) + (1 if channel.bytes is None else channel.bytes)
     indexes = sorted(sizes)
     sums = [0, *accumulate(sizes[index] for index in indexes)]
     for index, old in enumerate(olds):
@@ -163,7 +180,8 @@ def _receivers(channels: Sequence[ChannelContents], olds: Sequence[range]) -> It
         else:
             size = sums[bisect_left(indexes, old.stop)] - sums[bisect_left(indexes, old.start)]
         if size:
-            yield Receiver(index, old[0], old[-1], old.step, size)
+            bytes_ = size if is_known else None
+            yield Receiver(index, old[0], old[-1], old.step, bytes_)
 
 
 def _rule_of_senders(sender: Width | None) -> str:

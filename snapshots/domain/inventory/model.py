@@ -4,11 +4,11 @@ None means that the files do not say. Sizes are in bytes, instants in epoch mill
 engine's reader fills this; pages, API and comparisons read nothing else.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import final
 
-from snapshots.domain.inventory.batches import PlannedBatch
+from snapshots.domain.inventory.batches import PlannedBatch, PlannedSource
 
 COMPLETED, FAILED, IN_PROGRESS, UNKNOWN = "completed", "failed", "in progress", "unknown"
 STATUSES = (COMPLETED, FAILED, IN_PROGRESS, UNKNOWN)
@@ -147,12 +147,15 @@ class ChannelContents:
         part: ``whole``, ``input half`` or ``output half``.
         number: the place of the channel among the stored channels.
         buffers: how many buffers the data fills. None if the files do not say.
-        bytes: the size of the data, without the lengths before each piece.
+        bytes: the size of the data, without the lengths before each buffer. None if the data is
+            not in the upload, or cannot be read.
         elements: how many records, watermarks and so on there are. None if it is not known.
         reason: why the elements are not known, or why the channel is not whole. None if all is
             known.
         exchange: the engine's word for the rule by which the sender chooses the receiver, such as
             ``HASH`` or ``REBALANCE``. None if it is not known.
+        stated: the size that the checkpoint's metadata name, with the lengths before each buffer,
+            wherever the data is. None if they name none.
     """
 
     id: str
@@ -161,15 +164,26 @@ class ChannelContents:
     part: str
     number: int
     buffers: int | None
-    bytes: int
+    bytes: int | None
     elements: int | None = None
     reason: str | None = None
     exchange: str | None = None
+    stated: int | None = None
+
+
+def sum_of_known(sizes: Iterable[int | None]) -> int | None:
+    """Add up sizes. Return None if one of them is not known."""
+    total = 0
+    for size in sizes:
+        if size is None:
+            return None
+        total += size
+    return total
 
 
 @dataclass(frozen=True, slots=True)
 class MissingFile:
-    """A file that a checkpoint needs and the upload does not hold.
+    """A file that a checkpoint needs and the upload does not hold whole.
 
     Attributes:
         path: the path of the file, as the checkpoint names it.
@@ -223,7 +237,8 @@ class CheckpointInventory:
 
     Attributes:
         job: the key of the checkpoint's job. None if it is not known.
-        id: the engine's number of the checkpoint, or that of the batch.
+        id: the engine's number of the checkpoint, or that of the batch. Flink's numbers begin with
+            1; 0 means there that the file with the number is damaged or missing.
         kind: the engine's word for the kind of checkpoint.
         status: ``completed``, ``failed``, ``in progress`` or ``unknown``.
         path: the file or folder of the checkpoint in the upload. None if it has none.
@@ -242,11 +257,18 @@ class CheckpointInventory:
         snapshot: the name of the checkpoint in the derived recording. None if that is its id.
         why_empty: why channels that are not listed hold nothing. None if they may hold something.
         why_unknown: why it is not known what the channels hold. None if it is known.
+        why_state_unknown: why it is not known which state belongs to the checkpoint. None if it is
+            known.
+        flaws: how many damaged or missing files spoil the checkpoint.
         phases: how many milliseconds each part of the checkpoint took, in the engine's words; empty
             if no report says.
         planned: what a batch in flight was to read, and how far it came. None for all other
             checkpoints.
         settings: the settings of the engine.
+        in_flight_stated: the size of all data in flight that the engine's metadata or statistics
+            name, with the lengths before each buffer, wherever the data is. None if they name none.
+        ranges: what each source gave to a batch; empty if that is not known, and for all other
+            checkpoints.
     """
 
     job: str | None
@@ -267,9 +289,25 @@ class CheckpointInventory:
     snapshot: str | None = None
     why_empty: str | None = None
     why_unknown: str | None = None
+    why_state_unknown: str | None = None
+    flaws: int = 0
     phases: Mapping[str, int] = field(default_factory=dict)
     planned: PlannedBatch | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
+    in_flight_stated: int | None = None
+    ranges: tuple[PlannedSource, ...] = ()
+
+    @property
+    def in_flight(self) -> int | None:
+        """The size of the data in flight. None if it is not known."""
+        if not self.channels:
+            return self.in_other_channels
+        return sum_of_known(channel.bytes for channel in self.channels)
+
+    @property
+    def in_other_channels(self) -> int | None:
+        """What each channel holds that is not listed: 0, or None if it is not known."""
+        return 0 if self.why_empty and not self.why_unknown else None
 
 
 @dataclass(frozen=True, slots=True)

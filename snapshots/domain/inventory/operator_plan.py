@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import final
 
 from snapshots.domain.inventory.dealing import Elements, Stretch
 from snapshots.domain.inventory.model import COORDINATOR, OperatorInventory
+from snapshots.domain.model.topology import JsonText
 
 Span = tuple[int, int]  # first and last, inclusive
 
@@ -16,10 +18,68 @@ class StoredSizes:
     Attributes:
         key_groups: the bytes by key group. None if not all entries are known.
         elements: the elements of each of the operator's own states whose entries are all known.
+        keys: the keys with the most bytes in all keyed states together, the heaviest first.
     """
 
     key_groups: Mapping[int, int] | None = None
     elements: Mapping[str, Elements] = field(default_factory=dict)
+    keys: "tuple[StoredKey, ...]" = ()
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class StoredKey:
+    """The size of one key in all keyed states of an operator.
+
+    Attributes:
+        key: the key as JSON text. None if it cannot be decoded.
+        group: the key group of the key.
+        bytes: the size of its entries.
+        entries: how many entries it has.
+    """
+
+    key: JsonText | None
+    group: int
+    bytes: int
+    entries: int
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class HeavyGroup:
+    """A key group that is among the heaviest of its operator.
+
+    Attributes:
+        group: the number of the key group.
+        bytes: the size of its keyed state.
+        share: the part of the operator's keyed state that it holds, from 0 to 1.
+        subtask: the new subtask that gets it.
+    """
+
+    group: int
+    bytes: int
+    share: float
+    subtask: int
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class HeavyKey:
+    """A key that is among the heaviest of its operator.
+
+    Attributes:
+        key: the key as JSON. None if it cannot be decoded.
+        group: the key group of the key.
+        bytes: the size of its entries in all keyed states of the operator.
+        entries: how many entries it has.
+        subtask: the new subtask that gets it.
+    """
+
+    key: JsonText | None
+    group: int
+    bytes: int
+    entries: int
+    subtask: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +169,8 @@ class OperatorPlan:
             known.
         notes: further remarks, as sentences.
         problem: why the operator cannot be restored like this, as a sentence. None if it can.
+        heaviest_groups: the key groups with the most bytes; empty if sizes are not known.
+        heaviest_keys: the keys with the most bytes; empty if they are not known.
     """
 
     operator: str
@@ -126,6 +188,8 @@ class OperatorPlan:
     skew_after: float | None
     notes: tuple[str, ...] = ()
     problem: str | None = None
+    heaviest_groups: tuple[HeavyGroup, ...] = ()
+    heaviest_keys: tuple[HeavyKey, ...] = ()
 
 
 def planned(

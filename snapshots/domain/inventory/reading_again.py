@@ -5,8 +5,9 @@ from the ends of the dataflow, from names, and from the states of Flink's and Se
 classes.
 """
 
-from collections.abc import Set
-from dataclasses import dataclass
+from collections.abc import Mapping, Set
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from snapshots.domain.inventory.model import (
     COORDINATOR,
@@ -15,6 +16,10 @@ from snapshots.domain.inventory.model import (
     CheckpointInventory,
     OperatorInventory,
 )
+from snapshots.domain.inventory.positions import Position, SourceSplits
+
+Positions = Mapping[str, SourceSplits]
+"""The splits of each source whose positions are known, by the operator's id."""
 
 # The states of Flink's CommitterOperator, of its best known sinks, and of SeaTunnel's committers.
 _TRANSACTIONS = {
@@ -27,6 +32,9 @@ _TRANSACTIONS = {
 _READERS = {"SourceReaderState": "the reader of a source"}
 _HOLDING = (LISTED, UNION, "per subtask", "of the coordinator")  # kinds of state
 _SOURCE_NAME, _SINK_NAME = "Source", "Sink"  # how Flink and SeaTunnel begin their names
+_WRITER, _COMMITTERS = ": Writer", (": Committer", ": Global Committer")  # ends of Flink's names
+_NO_POSITIONS: Positions = MappingProxyType({})
+_NO_SPLITS = SourceSplits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +48,9 @@ class SourceAgain:
         inferred: how it is known to be a source, as a sentence.
         coordinated: whether it has a coordinator, or enumerator, that keeps splits.
         rule: what the source reads again, as a sentence.
+        splits: where each split goes on, as far as the form of its position is known.
+        waiting: how many of these splits the coordinator keeps, because no reader has them yet.
+            None if that is not known.
     """
 
     operator: str
@@ -48,6 +59,8 @@ class SourceAgain:
     inferred: str
     coordinated: bool
     rule: str
+    splits: tuple[Position, ...] = ()
+    waiting: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +82,9 @@ class SinkAgain:
     rule: str
 
 
-def sources_of(checkpoint: CheckpointInventory, ends: Set[str]) -> tuple[SourceAgain, ...]:
+def sources_of(
+    checkpoint: CheckpointInventory, ends: Set[str], positions: Positions = _NO_POSITIONS
+) -> tuple[SourceAgain, ...]:
     """Return the sources.
 
     ``ends``: the vertices into which no edge leads, as far as edges are known.
@@ -84,9 +99,9 @@ def sources_of(checkpoint: CheckpointInventory, ends: Set[str]) -> tuple[SourceA
         reason = _why_source(operator, ends)
         coordinated = any(subtask.index == COORDINATOR for subtask in operator.subtasks)
         if reason is not None and (states or coordinated) and not operator.finished:
-            sources.append(
-                SourceAgain(operator.id, operator.name, states, reason, coordinated, _AGAIN)
-            )
+            own = positions.get(operator.id, _NO_SPLITS)
+            source = SourceAgain(operator.id, operator.name, states, reason, coordinated, _AGAIN)
+            sources.append(replace(source, splits=own.splits, waiting=own.waiting))
     return tuple(sources)
 
 
@@ -95,22 +110,35 @@ def sinks_of(checkpoint: CheckpointInventory, ends: Set[str]) -> tuple[SinkAgain
 
     ``ends``: the vertices out of which no edge leads, as far as edges are known.
     """
+    committing = {
+        name.removesuffix(part)
+        for name in (operator.name or "" for operator in checkpoint.operators)
+        for part in _COMMITTERS
+        if name.endswith(part)
+    }
     sinks = []
     for operator in checkpoint.operators:
-        names = [
-            state.name
-            for state in operator.states
-            if state.name in _TRANSACTIONS and (state.entries or not state.complete)
-        ]
-        reason = _why_sink(operator, ends)
-        rule = _NOT_TRANSACTIONAL
-        if names:
-            reason = f"It has the state {names[0]} of {_TRANSACTIONS[names[0]]}."
-            rule = _COMMITTED
-        if reason is not None and not operator.finished:
-            transactional = True if names else None
-            sinks.append(SinkAgain(operator.id, operator.name, transactional, reason, rule))
-    return tuple(sinks)
+        is_writer_of_committer = (operator.name or "").removesuffix(_WRITER) in committing
+        if not operator.finished and not is_writer_of_committer:
+            sinks.append(_sink(operator, ends))
+    return tuple(sink for sink in sinks if sink is not None)
+
+
+def _sink(operator: OperatorInventory, ends: Set[str]) -> SinkAgain | None:
+    """Return what a sink writes again; None if nothing says that the operator is one."""
+    names = [
+        state.name
+        for state in operator.states
+        if state.name in _TRANSACTIONS and (state.entries or not state.complete)
+    ]
+    reason = _why_sink(operator, ends)
+    if names:
+        reason = f"It has the state {names[0]} of {_TRANSACTIONS[names[0]]}."
+    if reason is None:
+        return None
+    commits = bool(names) or (operator.name or "").endswith(_COMMITTERS)
+    rule = _COMMITTED if commits else _NOT_TRANSACTIONAL
+    return SinkAgain(operator.id, operator.name, True if commits else None, reason, rule)
 
 
 def _why_source(operator: OperatorInventory, ends: Set[str]) -> str | None:
@@ -127,6 +155,8 @@ def _why_sink(operator: OperatorInventory, ends: Set[str]) -> str | None:
     if (operator.name or "").startswith(_SINK_NAME):
         return f'Its name begins with "{_SINK_NAME}".'
     name = operator.name or "\0"
+    if part := next((part for part in (_WRITER, *_COMMITTERS) if name.endswith(part)), None):
+        return f'Its name ends with "{part}", as that of a part of a sink does.'
     is_last = operator.vertex is None or operator.vertex.partition(" (run ")[0].endswith(name)
     return "No edge leads out of it." if is_last and _vertex(operator) in ends else None
 

@@ -1,195 +1,296 @@
-"""Where the state of a checkpoint goes when its job is started with another parallelism.
+"""Whether a checkpoint can be restored with another parallelism, and where its state then goes.
 
 Keyed state goes by key group, element lists in stretches, union and broadcast state to everybody,
-data in flight with its channels. Source: Flink, StateAssignmentOperation, KeyGroupRangeAssignment
-and RoundRobinOperatorStateRepartitioner; SeaTunnel, CheckpointCoordinator.restoreTaskState.
-A plan changes nothing.
+data in flight with its channels; Spark's partitions stay. Source: Flink, StateAssignmentOperation,
+KeyGroupRangeAssignment and RoundRobinOperatorStateRepartitioner; SeaTunnel,
+CheckpointCoordinator.restoreTaskState. A plan changes nothing.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from snapshots.domain.inventory.flink_plan import plan_operator
-from snapshots.domain.inventory.in_flight_plan import EdgePlan, Width, plan_in_flight
+from snapshots.domain.inventory.flow import Flow, vertex_name
+from snapshots.domain.inventory.in_flight_plan import (
+    EdgePlan,
+    Width,
+    plan_in_flight,
+    size_in_words,
+)
 from snapshots.domain.inventory.model import (
-    FAILED,
-    IN_PROGRESS,
+    LISTED,
+    WHOLE,
     CheckpointInventory,
     OperatorInventory,
 )
 from snapshots.domain.inventory.operator_plan import OperatorPlan, StoredSizes
-from snapshots.domain.inventory.reading_again import SinkAgain, SourceAgain, sinks_of, sources_of
+from snapshots.domain.inventory.reading_again import Positions, sinks_of, sources_of
+from snapshots.domain.inventory.restore_answer import (
+    YES,
+    NotPlannable,
+    RestorePlan,
+    ThrownAway,
+    answer_of,
+    headline_of,
+)
+from snapshots.domain.inventory.restore_obstacles import (
+    edges_of_removed,
+    missing_parts,
+    problems_of,
+    unknowns_of,
+)
 from snapshots.domain.inventory.seatunnel_plan import plan_action
+from snapshots.domain.inventory.spark_plan import plan_query
+from snapshots.domain.inventory.thrown_away import thrown_away
 from snapshots.domain.model.defects import times
+from snapshots.domain.model.listing import listed
 
-FLINK, SEATUNNEL = "flink", "seatunnel"
+FLINK, SEATUNNEL, SPARK = "flink", "seatunnel", "spark"
 MOST_PARALLELISM = 32_768
 MOST_ROWS = 100_000  # subtasks of all operators of a plan
+MOST_NAMED = 10
+UNEVEN = 1.5  # times the mean, from which on state is called uneven
+_TITLES = {FLINK: "Flink", SEATUNNEL: "SeaTunnel"}
 
 
-class NotPlannable(ValueError):
-    """The restore cannot be planned for this checkpoint. The message says why in a sentence."""
-
-    permanent = True
-
-
-@dataclass(frozen=True, slots=True)
-class RestorePlan:
-    """The subtasks to which the state of a checkpoint goes when it is restored at a parallelism.
+@dataclass(frozen=True)
+class Asked:
+    """What is asked of a restore, and what the upload tells beside the checkpoint.
 
     Attributes:
-        engine: ``flink`` or ``seatunnel``.
-        checkpoint: the engine's id of the checkpoint.
-        parallelism: the parallelism that was asked for.
+        parallelism: the parallelism of every operator that does not keep its own.
         kept: the ids of the operators that keep their own parallelism.
-        operators: the plan of each operator.
-        in_flight: what becomes of data in flight, as sentences.
-        edges: what becomes of data in flight, edge by edge.
-        sources: what is read again, as sentences.
-        read_again: the sources that read again.
-        sinks: what reading again does at the sinks, as sentences.
-        written_again: the sinks that may write again.
-        problems: what prevents the restore, as sentences.
-        notes: further remarks, as sentences.
+        without: the ids of the operators that the restored job does not have.
+        sizes: the sizes of state by operator id, as far as the entries give them.
+        positions: the positions of the sources, as far as their form is known.
+        flow: the edges between vertices, as far as they are known.
+        before: the batch of Spark before this one.
     """
 
-    engine: str
-    checkpoint: int
     parallelism: int
-    kept: tuple[str, ...]
-    operators: tuple[OperatorPlan, ...]
-    in_flight: tuple[str, ...]
-    edges: tuple[EdgePlan, ...]
-    sources: tuple[str, ...]
-    read_again: tuple[SourceAgain, ...]
-    sinks: tuple[str, ...]
-    written_again: tuple[SinkAgain, ...]
-    problems: tuple[str, ...]
-    notes: tuple[str, ...]
+    kept: frozenset[str] = frozenset()
+    without: frozenset[str] = frozenset()
+    sizes: Mapping[str, StoredSizes] = field(default_factory=lambda: MappingProxyType({}))
+    positions: Positions = field(default_factory=lambda: MappingProxyType({}))
+    flow: Flow = field(default_factory=Flow)
+    before: CheckpointInventory | None = None
 
 
-def plan_restore(
-    engine: str,
-    checkpoint: CheckpointInventory,
-    parallelism: int,
-    sizes: Mapping[str, StoredSizes],
-    *,
-    kept: Collection[str] = (),
-    first: Set[str] = frozenset(),
-    last: Set[str] = frozenset(),
-) -> RestorePlan:
-    """Plan a restore of every operator at this parallelism, those of ``kept`` at their own.
-
-    Args:
-        sizes: by operator id, as far as the entries give them.
-        first, last: the vertices at the ends of the dataflow, as far as they are known.
-
-    Raises: NotPlannable.
-    """
-    _require_plannable(engine, checkpoint, parallelism, kept)
-    after = {
-        operator.id: (operator.parallelism or parallelism) if operator.id in kept else parallelism
-        for operator in checkpoint.operators
-    }
-    if sum(after.values()) > MOST_ROWS:
-        raise NotPlannable(
-            f"That makes more than {MOST_ROWS:,} subtasks in all operators, too many for a plan."
-        )
-    plan_one = plan_operator if engine == FLINK else plan_action
-    operators = tuple(
-        plan_one(operator, after[operator.id], sizes.get(operator.id, StoredSizes()))
-        for operator in checkpoint.operators
-    )
-    edges = plan_in_flight(checkpoint.channels, _widths(checkpoint.operators, after))
-    return RestorePlan(
-        engine=engine,
-        checkpoint=checkpoint.id,
-        parallelism=parallelism,
-        kept=tuple(operator.id for operator in checkpoint.operators if operator.id in kept),
-        operators=operators,
-        in_flight=_in_flight(checkpoint),
-        edges=edges,
-        sources=_SOURCES[engine],
-        read_again=sources_of(checkpoint, first),
-        sinks=_SINKS,
-        written_again=sinks_of(checkpoint, last),
-        problems=tuple(_problems(checkpoint, operators, edges)),
-        notes=tuple(_notes(checkpoint)),
-    )
+def plan_restore(engine: str, checkpoint: CheckpointInventory, asked: Asked) -> RestorePlan:
+    """Answer whether a checkpoint can be restored, and plan it. Raises: NotPlannable."""
+    _require_parallelism(asked.parallelism)
+    if engine == SPARK:
+        _require_known(checkpoint, asked.kept | asked.without)
+        return plan_query(checkpoint, asked.parallelism, asked.before, asked.without)
+    if engine not in _TITLES:
+        raise NotPlannable(f"No restore of {engine[:100]} is planned here.")
+    _require_known(checkpoint, asked.kept | asked.without)
+    return _Planning(engine, checkpoint, asked).plan()
 
 
-def _require_plannable(
-    engine: str, checkpoint: CheckpointInventory, parallelism: int, kept: Collection[str]
-) -> None:
-    if engine not in (FLINK, SEATUNNEL):
-        raise NotPlannable(
-            "The number of partitions of a Structured Streaming query is fixed by its checkpoint: "
-            "it cannot be restored with another."
-        )
+def _require_parallelism(parallelism: int) -> None:
     if not 1 <= parallelism <= MOST_PARALLELISM:
         raise NotPlannable(f"A parallelism lies between 1 and {MOST_PARALLELISM:,}.")
-    if not checkpoint.operators:
-        raise NotPlannable("The upload does not say which operators this checkpoint has.")
-    if unknown := set(kept) - {operator.id for operator in checkpoint.operators}:
+
+
+def _require_known(checkpoint: CheckpointInventory, ids: frozenset[str]) -> None:
+    if unknown := ids - {operator.id for operator in checkpoint.operators}:
         raise NotPlannable(f"The checkpoint has no operator {min(unknown)[:100]}.")
 
 
-def _widths(operators: Sequence[OperatorInventory], after: Mapping[str, int]) -> dict[str, Width]:
-    """Return the width of each vertex: all its operators have the same number of subtasks."""
-    return {
-        operator.vertex or operator.name or operator.id: Width(
-            operator.parallelism, after[operator.id]
+class _Planning:
+    """The plan of a restore by Flink or SeaTunnel, which divide state by rules of their own."""
+
+    def __init__(self, engine: str, checkpoint: CheckpointInventory, asked: Asked) -> None:
+        self._engine, self._checkpoint, self._asked = engine, checkpoint, asked
+        self._operators = asked.flow.in_order(
+            [item for item in checkpoint.operators if item.id not in asked.without]
         )
-        for operator in operators
-    }
+        self._after = {item.id: self._width(item) for item in self._operators}
+        if sum(self._after.values()) > MOST_ROWS:
+            raise NotPlannable(
+                f"That makes more than {MOST_ROWS:,} subtasks in all operators, too many for a "
+                "plan."
+            )
 
+    def _width(self, operator: OperatorInventory) -> int:
+        own = operator.parallelism if operator.id in self._asked.kept else None
+        return own or self._asked.parallelism
 
-def _problems(
-    checkpoint: CheckpointInventory,
-    operators: Sequence[OperatorPlan],
-    edges: Sequence[EdgePlan],
-) -> list[str]:
-    plans: list[OperatorPlan | EdgePlan] = [*operators, *edges]
-    problems = [plan.problem for plan in plans if plan.problem]
-    if checkpoint.status in (FAILED, IN_PROGRESS):
-        problems.append(f"It is {checkpoint.status}: only a completed checkpoint can be restored.")
-    return problems
+    def plan(self) -> RestorePlan:
+        checkpoint, asked = self._checkpoint, self._asked
+        plans = tuple(map(self._plan_operator, self._operators))
+        edges = self._edges()
+        problems = tuple(problems_of(checkpoint, plans, edges))
+        unknown = () if problems else tuple(self._unknown(edges))
+        dropped = thrown_away(checkpoint, asked.without)
+        read_again = sources_of(checkpoint, asked.flow.first, asked.positions)
+        written_again = sinks_of(checkpoint, asked.flow.last)
+        answer = answer_of(problems, unknown)
+        return RestorePlan(
+            engine=self._engine,
+            checkpoint=checkpoint.id,
+            parallelism=asked.parallelism,
+            kept=tuple(item.id for item in self._operators if item.id in asked.kept),
+            operators=plans,
+            in_flight=tuple(self._in_flight()),
+            edges=edges,
+            sources=_SOURCES[self._engine] if read_again else (_NO_SOURCES,),
+            read_again=tuple(item for item in read_again if item.operator not in asked.without),
+            sinks=() if written_again else (_NO_SINKS,),
+            written_again=tuple(
+                item for item in written_again if item.operator not in asked.without
+            ),
+            problems=problems,
+            notes=tuple(_NOTES[self._engine]),
+            answer=answer,
+            headline=headline_of(self._yes(dropped), problems, unknown),
+            reasons=tuple(self._reasons(edges)) if answer == YES else (),
+            unknown=unknown,
+            cautions=tuple(_cautions(plans)) if not problems else (),
+            without=tuple(item.id for item in checkpoint.operators if item.id in asked.without),
+            thrown_away=dropped,
+        )
 
+    def _plan_operator(self, operator: OperatorInventory) -> OperatorPlan:
+        plan_one = plan_operator if self._engine == FLINK else plan_action
+        sizes = self._asked.sizes.get(operator.id, StoredSizes())
+        return plan_one(operator, self._after[operator.id], sizes)
 
-def _notes(checkpoint: CheckpointInventory) -> Iterator[str]:
-    """Yield what else has to be known. What the upload lacks may well be where the job runs."""
-    if checkpoint.problem:
-        yield checkpoint.problem
-    if count := len(checkpoint.missing):
+    def _edges(self) -> tuple[EdgePlan, ...]:
+        """Return the plan of each edge with data in flight, in the order of the flow."""
+        places = self._asked.flow.places()
+        edges = plan_in_flight(self._checkpoint.channels, self._vertex_widths())
+        return tuple(sorted(edges, key=lambda edge: places.get(edge.source or "", len(places))))
+
+    def _vertex_widths(self) -> dict[str, Width]:
+        """Return the width of each vertex: all its operators have the same number of subtasks."""
+        return {
+            vertex_name(item): Width(item.parallelism, self._after[item.id])
+            for item in self._operators
+        }
+
+    def _unknown(self, edges: Sequence[EdgePlan]) -> Iterator[str]:
+        checkpoint = self._checkpoint
+        if not checkpoint.operators:
+            yield "The upload does not say which operators this checkpoint has."
+        if self._engine == FLINK:
+            yield from unknowns_of(checkpoint, self._operators, self._after, edges)
+            yield from edges_of_removed(checkpoint, self._asked.without, edges)
+        else:
+            yield from missing_parts(checkpoint, self._operators)
+
+    def _in_flight(self) -> Iterator[str]:
+        checkpoint = self._checkpoint
+        if not checkpoint.channels:
+            if self._engine == FLINK and checkpoint.why_unknown is not None:
+                yield f"It is not known what was in flight. {checkpoint.why_unknown}"
+            return
+        total, count = checkpoint.in_flight, times(len(checkpoint.channels), "channel")
+        if any(channel.part != WHOLE for channel in checkpoint.channels):
+            count += " or halves of channels"
+        if total is not None:
+            yield f"{times(total, 'byte')} in {count} are read back before anything else."
+            return
+        stated = checkpoint.in_flight_stated
+        size = "" if stated is None else f", {times(stated, 'byte')} according to the metadata"
         yield (
-            f"{times(count, 'file')} that it needs {'is' if count == 1 else 'are'} not in the "
-            "upload. Without them it cannot be restored."
+            f"What was in flight in {count} is read back before anything else{size}; not all of "
+            "it is in the upload."
         )
 
+    def _yes(self, dropped: Sequence[ThrownAway]) -> str:
+        title, checkpoint = _TITLES[self._engine], self._checkpoint
+        with_ = times(self._asked.parallelism, "subtask")
+        kept = sum(item.id in self._asked.kept for item in self._operators)
+        others = f" ({times(kept, 'operator')} as before)" if kept else ""
+        restores = f"{title} restores {checkpoint.kind} {checkpoint.id} with {with_}{others}"
+        if not dropped:
+            return f"Yes: {restores}."
+        option = ", with allowNonRestoredState" if self._engine == FLINK else ""
+        names = listed([item.name or item.operator for item in dropped], MOST_NAMED)
+        return f"Yes{option}: {restores}, and throws away the state of {names}."
 
-def _in_flight(checkpoint: CheckpointInventory) -> tuple[str, ...]:
-    if not checkpoint.channels:
-        return ()
-    total = sum(channel.bytes for channel in checkpoint.channels)
-    return (
-        f"{times(total, 'byte')} in {times(len(checkpoint.channels), 'channel')} are read back "
-        "before anything else.",
-    )
+    def _reasons(self, edges: Sequence[EdgePlan]) -> Iterator[str]:
+        if self._engine == SEATUNNEL:
+            yield "SeaTunnel has no maximum parallelism: states are given out by their number."
+            return
+        limits = [item.max_parallelism for item in self._operators if item.max_parallelism]
+        if limits:
+            widest = max(self._after.values())
+            yield (
+                f"The smallest maximum parallelism of its operators is {min(limits):,}, and "
+                f"{times(widest, 'subtask')} {'is' if widest == 1 else 'are'} not more."
+            )
+        if edges:
+            yield _why_in_flight_allows(edges)
+        elif self._checkpoint.why_empty is not None:
+            yield f"Nothing is in flight. {self._checkpoint.why_empty}"
+
+
+def _why_in_flight_allows(edges: Sequence[EdgePlan]) -> str:
+    size = size_in_words(edges)
+    exchanges = sorted({edge.exchange for edge in edges if edge.exchange is not None})
+    if not any(edge.is_divided for edge in edges):
+        return f"{size} in flight go back into the channels that they were in."
+    rule = f" ({listed(exchanges)})" if exchanges else ""
+    return f"{size} in flight are on exchanges{rule} that Flink can divide."
+
+
+def _cautions(plans: Sequence[OperatorPlan]) -> Iterator[str]:
+    """Yield which operators get uneven state, or fewer pieces of state than subtasks."""
+    for own in plans:
+        name = own.name or own.operator
+        if any(item.key_groups for item in own.after):
+            yield from _uneven(name, own)
+        for state in own.states:
+            if state.kind == LISTED and 0 < (state.elements or 0) < own.parallelism_after:
+                idle = own.parallelism_after - (state.elements or 0)
+                yield (
+                    f"{name} has {times(state.elements or 0, 'element')} in the list "
+                    f"{state.state} for {own.parallelism_after:,} subtasks: {idle:,} of them "
+                    f"{'gets' if idle == 1 else 'get'} none."
+                )
+
+
+def _uneven(name: str, own: OperatorPlan) -> Iterator[str]:
+    factor, before = own.skew_after, own.skew_before
+    if factor is None or factor < UNEVEN:
+        return
+    was = f" (before: {before:.2f})" if before is not None else ""
+    share = ""
+    if own.heaviest_groups:
+        group = own.heaviest_groups[0]
+        share = (
+            f" Its heaviest key group, {group.group:,}, holds {group.share:.0%} of its keyed "
+            f"state and goes to subtask {group.subtask:,}."
+        )
+    yield f"The largest subtask of {name} gets {factor:.2f} times the mean{was}.{share}"
 
 
 _SOURCES = {
     FLINK: (
-        "Each source goes back to the offsets that its splits had at this checkpoint: what it read "
-        "later is read again.",
+        "Each source goes back to the positions that its splits had at this checkpoint: what it "
+        "read later is read again.",
     ),
     SEATUNNEL: (
-        "Splits go back to the enumerator with the offsets of this checkpoint, and are handed out "
+        "Splits go back to the enumerator with the offsets of this checkpoint, and are given out "
         "anew: what was read later is read again.",
     ),
 }
-_SINKS = (
-    "Plain sinks: what was written after this checkpoint is written a second time.",
-    "Idempotent sinks: it is written again over the same keys; meanwhile older values can be seen.",
-    "Two-phase-commit sinks: transactions of this checkpoint are committed (once more), later ones "
-    "are aborted, nothing is seen twice.",
+_NO_SOURCES = (
+    "Which operators are sources, and from where they read again, is not known: no name and no "
+    "state says so, and the upload has no plan of the job."
 )
+_NO_SINKS = (
+    "Which operators are sinks, and whether they write again, is not known: no name and no state "
+    "says so, and the upload has no plan of the job."
+)
+_NOTES: dict[str, tuple[str, ...]] = {
+    FLINK: (),
+    SEATUNNEL: (
+        "SeaTunnel finds state by the name of the action: an action that is renamed, or moved to "
+        "another place in the configuration, begins without state.",
+    ),
+}

@@ -17,6 +17,7 @@ from snapshots.domain.inventory.operator_plan import (
     planned,
     spans,
 )
+from snapshots.domain.model.defects import times
 
 _RULES = {
     "splits": "Subtask j of n takes those of the old subtasks j, j + n, j + 2n … and returns them "
@@ -77,8 +78,6 @@ def _notes(
     if closed := sum(subtask.finished for subtask in subtasks):
         notes.append(f"{closed:,} of its subtasks had closed, and have no state to give.")
     if action.parallelism is not None and parallelism > action.parallelism:
-        notes.append(
-            f"The {parallelism - action.parallelism:,} subtasks that are more than before get "
-            "nothing."
-        )
+        more = times(parallelism - action.parallelism, "subtask")
+        notes.append(f"It has {more} more than before, which get no state.")
     return notes

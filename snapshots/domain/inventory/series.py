@@ -180,8 +180,8 @@ class CheckpointChange:
         before: the id of the first checkpoint.
         after: the id of the second checkpoint.
         bytes: the size of the checkpoint.
-        in_flight: the size of the data in flight.
-        channels: how many channels hold data in flight.
+        in_flight: the size of the data in flight. None if it is not known.
+        channels: how many channels hold data in flight. None if it is not known.
         operators: how each operator differs.
         files: the files that either checkpoint needs, by path.
         totals: the totals of ``files`` by ``needed``. The second checkpoint still needs those of
@@ -226,7 +226,7 @@ def compare_checkpoints(before: Side, after: Side, files: Iterable[FileUse]) -> 
         before=first.id,
         after=second.id,
         bytes=Pair(first.bytes, second.bytes),
-        in_flight=Pair(_in_flight(first), _in_flight(second)),
+        in_flight=Pair(first.in_flight, second.in_flight),
         channels=Pair(_channels(first), _channels(second)),
         operators=tuple(_operators(before, after)),
         files=needed,
@@ -238,19 +238,9 @@ def compare_checkpoints(before: Side, after: Side, files: Iterable[FileUse]) -> 
     )
 
 
-def _in_flight(checkpoint: CheckpointInventory) -> int | None:
-    is_known = _knows_channels(checkpoint) or checkpoint.channels
-    return sum(channel.bytes for channel in checkpoint.channels) if is_known else None
-
-
 def _channels(checkpoint: CheckpointInventory) -> int | None:
-    is_known = _knows_channels(checkpoint) or checkpoint.channels
-    return len(checkpoint.channels) if is_known else None
-
-
-def _knows_channels(checkpoint: CheckpointInventory) -> bool:
-    """Tell whether a channel that is not listed is known to hold nothing."""
-    return checkpoint.why_unknown is None and checkpoint.problem is None
+    """Return how many channels held data; None if it is not known whether any did."""
+    return len(checkpoint.channels) or checkpoint.in_other_channels
 
 
 def _in_channels(
@@ -258,7 +248,7 @@ def _in_channels(
 ) -> Iterable[ChannelChange]:
     """Pair the channels by their ends. Channels whose ends are not known are paired by their id."""
     both = [{_ends(channel): channel for channel in each.channels} for each in (first, second)]
-    absent = [0 if _knows_channels(each) else None for each in (first, second)]
+    absent = [each.in_other_channels for each in (first, second)]
     for ends in dict.fromkeys((*both[0], *both[1])):
         pair = [channels.get(ends) for channels in both]
         latest = pair[1] or pair[0]

@@ -27,6 +27,7 @@ from snapshots.domain.judging.findings import (
 )
 from snapshots.domain.model.as_json import Absent
 from snapshots.domain.model.defects import times
+from snapshots.domain.model.engine_words import EngineWords
 
 CUT, CHANNELS, STATES, RULE = "cut", "channels", "states", "rule"
 QUESTIONS = (CUT, CHANNELS, STATES, RULE)
@@ -78,7 +79,7 @@ class Judged:
         states_unlogged: the recorded states that the log cannot recompute.
         strays: the receives inside the cut without a send.
         has_markers: whether the log has a marker of the snapshot.
-        is_derived: whether the recording is derived.
+        words: the words of the engine that the recording is derived from; None for other logs.
     """
 
     counts: Mapping[str, int]
@@ -92,7 +93,12 @@ class Judged:
     states_unlogged: int
     strays: int
     has_markers: bool
-    is_derived: bool
+    words: EngineWords | None
+
+    @property
+    def is_derived(self) -> bool:
+        """Tell whether the recording is derived."""
+        return self.words is not None
 
     @property
     def unsent(self) -> int:
@@ -211,6 +217,8 @@ def _rule(judged: Judged) -> Answer:
         for verdict, noun, plural, clause in counted
         if (count := judged.counts.get(verdict, 0))
     ]
+    if judged.words and judged.counts.get(INCOMPLETE) and len(broken) == 1:
+        return Answer(RULE, FAILS, _incomplete(judged, judged.words))
     if broken:
         return Answer(RULE, FAILS, f"{', '.join(broken)}.")
     if judged.has_markers:
@@ -226,6 +234,18 @@ def _rule(judged: Judged) -> Answer:
         "Every process recorded, and no message in flight was overtaken on a FIFO channel.",
         "The log has no marker of this snapshot, so the marker rules were not checked.",
     )
+
+
+def _incomplete(judged: Judged, words: EngineWords) -> str:
+    """Say in the words of the engine what is missing."""
+    processes = times(judged.processes, "process", "processes")
+    sentence = words.incomplete.format(missing=f"{judged.missing:,}", processes=processes)
+    barriers = judged.counts[INCOMPLETE] - judged.missing
+    sentences = [
+        *([sentence] if judged.missing else ()),
+        *([words.barriers_missing.format(count=f"{barriers:,}")] if barriers else ()),
+    ]
+    return " ".join(sentences)
 
 
 def _never_recorded(judged: Judged) -> str:

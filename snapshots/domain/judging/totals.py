@@ -33,3 +33,6 @@ class Totals:
         if self.start is None or self.total is None:
             return None
         return same_amount(self.total, self.start)
+
+
+NOT_SUMMED = Totals(None, None, None)

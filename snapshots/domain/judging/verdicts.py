@@ -42,9 +42,10 @@ from snapshots.domain.judging.cuts import ChannelLog, received_index, state_at
 from snapshots.domain.judging.entries import messages_of
 from snapshots.domain.judging.findings import INCOMPLETE, Finding, Findings
 from snapshots.domain.judging.snapshot_log import SnapshotLog, snapshot_logs
-from snapshots.domain.judging.totals import Totals
+from snapshots.domain.judging.totals import NOT_SUMMED, Totals
 from snapshots.domain.model.as_json import as_json
 from snapshots.domain.model.derived import flaws, is_derived, states_not_judged
+from snapshots.domain.model.engine_words import why_not_recorded, words_of
 from snapshots.domain.model.recording import (
     RECEIVE,
     Instant,
@@ -374,7 +375,7 @@ def _compared(case: Case, findings: Findings, strays: int) -> Judged:
         states_unlogged=len(recorded - case.recomputed_states.keys()),
         strays=strays,
         has_markers=case.log.has_markers,
-        is_derived=is_derived(case.recording.header_extra),
+        words=words_of(case.recording.header_extra),
     )
 
 
@@ -383,28 +384,38 @@ def _judge_completeness(case: Case, findings: Findings) -> None:
     log, topology = case.log, case.recording.topology
     initiators = log.initiators()
 
+    header_extra = case.recording.header_extra
+    words = words_of(header_extra)
+
     def path(goal: ProcessId, *last: ChannelId) -> tuple[ChannelId, ...] | None:
-        channels = topology.path(initiators, goal) if findings.wants(INCOMPLETE) else None
+        is_wanted = words is None and findings.wants(INCOMPLETE)
+        channels = topology.path(initiators, goal) if is_wanted else None
         return None if channels is None else (*channels, *last)
 
     for process in topology.processes:
         if process.id not in case.positions:
-            findings.add(witnesses.never_recorded(process.id, log.id, path(process.id)))
+            in_derived = why_not_recorded(header_extra, log.id, process.id)
+            findings.add(witnesses.never_recorded(process.id, log.id, path(process.id), in_derived))
     if not log.has_markers:
         return
     for channel in topology.channels:
         markers = log.markers.get(channel.id, ())
         if not markers and channel.source in case.positions:
             to_marker = path(channel.source, channel.id)
-            findings.add(witnesses.marker_not_sent(channel, log.id, to_marker))
+            findings.add(witnesses.marker_not_sent(channel, log.id, to_marker, words))
         for marker in markers:
             if marker.received_index is None:
                 to_marker = path(channel.source, channel.id)
-                findings.add(witnesses.marker_in_flight(channel, marker, to_marker))
+                findings.add(witnesses.marker_in_flight(channel, marker, to_marker, words))
 
 
 def _totals(case: Case) -> Totals:
-    """Sum up what was recorded, and what the log recomputes where it holds no record."""
+    """Sum up what was recorded, and what the log recomputes where it holds no record.
+
+    The states of a derived recording are descriptions of files, of which a sum says nothing.
+    """
+    if is_derived(case.recording.header_extra):
+        return NOT_SUMMED
     topology, log = case.recording.topology, case.log
     states = [
         log.states[process.id].state or case.recomputed_states.get(process.id)

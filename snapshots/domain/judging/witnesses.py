@@ -23,12 +23,20 @@ from snapshots.domain.judging.findings import (
     Finding,
     Place,
 )
+from snapshots.domain.model.engine_words import EngineWords
 from snapshots.domain.model.recording import Event, Marker, Message, MessageId, SnapshotId
 from snapshots.domain.model.topology import Channel, ChannelId, JsonText, ProcessId
 
 LONGEST_SHOWN = 200  # characters of a state or value in a sentence; the finding has it whole
 SENDING_RULE = "paper, section 3.2, marker-sending rule"
 RECEIVING_RULE = "paper, section 3.2, marker-receiving rule"
+NEVER_ARRIVED = (
+    "The marker of {snapshot} never arrived at {channel.target} on {channel.id}, so that channel "
+    "was never closed."
+)
+NEVER_SENT = (
+    "{channel.source} recorded its state for {snapshot}, but never sent its marker on {channel.id}."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,13 +159,19 @@ def _out_of_order(
 
 
 def never_recorded(
-    process: ProcessId, snapshot: SnapshotId, path: tuple[ChannelId, ...] | None
+    process: ProcessId,
+    snapshot: SnapshotId,
+    path: tuple[ChannelId, ...] | None,
+    in_derived: str | None = None,
 ) -> Finding:
     """Return the witness for a process that never recorded its state.
 
     Args:
         path: the channels from an initiator to the process, or None if no path leads there.
+        in_derived: the sentence for a derived recording, whose channels bring no markers.
     """
+    if in_derived is not None:
+        return Finding(INCOMPLETE, in_derived, process=process)
     why = (
         "No path of channels leads there from a process that is known to have begun it, so no "
         "marker of theirs can reach it."
@@ -173,17 +187,21 @@ def never_recorded(
 
 
 def marker_in_flight(
-    channel: Channel, marker: Marker, path: tuple[ChannelId, ...] | None
+    channel: Channel,
+    marker: Marker,
+    path: tuple[ChannelId, ...] | None,
+    words: EngineWords | None = None,
 ) -> Finding:
     """Return the witness for a marker that never arrived.
 
     Args:
         path: the channels from an initiator; ``channel`` is the last of them.
+        words: the words of the engine that the recording is derived from.
     """
+    template = words.in_flight if words else NEVER_ARRIVED
     return Finding(
         INCOMPLETE,
-        f"The marker of {marker.snapshot} never arrived at {channel.target} on {channel.id}, so "
-        "that channel was never closed.",
+        template.format(channel=channel, snapshot=marker.snapshot),
         channel=channel.id,
         process=channel.target,
         path=path,
@@ -192,13 +210,21 @@ def marker_in_flight(
 
 
 def marker_not_sent(
-    channel: Channel, snapshot: SnapshotId, path: tuple[ChannelId, ...] | None
+    channel: Channel,
+    snapshot: SnapshotId,
+    path: tuple[ChannelId, ...] | None,
+    words: EngineWords | None = None,
 ) -> Finding:
-    """Return the witness for a process that recorded but sent no marker on this channel."""
+    """Return the witness for a process that recorded but sent no marker on this channel.
+
+    Args:
+        path: the channels from an initiator; ``channel`` is the last of them.
+        words: the words of the engine that the recording is derived from.
+    """
+    template = words.not_sent if words else NEVER_SENT
     return Finding(
         INCOMPLETE,
-        f"{channel.source} recorded its state for {snapshot}, but never sent its marker on "
-        f"{channel.id}.",
+        template.format(channel=channel, snapshot=snapshot),
         channel=channel.id,
         process=channel.source,
         path=path,

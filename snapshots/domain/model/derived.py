@@ -6,7 +6,10 @@ further fields:
 * ``derived``: true.
 * ``why_empty``, ``why_unknown``: why channels of a snapshot are known to be empty, or are not
   known. Each is one of the words below, or an object with a word for each snapshot.
+* ``untimed``: the names of the snapshots of which nothing says when they were taken. Their events
+  have a place in the order and no time.
 * ``epoch``: the moment of instant 0, in milliseconds since 1970.
+* ``how_far``: what tasks without a record had done, see ``engine_words``.
 * ``flaws``: what is damaged, missing or too new. It has ``sentences``, and in ``snapshots`` the
   places of the sentences that apply to each snapshot.
 
@@ -23,6 +26,8 @@ ALIGNED, AT_LEAST_ONCE, NO_BUFFERS = "aligned", "at-least-once", "no-buffers"
 NOTHING_PERSISTED, NEVER_STORED, DRAINED = "nothing-persisted", "never-stored", "drained"
 NOT_COMPLETED, NO_FILES = "not-completed", "no-files"
 NOT_JOINED, NOT_TOLD = "not-joined", "not-told"
+UNDER_WAY, NO_MODE = "under-way", "no-mode"
+NOT_COMMITTED, CONTINUOUS = "not-committed", "continuous"
 
 WHY_EMPTY = {
     ALIGNED: "The checkpoint was aligned: each subtask recorded after the barrier had arrived on "
@@ -36,10 +41,17 @@ WHY_EMPTY = {
     DRAINED: "A batch is complete only when its tasks have processed all that was sent to them.",
 }
 WHY_UNKNOWN = {
-    NOT_COMPLETED: "The checkpoint did not complete, so nothing in flight was stored.",
+    NOT_COMPLETED: "The checkpoint did not complete, so nothing tells what was in flight.",
+    UNDER_WAY: "The checkpoint was still under way when the engine was asked.",
     NO_FILES: "The checkpoint was unaligned, and its files are not in the upload.",
+    NO_MODE: "Nothing tells whether the checkpoint was unaligned, and its files are not in the "
+    "upload.",
     NOT_JOINED: "The files do not say between which subtasks the data was in flight.",
     NOT_TOLD: "The files do not say what was in flight.",
+    NOT_COMMITTED: "The batch is not known to be committed, so its tasks may not have processed "
+    "all that was sent to them.",
+    CONTINUOUS: "Continuous processing does not wait until its channels are empty, and the files "
+    "do not say what was in flight.",
 }
 ABOUT = (
     "Derived: the engine keeps no log of its events. This recording was made from its "
@@ -62,6 +74,12 @@ def epoch_of(header_extra: Mapping[str, object]) -> int | None:
     """Return the moment of instant 0 in epoch ms, or None if a derived header does not give it."""
     epoch = header_extra.get("epoch")
     return epoch if type(epoch) is int and is_derived(header_extra) else None
+
+
+def is_untimed(header_extra: Mapping[str, object], snapshot: str) -> bool:
+    """Tell whether a derived header says that the times of a snapshot are not known."""
+    untimed = header_extra.get("untimed")
+    return is_derived(header_extra) and isinstance(untimed, list) and snapshot in untimed
 
 
 def why_empty(header_extra: Mapping[str, object], snapshot: str) -> str | None:

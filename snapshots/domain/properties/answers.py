@@ -38,6 +38,12 @@ class Conclusions:
     false: str
 
 
+DERIVED = "the recording is derived from what the engine kept, which is not what the run did."
+OF_DERIVED = Found(
+    None,
+    "It is not known: the recorded states describe files, and not what the processes did.",
+    missing=("the states and messages of the run, which the engine does not keep",),
+)
 STABLE = Conclusions(
     true="The property holds when the algorithm ends, and it stays true.",
     false="The property did not hold when the algorithm began; nothing more is known.",
@@ -81,7 +87,7 @@ class Property:
         Args:
             start: the state at the start; what is outside of the snapshot's scope is ignored.
         """
-        found = self.look(state, start.within(state))
+        found = OF_DERIVED if state.is_derived else self.look(state, start.within(state))
         return concluded(self.name, state, found, self.conclusions)
 
 
@@ -135,6 +141,8 @@ def concluded(name: str, state: GlobalState, found: Found, conclusions: Conclusi
 def _conclusion(state: GlobalState, found: Found, conclusions: Conclusions) -> str:
     if found.holds is None:
         return "Nothing follows for the run."
+    if state.is_derived:
+        return f"Nothing follows for the run: {DERIVED}"
     if state.verdict != CONSISTENT:
         return (
             f"Nothing follows for the run: the verdict on the snapshot is {state.verdict}, so the "

@@ -7,6 +7,7 @@ from typing import Any
 from snapshots.domain.judging.cuts import Cut, contents, state_at
 from snapshots.domain.judging.findings import CONSISTENT
 from snapshots.domain.judging.verdicts import SnapshotReport
+from snapshots.domain.model.derived import is_derived
 from snapshots.domain.model.recording import Message, MessageId, Recording
 from snapshots.domain.model.scopes import in_scope
 from snapshots.domain.model.topology import ChannelId, Topology
@@ -26,6 +27,7 @@ class GlobalState:
             value that is not known is None.
         ends: the source and the target of each channel.
         verdict: the verdict on the snapshot. Conclusions for the run need a consistent one.
+        is_derived: whether the snapshot belongs to a derived recording.
     """
 
     snapshot: str
@@ -33,6 +35,7 @@ class GlobalState:
     channels: Mapping[str, tuple[object, ...] | None]
     ends: Mapping[str, tuple[str, str]]
     verdict: str = CONSISTENT
+    is_derived: bool = False
 
     @property
     def in_flight(self) -> dict[str, tuple[object, ...]]:
@@ -95,16 +98,20 @@ def of_report(recording: Recording, report: SnapshotReport) -> GlobalState:
         },
         ends_of(topology),
         report.verdict,
+        is_derived(recording.header_extra),
     )
 
 
-def of_stored(detail: Mapping[str, Any], topology: Topology) -> GlobalState:
+def of_stored(
+    detail: Mapping[str, Any], topology: Topology, *, is_derived: bool = False
+) -> GlobalState:
     """Return the state that ``of_report`` gives, for a stored snapshot.
 
     Args:
         detail: the JSON of GET /api/recordings/ID/snapshots/SNAPSHOT (``snapshot``, ``verdict``,
             and ``processes`` and ``channels`` of both ``recorded`` and ``recomputed``).
         topology: the scope of the snapshot.
+        is_derived: whether the recording is derived.
     """
     recorded, recomputed = detail["recorded"], detail["recomputed"]
     states = {**recomputed["processes"], **recorded["processes"]}
@@ -118,6 +125,7 @@ def of_stored(detail: Mapping[str, Any], topology: Topology) -> GlobalState:
         },
         ends_of(topology),
         detail["verdict"],
+        is_derived,
     )
 
 

@@ -5,10 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
+from snapshots.domain.answering.job_report import JobReport
 from snapshots.domain.archive.model import JobFacts
 from snapshots.domain.assembling.assembly import Header
 from snapshots.domain.inventory.entries import ChannelBytes, StateEntry, StateTypes
 from snapshots.domain.inventory.model import UploadInventory
+from snapshots.domain.inventory.restore_check import UploadCheck
 from snapshots.domain.model.recording import LoggedEvent
 
 START_BYTES = 2**16
@@ -45,6 +47,13 @@ class EngineUpload(Protocol):
         Call it after ``entries`` has ended, since reading entries brings more to light.
         """
 
+    def restore_check(self) -> UploadCheck:
+        """Return of each checkpoint whether everything is there that a restore reads.
+
+        The checks stand in the order of the inventory's checkpoints. Call it after ``entries`` has
+        ended, as the inventory.
+        """
+
     def entries(self) -> Iterator[StateEntry]:
         """Yield the entries of state by checkpoint, then operator."""
 
@@ -68,6 +77,14 @@ class TellsTimes(Protocol):
 
     def archive_facts(self) -> tuple[JobFacts, ...]:
         """Return the jobs of which the engine says it."""
+
+
+@runtime_checkable
+class ReportsJobs(Protocol):
+    """An upload that may hold what the engine said of its jobs: state, load and failures."""
+
+    def job_reports(self) -> tuple[JobReport, ...]:
+        """Return a report of each job about which the upload has an answer of the engine."""
 
 
 @runtime_checkable

@@ -1,6 +1,6 @@
 """Limits how much of an upload is read: a small file may name the same bytes a thousand times."""
 
-from snapshots.readers.formats.cursor import Malformed
+from snapshots.readers.formats.cursor import NotReadHere
 
 
 class Room:
@@ -14,10 +14,10 @@ class Room:
     def take(self, amount: int) -> None:
         """Use some of the room.
 
-        Raises: Malformed if less is left; a smaller amount may still be taken then.
+        Raises: NotReadHere if less is left; a smaller amount may still be taken then.
         """
         if amount > self.left:
-            raise Malformed(
+            raise NotReadHere(
                 f"It is not read: the {self.things} of an upload that are read are at most "
                 f"{self.most:,}",
                 0,

@@ -21,6 +21,10 @@ class Malformed(ValueError):
         self.offset = offset
 
 
+class NotReadHere(Malformed):
+    """The bytes may be intact: they are of a form, or of a size, that is not read here."""
+
+
 class Cursor:
     """A position between ``start`` and ``end`` of ``data``; all offsets count from data[0]."""
 

@@ -14,6 +14,7 @@ class Opaque:
         head: the first SHOWN_BYTES at most.
         reason: a sentence that says why they could not be read.
         offset: the place in ``file`` at which they begin. None means unknown.
+        damaged: whether they contradict the type that describes them.
     """
 
     size: int
@@ -21,6 +22,7 @@ class Opaque:
     reason: str
     file: str | None = None
     offset: int | None = None
+    damaged: bool = False
 
     @classmethod
     def of(
@@ -29,6 +31,8 @@ class Opaque:
         reason: str,
         file: str | None = None,
         offset: int | None = None,
+        *,
+        damaged: bool = False,
     ) -> "Opaque":
         """Keep the size and the beginning of ``data``."""
-        return cls(len(data), bytes(data[:SHOWN_BYTES]), reason, file, offset)
+        return cls(len(data), bytes(data[:SHOWN_BYTES]), reason, file, offset, damaged)

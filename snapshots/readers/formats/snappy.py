@@ -6,7 +6,7 @@ framing_format.txt; Flink writes frames with xerial's SnappyFramedOutputStream.
 
 import pyarrow as pa
 
-from snapshots.readers.formats.cursor import Cursor, Malformed, unsigned
+from snapshots.readers.formats.cursor import Cursor, Malformed, NotReadHere, unsigned
 
 _COMPRESSED, _PLAIN, _PADDING, _IDENTIFIER = 0x00, 0x01, 0xFE, 0xFF
 _SKIPPABLE = range(0x80, 0xFF)
@@ -21,7 +21,7 @@ def inflate_block(data: bytes | memoryview, limit: int) -> bytes:
     """Return the content of a raw block, at most ``limit`` bytes. Raises: Malformed."""
     size = unsigned(Cursor(data[:5]), 5)
     if size > limit:
-        raise Malformed(f"A block of {size:,} bytes, more than the {limit:,} read here", 0)
+        raise NotReadHere(f"A block of {size:,} bytes, more than the {limit:,} read here", 0)
     if size > _MOST_EXPANSION * len(data):
         raise Malformed(f"A block of {size:,} bytes in {len(data):,}", 0)
     try:
@@ -57,7 +57,7 @@ def _frame(cursor: Cursor, limit: int) -> bytes:
         if kind == _COMPRESSED:
             content = inflate_block(content, min(limit, _MOST_OF_FRAME))
     except Malformed as error:
-        raise Malformed(error.what, at) from None
+        raise type(error)(error.what, at) from None
     if len(content) > limit:
-        raise Malformed(f"More than the {limit:,} bytes read here", at)
+        raise NotReadHere(f"More than the {limit:,} bytes read here", at)
     return content

@@ -5,7 +5,10 @@ import pyarrow as pa
 VERSION = 2  # of this layout; an inventory with another version must be read from the upload again
 CONTENTS = "contents"  # folder
 UPLOAD = "upload.json"  # UploadInventory, with only what a list shows of each checkpoint
+REPORTS = "reports.json"  # JobReports; older stores have none
 CHECKPOINT = "checkpoint-{}.json"  # CheckpointInventory
+CHECK = "check.json"  # UploadCheck, with the checks' answers; absent in what older releases wrote
+CHECK_OF = "check-{}.json"  # RestoreCheck of one checkpoint
 WEIGHTS = "bytes-{}.json"  # of each checkpoint: bytes by state, place and key; newer than VERSION 2
 ENTRIES = "entries.arrow"
 CHANNEL_BYTES = "channels.arrow"

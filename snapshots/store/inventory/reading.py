@@ -10,18 +10,24 @@ import orjson
 import pyarrow as pa
 from pydantic import TypeAdapter
 
+from snapshots.domain.answering.job_report import JobReport
+from snapshots.domain.answering.upload_summary import UploadSummary
 from snapshots.domain.inventory.model import BROADCAST, LISTED, RAW, UNION, CheckpointInventory
-from snapshots.domain.inventory.operator_plan import StoredSizes
+from snapshots.domain.inventory.operator_plan import StoredKey, StoredSizes
+from snapshots.domain.model.topology import JsonText
 from snapshots.store.errors import StoreDamaged
 from snapshots.store.inventory.differences import ANY, Comparison, Wanted, compare, side
 from snapshots.store.inventory.differences import containing as containing_rows
 from snapshots.store.inventory.layout import (
     CHANNEL_BYTES,
     CHANNEL_COLUMNS,
+    CHECK,
+    CHECK_OF,
     CHECKPOINT,
     CONTENTS,
     ENTRIES,
     ENTRY_COLUMNS,
+    REPORTS,
     TYPE_COLUMNS,
     TYPES,
     UPLOAD,
@@ -33,6 +39,8 @@ from snapshots.store.pages import map_file
 _OF_OPERATOR = (LISTED, UNION, BROADCAST, RAW)
 _WITHOUT_KEYS = (*_OF_OPERATOR, "coordinator")
 _CHECKPOINT = TypeAdapter(CheckpointInventory)
+_REPORTS = TypeAdapter(tuple[JobReport, ...])
+_SUMMARY = TypeAdapter(UploadSummary)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +81,18 @@ class StoredInventory:
             )
         return upload
 
+    @cached_property
+    def summary(self) -> UploadSummary:
+        """Return what a first answer needs of every checkpoint."""
+        return _SUMMARY.validate_python(self.upload)
+
+    @cached_property
+    def reports(self) -> tuple[JobReport, ...] | None:
+        """Return what the engine said of its jobs; None in a store that an older release wrote."""
+        if not (self.folder / REPORTS).exists():
+            return None
+        return _REPORTS.validate_python(self._json(REPORTS))
+
     def checkpoint(self, number: int) -> dict[str, Any]:
         """Return a CheckpointInventory as JSON. Raises: KeyError."""
         if not 0 <= number < len(self.upload["checkpoints"]):
@@ -86,6 +106,30 @@ class StoredInventory:
         """
         name = WEIGHTS.format(number)
         return self._json(name) if (self.folder / name).exists() else None
+
+    @property
+    def has_check(self) -> bool:
+        """Tell whether the inventory says of its checkpoints whether everything is there."""
+        return (self.folder / CHECK).exists()
+
+    def restore_check(self) -> dict[str, Any]:
+        """Return the UploadCheck as JSON, with only the answers of its checks."""
+        return self._check(CHECK)
+
+    def restore_check_of(self, number: int) -> dict[str, Any]:
+        """Return the RestoreCheck of one checkpoint as JSON. Raises: KeyError."""
+        if not 0 <= number < len(self.upload["checkpoints"]):
+            raise KeyError(number)
+        return self._check(CHECK_OF.format(number))
+
+    def _check(self, name: str) -> dict[str, Any]:
+        if not self.has_check:
+            raise StoreDamaged(
+                f"{CONTENTS}/{CHECK}",
+                "Nothing says whether everything is there.",
+                "It was written by an older release: read the upload again.",
+            )
+        return self._json(name)
 
     def entries(
         self,
@@ -114,7 +158,9 @@ class StoredInventory:
         """Return the sizes of each operator's state as far as its entries show them."""
         return {
             operator["id"]: StoredSizes(
-                self._key_group_bytes(checkpoint, operator), self._elements(checkpoint, operator)
+                self._key_group_bytes(checkpoint, operator),
+                self._elements(checkpoint, operator),
+                self._heaviest_keys(checkpoint, operator),
             )
             for operator in checkpoint["operators"]
         }
@@ -138,6 +184,28 @@ class StoredInventory:
                     return None
                 sizes[row["key_group"]] = sizes.get(row["key_group"], 0) + row["bytes_sum"]
         return sizes
+
+    def _heaviest_keys(
+        self, checkpoint: dict[str, Any], operator: dict[str, Any], most: int = 5
+    ) -> tuple[StoredKey, ...]:
+        """Return the keys with the most bytes; none if not all entries or keys are known."""
+        states = [state for state in operator["states"] if state["kind"] not in _WITHOUT_KEYS]
+        if not states or not all(map(_is_whole, states)):
+            return ()
+        columns = ["key", "key_group", "bytes"]
+        tables = [
+            self._rows(checkpoint, operator["id"], state["name"]).select(columns)
+            for state in states
+        ]
+        rows = pa.concat_tables(tables)
+        if rows["key"].null_count or rows["key_group"].null_count:
+            return ()
+        sums = rows.group_by(["key", "key_group"]).aggregate([("bytes", "sum"), ("bytes", "count")])
+        order = [("bytes_sum", "descending"), ("key_group", "ascending"), ("key", "ascending")]
+        return tuple(
+            StoredKey(JsonText(row["key"]), row["key_group"], row["bytes_sum"], row["bytes_count"])
+            for row in sums.sort_by(order).slice(0, most).to_pylist()
+        )
 
     def _elements(
         self, checkpoint: dict[str, Any], operator: dict[str, Any]

@@ -12,22 +12,27 @@ import pyarrow as pa
 
 from snapshots.domain.inventory.entries import ChannelBytes, NotRead, StateEntry, StateTypes
 from snapshots.domain.inventory.model import (
+    WHOLE,
     CheckpointInventory,
     OperatorInventory,
     StateInventory,
     UploadInventory,
 )
+from snapshots.domain.inventory.restore_check import UploadCheck
 from snapshots.domain.inventory.sums import Adding
 from snapshots.domain.inventory.weights import Weights
 from snapshots.domain.model.as_json import as_json, members_as_json
-from snapshots.readers.engines.base import EngineUpload, TellsTypes
+from snapshots.readers.engines.base import EngineUpload, ReportsJobs, TellsTypes
 from snapshots.store.inventory.layout import (
     CHANNEL_BYTES,
     CHANNEL_COLUMNS,
+    CHECK,
+    CHECK_OF,
     CHECKPOINT,
     CONTENTS,
     ENTRIES,
     ENTRY_COLUMNS,
+    REPORTS,
     TYPE_COLUMNS,
     TYPES,
     UPLOAD,
@@ -36,9 +41,10 @@ from snapshots.store.inventory.layout import (
 )
 from snapshots.store.parts import synced, write_bytes
 
+MOST_LISTED = 10_000  # files of an upload that are absent, and that nobody needs
 MOST_STORED = 1_000_000  # entries of an upload that can be shown; all are counted
 LONGEST_VALUE = 64 * 1024  # bytes of a key's or value's JSON
-PARTS = ("operators", "channels", "missing", "facts", "settings")
+PARTS = ("operators", "channels", "missing", "facts", "settings", "ranges")
 """The fields of a checkpoint that a list of checkpoints leaves out or only counts."""
 _SHOWN_OF_LONG = 1024
 _BATCH_ROWS = 20_000
@@ -84,6 +90,8 @@ def write_inventory(
     _write_each(target / CHANNEL_BYTES, CHANNEL_COLUMNS, upload.channel_bytes())
     types = upload.state_types() if isinstance(upload, TellsTypes) else ()
     _write_each(target / TYPES, TYPE_COLUMNS, types)
+    reports = upload.job_reports() if isinstance(upload, ReportsJobs) else ()
+    write_bytes(target / REPORTS, orjson.dumps([as_json(report) for report in reports]))
     inventory = upload.inventory()
     checkpoints = tuple(
         _counted(number, checkpoint, tallies)
@@ -96,7 +104,21 @@ def write_inventory(
         weights = orjson.dumps(_weights(number, tallies))
         write_bytes(target / WEIGHTS.format(number), weights)
     write_bytes(target / UPLOAD, orjson.dumps(_listed(inventory)))
+    _write_check(target, upload.restore_check())
     return inventory
+
+
+def _write_check(target: Path, check: UploadCheck) -> None:
+    """Write the answers, and of each checkpoint the files that a restore reads."""
+    for one in check.checks:
+        if one.number is not None:
+            write_bytes(target / CHECK_OF.format(one.number), orjson.dumps(as_json(one)))
+    body = as_json(check) | {
+        "checks": [members_as_json(one, without=("files",)) for one in check.checks],
+        "absent": [as_json(file) for file in check.absent[:MOST_LISTED]],
+        "unneeded": [as_json(file) for file in check.unneeded[:MOST_LISTED]],
+    }
+    write_bytes(target / CHECK, orjson.dumps(body))
 
 
 def _listed(upload: UploadInventory) -> dict[str, object]:
@@ -108,12 +130,14 @@ def _listed(upload: UploadInventory) -> dict[str, object]:
 
 def _summary(checkpoint: CheckpointInventory) -> dict[str, object]:
     """Return a checkpoint as JSON, with the numbers of its parts instead of the parts."""
+    none = None if checkpoint.problem else 0  # nothing tells what else it has, or needs
     return {
         **members_as_json(checkpoint, without=PARTS),
-        "operators": len(checkpoint.operators),
+        "operators": len(checkpoint.operators) or none,
         "channels": len(checkpoint.channels),
-        "in_flight": sum(channel.bytes for channel in checkpoint.channels),
-        "missing": len(checkpoint.missing),
+        "halves": sum(channel.part != WHOLE for channel in checkpoint.channels),
+        "in_flight": checkpoint.in_flight,
+        "missing": len(checkpoint.missing) or none,
     }
 
 
@@ -140,8 +164,7 @@ def _operator(
 
 def _state(state: StateInventory, tally: Tally | None) -> StateInventory:
     if tally is None:
-        none = 0 if state.complete else None  # what is not complete may hold entries
-        return replace(state, entries=none if state.entries is None else state.entries)
+        return replace(state, entries=state.entries or (0 if state.complete else None))
     return replace(
         state,
         entries=tally.entries,

@@ -12,6 +12,7 @@ from snapshots.web.api import (
     archive,
     checkpoints,
     errors,
+    first_answer,
     inventory,
     jobs,
     mappings,
@@ -23,6 +24,7 @@ from snapshots.web.api import (
     topologies,
 )
 from snapshots.web.api.auth import Bearer, SessionWithCsrf
+from snapshots.web.api.reference import Reference
 from snapshots.web.json import OrjsonParser, OrjsonRenderer
 from webapp.accounts import api as accounts
 from webapp.operating import api as operating
@@ -60,10 +62,12 @@ api = Api(
     parser=OrjsonParser(),
     renderer=OrjsonRenderer(),
     urls_namespace="api",
+    docs=Reference(),
 )
 errors.install(api)
 api.add_router("", recordings.router, tags=["recordings"])
 api.add_router("", snapshots.router, tags=["snapshots"])
+api.add_router("", first_answer.router, tags=["answer"])
 api.add_router("", checkpoints.router, tags=["checkpoints"])
 api.add_router("", inventory.router, tags=["contents"])
 api.add_router("", archive.router, tags=["archive"])

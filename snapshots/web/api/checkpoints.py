@@ -5,6 +5,9 @@ from typing import Annotated
 from django.http import HttpRequest, HttpResponse
 from ninja import Path, Router
 
+from snapshots import access
+from snapshots.answers.untimed import untimed
+from snapshots.files.recordings import open_recording
 from snapshots.payloads import checkpoints
 from snapshots.problems import NotFound
 from snapshots.web.api.parameters import Limit, Offset, RecordingId
@@ -18,9 +21,12 @@ router = Router()
 def list_checkpoints(request: HttpRequest, id: RecordingId) -> HttpResponse:
     """List the checkpoints of a dataflow in the order in which they began, without their tasks.
 
-    The list is empty for a recording that is no dataflow.
+    The list is empty for a recording that is no dataflow. `untimed` has the checkpoints of an
+    engine's upload about which nothing says when anything happened.
     """
-    return reply(checkpoints.checkpoint_list(stored_recording(request, id)))
+    recording = access.ready_recording(request.user, id)
+    stored = open_recording(recording)
+    return reply(checkpoints.checkpoint_list(stored, untimed(recording, stored)))
 
 
 @router.get(

@@ -7,16 +7,23 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Body, Path, Query, Router
 
 from snapshots import access
-from snapshots.answers import inventory, inventory_bytes, inventory_difference
+from snapshots.answers import (
+    inventory,
+    inventory_bytes,
+    inventory_difference,
+    restore,
+    restore_check,
+)
 from snapshots.answers.upgrade import upgrade
 from snapshots.domain.model.as_json import as_json
 from snapshots.payloads import inventory as inventory_payloads
+from snapshots.payloads import restore_check as restore_check_payloads
 from snapshots.payloads import restore_plan
 from snapshots.payloads import upgrade as upgrade_payloads
 from snapshots.store.inventory.differences import Wanted
 from snapshots.store.inventory.reading import StoredInventory
 from snapshots.web.api.parameters import CheckpointNumber, Limit, Offset, RecordingId
-from snapshots.web.csv import csv_reply
+from snapshots.web.csv import csv_file
 from snapshots.web.json import reply
 
 router = Router()
@@ -133,7 +140,8 @@ def get_bytes_as_csv(
     An empty field is not known, or means nothing in that row.
     """
     shares = inventory_bytes.bytes_of(_opened(request, id), number)
-    return csv_reply(inventory_bytes.HEAD, inventory_bytes.table(shares), f"bytes-{shares.id}.csv")
+    table = inventory_bytes.table(shares)
+    return csv_file(f"bytes-{shares.id}.csv", inventory_bytes.HEAD, table)
 
 
 @router.get(
@@ -212,14 +220,45 @@ def get_restore_plan(
     number: CheckpointNumber,
     parallelism: Annotated[int, Query(description="The parallelism to plan for.")],
     keep: Annotated[list[str], Query(description="Ids of operators that keep theirs.")] = [],  # noqa: B006
+    without: Annotated[
+        list[str],
+        Query(description="Ids, uids or names of operators that the restored job does not have."),
+    ] = [],  # noqa: B006
 ) -> HttpResponse:
-    """Plan a restore: what every subtask would start with at another parallelism.
+    """Tell whether a checkpoint can be restored, and what every subtask would start with.
 
-    Nothing is changed.
+    `answer` is `yes`, `no` or `not-known`, and `headline` says why. For Spark the parallelism is
+    the number of partitions. Nothing is changed.
     """
     recording = access.recording(request.user, id)
     opened = inventory.opened(recording)
-    return reply(inventory.restore_plan(recording, opened, number, parallelism, keep))
+    return reply(restore.restore_plan(recording, opened, number, parallelism, keep, without))
+
+
+@router.get(
+    "/recordings/{int:id}/contents/check", response=restore_check_payloads.UploadCheckDetail
+)
+def check_upload(request: HttpRequest, id: RecordingId) -> HttpResponse:
+    """Tell of every checkpoint of the upload whether everything is there that a restore reads.
+
+    Also lists the first 10,000 files that are needed and absent, and that no checkpoint needs.
+    Nothing is ever deleted.
+    """
+    return reply(restore_check.upload_check(_opened(request, id)))
+
+
+@router.get(
+    "/recordings/{int:id}/contents/{int:number}/check",
+    response=restore_check_payloads.RestoreCheckDetail,
+)
+def check_checkpoint(
+    request: HttpRequest, id: RecordingId, number: CheckpointNumber
+) -> HttpResponse:
+    """Tell whether everything is there that a restore of this checkpoint reads.
+
+    The first 1,000 files are listed, those with a problem first.
+    """
+    return reply(restore_check.restore_check(_opened(request, id), number))
 
 
 @router.post(

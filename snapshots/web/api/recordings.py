@@ -8,6 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Field, File, Form, Query, Router, Schema, UploadedFile
 
 from snapshots import access
+from snapshots.answers.outcomes import outcomes_of
 from snapshots.fields import storable
 from snapshots.files.recordings import open_recording
 from snapshots.files.uploads import drafts
@@ -65,9 +66,16 @@ def list_recordings(
     grouped = rows.annotate(job=Max("jobs__pk"))  # and grouped rows have no order of their own
     page = grouped.order_by("-created_at", "-pk")[offset : offset + limit]
     retention = retention_of(request.user)
+    rows_of_page = list(page)
+    outcomes = outcomes_of(rows_of_page)
     items = [
-        {**recording_summary(row, row.job), "goes_at": optional_date(retention.goes_at(row))}
-        for row in page
+        {
+            **recording_summary(row, row.job),
+            "outcomes": outcomes[row.pk].counts,
+            "answers": outcomes[row.pk].answers,
+            "goes_at": optional_date(retention.goes_at(row)),
+        }
+        for row in rows_of_page
     ]
     return reply({"items": items, "total": rows.count()})
 

@@ -6,7 +6,9 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Field, Query, Router, Schema
 
 from snapshots.answers import replay
+from snapshots.answers import search as searching
 from snapshots.payloads import cuts
+from snapshots.payloads.search import SearchAnswer
 from snapshots.payloads.window import WindowPayload
 from snapshots.web.api.parameters import EventIndex, ProcessId, RecordingId
 from snapshots.web.api.reading import stored_recording
@@ -56,14 +58,49 @@ def window(
     axis: Annotated[
         str, Query(description="`time`: edges are instants. `order`: edges are numbers of events.")
     ] = "time",
+    only: Annotated[
+        str, Query(description="`markers`: leave out events and messages. Empty: nothing.")
+    ] = "",
 ) -> HttpResponse:
     """Return what there is to draw between two edges.
 
     If the window holds more than a screen can show, `exact` is false and `bins` has the overview.
     Columns are typed arrays in base64, as Plotly takes them; `docs/websocket.md` describes them.
     """
-    question = {"from": from_, "to": to, "width": width, "axis": axis}
+    question = {"from": from_, "to": to, "width": width, "axis": axis, "only": only}
     return reply(replay.window(stored_recording(request, id), question))
+
+
+@router.get("/recordings/{int:id}/search", response=SearchAnswer, summary="Search the events")
+def search(
+    request: HttpRequest,
+    id: RecordingId,
+    query: Annotated[
+        str,
+        Query(
+            description="The words that an event must hold, each in any of its fields, or in the "
+            "field that it names, as in `kind:send value:1000`. An instant is written with its "
+            "unit, as in `5.2ms`, a range as `5ms..6ms`."
+        ),
+    ],
+    offset: Annotated[
+        int | None, Query(description="How many found events to leave out, from the first.")
+    ] = None,
+    from_step: Annotated[
+        int | None, Query(description="Leave out the found events before this step instead.")
+    ] = None,
+    limit: Annotated[
+        int | None, Query(description="The most events in the answer, 0 to 100; by default 20.")
+    ] = None,
+) -> HttpResponse:
+    """Return the events that hold all words of a query, in the order of their steps.
+
+    An answer takes about a second at most. Where that is too little for all events, `complete` is
+    false, `total` counts what was found so far, and the same request goes on. `docs/api.md` says
+    how words are read.
+    """
+    question = {"query": query, "offset": offset, "from_step": from_step, "limit": limit}
+    return reply(searching.search(stored_recording(request, id), question))
 
 
 @router.get("/recordings/{int:id}/events/{text:process}/{int:index}", response=cuts.EventDetail)
@@ -81,5 +118,6 @@ def get_cones(
     """Return what happened before one event (its vector clock), and what it could influence.
 
     Lists are in the order of the processes. `before`, `after` and `concurrent` count events.
+    Messages and markers carry influence here. Cuts and predicates look at messages only.
     """
     return reply(replay.cones(stored_recording(request, id), process, index))

@@ -7,6 +7,7 @@ from ninja import Query, Router
 
 from snapshots import access
 from snapshots.answers import replay
+from snapshots.answers.outcomes import outcome_of
 from snapshots.files.recordings import open_recording
 from snapshots.payloads import cuts
 from snapshots.payloads.jobs import AcceptedJob
@@ -33,7 +34,7 @@ def list_snapshots(request: HttpRequest, id: RecordingId) -> HttpResponse:
     with its own events.
     """
     rows = access.ready_recording(request.user, id).snapshots.all()
-    return reply({"items": [snapshot_summary(row) for row in rows]})
+    return reply({"items": [snapshot_summary(row, outcome_of(row)) for row in rows]})
 
 
 @router.post(
@@ -117,4 +118,4 @@ def get_snapshot(request: HttpRequest, id: RecordingId, snapshot: SnapshotId) ->
     channels without messages.
     """
     row = snapshot_row(request, id, snapshot)
-    return reply(cuts.snapshot_detail(row, open_recording(row.recording)))
+    return reply(cuts.snapshot_detail(row, open_recording(row.recording), outcome_of(row)))

@@ -12,13 +12,15 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from snapshots import access
-from snapshots.archive import payloads, queries, services
+from snapshots.archive import filling, payloads, queries, services
 from snapshots.archive.columns import columns_of
+from snapshots.domain.archive import absence
 from snapshots.domain.archive.busy import Busy
 from snapshots.domain.archive.columns import Filter
 from snapshots.domain.archive.comparison import WORDS
 from snapshots.domain.archive.model import COMPLETED, STATUSES
 from snapshots.domain.archive.trends import BAND_LEAST
+from snapshots.domain.model import durations
 from snapshots.domain.model.as_json import as_json
 from snapshots.models import EngineCheckpoint, EngineJob
 from snapshots.problems import Invalid
@@ -190,7 +192,9 @@ def checkpoint(request: HttpRequest, pk: int, pipeline: int, number: int) -> Htt
         "checkpoint": archived,
         "missing": detail["missing"],
         "absence": detail["absence"],
+        "blame": absence.blame(filling.facts_of(archived)),
         "busiest": _busiest(archived, busy),
+        "took_means": durations.of_checkpoint(archived.status, row.engine),
         "tasks": tasks[:MOST_TASKS],
         "hidden": max(0, len(tasks) - MOST_TASKS),
         "chart": {"checkpoint": _gantt(archived, tasks[:MOST_TASKS], busy), "unit": "ms"},

@@ -8,6 +8,10 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from snapshots import access, quantities
+from snapshots.answers.first_answer import blame_of
+from snapshots.answers.untimed import untimed
+from snapshots.domain.dataflow_logs.checkpoints.report import COMPLETED
+from snapshots.domain.model import durations
 from snapshots.domain.model.derived import epoch_of, is_derived
 from snapshots.files.recordings import open_recording
 from snapshots.models import Recording
@@ -24,7 +28,8 @@ PHASES = {
     "alignment": "had other inputs’ barriers, and waited for",
     "sync": "copied its state",
     "async": "uploaded the copy",
-    "ack": "acknowledged",
+    "rest": "had stored its state, and had not acknowledged yet",
+    "ack": "had acknowledged as the last one, and the checkpoint was not complete yet",
     "commit": "committed",
 }
 OFF_CHANNELS = {"alignment": "had some inputs’ barriers, and no longer waited for the others"}
@@ -59,6 +64,8 @@ def checkpoint_list(request: HttpRequest, pk: int) -> HttpResponse:
         "dropped": failovers["dropped"],
         "sinks_unknown": is_derived(extra),
         **batches.listed(recording, request.GET.get("page")),
+        "untimed": untimed(recording, stored),
+        "took_means": durations.of_checkpoint(COMPLETED, extra.get("engine")),
         "can_compare": (recording.parameters or {}).get("protocol") in FAILOVERS,
         "longest": max((item["duration"] or 0 for item in checkpoints), default=0) or 1,
     }
@@ -79,7 +86,11 @@ def _render_checkpoint(
         "recording": recording,
         **_clocks(recording, checkpoint, stored.manifest.header_extra),
         "checkpoint": shown | {"tasks": _tasks(shown), "critical_path": _path(shown)},
+        "blame": blame_of(recording, checkpoint),
         "hidden": len(checkpoint["tasks"]) - len(shown["tasks"]),
+        "took_means": durations.of_checkpoint(
+            checkpoint["status"], stored.manifest.header_extra.get("engine")
+        ),
         "chart": {"checkpoint": shown, "unit": recording.time_unit},
         "workbench_link": links.to_workbench(recording.pk, snapshot=name),
         "snapshot_link": links.to_snapshot(recording.pk, name),

@@ -9,12 +9,12 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_POST, require_safe
 
 from snapshots import access
+from snapshots.answers.outcomes import outcomes_of
 from snapshots.domain.dataflow_logs.failovers.report import compare as compare_failures
 from snapshots.files.recordings import open_recording
 from snapshots.models import Recording
 from snapshots.problems import Conflict, Invalid
 from snapshots.services.simulations import request_failover_comparison
-from snapshots.web.pages.recordings import with_verdicts
 from snapshots.web.pages.rendering import back, page
 
 UNDER_WAY = (Recording.Status.QUEUED, Recording.Status.RUNNING)
@@ -39,11 +39,11 @@ def begin(request: HttpRequest, pk: int) -> HttpResponse:
 def compare(request: HttpRequest) -> HttpResponse:
     """Show a row for each recording of ``?recordings=1,2,3`` or ``?recordings=1&recordings=2``."""
     rows = [access.recording(request.user, int(part[:18])) for part in _ids(request)]
+    outcomes = outcomes_of(rows)
     failures = [_row(recording) for recording in rows]
     context = {
         "compared": [
-            {"recording": recording, "verdicts": verdicts}
-            for recording, verdicts, _ in with_verdicts(rows)
+            {"recording": recording, "outcomes": outcomes[recording.pk]} for recording in rows
         ],
         "rows": failures,
         "has_failures": any(row["failure"] for row in failures),

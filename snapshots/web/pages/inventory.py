@@ -12,13 +12,15 @@ from django.views.decorators.http import require_safe
 
 from snapshots import access, quantities
 from snapshots.answers import inventory, inventory_difference, inventory_sums
-from snapshots.domain.inventory.model import TIMERS
+from snapshots.answers.restore_check import known_answers
+from snapshots.domain.inventory.model import TIMERS, WHOLE, sum_of_known
 from snapshots.files.recordings import open_recording
 from snapshots.models import Recording
 from snapshots.problems import Invalid, NotFound, Refused
-from snapshots.store.inventory.reading import StoredInventory, states_of
+from snapshots.store.inventory.reading import StoredInventory, as_checkpoint, states_of
 from snapshots.web.pages import batches, entry_text, links
 from snapshots.web.pages.rendering import page
+from snapshots.web.pages.restore_check import worded
 
 WORDS = {"same": "the same"}  # of kinds of differences, for people
 ROWS = 50
@@ -31,15 +33,22 @@ MOST_CHANNELS = 300
 def of_recording(request: HttpRequest, pk: int) -> HttpResponse:
     """Show all checkpoints of the upload, and all its files."""
     recording = access.recording(request.user, pk)
-    upload = inventory.opened(recording).upload
+    opened = inventory.opened(recording)
+    upload, answers = opened.upload, known_answers(opened)
     items = [
-        {**item, "number": number, "address": _address(pk, number)}
+        {
+            **item,
+            "number": number,
+            "address": _address(pk, number),
+            "all_there": worded(answers[number]) if number in answers else {},
+        }
         for number, item in enumerate(upload["checkpoints"])
     ]
     files = upload["files"]
     context = {
         "recording": recording,
         "upload": upload,
+        "answers": answers,
         "workbench_link": links.to_workbench(pk, t="0"),
         "has_times": _has_times(recording, upload),
         "checkpoints": Paginator(items, 100).get_page(request.GET.get("page")),
@@ -72,7 +81,7 @@ def of_checkpoint(request: HttpRequest, pk: int, number: int) -> HttpResponse:
         "operators": [_operator(item, pk, number) for item in checkpoint["operators"]],
         "channels_total": len(checkpoint["channels"]),
         "channels_hidden": max(0, len(checkpoint["channels"]) - MOST_CHANNELS),
-        "in_flight": sum(item["bytes"] for item in checkpoint["channels"]),
+        "in_flight": as_checkpoint(checkpoint).in_flight,
         "previous": _address(pk, number - 1) if number else "",
         "next": _address(pk, number + 1) if number < last else "",
         "others": [
@@ -83,11 +92,19 @@ def of_checkpoint(request: HttpRequest, pk: int, number: int) -> HttpResponse:
         **_state(request, opened, number),
         **_channel(request, opened, number),
         **_sums(request, recording, checkpoint),
-        "workbench_link": links.to_workbench(
-            recording.pk, snapshot=checkpoint.get("snapshot") or str(checkpoint["id"])
-        ),
+        "halves": any(item["part"] != WHOLE for item in checkpoint["channels"]),
+        "lacking": sum_of_known(file["bytes"] for file in checkpoint["missing"]),
+        "workbench_link": _workbench_link(recording, checkpoint),
     }
     return render(request, "snapshots/inventory/checkpoint.html", context)
+
+
+def _workbench_link(recording: Recording, checkpoint: dict[str, Any]) -> str:
+    """Return the address of the checkpoint's snapshot; empty if the recording does not have it."""
+    snapshot = checkpoint.get("snapshot") or str(checkpoint["id"])
+    if not recording.snapshots.filter(snapshot=snapshot).exists():
+        return ""
+    return links.to_workbench(recording.pk, snapshot=snapshot)
 
 
 def _has_times(recording: Recording, upload: dict[str, Any]) -> bool:

@@ -8,6 +8,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from snapshots import access, quantities
+from snapshots.answers.outcomes import colour_of, outcome_of
 from snapshots.models import Job, Recording, Snapshot
 from snapshots.payloads.jobs import job_detail
 from snapshots.payloads.recordings import snapshot_summary
@@ -44,9 +45,11 @@ def _context(request: HttpRequest, recording: Recording, row: Snapshot) -> dict[
     jobs = access.jobs(request.user).filter(recording=recording, snapshot=row.snapshot)
     job = jobs.filter(kind=Job.Kind.REORDERING).select_related("recording").first()
     result = job.result if job and job.state == Job.State.DONE else None
+    outcome = outcome_of(row)
     return {
         "recording": recording,
-        "snapshot": snapshot_summary(row),
+        "snapshot": snapshot_summary(row, outcome),
+        "colour": colour_of(outcome),
         "snapshot_link": links.to_snapshot(recording.pk, row.snapshot),
         "workbench_link": links.to_workbench(recording.pk, snapshot=row.snapshot),
         "row": job,

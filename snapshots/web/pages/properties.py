@@ -8,6 +8,7 @@ from django.views.decorators.http import require_safe
 
 from snapshots import access
 from snapshots.answers import properties
+from snapshots.answers.outcomes import colour_of, outcome_of
 from snapshots.domain.properties import BUILT_IN
 from snapshots.files.recordings import open_recording
 from snapshots.models import Recording
@@ -41,10 +42,11 @@ def _strip(recording: Recording, question: dict[str, str | None]) -> dict[str, A
     """Return the answers, each with the address of its snapshot, and how often each was given."""
     rows = list(recording.snapshots.all())
     strip = properties.evaluate(open_recording(recording), rows, question)
-    verdicts = {row.snapshot: row.verdict for row in rows}
+    outcomes = {row.snapshot: outcome_of(row) for row in rows[: len(strip["items"])]}
     for item in strip["items"]:
         item["address"] = links.to_snapshot(recording.pk, item["snapshot"])
-        item["verdict"] = verdicts[item["snapshot"]]
+        item["outcome"] = outcomes[item["snapshot"]]
+        item["colour"] = colour_of(item["outcome"])
     answers = [item["answer"] for item in strip["items"]]
     counts = {answer: answers.count(answer) for answer in ("true", "false", "unknown")}
     return {**strip, "counts": {name: count for name, count in counts.items() if count}}

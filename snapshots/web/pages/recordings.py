@@ -7,7 +7,6 @@ from typing import Any
 import orjson
 from django.contrib import messages
 from django.core.paginator import Paginator
-from django.db.models import Count
 from django.http import FileResponse, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -19,12 +18,13 @@ from django.views.decorators.http import (
 )
 
 from snapshots import access
-from snapshots.domain.judging.findings import UNKNOWN, VERDICTS
+from snapshots.answers.first_answer import worst_snapshot
+from snapshots.answers.outcomes import Outcomes, outcome_of, outcomes_of
 from snapshots.domain.model.derived import is_derived
 from snapshots.files import uploads
 from snapshots.files.recordings import open_recording
 from snapshots.guides import GUIDES, slug_after
-from snapshots.models import Job, Recording, Snapshot
+from snapshots.models import Job, Recording
 from snapshots.payloads.jobs import job_detail
 from snapshots.payloads.recordings import recording_detail, snapshot_summary
 from snapshots.payloads.topologies import topology_of_recording
@@ -39,7 +39,6 @@ from snapshots.services.recordings import (
     rename_recording,
 )
 from snapshots.services.retention import retention_of
-from snapshots.store.reader import StoredRecording
 from snapshots.web.json import dumps
 from snapshots.web.pages.listing import Column, Listing
 from snapshots.web.pages.rendering import ask_to_delete, back, page, wants_list_alone
@@ -59,7 +58,7 @@ COLUMNS = [
 DEFECTS_ON_A_PAGE = 200
 MOST_PROCESSES_INLINE = 2_000  # above, the workbench fetches the topology by itself
 MOST_SNAPSHOTS_INLINE = 200
-MOST_BYTES_INLINE = 2**21  # of a topology with its states; above, likewise
+MOST_BYTES_INLINE = 2**16  # of the topology, and of the snapshots; above, likewise
 
 
 @page
@@ -91,11 +90,11 @@ def _render_list(
         "rows": [
             {
                 "recording": row,
-                "verdicts": verdicts,
+                "outcomes": outcomes,
                 "job": job,
                 "goes_at": retention.announced(row),
             }
-            for row, verdicts, job in with_verdicts(listing.page)
+            for row, outcomes, job in _with_outcomes(listing.page)
         ],
         "refusals": refusals,
         "formats": [*formats.choices(request.user), *_offered(refusals)],
@@ -106,7 +105,7 @@ def _render_list(
         return render(request, "snapshots/recordings/rows.html", context)
     samples = visible.filter(owner=None).order_by("pk")
     context["samples"] = [
-        {"recording": row, "verdicts": verdicts} for row, verdicts, _ in with_verdicts(samples)
+        {"recording": row, "outcomes": outcomes} for row, outcomes, _ in _with_outcomes(samples)
     ]
     return render(request, "snapshots/recordings/recordings.html", context, status=status)
 
@@ -117,26 +116,17 @@ def _offered(refusals: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
     return [(choice["format"], choice["name"] or choice["format"]) for choice in choices]
 
 
-def with_verdicts(
+def _with_outcomes(
     page: Iterable[Recording],
-) -> Iterator[tuple[Recording, list[tuple[str, str, int]], Job | None]]:
-    """Yield each recording with its open job and its verdicts, worst first.
-
-    A verdict comes with its word for people, and the number of snapshots that have it.
-    """
+) -> Iterator[tuple[Recording, Outcomes, Job | None]]:
+    """Yield each recording with the outcomes of its snapshots and its open job."""
     rows = list(page)
-    counts: dict[int, Counter[str]] = {row.pk: Counter() for row in rows}
-    judged = Snapshot.objects.filter(recording__in=rows).values_list("recording", "verdict")
-    for recording, verdict, number in judged.annotate(Count("pk")).order_by():
-        counts[recording][verdict] = number
+    outcomes = outcomes_of(rows)
     jobs = {
         job.recording_id: job for job in Job.objects.filter(recording__in=rows, state__in=Job.OPEN)
     }
     for row in rows:
-        count = counts[row.pk]
-        words = {UNKNOWN: "not judged"} if row.format in registry.READERS else {}
-        verdicts = [(name, words.get(name, name), count[name]) for name in VERDICTS if count[name]]
-        yield row, verdicts, jobs.get(row.pk)
+        yield row, outcomes[row.pk], jobs.get(row.pk)
 
 
 def _upload(request: SignedInRequest) -> HttpResponse:
@@ -165,11 +155,11 @@ def _upload(request: SignedInRequest) -> HttpResponse:
 def recording(request: HttpRequest, pk: int) -> HttpResponse:
     """Show the workbench of a ready recording, else its progress or why it failed.
 
-    An engine's upload opens with its inventory, unless a link leads to a place in the workbench.
+    An engine's upload opens with its first answer, unless a link leads to a place in the workbench.
     """
     row = access.recording(request.user, pk)
     if row.is_ready and row.format in registry.READERS and not request.GET:
-        return redirect("inventory", pk)
+        return redirect("answer", pk)
     if row.is_ready:
         context = {"recording": row, "workbench": _workbench(row)}
         return render(request, "snapshots/workbench/workbench.html", context)
@@ -184,14 +174,17 @@ def _workbench(row: Recording) -> dict[str, Any]:
     """Return the data of the page; a part that is too large for it is None, and is fetched."""
     has_few_processes = row.process_count <= MOST_PROCESSES_INLINE
     has_few_snapshots = row.snapshot_count <= MOST_SNAPSHOTS_INLINE
-    stored = open_recording(row)
+    stored, worst = open_recording(row), worst_snapshot(row)
     return {
         "recording": {
             **recording_detail(row),
             "is_derived": is_derived(stored.manifest.header_extra),
+            "worst": None if worst is None else worst.snapshot,
         },
-        "topology": _inline_topology(stored) if has_few_processes else None,
-        "snapshots": [snapshot_summary(item) for item in row.snapshots.all()]
+        "topology": _inline(topology_of_recording(stored)) if has_few_processes else None,
+        "snapshots": _inline(
+            [snapshot_summary(item, outcome_of(item)) for item in row.snapshots.all()]
+        )
         if has_few_snapshots
         else None,
         "is_dataflow": stored.is_dataflow,
@@ -208,9 +201,9 @@ def _guide(slug: str, pk: int) -> dict[str, Any]:
     return GUIDES[slug].to_json(pk) | {"onward": onward}
 
 
-def _inline_topology(stored: StoredRecording) -> dict[str, Any] | None:
-    """Return the topology as the API sends it, or None if its states are too long for a page."""
-    text = dumps(topology_of_recording(stored))
+def _inline(payload: Any) -> Any:
+    """Return a payload as the API sends it, or None if it is too long for a page."""
+    text = dumps(payload)
     return orjson.loads(text) if len(text) <= MOST_BYTES_INLINE else None
 
 
@@ -229,6 +222,7 @@ def defects(request: HttpRequest, pk: int) -> HttpResponse:
         "listed": len(listed),
         "counts": sorted(counts.items()),
         "code": code if code in counts else "",
+        "has_inventory": row.format in registry.READERS,
         "page": Paginator(chosen, DEFECTS_ON_A_PAGE).get_page(request.GET.get("page")),
     }
     return render(request, "snapshots/recordings/defects.html", context)

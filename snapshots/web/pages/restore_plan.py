@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from typing import Any
+from urllib.parse import urlencode
 
 import orjson
 from django.http import HttpRequest, HttpResponse
@@ -9,81 +10,137 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from snapshots import access
-from snapshots.answers import inventory
-from snapshots.domain.inventory.model import TIMERS
+from snapshots.answers import inventory, restore
+from snapshots.domain.inventory.model import TIMERS, OperatorInventory
+from snapshots.domain.inventory.restore_answer import NO, NOT_KNOWN, YES
+from snapshots.domain.inventory.restore_plan import SPARK
+from snapshots.domain.inventory.spark_plan import fixed_partitions
+from snapshots.domain.inventory.upgrade.upgrade import has_state
 from snapshots.problems import Refused
+from snapshots.store.inventory.reading import as_checkpoint
 from snapshots.web.pages.rendering import page
 
 MOST_SUBTASKS = 100  # of an operator
 MOST_RECEIVERS = 100  # of an edge
-MOST_KEPT = 1000  # operators that keep their parallelism
+MOST_TICKED = 1000  # operators that keep their parallelism, or are left out
 MOST_POSITIONS = 20  # of a state, on the page
 LONGEST_SHOWN = 300  # characters of a position
 WIDTH, HEIGHT = 1000, 60  # of a picture's half
+VERDICTS = {YES: "consistent", NO: "inconsistent", NOT_KNOWN: "unknown"}  # their signs
 _GAP = 2
 
 
 @page
 @require_safe
 def of_restore(request: HttpRequest, pk: int, number: int) -> HttpResponse:
-    """Show the plan for ``?parallelism=``, or only the form.
+    """Show the answer and the plan for ``?parallelism=``, by default for the widest operator's.
 
-    Each ``keep`` is the id of an operator that keeps its parallelism.
+    Each ``keep`` is the id of an operator that keeps its parallelism, each ``without`` the id of
+    one that the restored job does not have.
     """
     recording = access.recording(request.user, pk)
     opened = inventory.opened(recording)
     checkpoint = inventory.checkpoint(opened, number)
-    typed, kept = request.GET.get("parallelism", ""), request.GET.getlist("keep")[:MOST_KEPT]
-    usual = max((item["parallelism"] or 1 for item in checkpoint["operators"]), default=1)
+    engine = opened.upload["engine"]
+    kept, without = (request.GET.getlist(name)[:MOST_TICKED] for name in ("keep", "without"))
+    usual = _usual(engine, checkpoint)
+    typed = request.GET.get("parallelism", "") or str(usual)
     context = {
         "recording": recording,
         "number": number,
         "checkpoint": checkpoint,
-        "narrower": [
-            item for item in checkpoint["operators"] if (item["parallelism"] or usual) != usual
-        ],
+        "engine": engine,
+        "narrower": _narrower(engine, checkpoint, usual),
+        "removable": _removable(engine, checkpoint),
         "kept": kept,
-        "json_query": request.GET.urlencode(),
-        "typed": typed or usual,
+        "without": without,
+        "query": _query(typed, kept, without),
+        "typed": typed,
     }
-    if typed:
-        parallelism = int(typed) if typed.isdecimal() and len(typed) < 9 else 0
-        try:
-            plan = inventory.restore_plan(recording, opened, number, parallelism, kept)
-            context["plan"] = _shown(plan)
-        except Refused as refused:
-            context["refused"] = refused.detail
+    parallelism = int(typed) if typed.isdecimal() and len(typed) < 9 else 0
+    try:
+        plan = restore.restore_plan(recording, opened, number, parallelism, kept, without)
+        context["plan"] = _shown(plan)
+    except Refused as refused:
+        context["refused"] = refused.detail
     status = 422 if "refused" in context else 200
     return render(request, "snapshots/restore_plan/restore_plan.html", context, status=status)
 
 
+def _usual(engine: str, checkpoint: dict[str, Any]) -> int:
+    """Return the parallelism that the job had: that of its widest operator."""
+    if engine == SPARK and (fixed := fixed_partitions(as_checkpoint(checkpoint))):
+        return fixed
+    return max((item["parallelism"] or 1 for item in checkpoint["operators"]), default=1)
+
+
+def _narrower(engine: str, checkpoint: dict[str, Any], usual: int) -> list[dict[str, Any]]:
+    """Return the operators that ran with fewer subtasks than the widest, and may keep them."""
+    if engine == SPARK:
+        return []
+    return [item for item in checkpoint["operators"] if (item["parallelism"] or usual) != usual]
+
+
+def _removable(engine: str, checkpoint: dict[str, Any]) -> list[OperatorInventory]:
+    """Return the operators with state, which the restored job may lack."""
+    if engine == SPARK:
+        return []
+    return [item for item in as_checkpoint(checkpoint).operators if has_state(item)]
+
+
+def _query(typed: str, kept: list[str], without: list[str]) -> str:
+    return urlencode({"parallelism": typed, "keep": kept, "without": without}, doseq=True)
+
+
 def _shown(plan: dict[str, Any]) -> dict[str, Any]:
     return plan | {
+        "verdict": VERDICTS[plan["answer"]],
         "operators": [_operator(item) for item in plan["operators"]],
         "edges": [_edge(item) for item in plan["edges"]],
         "read_again": [_source(item) for item in plan["read_again"]],
+        "variants": [_variant(item, plan["answer"]) for item in plan["variants"]],
     }
+
+
+def _variant(item: dict[str, Any], asked: str) -> dict[str, Any]:
+    """Add the verdict whose sign stands for the answer, and whether ``asked`` is another."""
+    return item | {"verdict": VERDICTS[item["answer"]], "is_other": item["answer"] != asked}
 
 
 def _source(item: dict[str, Any]) -> dict[str, Any]:
-    """Return a source with its first positions as text."""
-    return item | {
-        "positions": [
-            state
-            | {
-                "shown": [_position(entry) for entry in state["items"][:MOST_POSITIONS]],
-                "hidden": max(0, state["total"] - MOST_POSITIONS),
-            }
+    """Return a source with the first positions of its splits, or else of its states, as text."""
+    if item["splits"]:
+        sentences = [split["sentence"] for split in item["splits"]]
+        state = next(iter(item["states"]), "offsets")
+        rows = [_first("offset log" if not item["states"] else state, sentences, len(sentences))]
+    else:
+        rows = [
+            _first(
+                state["state"],
+                [_position(entry) for entry in state["items"][:MOST_POSITIONS]],
+                state["total"],
+            )
             for state in item["positions"]
         ]
-    }
+    return item | {"positions": rows}
+
+
+def _first(state: str, texts: list[str], total: int) -> dict[str, Any]:
+    shown = texts[:MOST_POSITIONS]
+    return {"state": state, "shown": shown, "hidden": total - len(shown)}
 
 
 def _position(entry: dict[str, Any]) -> str:
-    """Return a position as text; of a value that is not decoded, the first bytes in hex."""
-    if entry["value"] is None:
-        return f"not decoded: {entry['head'] or entry['reason']}"
-    text = orjson.dumps(entry["value"]).decode()
+    """Return a position as text; of one whose form is not known, the first bytes in hex."""
+    value = entry["value"]
+    is_bytes = isinstance(value, dict) and value.keys() == {"hex"}
+    if value is None or is_bytes:
+        head = value["hex"] if is_bytes else entry["head"] or entry["reason"]
+        return _clipped(f"{entry['bytes']:,} bytes of a form that is not known here: {head}")
+    return _clipped(orjson.dumps(value).decode())
+
+
+def _clipped(text: str) -> str:
     return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"
 
 
@@ -105,7 +162,7 @@ def _operator(item: dict[str, Any]) -> dict[str, Any]:
 def _edge(item: dict[str, Any]) -> dict[str, Any]:
     receivers = item["receivers"]
     return item | {
-        "largest": max((receiver["bytes"] for receiver in receivers), default=0) or 1,
+        "largest": max((receiver["bytes"] or 0 for receiver in receivers), default=0) or 1,
         "receivers": receivers[:MOST_RECEIVERS],
         "hidden": max(0, len(receivers) - MOST_RECEIVERS),
     }

@@ -11,7 +11,10 @@ from django.views.decorators.http import require_http_methods
 
 from snapshots import access
 from snapshots.answers import replay
-from snapshots.domain.model.derived import ABOUT, is_derived
+from snapshots.answers.outcomes import colour_of, outcome_of
+from snapshots.domain.model import durations
+from snapshots.domain.model.derived import ABOUT
+from snapshots.domain.model.engine_words import words_of
 from snapshots.domain.model.recording import SnapshotId
 from snapshots.files.recordings import open_recording
 from snapshots.models import Job, Recording, Snapshot
@@ -22,6 +25,7 @@ from snapshots.services.jobs import request_restore
 from snapshots.store.reader import StoredRecording
 from snapshots.web.pages import links
 from snapshots.web.pages.rendering import back, page
+from snapshots.web.pages.snapshot_list import snapshot_list
 from snapshots.web.pages.snapshot_rows import (
     ChannelRow,
     StateRow,
@@ -40,9 +44,9 @@ MOST_DRAWN = 2_000  # processes in the picture of who recorded when
 @page
 @require_http_methods(["GET", "HEAD", "POST"])
 def by_query(request: HttpRequest, pk: int) -> HttpResponse:
-    """Show a snapshot whose id no path can hold (see ``links``); without an id, the recording."""
+    """Show a snapshot whose id no path can hold (see ``links``); without an id, the list of all."""
     if "id" not in request.GET:
-        return redirect("recording", pk)
+        return snapshot_list(request, pk)
     return _snapshot(request, pk, request.GET["id"])
 
 
@@ -73,12 +77,13 @@ def _restore(request: HttpRequest, recording: Recording, row: Snapshot) -> HttpR
 def _context(request: HttpRequest, recording: Recording, row: Snapshot) -> dict[str, Any]:
     stored = open_recording(recording)
     snapshot = stored.snapshot(SnapshotId(row.snapshot))
-    summary = snapshot_summary(row)
+    summary = snapshot_summary(row, outcome_of(row))
     states = state_rows(snapshot, row.initiators)
     channels = channel_rows(snapshot)
     return {
         "recording": recording,
         "snapshot": summary,
+        "colour": colour_of(summary["outcome"]),
         "answers": answer_rows(row.answers),
         "witnesses": witnesses(recording.pk, row.snapshot, row.verdicts),
         "checkpoint_link": _checkpoint_link(stored, recording, row),
@@ -92,6 +97,7 @@ def _context(request: HttpRequest, recording: Recording, row: Snapshot) -> dict[
         "recorded": sum(state.position is not None for state in states),
         "timeline": _timeline(recording, summary, states),
         "neighbours": _neighbours(recording, row),
+        "took_means": durations.OF_SNAPSHOT,
         "knowledge": _knowledge(recording, row),
         **_last_restore(request, recording, row),
     }
@@ -106,11 +112,13 @@ def _derived(
     anything differs.
     """
     extra = stored.manifest.header_extra
-    if not is_derived(extra):
+    words = words_of(extra)
+    if words is None:
         return {"has_recomputed": True}
     notes = extra.get("notes")
     return {
         "about_derived": ABOUT,
+        "words": words,
         "notes": [note for note in notes if isinstance(note, str)][:MOST_NOTES]
         if isinstance(notes, list)
         else [],

@@ -1,8 +1,8 @@
 /**
  * A figure that is visible at once: first painted as a sketch, then drawn by Plotly, which answers the pointer.
  *
- * Plotly takes half a second to draw what the sketch paints in some milliseconds, and a second more to load. So it
- * draws only when nothing has changed for a while, or when the pointer enters the figure.
+ * Plotly is 1.3 MB to load, and takes half a second to draw what the sketch paints in some milliseconds. So it is
+ * loaded when the pointer enters a figure, and from then on draws each figure that has not changed for a while.
  */
 
 import { afterPaint } from "./canvas.js";
@@ -41,7 +41,7 @@ export function mountFigure(root, build, { config = {}, wire = (_plot) => {} } =
     canvas.hidden = false;
     paintFigure(canvas, figure);
     clearTimeout(timer);
-    timer = setTimeout(takeOver, CALM);
+    if (window.Plotly) timer = setTimeout(takeOver, CALM);
     return afterPaint();
   }
 

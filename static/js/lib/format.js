@@ -155,8 +155,9 @@ function isObject(value) {
 }
 
 /**
- * Returns about `count` round numbers inside [from, to] for the ticks of an axis, whole ones if `whole`.
- * @param {number} from @param {number} to @param {number} count @param {boolean} [whole]
+ * Returns about `count` round numbers inside [from, to] for the ticks of an axis, whole ones if `whole`. There is at
+ * least one, unless no whole number is inside.
+ * @param {number} from @param {number} to @param {number} count @param {boolean} [whole] @returns {number[]}
  */
 export function ticks(from, to, count, whole = false) {
   const span = to - from;
@@ -172,7 +173,8 @@ export function ticks(from, to, count, whole = false) {
   const first = Math.ceil(from / step - 1e-9);
   const values = [];
   for (let k = first; k * step <= to + step * 1e-9; k += 1) values.push(Number((k * step).toPrecision(15)));
-  return values;
+  const isFinest = whole && step === 1;
+  return values.length || isFinest ? values : ticks(from, to, count * 2, whole);
 }
 
 /**

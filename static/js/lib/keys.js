@@ -1,13 +1,15 @@
 /** The keyboard: which command a key press means. */
 
+const OF_TEXT = new Set(["ctrl+z", "ctrl+shift+z", "ctrl+y"]); // what a text field does itself
+
 /**
- * Names a key press: "space", "shift+arrowleft", "ctrl+k", "?".
+ * Names a key press: "space", "shift+arrowleft", "ctrl+k", "ctrl+shift+z", "?".
  * @param {KeyboardEvent} event
  */
 export function keyName(event) {
   const base = event.key === " " ? "space" : event.key.toLowerCase();
   const command = event.ctrlKey || event.metaKey ? "ctrl+" : "";
-  const shift = event.shiftKey && base.length > 1 ? "shift+" : "";
+  const shift = event.shiftKey && (base.length > 1 || command) ? "shift+" : "";
   return command + shift + base;
 }
 
@@ -18,10 +20,9 @@ export function keyName(event) {
 export function isTaken(event, name) {
   const target = event.target;
   if (target.closest?.("dialog[open]")) return true;
-  if (name.startsWith("ctrl+")) return false;
-  if (target.isContentEditable || target.matches?.("input:not([type=range]), textarea, select")) {
-    return name !== "escape";
-  }
+  const isText = target.isContentEditable || target.matches?.("input:not([type=range]), textarea, select");
+  if (name.startsWith("ctrl+")) return isText && OF_TEXT.has(name);
+  if (isText) return name !== "escape";
   if (target.matches?.("button, a, summary") && (name === "space" || name === "enter")) return true;
   return target.matches?.("[data-keys~=arrows]") && name.includes("arrow");
 }

@@ -43,6 +43,7 @@ export function createPlayer(extent, { schedule = nextFrame } = {}) {
     cut: null,
     window: null,
     shown: null,
+    marks: null,
     folded: new Set(),
     tables: new Set(),
   };

@@ -19,15 +19,16 @@ const SHAPES = {
 
 /**
  * Paints one trace. `frame` turns values of the axes into pixels.
- * @param {Context} context @param {Frame} frame @param {Trace} trace
+ * @param {Context} context @param {Frame} frame @param {Trace} trace @param {Layout} font
  */
-export function paintTrace(context, frame, trace) {
+export function paintTrace(context, frame, trace, font) {
   if (trace.type === "heatmap") paintHeat(context, frame, trace);
   else if (trace.type === "bar") paintBars(context, frame, trace);
   else {
     if (trace.fill) paintFill(context, frame, trace);
     else if (trace.mode.includes("lines")) paintLine(context, frame, trace);
     if (trace.mode.includes("markers")) paintMarks(context, frame, trace);
+    if (trace.mode.includes("text")) paintTexts(context, frame, trace, font);
   }
 }
 
@@ -88,6 +89,18 @@ function paintMarks(context, frame, { x, y, line, marker }) {
   context.strokeStyle = isOpen ? colour : marker.line.color;
   context.lineWidth = marker.line.width;
   context.stroke();
+}
+
+/**
+ * Paints the texts of marks, each above its mark.
+ * @param {Context} context @param {Frame} frame @param {Trace} trace @param {Layout} font
+ */
+function paintTexts(context, frame, { x, y, text, textfont, marker }, { family }) {
+  context.fillStyle = textfont.color;
+  context.font = `${textfont.size}px ${family}`;
+  context.textAlign = "center";
+  context.textBaseline = "alphabetic";
+  x.forEach((at, i) => context.fillText(text[i], frame.x(at), frame.y(y[i]) - marker.size / 2 - 5));
 }
 
 /** @param {Context} path @param {number[][]} corners */

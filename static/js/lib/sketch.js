@@ -21,13 +21,13 @@ export function paintFigure(canvas, { data, layout }) {
   const frames = framesOf(layout, sizeOf(canvas));
   for (const frame of frames.values()) paintGrid(context, frame);
   for (const trace of data) {
-    inside(context, frames.get(trace.yaxis ?? "y"), (frame) => paintTrace(context, frame, trace));
+    inside(context, frames.get(trace.yaxis ?? "y"), (frame) => paintTrace(context, frame, trace, layout.font));
   }
   const [first] = frames.values();
   for (const shape of layout.shapes ?? []) paintShape(context, first, shape);
   for (const frame of frames.values()) paintTicksY(context, frame, layout.font);
   paintTicksX(context, [...frames.values()].at(-1), layout.font);
-  for (const note of layout.annotations ?? []) paintNote(context, layout, sizeOf(canvas), note);
+  for (const note of layout.annotations ?? []) paintNote(context, layout, { ...sizeOf(canvas), frame: first }, note);
 }
 
 /**
@@ -133,17 +133,19 @@ function paintShape(context, frame, { x0, x1, y0, y1, line }) {
 }
 
 /**
- * Paints a text whose lower left corner is at the shares x and y of the figure.
- * @param {Context} context @param {Layout} part @param {Size} size @param {Layout} part2
+ * Paints a text whose lower corner is at x and y. y is a share of the figure, as x is with `xref: "paper"`; otherwise x
+ * is a value of the axis.
+ * @param {Context} context @param {Layout} layout @param {Size & { frame: Frame }} size @param {Layout} note
  */
-function paintNote(context, { margin, font }, { width, height }, { x, y, text, font: own }) {
-  context.textAlign = "left";
+function paintNote(context, { margin, font }, { width, height, frame }, { x, y, xref, text, xanchor, font: own }) {
+  context.textAlign = xanchor ?? "left";
   context.textBaseline = "alphabetic";
   context.fillStyle = own?.color ?? font.color;
-  context.font = `${own?.size ?? font.size}px ${font.family}`;
+  context.font = `${text.startsWith("<b>") ? "bold " : ""}${own?.size ?? font.size}px ${font.family}`;
+  const at = xref === "paper" ? margin.l + x * (width - margin.l - margin.r) : frame.x(x);
   context.fillText(
     plain(text)[0],
-    margin.l + x * (width - margin.l - margin.r) + 2,
+    at + (xanchor === "right" ? -2 : 2),
     margin.t + (1 - y) * (height - margin.t - margin.b) - 5,
   );
 }

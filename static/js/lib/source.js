@@ -103,6 +103,8 @@ export function createSource({ urls, topology, socket, csrf = () => "" }) {
       }
       return snapshots.get(id);
     },
+    /** @param {SearchQuestion} question @returns {Promise<SearchAnswer>} */
+    search: (question) => overEither("search", question, () => getJson(`${urls.search}?${parameters(question)}`)),
     /** @param {string} process @param {number} index */
     event: (process, index) => getJson(`${urls.events}/${encodeURIComponent(process)}/${index}`),
     /** @param {string} process @param {number} index */
@@ -122,6 +124,7 @@ export function defaultUrls(id, urls = {}) {
     cuts: `${api}/cuts`,
     snapshots: `${api}/snapshots`,
     events: `${api}/events`,
+    search: `${api}/search`,
     cones: `${api}/cones`,
     socket: `/ws/recordings/${id}`,
     snapshotPage: `/recordings/${id}/snapshots`,
@@ -129,9 +132,14 @@ export function defaultUrls(id, urls = {}) {
   };
 }
 
+/** @param {SearchQuestion} question */
+function parameters(question) {
+  return new URLSearchParams(Object.entries(question).map(([name, value]) => [name, String(value)]));
+}
+
 /** @param {WindowRequest} request */
-function keyOf({ axis, from, to, width }) {
-  return `${axis} ${from} ${to} ${width}`;
+function keyOf({ axis, from, to, width, only = undefined }) {
+  return `${axis} ${from} ${to} ${width} ${only ?? ""}`;
 }
 
 /**
@@ -150,7 +158,7 @@ export function openCut(answer, topology) {
     states: processes.map(({ id }) => answer.states?.[id] ?? null),
     known: processes.map(({ id }) => answer.states !== undefined && id in answer.states),
     channels,
-    consistent: answer.consistent,
+    consistent: answer.consistent !== false, // null in a derived recording without an orphan
     orphans: answer.orphans ?? [],
     orphansTotal: answer.orphans_total ?? answer.orphans?.length ?? 0,
     nearest: answer.nearest ? inOrder(answer.nearest.positions, processes) : null,

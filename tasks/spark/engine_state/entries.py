@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 from snapshots.domain.assembling.assembly import Header
 from snapshots.domain.inventory.entries import ChannelBytes, StateEntry
 from snapshots.domain.inventory.model import UploadInventory
+from snapshots.domain.inventory.restore_check import UploadCheck
 from snapshots.domain.model.recording import LoggedEvent
 from snapshots.readers.engines.spark_streaming.adapter.entries import (
     Rows,
@@ -64,6 +65,9 @@ class WithState:
 
     def inventory(self) -> UploadInventory:
         return self.upload.inventory()
+
+    def restore_check(self) -> UploadCheck:
+        return self.upload.restore_check()
 
     def channel_bytes(self) -> Iterator[ChannelBytes]:
         return self.upload.channel_bytes()

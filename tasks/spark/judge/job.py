@@ -17,9 +17,10 @@ from pyspark.sql import SparkSession
 from snapshots.domain.judging import witnesses as say
 from snapshots.domain.judging.answers import Answer, Judged, answers
 from snapshots.domain.judging.findings import INCOMPLETE, MOST_WITNESSES, UNKNOWN, Findings, Place
-from snapshots.domain.judging.totals import Totals
+from snapshots.domain.judging.totals import NOT_SUMMED, Totals
 from snapshots.domain.judging.verdicts import SnapshotReport
 from snapshots.domain.model.derived import flaws, is_derived, states_not_judged
+from snapshots.domain.model.engine_words import why_not_recorded, words_of
 from snapshots.domain.model.recording import KINDS, RECEIVE, Event, Instant, SnapshotId
 from snapshots.domain.model.topology import ChannelId, JsonText, ProcessId
 from snapshots.domain.model.values import total
@@ -255,7 +256,7 @@ class _Verdict:
             recomputed_states=self._by_process("recomputed"),
             recorded_channels=recorded,
             in_flight=in_flight,
-            totals=Totals(self._held_at_start(), self._held_by_processes(), self.facts.amount),
+            totals=self._totals(),
         )
 
     def _by_process(self, column: str) -> dict[ProcessId, Any]:
@@ -329,15 +330,19 @@ class _Verdict:
                 states_unlogged=len(known) - sum(known),
                 strays=strays,
                 has_markers=self.has_markers,
-                is_derived=is_derived(self.judge.manifest.header_extra),
+                words=words_of(self.judge.manifest.header_extra),
             )
         )
 
     def _judge_completeness(self) -> None:
         """Add what is missing: first processes, then the channels' markers."""
+        header_extra = self.judge.manifest.header_extra
+        words = words_of(header_extra)
         for code in np.flatnonzero(self.in_scope & (self.position == NONE)).tolist():
             process = self.judge.processes[code]
-            self.findings.add(say.never_recorded(process, self.name, self._path(process)))
+            in_derived = why_not_recorded(header_extra, self.name, process)
+            path = self._path(process)
+            self.findings.add(say.never_recorded(process, self.name, path, in_derived))
         if not self.has_markers:
             return
         facts, listed = self.facts, 0
@@ -347,16 +352,20 @@ class _Verdict:
             channel = self.judge.topology.channels[code]
             path = self._path(channel.source, channel.id)
             if marker is None:
-                self.findings.add(say.marker_not_sent(channel, self.name, path))
+                self.findings.add(say.marker_not_sent(channel, self.name, path, words))
             else:
-                self.findings.add(say.marker_in_flight(channel, marker, path))
+                self.findings.add(say.marker_in_flight(channel, marker, path, words))
         unlisted = facts.unsent_total + facts.unclosed_total - listed
         if unlisted:
             self.findings.count(INCOMPLETE, unlisted)
 
     def _path(self, goal: ProcessId, *last: ChannelId) -> tuple[ChannelId, ...] | None:
-        """Return the path for a witness, or None if no further witness is kept."""
-        if not self.findings.wants(INCOMPLETE):
+        """Return the path for a witness.
+
+        It is None if no further witness is kept, and in a derived recording, which has no markers.
+        """
+        is_derived_recording = is_derived(self.judge.manifest.header_extra)
+        if is_derived_recording or not self.findings.wants(INCOMPLETE):
             return None
         path = self.judge.topology.path(self.initiators, goal)
         return None if path is None else (*path, *last)
@@ -379,6 +388,11 @@ class _Verdict:
             if row["recomputed"] is not None:
                 in_flight[names[row["channel"]]] = tuple(row["recomputed"])
         return recorded, in_flight
+
+    def _totals(self) -> Totals:
+        if is_derived(self.judge.manifest.header_extra):
+            return NOT_SUMMED
+        return Totals(self._held_at_start(), self._held_by_processes(), self.facts.amount)
 
     def _held_at_start(self) -> int | float | None:
         processes = self.judge.topology.processes

@@ -2,7 +2,7 @@
 
 import pytest
 
-from snapshots.domain.archive.absence import missing, sentence, slowest
+from snapshots.domain.archive.absence import Blame, blame, missing, sentence, slowest, times_missing
 from snapshots.domain.archive.causes import phase_of
 from snapshots.domain.archive.model import CheckpointFacts, SubtaskFacts, VertexFacts
 
@@ -48,10 +48,33 @@ def test_many_are_counted_not_named():
 
 
 def test_the_slowest_is_who_acknowledged_last():
-    completed = a_checkpoint("completed", came(0, 5), came(1, 9), came(2, 9))
+    completed = a_checkpoint("completed", came(0, 5), came(1, 9), came(2, 8))
     assert slowest(completed) == "sink[1]"
+    assert blame(completed) == Blame(("sink[1]",), after=9)
+    assert blame(completed).sentence == "sink[1] acknowledged last."
     assert sentence(completed) == ""
     assert slowest(CheckpointFacts(1)) == ""
+    assert blame(CheckpointFacts(1)).sentence == ""
+
+
+def test_a_tie_is_said_as_a_tie():
+    completed = a_checkpoint("completed", came(0, 5), came(1, 9), came(2, 9))
+    assert blame(completed).names == ("sink[1]", "sink[2]")
+    assert slowest(completed) == "sink[1] and sink[2]"
+    assert blame(completed).sentence == (
+        "sink[1] and sink[2] acknowledged last, at the same time, after 9 ms."
+    )
+    late = a_checkpoint("failed", came(0, 215), came(1, 213), came(2, 215), duration=211)
+    assert blame(late) == Blame(("sink[0]", "sink[2]"), is_missing=True, after=215)
+    gone = [SubtaskFacts(index, acknowledged=False) for index in range(2)]
+    failed = a_checkpoint("failed", came(2, 215), *gone, duration=211)
+    assert blame(failed).sentence == "Not acknowledged in time by sink[0] and sink[1]."
+
+
+def test_who_is_missing_is_counted_over_all_failures():
+    late = a_checkpoint("failed", came(0, 215), came(1, 9), duration=211)
+    gone = a_checkpoint("failed", came(0, 5), SubtaskFacts(1, False), duration=211)
+    assert times_missing([late, gone, late]) == {"sink[0]": 2, "sink[1]": 1}
 
 
 @pytest.mark.parametrize(

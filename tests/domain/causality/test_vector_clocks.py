@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from snapshots.domain.causality.vector_clocks import vector_clocks
+from snapshots.domain.conditions.predicates import detect
 from snapshots.domain.judging import cuts
 from snapshots.domain.model import shapes
 from tests.builders import a_run, recorded, runs, simulated
@@ -107,3 +108,14 @@ def test_a_past_cone_is_a_consistent_cut():
 def test_a_recording_without_events_has_no_clocks():
     clocks = vector_clocks(recorded(a_run()))
     assert clocks.matrix.shape == (0, 2)
+
+
+def test_a_marker_carries_influence_in_a_cone_but_not_in_cuts_and_conditions():
+    """The workbench and the documents say so: see ``CAUSALITY`` in sentences.js, docs/model.md."""
+    run = a_run().internal("p", "works", state=5).send_marker("p->q", "s1")
+    run = run.receive_marker("p->q", "s1").internal("q", "works", state=7)
+    recording = recorded(run.log())
+    assert vector_clocks(recording).of("q", 1).tolist() == [2, 2]
+    assert cuts.is_consistent(recording, cuts.Cut({"q": 2}))
+    found = detect(recording, 'processes["p"] != 5 && processes["q"] == 7')
+    assert found.possibly is True

@@ -23,12 +23,13 @@ from snapshots.domain.model.topology import Process
 from snapshots.domain.simulators.dataflows.lanes import Lane
 from snapshots.domain.simulators.dataflows.parameters import FailAt
 from snapshots.domain.simulators.dataflows.results import DataflowRun
-from snapshots.domain.simulators.flink.samples import smallest
+from snapshots.domain.simulators.flink.samples import counted_twice, smallest
 from snapshots.domain.simulators.flink.simulation import DataflowSimulation, run_dataflow
 from snapshots.domain.simulators.micro_batches.samples import delivered_twice_log
 from snapshots.domain.simulators.micro_batches.simulation import SparkSimulation, run_spark
 from snapshots.domain.simulators.protocols.flink_task import ALIGNED, AT_LEAST_ONCE, MODES
 from snapshots.domain.simulators.samples import two_banks
+from snapshots.domain.simulators.script import Log
 from tests.dataflow_damage import garbled
 from tests.dataflows import (
     a_run_of,
@@ -360,3 +361,17 @@ def test_micro_batches_go_back_to_a_batch():
         "lines": 180,
         "table": 140,
     }
+
+
+def test_nothing_is_told_of_the_records_of_a_derived_recording():
+    """It holds no records, so that zeros would be claims about the real run."""
+    header, events = counted_twice()
+    log = Log(replace(header, extra=header.extra | {"derived": True}), events)
+    found = all_failovers(assemble(*log).recording)
+    (report,) = found.reports
+    untold = (report.discarded, report.counted_twice, report.re_read, report.sinks)
+    assert untold == (None, None, None, None)
+    assert (report.records_re_read, report.time_to_catch_up) == (None, None)
+    assert report.sentence.endswith("is not known, for the engine keeps no records.")
+    (row,) = compare(as_json(found)["items"])
+    assert (row["duplicates"], row["lost"], row["records_re_read"]) == (None, None, None)

@@ -82,7 +82,8 @@ def test_with_a_custom_partitioner_every_new_subtask_reads_all_data():
 @pytest.mark.parametrize("exchange", ["FORWARD", "RESCALE", "BROADCAST"])
 def test_edges_that_cannot_be_divided_say_so(exchange):
     edge = planned(channels({(0, 0): 5}, exchange), 2, 3)
-    assert f"({exchange}) cannot be given" in edge.problem
+    assert edge.problem.startswith(f"5 bytes are in flight from map to sink ({exchange}).")
+    assert "refuses it" in edge.problem
     assert edge.receivers == ()
     assert planned(channels({(0, 0): 5}, exchange), 2, 2).problem is None
 

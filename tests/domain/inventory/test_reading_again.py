@@ -75,3 +75,12 @@ def test_an_empty_committer_state_does_not_make_a_sink():
 def test_a_later_run_of_the_job_is_known_by_its_name_too():
     sink = an_operator("slow", vertex="map -> slow (run 2)")
     assert len(sinks_of(a_checkpoint(sink), {"map -> slow (run 2)"})) == 1
+
+
+def test_a_writer_is_part_of_its_committer_and_else_a_sink_of_its_own():
+    committed = [an_operator("out: Writer"), an_operator("out: Committer")]
+    [sink] = sinks_of(a_checkpoint(*committed), frozenset())
+    assert (sink.name, sink.transactional) == ("out: Committer", True)
+    [sink] = sinks_of(a_checkpoint(an_operator("out: Writer")), frozenset())
+    assert (sink.name, sink.transactional) == ("out: Writer", None)
+    assert sink.inferred == 'Its name ends with ": Writer", as that of a part of a sink does.'

@@ -21,9 +21,11 @@ from snapshots.domain.inventory.model import (
     SubtaskInventory,
 )
 from snapshots.domain.inventory.operator_plan import StoredSizes
+from snapshots.domain.inventory.restore_answer import NO, NOT_KNOWN
 from snapshots.domain.inventory.restore_plan import (
     FLINK,
     SEATUNNEL,
+    Asked,
     NotPlannable,
     plan_restore,
 )
@@ -45,12 +47,14 @@ def an_operator(parallelism=2, groups=8, keyed=800, lists=0, kinds=("value",), *
 
 
 def a_checkpoint(*operators, **fields):
-    return CheckpointInventory("job", 7, "checkpoint", "completed", operators=operators, **fields)
+    return CheckpointInventory(
+        "job", 7, "checkpoint", "completed", "chk-7", operators=operators, **fields
+    )
 
 
 def planned(operator, parallelism, sizes=None, engine=FLINK):
     told = {"op": sizes or StoredSizes()}
-    plan = plan_restore(engine, a_checkpoint(operator), parallelism, told)
+    plan = plan_restore(engine, a_checkpoint(operator), Asked(parallelism, sizes=told))
     return plan.operators[0]
 
 
@@ -177,14 +181,18 @@ def test_keyed_state_without_known_key_groups_has_an_unknown_place():
     assert [(one.bytes, one.estimated) for one in plan.after] == [(None, False)] * 2
 
 
-def test_files_that_the_upload_lacks_do_not_prevent_a_restore_but_a_failure_does():
+def test_files_that_the_upload_lacks_leave_it_open_and_a_failure_prevents_it():
     lost = (MissingFile("x", 5, "It is not here."), MissingFile("y", 5, "It is not here."))
-    plan = plan_restore(FLINK, a_checkpoint(an_operator(), missing=lost, problem="So."), 2, {})
-    assert plan.problems == ()
-    assert plan.notes[0] == "So."
-    assert plan.notes[1].startswith("2 files that it needs are not in the upload")
+    plan = plan_restore(FLINK, a_checkpoint(an_operator(), missing=lost, problem="So."), Asked(2))
+    assert (plan.answer, plan.problems) == (NOT_KNOWN, ())
+    assert plan.unknown[0] == "So."
+    assert plan.unknown[1].startswith("2 files that it needs are not in the upload (x and y).")
     failed = replace(a_checkpoint(an_operator()), status="failed")
-    assert "It is failed" in plan_restore(FLINK, failed, 2, {}).problems[0]
+    plan = plan_restore(FLINK, failed, Asked(2))
+    assert (plan.answer, plan.unknown) == (NO, ())
+    assert plan.headline == (
+        "No: the checkpoint 7 is failed: only a completed one can be restored."
+    )
 
 
 def test_key_groups_of_two_subtasks_are_a_problem():
@@ -221,17 +229,17 @@ def test_finished_subtasks_are_started_with_the_state_of_others():
 
 def test_operators_can_keep_their_own_parallelism():
     one, other = an_operator(2), replace(an_operator(1), id="other")
-    plan = plan_restore(FLINK, a_checkpoint(one, other), 4, {}, kept=["other"])
+    plan = plan_restore(FLINK, a_checkpoint(one, other), Asked(4, frozenset({"other"})))
     assert [item.parallelism_after for item in plan.operators] == [4, 1]
     assert plan.kept == ("other",)
     with pytest.raises(NotPlannable, match="no operator nobody"):
-        plan_restore(FLINK, a_checkpoint(one), 4, {}, kept=["nobody"])
+        plan_restore(FLINK, a_checkpoint(one), Asked(4, frozenset({"nobody"})))
 
 
 def test_a_plan_of_too_many_subtasks_is_refused():
     many = [replace(an_operator(1), id=str(place)) for place in range(4)]
     with pytest.raises(NotPlannable, match="too many"):
-        plan_restore(FLINK, a_checkpoint(*many), 32_768, {})
+        plan_restore(FLINK, a_checkpoint(*many), Asked(32_768))
 
 
 def test_a_whole_file_is_read_by_every_subtask_that_needs_a_part_of_it():
@@ -281,7 +289,7 @@ def test_seatunnel_returns_splits_and_gives_the_coordinator_its_own_state():
         SubtaskInventory(1, finished=True),
     )
     action = OperatorInventory("a", "Source[0]-Fake", 2, subtasks=subtasks, states=states)
-    plan = plan_restore(SEATUNNEL, a_checkpoint(action), 3, {}).operators[0]
+    plan = plan_restore(SEATUNNEL, a_checkpoint(action), Asked(3)).operators[0]
     rules = [move.rule for move in plan.states]
     assert "returns them to the enumerator" in rules[0]
     assert rules[1] == "The one enumerator gets it whole."
@@ -294,12 +302,11 @@ def test_seatunnel_returns_splits_and_gives_the_coordinator_its_own_state():
 @pytest.mark.parametrize(
     ("engine", "operators", "parallelism", "words"),
     [
-        ("spark", (an_operator(),), 3, "fixed by its checkpoint"),
-        (FLINK, (), 3, "does not say which operators"),
+        ("storm", (an_operator(),), 3, "No restore of storm"),
         (FLINK, (an_operator(),), 0, "between 1 and"),
         (FLINK, (an_operator(),), 40_000, "between 1 and"),
     ],
 )
 def test_what_cannot_be_planned_says_why(engine, operators, parallelism, words):
     with pytest.raises(NotPlannable, match=words):
-        plan_restore(engine, a_checkpoint(*operators), parallelism, {})
+        plan_restore(engine, a_checkpoint(*operators), Asked(parallelism))

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from snapshots.domain.conditions.expressions import ExpressionError
+from snapshots.domain.conditions.expressions import Expression, ExpressionError
 from snapshots.domain.conditions.predicates import detect
 from snapshots.domain.judging.verdicts import judge
 from snapshots.domain.judging.witnesses import LONGEST_SHOWN
@@ -21,6 +21,9 @@ from snapshots.domain.model.derived import (
     why_empty,
     why_unknown,
 )
+from snapshots.domain.properties import BUILT_IN, strip
+from snapshots.domain.properties.global_state import at_start, of_report
+from snapshots.domain.properties.own import answer, variables
 from snapshots.domain.replaying.reordering import reorder
 from snapshots.domain.replaying.restore import restore
 from snapshots.domain.simulators.script import Log
@@ -140,6 +143,38 @@ def test_theorem_1_shows_nothing_of_what_is_derived():
     assert as_json(found.report())["not_known"] == PROVES_NOTHING
     (plain,) = judge(recorded(simulated()))
     assert as_json(reorder(recorded(simulated()), plain).report())["not_known"] is None
+
+
+def test_sums_of_what_is_derived_are_not_known():
+    """Its states are sizes and offsets, which a sum would add up as if they were tokens."""
+    run = a_run().record("p", "s1", state={"bytes": 4}).record("q", "s1", state=5).log()
+    [report] = judge(recorded(run))
+    assert report.totals.processes == 9
+    [report] = judge(recorded(derived(run)))
+    assert as_json(report.totals) == dict.fromkeys(
+        ("start", "processes", "channels", "total", "conserved")
+    )
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_no_built_in_property_is_told_of_what_is_derived(name):
+    run = a_run().record("p", "s1", state=0).record("q", "s1", state=0)
+    recording = recorded(derived(run.record_channel("p->q", "s1").log()))
+    [report] = judge(recording)
+    [answer] = strip(name, [of_report(recording, report)], at_start(recording.topology))
+    assert answer.holds is None
+    assert answer.sentence.startswith("It is not known")
+    assert answer.missing
+
+
+def test_what_holds_in_a_derived_state_says_nothing_about_the_run():
+    recording = recorded(derived(a_run().record("p", "s1", state=1).record("q", "s1").log()))
+    [report] = judge(recording)
+    state = of_report(recording, report)
+    expression = Expression('processes["p"] == 1', frozenset("pq"))
+    found = answer(expression, state, expression.outcome(variables(state)))
+    assert found.holds is True
+    assert "derived" in found.conclusion
 
 
 def test_cuts_of_what_is_derived_are_not_those_of_the_run():

@@ -208,6 +208,20 @@ def test_a_transaction_whose_word_was_lost_is_committed_by_the_restore():
     assert run.counted.duplicates == run.counted.lost == {"sink": 0}
 
 
+def test_a_transaction_that_a_restore_commits_names_the_checkpoint_it_restores():
+    """One of its transactions was pre-committed for a checkpoint that was aborted."""
+    calm = a_run_of(declines=frozenset({(1, "sink[1]")}), lost_notices=frozenset({2}))
+    done = events(run_dataflow(calm), "cp_complete")[0]
+    run = run_dataflow(failing(calm, done.at + 1_000, "sink[0]"))
+    assert [event.snapshot for event in events(run, "cp_abort")][:1] == ["1"]
+    own = {"process": "sink[0]"}
+    owners = {extra(event)["tx"]: event.snapshot for event in events(run, "tx_precommit", **own)}
+    recovered = events(run, "tx_recover_commit", **own)
+    assert {owners[extra(event)["tx"]] for event in recovered} == {"1", "2"}
+    (restored,) = events(run, "restore", **own)
+    assert {event.snapshot for event in recovered} == {restored.snapshot} == {"2"}
+
+
 def test_a_transaction_of_a_checkpoint_that_did_not_complete_is_aborted_by_the_restore():
     calm = a_run_of()
     own = {"process": "sink[0]"}

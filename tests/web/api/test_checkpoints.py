@@ -58,7 +58,11 @@ def test_files_and_requests_come_in_pages(api, address):
 
 def test_a_recording_that_is_no_dataflow_has_none(api, ada):
     address = f"/api/recordings/{a_ready_recording(ada).pk}"
-    assert api.get(f"{address}/checkpoints").json() == {"items": [], "total": 0}
+    assert api.get(f"{address}/checkpoints").json() == {
+        "items": [],
+        "total": 0,
+        "untimed": [],
+    }
     assert api.get(f"{address}/failovers").json()["items"] == []
 
 

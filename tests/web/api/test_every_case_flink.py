@@ -6,6 +6,7 @@ from tests.readers.engines.flink.cases import CASES, LEGACY
 from tests.readers.engines.flink.engine import folder_of
 from tests.web.api import flink_rest_answers
 from tests.web.api.agreement import pairs, require_documented
+from tests.web.api.evidence import require_evidence
 from tests.web.api.flink_answers import answers
 from tests.web.api.uploading import upload, zipped
 
@@ -19,7 +20,7 @@ NOT_DECODED = {"v_kryo", "v_poly"}  # states whose values Kryo wrote, or of a cl
 
 
 @pytest.mark.parametrize("name", [*CASES, *LEGACY])
-def test_the_api_answers_about_a_case_what_flink_does(api, shared_data, name):
+def test_the_api_answers_about_a_case_what_flink_does(api, ada, shared_data, name):
     folder = folder_of(shared_data, name)
     uploaded = upload(api, zipped(folder, *PARTS))
     recording = uploaded.get()
@@ -43,6 +44,7 @@ def test_the_api_answers_about_a_case_what_flink_does(api, shared_data, name):
     }
     assert {path: one["bytes"] for path, one in uploaded.files.items()} == sizes
     _require_snapshots(uploaded)
+    require_evidence(uploaded, ada)
 
 
 def _require_snapshots(uploaded) -> None:

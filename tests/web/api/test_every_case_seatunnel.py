@@ -7,6 +7,7 @@ import pytest
 
 from tests.web.api import seatunnel_answers
 from tests.web.api.agreement import pairs, require_documented
+from tests.web.api.evidence import require_evidence
 from tests.web.api.uploading import as_it_is, upload
 
 pytestmark = [
@@ -30,7 +31,7 @@ DURATIONS = {
 
 
 @pytest.mark.parametrize("name", COUNTS)
-def test_the_api_answers_about_a_case_what_its_files_hold(api, shared_data, data_dir, name):
+def test_the_api_answers_about_a_case_what_its_files_hold(api, ada, shared_data, data_dir, name):
     archive = shared_data / "seatunnel" / f"{name}.zip"
     with zipfile.ZipFile(archive) as opened:
         files = json.loads(opened.read(f"{name}/expected.json"))["files"]
@@ -57,3 +58,4 @@ def test_the_api_answers_about_a_case_what_its_files_hold(api, shared_data, data
     assert uploaded.verdicts.keys() == with_states
     if name == "synthetic-two-pipelines-idle-reader":
         assert durations == DURATIONS
+    require_evidence(uploaded, ada)

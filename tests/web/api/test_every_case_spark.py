@@ -8,6 +8,7 @@ import pytest
 from tests.readers.engines.spark_streaming.cases import DAMAGED, WRONG_ANSWERS
 from tests.web.api import spark_answers
 from tests.web.api.agreement import pairs, require_documented
+from tests.web.api.evidence import require_evidence
 from tests.web.api.uploading import as_it_is, upload
 
 pytestmark = [
@@ -30,7 +31,7 @@ LEFT = {(case, *name.split(" ")) for case, name in WRONG_ANSWERS}
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_api_answers_about_a_checkpoint_what_spark_did(api, shared_data, data_dir, name):
+def test_the_api_answers_about_a_checkpoint_what_spark_did(api, ada, shared_data, data_dir, name):
     archive = shared_data / "spark-streaming" / f"{name}.zip"
     with zipfile.ZipFile(archive) as opened:
         expected = json.loads(opened.read(f"{name}/expected.json"))
@@ -48,3 +49,4 @@ def test_the_api_answers_about_a_checkpoint_what_spark_did(api, shared_data, dat
     assert {(name, *where) for where, _, _ in differing} <= LEFT
     assert {path: one["bytes"] for path, one in uploaded.files.items()} == sizes
     assert not list((data_dir / "store").glob("*.tmp*"))
+    require_evidence(uploaded, ada)

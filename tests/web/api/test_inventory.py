@@ -133,7 +133,7 @@ def test_a_banks_money_is_in_its_states_and_in_its_channels(bank, api, ada):
     assert api.get(f"{base}/7").status_code == 404
 
     page = signed_in(ada)
-    assert page.get(f"/recordings/{bank.pk}").url == f"/recordings/{bank.pk}/contents"
+    assert page.get(f"/recordings/{bank.pk}").url == f"/recordings/{bank.pk}/answer"
     assert "bank-unaligned" in text_of(page.get(f"/recordings/{bank.pk}/contents"))
     one = f"/recordings/{bank.pk}/contents/1"
     shown = text_of(page.get(one, {"check": INVARIANT, "channel": channel["number"]}))

@@ -12,7 +12,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from snapshots.domain.inventory.entries import NotRead, StateEntry
-from snapshots.domain.inventory.model import Fact, JobInventory, UploadInventory
+from snapshots.domain.inventory.model import WHOLE, Fact, JobInventory, UploadInventory
 from snapshots.jobs import running
 from snapshots.models import Job
 from snapshots.store.inventory.reading import as_checkpoint
@@ -130,10 +130,12 @@ def _entry(number: int, operator: str, state: str, told: dict) -> StateEntry:
 
 def _require_the_same(listed: dict, detail: dict) -> None:
     """Require that the list of checkpoints and the page of each say the same."""
+    none = None if detail["problem"] else 0
     counted = {
-        "operators": len(detail["operators"]),
+        "operators": len(detail["operators"]) or none,
         "channels": len(detail["channels"]),
-        "in_flight": sum(one["bytes"] for one in detail["channels"]),
-        "missing": len(detail["missing"]),
+        "halves": sum(one["part"] != WHOLE for one in detail["channels"]),
+        "in_flight": as_checkpoint(detail).in_flight,
+        "missing": len(detail["missing"]) or none,
     }
     assert listed == {name: counted.get(name, detail.get(name)) for name in listed}

@@ -2,15 +2,18 @@
 
 import html
 import re
+import zipfile
 
 import orjson
 import pytest
 
 from snapshots.files import recordings
+from snapshots.readers.engines import registry
 from snapshots.readers.engines.flink.adapter.reader import FlinkReader
 from snapshots.store.inventory.layout import CONTENTS, UPLOAD
 from snapshots.store.inventory.writing import write_inventory
 from tests.web.given import a_client, a_ready_recording, signed_in, text_of
+from tests.web.stored_uploads import stored_upload
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
 
@@ -87,6 +90,18 @@ def test_facts_are_written_as_people_read_them(given, ada):
 def test_nothing_in_flight_is_distinguished_from_not_known(given, ada, name, number, says):
     address = given(name)
     assert says in words(signed_in(ada).get(f"{address}/{number}"))
+
+
+def test_what_was_in_flight_in_a_pipeline_of_seatunnel_is_no_zero(ada, shared_data, tmp_path):
+    packed = shared_data / "seatunnel" / "synthetic-fake-to-localfile.zip"
+    with zipfile.ZipFile(packed) as archive:
+        archive.extractall(tmp_path)
+    recording = stored_upload(ada, registry.READERS["seatunnel"], tmp_path)
+    contents = f"/recordings/{recording.pk}/contents"
+    items = a_client(ada).get(f"/api{contents}").json()["checkpoints"]
+    assert {one["in_flight"] for one in items} == {None}
+    shown = words(signed_in(ada).get(f"{contents}/0"))
+    assert "In flight not known" in shown
 
 
 def test_a_comparison_says_of_what_and_what_it_leaves_out(given, ada):

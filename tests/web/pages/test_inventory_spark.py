@@ -7,6 +7,7 @@ from snapshots.readers.engines.spark_streaming.adapter.reader import SparkUpload
 from snapshots.store.inventory.reading import StoredInventory, as_checkpoint
 from snapshots.store.inventory.writing import write_inventory
 from tests.readers.engines.spark_streaming.cases import MAIN, unpack
+from tests.web.engine_uploads import an_upload
 from tests.web.given import a_client, a_ready_recording, signed_in
 from tests.web.pages.test_inventory import words
 
@@ -84,3 +85,75 @@ def test_states_that_are_not_read_have_no_known_number_of_entries(given, ada):
     assert [state["entries"] for state in states] == [None] * len(states)
     changed = words(signed_in(ada).get(f"{address}/7/difference"))
     assert "left join side 0" not in changed
+
+
+@pytest.fixture
+def of_parts(ada, shared_data, tmp_path):
+    """Return the recording of only these parts of a case."""
+
+    def written(name: str, *parts: str):
+        folder, _ = unpack(shared_data / "spark-streaming" / f"{name}.zip", tmp_path)
+        for part in parts:
+            target = tmp_path / "upload" / part
+            target.parent.mkdir(parents=True, exist_ok=True)
+            (folder / part).rename(target)
+        return an_upload(ada, "spark-streaming", tmp_path / "upload")
+
+    return written
+
+
+LOGS = f"{MAIN}/offsets", f"{MAIN}/commits"
+
+
+@pytest.mark.parametrize("case", ["window-agg-hdfs", "stateless-rate-to-json"])
+def test_without_its_folder_the_state_is_not_known(ada, of_parts, case):
+    row = of_parts(case, *LOGS)
+    first = a_client(ada).get(f"/api/recordings/{row.pk}/contents/0").json()
+    assert (first["bytes"], first["shared"], first["operators"]) == (None, None, [])
+    assert first["why_state_unknown"].startswith("The upload holds no folder state/")
+    address = f"/recordings/{row.pk}/contents"
+    listed, page = (words(signed_in(ada).get(at)) for at in (address, f"{address}/0"))
+    assert "0 B" not in listed.split("Files of the upload")[0]
+    assert "State not known" in page
+    assert first["why_state_unknown"] in page
+    assert "0 operators" not in page
+
+
+def test_without_its_folder_nobody_says_whose_bytes_the_state_has(ada, of_parts):
+    address = f"/recordings/{of_parts('window-agg-hdfs', *LOGS).pk}/contents/0/bytes"
+    page = words(signed_in(ada).get(address))
+    assert "It is not known how large batch 0 is." in page
+    assert "How much of it is new is not known. The upload holds no folder state/" in page
+    assert "0 operators" not in page
+    assert "This checkpoint has no state with keys" not in page
+
+
+def test_what_a_report_names_and_the_upload_lacks_is_missing(ada, of_parts):
+    row = of_parts("window-agg-hdfs", *LOGS, "progress.jsonl")
+    api = a_client(ada)
+    first = api.get(f"/api/recordings/{row.pk}/contents/0").json()
+    missing = {file["path"]: file["reason"] for file in first["missing"]}
+    assert missing.keys() == {f"{MAIN}/state/", f"{MAIN}/sources/0/"}
+    assert "progress reports name stateful operators" in missing[f"{MAIN}/state/"]
+    contents = api.get(f"/api/recordings/{row.pk}/contents").json()
+    assert {flaw["path"]: flaw["spoils"] for flaw in contents["flaws"]} == dict.fromkeys(
+        missing, "batches 0 to 11"
+    )
+    snapshot = api.get(f"/api/recordings/{row.pk}/snapshots/0").json()
+    assert [item["sentence"] for item in snapshot["verdicts"]][:2] == [
+        f"{path}: {reason}" for path, reason in missing.items()
+    ]
+
+
+@pytest.mark.parametrize("case", ["continuous-rate-to-memory", "stateless-rate-to-json"])
+def test_a_query_that_is_known_to_keep_no_state_has_none(ada, of_parts, case):
+    row = of_parts(case, *LOGS, "progress.jsonl")
+    first = a_client(ada).get(f"/api/recordings/{row.pk}/contents/0").json()
+    assert (first["bytes"], first["why_state_unknown"], first["missing"]) == (0, None, [])
+
+
+def test_without_state_nobody_says_that_the_query_keeps_none(ada, of_parts):
+    row = of_parts("incident-partial-partitions", *LOGS)
+    page = words(signed_in(ada).get(f"/recordings/{row.pk}/contents/2"))
+    assert "The upload holds no state, so it does not tell how far the batch came." in page
+    assert "keeps no state, so" not in page

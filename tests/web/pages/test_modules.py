@@ -7,6 +7,7 @@ from django.template import Context, Template, TemplateSyntaxError
 
 from snapshots.templatetags.modules import modules_of
 from tests.stack import ROOT
+from webapp.edge.static_files import catalogue
 
 TAG = re.compile(r"{% modulepreload '([^']+)' %}")
 SCRIPT = re.compile(r"""<script type="module" src="{% static '([^']+)' %}">""")
@@ -15,9 +16,11 @@ SCRIPT = re.compile(r"""<script type="module" src="{% static '([^']+)' %}">""")
 @pytest.fixture
 def static_files(tmp_path, settings):
     modules_of.cache_clear()
+    catalogue.cache_clear()
     settings.STATICFILES_DIRS = [tmp_path]
     yield tmp_path
     modules_of.cache_clear()
+    catalogue.cache_clear()
 
 
 def a_module(folder, path: str, text: str = "") -> None:
@@ -29,9 +32,8 @@ def preloaded(entry: str) -> list[str]:
     text = f"{{% load modules %}}{{% modulepreload '{entry}' %}}"
     page = Template(text).render(Context())
     links = page.splitlines()
-    return [
-        re.fullmatch('<link rel="modulepreload" href="/static/(.+)">', link)[1] for link in links
-    ]
+    shape = '<link rel="modulepreload" href="/static/[0-9a-f]{12}/(.+)">'
+    return [re.fullmatch(shape, link)[1] for link in links]
 
 
 def test_modules_are_found_through_imports_of_every_shape(static_files):

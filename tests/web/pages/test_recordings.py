@@ -160,6 +160,17 @@ def test_a_topology_too_large_for_a_page_is_left_out_of_it(client, ada, monkeypa
     assert '"topology": null' in text_of(client.get(f"/recordings/{row.pk}"))
 
 
+def test_snapshots_too_long_for_a_page_are_left_out_of_it(client, ada):
+    row = a_ready_recording(ada, lose_recorded_message(simulated()).log)
+    assert '"snapshots": [{' in text_of(client.get(f"/recordings/{row.pk}"))
+    snapshot = row.snapshots.first()
+    snapshot.verdicts = [{"verdict": "lost", "sentence": "x" * 700}] * 100
+    snapshot.save()
+    page = text_of(client.get(f"/recordings/{row.pk}"))
+    assert '"snapshots": null' in page
+    assert len(page) < 100_000
+
+
 def test_defects_are_listed_by_code(client, ada):
     log = two_banks()
     index = sum(event.process == "A" for event in log.events)
@@ -285,7 +296,8 @@ def test_a_store_that_is_gone_is_a_page_and_no_500(client, ada):
 def test_snapshots_of_an_engine_are_not_judged_and_not_called_unknown(client, ada):
     a_ready_recording(ada).snapshots.update(verdict="unknown")
     shown = text_of(client.get("/"))
-    assert "1 unknown" in shown
+    assert "1 not known" in shown
+    assert "1 unknown" not in shown
     assert "not judged" not in shown
     Recording.objects.update(format="flink")
     assert "1 not judged" in text_of(client.get("/"))

@@ -18,6 +18,7 @@ from snapshots.domain.dataflow_logs.checkpoints.report import (
     ASYNC,
     BUSY,
     COMMIT,
+    REST,
     SYNC,
     TRAVEL,
     TRIGGER,
@@ -143,13 +144,16 @@ class _Walk:
         if last is None or record is None:
             return
         if last is aligned and aligned.index > record.index:
+            self._add(process, REST, aligned.at, ack.at)
             self._to_barriers(process, aligned)
             return
+        stored_at = ack.at if upload is None else upload.at
+        self._add(process, REST, stored_at, ack.at)
         sync_to = self.tasks[process].sync_to
         if sync_to is None:
-            self._add(process, ASYNC, record.at, ack.at)
+            self._add(process, ASYNC, record.at, stored_at)
         else:
-            self._add(process, ASYNC, sync_to, ack.at)
+            self._add(process, ASYNC, sync_to, stored_at)
             self._add(process, SYNC, record.at, sync_to)
         self._to_barriers(process, record)
 

@@ -166,6 +166,7 @@ def report(checkpoint: CheckpointEvents, count: Count) -> CheckpointReport:
         tasks=_worst_first(tasks, path),
         critical_path=path,
         sentence=sentence(checkpoint, status, duration, path),
+        why_no_mode=trigger and trigger.text("why_no_mode"),
     )
 
 
@@ -180,10 +181,13 @@ def _fate(checkpoint: CheckpointEvents) -> tuple[str, str | None]:
 
 
 def _pipeline(event: ProtocolEvent | None) -> str | None:
-    """Return ``2`` for ``coordinator 2``, unless the event names the pipeline itself."""
+    """Return ``2`` for ``coordinator 2``, unless the event names the pipeline itself.
+
+    In a derived recording the number of a coordinator may be that of a run of the job instead.
+    """
     if event is None:
         return None
-    _, _, number = event.process.partition("coordinator ")
+    number = "" if event.is_so("derived") else event.process.partition("coordinator ")[2]
     logged = event.whole("pipeline")
     return event.text("pipeline") or (number if logged is None else str(logged)) or None
 

@@ -15,13 +15,14 @@ COMPLETED, ABORTED, EXPIRED, DECLINED, SUBSUMED, PENDING = STATUSES = (
     "subsumed",
     "pending",
 )
-TRIGGER, BUSY, TRAVEL, ALIGNMENT, SYNC, ASYNC, ACK, COMMIT = PHASES = (
+TRIGGER, BUSY, TRAVEL, ALIGNMENT, SYNC, ASYNC, REST, ACK, COMMIT = PHASES = (
     "trigger",
     "busy",
     "travel",
     "alignment",
     "sync",
     "async",
+    "rest",
     "ack",
     "commit",
 )
@@ -54,7 +55,8 @@ class Segment:
         channel: the channel on which the barrier travelled. None in phases that are spent within a
             task.
         phase: what the time was spent on: ``trigger``, ``busy``, ``travel``, ``alignment``,
-            ``sync``, ``async``, ``ack`` or ``commit``.
+            ``sync``, ``async``, ``rest``, ``ack`` or ``commit``. The ``rest`` of a task lies
+            between the end of its upload or alignment and its acknowledgement.
         from_: when the segment begins, in the time unit of the recording.
         to: when the segment ends. None means that the log ends before.
         behind: how many records lay on the channel when the barrier was put behind them. None for a
@@ -150,6 +152,8 @@ class CheckpointReport:
             none.
         mode: how the coordinator wanted the barriers handled, such as ``aligned`` or ``unaligned``.
             None if the log does not say.
+        why_no_mode: why the mode is not known, as a sentence. None if it is known, or if the log
+            does not say why.
         status: ``completed``, ``aborted``, ``expired``, ``declined``, ``subsumed`` or ``pending``.
         reason: why the checkpoint did not complete, in the words of the log. None if it completed
             or the log does not say.
@@ -181,3 +185,4 @@ class CheckpointReport:
     tasks: tuple[TaskReport, ...]
     critical_path: tuple[Segment, ...]
     sentence: str
+    why_no_mode: str | None = None

@@ -11,6 +11,7 @@ from snapshots.domain.dataflow_logs.checkpoints.report import (
     DECLINED,
     EXPIRED,
     PENDING,
+    REST,
     SYNC,
     TRAVEL,
     TRIGGER,
@@ -138,6 +139,7 @@ def _did(segment: Segment) -> str:
         ALIGNMENT: f"{segment.process} waited for other barriers, until the time for that was over",
         SYNC: f"{segment.process} copied its state and did nothing else",
         ASYNC: f"{segment.process} uploaded the copy of its state",
+        REST: f"{segment.process} had stored its state, and its acknowledgement had not come yet",
         ACK: f"all had acknowledged, {segment.process} last, but it was not complete yet",
     }[segment.phase]
 

@@ -229,10 +229,6 @@ def _report(
 ) -> FailoverReport:
     checkpoint = None if failed.snapshot is None else checkpoints.get(failed.snapshot)
     event, restarted = failed.event, failed.restarted
-    re_read = tuple(item for answer in answers for item in answer.re_read.get(number, ()))
-    sinks = tuple(answer.effects[number] for answer in answers if number in answer.effects)
-    caught_up = [*(item.caught_up_at for item in re_read), restarted and restarted.at]
-    known = [at for at in caught_up if at is not None]
     batch = _batch(run, failed)
     trigger = batch if checkpoint is None else checkpoint.trigger
     lost = event.at if failed.snapshot is None else trigger and event.at - trigger.at
@@ -248,13 +244,16 @@ def _report(
         guarantee=_guarantee(trigger),
         restarted_at=restarted and restarted.at,
         lost_progress=lost if failed.back else None,
-        discarded=sum(answer.discarded.get(number, 0) for answer in answers),
-        counted_twice=_counted_twice(failed, checkpoint, count),
-        re_read=re_read,
-        caught_up_at=max(known) if len(known) == len(caught_up) else None,
-        sinks=sinks,
+        discarded=None,
+        counted_twice=None,
+        re_read=None,
+        caught_up_at=None,
+        sinks=None,
         sentence="",
     )
+    if not run.plan.is_derived:
+        report = _with_records(report, number, failed, answers)
+        report = replace(report, counted_twice=_counted_twice(failed, checkpoint, count))
     noun = "checkpoint" if batch is None else "batch"
     return replace(report, sentence=sentence(report, failed, noun, run.plan.time_unit))
 
@@ -303,6 +302,23 @@ def _guarantee(trigger: ProtocolEvent | None) -> str | None:
     if mode is None:
         return None
     return AT_LEAST_ONCE if mode == AT_LEAST_ONCE else EXACTLY_ONCE
+
+
+def _with_records(
+    report: FailoverReport, number: int, failed: Failed, answers: list[Answer]
+) -> FailoverReport:
+    """Return the report with what happened to records, which a derived recording does not hold."""
+    re_read = tuple(item for answer in answers for item in answer.re_read.get(number, ()))
+    restarted_at = failed.restarted and failed.restarted.at
+    caught_up = [*(item.caught_up_at for item in re_read), restarted_at]
+    known = [at for at in caught_up if at is not None]
+    return replace(
+        report,
+        discarded=sum(answer.discarded.get(number, 0) for answer in answers),
+        re_read=re_read,
+        caught_up_at=max(known) if len(known) == len(caught_up) else None,
+        sinks=tuple(answer.effects[number] for answer in answers if number in answer.effects),
+    )
 
 
 def _counted_twice(failed: Failed, checkpoint: CheckpointEvents | None, count: Count) -> int:

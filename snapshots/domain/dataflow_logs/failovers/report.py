@@ -136,13 +136,14 @@ class FailoverReport:
         restarted_at: when the first task came back. None if no task did.
         lost_progress: the time since the trigger of the restored checkpoint, or since the beginning
             of the recording. None if no task came back or the log does not say.
-        discarded: how many records were thrown out of the channels.
+        discarded: how many records were thrown out of the channels. None in a derived recording,
+            which holds no records.
         counted_twice: how many records are read again although their effect is in the restored
-            state.
-        re_read: what each split reads again.
+            state. None in a derived recording.
+        re_read: what each split reads again. None in a derived recording.
         caught_up_at: when all sources were where they had been. None means that the log ends
-            before.
-        sinks: what the failure did at each sink.
+            before, or that the recording is derived.
+        sinks: what the failure did at each sink. None in a derived recording.
         sentence: a summary in two or three sentences.
     """
 
@@ -157,16 +158,18 @@ class FailoverReport:
     guarantee: str | None
     restarted_at: int | None
     lost_progress: int | None
-    discarded: int
-    counted_twice: int
-    re_read: tuple[ReRead, ...]
+    discarded: int | None
+    counted_twice: int | None
+    re_read: tuple[ReRead, ...] | None
     caught_up_at: int | None
-    sinks: tuple[SinkEffect, ...]
+    sinks: tuple[SinkEffect, ...] | None
     sentence: str
 
     @json_property
-    def records_re_read(self) -> int:
-        """The number of records that were read again over all splits."""
+    def records_re_read(self) -> int | None:
+        """The number of records that were read again over all splits, or None if not known."""
+        if self.re_read is None:
+            return None
         return sum(item.records for item in self.re_read)
 
     @json_property
@@ -202,9 +205,14 @@ def compare(reports: Iterable[Mapping[str, Any]]) -> list[dict[str, object]]:
     """
     return [
         {name: report[name] for name in _COMPARED}
-        | {name: sum(sink[name] for sink in report["sinks"]) for name in _SUMMED}
+        | {name: _sum_of(report["sinks"], name) for name in _SUMMED}
         for report in reports
     ]
+
+
+def _sum_of(sinks: Iterable[Mapping[str, int]] | None, name: str) -> int | None:
+    """Add up a number of all sinks; None if it is not known what happened there."""
+    return None if sinks is None else sum(sink[name] for sink in sinks)
 
 
 _COMPARED = (

@@ -27,9 +27,11 @@ def _summary(report: FailoverReport, next_: Failed | None, noun: str, unit: str)
     text = f"{text}; {tasks} went back to " + (
         f"{noun} {report.restored}" if report.restored else "the beginning"
     )
-    re_read = report.records_re_read
     if report.lost_progress is not None:
         text += f", {spelled(report.lost_progress, unit)} before"
+    re_read = report.records_re_read
+    if re_read is None or report.sinks is None:
+        return f"{text}. What was read again is not known, for the engine keeps no records"
     text += f". {times(re_read, 'record')} {'was' if re_read == 1 else 'were'} read again"
     duplicates = sum(sink.duplicates for sink in report.sinks)
     if duplicates:

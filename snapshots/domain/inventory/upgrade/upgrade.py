@@ -186,9 +186,10 @@ def _judge_backend(checkpoint: CheckpointInventory, new_job: NewJob, reasons: _R
 
 def _judge_in_flight(checkpoint: CheckpointInventory, reasons: _Reasons) -> None:
     if checkpoint.channels:
-        size = sum(channel.bytes for channel in checkpoint.channels)
+        size = checkpoint.in_flight
+        amount = "Data of a size that is not known is" if size is None else f"{size:,} bytes are"
         reasons.notes[
-            f"{size:,} bytes are in flight in {times(len(checkpoint.channels), 'channel')}: it is "
+            f"{amount} in flight in {times(len(checkpoint.channels), 'channel')}: it is "
             "an unaligned checkpoint. Flink's documentation excludes upgrades of a job from these: "
             "take a savepoint."
         ] = None

@@ -49,26 +49,27 @@ class Committing:
         self,
         writer: Task[Any],
         pending: Iterable[tuple[str, int]],
+        cid: int | None,
         committer: ProcessId | None = None,
     ) -> None:
         """Commit once more what the restored state lists, and abort all else.
 
         Args:
-            pending: the listed transactions, each with its checkpoint.
+            pending: the listed transactions, each with the checkpoint it was pre-committed for.
+            cid: the checkpoint that is restored, which completed them; None lists none.
             committer: the process that commits; None is the writer itself.
         """
         if writer.tx is None:
             return
-        checkpoint_of = dict(pending)
         committed, aborted = writer.tx.recover(list(pending), self.log.now)
         for tx, status in committed:
-            process = committer or writer.id
-            self._log(process, tx, status, TX_RECOVER_COMMIT, checkpoint_of[tx])
+            self._log(committer or writer.id, tx, status, TX_RECOVER_COMMIT, cid)
         for tx in aborted:
             self.log.add(writer.id, TX_ABORT, {"tx": tx})
 
-    def _log(self, process: ProcessId, tx: str, status: str, kind: str, cid: int) -> None:
+    def _log(self, process: ProcessId, tx: str, status: str, kind: str, cid: int | None) -> None:
         if status == LOST:
             self.log.add(process, TX_TIMEOUT, {"tx": tx})
         else:
+            assert cid is not None  # only a checkpoint lists transactions to commit
             self.log.add(process, kind, {"tx": tx}, snapshot=str(cid))

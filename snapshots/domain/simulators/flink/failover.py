@@ -95,7 +95,7 @@ class Failover:
         log, committing = self.machine.log, self.machine.committing
         restore(log, task, saved.state, cid=cid, positions=positions, lanes=task.inputs)
         task.base = {}
-        committing.recover(task, saved.pending)
+        committing.recover(task, saved.pending, cid)
         committing.begin(task)
 
     def _put_back(self, task: FlinkTask, cid: int | None) -> None:

@@ -145,7 +145,7 @@ class Driver(CoordinatorProcess):
         if is_new:
             self.machine.committing.commit(task, batch.id)
         else:
-            self.machine.committing.recover(task, ())
+            self.machine.committing.recover(task, (), None)
 
     def _commit(self, batch: Batch, next_watermark: int) -> None:
         extra = {"batch": batch.id, "attempt": batch.attempt, "next_watermark": next_watermark}

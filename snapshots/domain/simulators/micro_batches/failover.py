@@ -96,7 +96,7 @@ class Failover:
             positions = {task.id: state["offset"]}
         cid = version - 1 if version else None
         restore(self.machine.log, task, state, cid=cid, positions=positions, lanes=lanes)
-        self.machine.committing.recover(task, ())
+        self.machine.committing.recover(task, (), None)
 
     def _note_restart(self, failure: Failure, tasks: list[SparkTask]) -> None:
         next_batch = self.driver.state.next_batch

@@ -116,7 +116,8 @@ class Failover:
         for task in pipeline.tasks:
             if task.tx is not None:
                 pending = states[task.id].pending if task.id in states else ()
-                self.machine.committing.recover(task, pending, committer_of(task.vertex.id))
+                committer = committer_of(task.vertex.id)
+                self.machine.committing.recover(task, pending, cid, committer)
                 self.machine.committing.begin(task)
         for task in enumerators:
             self._return_splits(task, owners)

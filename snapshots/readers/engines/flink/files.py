@@ -46,11 +46,17 @@ class Missing:
     Attributes:
         path: the path as the handle has it.
         reason: a sentence.
+        damaged: the file of the upload that should hold the bytes and does not, as when its end is
+            cut off. None if the upload has no such file.
+        is_certain: whether the upload lacks them for certain; else nobody can tell where they are,
+            or they are not read because they are too many.
     """
 
     path: str
     size: int
     reason: str
+    damaged: str | None = None
+    is_certain: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,17 +75,20 @@ class Usage:
     Attributes:
         used: for each path the checkpoints that need it.
         missing: for each checkpoint what the upload does not hold.
+        damaged: for each path that does not hold what a checkpoint needs of it, why.
     """
 
     used: dict[str, tuple[str, ...]]
     missing: dict[str, tuple[Missing, ...]]
+    damaged: dict[str, str]
 
 
 class Files:
     """The regular files below ``root``.
 
     ``sizes`` has their sizes in bytes by path, relative to the root. ``refused`` says by path why
-    something is not read (links, devices). ``room`` is the budget for all that handles name.
+    something is not read (links, devices). ``folders`` are all folders, "" for the root, and
+    ``empty`` those without any file. ``room`` is the budget for all that handles name.
     Raises: InputRefused for too many files.
     """
 
@@ -87,6 +96,8 @@ class Files:
         self.root = Path(root)
         self.sizes: dict[str, int] = {}
         self.refused: dict[str, str] = {}
+        self.empty: list[str] = []
+        self.folders: list[str] = []
         self.room = Room("bytes of state", MOST_READ)
         self._most = most
         self._by_tail: dict[str, list[str]] = defaultdict(list)
@@ -101,8 +112,12 @@ class Files:
         folders = [("", 0)]
         while folders:
             folder, depth = folders.pop()
-            with os.scandir(self.root / folder) as entries:
-                for entry in sorted(entries, key=lambda entry: entry.name):
+            self.folders.append(folder)
+            with os.scandir(self.root / folder) as scanned:
+                entries = sorted(scanned, key=lambda entry: entry.name)
+                if not entries:
+                    self.empty.append(folder)
+                for entry in entries:
                     path = f"{folder}/{entry.name}" if folder else entry.name
                     if entry.is_dir(follow_symlinks=False) and depth < MOST_DEEP:
                         folders.append((path, depth + 1))
@@ -123,6 +138,11 @@ class Files:
             self.refused[named] = "Its name is not valid UTF-8."
         else:
             self.sizes[path] = entry.stat(follow_symlinks=False).st_size
+
+    @cached_property
+    def folder_ends(self) -> frozenset[tuple[str, ...]]:
+        """Return the last two names of every folder."""
+        return frozenset(tuple(folder.split("/")[-2:]) for folder in self.folders)
 
     def whole(self, path: str) -> bytes | memoryview | Missing:
         """Return the content of a file by its path, as in ``sizes``."""
@@ -148,7 +168,7 @@ class Files:
 
         ``folder`` is that of its `_metadata`, relative to the root.
         """
-        path = self._path(stream, folder)
+        path = self.path_of(stream, folder)
         if isinstance(path, Missing):
             return path
         actual, size = self.sizes[path], stream.size
@@ -161,9 +181,10 @@ class Files:
         if is_complete:
             return place
         reason = f"The file {quoted(path)} has {actual:,} bytes; needed are {size:,} bytes{needed}."
-        return Missing(stream.path, size, reason)
+        return Missing(stream.path, size, reason, damaged=path)
 
-    def _path(self, stream: File | RelativeFile | Segment, folder: str) -> str | Missing:
+    def path_of(self, stream: File | RelativeFile | Segment, folder: str) -> str | Missing:
+        """Return the path of the file that a handle names, whatever the size of the file is."""
         names = [name for name in stream.path.split("/") if name not in ("", ".")]
         if not names or ".." in names:
             return Missing(stream.path, stream.size, "An upload cannot hold this path.")
@@ -185,7 +206,7 @@ class Files:
         reason = "No file of that name is in the upload."
         if candidates:
             reason = f"{len(candidates):,} files of the upload fit equally well."
-        return Missing(stream.path, stream.size, reason)
+        return Missing(stream.path, stream.size, reason, is_certain=not candidates)
 
     @cached_property
     def _by_flat_tail(self) -> dict[str, list[str]]:
@@ -211,7 +232,7 @@ class Files:
         try:
             self.room.take(place.size)
         except Malformed as full:
-            return Missing(stream.path, stream.size, f"{full.what}.")
+            return Missing(stream.path, stream.size, f"{full.what}.", is_certain=False)
         data = self.whole(place.path)
         if isinstance(data, Missing):
             return data
@@ -221,6 +242,7 @@ class Files:
         """Return which files are needed by whom; ``needs`` has the streams of each `_metadata`."""
         used: dict[str, dict[str, None]] = {path: {path: None} for path in needs}
         missing: dict[str, tuple[Missing, ...]] = {}
+        damaged: dict[str, str] = {}
         for metadata, streams in needs.items():
             folder = metadata.rpartition("/")[0]
             lacking: dict[Missing, None] = {}
@@ -228,12 +250,15 @@ class Files:
                 if not isinstance(stream, File | RelativeFile | Segment):
                     continue
                 place = self.locate(stream, folder)
+                path = place.damaged if isinstance(place, Missing) else place.path
                 if isinstance(place, Missing):
                     lacking[place] = None
-                else:
-                    used.setdefault(place.path, {})[metadata] = None
+                    damaged |= {} if path is None else {path: place.reason}
+                if path is not None:
+                    used.setdefault(path, {})[metadata] = None
             missing[metadata] = tuple(lacking)
-        return Usage({path: tuple(users) for path, users in used.items()}, missing)
+        users = {path: tuple(by) for path, by in used.items()}
+        return Usage(users, missing, damaged)
 
 
 def _flat_parts(path: str) -> list[str]:

@@ -12,7 +12,7 @@ from snapshots.readers.engines.flink.files import Missing
 from snapshots.readers.engines.flink.handles import OperatorState
 from snapshots.readers.engines.flink.types.composites import as_object
 from snapshots.readers.engines.flink.types.serializers import Serializer, StateMeta, read_meta_info
-from snapshots.readers.formats.cursor import Cursor, Malformed
+from snapshots.readers.formats.cursor import Cursor, Malformed, NotReadHere
 from snapshots.readers.formats.opaque import Opaque
 from snapshots.readers.formats.snappy import inflate_frames
 
@@ -61,12 +61,14 @@ class OperatorStateInventory:
         compressed: none if it is unknown.
         problem: why values are unknown, as a sentence.
         unread: bytes that belong to no element.
+        missing: the stream, if the upload lacks it, or it is not read.
     """
 
     states: tuple[StateElements, ...]
     compressed: bool | None = None
     problem: str | None = None
     unread: tuple[Opaque, ...] = ()
+    missing: Missing | None = None
 
 
 def read_operator_state(
@@ -81,7 +83,8 @@ def read_operator_state(
     """
     if isinstance(data, Missing):
         reason = f"{data.path}: {data.reason}"
-        return OperatorStateInventory(_without_values(state, reason), problem=reason)
+        states = _without_values(state, reason)
+        return OperatorStateInventory(states, problem=reason, missing=data)
     data = memoryview(data)
     if raw:
         return _opaque(state, data, "Raw operator state is private to its operator.")
@@ -221,7 +224,8 @@ def _value(
         if cursor.left:
             raise Malformed(f"{cursor.left} bytes follow the value", cursor.position)
     except Malformed as malformed:
-        return Opaque.of(piece, f"{malformed.what}.", offset=offset)
+        damaged = not isinstance(malformed, NotReadHere)
+        return Opaque.of(piece, f"{malformed.what}.", offset=offset, damaged=damaged)
     return value
 
 
@@ -234,7 +238,7 @@ def _decoder(mode: str, meta: StateMeta | None) -> Callable[[Cursor], object]:
 
 
 def _unknown(cursor: Cursor) -> object:
-    raise Malformed("The stream does not say how this state is encoded", cursor.position)
+    raise NotReadHere("The stream does not say how this state is encoded", cursor.position)
 
 
 def _map(cursor: Cursor, key: Serializer, value: Serializer) -> object:

@@ -7,7 +7,7 @@ checkpoint there according to the REST API. If neither exists, the job is unknow
 import os
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import unquote
@@ -24,9 +24,13 @@ from snapshots.readers.formats.cursor import Malformed
 METADATA = "_metadata"
 _JOB_ID = re.compile(r"(?<![0-9A-Za-z])[0-9a-f]{32}(?![0-9A-Za-z])")
 _SAVEPOINT_FOLDER = re.compile(r"savepoint-([0-9a-f]{6})-[0-9a-f]{12}")
+_CHECKPOINT_FOLDER = re.compile(rf"chk-\d{{1,18}}|{_SAVEPOINT_FOLDER.pattern}")
 _ID_PREFIX = 6  # hex digits of the job's id in the name of a savepoint's folder
+_REMAINS = "It lies in the folder of a checkpoint that cannot be read."
 _MOST_CANDIDATES = 100  # jobs that are compared
 _HEAD_BYTES = 64
+NOT_NEEDED = "No checkpoint in the upload needs it."
+NOT_NEEDED_BY_READABLE = "No checkpoint that can be read needs it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +47,13 @@ class FlinkLimits:
 
 @dataclass(frozen=True, slots=True)
 class StoredCheckpoint:
-    """One `_metadata` of the upload.
+    """One `_metadata` of the upload, or a folder of a checkpoint that lacks it.
 
     Attributes:
         path: the path of the `_metadata`, relative to the root.
-        metadata: the content of the `_metadata`; None if the file is damaged.
+        metadata: the content of the `_metadata`; None if the file is damaged or missing.
         problem: why the `_metadata` cannot be read, as a sentence.
+        is_there: whether the upload has the `_metadata`, be it readable or not.
         job: the id of the checkpoint's job; None if it is unknown.
         rest: the same checkpoint in the answers of the REST API.
         vertices: ids of vertices by ids of operators, as far as known; None if there are no
@@ -59,6 +64,7 @@ class StoredCheckpoint:
     path: str
     metadata: Metadata | None
     problem: str | None = None
+    is_there: bool = True
     job: str | None = None
     rest: RestCheckpoint | None = None
     vertices: dict[str, str] | None = None
@@ -88,7 +94,9 @@ class FlinkJob:
 class FlinkUpload:
     """The jobs and checkpoints that were read from an upload, and how each of its files was used.
 
-    Each file is a `_metadata`, or its path is in ``usage.used``, ``answers`` or ``unread``.
+    Each file is a `_metadata`, or its path is in ``usage.used``, ``answers`` or ``unread``. A file
+    that a checkpoint needs and that does not hold what it should is in ``unread``, too, and so are
+    the files in the folder of a checkpoint that cannot be read.
 
     Attributes:
         answers: the paths of the files with answers of the REST API.
@@ -119,10 +127,13 @@ def read_upload(root: Path, limits: FlinkLimits | None = None) -> FlinkUpload:
     rest = jobs_of(answers)
     if not needs and not rest:
         raise _nothing_readable(stored)
+    stored += _without_metadata(files, metadata_paths)
     stored = [replace(each, missing=usage.missing.get(each.path, ())) for each in stored]
     jobs = _jobs(list(map(_Owners(rest, stored).joined, stored)), rest)
     used_answers = tuple(path for path in not_state if path not in answers.unread)
-    unread = _unread(files, usage, stored, used_answers, answers)
+    remains = _remains_of(files, usage, stored)
+    unread = _unread(files, usage, stored, used_answers, answers, remains)
+    usage = replace(usage, used=usage.used | remains)
     return FlinkUpload(files, jobs, usage, used_answers, unread)
 
 
@@ -162,6 +173,43 @@ def _head(files: Files, path: str) -> bytes:
         return os.read(descriptor, _HEAD_BYTES)
     finally:
         os.close(descriptor)
+
+
+def _without_metadata(files: Files, metadata_paths: list[str]) -> list[StoredCheckpoint]:
+    """Return the folders that Flink names as those of checkpoints, and that lack a `_metadata`."""
+    readable = {path.rpartition("/")[0] for path in metadata_paths}
+    sizes: dict[str, list[int]] = {folder: [] for folder in files.empty}
+    for path, size in files.sizes.items():
+        sizes.setdefault(path.rpartition("/")[0], []).append(size)
+    return [
+        StoredCheckpoint(f"{folder}/{METADATA}", None, _why_remains(sizes[folder]), is_there=False)
+        for folder in sorted(sizes.keys() - readable)
+        if _CHECKPOINT_FOLDER.fullmatch(folder.rpartition("/")[2])
+    ]
+
+
+def _remains_of(
+    files: Files, usage: Usage, stored: list[StoredCheckpoint]
+) -> dict[str, tuple[str, ...]]:
+    """Return the files in the folders of checkpoints that cannot be read, with whose they are."""
+    owners = {
+        each.folder: each.path
+        for each in stored
+        if each.metadata is None and _CHECKPOINT_FOLDER.fullmatch(each.folder.rpartition("/")[2])
+    }
+    return {
+        path: (owners[folder],)
+        for path in files.sizes
+        if (folder := path.rpartition("/")[0]) in owners and path not in usage.used
+    }
+
+
+def _why_remains(sizes: list[int]) -> str:
+    held = f"{times(len(sizes), 'file')} ({sum(sizes):,} bytes)" if sizes else "nothing"
+    return (
+        f"Its folder holds {held} and no {METADATA}, which Flink writes last. Either the "
+        "checkpoint did not complete, or it was being removed, or the file was not copied."
+    )
 
 
 def _content(files: Files, path: str) -> bytes | memoryview:
@@ -259,12 +307,16 @@ def _unread(
     stored: list[StoredCheckpoint],
     used_answers: tuple[str, ...],
     answers: Answers,
+    remains: Iterable[str],
 ) -> dict[str, str]:
-    damaged = {each.path: each.problem or "" for each in stored if each.metadata is None}
-    accounted = {*usage.used, *used_answers, *answers.unread, *damaged, *files.refused}
-    others = {
-        path: "No checkpoint in the upload needs it."
-        for path in files.sizes
-        if path not in accounted
+    damaged = {
+        each.path: each.problem or ""
+        for each in stored
+        if each.metadata is None and each.path in files.sizes
     }
-    return files.refused | answers.unread | damaged | others
+    accounted = {*usage.used, *used_answers, *answers.unread, *damaged, *files.refused}
+    is_all_readable = all(each.metadata is not None for each in stored)
+    not_needed = NOT_NEEDED if is_all_readable else NOT_NEEDED_BY_READABLE
+    others = {path: not_needed for path in files.sizes if path not in accounted}
+    in_folders = dict.fromkeys(remains, _REMAINS)
+    return files.refused | answers.unread | others | usage.damaged | in_folders | damaged

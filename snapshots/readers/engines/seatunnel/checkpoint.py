@@ -32,6 +32,7 @@ from snapshots.readers.formats.cursor import Malformed
 
 PIPELINE_STATE, COMPLETED_CHECKPOINT = "PipelineState", "CompletedCheckpoint"
 _JOB, _PIPELINE, _ID, _TRIGGERED, _TYPE, _COMPLETED, _STATES, _STATISTICS, _RESTORED = range(1, 10)
+_LAST_FIELDS = {"current": _RESTORED, "engine-wire-v1": _STATISTICS, "numbered": _STATES}
 
 
 def read_checkpoint(data: bytes, file: str, decoder: Decoder) -> tuple[str, Checkpoint]:
@@ -85,6 +86,7 @@ class _Reader:
             fields[_ID], fields[_JOB] = fields[_JOB], fields[_ID]
         states = list(self._map(fields.get(_STATES), "taskStates"))
         numbered = any(key is not None and key.wire == VARINT for key, _ in states)
+        layout = "engine-wire-v1" if new else "numbered" if numbered else "current"
         return Checkpoint(
             job=_integer(fields[_JOB]),
             pipeline=_number(fields.get(_PIPELINE)),
@@ -98,8 +100,9 @@ class _Reader:
                 self._vertex(key, value)
                 for key, value in self._map(fields.get(_STATISTICS), "taskStatistics")
             ),
-            layout="engine-wire-v1" if new else "numbered" if numbered else "current",
+            layout=layout,
             unknown=tuple(self._unknown),
+            is_ended=_LAST_FIELDS[layout] in fields,
         )
 
     def fields(self, message: tuple[Field, ...], last: int, name: str) -> dict[int, Field]:

@@ -111,6 +111,7 @@ class Checkpoint:
         layout: ``current``, ``numbered`` (of 2022, where actions are numbers) or
             ``engine-wire-v1``.
         unknown: place and size in bytes of each unknown field.
+        is_ended: whether the last field is there that this layout always has.
     """
 
     job: int
@@ -124,6 +125,7 @@ class Checkpoint:
     statistics: tuple[VertexStatistics, ...]
     layout: str
     unknown: tuple[tuple[str, int], ...] = ()
+    is_ended: bool = True
 
     @property
     def size(self) -> int:

@@ -11,7 +11,7 @@ from snapshots.readers.engines.seatunnel.history import PipelineHistory, StoredC
 from snapshots.readers.engines.seatunnel.names import FileName, file_name
 from snapshots.readers.engines.seatunnel.payloads import Decoder
 from snapshots.readers.engines.seatunnel.rest import Answer, read_answer
-from snapshots.readers.formats.cursor import Malformed
+from snapshots.readers.formats.cursor import Malformed, NotReadHere
 from snapshots.readers.formats.opaque import SHOWN_BYTES, Opaque
 
 CHECKPOINT, UNFINISHED, ANSWER, UNKNOWN = "checkpoint", "unfinished", "answer", "unknown"
@@ -42,6 +42,7 @@ class FileAccount:
         path: relative to the root.
         kind: CHECKPOINT, UNFINISHED, ANSWER or UNKNOWN.
         content: why the content is unknown; None if it was read.
+        is_damaged: whether the content contradicts the format.
     """
 
     path: str
@@ -49,6 +50,7 @@ class FileAccount:
     kind: str
     content: Opaque | None = None
     name: FileName | None = None
+    is_damaged: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,10 +117,11 @@ def _walk(root: Path) -> Iterator[tuple[str, int]]:
 def _read(
     file: Path, path: str, size: int, limits: SeaTunnelLimits, decoder: Decoder
 ) -> StoredCheckpoint | Answer | FileAccount:
-    def unknown(reason: str, kind: str = UNKNOWN) -> FileAccount:
+    def unknown(reason: str, kind: str = UNKNOWN, *, is_damaged: bool = False) -> FileAccount:
         with file.open("rb") as opened:
             head = opened.read(SHOWN_BYTES)
-        return FileAccount(path, size, kind, Opaque(size, head, reason, path, 0), name)
+        opaque = Opaque(size, head, reason, path, 0)
+        return FileAccount(path, size, kind, opaque, name, is_damaged)
 
     name = file_name(path)
     if name is not None and name.unfinished:
@@ -137,7 +140,8 @@ def _read(
     except Malformed as error:
         if path.endswith("_metadata.ser"):
             return unknown("This is the commit marker of a savepoint, whose encoding is unknown.")
-        return unknown(f"It cannot be read: {error}.")
+        is_damaged = not isinstance(error, NotReadHere)
+        return unknown(f"It cannot be read: {error}.", is_damaged=is_damaged)
     return StoredCheckpoint(path, size, content, checkpoint, name)
 
 

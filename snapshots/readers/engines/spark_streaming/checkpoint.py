@@ -48,6 +48,8 @@ class SparkCheckpoint:
         left_overs: the state files of failed attempts.
         missing_partitions: the partitions without a folder by operator; Spark reads them as empty
             without an error.
+        reported_operators: the most stateful operators that a progress report of the query names;
+            None if there is no report.
         damaged: the damaged files, in the order in which they were read.
         roles: the role of each file; None for a file without a known role.
     """
@@ -64,6 +66,7 @@ class SparkCheckpoint:
     topology: Topology
     left_overs: tuple[VersionFile, ...]
     missing_partitions: Mapping[int, tuple[int, ...]]
+    reported_operators: int | None
     damaged: tuple[DamagedFile, ...]
     roles: Mapping[str, str | None]
 
@@ -189,6 +192,7 @@ class _Reader:
             topology=_topology(logs, operators, reports, source_logs),
             left_overs=tuple(left_overs(versions, state_ids(logs, operators))),
             missing_partitions=_missing(operators, versions),
+            reported_operators=max((len(report.operators) for report in reports), default=None),
             damaged=tuple(self.damaged),
             roles=self._roles(versions),
         )

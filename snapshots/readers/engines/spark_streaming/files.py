@@ -9,6 +9,7 @@ from io import BufferedReader
 from pathlib import Path
 
 from snapshots.domain.model.defects import refuse
+from snapshots.readers.formats.cursor import Malformed, NotReadHere
 
 DEEPEST = 16  # folders below the upload's
 
@@ -28,6 +29,16 @@ class DamagedFile(ValueError):
         self.file = file
         self.line = line
         self.what = what
+
+
+class FileNotRead(DamagedFile):
+    """A file may be intact: it is of a form, or of a size, that is not read here."""
+
+
+def damaged_by(file: str, malformed: Malformed) -> DamagedFile:
+    """Return what is wrong with a file; a FileNotRead where its bytes may be intact."""
+    kind = FileNotRead if isinstance(malformed, NotReadHere) else DamagedFile
+    return kind(file, f"{malformed}.")
 
 
 @dataclass
@@ -119,7 +130,7 @@ class Files:
         if not again and key in self.spent.kept:
             return
         if self.spent.counts[kind] + amount > most:
-            raise DamagedFile(
+            raise FileNotRead(
                 path,
                 f"It is not read: at most {most:,} {kind} of an upload are read.",
             )
@@ -135,7 +146,7 @@ class Files:
         except OSError as error:
             raise DamagedFile(path, f"It cannot be read ({error.strerror}).") from error
         if len(data) > most:
-            raise DamagedFile(path, f"It is longer than {most:,} bytes, which is the limit.")
+            raise FileNotRead(path, f"It is longer than {most:,} bytes, which is the limit.")
         return data
 
 

@@ -18,7 +18,7 @@ HOW_FAR = {
     STATE_AHEAD: "Every partition wrote the state of the batch, and it was never committed.",
     EPOCH_ENDED: "In continuous mode offsets are written at the end of an epoch: every reader had "
     "finished it, and it was not committed.",
-    UNKNOWN: "The query keeps no state, so the checkpoint does not tell how far the batch came.",
+    UNKNOWN: "The upload holds no state, so it does not tell how far the batch came.",
 }
 _AGAIN = "A restart runs the same batch again, with the same offsets"
 RESTART = {

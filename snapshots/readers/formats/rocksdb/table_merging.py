@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from snapshots.readers.formats.cursor import Malformed
+from snapshots.readers.formats.cursor import Malformed, NotReadHere
 from snapshots.readers.formats.rocksdb.tables import (
     DELETION,
     MERGE,
@@ -22,8 +22,8 @@ from snapshots.readers.formats.rocksdb.tables import (
 MOST_RANGES = 1_000  # deleted ranges of one column family
 _DELIMITER = b","
 
-Lose = Callable[[str, str], None]
-"""Takes a table's name, and a sentence's beginning about what cannot be read of it."""
+Lose = Callable[[str, Malformed], None]
+"""Takes a table's name, and what cannot be read of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +65,9 @@ def _versions(named: NamedTable, lose: Lose) -> Iterator[Version]:
             try:
                 yield from named.table.versions(handle)
             except Malformed as malformed:
-                lose(named.name, malformed.what)
+                lose(named.name, malformed)
     except Malformed as malformed:
-        lose(named.name, malformed.what)
+        lose(named.name, malformed)
 
 
 def _deleted_ranges(tables: Sequence[NamedTable], lose: Lose) -> list[Version]:
@@ -76,9 +76,10 @@ def _deleted_ranges(tables: Sequence[NamedTable], lose: Lose) -> list[Version]:
         try:
             ranges += named.table.ranges()
         except Malformed as malformed:
-            lose(named.name, malformed.what)
+            lose(named.name, malformed)
     if len(ranges) > MOST_RANGES:
-        lose(tables[0].name, f"Of {len(ranges):,} deleted ranges {MOST_RANGES:,} are heeded")
+        sentence = f"Of {len(ranges):,} deleted ranges {MOST_RANGES:,} are heeded"
+        lose(tables[0].name, NotReadHere(sentence, 0))
     return ranges[:MOST_RANGES]
 
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 import zstandard
 
 from snapshots.readers.formats.budget import Room
-from snapshots.readers.formats.cursor import Cursor, Malformed, unsigned
+from snapshots.readers.formats.cursor import Cursor, Malformed, NotReadHere, unsigned
 from snapshots.readers.formats.snappy import inflate_block
 
 VALUE, DELETION, MERGE, SINGLE_DELETION, RANGE_DELETION = 1, 0, 2, 7, 15
@@ -94,9 +94,9 @@ class Table:
             self._properties.get(b"rocksdb.block.based.table.index.type", b"\0")[:4], "little"
         )
         if self._index_type not in (_PLAIN_INDEX, _TWO_LEVELS):
-            raise Malformed(f"An index of the type {self._index_type} is not read here", 0)
+            raise NotReadHere(f"An index of the type {self._index_type} is not read here", 0)
         if _DICTIONARY in self._meta:
-            raise Malformed("Blocks compressed with a dictionary are not read here", 0)
+            raise NotReadHere("Blocks compressed with a dictionary are not read here", 0)
 
     @property
     def checksums(self) -> int:
@@ -159,7 +159,7 @@ class Table:
             raise Malformed("This is no table of RocksDB: it does not end as one", size)
         version = int.from_bytes(data[-12:-8], "little")
         if version not in _FORMATS:
-            raise Malformed(f"Tables of format {version} are not read here", size)
+            raise NotReadHere(f"Tables of format {version} are not read here", size)
         if version < _SELF_CHECKING:
             cursor = Cursor(data, size - _FOOTER + 1)
             return version, _handle(cursor), _handle(cursor)
@@ -197,9 +197,9 @@ class Table:
         try:
             block = _inflated(content, self._data[end], self._format, limit)
         except Malformed as malformed:
-            raise Malformed(malformed.what, handle.offset) from None
+            raise type(malformed)(malformed.what, handle.offset) from None
         if len(block) > limit:
-            raise Malformed(f"A block of {len(block):,} bytes; {limit:,} are read", handle.offset)
+            raise NotReadHere(f"A block of {len(block):,} bytes; {limit:,} are read", handle.offset)
         self._left -= len(block)
         if self._room is not None:
             self._room.take(len(block))
@@ -222,11 +222,11 @@ def _inflated(content: memoryview, compression: int, version: int, limit: int) -
     if compression == _SNAPPY:
         return inflate_block(content, limit)
     if version < 2 or compression not in (_ZLIB, _LZ4, _ZSTD):
-        raise Malformed(f"Blocks with compression {compression} are not read here", 0)
+        raise NotReadHere(f"Blocks with compression {compression} are not read here", 0)
     cursor = Cursor(content)
     size = unsigned(cursor, 5)
     if size > limit:
-        raise Malformed(f"A block of {size:,} bytes, more than the {limit:,} read here", 0)
+        raise NotReadHere(f"A block of {size:,} bytes, more than the {limit:,} read here", 0)
     packed = bytes(content[cursor.position :])
     try:
         block = _unpacked(packed, compression, size)

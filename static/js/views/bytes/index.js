@@ -1,5 +1,9 @@
-/** The page of a checkpoint's bytes. It draws each map when it comes into view; a click opens a sector. */
+/**
+ * The page of a checkpoint's bytes. Plotly is large, so it draws a map when the pointer comes to it or its button is
+ * pressed; a click then opens a sector.
+ */
 
+import { h } from "../../lib/dom.js";
 import { pageColour } from "../../lib/figure-style.js";
 import { readPlotly } from "../../lib/plotly.js";
 import { mapFigure } from "./maps.js";
@@ -13,12 +17,12 @@ const drawn = new Set();
 
 /** @param {HTMLElement} root */
 async function draw(root) {
-  const reserve = root.querySelector(".reserve");
-  if (reserve) reserve.textContent = "The picture is being drawn…";
   try {
     const Plotly = await readPlotly(root.dataset.plotly);
     const { data, layout } = mapFigure(maps[root.dataset.map], pageColour);
-    reserve?.remove();
+    root.querySelector(".reserve")?.remove();
+    root.setAttribute("role", "img");
+    root.setAttribute("aria-label", root.dataset.label);
     await Plotly.react(root, data, layout, CONFIG);
     drawn.add(root);
   } catch (error) {
@@ -26,12 +30,17 @@ async function draw(root) {
   }
 }
 
-const views = new IntersectionObserver((entries) => {
-  for (const { target, isIntersecting } of entries) {
-    if (!isIntersecting) continue;
-    views.unobserve(target);
-    draw(/** @type {HTMLElement} */ (target));
-  }
-});
-for (const root of document.querySelectorAll("[data-map]")) views.observe(root);
+/** @param {HTMLElement} root */
+function offer(root) {
+  const begin = () => {
+    root.removeEventListener("pointerenter", begin);
+    reserve.textContent = "The picture is being drawn…";
+    draw(root);
+  };
+  const reserve = h("p.reserve", {}, h("button.btn", { type: "button", onclick: begin }, "Draw the map"));
+  root.replaceChildren(reserve);
+  root.addEventListener("pointerenter", begin);
+}
+
+for (const root of document.querySelectorAll("[data-map]")) offer(/** @type {HTMLElement} */ (root));
 document.addEventListener("themechange", () => drawn.forEach(draw));

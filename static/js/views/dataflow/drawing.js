@@ -73,7 +73,7 @@ export function mountDrawing(root, editor) {
       class: "flow-vertex",
       "data-key": vertex.key,
       "data-kind": vertex.kind,
-      "aria-selected": editor.selected() === vertex.key,
+      "aria-pressed": editor.selected() === vertex.key,
       tabindex: "0",
       role: "button",
       "aria-label": `${vertex.id || "without id"}, ${role(vertex)}, ${counted(width(vertex), "subtask")}`,
@@ -144,7 +144,7 @@ export function mountDrawing(root, editor) {
       const to = layout.boxes.get(edge.target);
       const { path, middle } = edgeLine(from, to, { down, bends: layout.bends.get(edge.key), ...sides.get(edge.key) });
       const chosen = editor.selected() === edge.key;
-      const group = create("g", { class: "flow-edge", "data-key": edge.key, "aria-selected": chosen });
+      const group = create("g", { class: chosen ? "flow-edge is-selected" : "flow-edge", "data-key": edge.key });
       if (!unfolded) group.append(create("path", { d: path, "marker-end": `url(#arrow${chosen ? "-selected" : ""})` }));
       const spot = unfolded ? besideChannels(edge, layout, down) : { x: middle.x, y: middle.y + (down ? 4 : -6) };
       group.append(text(edge.exchange, { ...spot, class: "flow-exchange" }));

@@ -1,12 +1,13 @@
 /** One order of a run as a Plotly figure: a lane per process, a column per event. Pure. */
 
-import { figureLayout, verticalLine } from "../../lib/figure-style.js";
-import { escapeText, shortened } from "../../lib/format.js";
+import { axisLine, figureLayout, quietAxis, verticalLine } from "../../lib/figure-style.js";
+import { escapeText, shortened, thousands, ticks } from "../../lib/format.js";
 import { messagesOf } from "../../lib/reordering.js";
 
 const MOST_NAMED = 60; // events that can be named in a chart's width
 const NARROW = 500; // pixels
 const LONGEST_NAME = 16; // characters
+const TICK = 60; // pixels from one tick to the next
 
 /**
  * Makes the figure of one order of a run's events.
@@ -93,7 +94,9 @@ function ring(proof, { mover, passed }, { column, lane, colours }) {
 
 /** @param {{ lanes: string[], count: number, colours: Colours, state: number | null, width: number }} options */
 function layout({ lanes, count, colours, state, width }) {
-  const axis = { zeroline: false, color: colours("text-soft"), fixedrange: true };
+  const names = lanes.map((name) => shortened(name, LONGEST_NAME));
+  const left = 16 + 8 * Math.max(0, ...names.map(({ length }) => length));
+  const tickvals = ticks(1, count, Math.max(2, Math.floor((width - left) / TICK)), true);
   const label = {
     x: state + 0.5,
     y: 1,
@@ -106,24 +109,26 @@ function layout({ lanes, count, colours, state, width }) {
   };
   return {
     ...figureLayout(colours),
-    margin: { l: 16, r: 16, t: 28, b: 40 },
+    margin: { l: left, r: 16, t: 28, b: 44 },
     showlegend: false,
     hovermode: "closest",
     xaxis: {
-      ...axis,
+      ...quietAxis(colours),
+      ...axisLine(colours),
+      fixedrange: true,
       range: [0.3, count + 0.7],
       showgrid: false,
-      title: { text: "events, in this order" },
-      nticks: Math.max(2, Math.min(count, Math.floor(width / 60))),
-      tickformat: ",d",
+      title: { text: "events, in this order", standoff: 4, font: { size: 12 } },
+      tickvals,
+      ticktext: tickvals.map(thousands),
     },
     yaxis: {
-      ...axis,
-      automargin: true,
+      ...quietAxis(colours),
+      fixedrange: true,
       range: [lanes.length - 0.4, -0.7],
       gridcolor: colours("lane"),
-      tickvals: lanes.map((_, row) => row),
-      ticktext: lanes.map((name) => `<b>${escapeText(shortened(name, LONGEST_NAME))}</b>`),
+      tickvals: names.map((_, row) => row),
+      ticktext: names.map((name) => `<b>${escapeText(name)}</b>`),
     },
     shapes: state === null ? [] : [verticalLine(state + 0.5, { color: colours("recorded"), width: 2 })],
     annotations: state === null ? [] : [label],

@@ -2,6 +2,7 @@
 
 import "../jobs/job.js";
 import { setText } from "../../lib/dom.js";
+import { mountFigure } from "../../lib/figure.js";
 import { pageColour } from "../../lib/figure-style.js";
 import { counted, thousands } from "../../lib/format.js";
 import { countSwaps, eventWords, orderAfter, swapAt } from "../../lib/reordering.js";
@@ -11,11 +12,11 @@ const STEPS_A_SECOND = 2;
 const LONGEST = 12; // seconds that playing takes at most
 const REORDERED =
   "the prerecording events come first, and the recorded state stands between them and the rest.";
-const CONFIG = { responsive: true, displayModeBar: false };
+const OPTIONS = { config: { displayModeBar: false } };
 
 const root = document.getElementById("proof");
 const data = document.getElementById("proof-data");
-if (root && data && window.Plotly && root.querySelector("#proof-now")) mount(JSON.parse(data.textContent));
+if (root && data && root.querySelector("#proof-now")) mount(JSON.parse(data.textContent));
 
 /** @param {ProofPayload} proof */
 function mount(proof) {
@@ -24,23 +25,38 @@ function mount(proof) {
   const slider = /** @type {HTMLInputElement} */ (root.querySelector("#proof-swaps"));
   const caption = root.querySelector("#proof-said");
   const play = /** @type {HTMLButtonElement} */ (root.querySelector("#proof-play"));
-  const original = /** @type {HTMLElement} */ (root.querySelector("#proof-was"));
-  const reordered = /** @type {HTMLElement} */ (root.querySelector("#proof-now"));
   const lanes = lanesOf(proof);
-  for (const chart of [original, reordered]) chart.style.setProperty("--rows", String(lanes.length));
   /** @type {number | null} */
   let timer = null;
   let done = total;
 
-  /** @param {HTMLElement} chart @param {number[]} order @param {{ state?: number, next?: Swap }} options */
-  function draw(chart, order, options) {
-    const size = { colours: pageColour, width: chart.clientWidth };
-    const figure = orderFigure(proof, lanes, order, { ...size, ...options });
-    window.Plotly.react(chart, figure.data, figure.layout, CONFIG);
+  const original = mountChart("#proof-was", () => [
+    orderAfter(isPre, 0),
+    { state: proof.occurred ? proof.occurred_after : null },
+  ]);
+  const reordered = mountChart("#proof-now", () => [
+    orderAfter(isPre, done),
+    { state: done === total ? proof.middle : null, next: nextSwap() },
+  ]);
+
+  /** @param {string} selector @param {() => [number[], { state?: number | null, next?: Swap | null }]} shown */
+  function mountChart(selector, shown) {
+    const chart = /** @type {HTMLElement} */ (root.querySelector(selector));
+    chart.style.setProperty("--rows", String(lanes.length));
+    /** @param {number} width */
+    const build = (width) => {
+      const [order, options] = shown();
+      return orderFigure(proof, lanes, order, { colours: pageColour, width, ...options });
+    };
+    return mountFigure(chart, build, OPTIONS);
+  }
+
+  function nextSwap() {
+    return done < total ? swapAt(isPre, done) : null;
   }
 
   function drawAll() {
-    draw(original, orderAfter(isPre, 0), { state: proof.occurred ? proof.occurred_after : null });
+    original.show();
     show(done);
   }
 
@@ -48,10 +64,9 @@ function mount(proof) {
   function show(swaps) {
     done = Math.max(0, Math.min(total, swaps));
     slider.value = String(done);
-    const next = done < total ? swapAt(isPre, done) : null;
-    draw(reordered, orderAfter(isPre, done), { state: done === total ? proof.middle : null, next });
+    reordered.show();
     root.classList.toggle("is-reordered", done === total);
-    setText(caption, sentence(next));
+    setText(caption, sentence(nextSwap()));
   }
 
   /** @param {Swap | null} next */
@@ -97,7 +112,6 @@ function mount(proof) {
     });
   }
   document.addEventListener("themechange", drawAll);
-  for (const chart of [original, reordered]) chart.replaceChildren();
   drawAll();
   root.classList.add("is-ready");
 }

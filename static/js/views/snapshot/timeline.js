@@ -1,10 +1,13 @@
 /** When each process recorded for a snapshot, as a Plotly figure. Pure. */
 
-import { figureLayout, verticalLine } from "../../lib/figure-style.js";
-import { escapeText, instant, shortened, unitFor } from "../../lib/format.js";
+import { axisLine, figureLayout, quietAxis, verticalLine } from "../../lib/figure-style.js";
+import { escapeText, instant, shortened, thousands, ticks, unitFor } from "../../lib/format.js";
 
 const MOST_NAMED = 21; // rows whose names fit the height of the figure in pages.css
 const LONGEST_NAME = 24; // characters
+const RIGHT = 16; // pixels beside the figure
+const TICK = 90; // pixels from one tick to the next
+const BESIDE = 0.04; // share of the axis before the first instant and after the last
 
 /**
  * Makes a trace of the initiators and one of the other processes.
@@ -31,32 +34,45 @@ export function timelineTraces(timeline, colours) {
   ].filter(({ x }) => x.length > 0);
 }
 
-/** @param {TimelinePayload} timeline @param {Colours} colours */
-export function timelineLayout(timeline, colours) {
+/** @param {TimelinePayload} timeline @param {FigureOptions} options */
+export function timelineLayout(timeline, { colours, width }) {
   const { processes } = timeline;
-  const axis = { color: colours("text-soft"), gridcolor: colours("line"), zeroline: false, fixedrange: false };
-  const names = processes.map((name) => escapeText(shortened(name, LONGEST_NAME)));
-  const line = { color: colours("cut"), width: 1, dash: "dot" };
+  const names = processes.length > MOST_NAMED ? [] : processes.map((name) => shortened(name, LONGEST_NAME));
+  const left = 16 + 7 * Math.max(0, ...names.map(({ length }) => length));
+  const ends = [timeline.began_at, timeline.ended_at].filter((at) => at !== null).map((at) => scaled(at, timeline));
+  const range = rangeOf([...timeline.at.map((at) => scaled(at, timeline)), ...ends]);
+  const tickvals = ticks(range[0], range[1], Math.max(3, Math.floor((width - left - RIGHT) / TICK)));
   return {
     ...figureLayout(colours),
-    margin: { l: 16, r: 16, t: 32, b: 44 },
-    showlegend: true,
-    legend: { orientation: "h", x: 1, xanchor: "right", y: 1, yanchor: "bottom" },
+    margin: { l: left, r: RIGHT, t: 28, b: 44 },
+    showlegend: false, // index.js lists the traces above the figure
     hovermode: "closest",
-    xaxis: { ...axis, automargin: true, title: { text: `time since the start, ${unitOf(timeline)[0]}` } },
-    yaxis: {
-      ...axis,
-      automargin: true,
-      autorange: false,
-      range: [processes.length - 0.5, -0.5],
-      ...(processes.length > MOST_NAMED
-        ? { title: { text: "processes, in the order of the topology" }, showticklabels: false }
-        : { tickvals: names.map((_, row) => row), ticktext: names }),
+    xaxis: {
+      ...quietAxis(colours),
+      ...axisLine(colours),
+      range,
+      tickvals,
+      ticktext: tickvals.map(thousands),
+      title: { text: `time since the start, ${unitOf(timeline)[0]}`, standoff: 4, font: { size: 12 } },
     },
-    shapes: [timeline.began_at, timeline.ended_at]
-      .filter((at) => at !== null)
-      .map((at) => verticalLine(scaled(at, timeline), line)),
+    yaxis: {
+      ...quietAxis(colours),
+      range: [processes.length - 0.5, -0.5],
+      tickvals: names.map((_, row) => row),
+      ticktext: names.map(escapeText),
+    },
+    shapes: ends.map((at) => verticalLine(at, { color: colours("cut"), width: 1, dash: "dot" })),
   };
+}
+
+/**
+ * Returns the axis on which all instants are seen.
+ * @param {number[]} instants
+ */
+function rangeOf(instants) {
+  const [from, to] = [Math.min(...instants), Math.max(...instants)];
+  const beside = (to - from) * BESIDE || 0.5;
+  return [from - beside, to + beside];
 }
 
 /** @param {TimelinePayload} timeline */

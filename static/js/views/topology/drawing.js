@@ -7,6 +7,7 @@ import { channelBetween, channelId, processIds, readState } from "./model.js";
 
 const STEP = 0.02; // share of the drawing by which an arrow key moves a process
 const CLICK = 4; // pixels that a press may move and still be a click
+const DOUBLE = { time: 350, reach: 24 }; // ms and pixels between two taps that count as one
 export const MOST_DRAWN = 300;
 
 /**
@@ -31,6 +32,8 @@ export function mountDrawing(root, editor) {
   /** @type {any} */
   let gesture = null;
   let size = sizeFor(root.clientWidth || 640);
+  let tap = { x: 0, y: 0, time: -Infinity };
+  let doubleTapAt = -Infinity;
   new ResizeObserver(() => {
     if (!root.clientWidth || root.clientWidth === size.width) return;
     size = sizeFor(root.clientWidth);
@@ -67,9 +70,8 @@ export function mountDrawing(root, editor) {
         const bowed = channelBetween(topology, to.key, from.key) !== undefined;
         const selected = editor.selected() === channel.key;
         const group = create("g", {
-          class: "drawing-channel",
+          class: selected ? "drawing-channel is-selected" : "drawing-channel",
           "data-key": channel.key,
-          "aria-selected": selected,
         });
         const path = channelPath(from, to, bowed, size);
         group.append(
@@ -90,7 +92,8 @@ export function mountDrawing(root, editor) {
   function drawProcesses(topology) {
     if (topology.processes.length === 0) {
       const middle = { x: size.width / 2, y: size.height / 2, class: "drawing-empty" };
-      nodes.replaceChildren(text("Double-click here to add a process, or press p.", middle));
+      const words = touched("Double-click here to add a process, or press p.", "Double-tap here to add a process.");
+      nodes.replaceChildren(text(words, middle));
       return;
     }
     nodes.replaceChildren(
@@ -103,7 +106,7 @@ export function mountDrawing(root, editor) {
           tabindex: "0",
           role: "button",
           "data-key": process.key,
-          "aria-selected": editor.selected() === process.key,
+          "aria-pressed": editor.selected() === process.key,
           "aria-label": `Process ${process.id || "without id"}${state ? `, starts with ${state}` : ""}`,
         });
         if (editor.channelFrom() === process.key) group.classList.add("is-source");
@@ -163,9 +166,21 @@ export function mountDrawing(root, editor) {
     const at = position(svg, event);
     draft.removeAttribute("d");
     if (gesture.moved) finishDrag(at);
+    else if (event.pointerType === "touch" && isSecondTap(at, event.timeStamp)) twice(at);
     else click(at);
     gesture = null;
   });
+
+  /**
+   * Returns whether a tap follows another one closely: not every browser makes a double click of them.
+   * @param {Point} at @param {number} time
+   */
+  function isSecondTap({ x, y }, time) {
+    const isSecond = time - tap.time < DOUBLE.time && Math.hypot(x - tap.x, y - tap.y) < DOUBLE.reach;
+    tap = { x, y, time: isSecond ? -Infinity : time };
+    if (isSecond) doubleTapAt = time;
+    return isSecond;
+  }
 
   svg.addEventListener("pointercancel", () => {
     draft.removeAttribute("d");
@@ -189,14 +204,20 @@ export function mountDrawing(root, editor) {
   }
 
   svg.addEventListener("dblclick", (/** @type {MouseEvent} */ event) => {
-    const at = position(svg, event);
-    const process = processAt(editor.now(), at, size);
-    if (process) editor.rename(process.key);
-    else if (editor.tool() !== "process") {
-      const { x, y } = toPlace(at, size);
-      editor.addAt(x, y);
-    }
+    if (event.timeStamp - doubleTapAt > DOUBLE.time) twice(position(svg, event));
   });
+
+  /**
+   * Renames the process that was double-clicked; beside one, adds one.
+   * @param {Point} at
+   */
+  function twice(at) {
+    const process = processAt(editor.now(), at, size);
+    const { x, y } = toPlace(at, size);
+    if (process) editor.rename(process.key);
+    else if (editor.tool() !== "process") editor.addAt(x, y);
+    else click(at);
+  }
 
   svg.addEventListener("keydown", (/** @type {any} */ event) => {
     const key = event.target.closest?.(".drawing-process")?.dataset.key;
@@ -234,14 +255,28 @@ export function mountDrawing(root, editor) {
   };
 }
 
+/**
+ * Returns the words for a pointer like a finger, or those for one like a mouse.
+ * @param {string} mouse @param {string} finger
+ */
+function touched(mouse, finger) {
+  return matchMedia("(pointer: coarse)").matches ? finger : mouse;
+}
+
 /** @param {TopologyEditor} editor @param {EditedTopology} topology */
 function hintFor(editor, topology) {
   if (topology.processes.length === 0) return "Or paste a topology as text, below.";
   if (editor.channelFrom()) return "Choose the process where the channel ends. Esc lets it be.";
   return {
-    move: "Drag a process to move it; double-click it to rename; double-click beside it to add one.",
-    process: "Click where the new process is to be.",
-    channel: "Drag from one process to another, or click the one and then the other.",
+    move: touched(
+      "Drag a process to move it; double-click it to rename; double-click beside it to add one.",
+      "Drag a process to move it. Double-tap it to rename it, or beside it to add one.",
+    ),
+    process: touched("Click where the new process is to be.", "Tap where the new process is to be."),
+    channel: touched(
+      "Drag from one process to another, or click the one and then the other.",
+      "Drag from one process to another, or tap the one and then the other.",
+    ),
     both: "Drag from one process to another: a channel each way.",
   }[editor.tool()];
 }

@@ -3,7 +3,7 @@
 import { setText } from "../../lib/dom.js";
 import { counted } from "../../lib/format.js";
 import { historyStep } from "../../lib/keys.js";
-import { history } from "./history.js";
+import { history } from "../../lib/history.js";
 
 const KEPT = "cutline.editor.steps"; // in sessionStorage
 const MOST_KEPT = 50; // steps

@@ -13,7 +13,7 @@ export function wireActions(app) {
   app.select = (selection) => {
     player.set({ selection });
     if (selection?.of === "process") app.spacetime.showLane(selection.process);
-    if (selection) app.root.querySelector("[aria-controls=wb-tab-details]")?.click();
+    if (selection && app.root.classList.contains("is-touring")) app.showTab("details");
   };
 
   /**

@@ -2,7 +2,7 @@
 
 import { h } from "../../lib/dom.js";
 import { listen } from "../../lib/keys.js";
-import { createPalette } from "../../lib/palette.js";
+import { wireFind } from "./find.js";
 
 /**
  * Returns the commands. lib/keys.js defines the names of keys.
@@ -42,14 +42,17 @@ export function commandList(app) {
       run: () => steps.axis(player.state.axis === "time" ? "order" : "time"),
     },
     { name: "cut", title: "Drag the cut", keys: ["c"], run: () => (player.state.cut ? app.endCut() : app.beginCut()) },
+    { name: "undo", title: "Undo the last move of the cut", keys: ["ctrl+z"], run: () => app.undoCut() },
+    { name: "redo", title: "Redo it", keys: ["ctrl+shift+z", "ctrl+y"], run: () => app.redoCut() },
     { name: "nearest", title: "Nearest consistent cut", keys: ["n"], run: () => app.nearest() },
     { name: "tables", title: "Tables or charts", keys: ["t"], run: toggleTables },
     {
       name: "find",
-      title: "Find a command, process, channel or snapshot",
-      keys: ["/", "ctrl+k"],
+      title: "Find events, messages and names",
+      keys: ["/"],
       run: () => app.palette.open(),
     },
+    { name: "commands", title: "Find a command or a name", keys: ["ctrl+k"], run: () => app.palette.open(false) },
     { name: "copy", title: "Copy a link to this view", keys: [], run: () => app.copyLink() },
     { name: "present", title: "Present: share my cursor", keys: [], run: () => app.takeRole("presenter") },
     { name: "follow", title: "Follow the presenter's cursor", keys: [], run: () => app.takeRole("follower") },
@@ -66,6 +69,9 @@ const SHOWN = {
   "shift+arrowleft": "shift ←",
   escape: "Esc",
   "ctrl+k": "ctrl K",
+  "ctrl+z": "ctrl Z",
+  "ctrl+shift+z": "ctrl shift Z",
+  "ctrl+y": "ctrl Y",
 };
 
 const PAGES = [
@@ -88,7 +94,7 @@ export function wireCommands(app) {
   const byName = new Map(commands.map((command) => [command.name, command]));
   /** @param {string} name */
   app.run = (name) => byName.get(name).run();
-  app.palette = createPalette(() => [...commands.map(forPalette), ...places(app)]);
+  wireFind(app, () => [...commands.map(forPalette), ...places(app)]);
   app.help = helpDialog(commands);
   for (const button of app.root.querySelectorAll(".wb-head [data-command]")) {
     button.addEventListener("click", () => {
@@ -114,7 +120,10 @@ function places(app) {
   const entry = (title, run) => ({ title, run });
   return [
     ...app.snapshots.list().map(
-      ({ snapshot, verdict }) => entry(`Snapshot ${snapshot} (${verdict})`, () => app.chooseSnapshot(snapshot)),
+      ({ snapshot, verdict, outcome }) => entry(
+        `Snapshot ${snapshot} (${outcome ?? verdict})`,
+        () => app.chooseSnapshot(snapshot),
+      ),
     ),
     ...topology.processes.map(({ id }) => entry(`Process ${id}`, () => app.go({ of: "process", process: id }))),
     ...topology.channels.map(({ id }) => entry(`Channel ${id}`, () => app.go({ of: "channel", channel: id }))),

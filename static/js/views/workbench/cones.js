@@ -1,7 +1,8 @@
 /** What happened before the selected event, and what it could influence, in words and for the diagram. */
 
 import { h } from "../../lib/dom.js";
-import { counted, thousands } from "../../lib/format.js";
+import { counted } from "../../lib/format.js";
+import { CAUSALITY, concurrentWords } from "./sentences.js";
 
 /** @param {App} app */
 export function createCones(app) {
@@ -35,7 +36,8 @@ export function createCones(app) {
     return [
       line("wb-past", `${counted(before, "event")} happened before it`, others(past)),
       line("wb-future", `${counted(after, "event")} it could influence`, others(future)),
-      h("p.soft", {}, `${thousands(concurrent)} concurrent: neither before nor after it.`),
+      h("p.soft", {}, concurrentWords(concurrent, app.recording.is_derived)),
+      h("p.soft", {}, CAUSALITY),
     ];
   }
 

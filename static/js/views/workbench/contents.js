@@ -24,7 +24,10 @@ export function createContents(app) {
   const rows = new Map();
 
   onlyFull.checked = topology.channels.length > FEW;
-  filter.addEventListener("input", () => draw(player.state));
+  filter.addEventListener("input", () => {
+    filter.closest(".wb-filter").classList.toggle("is-used", filter.value !== "");
+    draw(player.state);
+  });
   onlyFull.addEventListener("change", () => draw(player.state));
 
   /** @param {PlayerState} state */

@@ -3,16 +3,18 @@
 import { fitCanvas, sizeOf } from "../../lib/canvas.js";
 import { depthBins, depthSteps } from "../../lib/depth.js";
 import { setText } from "../../lib/dom.js";
-import { counted, escapeText, shortenedInside, thousands } from "../../lib/format.js";
+import { counted, escapeText, thousands } from "../../lib/format.js";
+import { distinctNames } from "../../lib/labels.js";
 import { hasAny } from "../../lib/player.js";
 import { faded, heatScale } from "./colours.js";
 import { baseLayout, CONFIG, plainAxis, wirePanel } from "./panel.js";
+import { countCell } from "./sentences.js";
 import { timeAxis } from "./still.js";
 
 const ROW_LEAST = 12; // pixels
 const BINS = 200;
 const SETTLE = 120; // ms between a change and the next drawing
-const LONGEST_NAME = 11; // characters
+const LETTER = 6.2; // pixels of a letter of a name
 
 /** @param {App} app */
 export function createDepth(app) {
@@ -21,7 +23,7 @@ export function createDepth(app) {
   const canvas = app.root.querySelector("#wb-depth-moving");
   const notice = app.root.querySelector("#wb-depth-notice");
   const panel = wirePanel(app, "depth", { figure, rows, plot });
-  const margin = { l: 84, r: 12, t: 8, b: 40 };
+  const edges = { t: 6, b: 26 }; // the title of the axis stands below the diagram
   /** @type {any} */
   let settle = null;
   /** @type {OpenWindow | null} */
@@ -30,6 +32,11 @@ export function createDepth(app) {
   let cursorAt = null;
   /** @type {DepthMatrix} */
   let matrix = { edges: [], channels: [], rows: [] };
+
+  /** Returns the margins, of which left and right are those of the diagram: one axis stands below the other. */
+  function margins() {
+    return { ...edges, ...app.spacetime.plotMargins() };
+  }
 
   function selectedChannel() {
     const { selection, window } = player.state;
@@ -51,7 +58,7 @@ export function createDepth(app) {
    * @param {DepthMatrix} matrix
    */
   function fitting({ channels, rows }) {
-    const room = Math.max(1, Math.floor((plot.clientHeight - margin.t - margin.b) / ROW_LEAST));
+    const room = Math.max(1, Math.floor((plot.clientHeight - edges.t - edges.b) / ROW_LEAST));
     const deepest = rows
       .map((row, i) => ({ i, most: row.reduce((most, depth) => Math.max(most, depth), 0) }))
       .filter(({ most }) => most > 0)
@@ -63,11 +70,13 @@ export function createDepth(app) {
 
   function figure() {
     const { axis, from, to } = player.state;
+    const margin = margins();
+    const width = plot.clientWidth - margin.l - margin.r;
     const layout = {
       ...baseLayout(app.colours, margin),
       width: plot.clientWidth,
       height: plot.clientHeight,
-      xaxis: timeAxis(app.colours, axis, recording.time_unit, from, to, plot.clientWidth - margin.l - margin.r),
+      xaxis: timeAxis(app.colours, axis, recording.time_unit, from, to, width, { title: {} }),
     };
     const channel = selectedChannel();
     return channel === null ? heatFigure(layout) : stepFigure(layout, channel);
@@ -85,9 +94,10 @@ export function createDepth(app) {
   /** @param {Layout} layout */
   function heatFigure(layout) {
     matrix = measure();
-    const { kept, hidden, most } = fitting(matrix);
-    const names = kept.map((i) => escapeText(shortenedInside(topology.channels[matrix.channels[i]].id, LONGEST_NAME)));
-    setText(notice, player.state.window ? sentence(kept.length, most, hidden) : "");
+    const { kept, hidden, most: deepest } = fitting(matrix);
+    const most = Math.max(5, Math.floor((margins().l - 8) / LETTER)); // characters of a name
+    const names = distinctNames(kept.map((i) => topology.channels[matrix.channels[i]].id), most).map(escapeText);
+    setText(notice, player.state.window ? sentence(kept.length, deepest, hidden) : "");
     const data = kept.length === 0 ? [] : [{
       type: "heatmap",
       x: Array.from(matrix.edges),
@@ -95,7 +105,7 @@ export function createDepth(app) {
       z: kept.map((i) => Array.from(matrix.rows[i])),
       ygap: 1,
       zmin: 0,
-      zmax: Math.max(most, 1),
+      zmax: Math.max(deepest, 1),
       colorscale: heatScale(app.colours),
       showscale: false,
     }];
@@ -142,7 +152,8 @@ export function createDepth(app) {
     const measured = measure();
     const all = measured.channels.map((channel, row) => {
       const depths = Array.from(measured.rows[row]);
-      return [topology.channels[channel].id, window.depths[channel] ?? 0, Math.max(0, ...depths), depths.at(-1) ?? 0];
+      const counts = [window.depths[channel] ?? 0, Math.max(0, ...depths), depths.at(-1) ?? 0];
+      return [topology.channels[channel].id, ...counts.map((count) => countCell(count, app.recording.is_derived))];
     });
     return { head: ["channel", "messages at the left edge", "most", "in the last bin"], rows: all };
   }
@@ -158,6 +169,7 @@ export function createDepth(app) {
 
   function drawCursor(isStale = true) {
     const { now, from, to } = player.state;
+    const margin = margins();
     const { width: all, height } = sizeOf(canvas);
     const width = all - margin.l - margin.r;
     const x = Math.round(margin.l + ((now - from) / (to - from)) * width);
@@ -185,6 +197,7 @@ export function createDepth(app) {
     if (selectedChannel() !== null || !matrix.channels.length) return null;
     const { from, to } = player.state;
     const { kept } = fitting(matrix);
+    const margin = margins();
     const inner = {
       width: canvas.clientWidth - margin.l - margin.r,
       height: canvas.clientHeight - margin.t - margin.b,

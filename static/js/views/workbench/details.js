@@ -5,16 +5,21 @@ import { counted, isGiven, thousands, valueText } from "../../lib/format.js";
 import { eventRow, IN_FLIGHT } from "../../lib/window.js";
 import { describe } from "./hover.js";
 
+const NARROW = "(max-width: 900px)"; // as in reading.css
+const LANE_ROOM = 32; // pixels between a lane and the drawer below it
+
 /** @param {App} app */
 export function createDetails(app) {
   const { player, topology } = app;
   const box = app.root.querySelector("#wb-details");
   let request = 0;
+  app.root.querySelector("#wb-details-close").addEventListener("click", () => player.set({ selection: null }));
 
   /** @param {PlayerState} state */
   function draw(state) {
     const { selection } = state;
     request += 1;
+    app.root.classList.toggle("has-selection", Boolean(selection));
     if (!selection) {
       box.replaceChildren(h("p.soft", {}, "Nothing selected. Click an event, a message, a channel or a process."));
       return;
@@ -25,12 +30,24 @@ export function createDetails(app) {
     else drawProcess(state, selection);
   }
 
+  /**
+   * Scrolls a narrow page until the lane of a selected event is above the drawer that tells about it.
+   * @param {Chosen | null} selection
+   */
+  function keepLaneInView(selection) {
+    if (selection?.of !== "event" || !matchMedia(NARROW).matches) return;
+    const lane = app.spacetime.laneAt(selection.process);
+    const drawer = box.closest("section").getBoundingClientRect().top;
+    if (lane > drawer - LANE_ROOM) scrollBy({ top: lane - drawer + LANE_ROOM });
+  }
+
   /** @param {string} title @param {any[]} entries @param {...HTMLElement} more */
   function facts(title, entries, ...more) {
     const lines = entries
       .filter(([, value]) => isGiven(value))
       .flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value instanceof Node ? value : String(value))]);
     box.replaceChildren(h("h3", {}, title), h("dl.facts", {}, lines), ...more);
+    requestAnimationFrame(() => keepLaneInView(player.state.selection));
   }
 
   /** @param {string} text @param {LinkTarget} target */
@@ -162,9 +179,15 @@ export function createDetails(app) {
     const { id } = topology.processes[process];
     /** @param {"sourceCode" | "targetCode"} end */
     const channels = (end) => thousands(topology.channels.filter((channel) => channel[end] === process).length);
+    const detail = app.snapshots.detail();
+    const [recorded, recomputed] = [detail?.recorded?.processes, detail?.recomputed?.processes];
+    /** @param {Record<string, any> | undefined} states */
+    const text = (states) => (detail ? (states && id in states ? valueText(states[id], 2000) : "not known") : null);
     facts(`process ${id}`, [
       ["events so far", shown ? thousands(shown.positions[process]) : null],
       ["state", shown ? (shown.known[process] ? valueText(shown.states[process], 2000) : "not known") : null],
+      ["recorded", text(recorded)],
+      ["recomputed", text(recomputed)],
       ["channels", `${channels("targetCode")} incoming, ${channels("sourceCode")} outgoing`],
       ["snapshot", app.snapshots.phaseOf(process, player.state)],
     ]);

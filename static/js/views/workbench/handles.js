@@ -70,6 +70,7 @@ export function createHandles(app, box, measures, steer) {
 
   function end() {
     drag = null;
+    app.keepCut();
     app.spacetime.drawFrame();
   }
 

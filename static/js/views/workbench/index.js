@@ -26,6 +26,7 @@ import { createSteps } from "./steps.js";
 import { wireTabs } from "./tabs.js";
 import { createTopology } from "./topology.js";
 import { createTransport } from "./transport.js";
+import { wireUndo } from "./undo.js";
 
 const MESSAGE_STAYS = 6000; // ms
 
@@ -94,6 +95,7 @@ export async function mountWorkbench(root, data) {
   app.loadView = () => feed.reload();
   await openingView(app);
   await feed.reload();
+  wireUndo(app);
   player.subscribe((state, keys) => panels.forEach((view) => view.update(state, keys)));
   player.notifyAll();
   await app.spacetime.sketch();

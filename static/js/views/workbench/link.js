@@ -9,14 +9,15 @@ const WAIT_PLAYING = 1000; // ms
 const EVENTS_AROUND = 60;
 
 /**
- * Shows the view that the link names, else the whole recording at its first snapshot.
+ * Shows the view that the link names, else the whole recording at its worst snapshot.
  * @param {App} app
  */
 export async function openingView(app) {
   const { player, topology, snapshots } = app;
   const view = readView(location.search, topology);
   const axis = view.axis ?? bestAxis(app);
-  const snapshot = snapshots.byId.has(view.snapshot) ? view.snapshot : snapshots.list()[0]?.snapshot ?? null;
+  const named = [view.snapshot, app.recording.worst].find((name) => snapshots.byId.has(name));
+  const snapshot = named ?? snapshots.list()[0]?.snapshot ?? null;
   player.set({ axis, snapshot, folded: view.folded ?? new Set(), tables: view.tables ?? new Set() });
   player.fitAll();
   if (view.from !== undefined) player.zoom(view.from, view.to);

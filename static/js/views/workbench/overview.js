@@ -72,6 +72,7 @@ export function createOverview(app) {
     context.fillStyle = faded(colours.paper, 0.72);
     context.fillRect(0, 0, left, height);
     context.fillRect(right, 0, width() - right, height);
+    drawMarks(context, height);
     context.strokeStyle = colours.accent;
     context.lineWidth = 1.5;
     context.strokeRect(left + 0.75, 0.75, Math.max(right - left - 1.5, 3), height - 1.5);
@@ -80,6 +81,19 @@ export function createOverview(app) {
     context.fillStyle = colours.ink;
     cursorAt = Math.round(toX(state.now));
     context.fillRect(cursorAt - 0.75, 0, 1.5, height);
+  }
+
+  /**
+   * Marks where the search has found events.
+   * @param {Context} context @param {number} height
+   */
+  function drawMarks(context, height) {
+    const { axis, marks } = player.state;
+    const bins = marks?.[axis];
+    if (!bins) return;
+    const { from, to } = player.bounds();
+    context.fillStyle = app.colours.marker;
+    for (const x of markPlaces(bins, from, to).map(toX)) context.fillRect(Math.round(x) - 1, height - 12, 3, 12);
   }
 
   /** @param {Context} context @param {SnapshotSummary} summary @param {number} height */
@@ -140,9 +154,18 @@ export function createOverview(app) {
       if (keys.has("axis")) load();
       if (keys.has("theme") || keys.has("size")) drawStill();
       const moved = keys.has("now") && Math.round(toX(state.now)) !== cursorAt;
-      if (moved || hasAny(keys, "from", "to", "snapshot", "theme", "size", "axis")) drawMoving();
+      if (moved || hasAny(keys, "from", "to", "snapshot", "theme", "size", "axis", "marks")) drawMoving();
     },
   };
+}
+
+/**
+ * Returns the middle of each bin that counts something, of bins that divide from .. to in equal parts. Pure.
+ * @param {number[]} bins @param {number} from @param {number} to
+ */
+export function markPlaces(bins, from, to) {
+  const width = (to - from) / bins.length;
+  return bins.flatMap((count, i) => (count ? [from + (i + 0.5) * width] : []));
 }
 
 /** @param {OpenWindow} window */

@@ -72,14 +72,51 @@ export function derivedContents(detail, channels, between) {
 }
 
 /**
+ * Returns the cell of a table and of its CSV for a number of messages. A derived recording that shows no message does
+ * not show that there was none.
+ * @param {number} count @param {boolean} [isDerived]
+ */
+export function countCell(count, isDerived = false) {
+  return isDerived && count === 0 ? "not known" : count;
+}
+
+/** What past and future mean here, for a cut or a condition is judged by messages alone. */
+export const CAUSALITY =
+  "Messages and markers carry influence here. Cuts, “possibly” and “definitely” look at messages only.";
+
+/**
+ * Says how many events lie neither in the past nor in the future of an event. A derived recording lacks most events.
+ * @param {number} count @param {boolean} [isDerived]
+ */
+export function concurrentWords(count, isDerived = false) {
+  return isDerived
+    ? `Of ${counted(count, "event")} the recording does not show whether it came before or after.`
+    : `${thousands(count)} concurrent: neither before nor after it.`;
+}
+
+/**
+ * Returns the verdict that colours a dragged cut, and its words. A derived recording lacks the events between two
+ * checkpoints, so that no cut of it is known to be consistent.
+ * @param {Cut} cut @param {boolean} [isDerived] @returns {[string, string]}
+ */
+export function cutResult(cut, isDerived = false) {
+  if (!cut.consistent) return ["orphan", "not consistent"];
+  return isDerived ? ["unknown", "not known"] : ["consistent", "consistent"];
+}
+
+/**
  * Says the verdict of a dragged cut. A derived recording has messages only at checkpoints.
  * @param {Cut} cut @param {boolean} [isDerived]
  */
 export function cutSentence(cut, isDerived = false) {
   if (cut.consistent) {
     const waiting = messagesInFlight(cut).length;
-    const nothing = isDerived ? "What else lies in the channels is not known." : "All channels are empty.";
-    return `No message is received before it is sent. ${waiting === 0 ? nothing : `${thousands(waiting)} in flight.`}`;
+    if (isDerived) {
+      const there = waiting === 0 ? "" : ` ${counted(waiting, "message")} of a checkpoint in flight.`;
+      return `The engine keeps no events between two checkpoints, so nothing tells what else passed.${there}`;
+    }
+    const inFlight = waiting === 0 ? "All channels are empty." : `${thousands(waiting)} in flight.`;
+    return `No message is received before it is sent. ${inFlight}`;
   }
   const more = cut.orphansTotal > 1 ? ` ${counted(cut.orphansTotal - 1, "more orphan")}.` : "";
   if (!cut.orphans.length) return `A message is received inside it and sent outside it.${more}`;
@@ -100,6 +137,22 @@ export function answersSentence(answers) {
   }
   const rest = [...reasons].map(([sentence, questions]) => `${listOf(questions)}: not known. ${sentence}`);
   return ["No witness against it.", ...[holds, ...rest].filter(Boolean).map(capitalised)].join(" ");
+}
+
+/**
+ * Says in one line the outcome of a snapshot and its four answers.
+ * @param {SnapshotSummary} summary
+ */
+export function chipTitle({ snapshot, verdict, outcome, answers }) {
+  /** @type {Record<string, string>} */
+  const words = { holds: "holds", "does-not-hold": "does not hold", "not-known": "not known" };
+  /** @type {Map<string, string[]>} */
+  const byAnswer = new Map();
+  for (const { answer, question } of answers ?? []) {
+    byAnswer.set(words[answer], [...(byAnswer.get(words[answer]) ?? []), question]);
+  }
+  const lines = [...byAnswer].map(([word, questions]) => `${word}: ${listOf(questions)}`);
+  return [`Snapshot ${snapshot}: ${outcome ?? verdict}`, ...lines].join("; ");
 }
 
 /** @param {string[]} words */

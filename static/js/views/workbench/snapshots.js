@@ -1,11 +1,12 @@
 /** The snapshots of the header: their strip, the sentence of the verdict, and what views show of the chosen one. */
 
 import { h, renderOnce, setText } from "../../lib/dom.js";
-import { counted, duration } from "../../lib/format.js";
+import { counted, duration, thousands } from "../../lib/format.js";
 import { messagesInFlight } from "../../lib/cuts.js";
 import { hasAny } from "../../lib/player.js";
 import { inOrder } from "../../lib/source.js";
-import { answersSentence, cutSentence, nounsOf, sentenceElements } from "./sentences.js";
+import { inStrip, nextWithFindings, phaseAtCut, snapshotOfCut, withFindings } from "../../lib/strip.js";
+import { answersSentence, chipTitle, cutResult, cutSentence, nounsOf, sentenceElements } from "./sentences.js";
 
 /** @param {App} app @param {SnapshotSummary[]} summaries */
 export function createSnapshots(app, summaries) {
@@ -23,14 +24,37 @@ export function createSnapshots(app, summaries) {
   /** @type {number | undefined} */
   let speak;
 
+  const tools = app.root.querySelector("#wb-strip-tools");
+  const count = tools.querySelector("#wb-strip-count");
+  const failed = tools.querySelector("#wb-strip-failed");
+  const worst = tools.querySelector("#wb-strip-worst");
+  let isWorstFirst = false;
+
   const chosen = () => byId.get(player.state.snapshot) ?? null;
 
   function drawStrip() {
-    strip.replaceChildren(...summaries.map(chip));
+    const order = inStrip(summaries, isWorstFirst);
+    strip.replaceChildren(...order.map(chip));
     if (!summaries.length) {
       strip.append(h("span.soft", {}, "No snapshot in this recording. Press c to draw your own cut."));
     }
+    tools.hidden = summaries.length < 2;
+    const place = order.findIndex(({ snapshot }) => snapshot === player.state.snapshot) + 1;
+    setText(count, place ? `${thousands(place)} of ${thousands(order.length)}` : thousands(order.length));
+    const failing = withFindings(summaries).length;
+    failed.hidden = worst.hidden = failing === 0;
+    setText(failed, `${thousands(failing)} with findings`);
+    worst.setAttribute("aria-pressed", String(isWorstFirst));
   }
+
+  failed.addEventListener("click", () => {
+    const next = nextWithFindings(inStrip(summaries, isWorstFirst), player.state.snapshot);
+    if (next) app.chooseSnapshot(next.snapshot);
+  });
+  worst.addEventListener("click", () => {
+    isWorstFirst = !isWorstFirst;
+    drawStrip();
+  });
 
   /** @param {SnapshotSummary} summary */
   function chip(summary) {
@@ -40,11 +64,11 @@ export function createSnapshots(app, summaries) {
       {
         type: "button",
         "aria-pressed": String(isChosen),
-        title: `Snapshot ${summary.snapshot}: ${summary.verdict}`,
+        title: chipTitle(summary),
         onclick: () => app.chooseSnapshot(summary.snapshot),
       },
       h("b", {}, String(summary.snapshot)),
-      h("span.verdict", { "data-verdict": summary.verdict }, summary.verdict),
+      h("span.verdict", { "data-verdict": summary.verdict }, summary.outcome ?? summary.verdict),
     );
     if (isChosen) requestAnimationFrame(() => bringIntoStrip(button));
     return button;
@@ -82,9 +106,10 @@ export function createSnapshots(app, summaries) {
    * Resolves with the position at which each process had received all its markers, or with null if it is not known.
    * @param {OpenSummary} summary
    */
-  async function donePositions({ snapshot, began_at: from, ended_at: to, codes }) {
-    if (!Number.isFinite(from) || !Number.isFinite(to)) return null;
-    const window = await app.source.aside({ axis: "time", from, to: Math.max(to, from + 1), width: 200 });
+  async function donePositions({ snapshot, began_at: from, ended_at: to, codes, markers_sent: markersSent }) {
+    if (!Number.isFinite(from) || !Number.isFinite(to)) return markersSent === 0 ? codes : null;
+    const span = { from, to: Math.max(to, from + 1) };
+    const window = await app.source.aside({ axis: "time", ...span, width: 200, only: "markers" });
     if (!window.markers.count) return window.exact ? codes : null;
     const missing = topology.processes.map(() => 0);
     for (const { targetCode } of topology.channels) missing[targetCode] += 1;
@@ -103,11 +128,13 @@ export function createSnapshots(app, summaries) {
    * Returns the phase of process `p` for the chosen snapshot, one of PHASES in topology.js, or null without one.
    * @param {number} p @param {PlayerState} state @returns {string | null}
    */
-  function phaseOf(p, { shown }) {
+  function phaseOf(p, { shown, cut }) {
     const summary = chosen();
     if (!summary || !shown) return null;
     const recordsAt = summary.codes[p];
-    if (recordsAt < 0) return includes(summary, p) ? "never records" : "not part of it";
+    const missing = app.recording.is_derived ? "no record" : "never records";
+    if (recordsAt < 0) return includes(summary, p) ? missing : "not part of it";
+    if (cut && shown.positions[p] === cut[p]) return phaseAtCut(cut[p], recordsAt);
     if (shown.positions[p] <= recordsAt) return "not recorded";
     const done = doneAt.get(summary.snapshot);
     if (done) return shown.positions[p] >= done[p] ? "done" : "recording";
@@ -177,9 +204,9 @@ export function createSnapshots(app, summaries) {
     renderOnce(
       verdict,
       `snapshot ${summary.snapshot}`,
-      () => [word(summary.verdict), h("span", {}, ...snapshotSentence(summary))],
+      () => [word(summary.verdict, summary.outcome), h("span", {}, ...snapshotSentence(summary))],
     );
-    say(`Snapshot ${summary.snapshot}: ${summary.verdict}.`);
+    say(`Snapshot ${summary.snapshot}: ${summary.outcome ?? summary.verdict}.`);
   }
 
   /** @param {SnapshotSummary} summary */
@@ -201,7 +228,7 @@ export function createSnapshots(app, summaries) {
     const facts = [];
     if (initiators?.length) facts.push(`begun by ${initiators.join(", ")}`);
     if (Number.isFinite(length)) facts.push(`took ${duration(length, app.recording.time_unit)}`);
-    if (Number.isFinite(markers)) facts.push(counted(markers, "marker"));
+    if (Number.isFinite(markers) && !app.recording.is_derived) facts.push(counted(markers, "marker"));
     return facts.length ? `${facts.join(", ")}.`.replace(/^./, (first) => first.toUpperCase()) : "";
   }
 
@@ -210,14 +237,20 @@ export function createSnapshots(app, summaries) {
     verdict.classList.add("is-cut");
     if (!shown || shown.positions.some((n, p) => n !== cut[p])) return;
     const orphans = shown.orphans.map(({ channel, message }) => `${channel} ${message}`);
-    const key = `cut ${shown.consistent} ${orphans} ${messagesInFlight(shown).length}`;
-    const result = shown.consistent ? "consistent" : "not consistent";
+    const same = snapshotOfCut([...byId.values()], cut);
+    const key = `cut ${shown.consistent} ${orphans} ${messagesInFlight(shown).length} ${same?.snapshot}`;
+    const [look, result] = cutResult(shown, app.recording.is_derived);
     const sentence = cutSentence(shown, app.recording.is_derived);
     const nouns = shown.orphans.slice(0, 1).flatMap(nounsOf);
     const nearest = { type: "button", id: "wb-nearest", onclick: () => app.nearest() };
     const isDrawn = renderOnce(verdict, key, () => [
-      word(shown.consistent ? "consistent" : "orphan", result),
-      h("span", {}, h("b", {}, "Your cut: "), ...sentenceElements(sentence, nouns, app.go)),
+      word(look, result),
+      h(
+        "span",
+        {},
+        h("b", {}, same ? `Your cut, which is that of snapshot ${same.snapshot}: ` : "Your cut: "),
+        ...sentenceElements(sentence, nouns, app.go),
+      ),
       h(
         "span.wb-cut-actions",
         {},
@@ -225,7 +258,7 @@ export function createSnapshots(app, summaries) {
         h("button.btn.btn-quiet", { type: "button", onclick: () => app.endCut() }, "Done (Esc)"),
       ),
     ]);
-    if (isDrawn) say(`Your cut is ${result}. ${sentence}`);
+    if (isDrawn) say(`Your cut: ${result}. ${sentence}`);
   }
 
   /** @param {string} name @param {string} [text] */
@@ -246,6 +279,7 @@ export function createSnapshots(app, summaries) {
 
   return {
     list: () => summaries,
+    inStrip: () => inStrip(summaries, isWorstFirst),
     chosen,
     detail: () => details.get(player.state.snapshot) ?? null,
     phaseOf,

@@ -17,6 +17,8 @@ import { stillFigure } from "./still.js";
 
 const SETTLE = 90; // ms without a change of zoom before a big figure is drawn again
 const QUICK = 14; // ms: a figure that draws faster than this is drawn in every frame
+const LANE_LETTER = 8.5; // pixels of a letter of a lane's name
+const DEPTH_LETTER = 6.5; // pixels of a letter of a channel's name in the depth chart, which has the same margin
 const GLIDE = 0.35; // share of its way that a handle moves in a frame
 const FIRST_PICTURE = "first-picture"; // a mark of the browser's performance timeline
 
@@ -27,7 +29,8 @@ export function createSpacetime(app) {
   const canvas = app.root.querySelector("#wb-spacetime-moving");
   const box = plot.parentElement;
   const notice = app.root.querySelector("#wb-window-notice");
-  const longest = Math.max(...topology.processes.map(({ id }) => id.length), 1);
+  const longest = Math.max(...topology.processes.map(({ id }) => id.length * LANE_LETTER), 0);
+  const longestChannel = Math.max(...topology.channels.map(({ id }) => id.length * DEPTH_LETTER), 0);
   let first = 0;
   /** @type {{ from: number, to: number, axis: Axis } | null} */
   let drawn = null;
@@ -49,6 +52,7 @@ export function createSpacetime(app) {
   });
   const panel = wirePanel(app, "spacetime", { figure, rows, plot });
   app.root.style.setProperty("--lanes", String(Math.min(topology.processes.length, 200)));
+  app.root.style.setProperty("--channels", String(Math.min(topology.channels.length, 200)));
   app.root.classList.toggle("is-wide", topology.processes.length > 12);
   const handles = createHandles(app, box, measures, steer);
   const card = createHover(app, box);
@@ -56,7 +60,7 @@ export function createSpacetime(app) {
   function measures() {
     const { from, to } = player.state;
     const { width, height } = sizeOf(box);
-    const left = Math.round(Math.min(width < 500 ? 56 : 120, 16 + longest * 8.5));
+    const left = Math.round(Math.min(width < 500 ? 76 : 132, 16 + Math.max(longest, longestChannel)));
     return geometry({
       width,
       height,
@@ -327,6 +331,12 @@ export function createSpacetime(app) {
     update,
     sketch: sketchStill,
     plotWidth: () => measures().plotWidth,
+    /**
+     * Returns where a lane is in the browser's window.
+     * @param {number} p
+     */
+    laneAt: (p) => box.getBoundingClientRect().top + measures().y(p),
+    plotMargins: () => ({ l: measures().left, r: measures().right }),
     /** @param {number} p */
     showLane(p) {
       const g = measures();

@@ -1,11 +1,14 @@
 /** The state of each process at the cursor, beside that of the chosen snapshot, and the sums of states with numbers. */
 
-import { h, setText } from "../../lib/dom.js";
+import { differences, isCompound } from "../../lib/differences.js";
+import { h, renderOnce, setText } from "../../lib/dom.js";
 import { thousands, valueText } from "../../lib/format.js";
 import { total } from "../../lib/cuts.js";
 import { hasAny } from "../../lib/player.js";
 
 const MOST_ROWS = 200;
+const MOST_FIELDS = 20; // of one state that differ
+const LONGEST = 60; // characters of a cell
 
 /** @param {App} app */
 export function createStates(app) {
@@ -18,7 +21,10 @@ export function createStates(app) {
   const start = total(topology.processes.map(({ state }) => state));
   const rows = new Map();
   body.replaceChildren();
-  filter.addEventListener("input", () => draw(player.state));
+  filter.addEventListener("input", () => {
+    filter.closest(".wb-filter").classList.toggle("is-used", filter.value !== "");
+    draw(player.state);
+  });
 
   /** @param {number} p */
   function makeRow(p) {
@@ -32,7 +38,9 @@ export function createStates(app) {
       { scope: "row" },
       h("button.wb-link", { type: "button", onclick: () => app.select({ of: "process", process: p }) }, id),
     );
-    const row = { element: h("tr", { "data-process": id }, name, ...cells), cells };
+    const fields = h("td", { colspan: "5" });
+    const more = h("tr.wb-difference", { "data-difference": id, hidden: true }, fields);
+    const row = { element: h("tr", { "data-process": id }, name, ...cells), cells, more, fields };
     rows.set(p, row);
     return row;
   }
@@ -44,7 +52,7 @@ export function createStates(app) {
     const matches = (p) => topology.processes[p].id.toLowerCase().includes(words);
     const listed = [...topology.processes.keys()].filter(matches);
     const drawn = listed.slice(0, MOST_ROWS);
-    const elements = drawn.map((p) => fill(p, state));
+    const elements = drawn.flatMap((p) => fill(p, state));
     if (elements.length !== body.children.length || elements.some((element, i) => body.children[i] !== element)) {
       body.replaceChildren(...elements);
     }
@@ -56,25 +64,60 @@ export function createStates(app) {
 
   /** @param {number} p @param {PlayerState} state */
   function fill(p, state) {
-    const { element, cells } = rows.get(p) ?? makeRow(p);
+    const { element, cells, more, fields } = rows.get(p) ?? makeRow(p);
     const { id } = topology.processes[p];
     const detail = app.snapshots.detail();
     const recorded = detail?.recorded?.processes;
     const recomputed = detail?.recomputed?.processes;
-    setText(cells[0], state.shown ? (state.shown.known[p] ? valueText(state.shown.states[p], 60) : "not known") : "…");
-    setText(cells[1], detail ? stateOf(recorded, id) : "");
-    setText(cells[2], detail ? stateOf(recomputed, id) : "");
-    setText(cells[3], app.snapshots.phaseOf(p, state) ?? "");
     const areKnown = recorded && recomputed && id in recorded && id in recomputed;
-    const differ = areKnown && JSON.stringify(recorded[id]) !== JSON.stringify(recomputed[id]);
-    cells[1].classList.toggle("is-different", Boolean(differ));
+    const differing = areKnown ? differences(recorded[id], recomputed[id]) : [];
+    const isAgreed = areKnown && !differing.length && isCompound(recorded[id]);
+    setCell(cells[0], state.shown ? (state.shown.known[p] ? valueText(state.shown.states[p]) : "not known") : "…");
+    setCell(cells[1], detail ? stateOf(recorded, id) : "");
+    setCell(cells[2], detail ? (isAgreed ? "the same" : stateOf(recomputed, id)) : "");
+    setCell(cells[3], app.snapshots.phaseOf(p, state) ?? "");
+    cells[1].classList.toggle("is-different", differing.length > 0);
+    const isListed = differing.some(({ path }) => path);
+    more.hidden = !isListed;
+    if (isListed) renderOnce(fields, JSON.stringify(differing), () => fieldTable(id, differing));
     element.setAttribute("aria-selected", String(state.selection?.of === "process" && state.selection.process === p));
-    return element;
+    return isListed ? [element, more] : [element];
+  }
+
+  /**
+   * Shows a text, as far as it fits. The whole text stands in the title.
+   * @param {HTMLElement} cell @param {string} text
+   */
+  function setCell(cell, text) {
+    setText(cell, text.length > LONGEST ? `${text.slice(0, LONGEST - 1)}…` : text);
+    if (cell.title !== text) cell.title = text;
+  }
+
+  /**
+   * Lists the fields in which a state differs from the recomputed one.
+   * @param {string} id @param {Difference[]} differing
+   */
+  function fieldTable(id, differing) {
+    const shown = differing.slice(0, MOST_FIELDS);
+    const hidden = differing.length - shown.length;
+    /** @param {any} value */
+    const text = (value) => (value === undefined ? "absent" : valueText(value, 200));
+    const list = shown.map(({ path, recorded, recomputed }) => h(
+      "li",
+      {},
+      h("code", {}, path),
+      " recorded ",
+      h("b.is-different", {}, text(recorded)),
+      ", recomputed ",
+      h("b", {}, text(recomputed)),
+    ));
+    if (hidden > 0) list.push(h("li.soft", {}, `${thousands(hidden)} more fields differ.`));
+    return h("ul", { "aria-label": `Fields of ${id} that differ` }, list);
   }
 
   /** @param {Record<string, unknown> | undefined} states @param {string} id */
   function stateOf(states, id) {
-    return states && id in states ? valueText(states[id], 60) : "not known";
+    return states && id in states ? valueText(states[id]) : "not known";
   }
 
   /**
@@ -82,7 +125,8 @@ export function createStates(app) {
    * @param {PlayerState} state
    */
   function drawTotals({ shown }) {
-    if (!shown || shown.inProcesses === null || shown.inChannels === null) return setText(sums, "");
+    const isSummed = shown && !app.recording.is_derived && shown.inProcesses !== null && shown.inChannels !== null;
+    if (!isSummed) return setText(sums, "");
     const sum = shown.inProcesses + shown.inChannels;
     const before = start === null ? "" : sum === start ? `, as at the start` : `; at the start ${thousands(start)}`;
     const parts = `${thousands(shown.inProcesses)} in processes + ${thousands(shown.inChannels)} in channels`;

@@ -52,7 +52,7 @@ export function createSteps(app) {
 
   /** @param {number} direction */
   function snapshot(direction) {
-    const list = app.snapshots.list();
+    const list = app.snapshots.inStrip();
     if (!list.length) return app.say("This recording has no snapshot.");
     const current = list.findIndex((summary) => summary.snapshot === player.state.snapshot);
     const next = current < 0 ? (direction > 0 ? 0 : list.length - 1) : current + direction;

@@ -1,7 +1,8 @@
 /** The still half of the space-time diagram: lanes, messages, markers, events and cuts, as Plotly traces. */
 
 import { channelsAt, handleX, isInside } from "../../lib/cuts.js";
-import { escapeText, shortenedInside, thousands, ticks, unitFor } from "../../lib/format.js";
+import { escapeText, thousands, ticks, unitFor } from "../../lib/format.js";
+import { distinctNames } from "../../lib/labels.js";
 import { spansOf } from "../../lib/blocked.js";
 import { eventRow, IN_FLIGHT } from "../../lib/window.js";
 import { faded, heatScale } from "./colours.js";
@@ -279,6 +280,7 @@ function layout({ g, colours, axis, unit, topology, dragging }) {
   const shown = topology.processes.slice(g.first, g.first + g.lanes);
   const every = g.pitch && g.pitch < 13 ? 2 : 1;
   const most = Math.max(3, Math.floor((g.left - 12) / 7.2)); // characters of a name
+  const names = distinctNames(topology.processes.map(({ id }) => id), most).slice(g.first, g.first + g.lanes);
   return {
     ...baseLayout(colours, { l: g.left, r: g.right, t: g.top, b: g.bottom }),
     width: g.width,
@@ -287,7 +289,7 @@ function layout({ g, colours, axis, unit, topology, dragging }) {
     yaxis: plainAxis(colours, {
       range: laneRange(g),
       tickvals: shown.map((_, i) => g.first + i),
-      ticktext: shown.map(({ id }, i) => (i % every ? "" : `<b>${escapeText(shortenedInside(id, most))}</b>`)),
+      ticktext: names.map((name, i) => (i % every ? "" : `<b>${escapeText(name)}</b>`)),
       tickfont: { color: dragging ? colours.accent : colours.ink, size: g.pitch && g.pitch < 18 ? 10 : 12 },
       ticks: "",
       showline: false,
@@ -309,7 +311,7 @@ function laneRange(g) {
  * @param {number} width @param {Layout} [more]
  */
 export function timeAxis(colours, axis, unit, from, to, width, more = {}) {
-  const count = Math.max(2, Math.floor(width / 110));
+  const count = Math.max(3, Math.floor(width / 110));
   const values = ticks(from, to, count, true);
   const step = values.length > 1 ? values[1] - values[0] : to - from;
   const largest = Math.max(Math.abs(from), Math.abs(to));
@@ -320,6 +322,7 @@ export function timeAxis(colours, axis, unit, from, to, width, more = {}) {
     range: [from, to],
     tickvals: values,
     ticktext: values.map(text),
+    ticklabeloverflow: "allow", // Plotly places the title below the numbers, and nowhere if it hides them all
     title: { text: axis === "order" ? "events that have happened" : `time (${name})`, font: { size: 12 }, standoff: 4 },
     ...more,
   });

@@ -3,20 +3,24 @@
 import { fitCanvas } from "../../lib/canvas.js";
 import { setText } from "../../lib/dom.js";
 import { blockedAt, spansOf } from "../../lib/blocked.js";
-import { counted, escapeText, shortenedInside, thousands } from "../../lib/format.js";
+import { counted, escapeText, thousands } from "../../lib/format.js";
+import { boxAround, distinctNames, overlap, placeLabels } from "../../lib/labels.js";
 import { hasAny } from "../../lib/player.js";
 import { alongEdge, drawnProcesses, layoutTopology } from "../../lib/layout.js";
 import { inFlight, progress } from "./geometry.js";
 import { faded } from "./colours.js";
 import { baseLayout, CONFIG, wirePanel } from "./panel.js";
+import { countCell } from "./sentences.js";
 
 const NODE = 15;
 const SMALL_NODE = 7;
 const MANY = 20;
 const CURVE_POINTS = 9;
 const CROWD = 40; // channels with messages; in a larger crowd a single message gets no number
-const LONGEST_NAME = 8; // characters
-const PHASES = ["not recorded", "recording", "done", "never records", "not part of it"];
+const LONGEST_NAME = 16; // characters
+const ALONG = [0.4, 0.5, 0.3, 0.6, 0.22, 0.75]; // where on a channel its number may stand, best first
+const OPEN_PHASES = ["not recorded", "records here", "recorded", "recording", "done"];
+const PHASES = [...OPEN_PHASES, "never records", "no record", "not part of it"];
 
 /** @param {App} app */
 export function createTopology(app) {
@@ -37,12 +41,18 @@ export function createTopology(app) {
   );
   const both = new Set(links.map(([a, b]) => `${a} ${b}`));
   const radius = shown.length > MANY ? SMALL_NODE : NODE;
+  const names = distinctNames(shown.map((p) => topology.processes[p].id), LONGEST_NAME);
   const panel = wirePanel(app, "topology", { figure, rows, plot, follows: true });
   let drawnKey = "";
   let waits = false;
   let size = { width: 0, height: 0 };
   /** @type {Point[]} */
   let places = [];
+  /** @type {Label[]} */
+  let labels = [];
+  /** @type {LabelBox[]} */
+  let written = [];
+  let uncounted = 0;
 
   function measure() {
     size = { width: plot.clientWidth, height: plot.clientHeight };
@@ -50,6 +60,29 @@ export function createTopology(app) {
     places = unit.map(
       ({ x, y }) => ({ x: pad.x + x * (size.width - 2 * pad.x), y: pad.y + y * (size.height - 2 * pad.y) }),
     );
+    writeLabels();
+  }
+
+  /** Chooses the places of names and phases, and remembers what they cover. */
+  function writeLabels() {
+    const context = numbers.getContext("2d");
+    const big = radius > SMALL_NODE;
+    const now = player.state.snapshot === null || !big ? [] : phases();
+    /** @param {string | null | undefined} text @param {number} height */
+    const width = (text, height) => {
+      if (!text) return 0;
+      context.font = `${height}px system-ui, sans-serif`;
+      return context.measureText(text).width;
+    };
+    const nodes = places.map(({ x, y }, i) => {
+      const name = width(names[i], big ? 12 : 10);
+      return { x, y, r: radius + 1, name, state: width(now[i], 11), inside: big && name <= 2 * radius - 4 };
+    });
+    labels = placeLabels(nodes, size);
+    written = [
+      ...nodes.map(({ x, y, r }) => boxAround(x, y, 2 * r, 2 * r)),
+      ...labels.map(({ node, part, x, y }) => boxAround(x, y, nodes[node][part], 14)),
+    ];
   }
 
   /**
@@ -110,17 +143,23 @@ export function createTopology(app) {
     /** @type {Record<string, string>} */
     const fills = {
       "not recorded": colours.panel,
+      "records here": faded(colours.accent, 0.35),
+      recorded: faded(colours.recorded, 0.55),
       recording: faded(colours.marker, 0.5),
       done: faded(colours.recorded, 0.55),
       "never records": colours.panel,
+      "no record": colours.panel,
       "not part of it": colours.panel,
     };
     /** @type {Record<string, string>} */
     const rims = {
       "not recorded": colours.quiet,
+      "records here": colours.accent,
+      recorded: colours.recorded,
       recording: colours.marker,
       done: colours.recorded,
       "never records": colours.orphan,
+      "no record": colours.quiet,
       "not part of it": faded(colours.quiet, 0.4),
     };
     /** @type {Trace[]} */
@@ -130,7 +169,7 @@ export function createTopology(app) {
       arrows(drawnChannels, faded(colours.quiet, big ? 0.8 : 0.4)),
       {
         type: "scatter",
-        mode: "markers+text",
+        mode: "markers",
         x: places.map(({ x }) => x),
         y: places.map(({ y }) => y),
         marker: {
@@ -138,12 +177,10 @@ export function createTopology(app) {
           color: now.map((phase) => fills[phase] ?? colours.panel),
           line: { width: 2, color: now.map((phase) => rims[phase] ?? colours.quiet) },
         },
-        text: shown.map((p) => escapeText(shortenedInside(topology.processes[p].id, LONGEST_NAME))),
-        textposition: big ? "middle center" : places.map(outward),
-        textfont: { color: colours.ink, size: big ? 12 : 10 },
       },
+      texts("name", (node) => escapeText(names[node]), { color: colours.ink, size: big ? 12 : 10 }),
+      texts("state", (node) => now[node] ?? "", { color: colours.quiet, size: 11 }),
     ];
-    if (big && player.state.snapshot !== null) data.push(labels(now, colours));
     const hidden = { visible: false, fixedrange: true };
     return {
       data: data.filter(({ x }) => x.length),
@@ -157,24 +194,19 @@ export function createTopology(app) {
   }
 
   /**
-   * Returns on which side of a small node its name is written: away from the middle.
-   * @param {Point} point
+   * Makes the trace of the names, or of the phases.
+   * @param {"name" | "state"} part @param {(node: number) => string} text @param {object} textfont
    */
-  function outward({ x, y }) {
-    if (x < size.width * 0.25) return "middle left";
-    if (x > size.width * 0.75) return "middle right";
-    return y < size.height / 2 ? "top center" : "bottom center";
-  }
-
-  /** @param {(string | null)[]} now @param {WorkbenchColours} colours */
-  function labels(now, colours) {
+  function texts(part, text, textfont) {
+    const own = labels.filter((label) => label.part === part);
     return {
       type: "scatter",
       mode: "text",
-      x: places.map(({ x }) => x),
-      y: places.map(({ y }) => y + radius + 9),
-      text: now.map((phase) => phase ?? ""),
-      textfont: { size: 11, color: colours.quiet },
+      x: own.map(({ x }) => x),
+      y: own.map(({ y }) => y),
+      text: own.map(({ node }) => text(node)),
+      textposition: "middle center",
+      textfont,
     };
   }
 
@@ -196,7 +228,10 @@ export function createTopology(app) {
     const hiddenProcesses = counted(hidden, "process", "processes");
     const missing = hidden > 0 ? ` ${hiddenProcesses} not shown: those with fewest channels.` : "";
     const crowd = leastCounted(player.state.shown) > 1 ? " Numbers: channels with 2 or more; the table has all." : "";
-    setText(notice, words + missing + crowd);
+    const unnamed = shown.length - labels.filter(({ part }) => part === "name").length;
+    const noRoom = [unnamed && counted(unnamed, "name"), uncounted && counted(uncounted, "number")].filter(Boolean);
+    const room = noRoom.length ? ` No room for ${noRoom.join(" and ")}: see the table.` : "";
+    setText(notice, words + missing + crowd + room);
     notice.title = notice.textContent;
   }
 
@@ -248,16 +283,24 @@ export function createTopology(app) {
     if (!cut) return;
     if (!player.state.cut) drawBlocked(context, blockedAt(spansOf(player.state.window), player.state.now));
     const least = leastCounted(cut);
+    const taken = [...written];
+    uncounted = 0;
     context.font = `600 ${radius > SMALL_NODE ? 12 : 10}px system-ui, sans-serif`;
     context.textAlign = "center";
     context.textBaseline = "middle";
     for (const channel of drawnChannels) {
       const messages = cut.channels.get(channel.code)?.length ?? 0;
       if (messages < least) continue;
-      const { x, y } = pointOn(channel, 0.4);
       const text = thousands(messages);
       const width = context.measureText(text).width + (radius > SMALL_NODE ? 8 : 4);
       const half = radius > SMALL_NODE ? 8 : 6;
+      const box = badgeBox(channel, width, 2 * half, taken);
+      if (!box) {
+        uncounted += 1;
+        continue;
+      }
+      taken.push(box);
+      const [x, y] = [box.left + width / 2, box.top + half];
       context.fillStyle = app.colours.panel;
       context.fillRect(x - width / 2, y - half, width, 2 * half);
       context.strokeStyle = app.colours.message;
@@ -265,6 +308,18 @@ export function createTopology(app) {
       context.fillStyle = app.colours.ink;
       context.fillText(text, x, y + 0.5);
     }
+  }
+
+  /**
+   * Returns the first place on a channel where its number covers nothing, or null.
+   * @param {OpenChannel} channel @param {number} width @param {number} height @param {LabelBox[]} taken
+   */
+  function badgeBox(channel, width, height, taken) {
+    const boxes = ALONG.map((along) => {
+      const { x, y } = pointOn(channel, along);
+      return boxAround(x, y, width, height);
+    });
+    return boxes.find((box) => !taken.some((other) => overlap(box, other))) ?? null;
   }
 
   /**
@@ -297,9 +352,10 @@ export function createTopology(app) {
 
   function rows() {
     const cut = player.state.shown;
+    /** @param {number} code */
+    const waiting = (code) => countCell(cut?.channels.get(code)?.length ?? 0, app.recording.is_derived);
     /** @param {OpenChannel} channel */
-    const row = ({ id, source, target, fifo, code }) =>
-      [id, source, target, fifo ? "yes" : "no", cut?.channels.get(code)?.length ?? 0];
+    const row = ({ id, source, target, fifo, code }) => [id, source, target, fifo ? "yes" : "no", waiting(code)];
     return { head: ["channel", "source", "target", "FIFO", "messages now"], rows: topology.channels.map(row) };
   }
 
@@ -361,8 +417,8 @@ export function createTopology(app) {
     const key = hasAny(keys, "shown", "phases") ? phases().join() : drawnKey;
     const isStale = key !== drawnKey || !places.length;
     if (isStale || hasAny(keys, "theme", "size", "folded", "snapshot", "selection")) drawStill();
+    if (isStale || hasAny(keys, "shown", "snapshot", "size", "theme", "folded")) drawCounts(state.shown);
     if (keys.has("shown")) drawNotice();
-    if (hasAny(keys, "shown", "size", "theme", "folded")) drawCounts(state.shown);
     if (hasAny(keys, "now", "shown", "window", "cut", "size", "theme", "folded")) drawMoving(state);
   }
 

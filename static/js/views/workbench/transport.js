@@ -20,6 +20,7 @@ export function createTransport(app) {
   for (const value of SPEEDS) speed.append(new Option(`${value}×`, String(value), false, value === 1));
   scrub.max = String(SCRUB_STEPS);
   let readAt = 0;
+  bar.style.setProperty("--readout", `${longestText().length + 1}ch`);
 
   bar.addEventListener("click", (/** @type {any} */ { target }) => {
     const command = target.closest("[data-command]")?.dataset.command;
@@ -38,6 +39,14 @@ export function createTransport(app) {
   function text(state) {
     const count = `event ${happenedText(state)} / ${thousands(recording.counts.events)}`;
     return state.axis === "order" ? `${count}${atText(state)}` : `t = ${app.readInstant(state.now)}, ${count}`;
+  }
+
+  /** Returns a readout as long as any: at the end of the recording, of which only a rough number is known. */
+  function longestText() {
+    const { from, to } = player.bounds("time");
+    const last = Math.abs(from) > Math.abs(to) ? from : to;
+    const count = thousands(recording.counts.events);
+    return `t = ${app.readInstant(last)}000, event ≈ ${count} / ${count}`;
   }
 
   /**

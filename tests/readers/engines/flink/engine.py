@@ -87,7 +87,7 @@ def expected_facts(snapshot: dict) -> Facts:
         told = {
             "state size by the REST API": rest["state_size"],
             "uploaded": rest["checkpointed_size"],
-            "persisted in flight": rest["persisted_data"],
+            "persisted in flight, with the length of each buffer": rest["persisted_data"],
             "type by the REST API": rest["checkpoint_type"],
             "stored at": rest["external_path"],
         }

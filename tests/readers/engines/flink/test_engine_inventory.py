@@ -66,9 +66,9 @@ def test_sizes_times_and_counts_of_every_case_have_a_unit(shared_data):
     assert {
         ("started at", "epoch ms"),
         ("interval", "ms"),
-        ("duration", "ms"),
+        ("duration, from the trigger to the last acknowledgement", "ms"),
         ("size of _metadata", "bytes"),
-        ("persisted in flight", "bytes"),
+        ("persisted in flight, with the length of each buffer", "bytes"),
         ("checkpoints completed", "count"),
     } <= found
 
@@ -76,7 +76,7 @@ def test_sizes_times_and_counts_of_every_case_have_a_unit(shared_data):
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("failures", {"aligned", "not-completed"}),
+        ("failures", {"aligned", "not-completed", "under-way"}),
         ("at-least-once", {"at-least-once"}),
         ("bank-unaligned", {"no-buffers"}),
     ],

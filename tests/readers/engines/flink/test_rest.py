@@ -274,3 +274,11 @@ def test_damaged_answers_give_jobs_or_reasons(shared_data):
         for job in _read([("rest/job.json", job_answer), ("rest/x", data)]).values():
             assert all(checkpoint.id >= 0 for checkpoint in job.checkpoints)
             json.dumps([job.name, job.counts, job.config])
+
+
+def test_an_answer_that_names_no_job_does_not_show_that_a_file_is_flinks():
+    vertex = b'{"id": "x", "name": "a node", "parallelism": 2, "subtasks": []}'
+    assert not rest_answers.begins_as_answer(vertex, is_whole=True)
+    assert not rest_answers.begins_as_answer(vertex[:50], is_whole=False)
+    shares = b'{"status": "ok", "subtasks": [], "backpressure-level": "ok"}'
+    assert not rest_answers.begins_as_answer(shares, is_whole=True)

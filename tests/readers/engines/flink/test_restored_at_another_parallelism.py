@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from snapshots.domain.inventory.restore_plan import FLINK, plan_restore
+from snapshots.domain.inventory.restore_plan import FLINK, Asked, plan_restore
 from snapshots.readers.engines.flink.adapter.reader import FlinkReader
 from snapshots.store.inventory.reading import StoredInventory, as_checkpoint
 from snapshots.store.inventory.writing import write_inventory
@@ -24,7 +24,11 @@ def stored(shared_data, tmp_path_factory):
 def plan(stored):
     savepoint = stored.checkpoint(SAVEPOINT)
     kept = [item["id"] for item in savepoint["operators"] if item["name"] in KEPT]
-    plan = plan_restore(FLINK, as_checkpoint(savepoint), 3, stored.sizes(savepoint), kept=kept)
+    plan = plan_restore(
+        FLINK,
+        as_checkpoint(savepoint),
+        Asked(3, frozenset(kept), sizes=stored.sizes(savepoint)),
+    )
     assert plan.problems == ()
     return {operator.name: operator for operator in plan.operators}
 

@@ -38,7 +38,7 @@ def opened(data: bytes, block_bytes: int = 2**20, table_bytes: int = 2**24) -> N
 
 
 def found_in(tables: list[NamedTable], lost: list[str] | None = None):
-    found = merged(tables, lambda name, what: lost.append(what))
+    found = merged(tables, lambda name, malformed: lost.append(malformed.what))
     return [(stored.key, stored.value) for stored in found]
 
 

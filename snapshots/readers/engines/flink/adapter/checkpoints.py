@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from snapshots.domain.inventory.model import COMPLETED, FAILED, IN_PROGRESS, UNKNOWN
@@ -12,11 +12,14 @@ from snapshots.domain.model.derived import (
     NEVER_STORED,
     NO_BUFFERS,
     NO_FILES,
+    NO_MODE,
     NOT_COMPLETED,
     NOT_JOINED,
     NOT_TOLD,
     NOTHING_PERSISTED,
+    UNDER_WAY,
 )
+from snapshots.readers.engines.flink.adapter import modes
 from snapshots.readers.engines.flink.checkpoint_kind import SAVEPOINT, Properties
 from snapshots.readers.engines.flink.metadata import Metadata, Operator
 from snapshots.readers.engines.flink.rest import checkpoints as rest_checkpoints
@@ -28,6 +31,7 @@ _STATUSES = {
     rest_checkpoints.FAILED: FAILED,
     rest_checkpoints.IN_PROGRESS: IN_PROGRESS,
 }
+HIDDEN = 0  # no number of Flink's, which begin with 1
 _CHECKPOINT_FOLDER = re.compile(r"chk-(\d{1,18})")
 
 
@@ -37,7 +41,7 @@ class FlinkCheckpoint:
 
     Attributes:
         number: its place among all checkpoints of the upload.
-        id: Flink's number of it; 0 where a damaged `_metadata` hides it.
+        id: Flink's number of it; HIDDEN if a damaged or missing `_metadata` hides it.
     """
 
     number: int
@@ -55,6 +59,11 @@ class FlinkCheckpoint:
     def metadata(self) -> Metadata | None:
         """Its `_metadata`, if it has one that can be read."""
         return self.stored.metadata if self.stored is not None else None
+
+    @property
+    def is_described(self) -> bool:
+        """Whether anything tells more of it than that it was there."""
+        return self.metadata is not None or self.rest is not None
 
     @property
     def operators(self) -> tuple[Operator, ...]:
@@ -89,32 +98,62 @@ class FlinkCheckpoint:
         return self.stored is not None and _folder_name(self.stored).startswith("savepoint-")
 
     @property
-    def is_unaligned(self) -> bool:
-        """Whether the REST API says that barriers might overtake records."""
-        return self.rest is not None and (self.rest.kind or "").startswith("UNALIGNED")
+    def config(self) -> dict[str, object]:
+        """The configuration of the job's checkpoints; empty if the upload lacks it."""
+        return {} if self.job.rest is None else self.job.rest.config
+
+    @property
+    def mode(self) -> str | None:
+        """How the barriers were handled, in a word of ``modes``; None if nothing tells it."""
+        return modes.mode_of(self.rest, self.metadata, self.config, is_savepoint=self.is_savepoint)
+
+    @property
+    def why_no_mode(self) -> str | None:
+        """Why the mode is not known, as a sentence; None if it is known."""
+        if self.mode is not None:
+            return None
+        return modes.NO_ANSWER if self.rest is None else modes.NO_CONFIGURATION
+
+    @property
+    def persisted(self) -> int | None:
+        """The bytes of data in flight that were stored, with the length before each buffer.
+
+        None if neither the files nor the REST API say it.
+        """
+        if self.metadata is not None:
+            subtasks = (one for operator in self.operators for one in operator.subtasks)
+            return sum(half.size for one in subtasks for half in (*one.inputs, *one.outputs))
+        if self.rest is None or self.status != COMPLETED:
+            return None
+        return self.rest.totals.persisted
 
     @property
     def why_empty(self) -> str | None:
         """Why channels hold nothing, in a word of ``derived``; None if no channel is known to."""
         if self.status != COMPLETED:
             return None
-        if self.rest is not None and self.rest.kind and not self.is_unaligned:
-            config = {} if self.job.rest is None else self.job.rest.config
-            return AT_LEAST_ONCE if config.get("mode") == "at_least_once" else ALIGNED
-        if self.metadata is not None or self.rest is None:
+        if self.mode == modes.ALIGNED:
+            return ALIGNED
+        if self.mode == modes.AT_LEAST_ONCE:
+            return AT_LEAST_ONCE
+        if self.metadata is not None:
             return NO_BUFFERS
-        return NOTHING_PERSISTED if self.rest.totals.persisted == 0 else NEVER_STORED
+        return NOTHING_PERSISTED if self.persisted == 0 else NEVER_STORED
 
     @property
     def why_unknown(self) -> str | None:
         """Why channels are not known, in a word of ``derived``; None if every channel is known."""
-        if self.status in (FAILED, IN_PROGRESS):
+        if self.status == FAILED:
             return NOT_COMPLETED
+        if self.status == IN_PROGRESS:
+            return UNDER_WAY
         if self.status != COMPLETED:
             return NOT_TOLD
         if self.metadata is not None:
             return NOT_JOINED
-        return NO_FILES if self.why_empty == NEVER_STORED else None
+        if self.why_empty != NEVER_STORED:
+            return None
+        return NO_FILES if self.mode is not None else NO_MODE
 
 
 def checkpoints_of(upload: FlinkUpload) -> tuple[FlinkCheckpoint, ...]:
@@ -130,17 +169,21 @@ def _of_job(job: FlinkJob) -> Iterator[tuple[int, StoredCheckpoint | None, RestC
     rest = {} if job.rest is None else job.rest.checkpoint_by_id
     stored: dict[int, list[StoredCheckpoint | None]] = defaultdict(list)
     for checkpoint in job.checkpoints:
-        stored[_id_of(checkpoint)].append(checkpoint)
+        stored[_id_of(checkpoint, rest.values())].append(checkpoint)
     for id_ in sorted(rest.keys() | stored.keys()):
         for files in stored.get(id_) or [None]:
             yield id_, files, rest.get(id_)
 
 
-def _id_of(stored: StoredCheckpoint) -> int:
+def _id_of(stored: StoredCheckpoint, rest: Iterable[RestCheckpoint]) -> int:
+    """Return Flink's number of a checkpoint, or HIDDEN if nothing tells it."""
     if stored.metadata is not None:
         return stored.metadata.checkpoint_id
-    named = _CHECKPOINT_FOLDER.fullmatch(_folder_name(stored))
-    return int(named.group(1)) if named else 0
+    folder = _folder_name(stored)
+    if named := _CHECKPOINT_FOLDER.fullmatch(folder):
+        return int(named.group(1))
+    written = (one for one in rest if one.path and one.path.rstrip("/").endswith(f"/{folder}"))
+    return next((one.id for one in written if folder), HIDDEN)
 
 
 def _folder_name(stored: StoredCheckpoint) -> str:

@@ -17,7 +17,7 @@ from snapshots.domain.inventory.model import BROADCAST, COORDINATOR, LISTED, RAW
 from snapshots.readers.engines.flink import checkpoint_state
 from snapshots.readers.engines.flink.files import Missing
 from snapshots.readers.engines.flink.handles import Stream
-from snapshots.readers.engines.flink.keyed.entries import TIMERS, Entry, Limits
+from snapshots.readers.engines.flink.keyed.entries import MOST_SENTENCES, TIMERS, Entry, Limits
 from snapshots.readers.engines.flink.keyed.keyed_meta import StateType
 from snapshots.readers.engines.flink.keyed.keyed_state import KeyedState
 from snapshots.readers.engines.flink.metadata import Operator
@@ -51,12 +51,18 @@ class OperatorSeen:
         layouts: the layouts of its keyed state, in order.
         compressed: whether its states are compressed, as far as that is known.
         notes: what must be said, as sentences in order.
+        damage: sentences about bytes that contradict themselves.
+        not_read: sentences about bytes that may be intact, and are not read to their end.
+        undecoded: how many keys or values of each state cannot be decoded, and why the first one.
     """
 
     states: dict[str, StateSeen] = field(default_factory=dict)
     layouts: dict[str, None] = field(default_factory=dict)
     compressed: set[bool] = field(default_factory=set)
     notes: dict[str, None] = field(default_factory=dict)
+    damage: dict[str, None] = field(default_factory=dict)
+    not_read: dict[str, None] = field(default_factory=dict)
+    undecoded: dict[str, tuple[int, str]] = field(default_factory=dict)
 
     def state(
         self, name: str, kind: str, type_: str | None = None, in_full: str | None = None
@@ -67,6 +73,21 @@ class OperatorSeen:
     def note(self, sentence: str) -> None:
         """Add a sentence, once."""
         self.notes[sentence] = None
+
+    def miss(self, subtask: int, missing: Missing) -> None:
+        """Note bytes that may be there and are not read; the files say what is absent."""
+        if not missing.is_certain:
+            self.not_read[f"subtask {subtask}: {_lacking(missing)}"] = None
+
+    def count_opaque(self, state: str, subtask: int, *parts: object) -> None:
+        """Count an entry if its key or value is not known, and note what contradicts its type."""
+        opaque = next((part for part in parts if isinstance(part, Opaque)), None)
+        if opaque is None:
+            return
+        count, reason = self.undecoded.get(state, (0, opaque.reason))
+        self.undecoded[state] = count + 1, reason
+        if opaque.damaged and len(self.not_read) < MOST_SENTENCES:
+            self.not_read[f"{state}, subtask {subtask}: {opaque.reason}"] = None
 
 
 def entries_of(
@@ -121,6 +142,7 @@ class _Entries:
             name = UNNAMED if entry.state is None else entry.state
             self._keyed.add(name)
             seen.state(name, entry.kind.lower())
+            seen.count_opaque(name, subtask, entry.value, entry.key)
             yield StateEntry(
                 self._number,
                 self._operator.id,
@@ -140,6 +162,13 @@ class _Entries:
             seen.compressed.add(state.compressed)
         for sentence in (*state.notes.sentences, *map(_lacking, state.notes.missing)):
             seen.note(sentence)
+        for missing in state.notes.missing:
+            seen.miss(subtask, missing)
+        for own, sentences in (
+            (seen.damage, state.notes.damage),
+            (seen.not_read, state.notes.not_read),
+        ):
+            own.update((f"subtask {subtask}: {sentence}", None) for sentence in sentences)
         self._is_complete = self._is_complete and state.notes.complete
 
     def mark_incomplete(self) -> None:
@@ -158,6 +187,8 @@ class _Entries:
             described = seen.state(name, kind, " → ".join(types) or None)
             for place, element in enumerate(listed.elements):
                 value = _shown(element.value)
+                if not state.raw and contents.missing is None:
+                    seen.count_opaque(name, subtask, element.value)
                 content = bytes(element.raw) if isinstance(value, NotRead) else _text(value)
                 is_missing = element.size > len(element.raw)
                 yield StateEntry(
@@ -176,6 +207,10 @@ class _Entries:
                 described.complete = False
         if contents.problem:
             seen.note(contents.problem)
+            if contents.missing is not None:
+                seen.miss(subtask, contents.missing)
+            elif not state.raw:
+                seen.not_read[f"subtask {subtask}: {contents.problem}"] = None
         if contents.compressed is not None:
             seen.compressed.add(contents.compressed)
         for unread in contents.unread:
@@ -189,6 +224,7 @@ class _Entries:
         digest = None
         if isinstance(data, Missing):
             seen.complete = False
+            self._seen.miss(COORDINATOR, data)
             reason = _lacking(data)
         else:
             head, digest = bytes(data[:SHOWN_BYTES]), _hash(bytes(data))

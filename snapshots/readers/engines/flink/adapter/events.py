@@ -26,6 +26,7 @@ from snapshots.domain.model.recording import (
 )
 from snapshots.domain.model.topology import ChannelId
 from snapshots.readers.engines.derived_log import present
+from snapshots.readers.engines.flink.adapter import modes
 from snapshots.readers.engines.flink.adapter.barriers import (
     LONGEST,
     Barrier,
@@ -155,12 +156,13 @@ class _CheckpointWriter:
         self.run_log.log.add(self.run.coordinator, kind, when, about, timed=timed, **fields)
 
     def _triggered(self, rest: RestCheckpoint, trigger: int) -> dict[str, object]:
-        run, config = self.run, self._config()
+        run, config = self.run, self.checkpoint.config
         asked = [one for one in self.living if not self.is_complete or one in self.times]
         sources = [run.process(*one) for one in self.living if self._is_source(one)]
         return {
             "type": "savepoint" if self.checkpoint.is_savepoint else "checkpoint",
-            "mode": self._mode(),
+            "mode": self.checkpoint.mode,
+            "why_no_mode": self.checkpoint.why_no_mode,
             "flink_type": _cut(rest.kind),
             "timeout": number(config, "timeout"),
             "align_timeout": number(config, "aligned_checkpoint_timeout") or None,
@@ -178,18 +180,6 @@ class _CheckpointWriter:
             if until > trigger:
                 busy[self.run.process(*subtask)] = {"checkpoint": snapshot, "until": until}
         return busy
-
-    def _config(self) -> dict[str, object]:
-        rest = self.checkpoint.job.rest
-        assert rest is not None  # only the answers about a job have a checkpoint's times
-        return rest.config
-
-    def _mode(self) -> str:
-        config = self._config()
-        if self.checkpoint.is_unaligned:
-            late = number(config, "aligned_checkpoint_timeout")
-            return "timeout" if late else "unaligned"
-        return "at-least-once" if config.get("mode") == "at_least_once" else "aligned"
 
     def _summary(self) -> dict[str, object]:
         """Return what the coordinator itself keeps of a checkpoint."""
@@ -271,7 +261,7 @@ class _CheckpointWriter:
         self, subtask: Subtask, kind: str, when: int, barrier: Barrier, **fields: Any
     ) -> None:
         channel = barrier.link.channel
-        overtakes = self._mode() == "unaligned" and channel.overtaking
+        overtakes = self.checkpoint.mode == modes.UNALIGNED and channel.overtaking
         about = {"inferred": True, "end": barrier.end or None, "priority": overtakes or None}
         self._add(subtask, kind, when, about, channel=channel.id, **fields)
 
@@ -349,10 +339,10 @@ class _CheckpointWriter:
             self._add(subtask, RECORD_STATE, when, about, state=state)
             return
         answer = self.answers[subtask]
-        mode = "unaligned" if times.unaligned else self._mode()
+        mode = modes.UNALIGNED if times.unaligned else self.checkpoint.mode
         about = {
             "sync": None if times.copied is None else max(times.copied - when, 0),
-            "mode": "aligned" if mode == "timeout" else mode,
+            "mode": modes.ALIGNED if mode == modes.TIMEOUT else mode,
             "inferred": None if times.is_told else True,
         }
         self._add(subtask, RECORD_STATE, when, about, state=state)

@@ -2,7 +2,15 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from snapshots.domain.inventory.model import BYTES, COUNT, EPOCH_MS, MILLISECONDS, Fact
+from snapshots.domain.inventory.model import (
+    BYTES,
+    COUNT,
+    EPOCH_MS,
+    MILLISECONDS,
+    STATUSES,
+    Fact,
+)
+from snapshots.domain.model import durations
 from snapshots.readers.engines.flink.adapter.checkpoints import FlinkCheckpoint
 from snapshots.readers.engines.flink.adapter.entries import OperatorSeen
 from snapshots.readers.engines.flink.checkpoint_kind import Properties
@@ -26,10 +34,13 @@ _CONFIG = {
 _UNITS = {
     EPOCH_MS: ("started at", "ended at", "answers given at", "last failure at",
                "last acknowledgement at", "failed at"),
-    MILLISECONDS: ("interval", "timeout", "least pause", "alignment timeout", "duration",
-                   "longest start delay", "longest alignment", "longest copy", "longest upload"),
+    MILLISECONDS: ("interval", "timeout", "least pause", "alignment timeout",
+                   "longest start delay", "longest alignment", "longest copy", "longest upload",
+                   *(f"duration, {durations.of_checkpoint(status, durations.FLINK)}"
+                     for status in STATUSES)),
     BYTES: ("size of _metadata", "state size by the REST API", "uploaded",
-            "processed during alignment", "persisted in flight"),
+            "processed during alignment",
+            "persisted in flight, with the length of each buffer"),
     COUNT: ("checkpoints at once, at most", "tolerated failed checkpoints",
             "failures of the job", "subtasks", "acknowledged"),
 }  # fmt: skip
@@ -76,7 +87,7 @@ def facts_of_checkpoint(checkpoint: FlinkCheckpoint) -> tuple[Fact, ...]:
             for master in metadata.master_states
         )
     if checkpoint.rest is not None:
-        known |= _of_rest(checkpoint.rest)
+        known |= _of_rest(checkpoint.rest, checkpoint.status)
     return _facts(known) + hooks
 
 
@@ -105,18 +116,18 @@ def _handles(metadata: Metadata) -> Iterator[str]:
                 yield type(handle).__name__ + suffix
 
 
-def _of_rest(rest: RestCheckpoint) -> dict[str, object]:
+def _of_rest(rest: RestCheckpoint, status: str) -> dict[str, object]:
     totals = rest.totals
     subtasks = [subtask for vertex in rest.vertices for subtask in vertex.subtasks]
     return {
         "type by the REST API": rest.kind,
         "savepoint format by the REST API": rest.savepoint_format,
-        "duration": totals.duration,
+        f"duration, {durations.of_checkpoint(status, durations.FLINK)}": totals.duration,
         "last acknowledgement at": totals.ack_at,
         "state size by the REST API": totals.state_size,
         "uploaded": totals.uploaded_size,
         "processed during alignment": totals.processed,
-        "persisted in flight": totals.persisted,
+        "persisted in flight, with the length of each buffer": totals.persisted,
         "subtasks": totals.subtasks,
         "acknowledged": totals.acknowledged,
         "longest start delay": _most(subtask.start_delay for subtask in subtasks),

@@ -20,6 +20,7 @@ from snapshots.readers.engines.flink.handles import (
 from snapshots.readers.engines.flink.upload import FlinkUpload
 
 METADATA, ANSWER, OTHER = "_metadata", "answer of the REST API", "not needed"
+REMAINS = "not known"  # in the folder of a checkpoint that cannot be read
 KEYED, SHARED, OPERATOR = "keyed state", "keyed state, shared", "operator state"
 IN_FLIGHT, COORDINATOR = "data in flight", "state of a coordinator"
 
@@ -33,7 +34,8 @@ def file_uses(upload: FlinkUpload, checkpoints: tuple[FlinkCheckpoint, ...]) -> 
     uses = []
     for path in sorted({*sizes, *upload.files.refused}):
         users = tuple(sorted(numbers[one] for one in upload.usage.used.get(path, ())))
-        role = ", ".join(roles.get(path, ())) or (ANSWER if path in answers else OTHER)
+        others = ANSWER if path in answers else REMAINS if users else OTHER
+        role = ", ".join(roles.get(path, ())) or others
         uses.append(FileUse(path, sizes.get(path, 0), role, users, upload.unread.get(path)))
     return tuple(uses)
 
@@ -47,26 +49,29 @@ def _roles(
         if (stored := checkpoint.stored) is None:
             continue
         roles[stored.path][METADATA] = None
-        for role, stream in _streams(checkpoint):
+        for role, _, stream in needed_streams(checkpoint):
             if not isinstance(stream, Inline | EmptySegment | KeyGroups):
                 place = upload.files.locate(stream, stored.folder)
-                if isinstance(place, files.Place):
-                    roles[place.path][role] = None
+                path = place.path if isinstance(place, files.Place) else place.damaged
+                if path is not None:
+                    roles[path][role] = None
     return roles
 
 
-def _streams(checkpoint: FlinkCheckpoint) -> Iterator[tuple[str, Stream]]:
-    """Yield the streams that a checkpoint needs, with their roles."""
+def needed_streams(checkpoint: FlinkCheckpoint) -> Iterator[tuple[str, str, Stream]]:
+    """Yield role, operator with subtask, and stream of all that a checkpoint needs."""
     for operator in checkpoint.operators:
+        name = operator.name or operator.id
         if operator.coordinator is not None:
             for stream in streams(operator.coordinator):
-                yield COORDINATOR, stream
+                yield COORDINATOR, name, stream
         for subtask in operator.subtasks:
             for handle in subtask.handles():
                 shared = handle.shared if isinstance(handle, Incremental) else ()
                 ids = {id(file.stream) for file in shared}  # other checkpoints may name these, too
                 for stream in streams(handle):
-                    yield SHARED if id(stream) in ids else _role(handle), stream
+                    role = SHARED if id(stream) in ids else _role(handle)
+                    yield role, f"{name}[{subtask.index}]", stream
 
 
 def _role(handle: Handle) -> str:

@@ -118,6 +118,7 @@ def _described(number: int, edge: Edge, channel: Channel, run: Run) -> ChannelCo
     target = run.process(edge.target, channel.target)
     whole = edge.partition is not None
     halves = [half for half in (channel.input, channel.output) if half is not None]
+    is_read = all(half.problem is None for half in halves)
     gate = f" (gate {edge.gate})" if edge.gate else ""
     return ChannelContents(
         id=f"{source}->{target}{gate}",
@@ -125,8 +126,9 @@ def _described(number: int, edge: Edge, channel: Channel, run: Run) -> ChannelCo
         target=target,
         part=WHOLE if whole else INPUT_HALF,
         number=number,
-        buffers=sum(len(half.buffers) for half in halves),
-        bytes=sum(half.byte_count for half in halves),
+        buffers=sum(len(half.buffers) for half in halves) if is_read else None,
+        bytes=sum(half.byte_count for half in halves) if is_read else None,
+        stated=sum(half.size for half in halves),
         elements=len(channel.elements) if whole and channel.elements is not None else None,
         reason=channel.problem or (None if whole else _NOT_TOLD),
         exchange=edge.ship,
@@ -149,7 +151,8 @@ def _described_half(
         part=INPUT_HALF if is_input else OUTPUT_HALF,
         number=number,
         buffers=None if half.problem else len(half.buffers),
-        bytes=half.byte_count,
+        bytes=None if half.problem else half.byte_count,
+        stated=half.size,
         reason=half.problem or unjoined.reason,
     )
 

@@ -1,9 +1,11 @@
 """The inventory of an upload of Flink's."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from snapshots.domain.inventory.model import (
     COORDINATOR,
+    IN_PROGRESS,
     KEYED,
     OPERATOR,
     RAW_KEYED,
@@ -18,7 +20,7 @@ from snapshots.domain.inventory.model import (
     SubtaskInventory,
     UploadInventory,
 )
-from snapshots.domain.model.derived import WHY_EMPTY, WHY_UNKNOWN
+from snapshots.domain.model.derived import NOT_TOLD, WHY_EMPTY, WHY_UNKNOWN
 from snapshots.readers.engines.flink.adapter.checkpoints import FlinkCheckpoint
 from snapshots.readers.engines.flink.adapter.entries import OperatorSeen
 from snapshots.readers.engines.flink.adapter.facts import (
@@ -51,7 +53,8 @@ def upload_inventory(
     """Return what an upload holds.
 
     Args:
-        runs: the run of each checkpoint, by the checkpoint's number.
+        runs: the run of each checkpoint of which more is known than that it was there, by the
+            checkpoint's number.
         seen: what came to light while the entries were read.
     """
     making = _Making(upload, in_flight, seen)
@@ -64,7 +67,10 @@ def upload_inventory(
     return UploadInventory(
         "flink",
         tuple(jobs.values()),
-        tuple(making.checkpoint(one, runs[one.number]) for one in checkpoints),
+        tuple(
+            making.checkpoint(one, runs[one.number]) if one.is_described else _remains(one)
+            for one in checkpoints
+        ),
         file_uses(upload, checkpoints),
     )
 
@@ -81,12 +87,8 @@ class _Making:
         why_empty, why_unknown = checkpoint.why_empty or "", checkpoint.why_unknown or ""
         # Halves that cannot be joined are listed, so that with files all of it is known.
         is_known = checkpoint.metadata is not None and why_empty
-        return CheckpointInventory(
-            job=checkpoint.job.id or "",
-            id=checkpoint.id,
-            kind="savepoint" if checkpoint.is_savepoint else "checkpoint",
-            status=checkpoint.status,
-            path=stored.folder if stored is not None else None,
+        return replace(
+            _remains(checkpoint),
             triggered_at=checkpoint.triggered_at,
             completed_at=None if rest is None else _completed_at(rest),
             bytes=_bytes(checkpoint),
@@ -99,10 +101,10 @@ class _Making:
             ),
             facts=facts_of_checkpoint(checkpoint) + self._types(checkpoint, run),
             notes=tuple(_notes(checkpoint)),
-            problem=_problem(checkpoint),
             snapshot=None if snapshot == str(checkpoint.id) else snapshot,
             why_empty=WHY_EMPTY.get(why_empty),
             why_unknown=None if is_known else WHY_UNKNOWN.get(why_unknown),
+            in_flight_stated=checkpoint.persisted,
         )
 
     def _types(self, checkpoint: FlinkCheckpoint, run: Run) -> tuple[Fact, ...]:
@@ -152,6 +154,19 @@ class _Making:
             )
 
 
+def _remains(checkpoint: FlinkCheckpoint) -> CheckpointInventory:
+    """Return what is known of a checkpoint that is only known to have been there."""
+    return CheckpointInventory(
+        job=checkpoint.job.id or "",
+        id=checkpoint.id,
+        kind="savepoint" if checkpoint.is_savepoint else "checkpoint",
+        status=checkpoint.status,
+        path=checkpoint.stored.folder if checkpoint.stored is not None else None,
+        problem=_problem(checkpoint),
+        why_unknown=WHY_UNKNOWN[NOT_TOLD],
+    )
+
+
 def _completed_at(rest: RestCheckpoint) -> int | None:
     """Return when the last acknowledgement of a completed checkpoint came, in epoch ms."""
     if rest.status != "COMPLETED":
@@ -170,11 +185,18 @@ def _bytes(checkpoint: FlinkCheckpoint) -> int | None:
 
 def _problem(checkpoint: FlinkCheckpoint) -> str | None:
     stored, rest = checkpoint.stored, checkpoint.rest
-    if stored is not None:
-        return f"Its _metadata cannot be read: {stored.problem}" if stored.problem else None
     if rest is not None and rest.status == "FAILED":
         failure = rest.failure or "The REST API does not say why."
-        return f"It failed, so that there are no files of it: {failure}"
+        if stored is None:
+            return f"It failed, so that there are no files of it: {failure}"
+        return f"It failed: {failure} What is left of it cannot be read. {stored.problem}"
+    if stored is not None and stored.problem is not None:
+        what = "its _metadata cannot be read:" if stored.is_there else "it cannot be read."
+        return f"It was there, but {what} {stored.problem}"
+    if stored is not None:
+        return None
+    if checkpoint.status == IN_PROGRESS:
+        return "It was still under way when the REST API answered: there are no files of it yet."
     return "Its files are not in the upload; this is what the REST API says of it."
 
 

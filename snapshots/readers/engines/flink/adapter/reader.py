@@ -5,10 +5,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from snapshots.domain.answering.job_report import JobReport
 from snapshots.domain.archive.model import JobFacts
 from snapshots.domain.assembling.assembly import Header
 from snapshots.domain.inventory.entries import ChannelBytes, StateEntry, StateTypes
 from snapshots.domain.inventory.model import UploadInventory
+from snapshots.domain.inventory.restore_check import UploadCheck
 from snapshots.domain.model.defects import quoted
 from snapshots.domain.model.recording import LoggedEvent
 from snapshots.readers.engines.base import START_BYTES, Beginnings, EngineUpload
@@ -18,10 +20,12 @@ from snapshots.readers.engines.flink.adapter.entries import OperatorSeen, entrie
 from snapshots.readers.engines.flink.adapter.in_flight import InFlightReading
 from snapshots.readers.engines.flink.adapter.inventory import upload_inventory
 from snapshots.readers.engines.flink.adapter.recording import recording
+from snapshots.readers.engines.flink.adapter.restore_check import restore_check
 from snapshots.readers.engines.flink.adapter.runs import runs_of
 from snapshots.readers.engines.flink.metadata import is_metadata
 from snapshots.readers.engines.flink.rest.answers import begins_as_answer, looks_like_json
 from snapshots.readers.engines.flink.rest.archive import facts_of_upload
+from snapshots.readers.engines.flink.rest.report import report_of
 from snapshots.readers.engines.flink.upload import METADATA, FlinkUpload, read_upload
 
 _HEX = "[0-9a-f]{32}"
@@ -90,7 +94,7 @@ class FlinkEngineUpload(EngineUpload):
     def __init__(self, upload: FlinkUpload, types: Mapping[str, str]) -> None:
         self.upload = upload
         self.checkpoints = checkpoints_of(upload)
-        self.runs = runs_of(self.checkpoints)
+        self.runs = runs_of(one for one in self.checkpoints if one.is_described)
         self._run_of = {one.number: run for run in self.runs for one in run.checkpoints}
         self._in_flight = InFlightReading(upload, types)
         self._seen: dict[tuple[int, str], OperatorSeen] = {}
@@ -104,6 +108,12 @@ class FlinkEngineUpload(EngineUpload):
             self.upload, self.checkpoints, self._run_of, self._in_flight, self._seen
         )
 
+    def restore_check(self) -> UploadCheck:
+        if not self._is_read:
+            for _ in self.entries():
+                pass
+        return restore_check(self.upload, self.checkpoints, self._seen)
+
     def entries(self) -> Iterator[StateEntry]:
         for checkpoint in self.checkpoints:
             if (stored := checkpoint.readable) is None:
@@ -114,7 +124,7 @@ class FlinkEngineUpload(EngineUpload):
         self._is_read = True
 
     def channel_bytes(self) -> Iterator[ChannelBytes]:
-        for checkpoint in self.checkpoints:
+        for checkpoint in filter(lambda one: one.is_described, self.checkpoints):
             for one in self._in_flight.numbered(checkpoint, self._run_of[checkpoint.number]):
                 yield ChannelBytes(checkpoint.number, one.described.number, one.data)
 
@@ -132,3 +142,6 @@ class FlinkEngineUpload(EngineUpload):
 
     def archive_facts(self) -> tuple[JobFacts, ...]:
         return facts_of_upload(self.upload)
+
+    def job_reports(self) -> tuple[JobReport, ...]:
+        return tuple(report_of(job.rest) for job in self.upload.jobs if job.rest is not None)

@@ -71,15 +71,17 @@ def recording(
         notes.append("There are too many channels to show the way of each barrier.")
     if flights.left_out:
         notes.append(f"More than {MOST_MESSAGES:,} elements were in flight; not all are shown.")
-    shown = [
-        (run.snapshots[checkpoint.number], checkpoint)
+    named = [
+        (run, run.snapshots[checkpoint.number], checkpoint)
         for run in runs
         for checkpoint in run.checkpoints
-        if run.links and checkpoint.number in kept
+        if checkpoint.number in kept
     ]
+    shown = [(name, checkpoint) for run, name, checkpoint in named if run.links]
     about = {
         "why_empty": {name: one.why_empty for name, one in shown if one.why_empty},
         "why_unknown": {name: one.why_unknown for name, one in shown if one.why_unknown},
+        "untimed": [name for _, name, one in named if one.triggered_at is None] or None,
         "runs": [_run(run) for run in runs],
         "record_types": [
             {"source": source, "target": target, "type": type_, "inferred": inferred}

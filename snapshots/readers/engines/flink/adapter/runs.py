@@ -12,6 +12,7 @@ from functools import cached_property
 from snapshots.domain.dataflow_logs import dataflow as flow
 from snapshots.domain.dataflow_logs.dataflow import Dataflow, DataflowRefused
 from snapshots.domain.model.topology import Channel, ChannelId, Process, ProcessId
+from snapshots.readers.engines.flink.adapter import modes
 from snapshots.readers.engines.flink.adapter.checkpoints import FlinkCheckpoint
 from snapshots.readers.engines.flink.rest.job_graph import STORED_IN_FLIGHT, Input, JobGraph, Vertex
 from snapshots.readers.engines.flink.upload import FlinkJob
@@ -296,11 +297,7 @@ class _Making:
 
 def _may_overtake(checkpoint: FlinkCheckpoint) -> bool:
     """Tell whether barriers may have overtaken records at a checkpoint."""
-    return checkpoint.is_unaligned or any(
-        subtask.inputs or subtask.outputs
-        for operator in checkpoint.operators
-        for subtask in operator.subtasks
-    )
+    return checkpoint.mode in (modes.UNALIGNED, modes.TIMEOUT)
 
 
 def _of_edge(

@@ -27,6 +27,7 @@ class Half:
         offsets: the offset of each buffer in its stream.
         buffers: the bytes of each buffer; a single one for inline state.
         problem: why there are no buffers, as a sentence.
+        is_missing: whether that is because the stream is missing, or is not read.
     """
 
     operator: str
@@ -38,6 +39,7 @@ class Half:
     offsets: tuple[int, ...]
     buffers: tuple[memoryview, ...]
     problem: str | None = None
+    is_missing: bool = False
 
     @property
     def byte_count(self) -> int:
@@ -97,6 +99,7 @@ class _ChannelStream:
     """One stream of buffers; no byte of it is returned twice."""
 
     def __init__(self, data: bytes | memoryview | Missing) -> None:
+        self.is_missing = isinstance(data, Missing)
         self.problem = data.reason if isinstance(data, Missing) else None
         self._data = memoryview(b"" if isinstance(data, Missing) else data)
         self._taken: set[int] = set()
@@ -142,4 +145,5 @@ def _halves(operator: str, handle: Channels, stream: _ChannelStream) -> Iterable
             part.offsets,
             buffers,
             problem,
+            stream.is_missing,
         )

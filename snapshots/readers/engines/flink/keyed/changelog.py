@@ -133,7 +133,7 @@ class Replay:
             reason = f"A change that cannot be replayed was logged: {malformed.what}."
             group.lost[name] = (group.count, reason)
             group.unread.append(unread(change.data, reason, name, change.key_group))
-            self._notes.say(reason, complete=False)
+            self._notes.say(reason, complete=False, is_whole=True)
 
     def _describe(self, change: Change) -> None:
         try:

@@ -7,12 +7,18 @@ PriorityQueueStateChangeLoggerImpl, ChangelogBackendLogApplier.
 from collections.abc import Callable, Iterator
 
 from snapshots.readers.engines.flink.files import Missing
-from snapshots.readers.engines.flink.handles import Change, ChangesInFiles, ChangesInMemory, Stream
+from snapshots.readers.engines.flink.handles import (
+    Change,
+    ChangesInFiles,
+    ChangesInMemory,
+    LogPart,
+    Stream,
+)
 from snapshots.readers.engines.flink.keyed.entries import Limits, Notes
 from snapshots.readers.engines.flink.keyed.keyed_meta import StateType, state_type
 from snapshots.readers.engines.flink.types.serializers import read_meta_info
 from snapshots.readers.engines.flink.types.values import Serializer
-from snapshots.readers.formats.cursor import Cursor, Malformed
+from snapshots.readers.formats.cursor import Cursor, Malformed, NotReadHere
 from snapshots.readers.formats.snappy import inflate_frames
 
 METADATA = 8
@@ -52,15 +58,19 @@ class Log:
             yield from handle.changes
             return
         for part in handle.parts:
-            content = self._content(part.stream)
-            if content is None:
-                continue
-            try:
-                for change in _in_file(content, part.offset):
-                    self._spend(len(change.data))
-                    yield change
-            except Malformed as malformed:
-                self._notes.say(f"A file of changes: {malformed.what}.", complete=False)
+            yield from self.in_part(part)
+
+    def in_part(self, part: LogPart) -> Iterator[Change]:
+        """Yield the changes in one part of a log."""
+        content = self._content(part.stream)
+        if content is None:
+            return
+        try:
+            for change in _in_file(content, part.offset):
+                self._spend(len(change.data))
+                yield change
+        except Malformed as malformed:
+            self._notes.lose("A file of changes", malformed)
 
     def _content(self, stream: Stream) -> memoryview | None:
         """Return what follows a stream's first byte, inflated. The last result is kept."""
@@ -77,7 +87,7 @@ class Log:
                 content = memoryview(inflate_frames(content, self._left))
             self._spend(len(content))
         except Malformed as malformed:
-            self._notes.say(f"A file of changes: {malformed.what}.", complete=False)
+            self._notes.lose("A file of changes", malformed)
             return None
         self._last = (stream, content)
         return content
@@ -86,7 +96,7 @@ class Log:
         """Take from the budget, which bounds many handles of one small file. Raises: Malformed."""
         self._left -= size
         if self._left < 0:
-            raise Malformed("The files of changes hold more than the limit", 0)
+            raise NotReadHere("The files of changes hold more than the limit", 0)
 
 
 def _in_file(content: memoryview, offset: int) -> Iterator[Change]:

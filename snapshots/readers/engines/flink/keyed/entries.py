@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from snapshots.readers.engines.flink.files import Missing
 from snapshots.readers.formats.budget import Room
+from snapshots.readers.formats.cursor import Malformed, NotReadHere
 from snapshots.readers.formats.opaque import Opaque
 from snapshots.readers.formats.snappy import inflate_frames
 
@@ -51,9 +52,11 @@ def unread(
     key_group: int | None = None,
     kind: str = UNKNOWN,
     offset: int | None = None,
+    *,
+    damaged: bool = False,
 ) -> Entry:
     """Return bytes that could not be read as an entry with unknown key and value."""
-    opaque = Opaque.of(data, reason, offset=offset)
+    opaque = Opaque.of(data, reason, offset=offset, damaged=damaged)
     return Entry(state, kind, key_group, None, opaque, opaque, len(data), b"", data)
 
 
@@ -65,21 +68,43 @@ class Notes:
         complete: false if anything is missing or damaged: keys may be absent, values may be
             outdated.
         missing: the streams that the upload does not hold.
+        damage: the sentences about bytes that contradict themselves.
+        not_read: the sentences about bytes that may be intact, and are not read to their end.
     """
 
     complete: bool = True
     missing: list[Missing] = field(default_factory=list)
     sentences: list[str] = field(default_factory=list)
+    damage: list[str] = field(default_factory=list)
+    not_read: list[str] = field(default_factory=list)
 
-    def say(self, sentence: str, *, complete: bool = True) -> None:
-        """Add a sentence, unless it is there; ``complete`` is False if it tells of a loss."""
+    def say(self, sentence: str, *, complete: bool = True, is_whole: bool = False) -> None:
+        """Add a sentence, unless it is there.
+
+        Args:
+            complete: False if the sentence tells of a loss.
+            is_whole: whether all bytes were read nevertheless, so that none of them is missing.
+        """
         self.complete = self.complete and complete
-        if sentence not in self.sentences and len(self.sentences) < MOST_SENTENCES:
-            self.sentences.append(sentence)
+        _add(sentence, self.sentences)
+        if not complete and not is_whole:
+            _add(sentence, self.not_read)
+
+    def lose(self, subject: str, malformed: Malformed) -> None:
+        """Say what cannot be read of a table, a key group or a file."""
+        sentence = f"{subject}: {malformed.what}."
+        self.complete = False
+        _add(sentence, self.sentences)
+        _add(sentence, self.not_read if isinstance(malformed, NotReadHere) else self.damage)
 
     def miss(self, missing: Missing) -> None:
         self.complete = False
         self.missing.append(missing)
+
+
+def _add(sentence: str, sentences: list[str]) -> None:
+    if sentence not in sentences and len(sentences) < MOST_SENTENCES:
+        sentences.append(sentence)
 
 
 @dataclass(frozen=True, slots=True)

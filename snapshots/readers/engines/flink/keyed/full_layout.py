@@ -61,7 +61,7 @@ class FullLayout:
             if cursor.left:
                 raise Malformed(f"{cursor.left} bytes follow the last key", at)
         except Malformed as malformed:
-            self._notes.say(f"Key group {part.key_group}: {malformed.what}.", complete=False)
+            self._notes.lose(f"Key group {part.key_group}", malformed)
             left = cursor.data[at : cursor.end]
             rest.append(unread(left, f"{malformed.what}.", key_group=part.key_group))
 

@@ -15,7 +15,7 @@ from snapshots.readers.engines.flink.keyed.key_group_parts import Part
 from snapshots.readers.engines.flink.keyed.keyed_meta import KeyedMeta, StateType
 from snapshots.readers.engines.flink.types.composites import TimerSerializer
 from snapshots.readers.engines.flink.types.values import Undecodable
-from snapshots.readers.formats.cursor import Cursor, Malformed
+from snapshots.readers.formats.cursor import Cursor, Malformed, NotReadHere
 from snapshots.readers.formats.opaque import Opaque
 
 _GROUP_BYTES, _NUMBER_BYTES = 4, 2
@@ -92,7 +92,7 @@ class HeapLayout:
             cursor.position = start
             if too_large:
                 size = f"{self._limits.value_bytes:,} bytes"
-                raise Malformed(f"The entry has more than {size}, or is damaged", start) from None
+                raise NotReadHere(f"The entry has more than {size}, or is damaged", start) from None
             raise
         finally:
             cursor.end = end
@@ -101,8 +101,9 @@ class HeapLayout:
         """Read the next state and how many entries it has. Raises: Malformed."""
         at, number = cursor.position, cursor.i16()
         if number in seen or not 0 <= number < len(self._meta.states):
-            problem = f" ({self._meta.problem})" if self._meta.problem else ""
-            raise Malformed(f"State {number} is unknown{problem}", at)
+            if self._meta.problem:
+                raise NotReadHere(f"State {number} is unknown ({self._meta.problem})", at)
+            raise Malformed(f"State {number} is unknown", at)
         count = cursor.count()
         seen[number] = None
         return self._meta.states[number], count
@@ -117,7 +118,7 @@ class HeapLayout:
                 state, count = self._header(cursor, seen)
                 yield from self._state_entries(state, count, cursor, part, seen)
         except Malformed as malformed:
-            self._notes.say(f"Key group {part.key_group}: {malformed.what}.", complete=False)
+            self._notes.lose(f"Key group {part.key_group}", malformed)
             yield unread(data[at:], f"{malformed.what}.", key_group=part.key_group)
 
     def _state_entries(
@@ -130,7 +131,7 @@ class HeapLayout:
             except Malformed as malformed:
                 cursor.position = self._end_of_state(start, cursor, seen)
                 lost = cursor.data[start : cursor.position]
-                yield _lost(state, left, lost, part.key_group, f"{malformed.what}.")
+                yield _lost(state, left, lost, part.key_group, malformed)
                 return
             size = cursor.position - start
             yield Entry(state.name, state.kind, part.key_group, namespace, key, value, size)
@@ -199,11 +200,12 @@ def _decoded(state: StateType, cursor: Cursor) -> tuple[object, object, object]:
     return timer["namespace"], timer["key"], timer["timestamp"]
 
 
-def _lost(state: StateType, left: int, data: memoryview, group: int, reason: str) -> Entry:
+def _lost(state: StateType, left: int, data: memoryview, group: int, malformed: Malformed) -> Entry:
     """Return the bytes of a state's last ``left`` entries as one entry.
 
     If it is a single one, its namespace and key may be known.
     """
+    reason, damaged = f"{malformed.what}.", not isinstance(malformed, NotReadHere)
     if left > 1:
         reason = f"{reason} The entries that follow it are lost, too: {left - 1:,}."
     try:
@@ -212,7 +214,7 @@ def _lost(state: StateType, left: int, data: memoryview, group: int, reason: str
         cursor = Cursor(data)
         namespace, key = state.namespace.decode(cursor), state.key.decode(cursor)
     except Malformed:
-        return unread(data, reason, state.name, group, state.kind)
+        return unread(data, reason, state.name, group, state.kind, damaged=damaged)
     raw = bytes(data[cursor.position :])
-    value = Opaque.of(raw, reason)
+    value = Opaque.of(raw, reason, damaged=damaged)
     return Entry(state.name, state.kind, group, namespace, key, value, len(data), b"", raw)

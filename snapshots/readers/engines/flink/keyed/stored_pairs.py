@@ -12,7 +12,7 @@ from snapshots.readers.engines.flink.keyed.entries import TIMERS, UNKNOWN, Entry
 from snapshots.readers.engines.flink.keyed.keyed_meta import StateType
 from snapshots.readers.engines.flink.types.composites import TimerSerializer, as_object
 from snapshots.readers.engines.flink.types.values import Undecodable
-from snapshots.readers.formats.cursor import Cursor, Malformed
+from snapshots.readers.formats.cursor import Cursor, Malformed, NotReadHere
 from snapshots.readers.formats.opaque import Opaque
 
 _LIST_DELIMITER = ord(",")
@@ -123,6 +123,7 @@ def _entry(pair: Pair, max_parallelism: int, limits: Limits) -> Entry | _Map:
         return _decoded(pair, group, Cursor(pair.key, prefix_length(max_parallelism)), limits)
     except Malformed as malformed:
         reason = pair.reason or f"{malformed.what}."
+        damaged = not isinstance(malformed, NotReadHere)
     namespace: object = None
     key: object = Opaque.of(pair.key, reason)
     try:
@@ -137,7 +138,7 @@ def _entry(pair: Pair, max_parallelism: int, limits: Limits) -> Entry | _Map:
         group,
         namespace,
         key,
-        Opaque.of(pair.value, reason),
+        Opaque.of(pair.value, reason, damaged=damaged),
         pair.size,
         pair.key,
         pair.value,

@@ -58,13 +58,13 @@ class TableFiles:
             limits = self._limits
             table = Table(data, self._block_bytes, limits.table_bytes, limits.room)
         except Malformed as malformed:
-            self._lose(name, malformed.what)
+            self._lose(name, malformed)
             self._unread.append(unread(data, f"The table {name}: {malformed.what}."))
             return
         self._families[table.column_family].append(NamedTable(name, table))
 
-    def _lose(self, name: str, damage: str) -> None:
-        self._notes.say(f"The table {name}: {damage}.", complete=False)
+    def _lose(self, name: str, damage: Malformed) -> None:
+        self._notes.lose(f"The table {name}", damage)
 
     def entries(self) -> Iterator[Entry]:
         """Yield the entries by key group, then by state; last the files that are no tables."""

@@ -26,6 +26,8 @@ CHECKPOINT = "checkpoint"
 SUBTASKS = "subtasks"
 CHECKPOINT_CONFIG = "checkpoint config"
 EXCEPTIONS = "exceptions"
+BACK_PRESSURE = "back pressure"
+VERTEX = "vertex"
 CLUSTER = "cluster"
 INDEX = "index"
 NOT_USED = "not used"  # a known answer that adds nothing
@@ -33,7 +35,7 @@ UNKNOWN = "unknown"
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _ID = r"([0-9a-f]{32})"
-_IN_NAME = re.compile(rf"subtasks\W{_ID}")
+_IN_NAME = re.compile(rf"(?:subtasks|vertex|vertices)\W{_ID}")
 _JOB_PATH = re.compile(rf"^/?(?:v1/)?jobs/{_ID}(/.*)?$")
 _FILE_OF_PATH = re.compile(rf"(?:^|/)(jobs/{_ID}(?:/.*)?)\.json$")
 _BELOW_JOB = tuple(
@@ -49,6 +51,8 @@ _BELOW_JOB = tuple(
             rf"^/checkpoints/details/(?P<checkpoint>\d{{1,19}})/subtasks/(?P<vertex>{_ID})$",
         ),
         (EXCEPTIONS, r"^/exceptions$"),
+        (VERTEX, rf"^/vertices/(?P<vertex>{_ID})$"),
+        (BACK_PRESSURE, rf"^/vertices/(?P<vertex>{_ID})/backpressure$"),
     )
 )
 _BY_KEYS = (
@@ -62,8 +66,8 @@ _BY_KEYS = (
     (EXCEPTIONS, {"root-exception", "all-exceptions"}),
     (CLUSTER, {"flink-version", "refresh-interval"}),
     (NOT_USED, {"jid", "execution-config"}),
-    (NOT_USED, {"status", "subtasks", "backpressure-level"}),
-    (NOT_USED, {"id", "name", "parallelism", "subtasks"}),
+    (BACK_PRESSURE, {"status", "subtasks", "backpressure-level"}),
+    (VERTEX, {"id", "name", "parallelism", "subtasks"}),
 )
 _TELLING_KEYS = 3
 """How many keys of an answer the beginning of a longer file must show."""
@@ -71,6 +75,8 @@ _TELLING_KEYS = 3
 _TOKEN = re.compile(rb'"((?:[^"\\]|\\.)*)"\s*(:)?|[{}\[\]]')
 _JID = re.compile(rb'"jid"\s*:\s*"[0-9a-f]{32}"')
 _ARCHIVED_PATH = re.compile(rb'"path"\s*:\s*"/(?:jobs|config)')
+_OF_NO_JOB = (NOT_USED, VERTEX, BACK_PRESSURE)  # alone they do not show that a file is Flink's
+_NOT_MEASURED = {"status": "deprecated"}  # back pressure that Flink had not measured yet
 _NOT_USED_ALONE = ({"jobs"}, {"errors"})
 
 
@@ -125,7 +131,7 @@ def begins_as_answer(start: bytes, is_whole: bool) -> bool:
     return any(
         keys <= shown or (not is_whole and len(keys & shown) >= _TELLING_KEYS)
         for kind, keys in _BY_KEYS
-        if kind != NOT_USED
+        if kind not in _OF_NO_JOB
     )
 
 
@@ -230,7 +236,9 @@ def _recognised(path: str, value: object) -> Answer:
     kind = next((kind for kind, keys in _BY_KEYS if keys <= value.keys()), UNKNOWN)
     if value.keys() in _NOT_USED_ALONE:
         kind = NOT_USED
-    number, vertex = value.get("id"), _IN_NAME.search(path)
+    if value == _NOT_MEASURED and _IN_NAME.search(path):
+        kind = BACK_PRESSURE
+    number = value.get("id")
     has_checkpoint = kind in (CHECKPOINT, SUBTASKS) and type(number) is int
     return Answer(
         kind,
@@ -238,8 +246,17 @@ def _recognised(path: str, value: object) -> Answer:
         value,
         _job_in(value),
         number if has_checkpoint else None,
-        vertex.group(1) if vertex and kind == SUBTASKS else None,
+        _vertex_in(kind, path, value),
     )
+
+
+def _vertex_in(kind: str, path: str, value: dict) -> str | None:
+    """Return the vertex that an answer is about, which only some say themselves."""
+    own = value.get("id")
+    if kind == VERTEX:
+        return own if isinstance(own, str) and re.fullmatch(_ID, own) else None
+    named = _IN_NAME.search(path) if kind in (SUBTASKS, BACK_PRESSURE) else None
+    return named.group(1) if named else None
 
 
 def _job_in(value: dict) -> str | None:

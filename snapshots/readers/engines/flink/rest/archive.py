@@ -59,7 +59,7 @@ def _checkpoint(checkpoint: RestCheckpoint, names: Mapping[str, str]) -> Checkpo
         bytes=totals.state_size,
         is_bytes_told=totals.state_size is not None,
         uploaded=totals.uploaded_size,
-        in_flight=totals.persisted,
+        in_flight=totals.persisted if status == model.COMPLETED else totals.persisted or None,
         subtasks=totals.subtasks,
         acknowledged=totals.acknowledged,
         failure=(checkpoint.failure or "")[:LONGEST_FAILURE],

@@ -16,8 +16,9 @@ from snapshots.readers.engines.flink.rest.answers import (
     Answers,
 )
 from snapshots.readers.engines.flink.rest.checkpoints import RestCheckpoint, checkpoints_of
-from snapshots.readers.engines.flink.rest.fields import items, mapping, number, text
+from snapshots.readers.engines.flink.rest.fields import flag, items, mapping, number, text
 from snapshots.readers.engines.flink.rest.job_graph import Input, JobGraph, Vertex, members
+from snapshots.readers.engines.flink.rest.load import VertexLoad, loads_of
 
 _LONGEST_TRACE = 20_000  # characters of a stack trace that are kept
 
@@ -38,6 +39,21 @@ class RestException:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class RestRestore:
+    """The checkpoint from which the job was last restored.
+
+    Attributes:
+        at: epoch ms.
+        path: where the cluster found it.
+    """
+
+    id: int
+    at: int | None
+    is_savepoint: bool
+    path: str | None
+
+
 @dataclass(frozen=True)
 class RestJob:
     """A job. A field is None if the upload has no answer about it.
@@ -48,6 +64,10 @@ class RestJob:
         asked_at: when Flink gave the answer, in epoch ms.
         config: the configuration of checkpointing, as Flink gives it.
         counts: the number of checkpoints by status.
+        kinds: the kinds of answers that there are about the job.
+        loads: how busy its subtasks were.
+        restore: what it was last restored from.
+        has_more_exceptions: whether Flink says that it forgot earlier exceptions.
     """
 
     id: str
@@ -63,6 +83,10 @@ class RestJob:
     exceptions: tuple[RestException, ...]
     config: dict[str, object]
     counts: dict[str, int]
+    kinds: frozenset[str]
+    loads: tuple[VertexLoad, ...]
+    restore: RestRestore | None
+    has_more_exceptions: bool
 
     @cached_property
     def checkpoint_by_id(self) -> dict[int, RestCheckpoint]:
@@ -110,7 +134,29 @@ def _job(job_id: str, answers: tuple[Answer, ...], version: str | None) -> RestJ
         _exceptions(_values(answers, EXCEPTIONS)),
         next(iter(_values(answers, CHECKPOINT_CONFIG)), {}),
         max(counts, key=lambda count: count.get("total", 0), default={}),
+        frozenset(answer.kind for answer in answers),
+        loads_of(answers),
+        _restore(_values(answers, CHECKPOINTS)),
+        any(map(_is_truncated, _values(answers, EXCEPTIONS))),
     )
+
+
+def _restore(values: list[dict[str, Any]]) -> RestRestore | None:
+    restored = [mapping(value, "latest", "restored") for value in values]
+    last = max(restored, key=lambda value: number(value, "restore_timestamp") or 0, default={})
+    if (id := number(last, "id")) is None:
+        return None
+    return RestRestore(
+        id,
+        number(last, "restore_timestamp"),
+        flag(last, "is_savepoint") or False,
+        text(last, "external_path"),
+    )
+
+
+def _is_truncated(answer: dict[str, Any]) -> bool:
+    history = mapping(answer, "exceptionHistory")
+    return bool(flag(history, "truncated") if history else flag(answer, "truncated"))
 
 
 def counts_of(answer: object) -> dict[str, int]:

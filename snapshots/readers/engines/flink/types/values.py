@@ -12,13 +12,13 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from snapshots.readers.engines.flink.types import moments
-from snapshots.readers.formats.cursor import Cursor, Malformed, unsigned
+from snapshots.readers.formats.cursor import Cursor, Malformed, NotReadHere, unsigned
 
 _LONGEST_NUMBER = 1_500  # bytes of a BigInteger; its decimal digits cost the square of that
 _LONGEST_NAME = 200
 
 
-class Undecodable(Malformed):
+class Undecodable(NotReadHere):
     """The bytes may be intact, but this product cannot read them; ``what`` says why."""
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from snapshots.domain.assembling.assembly import Header
 from snapshots.domain.inventory.entries import StateEntry
 from snapshots.domain.inventory.model import UploadInventory
+from snapshots.domain.inventory.restore_check import UploadCheck
 from snapshots.domain.model.defects import quoted
 from snapshots.domain.model.recording import LoggedEvent
 from snapshots.readers.engines.base import Beginnings, EngineUpload
@@ -16,6 +17,7 @@ from snapshots.readers.engines.seatunnel.adapter.checkpoints import Pipelines, p
 from snapshots.readers.engines.seatunnel.adapter.entries import entries_of
 from snapshots.readers.engines.seatunnel.adapter.events import derived_recording
 from snapshots.readers.engines.seatunnel.adapter.inventory import upload_inventory
+from snapshots.readers.engines.seatunnel.adapter.restore_check import restore_check
 from snapshots.readers.engines.seatunnel.names import file_name
 from snapshots.readers.engines.seatunnel.upload import SeaTunnelLimits, SeaTunnelUpload, read_upload
 from snapshots.readers.formats.java.stream import MAGIC
@@ -63,6 +65,9 @@ class SeaTunnelFiles(EngineUpload):
 
     def inventory(self) -> UploadInventory:
         return upload_inventory(self.upload, self._pipelines)
+
+    def restore_check(self) -> UploadCheck:
+        return restore_check(self.upload, self._pipelines)
 
     def entries(self) -> Iterator[StateEntry]:
         return entries_of(self._pipelines)

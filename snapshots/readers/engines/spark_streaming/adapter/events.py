@@ -17,7 +17,7 @@ from typing import Any
 
 from snapshots.domain.assembling.assembly import Header
 from snapshots.domain.dataflow_logs.kinds import BATCH_COMMIT, BATCH_PLAN, SINK_WRITE, TASK_END
-from snapshots.domain.model.derived import DRAINED, NOT_TOLD
+from snapshots.domain.model.derived import DRAINED
 from snapshots.domain.model.recording import (
     INTERNAL,
     RECORD_CHANNEL,
@@ -33,7 +33,17 @@ from snapshots.readers.engines.derived_log import TIME
 from snapshots.readers.engines.spark_streaming import upload as uploads
 from snapshots.readers.engines.spark_streaming.adapter.flaws import flaws_by_batch
 from snapshots.readers.engines.spark_streaming.adapter.graph import Graph, JobGraph, graph_of
-from snapshots.readers.engines.spark_streaming.adapter.jobs import SparkJob, fate_of
+from snapshots.readers.engines.spark_streaming.adapter.how_far import (
+    how_far,
+    stores_of,
+    written_files,
+)
+from snapshots.readers.engines.spark_streaming.adapter.jobs import (
+    SparkJob,
+    fate_of,
+    snapshot_of,
+    why_unknown,
+)
 from snapshots.readers.engines.spark_streaming.adapter.sinks import listed_files
 from snapshots.readers.engines.spark_streaming.adapter.sizes import StateSizes, StoredVersions
 from snapshots.readers.engines.spark_streaming.documents import Json
@@ -48,6 +58,9 @@ EPOCH_ENDED = "epoch ended"
 COMMIT = "commit"  # in ``inferred``
 _EVENTS_OF_A_TASK = 3  # in a batch
 _MOST_HANDLES = 100  # files of state that one event names
+_MOST_TOLD = (
+    100  # batches in flight, and tasks of each, of which the header tells how far they came
+)
 _NO_CHANNEL_RECORDS = "Empty channels are not logged one by one: there would be too many events."
 
 
@@ -90,12 +103,13 @@ def _header(
 ) -> Header:
     about = {
         "why_empty": DRAINED,
-        "why_unknown": NOT_TOLD,
+        "why_unknown": _why_unknown(graph),
         "notes": notes,
         "epoch": origin if json_problem(origin) is None else None,
         "dataflow": graph.dataflow,
         "channels": graph.picture.inferred,
         "flaws": _flaws(graph, states),
+        "how_far": how_far(graph, states),
     }
     name = next((one.job.folder for one in graph.jobs if one.job.folder), "checkpoint")
     return derived_log.header("spark", name, graph.picture.topology, about)
@@ -112,9 +126,14 @@ def _flaws(graph: Graph, states: Mapping[str, StateSizes]) -> dict[str, object] 
     return {"sentences": list(places), "snapshots": snapshots} if snapshots else None
 
 
-def snapshot_of(job: SparkJob, batch: int) -> SnapshotId:
-    """Name the snapshot of a batch: by its number, and in all jobs but the first by the job."""
-    return SnapshotId(f"{batch} ({job.label})" if job.number else str(batch))
+def _why_unknown(graph: Graph) -> dict[SnapshotId, str]:
+    """Return for each batch the word that explains why its channels are not known."""
+    return {
+        snapshot_of(job, batch.batch): why_unknown(job)
+        for job in (job_graph.job for job_graph in graph.jobs)
+        for batch in job.batches
+        if job.is_continuous or not fate_of(job, batch).is_over
+    }
 
 
 @dataclass
@@ -192,9 +211,8 @@ class _JobWriter:
         self._advance(_tasks_ended_at(batch))
         whole, sizes = self.graph.whole, self.state.sizes
         for operator, partition, process in self.tasks:
-            partitions = self._stores.get(operator, {})
-            stores = chain(*partitions.values()) if whole else partitions.get(partition, [])
-            written = [versions.wrote(batch.state_version) for versions in stores]
+            stores = self._stores.get(operator, {})
+            written = written_files(stores, partition, batch.state_version, whole=whole)
             if written and all(written):
                 handles = [
                     {"file": file.path, "bytes": sizes[file.path]}
@@ -232,7 +250,7 @@ class _JobWriter:
         if batch.next_watermark_ms is not None:
             about["next_watermark"] = _plain(batch.next_watermark_ms * 1000)
         yield self._event(self.graph.coordinator, BATCH_COMMIT, batch, about, inferred)
-        for channel in self.channels:
+        for channel in () if self.graph.job.is_continuous else self.channels:
             yield self._event(
                 channel.target, RECORD_CHANNEL, batch, channel=channel.id, messages=()
             )
@@ -284,10 +302,7 @@ class _JobWriter:
     @cached_property
     def _stores(self) -> dict[int, dict[int, list[StoredVersions]]]:
         """The stores by operator and partition."""
-        stores: dict[int, dict[int, list[StoredVersions]]] = {}
-        for operator, _, partition, versions in self.state.partitions():
-            stores.setdefault(operator, {}).setdefault(partition, []).append(versions)
-        return stores
+        return stores_of(self.state)
 
 
 def _plain(value: Json) -> Json:

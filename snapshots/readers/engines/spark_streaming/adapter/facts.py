@@ -17,6 +17,7 @@ from snapshots.readers.engines.spark_streaming.timeline import Batch, SourceRang
 
 LONGEST = 500  # characters of a value
 MOST_NAMED = 20  # files, sources, columns
+MOST_RANGES = 1_000  # sources of a batch
 MOST_DETAILED = 100  # batches in flight whose partitions are listed; the newest
 _COUNTED = "counted in the input files of the upload"
 _REPORTED = "by a progress report of the query"
@@ -91,6 +92,8 @@ def _range_facts(source: SourceRange) -> Iterator[Fact]:
         files = short(", ".join(source.files[:MOST_NAMED]) or "none")
         more = len(source.files) - MOST_NAMED
         yield Fact(f"{name}: files", files + (f" and {more:,} more" if more > 0 else ""))
+    elif offsets.kind_of(source.end) == offsets.FILE:
+        yield Fact(f"{name}: files", None)
     if source.rows is not None:
         yield Fact(f"{name}: rows", source.rows, _COUNTED, COUNT)
     elif source.offset_span is not None:
@@ -141,6 +144,13 @@ def planned_of(job: SparkJob, batch: Batch) -> PlannedBatch | None:
         sources=tuple(_planned_source(job, source) for source in batch.sources),
         written=tuple(_written(job, in_flight)) if batch.batch in newest else (),
     )
+
+
+def ranges_of(job: SparkJob, batch: Batch) -> tuple[PlannedSource, ...]:
+    """Return what each source gives to a batch; nothing if that is not known, or too much."""
+    if batch.sources is None or len(batch.sources) > MOST_RANGES:
+        return ()
+    return tuple(_planned_source(job, source) for source in batch.sources)
 
 
 def _planned_source(job: SparkJob, source: SourceRange) -> PlannedSource:

@@ -54,12 +54,16 @@ def state_path(operator: int, partition: int, store: str, name: str = "") -> str
 def spoilt(
     job: SparkJob, state: StateSizes, found_later: Iterable[DamagedFile] = ()
 ) -> Iterator[Spoilt]:
-    """Yield the files of a job that are damaged, then those that are missing.
+    """Yield the missing folders of a job, then its damaged files, then those that are missing.
 
     Args:
         found_later: files that turned out to be damaged when entries were read.
     """
     over = range(_over(job))
+    yield from (
+        Spoilt(f"{folder}/", reason, range(len(job.batches)))
+        for folder, reason in job.missing_folders.items()
+    )
     yield from _damaged(job, state, found_later, over)
     yield from _missing(job, state, over)
 

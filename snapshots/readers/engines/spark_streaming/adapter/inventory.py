@@ -3,7 +3,9 @@
 A batch is a checkpoint: triggered when it was planned, complete when it is committed.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from snapshots.domain.inventory.batches import spans_text
 from snapshots.domain.inventory.model import (
@@ -20,7 +22,7 @@ from snapshots.domain.inventory.model import (
     SubtaskInventory,
     UploadInventory,
 )
-from snapshots.domain.model.derived import DRAINED, NOT_COMPLETED, NOT_TOLD, WHY_EMPTY, WHY_UNKNOWN
+from snapshots.domain.model.derived import DRAINED, WHY_EMPTY, WHY_UNKNOWN
 from snapshots.readers.engines import listing
 from snapshots.readers.engines.spark_streaming.adapter.entries import (
     TOO_MUCH,
@@ -29,18 +31,23 @@ from snapshots.readers.engines.spark_streaming.adapter.entries import (
     missing_sentence,
     state_names,
 )
-from snapshots.readers.engines.spark_streaming.adapter.events import snapshot_of
 from snapshots.readers.engines.spark_streaming.adapter.facts import (
     batch_facts,
     job_facts,
     operator_facts,
     phases_of,
     planned_of,
+    ranges_of,
     report_of,
     settings_of,
 )
 from snapshots.readers.engines.spark_streaming.adapter.flaws import spoilt, state_path
-from snapshots.readers.engines.spark_streaming.adapter.jobs import SparkJob, fate_of
+from snapshots.readers.engines.spark_streaming.adapter.jobs import (
+    SparkJob,
+    fate_of,
+    snapshot_of,
+    why_unknown,
+)
 from snapshots.readers.engines.spark_streaming.adapter.sizes import Load, StateSizes, known_sum
 from snapshots.readers.engines.spark_streaming.progress import Progress
 from snapshots.readers.engines.spark_streaming.state.operators import Operator
@@ -78,6 +85,12 @@ def upload_inventory(
         reports: the progress reports by the checkpoint's folder, then by batch.
         notes: what the upload's files say, as sentences.
     """
+    flaws = [
+        (job, file)
+        for job in jobs
+        for file in spoilt(job, states[job.folder], reads.damaged.get(job.folder, {}).values())
+    ]
+    counts = Counter(job.first + place for job, file in flaws for place in file.places)
     checkpoints: list[CheckpointInventory] = []
     further_notes: list[str] = []
     left = MOST_PARTS
@@ -91,12 +104,7 @@ def upload_inventory(
                 )
             left = max(left - parts, 0)
             batch = _BatchInventory(job, place, state, reports[job.folder], reads, in_full=left > 0)
-            checkpoints.append(batch.checkpoint())
-    flaws = [
-        (job, file)
-        for job in jobs
-        for file in spoilt(job, states[job.folder], reads.damaged.get(job.folder, {}).values())
-    ]
+            checkpoints.append(replace(batch.checkpoint(), flaws=counts[batch.number]))
     return UploadInventory(
         engine="spark",
         jobs=tuple(
@@ -157,10 +165,10 @@ class _BatchInventory:
         job, batch, fate = self.job, self.batch, self.fate
         operators = tuple(map(self._operator, self.operators))
         is_whole = len(operators) == len(job.checkpoint.operators)
+        is_known = is_whole and job.why_state_unknown is None
         log = "offsets" if batch.planned else "commits"
         is_empty = fate.is_over and not job.is_continuous
         kind = EPOCH if job.is_continuous else NO_DATA if batch.has_no_data else BATCH
-        why_unknown = WHY_UNKNOWN[NOT_TOLD if job.is_continuous else NOT_COMPLETED]
         return CheckpointInventory(
             job=job.key,
             id=batch.batch,
@@ -169,24 +177,30 @@ class _BatchInventory:
             path=job.path(f"{log}/{batch.batch}"),
             triggered_at=batch.planned_at_ms,
             completed_at=batch.committed_at_ms,
-            bytes=known_sum(one.bytes for one in operators) if is_whole else None,
-            shared=sum(
-                load.shared
-                for partitions in self.loads.values()
-                for stores in partitions.values()
-                for _, load in stores
-            ),
+            bytes=known_sum(one.bytes for one in operators) if is_known else None,
+            shared=self._shared() if is_known else None,
             operators=operators,
             missing=tuple(self._missing())[:MOST_MISSING],
+            why_state_unknown=job.why_state_unknown,
             facts=tuple(batch_facts(job, batch)),
             notes=tuple(self._notes()),
             problem=fate.sentence if fate.status == UNKNOWN else None,
             phases=phases_of(batch),
             planned=planned_of(job, batch),
             settings=settings_of(job, batch),
+            ranges=ranges_of(job, batch),
             snapshot=snapshot_of(job, batch.batch) if job.number else None,
             why_empty=WHY_EMPTY[DRAINED] if is_empty else None,
-            why_unknown=None if is_empty else why_unknown,
+            why_unknown=None if is_empty else WHY_UNKNOWN[why_unknown(job)],
+        )
+
+    def _shared(self) -> int:
+        """Return how many bytes of its state other batches need, too."""
+        return sum(
+            load.shared
+            for partitions in self.loads.values()
+            for stores in partitions.values()
+            for _, load in stores
         )
 
     def _notes(self) -> Iterator[str]:
@@ -199,7 +213,11 @@ class _BatchInventory:
             yield "Its offset file is not in the upload, so what it read is not known."
 
     def _missing(self) -> Iterator[MissingFile]:
-        """Yield the absent files without which the state after the batch cannot be read."""
+        """Yield the absent files without which the batch or its state cannot be read."""
+        for folder, reason in self.job.missing_folders.items():
+            source = folder.removeprefix("sources/")
+            if folder == "state" or any(source == one.source for one in self.batch.sources or ()):
+                yield MissingFile(self.job.path(f"{folder}/"), None, reason)
         if not self.fate.is_over:
             return
         for operator, gone in self.job.checkpoint.missing_partitions.items():

@@ -6,12 +6,23 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from snapshots.domain.inventory.model import COMPLETED, IN_PROGRESS, UNKNOWN
+from snapshots.domain.model.derived import CONTINUOUS, NOT_COMMITTED
+from snapshots.domain.model.recording import SnapshotId
 from snapshots.readers.engines.spark_streaming.checkpoint import SparkCheckpoint
 from snapshots.readers.engines.spark_streaming.incidents import PARTIAL, STATE_AHEAD, InFlight
-from snapshots.readers.engines.spark_streaming.logs.offsets import PlannedBatch
+from snapshots.readers.engines.spark_streaming.logs.offsets import FILE, PlannedBatch, kind_of
 from snapshots.readers.engines.spark_streaming.timeline import Batch
 
 LONGEST_LABEL = 40  # characters
+NO_STATE = (
+    "The progress reports name stateful operators, and the folder of their state is not in the "
+    "upload."
+)
+MAYBE_NO_STATE = (
+    "The upload holds no folder state/ and no progress report. Either the query keeps no state, or "
+    "the folder was left out."
+)
+NO_SOURCE_LOG = "The log of the source is not in the upload, so the files it gave are not known."
 
 
 @dataclass(frozen=True)
@@ -56,6 +67,36 @@ class SparkJob:
         """Whether its batches are epochs."""
         plans = [p for p in self.checkpoint.logs.planned.values() if isinstance(p, PlannedBatch)]
         return bool(plans) and all(plan.continuous for plan in plans)
+
+    @property
+    def keeps_state(self) -> bool | None:
+        """Tell whether the query keeps state; None if the upload does not show it.
+
+        Continuous processing has no stateful operators, and a progress report counts them.
+        """
+        if self.checkpoint.operators or self.checkpoint.reported_operators:
+            return True
+        is_stateless = self.is_continuous or self.checkpoint.reported_operators is not None
+        return False if is_stateless else None
+
+    @cached_property
+    def missing_folders(self) -> dict[str, str]:
+        """The folders that its batches need and the upload lacks, each with the reason."""
+        missing = {}
+        if self.keeps_state and not self.checkpoint.operators:
+            missing["state"] = NO_STATE
+        for batch in self.batches:
+            for source in batch.sources or ():
+                if kind_of(source.end) == FILE and source.source not in self.checkpoint.source_logs:
+                    missing[f"sources/{source.source}"] = NO_SOURCE_LOG
+        return missing
+
+    @cached_property
+    def why_state_unknown(self) -> str | None:
+        """Why it is not known which state the batches have; None if that is known."""
+        if self.checkpoint.operators or self.keeps_state is False:
+            return None
+        return NO_STATE if self.keeps_state else MAYBE_NO_STATE
 
     def path(self, path: str) -> str:
         """Turn a path in the checkpoint into a path in the upload."""
@@ -127,3 +168,13 @@ def fate_of(job: SparkJob, batch: Batch) -> Fate:
         sentence = "Later batches were planned, too: a query commits late, or commits are missing."
         return Fate(IN_PROGRESS, sentence, False)
     return Fate(IN_PROGRESS, None, False)
+
+
+def snapshot_of(job: SparkJob, batch: int) -> SnapshotId:
+    """Name the snapshot of a batch: by its number, and in all jobs but the first by the job."""
+    return SnapshotId(f"{batch} ({job.label})" if job.number else str(batch))
+
+
+def why_unknown(job: SparkJob) -> str:
+    """Return the word that explains why channels of a batch are not known to be empty."""
+    return CONTINUOUS if job.is_continuous else NOT_COMMITTED

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from snapshots.domain.assembling.assembly import Header
 from snapshots.domain.inventory.entries import StateEntry
-from snapshots.domain.inventory.model import UploadInventory
+from snapshots.domain.inventory.model import FileUse, UploadInventory
+from snapshots.domain.inventory.restore_check import UploadCheck
 from snapshots.domain.model.defects import quoted
 from snapshots.domain.model.recording import LoggedEvent
 from snapshots.readers.engines.base import Beginnings, EngineUpload
@@ -18,6 +19,7 @@ from snapshots.readers.engines.spark_streaming.adapter.events import derived_rec
 from snapshots.readers.engines.spark_streaming.adapter.files import MOST_NAMED, file_uses
 from snapshots.readers.engines.spark_streaming.adapter.inventory import upload_inventory
 from snapshots.readers.engines.spark_streaming.adapter.jobs import SparkJob, jobs_of
+from snapshots.readers.engines.spark_streaming.adapter.restore_check import restore_check
 from snapshots.readers.engines.spark_streaming.adapter.sizes import StateSizes
 from snapshots.readers.engines.spark_streaming.files import list_files
 from snapshots.readers.engines.spark_streaming.limits import SparkLimits
@@ -69,13 +71,19 @@ class SparkUpload(EngineUpload):
         self.jobs = jobs_of(self.upload.checkpoints)
 
     def inventory(self) -> UploadInventory:
-        files = list_files(self.root, self.limits.files).entries
-        sizes = {path: entry.size for path, entry in files.items()}
-        uses = file_uses(self.upload, self.jobs, self.states, sizes)
+        uses = self._file_uses()
         reports = {job.folder: self._reports(job) for job in self.jobs}
         return upload_inventory(
             self.jobs, self.states, reports, self.reads, uses, list(self._notes())
         )
+
+    def restore_check(self) -> UploadCheck:
+        return restore_check(self.jobs, self.states, self._file_uses(), self.limits)
+
+    def _file_uses(self) -> tuple[FileUse, ...]:
+        files = list_files(self.root, self.limits.files).entries
+        sizes = {path: entry.size for path, entry in files.items()}
+        return file_uses(self.upload, self.jobs, self.states, sizes)
 
     def entries(self) -> Iterator[StateEntry]:
         """Yield the entries that the decoder of the files can read."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 import xxhash
 
-from snapshots.readers.formats.cursor import Malformed
+from snapshots.readers.formats.cursor import Malformed, NotReadHere
 
 MAGIC = b"LZ4Block"
 _HEADER = struct.Struct("<8sBiiI")
@@ -42,14 +42,14 @@ def unpack(data: bytes, codec: str, most: int) -> bytes:
         return _unpack_lz4(data, most)
     if codec == "zstd":
         return _unpack_zstd(data, most)
-    raise Malformed(f"The codec {codec[:40]!r} is unknown", 0)
+    raise NotReadHere(f"The codec {codec[:40]!r} is unknown", 0)
 
 
 def _unpack_lz4(data: bytes, most: int) -> bytes:
     blocks = list(_blocks(data))
     length = sum(block.length for block in blocks)
     if length > most:
-        raise Malformed(f"{length:,} bytes are packed, and at most {most:,} are read", 0)
+        raise NotReadHere(f"{length:,} bytes are packed, and at most {most:,} are read", 0)
     return b"".join(_content(data, block) for block in blocks)
 
 
@@ -95,7 +95,7 @@ def _unpack_zstd(data: bytes, most: int) -> bytes:
     except (OSError, ValueError) as error:
         raise Malformed("The zstd stream is damaged", 0) from error
     if len(content) > most:
-        raise Malformed(f"More than {most:,} bytes are packed", 0)
+        raise NotReadHere(f"More than {most:,} bytes are packed", 0)
     return content
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from snapshots.readers.engines.spark_streaming.files import DamagedFile, Files
+from snapshots.readers.engines.spark_streaming.files import FileNotRead, Files, damaged_by
 from snapshots.readers.engines.spark_streaming.limits import SparkLimits
 from snapshots.readers.engines.spark_streaming.state.blocks import unpack
 from snapshots.readers.engines.spark_streaming.state.store_files import CHANGELOG, VersionFile
@@ -49,9 +49,9 @@ def read_records(
         parse = _changelog if file.kind == CHANGELOG else _plain
         records = list(islice(parse(Cursor(data)), limits.state_records + 1))
     except Malformed as error:
-        raise DamagedFile(file.path, f"{error}.") from error
+        raise damaged_by(file.path, error) from error
     if len(records) > limits.state_records:
-        raise DamagedFile(file.path, f"It holds more than {limits.state_records:,} changes.")
+        raise FileNotRead(file.path, f"It holds more than {limits.state_records:,} changes.")
     return records, len(data)
 
 

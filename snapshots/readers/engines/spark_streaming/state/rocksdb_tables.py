@@ -2,11 +2,16 @@
 
 from collections.abc import Sequence
 
-from snapshots.readers.engines.spark_streaming.files import DamagedFile, Files
+from snapshots.readers.engines.spark_streaming.files import (
+    DamagedFile,
+    FileNotRead,
+    Files,
+    damaged_by,
+)
 from snapshots.readers.engines.spark_streaming.limits import SparkLimits
 from snapshots.readers.engines.spark_streaming.state.deltas import STATE_BYTES
 from snapshots.readers.formats.budget import Room
-from snapshots.readers.formats.cursor import Malformed
+from snapshots.readers.formats.cursor import Malformed, NotReadHere
 from snapshots.readers.formats.rocksdb.table_merging import NamedTable, merged
 from snapshots.readers.formats.rocksdb.tables import Table
 
@@ -23,7 +28,7 @@ def read_tables(files: Files, paths: Sequence[str], limits: SparkLimits) -> dict
     stored_bytes = sum(files.entries[path].size for path in paths if path in files)
     is_too_large = len(paths) > MOST_TABLES or stored_bytes > limits.state_bytes
     if is_too_large or len(set(paths)) < len(paths):
-        raise DamagedFile(
+        raise FileNotRead(
             paths[0],
             f"It is one of {len(paths):,} tables with {stored_bytes:,} bytes, or named twice; at "
             f"most {MOST_TABLES:,} with {limits.state_bytes:,} are read.",
@@ -38,9 +43,9 @@ def read_tables(files: Files, paths: Sequence[str], limits: SparkLimits) -> dict
             raise DamagedFile(paths[0], stored.reason)
         size += len(stored.key) + len(stored.value)
         if size > limits.state_bytes:
-            raise DamagedFile(paths[0], f"It holds more than {limits.state_bytes:,} bytes.")
+            raise FileNotRead(paths[0], f"It holds more than {limits.state_bytes:,} bytes.")
         if len(pairs) == limits.state_records:
-            raise DamagedFile(paths[0], f"It holds more than {limits.state_records:,} keys.")
+            raise FileNotRead(paths[0], f"It holds more than {limits.state_records:,} keys.")
         pairs[stored.key] = stored.value
     if paths:
         files.spend(STATE_BYTES, paths[0], size, limits.all_state_bytes, again=True)
@@ -57,8 +62,9 @@ def _table(files: Files, path: str, block_bytes: int, room: Room) -> Table:
             raise DamagedFile(path, "Its blocks have no checksums, which Spark always writes.")
         return table
     except Malformed as error:
-        raise DamagedFile(path, f"{error}.") from error
+        raise damaged_by(path, error) from error
 
 
-def _damaged(table: str, damage: str) -> None:
-    raise DamagedFile(table, damage)
+def _damaged(table: str, damage: Malformed) -> None:
+    kind = FileNotRead if isinstance(damage, NotReadHere) else DamagedFile
+    raise kind(table, damage.what)

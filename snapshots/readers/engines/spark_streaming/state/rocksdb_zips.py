@@ -17,7 +17,12 @@ from snapshots.readers.engines.spark_streaming.documents import (
     parse_object,
     text_of,
 )
-from snapshots.readers.engines.spark_streaming.files import DamagedFile, Files, open_regular
+from snapshots.readers.engines.spark_streaming.files import (
+    DamagedFile,
+    FileNotRead,
+    Files,
+    open_regular,
+)
 from snapshots.readers.engines.spark_streaming.limits import SparkLimits
 
 METADATA = "metadata"
@@ -69,7 +74,7 @@ def read_zip(files: Files, path: str, limits: SparkLimits) -> RocksSnapshot:
 def _check_entries(packed: zipfile.ZipFile, path: str, limits: SparkLimits) -> None:
     entries = packed.infolist()
     if len(entries) > MOST_ENTRIES or sum(e.file_size for e in entries) > limits.state_bytes:
-        raise DamagedFile(path, "It holds more than the limit.")
+        raise FileNotRead(path, "It holds more than the limit.")
     names = [entry.filename for entry in entries]
     if len(set(names)) < len(names) or not all(_PLAIN.fullmatch(name) for name in names):
         raise DamagedFile(path, "It holds names that Spark never writes.")

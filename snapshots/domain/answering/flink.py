@@ -1,0 +1,174 @@
+"""The first answer to an upload of Flink's: is the job well, who is slow, why did it restart.
+
+What Flink said of the job (its REST answers) and what its files hold are told apart. Without the
+answers nobody can tell how the job ran, so the sentence says what to upload.
+"""
+
+from collections.abc import Iterator
+
+from snapshots.domain.answering import flink_checkpoints, flink_failures, flink_load, restore_points
+from snapshots.domain.answering.flink_job import FlinkJob
+from snapshots.domain.answering.job_report import BACK_PRESSURE, CHECKPOINTS, JOB, JobReport
+from snapshots.domain.answering.sentences import (
+    FACT,
+    FAILURES,
+    LEVELS,
+    LOADS,
+    NOT_KNOWN,
+    WATCH,
+    WELL,
+    WRONG,
+    Evidence,
+    Sentence,
+    Subject,
+)
+from snapshots.domain.answering.upload_summary import newest
+from snapshots.domain.answering.wording import moment, to_checkpoint
+from snapshots.domain.inventory.model import COMPLETED
+from snapshots.domain.model.defects import times
+
+_BROKEN = frozenset({"failed", "failing", "restarting", "suspended"})
+_SOUND = frozenset({"running", "finished"})
+_LEADS = {
+    WRONG: "Not well: ",
+    WATCH: "Needs a look: ",
+    WELL: "Well, as far as these answers tell: ",
+}
+_READ_AGAIN = (
+    "This upload was read before Cutline kept what Flink said of the job. Read it again to see how "
+    "the job ran."
+)
+
+Clause = tuple[str, str]  # level and text
+
+
+def subject(job: FlinkJob) -> Subject:
+    """Return the sentences about one job."""
+    report = job.report
+    if report is None:
+        return Subject(job.key, job.name, (_no_answers(job), *_of_files(job)))
+    sentences = (
+        _state(job, report),
+        flink_checkpoints.failures(job, report),
+        flink_load.load(job, report),
+        flink_failures.restarts(job, report),
+        flink_checkpoints.slowest(job, report),
+        *_of_files(job),
+    )
+    return Subject(
+        job.key,
+        job.name,
+        tuple(sentence for sentence in sentences if sentence is not None),
+        report.loads,
+        report.failures[::-1],
+    )
+
+
+def _of_files(job: FlinkJob) -> Iterator[Sentence]:
+    in_flight = restore_points.in_flight(job.points, job.detail, _stored(job))
+    if in_flight is not None:
+        yield in_flight
+    yield restore_points.restorable(job.points, job.detail)
+
+
+def _stored(job: FlinkJob) -> int | None:
+    """Return the bytes in flight that Flink says it stored for the newest completed checkpoint."""
+    point = newest(job.points, COMPLETED)
+    if point is None or job.report is None:
+        return None
+    amounts = (facts.in_flight for facts in job.report.checkpoints if facts.number == point.item.id)
+    return next(amounts, None)
+
+
+def _no_answers(job: FlinkJob) -> Sentence:
+    if job.is_of_older_release:
+        return Sentence("state", _READ_AGAIN, NOT_KNOWN)
+    return Sentence(
+        "state",
+        "Whether the job runs well, who is slow and why it restarted is not known: the upload has "
+        "no REST answers of it. Put these files beside the checkpoint and upload both.",
+        NOT_KNOWN,
+        upload=tuple(
+            job.command(path)
+            for path in ("", "/checkpoints", "/exceptions", "/vertices/VERTEX/backpressure")
+        ),
+    )
+
+
+def _state(job: FlinkJob, report: JobReport) -> Sentence:
+    """Say whether the job is well: the worst of what its answers tell decides."""
+    clauses = [
+        _of_state(report),
+        *_of_checkpoints(report),
+        *_of_failures(report),
+        *_of_load(report),
+    ]
+    clauses.sort(key=lambda clause: LEVELS.index(clause[0]))
+    levels = [level for level, _ in clauses]
+    levels_known = [level for level in levels if level != NOT_KNOWN] or [NOT_KNOWN]
+    level = min(levels_known, key=LEVELS.index)
+    if level == WELL and NOT_KNOWN in levels:
+        level = NOT_KNOWN
+    text = "; ".join(text for _, text in clauses)
+    lead = _LEADS.get(level, "")
+    missing = [path for name, path in _PATHS.items() if name not in report.answers]
+    return Sentence(
+        "state",
+        f"{lead}{text if lead else text[:1].upper() + text[1:]}.",
+        level,
+        tuple(_evidence(job, report)),
+        tuple(map(job.command, missing)) if level == NOT_KNOWN else (),
+    )
+
+
+_PATHS = {JOB: "", CHECKPOINTS: "/checkpoints"}
+
+
+def _evidence(job: FlinkJob, report: JobReport) -> Iterator[Evidence]:
+    yield job.times()
+    if report.failures:
+        yield Evidence(FAILURES, "Failures of the job")
+    if report.loads and BACK_PRESSURE in report.answers:
+        yield Evidence(LOADS, "Load of the subtasks")
+    if not job.has_times and job.points:
+        yield to_checkpoint(job.points[-1])
+
+
+def _of_state(report: JobReport) -> Clause:
+    if report.state is None:
+        return NOT_KNOWN, "the state of the job is not known"
+    when = f"when Flink answered{moment(report.asked_at)}" if report.asked_at else "then"
+    words = {"failed": "had failed", "finished": "had finished", "canceled": "had been cancelled"}
+    text = f"the job {words.get(report.state, f'was {report.state}')} {when}"
+    level = WRONG if report.state in _BROKEN else WELL if report.state in _SOUND else FACT
+    return level, text
+
+
+def _of_checkpoints(report: JobReport) -> Iterator[Clause]:
+    ended = [facts for facts in report.checkpoints if facts.is_final]
+    if not ended:
+        if report.counts is not None and not report.counts.get("total", 1):
+            yield WATCH, "no checkpoint was triggered yet"
+        elif CHECKPOINTS in report.answers:
+            yield WATCH, "Flink lists no checkpoint that has ended"
+        else:
+            yield NOT_KNOWN, "how its checkpoints went is not known"
+        return
+    last = ended[-1]
+    if last.status == "failed":
+        yield WRONG, f"the last checkpoint that ended, {last.number}, failed"
+    else:
+        after = "" if last.duration is None else f" after {flink_checkpoints.span(last.duration)}"
+        yield WELL, f"the last checkpoint that ended, {last.number}, completed{after}"
+    yield flink_checkpoints.failed_clause(report)
+
+
+def _of_failures(report: JobReport) -> Iterator[Clause]:
+    if report.failures:
+        least = "at least " if report.has_more_failures else ""
+        yield WATCH, f"the job failed {least}{times(len(report.failures), 'time')}"
+
+
+def _of_load(report: JobReport) -> Iterator[Clause]:
+    if slow := flink_load.bottlenecks(report):
+        yield WATCH, f"others waited for {flink_load.names(slow)}"

@@ -1,0 +1,99 @@
+"""Says which checkpoints failed and for whom they waited, counted over all that Flink lists."""
+
+from collections.abc import Iterable
+
+from snapshots.domain.answering.flink_job import FlinkJob
+from snapshots.domain.answering.job_report import JobReport
+from snapshots.domain.answering.sentences import FACT, NOT_KNOWN, WATCH, WELL, Evidence, Sentence
+from snapshots.domain.answering.wording import quoted_reasons, span, tally
+from snapshots.domain.archive.absence import blame, missing, times_missing
+from snapshots.domain.archive.causes import cause_of
+from snapshots.domain.archive.model import COMPLETED, FAILED, CheckpointFacts
+from snapshots.domain.model.defects import times
+
+__all__ = ["failed_clause", "failures", "slowest", "span"]
+
+_MOST_LINKED = 3  # checkpoints
+_SUBTASKS = "/checkpoints/details/N/subtasks/VERTEX"
+
+
+def failed_clause(report: JobReport) -> tuple[str, str]:
+    """Return the level and the words for how many checkpoints failed."""
+    listed = len(_failed(report))
+    counts = report.counts or {}
+    total = counts.get("total", len(report.checkpoints))
+    failed = max(counts.get("failed", 0), listed)
+    if not failed:
+        return WELL, f"none of {total:,} checkpoints failed" if total > 1 else "none failed"
+    text = f"{failed:,} of {times(total, 'checkpoint')} failed"
+    unlisted = failed - listed
+    if not listed:
+        return WELL, f"{text}, which Flink counts and does not list: why is not known"
+    return WATCH, f"{text}, {unlisted:,} of which Flink does not list" if unlisted else text
+
+
+def failures(job: FlinkJob, report: JobReport) -> Sentence | None:
+    """Say who had not acknowledged, over all failed checkpoints, and why they failed."""
+    failed = _failed(report)
+    if not failed:
+        return None
+    counts = times_missing(failed)
+    silent = [facts for facts in failed if not any(missing(facts))]
+    if len(failed) == 1:
+        who = blame(failed[0]).sentence if counts else "Who did not acknowledge is not known."
+        text = f"Checkpoint {failed[0].number} failed. {who}"
+    elif not counts:
+        text = f"{len(failed):,} checkpoints failed. Who did not acknowledge is not known."
+    else:
+        unknown = f" For {len(silent):,} of them nobody is known to be missing." if silent else ""
+        who = f"Not acknowledged in time: {tally(counts)}"
+        text = f"{len(failed):,} checkpoints failed. {who}.{unknown}"
+    reasons = list(map(cause_of, failed))
+    noun = "reasons" if len(set(reasons)) > 1 else "reason"
+    return Sentence(
+        "checkpoint-failures",
+        f"{text} Flink's {noun}: {quoted_reasons(reasons)}.",
+        WATCH if counts else NOT_KNOWN,
+        _linked(job, failed),
+        (job.command(_SUBTASKS),) if silent and not _has_subtasks(silent) else (),
+    )
+
+
+def slowest(job: FlinkJob, report: JobReport) -> Sentence | None:
+    """Name the slowest completed checkpoint and for whom it waited; None if nothing completed."""
+    timed = [
+        facts
+        for facts in report.checkpoints
+        if facts.status == COMPLETED and facts.duration is not None
+    ]
+    if not timed:
+        return None
+    slow = max(timed, key=lambda facts: facts.duration or 0)
+    of_all = f"the slowest of {len(timed):,} that completed" if len(timed) > 1 else "the only one"
+    text = f"Checkpoint {slow.number}, {of_all}, took {span(slow.duration or 0)}."
+    waited = blame(slow)
+    if not waited.names:
+        text += " Who acknowledged last is not known."
+        upload = (job.command(_SUBTASKS),)
+        return Sentence("slowest", text, NOT_KNOWN, _linked(job, [slow]), upload)
+    if waited.is_tie:
+        text += f" {waited.sentence[:-1]}, so none of them stands out."
+    else:
+        text += f" {waited.sentence}"
+    return Sentence("slowest", text, FACT, _linked(job, [slow]))
+
+
+def _failed(report: JobReport) -> list[CheckpointFacts]:
+    return [facts for facts in report.checkpoints if facts.status == FAILED]
+
+
+def _has_subtasks(checkpoints: Iterable[CheckpointFacts]) -> bool:
+    return all(any(facts.all_subtasks()) for facts in checkpoints)
+
+
+def _linked(job: FlinkJob, checkpoints: list[CheckpointFacts]) -> tuple[Evidence, ...]:
+    """Return links to the newest of the checkpoints, and to all of them if there are more."""
+    links = [link for facts in checkpoints[::-1] for link in job.times_of(facts.number)]
+    if len(checkpoints) > _MOST_LINKED or not links:
+        return (*links[:_MOST_LINKED], job.times())
+    return tuple(links)

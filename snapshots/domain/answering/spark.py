@@ -1,0 +1,230 @@
+"""The first answer to a checkpoint directory of Spark's: the last batch, and what a restart does.
+
+A batch that was planned and not committed is in flight. The upload says what it was to read, and
+often how far it came. Progress reports say where its time went.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from snapshots.domain.answering.sentences import (
+    ALL_TIMES,
+    CONTENTS,
+    FACT,
+    NOT_KNOWN,
+    WATCH,
+    WELL,
+    WRONG,
+    Evidence,
+    Sentence,
+    Subject,
+)
+from snapshots.domain.answering.upload_summary import Point, UploadSummary, newest
+from snapshots.domain.answering.wording import begun, moment, named, size, span, to_checkpoint
+from snapshots.domain.inventory.batches import PlannedBatch, spans_text
+from snapshots.domain.inventory.model import COMPLETED, IN_PROGRESS, Flaw, JobInventory
+from snapshots.domain.model.defects import times
+
+_WHOLE = "triggerExecution"  # the phase that holds all others
+_FILES = (Evidence(CONTENTS, "Batches and files"),)
+_UNSURE = "Whether a restart can go on is not known, because files are damaged or missing."
+_CONTINUOUS = (
+    "A restart begins at the offsets of the last epoch that was committed, and reads what came "
+    "after it again."
+)
+_PROGRESS = "print(json.dumps(query.lastProgress))  # a line for each batch, into progress.jsonl"
+
+
+def subject(summary: UploadSummary, job: JobInventory) -> Subject:
+    """Return the sentences about one query."""
+    points, flaws = summary.of_job(job.key), _flaws(summary, job)
+    sentences = [
+        *_damage(flaws, summary),
+        *_last_batch(points, is_damaged=bool(flaws)),
+        *_in_flight(points),
+        *_state(points, is_damaged=bool(flaws)),
+        *_time(points),
+    ]
+    return Subject(job.key, job.name, tuple(sentences))
+
+
+def _flaws(summary: UploadSummary, job: JobInventory) -> list[Flaw]:
+    """Return the flaws of the query's own folder."""
+    if len(summary.jobs) == 1:
+        return list(summary.flaws)
+    folder = next((fact.value for fact in job.facts if fact.name == "folder"), None)
+    return [flaw for flaw in summary.flaws if flaw.path.startswith(f"{folder}/")]
+
+
+def _damage(flaws: list[Flaw], summary: UploadSummary) -> Iterator[Sentence]:
+    """Name the most serious damaged or missing file, and count the others."""
+    if not flaws:
+        return
+    first = flaws[0]
+    more = (summary.flaws_total if len(summary.jobs) == 1 else len(flaws)) - 1
+    others = f" {times(more, 'more file')} {_are(more)} damaged or missing." if more else ""
+    spoils = f" It spoils {first.spoils}." if first.spoils else ""
+    text = f"Damaged or missing: {first.path}. {first.what}{spoils}{others}"
+    yield Sentence("damage", text, WRONG, _FILES)
+
+
+def _last_batch(points: Sequence[Point], *, is_damaged: bool) -> Iterator[Sentence]:
+    """Say whether the last batch was committed, and what a restart does."""
+    if not points:
+        yield Sentence(
+            "last-batch", "The upload names no batch, so nothing tells how far it came.", NOT_KNOWN
+        )
+        return
+    last = points[-1]
+    if last.item.status == COMPLETED:
+        yield _all_committed(points, last, is_damaged=is_damaged)
+    elif last.item.status == IN_PROGRESS:
+        yield from _not_committed(last, is_damaged=is_damaged)
+    else:
+        reason = last.item.problem or "The files do not say."
+        text = f"Whether {named(last)}, the last one, was committed is not known. {reason}"
+        yield Sentence("last-batch", text, NOT_KNOWN, (to_checkpoint(last),))
+
+
+def _all_committed(points: Sequence[Point], last: Point, *, is_damaged: bool) -> Sentence:
+    unsure = [point for point in points if point.item.status != COMPLETED]
+    first = points[0].item.id
+    text = f"{begun(named(last))}, the last one, was committed{moment(last.item.completed_at)}"
+    if unsure:
+        ids = spans_text(point.item.id for point in unsure)
+        text = f"{text}; of {ids} that is not known. {unsure[0].item.problem or ''}".rstrip()
+        return Sentence("last-batch", _ended(text), WATCH, (to_checkpoint(last), *_FILES))
+    if len(points) > 1:
+        text = f"{text}, and so were all before it from {first} on"
+    if last.item.why_empty is None:  # continuous processing
+        reason = last.item.why_unknown or "The files do not say."
+        text = f"{text}. What was in flight behind it is not known. {reason} {_CONTINUOUS}"
+    elif is_damaged:
+        text = f"{text}: nothing was in flight. {_UNSURE}"
+    else:
+        text = f"{text}: nothing was in flight. A restart goes on behind it."
+    return Sentence("last-batch", text, FACT if is_damaged else WELL, (to_checkpoint(last),))
+
+
+def _not_committed(last: Point, *, is_damaged: bool) -> Iterator[Sentence]:
+    planned = last.item.planned
+    text = f"{begun(named(last))}, the last one, was planned{moment(last.item.triggered_at)}"
+    text = f"{text} and not committed."
+    link = (to_checkpoint(last),)
+    if planned is None:
+        notes = " ".join(last.item.notes)
+        yield Sentence("last-batch", f"{text} {notes}".rstrip(), WATCH, link)
+        return
+    yield Sentence("last-batch", f"{text} {_how_far(planned)}", WATCH, link)
+    if is_damaged:
+        yield Sentence("restart", _UNSURE, NOT_KNOWN, _FILES)
+    else:
+        yield Sentence("restart", planned.restart, FACT, link)
+
+
+def _how_far(planned: PlannedBatch) -> str:
+    """Return how far the batch came, with the partitions of each operator that wrote its state."""
+    partial = [
+        f"of {state.operator} partitions {state.wrote_text} did, {state.lacking_text} did not"
+        for state in planned.written
+        if state.wrote and state.lacking
+    ]
+    if not partial:
+        return planned.how_far
+    return f"{planned.how_far} {begun('; '.join(partial))}."
+
+
+def _in_flight(points: Sequence[Point]) -> Iterator[Sentence]:
+    """Say what the newest batch in flight was to read, and how many others were in flight."""
+    batches = [(point, point.item.planned) for point in points if point.item.planned is not None]
+    if not batches:
+        return
+    point, planned = batches[-1]
+    amount, level = _amount(point, planned), FACT
+    if amount is None:
+        amount = f"{begun(named(point))} was in flight; how many rows it was to read is not known."
+        level = NOT_KNOWN
+    more = len(batches) - 1
+    others = f" {times(more, 'earlier batch', 'earlier batches')} were in flight, too."
+    text = f"{amount}{others if more else ''}"
+    yield Sentence("in-flight", text, level, (to_checkpoint(point),))
+
+
+def _amount(point: Point, planned: PlannedBatch) -> str | None:
+    """Return a sentence about what a batch was to read; None if that is not known."""
+    if planned.rows == 0:
+        return f"{begun(named(point))} was in flight, and had no rows to read."
+    amounts = [
+        *([times(planned.rows, "row")] if planned.rows is not None else ()),
+        *([times(planned.files, "file")] if planned.files is not None else ()),
+    ]
+    spans = [source.offsets for source in planned.sources if source.offsets is not None]
+    if not amounts and spans and len(spans) == len(planned.sources):
+        amounts = [times(sum(spans), "offset")]
+    if not amounts:
+        return None
+    origin = f"from {times(len(planned.sources), 'source')}"
+    return f"In flight was what {named(point)} was to read: {' in '.join(amounts)} {origin}."
+
+
+def _state(points: Sequence[Point], *, is_damaged: bool) -> Iterator[Sentence]:
+    """Say how much state there is after the last committed batch, and whether it is all there."""
+    last = newest(points, COMPLETED)
+    if last is None:
+        if points:
+            yield Sentence("restorable", "No batch is known to be committed.", WATCH, _FILES)
+        return
+    item, link = last.item, (to_checkpoint(last),)
+    if item.missing:
+        text = (
+            f"The state after {named(last)} cannot be put together: "
+            f"{times(item.missing, 'file')} that it needs {_are(item.missing)} not in the upload."
+        )
+        yield Sentence("restorable", text, WRONG, link)
+        return
+    if not item.operators:
+        text = (
+            "The upload holds no state: either the query keeps none, or its folder state was not "
+            "uploaded."
+        )
+        yield Sentence("restorable", text, FACT, _FILES)
+        return
+    if item.bytes is None:
+        text = f"How large the state after {named(last)} is is not known."
+        yield Sentence("restorable", text, NOT_KNOWN, link)
+        return
+    amount = f"The state after {named(last)} is {size(item.bytes)} in "
+    amount += times(item.operators, "operator")
+    if is_damaged:
+        text = f"{amount}. Whether all of it can be read is not known: see the damaged files."
+        yield Sentence("restorable", text, NOT_KNOWN, (*link, *_FILES))
+    else:
+        yield Sentence("restorable", f"{amount}, and no file of it is missing.", WELL, link)
+
+
+def _time(points: Sequence[Point]) -> Iterator[Sentence]:
+    """Name the slowest batch and where its time went, by the progress reports."""
+    timed = [(_took(point), point) for point in points if point.item.phases]
+    if not timed:
+        text = "How long batches took is not known: the upload has no progress reports."
+        yield Sentence("slowest", text, NOT_KNOWN, upload=(_PROGRESS,))
+        return
+    took, slow = max(timed, key=lambda pair: pair[0])
+    parts = {name: ms for name, ms in slow.item.phases.items() if name != _WHOLE}
+    phase = max(parts, key=lambda name: parts[name], default="")
+    where = f", {span(parts[phase])} of it in {phase}" if phase and parts[phase] else ""
+    count = f"the slowest of {len(timed):,}" if len(timed) > 1 else "the only one"
+    text = f"{begun(named(slow))}, {count} with a report, took {span(took)}{where}."
+    yield Sentence("slowest", text, FACT, (Evidence(ALL_TIMES, "Times of all batches"),))
+
+
+def _took(point: Point) -> int:
+    phases = point.item.phases
+    return phases.get(_WHOLE, sum(phases.values()))
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"
+
+
+def _ended(text: str) -> str:
+    return text if text.endswith(".") else f"{text}."

@@ -1,0 +1,58 @@
+"""The first answer to an upload of an engine: the sentences about each of its jobs."""
+
+import itertools
+
+from snapshots.domain.answering import flink, seatunnel, spark
+from snapshots.domain.answering.flink_job import FlinkJob
+from snapshots.domain.answering.job_report import JobReport
+from snapshots.domain.answering.sentences import Subject
+from snapshots.domain.answering.upload_summary import Detail, Point, UploadSummary
+from snapshots.domain.inventory.model import JobInventory
+
+FLINK, SPARK = "flink", "spark"
+
+
+def subjects(
+    summary: UploadSummary,
+    reports: tuple[JobReport, ...] | None,
+    detail: Detail,
+    timed: frozenset[str] = frozenset(),
+) -> tuple[Subject, ...]:
+    """Return the sentences about each job of an upload, the job with the newest checkpoint first.
+
+    Args:
+        reports: what the engine said of its jobs; None in uploads that an older release read.
+        detail: everything about the checkpoint with a number.
+        timed: the names of the snapshots for which there is a page of times.
+    """
+    jobs = sorted(summary.jobs, key=lambda job: _newest_at(summary.of_job(job.key)), reverse=True)
+    return tuple(_subject(summary, job, reports, detail, timed) for job in jobs)
+
+
+def _newest_at(points: list[Point]) -> int:
+    return max((point.item.triggered_at or 0 for point in points), default=-1)
+
+
+def _subject(
+    summary: UploadSummary,
+    job: JobInventory,
+    reports: tuple[JobReport, ...] | None,
+    detail: Detail,
+    timed: frozenset[str],
+) -> Subject:
+    if summary.engine == SPARK:
+        return spark.subject(summary, job)
+    if summary.engine != FLINK:
+        return seatunnel.subject(summary, job, detail, timed)
+    return flink.subject(
+        FlinkJob(
+            key=job.key,
+            name=job.name,
+            points=tuple(summary.of_job(job.key)),
+            report=next((report for report in reports or () if report.key == job.key), None),
+            is_of_older_release=reports is None,
+            detail=detail,
+            timed=timed,
+            everything=tuple(itertools.starmap(Point, enumerate(summary.checkpoints))),
+        )
+    )

@@ -1,0 +1,206 @@
+"""Which files of state a query reads when it starts again from one version of its state.
+
+Of each partition it reads the newest snapshot up to the version, and all changes behind it. A
+snapshot of RocksDB names the tables that it needs.
+
+Source: Spark's HDFSBackedStateStoreProvider.loadMap, RocksDB.load, RocksDBFileManager.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cached_property
+
+from snapshots.domain.inventory.restore_check import Findings, NeededFile
+from snapshots.readers.engines.spark_streaming.adapter.flaws import state_path
+from snapshots.readers.engines.spark_streaming.adapter.needed_files import NeededFiles
+from snapshots.readers.engines.spark_streaming.adapter.sizes import StateSizes
+from snapshots.readers.engines.spark_streaming.checkpoint import state_ids
+from snapshots.readers.engines.spark_streaming.files import DamagedFile
+from snapshots.readers.engines.spark_streaming.state.operators import Operator
+from snapshots.readers.engines.spark_streaming.state.readings import store_names
+from snapshots.readers.engines.spark_streaming.state.schemas import schema_paths
+from snapshots.readers.engines.spark_streaming.state.store_files import (
+    CHANGES,
+    DEFAULT_STORE,
+    WHOLE,
+    ZIP,
+    PartitionFiles,
+    VersionFile,
+    chain,
+)
+from snapshots.readers.engines.spark_streaming.state.stored_state import Place, check_state
+
+OPERATOR, SCHEMA = "operator metadata", "state schema"
+CHANGED, SNAPSHOT, TABLE = "state changes", "state snapshot", "state table"
+NO_PARTITION = "No file of state of this partition is there."
+NO_TABLE = "A snapshot names this table, and it is absent."
+NO_SCHEMA = (
+    "There is no schema of it, so that nobody can tell here what its bytes mean. Spark takes the "
+    "schema of the query that starts."
+)
+FIRST_METADATA = "state/{}/_metadata/metadata"
+UNREAD_METADATA = "It is damaged. Spark starts without it."
+OTHER_WAY = (
+    "Without the snapshot the state can be put together from older files; Spark 4.3 was seen to do "
+    "so, and older versions may not start."
+)
+NO_STATE = "Nothing in the directory says that the query keeps state."
+
+
+class NeededState:
+    """The files of state of one checkpoint directory."""
+
+    def __init__(self, needed: NeededFiles, state: StateSizes) -> None:
+        self._needed = needed
+        self._state = state
+        self._checkpoint = needed.job.checkpoint
+        self._read_before: set[str] = set()
+
+    def note(self, findings: Findings, version: int) -> None:
+        """Note the files that make up a version; 0 is the empty state before all batches."""
+        if not self._checkpoint.operators:
+            findings.note(NO_STATE)
+        for operator in self._checkpoint.operators:
+            self._metadata(findings, operator)
+            names = store_names(operator, self._checkpoint.versions)
+            for store in names:
+                self._schema(findings, operator, store, single=len(names) == 1)
+                if version:
+                    self._store(findings, operator, store, version)
+
+    def _metadata(self, findings: Findings, operator: Operator) -> None:
+        paths = self._metadata_paths.get(operator.id, [])
+        first = FIRST_METADATA.format(operator.id)
+        if first in paths and self._needed.problem(first)[0] is not None:
+            findings.note(f"{self._needed.job.path(first)}: {UNREAD_METADATA}")
+            paths = [path for path in paths if path != first]
+        for path in paths:
+            self._needed.need(findings, path, OPERATOR, f"operator {operator.id}", absent="")
+        self._needed.write(findings, FIRST_METADATA.format(operator.id))
+        if not paths and self._needed.files.is_folder(f"state/{operator.id}/_stateSchema"):
+            folder = self._needed.job.path(f"state/{operator.id}/_metadata")
+            findings.doubt(
+                f"{folder}: The metadata of operator {operator.id} are absent; they name its state "
+                "variables."
+            )
+
+    @cached_property
+    def _metadata_paths(self) -> dict[int, list[str]]:
+        """The paths of the operators' metadata, by operator."""
+        paths: dict[int, list[str]] = {}
+        for path, role in sorted(self._checkpoint.roles.items()):
+            if role == OPERATOR:
+                paths.setdefault(int(path.split("/")[1]), []).append(path)
+        return paths
+
+    def _schema(self, findings: Findings, operator: Operator, store: str, *, single: bool) -> None:
+        user = f"operator {operator.id}, store {store}"
+        paths = schema_paths(self._needed.files, operator.id, store, single)
+        for path in paths:
+            self._needed.need(findings, path, SCHEMA, user, absent="")
+        if not paths:
+            findings.doubt(f"{user}: {NO_SCHEMA}")
+            inner = "" if single else f"/{store}"
+            self._needed.write(findings, f"state/{operator.id}/0{inner}/_metadata/schema")
+
+    def _store(self, findings: Findings, operator: Operator, store: str, version: int) -> None:
+        listed = self._checkpoint.versions.get(operator.id, {}).get(store, {})
+        for partition in sorted({*listed, *range(operator.used_partitions or 0)}):
+            place = Place(operator.id, store, partition)
+            if partition in listed and listed[partition].files:
+                self._partition(findings, place, listed[partition], version)
+                continue
+            folder = self._needed.job.path(state_path(operator.id, partition, store))
+            findings.need(
+                NeededFile(folder, CHANGED, _user(place), None, None, NO_PARTITION),
+                is_certain=operator.file is not None,  # else the partitions are not counted
+            )
+
+    def _partition(
+        self, findings: Findings, place: Place, listed: PartitionFiles, version: int
+    ) -> None:
+        """Note the files that make up a version of the state of one partition."""
+        self._needed.left -= len(listed.files)
+        ids = self._ids.get((place.operator, place.store, place.partition), {})
+        needed = chain(listed, version, ids)
+        if needed.missing is not None:
+            more = f", nor are {needed.lacking - 1:,} more" if needed.lacking > 1 else ""
+            path = state_path(place.operator, place.partition, place.store, needed.missing)
+            absent = f"It is not there{more}, and version {version} of the state needs it."
+            self._needed.need(findings, path, CHANGED, _user(place), absent=absent)
+        for file in needed.files:
+            self._one_of_several(findings, listed, file, ids)
+            has_other_way = file.kind in WHOLE and self._has_other_way(listed, file, version, ids)
+            self._file(findings, place, file, has_other_way=has_other_way)
+
+    @staticmethod
+    def _has_other_way(
+        listed: PartitionFiles, snapshot: VersionFile, version: int, ids: dict[int, str]
+    ) -> bool:
+        """Tell whether the version can be put together without its newest snapshot."""
+        others = tuple(file for file in listed.files if file is not snapshot)
+        return not chain(replace(listed, files=others), version, ids).lacking
+
+    @cached_property
+    def _ids(self) -> dict[tuple[int, str, int], dict[int, str]]:
+        """The valid unique ids of files of state, by operator, store and partition."""
+        return state_ids(self._checkpoint.logs, self._checkpoint.operators)
+
+    def _one_of_several(
+        self, findings: Findings, listed: PartitionFiles, file: VersionFile, ids: Mapping[int, str]
+    ) -> None:
+        """Doubt a file if nothing tells which of several files of its version is valid."""
+        same = [one for one in listed.files if (one.version, one.kind) == (file.version, file.kind)]
+        if len(same) > 1 and file.version not in ids:
+            findings.doubt(
+                f"{self._needed.job.path(file.path)}: {len(same):,} files are of version "
+                f"{file.version}; the commit that names the valid one is not there."
+            )
+
+    def _file(
+        self, findings: Findings, place: Place, file: VersionFile, *, has_other_way: bool
+    ) -> None:
+        self._read(place, file)
+        role = CHANGED if file.kind in CHANGES else SNAPSHOT
+        problem, _ = self._needed.problem(file.path)
+        if has_other_way and problem is not None:
+            path, size = (
+                self._needed.job.path(file.path),
+                self._needed.files.entries[file.path].size,
+            )
+            said = f"{problem} {OTHER_WAY}"
+            own = NeededFile(path, role, _user(place), None, size, said)
+            findings.need(own, is_certain=False)
+            return
+        self._needed.need(findings, file.path, role, _user(place), absent="")
+        for table in self._tables(place, file) if file.kind == ZIP else ():
+            self._needed.need(
+                findings,
+                table,
+                TABLE,
+                _user(place),
+                absent=f"{NO_TABLE} {OTHER_WAY}" if has_other_way else NO_TABLE,
+                is_certain=not has_other_way,
+            )
+
+    def _tables(self, place: Place, file: VersionFile) -> tuple[str, ...]:
+        """Return the tables that a snapshot names; none if it is damaged."""
+        versions = self._state.stores[place.operator][place.store][place.partition]
+        return versions.tables.get(file.path) or ()
+
+    def _read(self, place: Place, file: VersionFile) -> None:
+        """Read a file of state to its end, with the tables that it names, once."""
+        damage = self._needed.damage
+        if file.path in self._read_before or file.path in damage:
+            return
+        self._read_before.add(file.path)
+        try:
+            check_state(self._checkpoint, place, file, self._needed.limits)
+        except DamagedFile as error:
+            if error.file in self._needed.files:  # an absent table is noted by its name
+                damage.setdefault(error.file, error)
+
+
+def _user(place: Place) -> str:
+    store = "" if place.store == DEFAULT_STORE else f" of {place.store}"
+    return f"operator {place.operator}, partition {place.partition}{store}"

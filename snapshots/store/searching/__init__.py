@@ -1,0 +1,1 @@
+"""Search the events of a stored recording for words."""

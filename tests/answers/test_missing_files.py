@@ -1,0 +1,69 @@
+"""No checkpoint is called whole that lacks a byte, and what a missing file held is not known."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from snapshots.domain.answering.sentences import NOT_KNOWN, Sentence
+from tests.answers.first_answers import answered
+
+
+@pytest.fixture
+def copy(shared_data, tmp_path) -> Path:
+    """Return a copy of an unaligned case, whose newest checkpoint is 2."""
+    return Path(shutil.copytree(shared_data / "flink/bank-unaligned", tmp_path / "case"))
+
+
+def sentences(case: Path) -> dict[str, Sentence]:
+    (subject,) = answered(case).subjects
+    return {item.code: item for item in subject.sentences}
+
+
+@pytest.mark.parametrize("kept", [None, 0.5], ids=["removed", "half"])
+def test_a_checkpoint_that_lacks_a_byte_is_not_the_newest_whole_one(copy, kept):
+    (folder,) = copy.glob("files/*/chk-2")
+    files = sorted(folder.iterdir())
+    assert len(files) == 7
+    for path in files:
+        content = path.read_bytes()
+        path.unlink()
+        if kept is not None:
+            path.write_bytes(content[: int(len(content) * kept)])
+        text = sentences(copy)["restorable"].text
+        path.write_bytes(content)
+        assert text.startswith("The newest point with all its files in the upload is checkpoint 1")
+        assert "Checkpoint 2 is newer. " in text, path.name
+    whole = sentences(copy)["restorable"].text
+    assert whole.startswith("The newest point with all its files in the upload is checkpoint 2")
+
+
+def test_data_in_flight_whose_file_is_missing_is_not_known(copy):
+    (folder,) = copy.glob("files/*/chk-2")
+    max(folder.iterdir(), key=lambda path: path.stat().st_size).unlink()
+    found = sentences(copy)["in-flight"]
+    assert found.level == NOT_KNOWN
+    assert found.text == (
+        "What was in flight at checkpoint 2 is not known. No file of that name is in the upload. "
+        "The engine says that it stored 96.4 kB of data in flight."
+    )
+
+
+def test_a_lone_metadata_proves_nothing_of_what_it_names(copy):
+    (metadata,) = copy.glob("files/*/chk-2/_metadata")
+    content = metadata.read_bytes()
+    shutil.rmtree(copy / "files")
+    shutil.rmtree(copy / "rest")
+    (copy / "files").mkdir()
+    (copy / "files/_metadata").write_bytes(content)
+    found = sentences(copy)
+    assert {item.level for item in found.values()} == {NOT_KNOWN}
+    assert "6 files that it needs are not there as a whole" in found["restorable"].text
+
+
+def test_without_the_plan_the_bytes_are_known_and_their_other_ends_are_not(copy):
+    shutil.rmtree(copy / "rest")
+    assert sentences(copy)["in-flight"].text == (
+        "96.3 kB were in flight at checkpoint 2, in 10 halves of channels: 55.9 kB behind "
+        "withdraw, 32.8 kB behind to-request, 5.14 kB before deposit and 1 more."
+    )

@@ -1,0 +1,166 @@
+"""Make one page of each kind, with data behind it, for the walks through all pages."""
+
+import io
+import json
+import zipfile
+from pathlib import Path
+
+from snapshots.readers.logs.native import write_lines
+from tests.builders import simulated
+from tests.damage import record_late
+from tests.stack import Stack
+from tests.web.api.uploading import zipped
+from tests.webapp.over_http import Api
+
+FURNISH = """
+import json
+from datetime import timedelta
+from django.contrib.auth.models import User
+from django.utils import timezone
+from snapshots.models import Job, Recording
+from snapshots.services.topologies import save_topology
+owner = User.objects.get(username="owner@localhost")
+now = timezone.now()
+sentence = 'The channel "A->C" is not in the header. Is its id spelled as there?'
+refused = Recording.objects.create(
+    owner=owner, name="payments.jsonl", source_name="payments.jsonl", format="cutline", size=4512,
+    status="refused", defects_total=2,
+    error={"title": "The input was refused", "line": 17, "field": "channel",
+           "detail": f"Line 17: {sentence}"},
+    defects=[
+        {"code": "unknown-channel", "severity": "refused", "line": 17, "field": "channel",
+         "sentence": sentence, "count": 1},
+        {"code": "clock-skew", "severity": "kept", "line": 30, "field": "at", "count": 3,
+         "sentence": '3 receives on "A->B" lie in time before the send.'}])
+running = Recording.objects.create(owner=owner, name="checkpoints of friday", format="cutline",
+    source_name="friday.jsonl.zst", size=812_345_678, status="running")
+job = Job.objects.create(owner=owner, kind="ingest", state="running", recording=running,
+    phase="matching messages", done=4_200_000, total=10_000_000, rate=412_345, progress=0.42,
+    attempt=1, started_at=now - timedelta(seconds=10), heartbeat_at=now + timedelta(hours=1))
+topology = save_topology(owner, {"name": "five banks",
+    "processes": [{"id": name, "state": 1000} for name in "ABCDE"],
+    "channels": [list(ends) for ends in ("AB", "BA", "BC", "CD", "DE", "EA", "AD")]})
+banks = Recording.objects.get(slug="two-banks")
+pressed = Recording.objects.get(slug="back-pressure")
+twice = Recording.objects.get(slug="counted-twice")
+from bench.synthetic_archive import fill
+archived = fill(owner, 300).pk
+other = User.objects.create(username="grace@example.org", email="grace@example.org")
+print(json.dumps({"refused": refused.pk, "running": running.pk, "job": job.pk,
+    "topology": topology.pk, "banks": banks.pk, "pressed": pressed.pk, "twice": twice.pk,
+    "batches": Recording.objects.get(slug="uncommitted-batch").pk,
+    "fifty": Recording.objects.get(slug="fifty-processes").pk,
+    "archived": archived, "other": other.pk}))
+"""
+MAPPING = {"process": "host", "kind": "event", "at": "ts", "peer": "to"}
+PACKED = {
+    "spark": "spark-streaming/window-agg-hdfs",
+    "seatunnel": "seatunnel/synthetic-fake-to-localfile",
+}
+
+
+def furnish(stack: Stack, shared_data: Path) -> dict[str, str]:
+    """Put data of each kind into the stack, and return the address of each page by a name."""
+    api = Api(stack)
+    made = json.loads(stack.manage("shell", "--verbosity", "0", "-c", FURNISH))
+    made["late"] = _late(api)
+    made["mapping"] = api.post("/mappings", {"name": "spans", "document": MAPPING}).body["id"]
+    flink = zipped(shared_data / "flink" / "unaligned-orders", "files", "rest").read()
+    made["flink"] = api.ingested(flink, "flink.zip")
+    for engine, case in PACKED.items():
+        made[engine] = api.ingested(_checkpoint_of(shared_data / f"{case}.zip"), f"{engine}.zip")
+    for question in ("restore", "reordering"):
+        job = api.post(f"/recordings/{made['banks']}/snapshots/s1/{question}").body["job"]
+        api.ended(job)
+    expression = {"expression": "A == 9000"}
+    found = api.post(f"/recordings/{made['banks']}/predicates", expression)
+    api.ended(found.body["job"])
+    return {name: address.format(**made) for name, address in ADDRESSES.items()}
+
+
+def _checkpoint_of(case: Path) -> bytes:
+    """Return a package with the checkpoint of a case, without the expected answers beside it."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(case) as given, zipfile.ZipFile(packed, "w") as package:
+        for name in given.namelist():
+            if "/checkpoint/" in name and not name.endswith("/"):
+                package.writestr(name, given.read(name))
+    return packed.getvalue()
+
+
+def _late(api: Api) -> int:
+    log = record_late(simulated()).log
+    return api.ingested(b"".join(write_lines(log.header, log.events)), "taken late.jsonl")
+
+
+# The keys of a state of the operator "enrich" that differ between the checkpoints of Flink.
+KEYS = "since=0&operator=9c32e3838cee893dbb2fc90ccad79598&state=totalAmount&change=changed"
+ADDRESSES = {
+    "recordings": "/",
+    "workbench": "/recordings/{banks}",
+    "workbench-fifty": "/recordings/{fifty}",
+    "workbench-dataflow": "/recordings/{pressed}",
+    "workbench-flink": "/recordings/{flink}",
+    "answer": "/recordings/{flink}/answer",
+    "progress": "/recordings/{running}",
+    "refused": "/recordings/{refused}",
+    "defects": "/recordings/{refused}/defects",
+    "snapshot": "/recordings/{banks}/snapshots/s1",
+    "snapshot-inconsistent": "/recordings/{late}/snapshots/s1",
+    "snapshots": "/recordings/{banks}/snapshots",
+    "snapshot-by-query": "/recordings/{banks}/snapshots?id=s1",
+    "proof": "/recordings/{banks}/proof?snapshot=s1",
+    "properties": "/recordings/{banks}/properties?property=conservation",
+    "properties-refused": "/recordings/{banks}/properties?expression=A+%2B",
+    "predicates": "/recordings/{banks}/predicates",
+    "predicates-answered": "/recordings/{banks}/predicates?expression=A+%3D%3D+9000",
+    "checkpoints": "/recordings/{twice}/checkpoints",
+    "checkpoint": "/recordings/{pressed}/checkpoints?checkpoint=1",
+    "batches": "/recordings/{batches}/checkpoints",
+    "compare": "/compare?recordings={twice},{pressed}",
+    "contents-flink": "/recordings/{flink}/contents",
+    "contents-flink-checkpoint": "/recordings/{flink}/contents/1",
+    "contents-spark": "/recordings/{spark}/contents",
+    "contents-spark-checkpoint": "/recordings/{spark}/contents/0",
+    "contents-seatunnel": "/recordings/{seatunnel}/contents",
+    "contents-seatunnel-checkpoint": "/recordings/{seatunnel}/contents/0",
+    "bytes-flink": "/recordings/{flink}/contents/1/bytes",
+    "bytes-spark": "/recordings/{spark}/contents/0/bytes",
+    "bytes-seatunnel": "/recordings/{seatunnel}/contents/0/bytes",
+    "check": "/recordings/{flink}/contents/check",
+    "check-checkpoint": "/recordings/{flink}/contents/1/check",
+    "restore-plan": "/recordings/{flink}/contents/1/restore-plan?parallelism=3",
+    "upgrade": "/recordings/{flink}/contents/1/upgrade",
+    "difference": "/recordings/{flink}/contents/1/difference?since=0",
+    "difference-keys": f"/recordings/{{flink}}/contents/1/difference/keys?{KEYS}",
+    "archive": "/archive",
+    "archive-job": "/archive/{archived}",
+    "archive-compare": "/archive/{archived}/compare",
+    "archive-checkpoint": "/archive/{archived}/checkpoints/0/30",
+    "archive-delete": "/archive/{archived}/delete",
+    "learn": "/learn",
+    "topologies": "/topologies",
+    "topology": "/topologies/{topology}",
+    "topology-delete": "/topologies/{topology}/delete",
+    "topology-new": "/topologies/new",
+    "dataflow-new": "/topologies/new?kind=dataflow",
+    "mappings": "/mappings",
+    "mapping-new": "/mappings/new",
+    "mapping": "/mappings/{mapping}",
+    "mapping-delete": "/mappings/{mapping}/delete",
+    "jobs": "/jobs",
+    "job": "/jobs/{job}",
+    "account": "/account",
+    "activity": "/account/activity",
+    "operator": "/operator",
+    "people": "/operator/people",
+    "person": "/operator/people/{other}",
+    "person-close": "/operator/people/{other}/close",
+    "hand-over": "/operator/people/{other}/hand-over",
+    "audit": "/operator/audit",
+    "rename": "/recordings/{late}/rename",
+    "delete": "/recordings/{late}/delete",
+    "api": "/api/docs",
+    "sign-in": "/sign-in",
+    "not-found": "/recordings/999999",
+}

@@ -1,0 +1,120 @@
+"""Every page, wide and narrow, light and dark: without faults that axe-core calls serious or
+critical, without scrolling sideways, and light enough on the wire."""
+
+import re
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from django.urls import URLPattern, resolve
+
+import snapshots.urls
+import webapp.accounts.urls
+import webapp.operating.urls
+from bench.browser import OBSERVE, watch_weights
+from tests.browser.every_page import ADDRESSES
+from tests.conftest import watch_for_errors
+
+AXE = Axe().axe_script
+# All rules in light colours; those about colours in dark ones too, since nothing else changes.
+FAULTS = """isDark => axe.run(document, {
+  resultTypes: ["violations"],
+  ...(isDark && { runOnly: ["color-contrast", "link-in-text-block"] }),
+}).then(({ violations }) => violations
+  .filter(({ impact }) => impact === "serious" || impact === "critical")
+  .map(({ id, nodes }) => `${id}, ${nodes.length} times, first ${nodes[0].html.slice(0, 160)}`))"""
+# The page of the API repeats two templates hundreds of times, of which the first few are enough.
+SHORTEN = """() => document.querySelectorAll(
+  ".api-fields > div:nth-of-type(n + 3), .stack > section.panel:nth-of-type(n + 4)"
+).forEach((part) => part.remove())"""
+WIDER = "document.documentElement.scrollWidth - innerWidth"
+# Tables that scroll inside a page which has room for them, but for editors beside a drawing.
+SCROLLING = """() => [...document.querySelectorAll("main .table-wrap:not(.editor-rows)")]
+  .filter((wrap) => !wrap.closest(".workbench"))
+  .filter((wrap) => wrap.scrollHeight > wrap.clientHeight + 1)
+  .filter((wrap) => getComputedStyle(wrap).overflowY !== "visible")
+  .map((wrap) => `${wrap.className}: ${wrap.scrollHeight} in ${wrap.clientHeight} px`)"""
+ALIKE = {"workbench-fifty", "snapshot-by-query"}  # of the same template as another page
+KILOBYTE = 1000
+MOST = {"workbench": 1700 * KILOBYTE}
+MOST_ELSEWHERE = 250 * KILOBYTE
+MOST_SHIFT = 0.05  # of what stands in view, while the page loads
+
+# Addresses that show no page of their own: forms that are sent, downloads, and machines.
+NO_PAGES = {
+    *("ingest-again", "original", "compare-failovers", "change-collector", "cancel-job"),
+    *("follow-link", "sign-out", "create-token", "revoke-token", "end-other-sessions"),
+    *("end-session", "allow-person", None),
+}
+
+
+def test_every_page_of_the_site_is_visited():
+    numbered = {name: re.sub(r"\{\w+\}", "1", address) for name, address in ADDRESSES.items()}
+    visited = {resolve(address.partition("?")[0]).url_name for address in numbered.values()}
+    patterns = [
+        pattern
+        for module in (snapshots.urls, webapp.accounts.urls, webapp.operating.urls)
+        for pattern in module.urlpatterns
+        if isinstance(pattern, URLPattern)
+    ]
+    assert {pattern.name for pattern in patterns} - visited == NO_PAGES
+
+
+@pytest.fixture(scope="module")
+def walker(browser, server, signed_in_state):
+    """Provide one page that goes from address to address. Any error in its console fails a test."""
+    context = browser.new_context(base_url=server.url, storage_state=signed_in_state)
+    page = context.new_page()
+    page.add_init_script(f"({OBSERVE})()")
+    errors = watch_for_errors(page)
+    yield page
+    context.close()
+    assert not errors
+
+
+def open_page(page, name: str, address: str) -> None:
+    page.goto(address)
+    if name.startswith("workbench") and page.locator("#workbench").count():
+        page.locator("#workbench.is-ready").wait_for()
+    page.evaluate("document.fonts.ready")
+
+
+@pytest.mark.parametrize("name", [name for name in ADDRESSES if name not in ALIKE])
+def test_a_page_has_no_serious_fault(furnished, walker, name):
+    walker.set_viewport_size({"width": 1280, "height": 800})
+    walker.emulate_media(color_scheme="light")
+    open_page(walker, name, furnished[name])
+    for figure in walker.locator(".figure").all():
+        figure.hover()  # Plotly draws it, with buttons of its own
+        figure.locator("> canvas").wait_for(state="hidden")
+    if name == "api":
+        walker.evaluate(SHORTEN)
+    walker.evaluate(AXE)
+    faults = []
+    for width in (1280, 390):
+        walker.set_viewport_size({"width": width, "height": 800})
+        wider = walker.evaluate(WIDER)
+        faults += [f"{width}: {wider} px too wide"] if wider > 0 else []
+        faults += [f"{width}: a table scrolls: {each}" for each in walker.evaluate(SCROLLING)]
+        for scheme in ("light", "dark"):
+            walker.emulate_media(color_scheme=scheme)
+            found = walker.evaluate(FAULTS, scheme == "dark")
+            faults += [f"{width}, {scheme}: {fault}" for fault in found]
+    assert not faults, "\n".join(faults)
+
+
+@pytest.mark.parametrize("name", ADDRESSES)
+def test_a_page_is_light_on_the_wire_and_does_not_move(furnished, walker, name):
+    weights, session = watch_weights(walker)
+    walker.set_viewport_size({"width": 1280, "height": 800})
+    session.send("Network.clearBrowserCache")
+    open_page(walker, name, furnished[name])
+    walker.wait_for_load_state("networkidle")
+    session.detach()
+    assert walker.evaluate("window.observed.shift") <= MOST_SHIFT
+    most = MOST.get(name.partition("-")[0], MOST_ELSEWHERE)
+    assert 0 < sum(weights.values()) <= most, heaviest(weights)
+
+
+def heaviest(weights: dict[str, int]) -> str:
+    rows = sorted(weights.items(), key=lambda row: -row[1])[:8]
+    return "\n".join(f"{size:>9,} {address}" for address, size in rows)

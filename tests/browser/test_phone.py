@@ -1,0 +1,99 @@
+"""The workbench and the topology editor on a phone, by touch."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.conftest import watch_for_errors
+
+
+@pytest.fixture
+def phone(samples, browser, signed_in_state):
+    """Return a page of a phone. Any error in its console fails the test."""
+    context = browser.new_context(
+        base_url=samples.url,
+        storage_state=signed_in_state,
+        viewport={"width": 390, "height": 844},
+        has_touch=True,
+        is_mobile=True,
+    )
+    phone = context.new_page()
+    errors = watch_for_errors(phone)
+    yield phone
+    context.close()
+    assert not errors, f"the page complained: {errors}"
+
+
+def open_banks(phone) -> None:
+    phone.goto("/")
+    phone.goto(
+        phone.get_by_role("link", name=re.compile("two banks", re.I)).first.get_attribute("href")
+    )
+    phone.locator("#workbench.is-ready").wait_for()
+
+
+def fits(phone) -> bool:
+    return phone.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_the_cursor_moves_with_a_slider(phone):
+    open_banks(phone)
+    slider = phone.locator("#wb-scrub")
+    expect(slider).to_be_visible()
+    box = slider.bounding_box()
+    assert box["height"] >= 40 or box["width"] > 250
+    before = phone.locator("#wb-readout").inner_text()
+    phone.touchscreen.tap(box["x"] + box["width"] * 0.9, box["y"] + box["height"] / 2)
+    expect(phone.locator("#wb-readout")).not_to_have_text(before)
+    readout = phone.locator("#wb-readout")
+    assert readout.evaluate("it => it.scrollWidth <= it.clientWidth"), "the readout is cut off"
+    assert fits(phone)
+
+
+def test_every_entry_of_the_menus_is_on_the_screen(phone):
+    open_banks(phone)
+    phone.get_by_label("More about this recording").tap()
+    entries = phone.locator(".site-nav a, .wb-actions details[open] a").all()
+    assert len(entries) > 9
+    for entry in entries:
+        box = entry.bounding_box()
+        assert box["x"] >= 0, entry.inner_text()
+        assert box["x"] + box["width"] <= 390, entry.inner_text()
+    assert fits(phone)
+
+
+def test_what_was_tapped_is_in_view(phone):
+    open_banks(phone)
+    diagram = phone.locator("#wb-spacetime").bounding_box()
+    lane = phone.locator("#wb-spacetime .ytick text", has_text="B").bounding_box()
+    for right in range(60, 360, 12):
+        phone.touchscreen.tap(diagram["x"] + right, lane["y"] + lane["height"] / 2)
+        phone.wait_for_timeout(100)
+        if phone.locator("#workbench.has-selection").count():
+            break
+    shown = phone.locator("#wb-details")
+    expect(shown).to_contain_text("index")
+    box = shown.bounding_box()
+    bar = phone.locator(".wb-transport").bounding_box()
+    assert box["y"] + box["height"] <= bar["y"] + 1, "the details are below the transport bar"
+    below = phone.locator("#wb-spacetime .ytick text", has_text="B").bounding_box()["y"]
+    assert below + 16 < box["y"], "the details hide what was tapped"
+    phone.get_by_label("Close the details").tap()
+    expect(shown).not_to_contain_text("index")
+
+
+def test_a_process_is_added_by_touch(phone):
+    phone.goto("/topologies/new")
+    drawing = phone.locator("svg.drawing")
+    box = drawing.bounding_box()
+    before = phone.locator(".drawing-process").count()
+    place = box["x"] + 60, box["y"] + 60
+    phone.touchscreen.tap(*place)
+    phone.touchscreen.tap(*place)
+    expect(phone.locator(".drawing-process")).to_have_count(before + 1)
+    expect(phone.locator(".drawing-hint")).not_to_contain_text("lick")
+    phone.get_by_role("button", name="Process", exact=True).tap()
+    phone.touchscreen.tap(box["x"] + 200, box["y"] + 200)
+    expect(phone.locator(".drawing-process")).to_have_count(before + 2)
+    assert fits(phone)

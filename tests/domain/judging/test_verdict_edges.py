@@ -1,0 +1,156 @@
+"""Mistakes that no other test noticed when they were planted into the judge."""
+
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+
+from snapshots.domain.causality.causal_closure import nearest_consistent_cut
+from snapshots.domain.judging.cuts import NEVER, Cut
+from snapshots.domain.judging.verdicts import SnapshotReport, judge
+from snapshots.domain.model.recording import Recording
+from snapshots.store.cut import StoredCut
+from tests.builders import a_run, recorded, runs
+from tests.domain.judging import edges
+from tests.domain.judging.edges import LARGE
+from tests.effort import examples
+from tests.store.folders import stored
+
+
+def judged(log) -> list[SnapshotReport]:
+    return list(judge(recorded(log)))
+
+
+def named(report: SnapshotReport) -> list[tuple]:
+    return [(item.verdict, item.message, item.process) for item in report.findings]
+
+
+def test_a_wrong_list_of_the_same_length_is_found():
+    (report,) = judged(edges.a_wrong_list_of_the_same_length())
+    assert named(report) == [("lost", "m3", None), ("duplicated", "m1", None)]
+
+
+def test_an_orphan_is_found_on_a_channel_without_order_that_holds_a_message_too():
+    (report,) = judged(edges.orphans_without_order())
+    assert named(report) == [("orphan", "m3", None)]
+    assert report.in_flight["p->q"] == (0,)
+
+
+def test_a_stored_cut_counts_the_orphans_of_a_channel_without_order():
+    recording = recorded(edges.orphans_without_order())
+    (report,) = judge(recording)
+    with stored(recording) as opened:
+        positions = opened.positions_at(step=0)
+        positions[:] = [report.positions[process.id] for process in recording.topology.processes]
+        cut = StoredCut(opened.tables, positions)
+        assert cut.orphan_counts.tolist() == [1, 0]
+        assert cut.depths.tolist() == [1, 0]
+        assert not cut.consistent
+
+
+def test_sums_beyond_63_bits_are_exact():
+    recording = recorded(edges.sums_beyond_63_bits())
+    (report,) = judge(recording)
+    assert (report.totals.start, report.totals.channels) == (2 * LARGE, 3 * LARGE)
+    assert (report.totals.total, report.totals.conserved) == (4 * LARGE, False)
+    with stored(recording) as opened:
+        assert StoredCut(opened.tables, opened.positions_at(step=3)).total() == 4 * LARGE
+
+
+@pytest.mark.parametrize(("fifo", "verdict"), [(True, "fifo-violation"), (False, "consistent")])
+def test_only_markers_may_overtake_on_a_fifo_channel_that_lets_them(fifo, verdict):
+    first, second = judged(edges.where_markers_may_overtake(fifo=fifo))
+    assert (first.verdict, second.verdict) == ("consistent", verdict)
+
+
+def test_each_message_that_overtakes_is_named_where_markers_may_overtake():
+    (report,) = judged(edges.messages_overtaken_twice())
+    pairs = [(item.message, item.other.message) for item in report.findings]
+    assert pairs == [("m1", "m2"), ("m1", "m3")]
+
+
+def test_a_snapshot_of_two_of_three_scopes_lacks_only_who_belongs_to_them():
+    (report,) = judged(edges.two_of_three_scopes())
+    assert report.processes == ("1 p", "1 q", "2 p", "2 q")
+    assert named(report) == [("incomplete", None, "2 q")]
+
+
+def test_of_several_markers_on_a_channel_the_first_counts():
+    (report,) = judged(edges.several_markers())
+    (broken,) = (item for item in report.findings if item.verdict == "marker-rule")
+    assert (broken.message, broken.rule) == ("m1", "paper, section 3.2, marker-receiving rule")
+
+
+def test_a_scope_that_only_sent_a_marker_takes_part():
+    (report,) = judged(edges.markers_in_another_scope())
+    assert report.processes == ("1 p", "1 q", "2 p", "2 q")
+    open_channels = [item.channel for item in report.findings if item.sent]
+    assert open_channels == ["2 p->q"]
+
+
+def test_of_two_messages_that_never_arrive_the_first_sent_was_overtaken():
+    (report,) = judged(edges.ties())
+    assert named(report) == [("fifo-violation", "m1", None)]
+
+
+def test_of_two_consistent_cuts_that_are_equally_near_the_one_inside_is_taken():
+    """q goes back before the receive, or p goes on behind the send: each moves one event."""
+    recording = recorded(a_run().send("p->q", "m1", 1).receive("p->q", "m1"))
+    assert nearest_consistent_cut(recording, Cut({"p": 0, "q": 1})) == Cut({"p": 0, "q": 0})
+    with stored(recording) as opened:
+        positions = opened.positions_at(step=0)
+        positions[:] = [0, 1]
+        assert StoredCut(opened.tables, positions).nearest.tolist() == [0, 0]
+
+
+@settings(max_examples=examples(40), deadline=None)
+@given(log=runs(max_processes=6))
+def test_an_independent_judge_counts_the_same(log):
+    """It knows nothing of running maxima, searches or scopes: it compares every pair."""
+    recording = recorded(log)
+    for report in judge(recording):
+        for verdict, count in _counted(recording, report).items():
+            assert report.counts.get(verdict, 0) == count, (report.snapshot, verdict)
+
+
+def _counted(recording: Recording, report: SnapshotReport) -> dict[str, int]:
+    """Count orphans, lost and duplicated messages, and those that marker rules forbid."""
+    counts = dict.fromkeys(("orphan", "lost", "duplicated", "marker-rule"), 0)
+    for channel in recording.topology.channels:
+        messages = recording.messages.get(channel.id, ())
+        markers = recording.markers.get(channel.id, ())
+        own = [item for item in markers if item.snapshot == report.snapshot][:1]
+        sender, receiver = map(report.positions.get, (channel.source, channel.target))
+        for marker in own:
+            counts["marker-rule"] += _between(messages, marker, sender, receiver)
+        if sender is None or receiver is None:
+            continue
+        inside = [(item.sent_index < sender, _received(item) < receiver) for item in messages]
+        counts["orphan"] += sum(not sent and received for sent, received in inside)
+        if (entries := report.recorded_channels.get(channel.id)) is not None:
+            flying = [
+                item.id
+                for item, (sent, received) in zip(messages, inside, strict=True)
+                if sent and not received
+            ]
+            known = {item.id for item in messages}
+            surplus = Counter(entries) - Counter(flying)
+            counts["lost"] += (Counter(flying) - Counter(entries)).total()
+            counts["duplicated"] += sum(surplus[name] for name in surplus if name in known)
+    return counts
+
+
+def _between(messages, marker, sender: int | None, receiver: int | None) -> int:
+    """Count the messages between a marker and the record at each end of its channel."""
+    broken = 0
+    for message in messages:
+        if sender is not None:
+            low, high = sorted((sender, marker.sent_index))
+            broken += low <= message.sent_index < high
+        if receiver is not None and message.received_index is not None:
+            broken += _received(marker) <= message.received_index < receiver
+    return broken
+
+
+def _received(item) -> int:
+    return NEVER if item.received_index is None else item.received_index
