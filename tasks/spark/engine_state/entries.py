@@ -105,6 +105,8 @@ class _StateReads:
         self.stack.close()
 
     def read_rows(self, wanted: Wanted) -> Rows:
+        if wanted.job.checkpoint.is_state_alone:  # Spark asks for both logs
+            return rows_by_files(wanted, self.upload.limits)
         self._open(wanted)
         can_use_files = wanted.reading.kind in (DEFAULT, STORE, JOIN_SIDE)
         if can_use_files and wanted.batch not in wanted.job.in_flight and self._lacks(wanted):

@@ -157,3 +157,23 @@ def test_without_state_nobody_says_that_the_query_keeps_none(ada, of_parts):
     page = words(signed_in(ada).get(f"/recordings/{row.pk}/contents/2"))
     assert "The upload holds no state, so it does not tell how far the batch came." in page
     assert "keeps no state, so" not in page
+
+
+def test_every_page_of_state_alone_says_what_is_not_known(ada, of_parts):
+    row = of_parts("window-agg-hdfs", f"{MAIN}/state")
+    client, address = signed_in(ada), f"/recordings/{row.pk}"
+    pages = ("/contents", "/contents/3", "/contents/3/check", "/contents/check")
+    shown = {page: words(client.get(address + page)) for page in pages}
+    assert all("neither offsets/ nor commits/" in shown[page] for page in pages[:2])
+    assert all("from these files? No: " in shown[page] for page in pages[2:])
+    assert "commits/3" not in shown["/contents/3"]
+    assert "0 B" not in shown["/contents/3"]
+    for page in (
+        "/contents/3/restore-plan",
+        "/contents/3/difference",
+        "/checkpoints",
+        "/snapshots",
+    ):
+        assert client.get(address + page).status_code == 200, page
+    plan = words(client.get(f"{address}/contents/3/restore-plan"))
+    assert "Not known" in plan

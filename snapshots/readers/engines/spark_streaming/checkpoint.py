@@ -29,7 +29,12 @@ from snapshots.readers.engines.spark_streaming.state.store_files import (
     left_overs,
     list_versions,
 )
-from snapshots.readers.engines.spark_streaming.timeline import Batch, Logs, make_timeline
+from snapshots.readers.engines.spark_streaming.timeline import (
+    Batch,
+    Logs,
+    batches_of_state,
+    make_timeline,
+)
 from snapshots.readers.engines.spark_streaming.topology import Topology, derive_topology
 
 CONF = "spark.sql.streaming.stateStore."
@@ -89,6 +94,11 @@ class SparkCheckpoint:
         """Return 2 if the commit log has unique ids of state files, else 1."""
         commits = self.logs.committed.values()
         return 2 if any(isinstance(c, CommittedBatch) and c.state_ids for c in commits) else 1
+
+    @property
+    def is_state_alone(self) -> bool:
+        """Tell whether the upload holds the state of a query and neither of its logs."""
+        return bool(self.batches) and not self.logs.planned and not self.logs.committed
 
     @property
     def unknown_files(self) -> tuple[str, ...]:
@@ -173,6 +183,7 @@ class _Reader:
         by_batch = {report.batch: report for report in reports if not report.idle}
         batches = make_timeline(logs, source_logs, input_rows, by_batch)
         versions = list_versions(self.files)
+        batches = batches or batches_of_state(_version_numbers(versions))
         uncommitted = set(logs.in_flight)
         operators, schemas = self._operators(versions, settings_of(logs))
         return SparkCheckpoint(
@@ -293,6 +304,17 @@ class _Reader:
             is_checksum = _CHECKSUM.fullmatch(path.rsplit("/", 1)[-1]) is not None
             roles[path] = self.roles.get(path, "checksum" if is_checksum else None)
         return roles
+
+
+def _version_numbers(versions: StoreVersions) -> set[int]:
+    """Return the versions of which some partition has a file."""
+    return {
+        file.version
+        for stores in versions.values()
+        for partitions in stores.values()
+        for partition in partitions.values()
+        for file in partition.files
+    }
 
 
 def _topology(

@@ -4,7 +4,7 @@
 source in b goes from its offset in b - 1 to its offset in b.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from snapshots.readers.engines.spark_streaming.documents import Json
@@ -12,6 +12,8 @@ from snapshots.readers.engines.spark_streaming.logs.commits import CommittedBatc
 from snapshots.readers.engines.spark_streaming.logs.offsets import FILE, PlannedBatch, kind_of, span
 from snapshots.readers.engines.spark_streaming.logs.sources import SeenFile, SourceLog
 from snapshots.readers.engines.spark_streaming.progress import Progress
+
+NO_LOGS = "The upload holds neither offsets/ nor commits/ of the query, only its state."
 
 
 @dataclass(frozen=True)
@@ -122,6 +124,26 @@ def make_timeline(
     batches = sorted(logs.planned.keys() | logs.committed.keys())
     consumed = _Consumed(source_logs)
     return tuple(_batch(b, logs, consumed, input_rows, reports.get(b)) for b in batches)
+
+
+def batches_of_state(versions: Iterable[int]) -> tuple[Batch, ...]:
+    """Return the batches whose state is there, of a query without offset and commit log."""
+    return tuple(
+        Batch(
+            batch=version - 1,
+            planned=False,
+            committed=None,
+            planned_at_ms=None,
+            committed_at_ms=None,
+            watermark_ms=None,
+            next_watermark_ms=None,
+            late_before_ms=None,
+            sources=None,
+            problem=NO_LOGS,
+        )
+        for version in sorted(versions)
+        if version > 0
+    )
 
 
 @dataclass

@@ -29,6 +29,7 @@ MOST_CHECKPOINTS = 100
 MOST_TRIED_FOR_PROGRESS = 1000
 SINK_LOG = "_spark_metadata"
 _LOG_FILE = re.compile(r"(?:(.*)/)?(?:offsets|commits)/\d+")
+STATE_FILE = re.compile(r"(?:(.*)/)?state/\d+/(?:\d+/.+|_metadata/metadata)")
 _PROGRESS_SUFFIXES = (".json", ".jsonl", ".ndjson", ".log", ".txt")
 
 
@@ -76,9 +77,16 @@ class SparkUpload:
 
 
 def find_checkpoints(files: Files) -> list[str]:
-    """Return the folders ("" for the root) with an offset or commit log, without nested ones."""
-    folders = {match[1] or "" for path in files.entries if (match := _LOG_FILE.fullmatch(path))}
+    """Return the folders ("" for the root) with an offset or commit log, without nested ones.
+
+    Where there is none, these are the folders with state.
+    """
+    folders = _folders_with(files, _LOG_FILE) or _folders_with(files, STATE_FILE)
     return sorted(folder for folder in folders if not _is_nested(folder, folders))
+
+
+def _folders_with(files: Files, pattern: re.Pattern[str]) -> set[str]:
+    return {match[1] or "" for path in files.entries if (match := pattern.fullmatch(path))}
 
 
 def _is_nested(folder: str, others: set[str]) -> bool:
@@ -96,7 +104,7 @@ def read_upload(root: Path, limits: SparkLimits | None = None) -> SparkUpload:
         raise refuse(
             "unknown-format",
             "There is no Spark checkpoint in it: no folder holds offsets/ or commits/ with a file "
-            "for each batch. Is it the directory of the option checkpointLocation?",
+            "for each batch, or state/. Is it the directory of the option checkpointLocation?",
         )
     if len(folders) > MOST_CHECKPOINTS:
         raise refuse("too-large", f"It holds more than {MOST_CHECKPOINTS} checkpoints.")

@@ -174,7 +174,7 @@ class _BatchInventory:
             id=batch.batch,
             kind=kind,
             status=fate.status,
-            path=job.path(f"{log}/{batch.batch}"),
+            path=None if job.checkpoint.is_state_alone else job.path(f"{log}/{batch.batch}"),
             triggered_at=batch.planned_at_ms,
             completed_at=batch.committed_at_ms,
             bytes=known_sum(one.bytes for one in operators) if is_known else None,

@@ -56,9 +56,14 @@ class SparkJob:
 
     @cached_property
     def with_state(self) -> frozenset[int]:
-        """The batches that have state: committed ones, and those in flight that wrote some."""
+        """The batches that have state: committed ones, and those in flight that wrote some.
+
+        Without offsets/ and commits/ these are all whose state is there.
+        """
         if not self.checkpoint.operators:
             return frozenset()
+        if self.checkpoint.is_state_alone:
+            return frozenset(batch.batch for batch in self.batches)
         ahead = {b for b, one in self.in_flight.items() if one.kind in (STATE_AHEAD, PARTIAL)}
         return frozenset({*self.checkpoint.committed_batches, *ahead})
 
@@ -154,6 +159,8 @@ def fate_of(job: SparkJob, batch: Batch) -> Fate:
     """Return the outcome of a batch; a later batch also proves that it was committed."""
     if batch.committed:
         return Fate(COMPLETED, batch.problem, True)
+    if job.checkpoint.is_state_alone:
+        return Fate(UNKNOWN, f"{batch.problem} Whether the batch is complete is not known.", None)
     later = job.batches[-1].batch > batch.batch
     if batch.committed is None:
         if later:

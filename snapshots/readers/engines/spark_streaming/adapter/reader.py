@@ -27,6 +27,10 @@ from snapshots.readers.engines.spark_streaming.progress import Progress
 
 _LOG_FILE = re.compile(r"(?:(.*)/)?(offsets|commits)/\d+|(?:(.*)/)?(metadata)")
 
+_STORED_STATE = re.compile(
+    r"(?:.*/)?state/\d+/\d+/(?:[^/]+/)?\d+(?:_[0-9A-Za-z-]+)?\.(?:delta|snapshot|changelog|zip)"
+)
+
 
 class SparkStreamingReader:
     """Reads one or several checkpoint directories, and what lies beside them."""
@@ -35,7 +39,10 @@ class SparkStreamingReader:
     title = "Spark Structured Streaming checkpoints"
 
     def recognises(self, files: Beginnings) -> str | None:
-        """Recognise a folder with two of ``offsets/<batch>``, ``commits/<batch>``, ``metadata``."""
+        """Recognise a folder with two of ``offsets/<batch>``, ``commits/<batch>``, ``metadata``.
+
+        A file of state is enough, too.
+        """
         parts_by_folder: dict[str, set[str]] = {}
         for name in files.names:
             if match := _LOG_FILE.fullmatch(name):
@@ -45,6 +52,8 @@ class SparkStreamingReader:
             if len(parts) > 1:
                 holder = f"The folder {quoted(folder)}" if folder else "It"
                 return f"{holder} holds {' and '.join(sorted(parts))}, as Spark's checkpoints do."
+        if state := next(filter(_STORED_STATE.fullmatch, files.names), None):
+            return f"{quoted(state)} is named as Spark names its files of state."
         return None
 
     def read(self, root: Path) -> "SparkUpload":
