@@ -7,6 +7,7 @@ pressure, some failed, with state that grows and is compacted.
 import os
 import random
 import sys
+import uuid
 from collections.abc import Iterator
 
 from snapshots.domain.archive.model import CheckpointFacts, SubtaskFacts, VertexFacts
@@ -95,7 +96,7 @@ def fill(owner, count: int):
 
     with transaction.atomic():
         job = EngineJob.objects.create(
-            owner=owner, engine="flink", key=f"{count:032x}", name="orders", state="running"
+            owner=owner, engine="flink", key=uuid.uuid4().hex, name="orders", state="running"
         )
         rows, details = [], []
         for facts in checkpoints(count):
