@@ -158,6 +158,7 @@ class Question:
             self._splits(number, own),
             self._flow,
             self._before(number, own),
+            self._inventory.completeness.get(number),
         )
         planned = plan_restore(self._engine, own, asked)
         return replace(planned, again=self._again(number, own, planned))

@@ -36,4 +36,4 @@ def upgrade(
         new_job = read_new_job(description, backend)
     except InputRefused as refused:
         raise Refused.of(refused, DESCRIPTION) from None
-    return as_json(answer(held, new_job))
+    return as_json(answer(held, new_job, inventory.completeness.get(number)))

@@ -1,6 +1,7 @@
 """``manage.py check_upgrade``, as other people's CI calls it."""
 
 import json
+import shutil
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -36,6 +37,32 @@ def test_exit_codes_tell_the_outcome(data, capsys):
     assert check(capsys, base, renamed)[0] == 1
     assert check(capsys, base, renamed, "--allow-non-restored-state")[0] == 1
     assert check(capsys, base, data / "identical/plan.json")[0] == 3
+
+
+def test_a_missing_file_is_exit_code_3_as_it_is_for_a_restore(data, capsys, tmp_path):
+    copy = shutil.copytree(data / "savepoints/base-unaligned/chk", tmp_path / "chk-1")
+    job = data / "savepoints/base-unaligned/uids.json"
+    assert check(capsys, copy, job, "--backend", "hashmap")[0] == 0
+    files = [path for path in copy.rglob("*") if path.is_file() and path.name != "_metadata"]
+    for path in files:
+        content = path.read_bytes()
+        for damage in (None, content[: len(content) // 2]):
+            path.unlink() if damage is None else path.write_bytes(damage)
+            code, out, _ = check(capsys, copy, job, "--backend", "hashmap")
+            assert (code, path.name in out) == (3, True), path.name
+            code, _ = _restored(capsys, copy)
+            assert code == 3, path.name
+            path.write_bytes(content)
+    assert files
+
+
+def _restored(capsys, path):
+    code = 0
+    try:
+        call_command("check_restore", str(path), "--parallelism", "2")
+    except SystemExit as stopped:
+        code = stopped.code
+    return code, capsys.readouterr().out
 
 
 def test_a_backend_is_given_by_name(data, capsys):

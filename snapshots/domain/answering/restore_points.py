@@ -20,6 +20,7 @@ from snapshots.domain.inventory.model import (
     ChannelContents,
     CheckpointInventory,
 )
+from snapshots.domain.inventory.restore_check import NOT_KNOWN as UNKNOWN
 from snapshots.domain.model.defects import times
 from snapshots.domain.model.listing import listed
 
@@ -42,7 +43,7 @@ def restorable(points: Sequence[Point], detail: Detail) -> Sentence:
     reasons = " ".join(_lacks(first, detail))
     return Sentence(
         "restorable",
-        f"No checkpoint has all its files in the upload. The newest is {named(first)}. {reasons}",
+        f"{_none(passed)} The newest is {named(first)}. {reasons}",
         NOT_KNOWN,
         (to_checkpoint(first),),
     )
@@ -79,8 +80,23 @@ def _lacks(point: Point, detail: Detail) -> Iterator[str]:
         first = detail(point.number).missing[0]
         count = f"{times(item.missing, 'file')} that it needs {_are(item.missing)}"
         yield f"{count} not there as a whole. The first is {first.path}: {first.reason}"
+    elif point.completeness is not None:
+        if gap := point.completeness.gap():
+            yield gap
     elif damaged := list(_incomplete(detail(point.number))):
         yield f"The entries of {listed(damaged, MOST_NAMED)} could not all be read."
+
+
+def _none(passed: list[Point]) -> str:
+    """Say that no checkpoint is whole, or that no one is known to be."""
+    if any(_may_be_whole(point) for point in passed):
+        return "No checkpoint is known to have all that a restore reads in the upload."
+    return "No checkpoint has all its files in the upload."
+
+
+def _may_be_whole(point: Point) -> bool:
+    has_files = point.item.path is not None and not point.item.missing
+    return has_files and point.completeness is not None and point.completeness.answer == UNKNOWN
 
 
 def _incomplete(checkpoint: CheckpointInventory) -> Iterator[str]:
@@ -155,12 +171,10 @@ def _counted(channels: Sequence[ChannelContents]) -> str:
 def _is_whole(channel: ChannelContents) -> bool:
     """Tell whether all data of a stored channel is known.
 
-    Of half a channel the reason says why its other end is not known; its data are whole unless no
-    buffer could be read.
+    Of half a channel the reason says why its other end is not known; its data are whole unless
+    their size is not known.
     """
-    if channel.reason is None:
-        return True
-    return channel.part != WHOLE and bool(channel.bytes or channel.buffers)
+    return channel.bytes is not None and (channel.reason is None or channel.part != WHOLE)
 
 
 def _by_edge(channels: Iterable[ChannelContents]) -> Counter[str]:

@@ -114,7 +114,7 @@ def _commands(job: JobInventory) -> tuple[str, ...]:
 
 def _restorable(pipelines: Pipelines, detail: Detail) -> Sentence:
     """Name for each pipeline the checkpoint from which a restore goes on."""
-    parts, links, level = [], [], WELL
+    parts, links, gaps, level = [], [], [], WELL
     for pipeline, points in pipelines.items():
         of = _of(pipeline, pipelines)
         restored = next((p for p in points[::-1] if _is_restored_next(p, detail)), None)
@@ -130,11 +130,14 @@ def _restorable(pipelines: Pipelines, detail: Detail) -> Sentence:
             newer = f" although {named(last)} has a higher number"
         parts.append(f"{of}from {named(restored)}{moment(item.completed_at)}{amount}{newer}")
         links.append(to_checkpoint(restored))
+        if restored.completeness is not None and (gap := restored.completeness.gap()):
+            gaps.append(f" {begun(named(restored))} is not known to be whole. {gap}")
+            level = NOT_KNOWN
     if not parts:
         return Sentence("restorable", "The upload names no checkpoint.", NOT_KNOWN, (_FILES,))
     more = len(parts) - MOST_PIPELINES
     clauses = [*parts[:MOST_PIPELINES], *([f"{times(more, 'more pipeline')}"] if more > 0 else ())]
-    text = f"A restore goes on {'; '.join(clauses)}."
+    text = f"A restore goes on {'; '.join(clauses)}.{''.join(gaps[:MOST_PIPELINES])}"
     return Sentence("restorable", text, level, (*links[:MOST_PIPELINES], _FILES))
 
 

@@ -37,9 +37,10 @@ _PROGRESS = "print(json.dumps(query.lastProgress))  # a line for each batch, int
 def subject(summary: UploadSummary, job: JobInventory) -> Subject:
     """Return the sentences about one query."""
     points, flaws = summary.of_job(job.key), _flaws(summary, job)
+    doubt = _doubt(points[-1], is_damaged=bool(flaws)) if points else None
     sentences = [
         *_damage(flaws, summary),
-        *_last_batch(points, is_damaged=bool(flaws)),
+        *_last_batch(points, doubt),
         *_in_flight(points),
         *_state(points, is_damaged=bool(flaws)),
         *_time(points),
@@ -67,8 +68,27 @@ def _damage(flaws: list[Flaw], summary: UploadSummary) -> Iterator[Sentence]:
     yield Sentence("damage", text, WRONG, _FILES)
 
 
-def _last_batch(points: Sequence[Point], *, is_damaged: bool) -> Iterator[Sentence]:
-    """Say whether the last batch was committed, and what a restart does."""
+def _doubt(last: Point, *, is_damaged: bool) -> Sentence | None:
+    """Say why it is not known that a restart can go on, as the check of the files has it."""
+    whole = last.completeness
+    if whole is None:  # an older release read the upload
+        return Sentence("restart", _UNSURE, NOT_KNOWN, _FILES) if is_damaged else None
+    if not whole.reasons:
+        return None
+    links = (to_checkpoint(last), *_FILES)
+    if whole.witnesses:
+        text = f"A restart cannot go on from these files. {whole.gap()}"
+        return Sentence("restart", text, WRONG, links)
+    text = f"Whether a restart can go on is not known. {whole.gap()}"
+    return Sentence("restart", text, NOT_KNOWN, links)
+
+
+def _last_batch(points: Sequence[Point], doubt: Sentence | None) -> Iterator[Sentence]:
+    """Say whether the last batch was committed, and what a restart does.
+
+    Args:
+        doubt: why it is not known that a restart can go on; None if it can.
+    """
     if not points:
         yield Sentence(
             "last-batch", "The upload names no batch, so nothing tells how far it came.", NOT_KNOWN
@@ -76,16 +96,18 @@ def _last_batch(points: Sequence[Point], *, is_damaged: bool) -> Iterator[Senten
         return
     last = points[-1]
     if last.item.status == COMPLETED:
-        yield _all_committed(points, last, is_damaged=is_damaged)
+        yield _all_committed(points, last, can_restart=doubt is None)
     elif last.item.status == IN_PROGRESS:
-        yield from _not_committed(last, is_damaged=is_damaged)
+        yield from _not_committed(last, can_restart=doubt is None)
     else:
         reason = last.item.problem or "The files do not say."
         text = f"Whether {named(last)}, the last one, was committed is not known. {reason}"
         yield Sentence("last-batch", text, NOT_KNOWN, (to_checkpoint(last),))
+    if doubt is not None:
+        yield doubt
 
 
-def _all_committed(points: Sequence[Point], last: Point, *, is_damaged: bool) -> Sentence:
+def _all_committed(points: Sequence[Point], last: Point, *, can_restart: bool) -> Sentence:
     unsure = [point for point in points if point.item.status != COMPLETED]
     first = points[0].item.id
     text = f"{begun(named(last))}, the last one, was committed{moment(last.item.completed_at)}"
@@ -97,15 +119,16 @@ def _all_committed(points: Sequence[Point], last: Point, *, is_damaged: bool) ->
         text = f"{text}, and so were all before it from {first} on"
     if last.item.why_empty is None:  # continuous processing
         reason = last.item.why_unknown or "The files do not say."
-        text = f"{text}. What was in flight behind it is not known. {reason} {_CONTINUOUS}"
-    elif is_damaged:
-        text = f"{text}: nothing was in flight. {_UNSURE}"
-    else:
+        text = f"{text}. What was in flight behind it is not known. {reason}"
+        text = f"{text} {_CONTINUOUS}" if can_restart else text
+    elif can_restart:
         text = f"{text}: nothing was in flight. A restart goes on behind it."
-    return Sentence("last-batch", text, FACT if is_damaged else WELL, (to_checkpoint(last),))
+    else:
+        text = f"{text}: nothing was in flight."
+    return Sentence("last-batch", text, WELL if can_restart else FACT, (to_checkpoint(last),))
 
 
-def _not_committed(last: Point, *, is_damaged: bool) -> Iterator[Sentence]:
+def _not_committed(last: Point, *, can_restart: bool) -> Iterator[Sentence]:
     planned = last.item.planned
     text = f"{begun(named(last))}, the last one, was planned{moment(last.item.triggered_at)}"
     text = f"{text} and not committed."
@@ -115,9 +138,7 @@ def _not_committed(last: Point, *, is_damaged: bool) -> Iterator[Sentence]:
         yield Sentence("last-batch", f"{text} {notes}".rstrip(), WATCH, link)
         return
     yield Sentence("last-batch", f"{text} {_how_far(planned)}", WATCH, link)
-    if is_damaged:
-        yield Sentence("restart", _UNSURE, NOT_KNOWN, _FILES)
-    else:
+    if can_restart:
         yield Sentence("restart", planned.restart, FACT, link)
 
 
@@ -181,12 +202,12 @@ def _state(points: Sequence[Point], *, is_damaged: bool) -> Iterator[Sentence]:
         )
         yield Sentence("restorable", text, WRONG, link)
         return
+    if item.missing is None:
+        text = f"Which state belongs to {named(last)} is not known. {item.problem or ''}".rstrip()
+        yield Sentence("restorable", text, NOT_KNOWN, (*link, *_FILES))
+        return
     if not item.operators:
-        text = (
-            "The upload holds no state: either the query keeps none, or its folder state was not "
-            "uploaded."
-        )
-        yield Sentence("restorable", text, FACT, _FILES)
+        yield _no_state(last)
         return
     if item.bytes is None:
         text = f"How large the state after {named(last)} is is not known."
@@ -194,11 +215,31 @@ def _state(points: Sequence[Point], *, is_damaged: bool) -> Iterator[Sentence]:
         return
     amount = f"The state after {named(last)} is {size(item.bytes)} in "
     amount += times(item.operators, "operator")
-    if is_damaged:
+    gap = None if last.completeness is None else last.completeness.gap()
+    if gap is not None:
+        text = f"{amount}. Not all that a restart after it reads is known to be whole. {gap}"
+        yield Sentence("restorable", text, NOT_KNOWN, (*link, *_FILES))
+    elif is_damaged and last.completeness is None:
         text = f"{amount}. Whether all of it can be read is not known: see the damaged files."
         yield Sentence("restorable", text, NOT_KNOWN, (*link, *_FILES))
     else:
         yield Sentence("restorable", f"{amount}, and no file of it is missing.", WELL, link)
+
+
+def _no_state(last: Point) -> Sentence:
+    """Say that the query keeps no state, or why it is not known which state it has."""
+    if reason := last.item.why_state_unknown:
+        text = f"Which state belongs to {named(last)} is not known. {reason}"
+        return Sentence("restorable", text, NOT_KNOWN, _FILES)
+    if last.completeness is None:  # an older release read the upload
+        text = (
+            "The upload holds no state: either the query keeps none, or its folder state was not "
+            "uploaded."
+        )
+        return Sentence("restorable", text, NOT_KNOWN, _FILES)
+    return Sentence(
+        "restorable", "The query keeps no state, so a restart needs none.", FACT, _FILES
+    )
 
 
 def _time(points: Sequence[Point]) -> Iterator[Sentence]:

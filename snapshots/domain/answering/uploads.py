@@ -1,7 +1,5 @@
 """The first answer to an upload of an engine: the sentences about each of its jobs."""
 
-import itertools
-
 from snapshots.domain.answering import flink, seatunnel, spark
 from snapshots.domain.answering.flink_job import FlinkJob
 from snapshots.domain.answering.job_report import JobReport
@@ -53,6 +51,6 @@ def _subject(
             is_of_older_release=reports is None,
             detail=detail,
             timed=timed,
-            everything=tuple(itertools.starmap(Point, enumerate(summary.checkpoints))),
+            everything=tuple(summary.points()),
         )
     )

@@ -42,6 +42,36 @@ class NeededFile:
 
 
 @dataclass(frozen=True, slots=True)
+class Completeness:
+    """The answer of a RestoreCheck with its reasons, for pages that answer other questions.
+
+    Attributes:
+        answer: ``restorable``, ``not-restorable`` or ``not-known``.
+        witnesses: what is absent or damaged, as sentences.
+        unknown: why the answer is not known, as sentences.
+    """
+
+    answer: str
+    witnesses: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Return why it is not known that everything is there; none if it is."""
+        if self.answer == RESTORABLE:
+            return ()
+        return (*self.witnesses, *self.unknown) or (NO_FILES,)
+
+    def gap(self) -> str | None:
+        """Return the first reason and how many more there are; None if everything is there."""
+        if not self.reasons:
+            return None
+        more = len(self.reasons) - 1
+        others = f" And {times(more, 'more reason')}." if more else ""
+        return f"{self.reasons[0]}{others}"
+
+
+@dataclass(frozen=True, slots=True)
 class RestoreCheck:
     """Tells whether everything is there that a restore of one checkpoint needs.
 
@@ -76,6 +106,11 @@ class RestoreCheck:
     files_total: int
     bytes: int
     decides: bool = True
+
+    @property
+    def completeness(self) -> Completeness:
+        """Return the answer with its reasons."""
+        return Completeness(self.answer, self.witnesses, self.unknown)
 
 
 @dataclass(frozen=True, slots=True)

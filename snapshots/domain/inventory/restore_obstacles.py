@@ -17,6 +17,7 @@ from snapshots.domain.inventory.model import (
     OperatorInventory,
 )
 from snapshots.domain.inventory.operator_plan import OperatorPlan
+from snapshots.domain.inventory.restore_check import Completeness
 from snapshots.domain.inventory.upgrade.upgrade import has_state
 from snapshots.domain.model.defects import times
 from snapshots.domain.model.listing import listed
@@ -75,21 +76,29 @@ def unknowns_of(
     operators: Sequence[OperatorInventory],
     after: Widths,
     edges: Sequence[EdgePlan],
+    completeness: Completeness | None = None,
 ) -> Iterator[str]:
     """Yield what is not known, and decides whether a checkpoint of Flink can be restored.
 
     Args:
         operators: the operators that the restored job has.
     """
-    yield from missing_parts(checkpoint, operators)
+    yield from missing_parts(checkpoint, operators, completeness)
     yield from _unknown_maximum(checkpoint, operators, after)
     yield from _undivided(checkpoint, edges)
 
 
 def missing_parts(
-    checkpoint: CheckpointInventory, operators: Sequence[OperatorInventory]
+    checkpoint: CheckpointInventory,
+    operators: Sequence[OperatorInventory],
+    completeness: Completeness | None = None,
 ) -> Iterator[str]:
-    """Yield which parts of the checkpoint the upload lacks, or has damaged."""
+    """Yield which parts of the checkpoint the upload lacks, or has damaged.
+
+    Args:
+        completeness: whether all is there that a restore reads. None in uploads that an older
+            release read; then the states tell whether they are damaged.
+    """
     if checkpoint.status not in (COMPLETED, FAILED, IN_PROGRESS):
         yield "Whether it was completed is not known."
     if checkpoint.path is None:
@@ -104,7 +113,27 @@ def missing_parts(
             "Without all of them it cannot be restored; whether they are where the job runs is "
             "not known."
         )
+    elif completeness is None:
+        yield from _damaged(operators)
+    elif checkpoint.path is not None and checkpoint.problem is None:
+        yield from incomplete(completeness)
+
+
+def incomplete(completeness: Completeness | None) -> Iterator[str]:
+    """Yield in a sentence that not all is there that a restore reads; nothing if all is."""
+    gap = None if completeness is None else completeness.gap()
+    if completeness is None or gap is None:
         return
+    if completeness.witnesses:
+        yield (
+            f"Not all that a restore reads is whole in the upload. {gap} Whether it is whole where "
+            "the job runs is not known."
+        )
+    else:
+        yield f"Not all that a restore reads could be checked. {gap}"
+
+
+def _damaged(operators: Sequence[OperatorInventory]) -> Iterator[str]:
     damaged = [
         f"{operator.name or operator.id}.{state.name}"
         for operator in operators

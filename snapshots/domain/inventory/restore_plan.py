@@ -34,6 +34,7 @@ from snapshots.domain.inventory.restore_answer import (
     answer_of,
     headline_of,
 )
+from snapshots.domain.inventory.restore_check import Completeness
 from snapshots.domain.inventory.restore_obstacles import (
     edges_of_removed,
     missing_parts,
@@ -66,6 +67,7 @@ class Asked:
         positions: the positions of the sources, as far as their form is known.
         flow: the edges between vertices, as far as they are known.
         before: the batch of Spark before this one.
+        completeness: whether all is there that a restore reads. None if that was not checked.
     """
 
     parallelism: int
@@ -75,6 +77,7 @@ class Asked:
     positions: Positions = field(default_factory=lambda: MappingProxyType({}))
     flow: Flow = field(default_factory=Flow)
     before: CheckpointInventory | None = None
+    completeness: Completeness | None = None
 
 
 def plan_restore(engine: str, checkpoint: CheckpointInventory, asked: Asked) -> RestorePlan:
@@ -82,7 +85,9 @@ def plan_restore(engine: str, checkpoint: CheckpointInventory, asked: Asked) -> 
     _require_parallelism(asked.parallelism)
     if engine == SPARK:
         _require_known(checkpoint, asked.kept | asked.without)
-        return plan_query(checkpoint, asked.parallelism, asked.before, asked.without)
+        return plan_query(
+            checkpoint, asked.parallelism, asked.before, asked.without, asked.completeness
+        )
     if engine not in _TITLES:
         raise NotPlannable(f"No restore of {engine[:100]} is planned here.")
     _require_known(checkpoint, asked.kept | asked.without)
@@ -176,10 +181,11 @@ class _Planning:
         if not checkpoint.operators:
             yield "The upload does not say which operators this checkpoint has."
         if self._engine == FLINK:
-            yield from unknowns_of(checkpoint, self._operators, self._after, edges)
+            whole = self._asked.completeness
+            yield from unknowns_of(checkpoint, self._operators, self._after, edges, whole)
             yield from edges_of_removed(checkpoint, self._asked.without, edges)
         else:
-            yield from missing_parts(checkpoint, self._operators)
+            yield from missing_parts(checkpoint, self._operators, self._asked.completeness)
 
     def _in_flight(self) -> Iterator[str]:
         checkpoint = self._checkpoint

@@ -25,7 +25,8 @@ from snapshots.domain.inventory.operator_plan import (
 from snapshots.domain.inventory.positions import Position
 from snapshots.domain.inventory.reading_again import SourceAgain
 from snapshots.domain.inventory.restore_answer import RestorePlan, answer_of, headline_of
-from snapshots.domain.inventory.restore_obstacles import missing_parts
+from snapshots.domain.inventory.restore_check import Completeness
+from snapshots.domain.inventory.restore_obstacles import incomplete, missing_parts
 from snapshots.domain.inventory.thrown_away import thrown_away
 from snapshots.domain.model.defects import times
 from snapshots.domain.model.listing import listed
@@ -43,17 +44,19 @@ def plan_query(
     parallelism: int,
     before: CheckpointInventory | None = None,
     without: frozenset[str] = frozenset(),
+    completeness: Completeness | None = None,
 ) -> RestorePlan:
     """Plan a restart of a query from a batch with this number of partitions.
 
     Args:
         before: the batch before, whose state a batch that was not committed begins with.
         without: the ids of the operators that the query is to lack.
+        completeness: whether all is there that a restart reads. None if that was not checked.
     """
     operators = reversed([item for item in batch.operators if item.id not in without])
     plans = tuple(_plan_operator(operator, parallelism, batch) for operator in operators)
     problems = [*_problems(batch, parallelism), *_removed(batch, without)]
-    unknown = [] if problems else [*_unknowns(batch, before)]
+    unknown = [] if problems else [*_unknowns(batch, before, completeness)]
     answer = answer_of(problems, unknown)
     yes = f"Yes: Spark {_begins(batch)} with {_partitions_kept(batch, parallelism)}."
     return RestorePlan(
@@ -125,7 +128,11 @@ def _removed(batch: CheckpointInventory, without: frozenset[str]) -> Iterator[st
         )
 
 
-def _unknowns(batch: CheckpointInventory, before: CheckpointInventory | None) -> Iterator[str]:
+def _unknowns(
+    batch: CheckpointInventory,
+    before: CheckpointInventory | None,
+    completeness: Completeness | None,
+) -> Iterator[str]:
     if batch.kind == EPOCH:
         yield (
             "The query ran in continuous processing, where each partition of the source has a "
@@ -134,11 +141,13 @@ def _unknowns(batch: CheckpointInventory, before: CheckpointInventory | None) ->
         return
     if batch.status == IN_PROGRESS:
         if before is not None:
-            yield from missing_parts(before, before.operators)
+            yield from missing_parts(before, before.operators, completeness)
         elif batch.id > 0 and batch.operators:
             yield "The batch before is not in the upload, and a restart begins with its state."
+        else:
+            yield from incomplete(completeness)
     else:
-        yield from missing_parts(batch, batch.operators)
+        yield from missing_parts(batch, batch.operators, completeness)
         if batch.operators and not any(operator.subtasks for operator in batch.operators):
             yield "The upload does not hold the files of the state."
     if batch.operators and fixed_partitions(batch) is None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from snapshots.domain.inventory.model import CheckpointInventory, OperatorInventory
+from snapshots.domain.inventory.restore_check import Completeness
 from snapshots.domain.inventory.upgrade.answer import (
     LOSES,
     NOT_KNOWN,
@@ -64,7 +65,8 @@ class Command(BaseCommand):
         **options: object,
     ) -> None:
         try:
-            found = answer(_checkpoint(savepoint), read_new_job_file(job, backend))
+            checkpoint, completeness = _checkpoint(savepoint)
+            found = answer(checkpoint, read_new_job_file(job, backend), completeness)
         except InputRefused as refused:
             self.stderr.write(f"{refused}")
             sys.exit(UNREADABLE)
@@ -86,8 +88,8 @@ class Command(BaseCommand):
                 self.stdout.write("\n".join(("", title, *(f"  {item}" for item in sentences))))
 
 
-def _checkpoint(folder: Path) -> CheckpointInventory:
-    """Read the one checkpoint of a folder, with its entries counted."""
+def _checkpoint(folder: Path) -> tuple[CheckpointInventory, Completeness | None]:
+    """Read the one checkpoint of a folder with its entries counted, and whether all is there."""
     if not folder.is_dir():
         raise CommandError(f"{folder} is no folder.", returncode=UNREADABLE)
     upload = FlinkReader().read(folder)
@@ -113,4 +115,6 @@ def _checkpoint(folder: Path) -> CheckpointInventory:
         )
         return replace(operator, states=states)
 
-    return replace(checkpoint, operators=tuple(map(counted, checkpoint.operators)))
+    checks = (check for check in upload.restore_check().checks if check.number == number)
+    completeness = next((one.completeness for one in checks), None)
+    return replace(checkpoint, operators=tuple(map(counted, checkpoint.operators))), completeness

@@ -1,7 +1,7 @@
 """Read the inventory of an engine's checkpoints as ``writing`` wrote it."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from snapshots.domain.answering.job_report import JobReport
 from snapshots.domain.answering.upload_summary import UploadSummary
 from snapshots.domain.inventory.model import BROADCAST, LISTED, RAW, UNION, CheckpointInventory
 from snapshots.domain.inventory.operator_plan import StoredKey, StoredSizes
+from snapshots.domain.inventory.restore_check import Completeness
 from snapshots.domain.model.topology import JsonText
 from snapshots.store.errors import StoreDamaged
 from snapshots.store.inventory.differences import ANY, Comparison, Wanted, compare, side
@@ -39,6 +40,7 @@ from snapshots.store.pages import map_file
 _OF_OPERATOR = (LISTED, UNION, BROADCAST, RAW)
 _WITHOUT_KEYS = (*_OF_OPERATOR, "coordinator")
 _CHECKPOINT = TypeAdapter(CheckpointInventory)
+_COMPLETENESS = TypeAdapter(Completeness)
 _REPORTS = TypeAdapter(tuple[JobReport, ...])
 _SUMMARY = TypeAdapter(UploadSummary)
 
@@ -84,7 +86,18 @@ class StoredInventory:
     @cached_property
     def summary(self) -> UploadSummary:
         """Return what a first answer needs of every checkpoint."""
-        return _SUMMARY.validate_python(self.upload)
+        return replace(_SUMMARY.validate_python(self.upload), completeness=self.completeness)
+
+    @cached_property
+    def completeness(self) -> dict[int, Completeness]:
+        """Return by number whether all is there that a restore reads; none in older stores."""
+        if not self.has_check:
+            return {}
+        return {
+            check["number"]: _COMPLETENESS.validate_python(check)
+            for check in self.restore_check()["checks"]
+            if check["number"] is not None
+        }
 
     @cached_property
     def reports(self) -> tuple[JobReport, ...] | None:

@@ -32,6 +32,8 @@ DAMAGED = {
     "damaged-truncated-offset": NO,
     "damaged-no-schema": NOT_KNOWN,
     "damaged-missing-delta": YES,  # a snapshot of a later version holds what it held
+    "stateless-file-to-parquet": NOT_KNOWN,  # without its progress reports, state may be left out
+    "stateless-rate-to-json": NOT_KNOWN,
 }
 SPARK = "spark-streaming"
 DOCUMENT = Path(settings.BASE_DIR) / "docs" / "formats" / "completeness.md"

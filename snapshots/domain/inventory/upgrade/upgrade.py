@@ -16,6 +16,7 @@ from snapshots.domain.inventory.model import (
     CheckpointInventory,
     OperatorInventory,
 )
+from snapshots.domain.inventory.restore_check import Completeness
 from snapshots.domain.inventory.upgrade.answer import (
     CLAIMED,
     EMPTY,
@@ -78,9 +79,16 @@ class _Reasons:
             ] = None
 
 
-def answer(checkpoint: CheckpointInventory, new_job: NewJob) -> UpgradeAnswer:
-    """Tell what Flink does when ``new_job`` is started from ``checkpoint``."""
+def answer(
+    checkpoint: CheckpointInventory, new_job: NewJob, completeness: Completeness | None = None
+) -> UpgradeAnswer:
+    """Tell what Flink does when ``new_job`` is started from ``checkpoint``.
+
+    Args:
+        completeness: whether all is there that a restore reads. None if that was not checked.
+    """
     reasons = _Reasons()
+    _judge_files(checkpoint, completeness, reasons)
     _judge_whole(checkpoint, new_job, reasons)
     operators = tuple(_operators(checkpoint, new_job, reasons))
     reasons.close(new_job.described_by)
@@ -139,15 +147,28 @@ def _judge_whole(checkpoint: CheckpointInventory, new_job: NewJob, reasons: _Rea
         ] = None
     if checkpoint.problem is not None:
         reasons.unknown[checkpoint.problem] = None
-    if missing := len(checkpoint.missing):
-        reasons.notes[
-            f"The upload lacks {times(missing, 'file')} that the metadata name. Where the job is "
-            "restored they must be there."
-        ] = None
     for vertex in new_job.vertices:
         _judge_width(vertex, reasons)
     _judge_backend(checkpoint, new_job, reasons)
     _judge_in_flight(checkpoint, reasons)
+
+
+def _judge_files(
+    checkpoint: CheckpointInventory, completeness: Completeness | None, reasons: _Reasons
+) -> None:
+    """A restore reads every file that the metadata name, and fails without one of them."""
+    if missing := checkpoint.missing:
+        verb = "is" if len(missing) == 1 else "are"
+        paths = listed([file.path for file in missing], 3)
+        reasons.unknown[
+            f"{times(len(missing), 'file')} that the metadata name {verb} not whole in the upload "
+            f"({paths}). Without all of them Flink cannot restore it; whether they are where the "
+            "job runs is not known."
+        ] = None
+    elif checkpoint.problem is None and completeness is not None and completeness.reasons:
+        reasons.unknown[
+            f"Not all that a restore reads is known to be whole. {completeness.gap()}"
+        ] = None
 
 
 def _judge_width(vertex: NewVertex, reasons: _Reasons) -> None:

@@ -18,6 +18,7 @@ from snapshots.domain.inventory.model import (
     StateInventory,
     SubtaskInventory,
 )
+from snapshots.domain.inventory.restore_check import Completeness
 from snapshots.domain.inventory.upgrade.answer import (
     LOSES,
     MAYBE_CHAINED,
@@ -263,9 +264,25 @@ def test_missing_files_and_data_in_flight_are_said():
         missing=(MissingFile("x", 3, "not in the upload"),),
         channels=(ChannelContents("c", "a[0]", "b[0]", "whole", 0, 1, 4_000),),
     )
-    notes = " ".join(answer(held, new_job(COUNTED)).notes)
-    assert "lacks 1 file" in notes
-    assert "4,000 bytes are in flight" in notes
+    found = answer(held, new_job(COUNTED))
+    assert "1 file that the metadata name is not whole in the upload (x)" in found.unknown[0]
+    assert "4,000 bytes are in flight" in " ".join(found.notes)
+
+
+def test_a_missing_file_makes_a_yes_not_known_and_leaves_a_no():
+    held = replace(SAVEPOINT, missing=(MissingFile("x", 3, "not in the upload"),))
+    assert outcomes(answer(SAVEPOINT, new_job(COUNTED))) == (RESTORED, RESTORED)
+    assert outcomes(answer(held, new_job(COUNTED))) == (NOT_KNOWN, NOT_KNOWN)
+    assert outcomes(answer(held, new_job(COUNTED, uid="counter"))) == (REFUSED, NOT_KNOWN)
+
+
+def test_a_damaged_file_makes_a_yes_not_known():
+    broken = Completeness("not-restorable", ("x: It is too short.",))
+    found = answer(SAVEPOINT, new_job(COUNTED), broken)
+    assert outcomes(found) == (NOT_KNOWN, NOT_KNOWN)
+    assert "x: It is too short." in found.unknown[0]
+    whole = answer(SAVEPOINT, new_job(COUNTED), Completeness("restorable"))
+    assert outcomes(whole) == (RESTORED, RESTORED)
 
 
 def test_a_plan_hides_what_is_chained():

@@ -44,7 +44,8 @@ OTHER_WAY = (
     "Without the snapshot the state can be put together from older files; Spark 4.3 was seen to do "
     "so, and older versions may not start."
 )
-NO_STATE = "Nothing in the directory says that the query keeps state."
+NO_STATE = "The query keeps no state."
+NO_FOLDER = "It is absent, and the progress reports name stateful operators."
 
 
 class NeededState:
@@ -59,7 +60,7 @@ class NeededState:
     def note(self, findings: Findings, version: int) -> None:
         """Note the files that make up a version; 0 is the empty state before all batches."""
         if not self._checkpoint.operators:
-            findings.note(NO_STATE)
+            self._no_operators(findings, version)
         for operator in self._checkpoint.operators:
             self._metadata(findings, operator)
             names = store_names(operator, self._checkpoint.versions)
@@ -67,6 +68,16 @@ class NeededState:
                 self._schema(findings, operator, store, single=len(names) == 1)
                 if version:
                     self._store(findings, operator, store, version)
+
+    def _no_operators(self, findings: Findings, version: int) -> None:
+        """Tell a query without state from one whose folder of state is absent."""
+        job = self._needed.job
+        if job.keeps_state is False:
+            findings.note(NO_STATE)
+        elif job.keeps_state and version:
+            findings.need(NeededFile(job.path("state/"), "state", None, None, None, NO_FOLDER))
+        elif version and job.why_state_unknown is not None:
+            findings.doubt(job.why_state_unknown)
 
     def _metadata(self, findings: Findings, operator: Operator) -> None:
         paths = self._metadata_paths.get(operator.id, [])
