@@ -47,6 +47,21 @@ def epoch(milliseconds: int) -> str:
     return f"{moment:%Y-%m-%d %H:%M:%S}.{milliseconds % 1000:03d} UTC"
 
 
+def window(start: int, end: int) -> str:
+    """Format a window between two instants in epoch milliseconds.
+
+    A window of some seconds is "2024-05-01 00:00:00 to 00:00:20 UTC".
+    """
+    first, last = epoch(start), epoch(end)
+    if not (first.endswith(" UTC") and last.endswith(" UTC")):
+        return f"{first} to {last}"
+    first, last = first.removesuffix(" UTC"), last.removesuffix(" UTC")
+    if first.endswith(".000") and last.endswith(".000"):
+        first, last = first.removesuffix(".000"), last.removesuffix(".000")
+    day = len("2024-05-01 ")
+    return f"{first} to {last[day:] if first[:day] == last[:day] else last} UTC"
+
+
 def moment(amount: int | None, unit: str, zero: int | None) -> int | None:
     """Return the epoch milliseconds of an instant, if ``zero`` are those of instant 0.
 

@@ -9,6 +9,7 @@ from snapshots.web.pages import (
     compare,
     first_answer,
     inventory,
+    inventory_bytes,
     inventory_difference,
     jobs,
     learn,
@@ -44,6 +45,11 @@ urlpatterns = [
         name="checkpoint-inventory",
     ),
     path(
+        "recordings/<int:pk>/contents/<int:number>/bytes",
+        inventory_bytes.of_checkpoint,
+        name="inventory-bytes",
+    ),
+    path(
         "recordings/<int:pk>/contents/check",
         restore_check.of_upload,
         name="upload-check",
@@ -57,6 +63,11 @@ urlpatterns = [
         "recordings/<int:pk>/contents/<int:number>/difference",
         inventory_difference.of_checkpoints,
         name="inventory-difference",
+    ),
+    path(
+        "recordings/<int:pk>/contents/<int:number>/difference/keys",
+        inventory_difference.of_keys,
+        name="inventory-difference-keys",
     ),
     path(
         "recordings/<int:pk>/contents/<int:number>/restore-plan",

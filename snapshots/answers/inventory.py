@@ -25,10 +25,9 @@ from snapshots.readers.engines.flink.types.element_types import UnknownType, dec
 from snapshots.readers.engines.flink.types.type_suggestions import is_named, suggest
 from snapshots.readers.engines.flink.types.values import Serializer
 from snapshots.readers.formats.cursor import Malformed
-from snapshots.store.inventory.reading import StoredInventory, states_of
+from snapshots.store.inventory.reading import StoredInventory
 
 SHOWN_BYTES = 64  # of each value that cannot be decoded, in a list
-MOST_SHOWN = 500  # differences of each kind
 
 
 def opened(recording: Recording) -> StoredInventory:
@@ -94,25 +93,6 @@ def entry(row: Mapping[str, Any]) -> dict[str, Any]:
         "bytes": row["bytes"],
         "reason": row["reason"],
         "head": None if head is None else head[:SHOWN_BYTES].hex(" "),
-    }
-
-
-def compare(
-    inventory: StoredInventory, before: int, after: int, operator: str, state: str, most: int = 50
-) -> dict[str, Any]:
-    """Compare one state in two checkpoints of the upload. Raises: NotFound."""
-    earlier, later = checkpoint(inventory, before), checkpoint(inventory, after)
-    states = states_of(earlier, operator) + states_of(later, operator)
-    if all(item["name"] != state for item in states):
-        raise NotFound("Neither checkpoint has such a state in that operator.")
-    comparison = inventory.compare(earlier, later, operator, state, min(most, MOST_SHOWN))
-    return {
-        "counts": comparison.counts,
-        "notes": list(comparison.notes),
-        "examples": [
-            {"kind": kind, "before": first and entry(first), "after": second and entry(second)}
-            for kind, first, second in comparison.examples
-        ],
     }
 
 

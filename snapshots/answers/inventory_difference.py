@@ -1,10 +1,11 @@
 """Answer which states differ between two checkpoints of an upload."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from snapshots.answers import inventory
-from snapshots.domain.inventory.model import FileUse
+from snapshots.domain.inventory.model import FAILED, IN_PROGRESS, FileUse
 from snapshots.domain.inventory.series import (
     CheckpointChange,
     OperatorChange,
@@ -14,15 +15,70 @@ from snapshots.domain.inventory.series import (
     with_counts,
 )
 from snapshots.domain.model.as_json import as_json
+from snapshots.problems import NotFound, Refused
+from snapshots.store.inventory.differences import ANY, TooManyEntries, Wanted
 from snapshots.store.inventory.reading import StoredInventory, as_checkpoint, states_of
 
 MOST_COUNTED = 200_000  # entries of both checkpoints whose keys are compared at once
-_TOO_MANY = "There are too many keys to count them all at once. Compare this state alone."
+MOST_TRIED = 20  # checkpoints of which one may be the one before
+TOO_MANY = "There are too many keys to count them all at once. Compare this state alone."
+
+
+def previous(opened: StoredInventory, number: int, *, of_same_job: bool = False) -> int | None:
+    """Return the number of the checkpoint before one; None if there is none to compare it with.
+
+    It has an operator of the checkpoint, so that it is of the same pipeline. One of the same job is
+    preferred to one of another job, whose state the job may have begun with, and one that is whole
+    to one that failed or that only a report mentions.
+    """
+    checkpoints = opened.upload["checkpoints"]
+    earlier = [other for other in reversed(range(number)) if checkpoints[other]["operators"]]
+    own = [other for other in earlier if checkpoints[other]["job"] == checkpoints[number]["job"]]
+    operators = _operator_ids(opened, number)
+    for candidates in (own,) if of_same_job else (own, earlier):
+        whole = [other for other in candidates if _is_whole(checkpoints[other])]
+        for other in (*whole, *candidates)[:MOST_TRIED]:
+            if not operators or operators & _operator_ids(opened, other):
+                return other
+    return None
+
+
+def _operator_ids(opened: StoredInventory, number: int) -> set[str]:
+    return {operator["id"] for operator in opened.checkpoint(number)["operators"]}
+
+
+def _is_whole(checkpoint: Mapping[str, Any]) -> bool:
+    return not checkpoint["problem"] and checkpoint["status"] not in (FAILED, IN_PROGRESS)
+
+
+def older_first(
+    checkpoints: Sequence[Mapping[str, Any]], first: int, second: int
+) -> tuple[int, int]:
+    """Return the numbers of two checkpoints, the older one first.
+
+    Checkpoints of one job are in their order; those of two jobs are compared by their times.
+    """
+    pair = sorted((first, second))
+    jobs = {checkpoints[number]["job"] for number in pair}
+    times = [_time(checkpoints[number]) for number in pair]
+    if len(jobs) > 1 and None not in times:
+        pair.sort(key=lambda number: _time(checkpoints[number]) or 0)
+    return pair[0], pair[1]
+
+
+def _time(checkpoint: Mapping[str, Any]) -> int | None:
+    at: int | None = checkpoint["triggered_at"]
+    return checkpoint["completed_at"] if at is None else at
 
 
 def difference(opened: StoredInventory, before: int, after: int) -> dict[str, Any]:
-    """Return a CheckpointChange as JSON. Raises: NotFound."""
+    """Return a CheckpointChange from the older to the newer checkpoint as JSON.
+
+    The order of the two numbers does not matter. Raises: NotFound.
+    """
     pair = inventory.checkpoint(opened, before), inventory.checkpoint(opened, after)
+    if older_first(opened.upload["checkpoints"], before, after) != (before, after):
+        before, after, pair = after, before, pair[::-1]
     first, second = (
         Side(number, as_checkpoint(held), _key_groups(opened, held))
         for number, held in zip((before, after), pair, strict=True)
@@ -32,6 +88,57 @@ def difference(opened: StoredInventory, before: int, after: int) -> dict[str, An
         for file in opened.upload["files"]
     )
     return as_json(_counted(opened, compare_checkpoints(first, second, files), *pair))
+
+
+def compare(
+    opened: StoredInventory,
+    first: int,
+    second: int,
+    operator: str,
+    state: str,
+    wanted: Wanted = ANY,
+) -> dict[str, Any]:
+    """Compare one state from the older to the newer of two checkpoints of the upload.
+
+    Raises: NotFound. Refused if there are too many entries.
+    """
+    held = {number: inventory.checkpoint(opened, number) for number in (first, second)}
+    before, after = older_first(opened.upload["checkpoints"], first, second)
+    states = states_of(held[before], operator) + states_of(held[after], operator)
+    if all(item["name"] != state for item in states):
+        raise NotFound("Neither checkpoint has such a state in that operator.")
+    try:
+        comparison = opened.compare(held[before], held[after], operator, state, wanted)
+    except TooManyEntries as error:
+        raise Refused(
+            f"{error} They have no key groups by which a part could be compared.", code="too-many"
+        ) from None
+    return {
+        "before": before,
+        "after": after,
+        "counts": comparison.counts,
+        "notes": list(comparison.notes),
+        "examples": [
+            {
+                "kind": kind,
+                "before": one and inventory.entry(one),
+                "after": other and inventory.entry(other),
+            }
+            for kind, one, other in comparison.examples
+        ],
+    }
+
+
+def keys(
+    opened: StoredInventory, first: int, second: int, operator: str, state: str, wanted: Wanted
+) -> dict[str, Any]:
+    """Return one page of a state's keys that differ in the wanted way, with all counts.
+
+    Raises: NotFound. Refused if there are too many entries.
+    """
+    body = compare(opened, first, second, operator, state, wanted)
+    items = body.pop("examples")
+    return {**body, "items": items, "total": body["counts"][wanted.kind]}
 
 
 def _key_groups(opened: StoredInventory, held: dict[str, Any]) -> dict[str, Any]:
@@ -52,10 +159,11 @@ def _counted(
         for state in operator.states:
             stored = [_stored(held, operator.operator, state.name) for held in (before, after)]
             if sum(stored) > left:
-                states.append(replace(state, notes=(_TOO_MANY,)))
+                states.append(replace(state, notes=(TOO_MANY,)))
                 continue
             left -= sum(stored)
-            comparison = opened.compare(before, after, operator.operator, state.name, most=0)
+            wanted = Wanted(limit=0)
+            comparison = opened.compare(before, after, operator.operator, state.name, wanted)
             states.append(replace(state, counts=comparison.counts, notes=comparison.notes))
         operators.append(with_counts(operator, states))
     return replace(change, operators=tuple(operators))

@@ -4,7 +4,7 @@ from typing import Annotated, Any, NotRequired
 
 from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
 
-from snapshots.domain.inventory import batches, model, series
+from snapshots.domain.inventory import batches, byte_shares, model, series
 from snapshots.payloads.declaring import Payload, described, documented, list_of, many, payload_of
 from snapshots.store.inventory.writing import PARTS
 
@@ -20,7 +20,7 @@ payload_of(batches.WrittenState, "WrittenStateItem")
 payload_of(batches.PlannedBatch, "PlannedBatchItem")
 FlawItem = Annotated[dict[str, Any], Payload(payload_of(model.Flaw, "FlawItem"))]
 FileList = list_of(payload_of(model.FileUse, "FileItem"), "FileList")
-payload_of(model.SubtaskInventory, "SubtaskItem")
+payload_of(model.SubtaskInventory, "SubtaskItem", optional=["new"])
 payload_of(model.StateInventory, "StateItem", optional=["sums", "type_in_full"])
 payload_of(model.OperatorInventory, "OperatorItem")
 payload_of(model.ChannelContents, "InFlightItem", optional=["stated"])
@@ -129,6 +129,8 @@ class StateComparison(TypedDict):
     """The keys of one state in two checkpoints.
 
     Attributes:
+        before: the number of the older checkpoint in the upload.
+        after: the number of the newer checkpoint in the upload.
         counts: how many keys were ``added``, ``removed``, ``changed``, are ``unknown`` or the
             ``same``.
         notes: what the counts leave out. A key that one checkpoint lacks is unknown where not all
@@ -136,17 +138,40 @@ class StateComparison(TypedDict):
         examples: the first keys of each kind that is not ``same``.
     """
 
+    before: int
+    after: int
     counts: dict[str, int]
     notes: list[str]
     examples: list[DifferenceItem]
 
 
+DifferenceList = list_of(
+    DifferenceItem,
+    "DifferenceList",
+    more={
+        "before": documented(int, "The number of the older checkpoint in the upload."),
+        "after": documented(int, "The number of the newer checkpoint in the upload."),
+        "counts": documented(
+            dict[str, int],
+            "How many keys were `added`, `removed`, `changed`, are `unknown` or the `same`.",
+        ),
+        "notes": documented(list[str], "What the counts leave out, as sentences."),
+    },
+)
 payload_of(series.Pair, "PairItem")
+payload_of(series.ChannelChange, "ChannelChangeItem")
 payload_of(series.StateChange, "StateChangeItem")
 payload_of(series.KeyGroupChange, "KeyGroupChangeItem")
 payload_of(series.OperatorChange, "OperatorChangeItem")
 payload_of(series.FileChange, "FileChangeItem")
 payload_of(series.FileTotals, "FileTotalsItem")
+payload_of(byte_shares.PartBytes, "PartBytesItem")
+payload_of(byte_shares.PlaceBytes, "PlaceBytesItem")
+payload_of(byte_shares.StateBytes, "StateBytesItem")
+payload_of(byte_shares.OperatorBytes, "OperatorBytesItem")
+payload_of(byte_shares.HeavyKey, "HeavyKeyItem")
+payload_of(byte_shares.HeavyKeys, "HeavyKeysItem")
+CheckpointBytesDetail = payload_of(byte_shares.CheckpointBytes, "CheckpointBytesDetail")
 CheckpointChangeDetail = payload_of(series.CheckpointChange, "CheckpointChangeDetail")
 
 

@@ -1,16 +1,20 @@
-"""Write tables as CSV that a spreadsheet opens without running texts of a log as formulas."""
+"""Write tables as CSV that a spreadsheet opens without running texts of an upload as formulas."""
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Sequence
 
 from django.http import HttpResponse
 
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")  # a spreadsheet would compute such a cell
+_FORMULA = re.compile(r"[=+\-@\t\r\n＝＋－＠]")  # a spreadsheet would compute such a cell
 
 
 def csv_file(name: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> HttpResponse:
-    """Return a table as a file to save. ``name`` is the name of the file."""
+    """Return a table as a file to save, with None as an empty field.
+
+    ``name`` is the name of the file.
+    """
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow(head)
@@ -22,4 +26,4 @@ def csv_file(name: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -
 
 def _harmless(cell: object) -> object:
     """Return a cell, and a text that a spreadsheet would compute with an apostrophe before it."""
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA) else cell
+    return f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) else cell

@@ -725,6 +725,16 @@ interface Phase {
   colour: string;
 }
 
+/** The sectors of a map of bytes: one list for each field. */
+interface SectorsPayload {
+  ids: string[];
+  labels: string[];
+  parents: string[];
+  values: number[];
+  kinds: string[];
+  before: (number | null)[];
+}
+
 /** The answer of /api/archive/ID/overview. */
 interface OverviewPayload {
   job: number;

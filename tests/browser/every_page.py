@@ -93,6 +93,8 @@ def _late(api: Api) -> int:
     return api.ingested(b"".join(write_lines(log.header, log.events)), "taken late.jsonl")
 
 
+# The keys of a state of the operator "enrich" that differ between the checkpoints of Flink.
+KEYS = "since=0&operator=9c32e3838cee893dbb2fc90ccad79598&state=totalAmount&change=changed"
 ADDRESSES = {
     "recordings": "/",
     "workbench": "/recordings/{banks}",
@@ -124,11 +126,15 @@ ADDRESSES = {
     "contents-spark-checkpoint": "/recordings/{spark}/contents/0",
     "contents-seatunnel": "/recordings/{seatunnel}/contents",
     "contents-seatunnel-checkpoint": "/recordings/{seatunnel}/contents/0",
+    "bytes-flink": "/recordings/{flink}/contents/1/bytes",
+    "bytes-spark": "/recordings/{spark}/contents/0/bytes",
+    "bytes-seatunnel": "/recordings/{seatunnel}/contents/0/bytes",
     "restore-check": "/recordings/{flink}/contents/check",
     "restore-check-checkpoint": "/recordings/{flink}/contents/1/check",
     "restore-plan": "/recordings/{flink}/contents/1/restore-plan?parallelism=3",
     "upgrade": "/recordings/{flink}/contents/1/upgrade",
     "difference": "/recordings/{flink}/contents/1/difference?since=0",
+    "difference-keys": f"/recordings/{{flink}}/contents/1/difference/keys?{KEYS}",
     "archive": "/archive",
     "archive-job": "/archive/{archived}",
     "archive-compare": "/archive/{archived}/compare",

@@ -104,6 +104,19 @@ def test_the_workbench_distinguishes_not_known_from_empty(orders, page):
     expect(page.locator("#wb-contents-notice")).to_have_text("No channel has this name.")
 
 
+def test_a_click_opens_an_operator_of_the_maps(orders, page):
+    page.goto(f"{orders}/1/bytes")
+    for name, inside in (("stored", "keyed state"), ("entries", "amountByProduct")):
+        sectors = page.locator(f"[data-map={name}]")
+        sectors.hover()
+        expect(sectors.locator(".slicetext").first).to_be_visible(timeout=60_000)
+        sectors.locator("g.slice").filter(has_text="enrich").first.click(position={"x": 5, "y": 5})
+        expect(sectors).not_to_contain_text("apply-rules")
+        expect(sectors).to_contain_text(inside)
+        sectors.locator(".pathbar").click()
+        expect(sectors).to_contain_text("apply-rules")
+
+
 @pytest.mark.parametrize(("scheme", "width"), list(product(("light", "dark"), (1280, 390))))
 def test_every_inventory_page_is_pictured(orders, browser, stack, signed_in_state, scheme, width):
     context = browser.new_context(
@@ -124,6 +137,7 @@ def test_every_inventory_page_is_pictured(orders, browser, stack, signed_in_stat
         "inventory": orders,
         "inventory-checkpoint": f"{orders}/1",
         **{name: f"{orders}/1{place}" for name, place in within.items()},
+        "inventory-bytes": f"{orders}/1/bytes",
         "inventory-difference": f"{orders}/1/difference",
         "restore-plan": f"{orders}/1/restore-plan?parallelism=3",
         "mappings": "/mappings",
@@ -132,6 +146,9 @@ def test_every_inventory_page_is_pictured(orders, browser, stack, signed_in_stat
         answer = page.goto(address)
         assert answer is None or answer.ok, address
         page.evaluate("document.fonts.ready")
+        for button in page.get_by_role("button", name="Draw the map").all()[::-1]:
+            button.press("Enter")  # the map is drawn when the pointer comes, before a click
+        expect(page.locator("[data-map] .reserve")).to_have_count(0, timeout=60_000)
         wider = page.evaluate("document.documentElement.scrollWidth - innerWidth")
         assert wider <= 0, f"{name} is {wider} px too wide at {width}"
         page.screenshot(path=PICTURES / f"{name}-{scheme}-{width}.png")

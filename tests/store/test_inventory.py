@@ -27,7 +27,7 @@ from snapshots.domain.inventory.model import (
 from snapshots.domain.inventory.operator_plan import StoredKey, StoredSizes
 from snapshots.domain.inventory.restore_check import check_upload
 from snapshots.store.errors import StoreDamaged
-from snapshots.store.inventory.differences import ADDED, CHANGED, REMOVED, SAME, UNKNOWN
+from snapshots.store.inventory.differences import ADDED, CHANGED, REMOVED, SAME, UNKNOWN, Wanted
 from snapshots.store.inventory.layout import CONTENTS, ENTRIES, UPLOAD, VERSION
 from snapshots.store.inventory.reading import StoredInventory, as_checkpoint
 from snapshots.store.inventory.writing import LONGEST_VALUE, write_inventory
@@ -213,7 +213,7 @@ def test_two_checkpoints_are_compared_key_by_key(tmp_path):
         CHANGED: ('"changed"', '"changed"'),
         UNKNOWN: ('"x"', '"x"'),
     }
-    assert len(inventory.compare(earlier, later, "op", "counts", most=0).examples) == 0
+    assert len(inventory.compare(earlier, later, "op", "counts", Wanted(limit=0)).examples) == 0
 
 
 @settings(max_examples=examples(40), deadline=None)

@@ -16,6 +16,7 @@ WHOLE, INPUT_HALF, OUTPUT_HALF = "whole", "input half", "output half"
 LISTED, UNION, BROADCAST = "split list", "union list", "broadcast map"  # of operator state
 TIMERS, RAW = "timers", "raw"
 KEYED, OPERATOR = "keyed state", "operator state"  # parts of a subtask's bytes
+UNDIVIDED = "state"  # the bytes of a subtask that has no parts
 RAW_KEYED, RAW_OPERATOR = "raw keyed state", "raw operator state"
 EPOCH_MS, MILLISECONDS, BYTES, COUNT = "epoch ms", "ms", "bytes", "count"  # units of facts
 COORDINATOR = -1  # as a subtask: an enumerator, a committer, the coordinator of an operator
@@ -86,6 +87,9 @@ class SubtaskInventory:
         key_groups: the first and the last key group of the subtask. None if it has none.
         parts: the bytes by part, such as ``keyed state`` or ``operator state``.
         finished: whether the subtask had ended before the checkpoint.
+        new: how many bytes of each part the checkpoint itself added, or of ``state`` if there are
+            no parts; the others were there for an earlier checkpoint. A part is not in it if this
+            is not known.
     """
 
     index: int
@@ -93,6 +97,7 @@ class SubtaskInventory:
     key_groups: tuple[int, int] | None = None
     parts: Mapping[str, int] = field(default_factory=dict)
     finished: bool = False
+    new: Mapping[str, int] = field(default_factory=dict)
 
 
 @final
@@ -296,8 +301,13 @@ class CheckpointInventory:
     def in_flight(self) -> int | None:
         """The size of the data in flight. None if it is not known."""
         if not self.channels:
-            return 0 if self.why_empty and not self.why_unknown else None
+            return self.in_other_channels
         return sum_of_known(channel.bytes for channel in self.channels)
+
+    @property
+    def in_other_channels(self) -> int | None:
+        """What each channel holds that is not listed: 0, or None if it is not known."""
+        return 0 if self.why_empty and not self.why_unknown else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,11 @@
 """Compares two checkpoints of a series: operators, key groups, states, bytes and files."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from snapshots.domain.inventory.model import (
     COORDINATOR,
+    ChannelContents,
     CheckpointInventory,
     FileUse,
     MissingFile,
@@ -114,6 +115,34 @@ class OperatorChange:
 
 
 @dataclass(frozen=True, slots=True)
+class ChannelChange:
+    """The data in flight of one channel in both checkpoints.
+
+    A number is 0 if it is known that the channel held nothing, and None if that is not known.
+
+    Attributes:
+        source: the sending subtask. None if it is not known.
+        target: the receiving subtask. None if it is not known.
+        part: ``whole``, ``input half`` or ``output half``.
+        change: ``added`` or ``removed`` if only one checkpoint has data in the channel, ``changed``
+            if the sizes differ, ``same`` if they do not, whatever the data is, ``unknown`` if it is
+            not known what one of them has.
+        bytes: the size of the data.
+        elements: how many records and other elements there are.
+        number: the place of the channel among the stored channels of each checkpoint. None if the
+            checkpoint has no data in it.
+    """
+
+    source: str | None
+    target: str | None
+    part: str
+    change: str
+    bytes: Pair
+    elements: Pair
+    number: Pair
+
+
+@dataclass(frozen=True, slots=True)
 class FileChange:
     """A file that one of the two checkpoints needs.
 
@@ -160,6 +189,7 @@ class CheckpointChange:
         missing_before: the files of the first checkpoint that the upload lacks.
         missing_after: the files of the second checkpoint that the upload lacks.
         notes: what cannot be compared, as sentences.
+        in_channels: the data in flight of each channel that holds some in either checkpoint.
     """
 
     before: int
@@ -173,6 +203,7 @@ class CheckpointChange:
     missing_before: tuple[MissingFile, ...]
     missing_after: tuple[MissingFile, ...]
     notes: tuple[str, ...] = ()
+    in_channels: tuple[ChannelChange, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,14 +234,61 @@ def compare_checkpoints(before: Side, after: Side, files: Iterable[FileUse]) -> 
         missing_before=first.missing,
         missing_after=second.missing,
         notes=tuple(_notes(first, second)),
+        in_channels=tuple(_in_channels(first, second)),
     )
 
 
 def _channels(checkpoint: CheckpointInventory) -> int | None:
     """Return how many channels held data; None if it is not known whether any did."""
-    if not checkpoint.channels and checkpoint.in_flight is None:
-        return None
-    return len(checkpoint.channels)
+    return len(checkpoint.channels) or checkpoint.in_other_channels
+
+
+def _in_channels(
+    first: CheckpointInventory, second: CheckpointInventory
+) -> Iterable[ChannelChange]:
+    """Pair the channels by their ends. Channels whose ends are not known are paired by their id."""
+    both = [{_ends(channel): channel for channel in each.channels} for each in (first, second)]
+    absent = [each.in_other_channels for each in (first, second)]
+    for ends in dict.fromkeys((*both[0], *both[1])):
+        pair = [channels.get(ends) for channels in both]
+        latest = pair[1] or pair[0]
+        assert latest is not None  # the ends are those of a channel in one of both
+        sizes = _of_both(pair, absent, lambda channel: channel.bytes)
+        if (sizes.before, sizes.after) == (0, 0):
+            continue
+        yield ChannelChange(
+            source=latest.source,
+            target=latest.target,
+            part=latest.part,
+            change=_channel_change(sizes),
+            bytes=sizes,
+            elements=_of_both(pair, absent, lambda channel: channel.elements),
+            number=_of_both(pair, [None, None], lambda channel: channel.number),
+        )
+
+
+def _ends(channel: ChannelContents) -> tuple[str | None, ...]:
+    if channel.source is None or channel.target is None:
+        return (channel.id, channel.part)
+    return (channel.source, channel.target, channel.id, channel.part)
+
+
+def _of_both(
+    pair: Sequence[ChannelContents | None],
+    absent: Sequence[int | None],
+    number: Callable[[ChannelContents], int | None],
+) -> Pair:
+    """Return a number of both channels; ``absent`` has it for the side that lacks the channel."""
+    sides = zip(pair, absent, strict=True)
+    return Pair(*(size if channel is None else number(channel) for channel, size in sides))
+
+
+def _channel_change(sizes: Pair) -> str:
+    if sizes.before is None or sizes.after is None:
+        return UNKNOWN
+    if not sizes.before or not sizes.after:
+        return REMOVED if sizes.before else ADDED
+    return SAME if sizes.before == sizes.after else CHANGED
 
 
 def _notes(first: CheckpointInventory, second: CheckpointInventory) -> Iterable[str]:

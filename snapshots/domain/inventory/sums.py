@@ -22,16 +22,23 @@ EXACT = 2**53  # beyond it JSON's numbers are not
 
 _TIMES = "points in time: a sum of them means nothing"
 _PLACES = "positions: a sum of them means nothing"
+_NAMES = "numbers that name something: a sum of them means nothing"
 _SINGLE = "single readings, as a last or largest one is: a sum of them means nothing"
 _WORDS = {
     **dict.fromkeys(("time", "timestamp", "ts", "timer", "timers", "date"), _TIMES),
     **dict.fromkeys(("watermark", "watermarks", "deadline", "expiry", "since", "until"), _TIMES),
     **dict.fromkeys(("start", "end", "begin", "epoch", "millis", "ms"), _TIMES),
     **dict.fromkeys(("offset", "offsets", "position", "index", "sequence", "seq"), _PLACES),
-    **dict.fromkeys(("version", "id", "cursor", "checkpoint"), _PLACES),
+    **dict.fromkeys(("version", "cursor", "checkpoint", "partition", "bucket", "rank"), _PLACES),
+    **dict.fromkeys(("id", "ids", "key", "keys", "code", "number", "no", "port"), _NAMES),
+    **dict.fromkeys(("userid", "customerid", "orderid", "productid", "sessionid"), _NAMES),
+    **dict.fromkeys(("year", "month", "day", "hour", "minute"), _TIMES),
+    **dict.fromkeys(("age", "temperature", "percent", "latitude", "longitude"), _SINGLE),
+    **dict.fromkeys(("arity",), "the shape of a row that is not decoded"),
     **dict.fromkeys(("last", "latest", "first", "previous", "prev"), _SINGLE),
     **dict.fromkeys(("max", "min", "avg", "mean", "average", "median", "rate", "ratio"), _SINGLE),
 }
+_NOT_OF_VALUES = ("keyWithIndexToValue", "keyToNumValues")  # ends of Spark's own names of stores
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _YEARS = (315_532_800, 4_102_444_800)  # seconds since 1970: 1980 and 2100
 _PER_SECOND = (10**3, 10**6, 10**9)  # ms, us, ns
@@ -123,7 +130,8 @@ def why_not(kind: str, entries: int | None, names: Path, total: Number) -> str |
         return _TIMES
     if kind == BROADCAST:
         return "a broadcast state: each subtask keeps the whole of it"
-    words = (word.lower() for name in names for word in _WORD.findall(name))
+    own = [name for name in names if not name.endswith(_NOT_OF_VALUES)]
+    words = (word.lower() for name in own for word in _WORD.findall(name))
     reason = next((_WORDS[word] for word in words if word in _WORDS), None)
     if reason is None and entries and _is_moment(total / entries):
         return _TIMES

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import pyarrow as pa
@@ -14,6 +15,37 @@ DIFFERENCES = (ADDED, REMOVED, CHANGED, UNKNOWN, SAME)
 _BY_PLACE = (LISTED, UNION, RAW, "per subtask")  # kinds whose elements have no key but their place
 
 Row = dict[str, Any] | None
+Place = tuple[int | None, int | None]
+"""The numbers of a key's rows on both sides. None if the side lacks the key."""
+MOST_COMPARED = 200_000  # entries of both sides
+
+
+class TooManyEntries(Exception):
+    """Raised if there are too many entries to compare, and no part of them can be compared."""
+
+    def __init__(self, entries: int) -> None:
+        self.entries = entries
+        super().__init__(f"{entries:,} entries are too many to compare at once.")
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which differences are wanted.
+
+    Attributes:
+        kind: one of DIFFERENCES. None for the first differences of each kind but SAME.
+        offset: how many differences of ``kind`` to skip.
+        limit: how many differences of a kind there are at most.
+        containing: a text in the key, the namespace or a value, whatever its case.
+    """
+
+    kind: str | None = None
+    offset: int = 0
+    limit: int = 50
+    containing: str = ""
+
+
+ANY = Wanted()
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +72,8 @@ class Comparison:
 
     Attributes:
         counts: the number of keys for each of DIFFERENCES.
-        examples: the kind and both rows of the first differences of each kind but SAME. A row is
-            None if its checkpoint lacks the key.
+        examples: the kind and both rows of the differences that are wanted. A row is None if its
+            checkpoint lacks the key.
         notes: sentences that say what the counts leave out.
     """
 
@@ -83,10 +115,11 @@ def _partial(
     return None
 
 
-def compare(before: Side, after: Side, most: int) -> Comparison:
-    """Compare the keys of both sides, with at most ``most`` examples of each kind of difference.
+def compare(before: Side, after: Side, wanted: Wanted) -> Comparison:
+    """Compare the keys of both sides.
 
     A key is UNKNOWN if one side lacks it but may have more entries than are kept.
+    Raises: TooManyEntries.
     """
     notes = [side.partial for side in (before, after) if side.partial]
     earlier, later = before.rows, after.rows
@@ -98,20 +131,76 @@ def compare(before: Side, after: Side, most: int) -> Comparison:
     if kind == BROADCAST:
         earlier, later = _first_copy(earlier), _first_copy(later)
         notes.append("Every subtask has the same copy, so only one is compared.")
-    counts = dict.fromkeys(DIFFERENCES, 0)
-    places: dict[str, list[tuple[int | None, int | None]]] = {name: [] for name in DIFFERENCES}
+    earlier, later, note = _bounded(earlier, later)
+    notes += [note] if note else []
+    places = dict[str, list[Place]]((name, []) for name in DIFFERENCES)
     for name, *place in _differences(earlier, later, "digest" if by_value else "identity"):
         if (name == ADDED and before.partial) or (name == REMOVED and after.partial):
             name = UNKNOWN
-        counts[name] += 1
-        if name != SAME and len(places[name]) < most:
-            places[name].append((place[0], place[1]))
+        places[name].append((place[0], place[1]))
+    if wanted.containing:
+        places = {
+            name: _containing(earlier, later, own, wanted.containing)
+            for name, own in places.items()
+        }
     examples = [
         (name, _row(earlier, first), _row(later, second))
-        for name in DIFFERENCES
-        for first, second in places[name]
+        for name, own in places.items()
+        for first, second in _page(name, own, wanted)
     ]
-    return Comparison(counts, examples, tuple(notes))
+    return Comparison({name: len(own) for name, own in places.items()}, examples, tuple(notes))
+
+
+def _page(name: str, places: list[Place], wanted: Wanted) -> list[Place]:
+    if wanted.kind is None:
+        return [] if name == SAME else places[: wanted.limit]
+    return places[wanted.offset :][: wanted.limit] if name == wanted.kind else []
+
+
+def _containing(earlier: pa.Table, later: pa.Table, places: list[Place], text: str) -> list[Place]:
+    """Return the places at which one of both rows contains a text."""
+    first, second = (containing(rows, text).to_pylist() for rows in (earlier, later))
+    return [
+        (one, other)
+        for one, other in places
+        if (one is not None and first[one]) or (other is not None and second[other])
+    ]
+
+
+def containing(rows: pa.Table, text: str) -> pa.ChunkedArray:
+    """Tell for each row whether its key, namespace or value contains a text, whatever its case."""
+    matches = (
+        pc.fill_null(pc.match_substring(rows[name], text, ignore_case=True), False)
+        for name in ("key", "namespace", "value")
+    )
+    return reduce(pc.or_, matches)
+
+
+def _bounded(earlier: pa.Table, later: pa.Table) -> tuple[pa.Table, pa.Table, str | None]:
+    """Return both sides, or if they are too large their first key groups, with a sentence.
+
+    A key has the same key group in both checkpoints. Raises: TooManyEntries.
+    """
+    total = earlier.num_rows + later.num_rows
+    if total <= MOST_COMPARED:
+        return earlier, later, None
+    groups = pa.chunked_array([*earlier["key_group"].chunks, *later["key_group"].chunks])
+    last, left = None, MOST_COMPARED
+    for row in sorted(groups.value_counts().to_pylist(), key=lambda row: row["values"] or 0):
+        left -= row["counts"]
+        if row["values"] is None or left < 0:
+            break
+        last = row["values"]
+    if last is None:
+        raise TooManyEntries(total)
+    first, second = (
+        rows.filter(pc.less_equal(rows["key_group"], last)) for rows in (earlier, later)
+    )
+    note = (
+        f"Only key groups 0 to {last:,} are compared, because there are so many entries: "
+        f"{first.num_rows + second.num_rows:,} of {total:,} in both."
+    )
+    return first, second, note
 
 
 def _first_copy(rows: pa.Table) -> pa.Table:

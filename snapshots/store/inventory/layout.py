@@ -9,6 +9,7 @@ REPORTS = "reports.json"  # JobReports; older stores have none
 CHECKPOINT = "checkpoint-{}.json"  # CheckpointInventory
 CHECK = "check.json"  # UploadCheck, with the checks' answers; absent in what older releases wrote
 CHECK_OF = "check-{}.json"  # RestoreCheck of one checkpoint
+WEIGHTS = "bytes-{}.json"  # of each checkpoint: bytes by state, place and key; newer than VERSION 2
 ENTRIES = "entries.arrow"
 CHANNEL_BYTES = "channels.arrow"
 TYPES = "types.arrow"  # of states; data in flight may have them, too

@@ -2,13 +2,12 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, reduce
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import orjson
 import pyarrow as pa
-import pyarrow.compute as pc
 from pydantic import TypeAdapter
 
 from snapshots.domain.answering.job_report import JobReport
@@ -18,7 +17,8 @@ from snapshots.domain.inventory.operator_plan import StoredKey, StoredSizes
 from snapshots.domain.inventory.restore_check import Completeness
 from snapshots.domain.model.topology import JsonText
 from snapshots.store.errors import StoreDamaged
-from snapshots.store.inventory.differences import Comparison, compare, side
+from snapshots.store.inventory.differences import ANY, Comparison, Wanted, compare, side
+from snapshots.store.inventory.differences import containing as containing_rows
 from snapshots.store.inventory.layout import (
     CHANNEL_BYTES,
     CHANNEL_COLUMNS,
@@ -33,6 +33,7 @@ from snapshots.store.inventory.layout import (
     TYPES,
     UPLOAD,
     VERSION,
+    WEIGHTS,
 )
 from snapshots.store.pages import map_file
 
@@ -111,6 +112,14 @@ class StoredInventory:
             raise KeyError(number)
         return self._json(CHECKPOINT.format(number))
 
+    def weights(self, number: int) -> dict[str, dict[str, Any]] | None:
+        """Return the weights of a checkpoint's entries by operator and state.
+
+        They are None if an older release stored the inventory, for it did not weigh the entries.
+        """
+        name = WEIGHTS.format(number)
+        return self._json(name) if (self.folder / name).exists() else None
+
     @property
     def has_check(self) -> bool:
         """Tell whether the inventory says of its checkpoints whether everything is there."""
@@ -154,7 +163,7 @@ class StoredInventory:
             raise KeyError(state)
         rows = self._rows(checkpoint, operator, state)
         if containing:
-            rows = rows.filter(_containing(rows, containing))
+            rows = rows.filter(containing_rows(rows, containing))
         shown = rows.slice(offset, limit).drop_columns(["identity", "digest"])
         return Page(shown.to_pylist(), rows.num_rows)
 
@@ -229,17 +238,18 @@ class StoredInventory:
         after: dict[str, Any],
         operator: str,
         state: str | None,
-        most: int = 50,
+        wanted: Wanted = ANY,
     ) -> Comparison:
-        """Compare one state in two checkpoints, with at most ``most`` examples of each difference.
+        """Compare one state in two checkpoints.
 
         A checkpoint without this state counts as one in which it is empty.
+        Raises: TooManyEntries.
         """
         earlier, later = (
             side(checkpoint, operator, state, self._rows(checkpoint, operator, state))
             for checkpoint in (before, after)
         )
-        return compare(earlier, later, most)
+        return compare(earlier, later, wanted)
 
     def channel(self, checkpoint: int, number: int) -> bytes:
         """Return the data in flight of a channel. Raises: KeyError."""
@@ -303,12 +313,3 @@ def _damaged(name: str, error: object) -> StoreDamaged:
     return StoreDamaged(
         f"{CONTENTS}/{name}", f"It cannot be read ({error}).", "Was it changed? Upload once more."
     )
-
-
-def _containing(rows: pa.Table, text: str) -> pa.ChunkedArray:
-    """Tell for each row whether its key, namespace or value contains a text, whatever its case."""
-    matches = (
-        pc.fill_null(pc.match_substring(rows[name], text, ignore_case=True), False)
-        for name in ("key", "namespace", "value")
-    )
-    return reduce(pc.or_, matches)

@@ -1,9 +1,11 @@
 """Write the inventory of an engine's checkpoints beside the recording derived from them."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pyarrow as pa
@@ -18,6 +20,7 @@ from snapshots.domain.inventory.model import (
 )
 from snapshots.domain.inventory.restore_check import UploadCheck
 from snapshots.domain.inventory.sums import Adding
+from snapshots.domain.inventory.weights import Weights
 from snapshots.domain.model.as_json import as_json, members_as_json
 from snapshots.readers.engines.base import EngineUpload, ReportsJobs, TellsTypes
 from snapshots.store.inventory.layout import (
@@ -34,6 +37,7 @@ from snapshots.store.inventory.layout import (
     TYPES,
     UPLOAD,
     VERSION,
+    WEIGHTS,
 )
 from snapshots.store.parts import synced, write_bytes
 
@@ -55,11 +59,13 @@ class Tally:
     Attributes:
         adding: the sum of the values.
         reason: why a key or a value cannot be read; None if all can.
+        weights: what ``Weights.summary`` says once all entries are read.
     """
 
     entries: int = 0
     bytes: int = 0
     adding: Adding = field(default_factory=Adding)
+    weights: dict[str, Any] = field(default_factory=dict)
     stored: int = 0
     undecoded: int = 0
     reason: str | None = None
@@ -95,6 +101,8 @@ def write_inventory(
     for number, checkpoint in enumerate(checkpoints):
         body = {**as_json(checkpoint), "index": _index(number, tallies)}
         write_bytes(target / CHECKPOINT.format(number), orjson.dumps(body))
+        weights = orjson.dumps(_weights(number, tallies))
+        write_bytes(target / WEIGHTS.format(number), weights)
     write_bytes(target / UPLOAD, orjson.dumps(_listed(inventory)))
     _write_check(target, upload.restore_check())
     return inventory
@@ -178,18 +186,32 @@ def _index(number: int, tallies: dict[StateKey, Tally]) -> dict[str, dict[str | 
     return index
 
 
+def _weights(number: int, tallies: dict[StateKey, Tally]) -> dict[str, dict[str, Any]]:
+    """Return the weights of a checkpoint's entries by operator and state."""
+    weights: dict[str, dict[str, Any]] = {}
+    for (checkpoint, operator, state), tally in tallies.items():
+        if checkpoint == number:
+            weights.setdefault(operator, {})[state or ""] = tally.weights
+    return weights
+
+
 def _write_entries(path: Path, entries: Iterable[StateEntry], most: int) -> dict[StateKey, Tally]:
     tallies: dict[StateKey, Tally] = {}
     written = 0  # batches
     with synced(path) as sink, pa.ipc.new_file(sink, ENTRY_COLUMNS) as writer:
         for (number, operator), own in groupby(entries, lambda e: (e.checkpoint, e.operator)):
             kept: dict[str, list[StateEntry]] = {}
+            weights: dict[str, Weights] = defaultdict(Weights)
             for entry in own:
                 tally = tallies.setdefault((number, operator, entry.state), Tally())
                 _count(tally, entry)
+                weights[entry.state].add(entry)
                 if most:
                     most -= 1
                     kept.setdefault(entry.state, []).append(entry)
+                    weights[entry.state].add_key(entry, _key(entry))
+            for state, weight in weights.items():
+                tallies[number, operator, state].weights = weight.summary()
             for state, rows in kept.items():
                 tally = tallies[number, operator, state]
                 tally.stored, tally.first_batch = len(rows), written
@@ -238,6 +260,11 @@ def _row(entry: StateEntry) -> dict[str, object]:
         else:
             row[name] = text
     return row
+
+
+def _key(entry: StateEntry) -> bytes | None:
+    """Return the JSON of an entry's key; None if it cannot be decoded."""
+    return None if isinstance(entry.key, NotRead) else _json(entry.key)
 
 
 def _json(value: object) -> bytes:

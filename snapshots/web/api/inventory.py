@@ -1,20 +1,29 @@
 """The calls about the inventory of an engine's upload: operators, states, data in flight, files."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import orjson
 from django.http import HttpRequest, HttpResponse
 from ninja import Body, Path, Query, Router
 
 from snapshots import access
-from snapshots.answers import inventory, inventory_difference, restore, restore_check
+from snapshots.answers import (
+    inventory,
+    inventory_bytes,
+    inventory_difference,
+    restore,
+    restore_check,
+)
 from snapshots.answers.upgrade import upgrade
+from snapshots.domain.model.as_json import as_json
 from snapshots.payloads import inventory as inventory_payloads
 from snapshots.payloads import restore_check as restore_check_payloads
 from snapshots.payloads import restore_plan
 from snapshots.payloads import upgrade as upgrade_payloads
+from snapshots.store.inventory.differences import Wanted
 from snapshots.store.inventory.reading import StoredInventory
 from snapshots.web.api.parameters import CheckpointNumber, Limit, Offset, RecordingId
+from snapshots.web.csv import csv_file
 from snapshots.web.json import reply
 
 router = Router()
@@ -110,6 +119,32 @@ def get_channel_contents(
 
 
 @router.get(
+    "/recordings/{int:id}/contents/{int:number}/bytes",
+    response=inventory_payloads.CheckpointBytesDetail,
+)
+def get_bytes(request: HttpRequest, id: RecordingId, number: CheckpointNumber) -> HttpResponse:
+    """Tell whose the bytes of a checkpoint are: by operator, state, key group, subtask and key.
+
+    Stored sizes are those of files. Sizes of entries are those of keys and values, and do not add
+    up to them. Each size is beside that in the checkpoint before.
+    """
+    return reply(as_json(inventory_bytes.bytes_of(_opened(request, id), number)))
+
+
+@router.get("/recordings/{int:id}/contents/{int:number}/bytes.csv", response=str)
+def get_bytes_as_csv(
+    request: HttpRequest, id: RecordingId, number: CheckpointNumber
+) -> HttpResponse:
+    """Return the same bytes as a table in CSV: parts of operators, then places of states.
+
+    An empty field is not known, or means nothing in that row.
+    """
+    shares = inventory_bytes.bytes_of(_opened(request, id), number)
+    table = inventory_bytes.table(shares)
+    return csv_file(f"bytes-{shares.id}.csv", inventory_bytes.HEAD, table)
+
+
+@router.get(
     "/recordings/{int:id}/contents/{int:before}/compare/{int:after}",
     response=inventory_payloads.StateComparison,
 )
@@ -124,9 +159,41 @@ def compare_states(
         int, Query(ge=0, le=500, description="How many examples of each kind at most.")
     ] = 50,
 ) -> HttpResponse:
-    """Compare one state in two checkpoints: which keys were added, removed or changed."""
-    comparison = inventory.compare(_opened(request, id), before, after, operator, state, examples)
-    return reply(comparison)
+    """Compare one state in two checkpoints: which keys were added, removed or changed.
+
+    The older checkpoint is always `before`, whatever the order in the address.
+    """
+    wanted = Wanted(limit=examples)
+    opened = _opened(request, id)
+    return reply(inventory_difference.compare(opened, before, after, operator, state, wanted))
+
+
+@router.get(
+    "/recordings/{int:id}/contents/{int:before}/compare/{int:after}/keys",
+    response=inventory_payloads.DifferenceList,
+)
+def list_differing_keys(
+    request: HttpRequest,
+    id: RecordingId,
+    before: CheckpointNumber,
+    after: CheckpointNumber,
+    operator: Operator,
+    state: State,
+    limit: Limit,
+    offset: Offset,
+    kind: Annotated[
+        Literal["added", "removed", "changed", "unknown", "same"],
+        Query(description="The keys that are wanted."),
+    ] = "changed",
+    q: Annotated[str, Query(description="Part of key, namespace or value; empty for all.")] = "",
+) -> HttpResponse:
+    """List the keys of one state that differ between two checkpoints, with both values.
+
+    The older checkpoint is always `before`, whatever the order in the address.
+    """
+    wanted = Wanted(kind, offset, limit, q)
+    opened = _opened(request, id)
+    return reply(inventory_difference.keys(opened, before, after, operator, state, wanted))
 
 
 @router.get(
@@ -136,7 +203,10 @@ def compare_states(
 def get_difference(
     request: HttpRequest, id: RecordingId, before: CheckpointNumber, after: CheckpointNumber
 ) -> HttpResponse:
-    """Compare two checkpoints: operators, key groups, states, bytes, and the files of each."""
+    """Compare two checkpoints: operators, key groups, states, channels, bytes, and files.
+
+    The older checkpoint is always `before`, whatever the order in the address.
+    """
     return reply(inventory_difference.difference(_opened(request, id), before, after))
 
 

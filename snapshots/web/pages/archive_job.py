@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from snapshots import access
@@ -278,9 +279,10 @@ def compare(request: HttpRequest, pk: int) -> HttpResponse:
         healthy = queries.healthy_beside(row, slow)
     elif slow is not None and healthy_number is not None:
         healthy = queries.checkpoint(row, slow.pipeline, healthy_number)
-    context = {"job": row, "slow": slow, "healthy": healthy, "pipeline": pipeline}
+    context: dict[str, Any] = {"job": row, "slow": slow, "healthy": healthy, "pipeline": pipeline}
     if slow is not None and healthy is not None:
         context |= _comparison(as_json(queries.compare(slow, healthy)))
+        context["values"] = _values(request, slow, healthy)
     return render(request, "snapshots/archive/compare.html", context)
 
 
@@ -293,6 +295,22 @@ def _slowest_of_last(row: EngineJob) -> EngineCheckpoint | None:
         return None
     slowest = rows[columns.duration[rows].argmax()]
     return queries.rows_of(columns, slowest.reshape(1))[0]
+
+
+def _values(
+    request: HttpRequest, slow: EngineCheckpoint, healthy: EngineCheckpoint
+) -> dict[str, str]:
+    """Return the address of the differences down to values, or why there are none."""
+    lacking = [str(row.number) for row in (slow, healthy) if row.contents is None]
+    if lacking or slow.recording_id is None:
+        numbers = " and ".join(lacking or [str(slow.number)])
+        return {"why_not": f"No upload holds the files of {numbers}, so values are not known."}
+    if slow.recording_id != healthy.recording_id:
+        return {"why_not": "They are in different uploads. Values are compared within one only."}
+    if not access.recordings(request.user).filter(pk=slow.recording_id).exists():
+        return {"why_not": "You may not see the upload that holds the two."}
+    address = reverse("inventory-difference", args=[slow.recording_id, slow.contents])
+    return {"address": f"{address}?since={healthy.contents}"}
 
 
 def _comparison(difference: dict[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Compare the same failure under different failover strategies, side by side."""
+"""Compare recordings side by side, such as one failure under different failover strategies."""
 
 from typing import Any
 
@@ -37,19 +37,56 @@ def begin(request: HttpRequest, pk: int) -> HttpResponse:
 @page
 @require_safe
 def compare(request: HttpRequest) -> HttpResponse:
-    """Show a row for each recording of ``?recordings=1,2,3``, in this order."""
-    ids = [part for part in request.GET.get("recordings", "").split(",") if part]
-    if not ids or len(ids) > MOST_COMPARED or not all(part.isdecimal() for part in ids):
-        raise Invalid(
-            f"Name 1 to {MOST_COMPARED} recordings: ?recordings=4,5,6.", field="recordings"
-        )
-    rows = [access.recording(request.user, int(part[:18])) for part in ids]
+    """Show a row for each recording of ``?recordings=1,2,3`` or ``?recordings=1&recordings=2``."""
+    rows = [access.recording(request.user, int(part[:18])) for part in _ids(request)]
     outcomes = outcomes_of(rows)
+    failures = [_row(recording) for recording in rows]
     context = {
-        "rows": [{**_row(recording), "outcomes": outcomes[recording.pk]} for recording in rows],
+        "compared": [
+            {"recording": recording, "outcomes": outcomes[recording.pk]} for recording in rows
+        ],
+        "rows": failures,
+        "has_failures": any(row["failure"] for row in failures),
+        "is_same_run": _differ_in(_runs(rows)) == ["failover"],
+        "parameters": _parameters(rows),
         "waiting": sum(recording.status in UNDER_WAY for recording in rows),
     }
     return render(request, "snapshots/recordings/compare.html", context)
+
+
+def _ids(request: HttpRequest) -> list[str]:
+    """Return the numbers in the address, each once. Raises: Invalid."""
+    texts = ",".join(request.GET.getlist("recordings")).split(",")
+    ids = [part for part in texts if part]
+    if not ids:
+        raise Invalid(
+            "Tick the recordings to compare in the list of recordings, or name them: "
+            "?recordings=4,5,6.",
+            field="recordings",
+        )
+    if len(ids) > MOST_COMPARED or not all(part.isdecimal() for part in ids):
+        raise Invalid(
+            f"Name 1 to {MOST_COMPARED} recordings: ?recordings=4,5,6.", field="recordings"
+        )
+    return list(dict.fromkeys(ids))
+
+
+def _runs(rows: list[Recording]) -> list[dict[str, Any]]:
+    """Return the parameters of each run; empty if a recording is no simulated run."""
+    parameters = [row.parameters or {} for row in rows]
+    return parameters if all("protocol" in own for own in parameters) else []
+
+
+def _differ_in(runs: list[dict[str, Any]]) -> list[str]:
+    """Return the names of the parameters that differ between simulated runs."""
+    names = sorted({name for own in runs for name in own})
+    return [name for name in names if any(own.get(name) != runs[0].get(name) for own in runs)]
+
+
+def _parameters(rows: list[Recording]) -> list[dict[str, Any]]:
+    """Return each parameter that differs with its value in every run."""
+    runs = _runs(rows)
+    return [{"name": name, "values": [own.get(name) for own in runs]} for name in _differ_in(runs)]
 
 
 def _row(recording: Recording) -> dict[str, Any]:

@@ -11,14 +11,14 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from snapshots import access, quantities
-from snapshots.answers import inventory, inventory_sums
+from snapshots.answers import inventory, inventory_difference, inventory_sums
 from snapshots.answers.restore_check import known_answers
 from snapshots.domain.inventory.model import TIMERS, WHOLE, sum_of_known
 from snapshots.files.recordings import open_recording
 from snapshots.models import Recording
 from snapshots.problems import Invalid, NotFound, Refused
-from snapshots.store.inventory.reading import StoredInventory, as_checkpoint
-from snapshots.web.pages import batches, links
+from snapshots.store.inventory.reading import StoredInventory, as_checkpoint, states_of
+from snapshots.web.pages import batches, entry_text, links
 from snapshots.web.pages.rendering import page
 from snapshots.web.pages.restore_check import worded
 
@@ -26,7 +26,6 @@ WORDS = {"same": "the same"}  # of kinds of differences, for people
 ROWS = 50
 MOST_FILES = 500
 MOST_CHANNELS = 300
-LONGEST_SHOWN = 300  # characters of a key or value
 
 
 @page
@@ -160,7 +159,9 @@ def _state(request: HttpRequest, opened: StoredInventory, number: int) -> dict[s
     entries = inventory.entries(
         opened, number, operator, state, containing=q, offset=offset, limit=ROWS
     )
-    rows = [_shown(row) for row in entries["items"]]
+    states = states_of(inventory.checkpoint(opened, number), operator)
+    kind = next(item["kind"] for item in states if item["name"] == state)
+    rows = [entry_text.shown(row, kind) for row in entries["items"]]
     chosen: dict[str, Any] = {
         "operator": operator,
         "state": state,
@@ -170,17 +171,30 @@ def _state(request: HttpRequest, opened: StoredInventory, number: int) -> dict[s
         "total": entries["total"],
         "has_namespace": any(row["namespace"] for row in rows),
         "has_key_group": any(row["key_group"] is not None for row in rows),
+        "with": inventory_difference.previous(opened, number),
     }
     if request.GET.get("with", "").isdecimal():
-        before = int(request.GET["with"])
-        comparison = inventory.compare(opened, before, number, operator, state)
-        other = inventory.checkpoint(opened, before)
-        chosen |= {"with": before, "with_kind": other["kind"], "with_id": other["id"]}
-        chosen["comparison"] = _compared(comparison)
+        chosen |= _comparison(opened, number, int(request.GET["with"]), operator, state, kind)
     return {"chosen": chosen}
 
 
-def _compared(comparison: dict[str, Any]) -> dict[str, Any]:
+def _comparison(
+    opened: StoredInventory, number: int, other: int, operator: str, state: str, kind: str
+) -> dict[str, Any]:
+    """Return how a state changed from the older to the newer of two checkpoints."""
+    comparison = inventory_difference.compare(opened, other, number, operator, state)
+    listed = opened.upload["checkpoints"]
+    query = {"since": other, "operator": operator, "state": state}
+    return {
+        "with": other,
+        "older": listed[comparison["before"]],
+        "newer": listed[comparison["after"]],
+        "comparison": _compared(comparison, kind),
+        "keys_address": f"?{urlencode(query)}",
+    }
+
+
+def _compared(comparison: dict[str, Any], kind: str) -> dict[str, Any]:
     """Return a comparison with its counts in words, and how many differences are not listed."""
     counts = comparison["counts"]
     words = [
@@ -196,26 +210,12 @@ def _compared(comparison: dict[str, Any]) -> dict[str, Any]:
         "examples": [
             {
                 "word": WORDS.get(item["kind"], item["kind"]),
-                "before": item["before"] and _shown(item["before"]),
-                "after": item["after"] and _shown(item["after"]),
+                "before": item["before"] and entry_text.shown(item["before"], kind),
+                "after": item["after"] and entry_text.shown(item["after"], kind),
             }
             for item in comparison["examples"]
         ],
     }
-
-
-def _shown(row: dict[str, Any]) -> dict[str, Any]:
-    """Return an entry with its JSON as text; a text that is cut says so."""
-    return row | {name: _text(row[name]) for name in ("namespace", "key", "value")}
-
-
-def _text(fragment: orjson.Fragment | None) -> str | None:
-    if fragment is None:
-        return None
-    text = orjson.dumps(fragment).decode()
-    if len(text) <= LONGEST_SHOWN:
-        return text
-    return f"{text[:LONGEST_SHOWN]}… ({len(text):,} characters)"
 
 
 def _channel(request: HttpRequest, opened: StoredInventory, number: int) -> dict[str, Any]:

@@ -1,7 +1,11 @@
 """The page that compares two checkpoints of an upload: what was added, removed and changed."""
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
+from urllib.parse import urlencode
 
+from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
@@ -11,69 +15,150 @@ from snapshots.answers import inventory, inventory_difference
 from snapshots.domain.inventory.model import COORDINATOR, TIMERS
 from snapshots.domain.inventory.series import SAME
 from snapshots.problems import NotFound
+from snapshots.store.inventory.differences import CHANGED, DIFFERENCES, Wanted
+from snapshots.store.inventory.reading import StoredInventory, states_of
+from snapshots.web.pages import entry_text
 from snapshots.web.pages.rendering import page
 
 MOST_SUBTASKS = 100  # of an operator
 MOST_KEY_GROUPS = 100  # of an operator
 MOST_FILES = 300
+MOST_CHANNELS = 300
+ROWS = 50  # keys on a page
 
 
 @page
 @require_safe
 def of_checkpoints(request: HttpRequest, pk: int, number: int) -> HttpResponse:
-    """Compare a checkpoint with ``?since=NUMBER``, by default with the one before it."""
+    """Compare a checkpoint with ``?since=NUMBER``, by default with the one before it.
+
+    The older of the two always comes first.
+    """
     recording = access.recording(request.user, pk)
     opened = inventory.opened(recording)
-    checkpoint = inventory.checkpoint(opened, number)
+    inventory.checkpoint(opened, number)
     checkpoints = opened.upload["checkpoints"]
-    since = _since(request.GET.get("since", ""), checkpoints, number)
-    change = inventory_difference.difference(opened, since, number)
+    since = _since(request.GET.get("since", ""), opened, number)
+    older, newer = inventory_difference.older_first(checkpoints, since, number)
+    change = inventory_difference.difference(opened, older, newer)
     shared = [file for file in change["files"] if file["needed"] == "both"]
     context = {
         "recording": recording,
         "number": number,
         "since": since,
-        "checkpoint": checkpoint,
-        "other": checkpoints[since],
+        "older": older,
+        "newer": newer,
+        "checkpoint": checkpoints[newer],
+        "other": checkpoints[older],
         "others": [
             {"number": other, "id": item["id"], "kind": item["kind"]}
             for other, item in enumerate(checkpoints)
             if other != number
         ],
         "change": change,
-        "operators": [_operator(item) for item in change["operators"]],
+        "operators": [
+            _operator(item, _keys_address(pk, number, since)) for item in change["operators"]
+        ],
+        "channels": change["in_channels"][:MOST_CHANNELS],
+        "channels_hidden": max(0, len(change["in_channels"]) - MOST_CHANNELS),
         "shared": shared[:MOST_FILES],
         "shared_hidden": max(0, len(shared) - MOST_FILES),
     }
     return render(request, "snapshots/inventory/difference.html", context)
 
 
-def _since(typed: str, checkpoints: list[dict[str, Any]], number: int) -> int:
+@page
+@require_safe
+def of_keys(request: HttpRequest, pk: int, number: int) -> HttpResponse:
+    """Show the keys of ``?operator=&state=`` that differ since ``?since=NUMBER``, page by page.
+
+    ``?change=`` chooses what happened to them, ``?q=`` a text in key, namespace or value.
+    """
+    recording = access.recording(request.user, pk)
+    opened = inventory.opened(recording)
+    held = inventory.checkpoint(opened, number)
+    checkpoints = opened.upload["checkpoints"]
+    since = _since(request.GET.get("since", ""), opened, number)
+    operator, state = request.GET.get("operator", ""), request.GET.get("state", "")
+    q, page_number = request.GET.get("q", "").strip(), _page_number(request.GET.get("page", "1"))
+    wanted = Wanted(request.GET.get("change") or None, (page_number - 1) * ROWS, ROWS, q)
+    if wanted.kind not in (*DIFFERENCES, None):
+        raise NotFound("There is no such kind of difference.")
+    if wanted.kind is None:
+        counts = inventory_difference.compare(opened, since, number, operator, state)["counts"]
+        wanted = replace(wanted, kind=next((kind for kind in DIFFERENCES if counts[kind]), CHANGED))
+    found = inventory_difference.keys(opened, since, number, operator, state, wanted)
+    owner = [item for item in held["operators"] if item["id"] == operator]
+    kind = next((item["kind"] for item in states_of(held, operator) if item["name"] == state), None)
+    context = {
+        "recording": recording,
+        "number": number,
+        "since": since,
+        "older": checkpoints[found["before"]],
+        "newer": checkpoints[found["after"]],
+        "operator": operator,
+        "operator_name": owner[0]["name"] or operator if owner else operator,
+        "state": state,
+        "q": q,
+        "change": wanted.kind,
+        "kinds": [
+            {"name": name, "count": count, "address": _with(request, change=name, page=1)}
+            for name, count in found["counts"].items()
+        ],
+        "notes": found["notes"],
+        "rows": [_key(item, kind) for item in found["items"]],
+        "has_namespace": any(_either(item)["namespace"] is not None for item in found["items"]),
+        "total": found["total"],
+        "page": Paginator(range(found["total"]), ROWS).get_page(page_number),
+    }
+    return render(request, "snapshots/inventory/difference_keys.html", context)
+
+
+def _either(item: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the entry of the newer checkpoint, or that of the older if the newer lacks it."""
+    entry: dict[str, Any] = item["after"] or item["before"]
+    return entry
+
+
+def _key(item: Mapping[str, Any], kind: str | None) -> dict[str, Any]:
+    sides = {
+        side: item[side] and entry_text.shown(item[side], kind) for side in ("before", "after")
+    }
+    return {"entry": _either(sides), **sides}
+
+
+def _with(request: HttpRequest, **changes: object) -> str:
+    """Return the query of this page with other values."""
+    query = request.GET.copy()
+    for name, value in changes.items():
+        query[name] = str(value)
+    return f"?{query.urlencode()}"
+
+
+def _page_number(text: str) -> int:
+    return max(1, int(text)) if text.isdecimal() and len(text) < 9 else 1
+
+
+def _since(typed: str, opened: StoredInventory, number: int) -> int:
+    """Return the other checkpoint: the typed one, else the one before, else the first other one."""
+    checkpoints = opened.upload["checkpoints"]
     if not typed:
-        return _previous(checkpoints, number)
+        earlier = inventory_difference.previous(opened, number)
+        later = (other for other in range(len(checkpoints)) if other != number)
+        return next(later, number) if earlier is None else earlier
     if not typed.isdecimal() or len(typed) > 9 or int(typed) >= len(checkpoints):
         raise NotFound("There is no such checkpoint in the upload.")
     return int(typed)
 
 
-def _previous(checkpoints: list[dict[str, Any]], number: int) -> int:
-    """Return the number of the checkpoint with which one is compared by default.
-
-    The previous one of the same job is preferred to that of another job, whose state the job may
-    have begun with.
-    """
-    job = checkpoints[number]["job"]
-    earlier = [other for other in range(number) if checkpoints[other]["operators"]]
-    own = [other for other in earlier if checkpoints[other]["job"] == job]
-    others = [other for other in range(len(checkpoints)) if other != number]
-    candidates = [*own[-1:], *earlier[-1:], *others[:1], number]
-    return candidates[0]
+def _keys_address(pk: int, number: int, since: int) -> str:
+    return f"/recordings/{pk}/contents/{number}/difference/keys?since={since}"
 
 
-def _operator(item: dict[str, Any]) -> dict[str, Any]:
+def _operator(item: dict[str, Any], keys_address: str) -> dict[str, Any]:
     """Leave out timers that are empty in both checkpoints, and count what is not shown."""
     states = [
-        state
+        state | {"address": f"{keys_address}&{_state_query(item, state)}"}
         for state in item["states"]
         if state["kind"] != TIMERS or state["entries"]["before"] or state["entries"]["after"]
     ]
@@ -89,3 +174,7 @@ def _operator(item: dict[str, Any]) -> dict[str, Any]:
         "key_groups": item["key_groups"][:MOST_KEY_GROUPS],
         "key_groups_hidden": max(0, len(item["key_groups"]) - MOST_KEY_GROUPS),
     }
+
+
+def _state_query(operator: Mapping[str, Any], state: Mapping[str, Any]) -> str:
+    return urlencode({"operator": operator["operator"], "state": state["name"] or ""})

@@ -96,6 +96,19 @@ export function shortened(text, most) {
 }
 
 /**
+ * Formats a size in bytes, as in "812 B", "12.4 kB" and "1.07 GB"; a kB is 1,000 B.
+ * @param {number} size
+ */
+export function fileSize(size) {
+  let [amount, name] = [size, "B"];
+  for (const larger of ["kB", "MB", "GB", "TB"]) {
+    if (amount < 999.5) break;
+    [amount, name] = [amount / 1000, larger];
+  }
+  return `${threeDigits(amount)} ${name}`;
+}
+
+/**
  * Shortens a name to `most` characters in its middle, for names differ at their ends.
  * @param {string} name @param {number} most
  */

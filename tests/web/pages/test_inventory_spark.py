@@ -75,6 +75,18 @@ def test_what_is_damaged_stands_above_with_what_it_spoils(given, ada):
     assert "damaged or missing" not in words(signed_in(ada).get(given("window-agg-hdfs")))
 
 
+def test_states_that_are_not_read_have_no_known_number_of_entries(given, ada):
+    address = given("join-inner-rocksdb-vcf")
+    shown = words(signed_in(ada).get(f"{address}/7"))
+    assert "(ts, ad, user) not known not known" in shown
+    assert "The size of a state here is that of its keys and values written as JSON" in shown
+    found = a_client(ada).get(f"/api{address}/7").json()
+    states = [state for operator in found["operators"] for state in operator["states"]]
+    assert [state["entries"] for state in states] == [None] * len(states)
+    changed = words(signed_in(ada).get(f"{address}/7/difference"))
+    assert "left join side 0" not in changed
+
+
 @pytest.fixture
 def of_parts(ada, shared_data, tmp_path):
     """Return the recording of only these parts of a case."""
@@ -105,6 +117,15 @@ def test_without_its_folder_the_state_is_not_known(ada, of_parts, case):
     assert "State not known" in page
     assert first["why_state_unknown"] in page
     assert "0 operators" not in page
+
+
+def test_without_its_folder_nobody_says_whose_bytes_the_state_has(ada, of_parts):
+    address = f"/recordings/{of_parts('window-agg-hdfs', *LOGS).pk}/contents/0/bytes"
+    page = words(signed_in(ada).get(address))
+    assert "It is not known how large batch 0 is." in page
+    assert "How much of it is new is not known. The upload holds no folder state/" in page
+    assert "0 operators" not in page
+    assert "This checkpoint has no state with keys" not in page
 
 
 def test_what_a_report_names_and_the_upload_lacks_is_missing(ada, of_parts):

@@ -113,10 +113,11 @@ def test_the_csv_of_a_derived_recording_claims_nothing(client, upload):
         assert "derived" in line["cut: why"]
 
 
-def test_a_name_that_a_spreadsheet_would_compute_is_text_in_the_csv(client, ada):
-    row = a_ready_recording(ada, a_run().record("p", "=1+1").log())
+@pytest.mark.parametrize("name", ["=1+1", "＝1+1", "＠sum"])
+def test_a_name_that_a_spreadsheet_would_compute_is_text_in_the_csv(client, ada, name):
+    row = a_ready_recording(ada, a_run().record("p", name).log())
     text = client.get(f"/recordings/{row.pk}/snapshots?format=csv").content.decode()
-    assert text.splitlines()[1].startswith("'=1+1,")
+    assert text.splitlines()[1].startswith(f"'{name},")
 
 
 def test_the_page_that_compares_recordings_has_their_answers(client, ada):

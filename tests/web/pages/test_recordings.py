@@ -18,7 +18,9 @@ HOSTILE = """<script>alert("1")</script> / 'ü' 🏦 ?#&%2F\\"""
 
 
 def names_in(page: str) -> list[str]:
-    return re.findall(r'<td class="name"><a href="[^"]+">([^<]*)</a>', page)
+    return re.findall(
+        r'<td class="name">(?:<label.*?</label>)?\s*<a href="[^"]+">([^<]*)</a>', page, re.S
+    )
 
 
 def refused(owner, **fields) -> Recording:

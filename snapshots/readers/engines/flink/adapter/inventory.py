@@ -1,6 +1,6 @@
 """The inventory of an upload of Flink's."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from snapshots.domain.inventory.model import (
@@ -10,6 +10,7 @@ from snapshots.domain.inventory.model import (
     OPERATOR,
     RAW_KEYED,
     RAW_OPERATOR,
+    UNDIVIDED,
     CheckpointInventory,
     Fact,
     JobInventory,
@@ -30,7 +31,7 @@ from snapshots.readers.engines.flink.adapter.facts import (
 from snapshots.readers.engines.flink.adapter.files import file_uses
 from snapshots.readers.engines.flink.adapter.in_flight import InFlightReading
 from snapshots.readers.engines.flink.adapter.runs import Run
-from snapshots.readers.engines.flink.handles import Handle
+from snapshots.readers.engines.flink.handles import Handle, Incremental
 from snapshots.readers.engines.flink.metadata import Operator, Subtask
 from snapshots.readers.engines.flink.rest.checkpoints import RestCheckpoint, SubtaskTimes
 from snapshots.readers.engines.flink.upload import FlinkUpload
@@ -223,31 +224,45 @@ def _notes_of_operator(operator: Operator) -> Iterator[str]:
 def _subtasks(operator: Operator) -> Iterator[SubtaskInventory]:
     if operator.coordinator is not None:
         size = operator.coordinator.size
-        yield SubtaskInventory(COORDINATOR, size, parts={COORDINATING: size})
+        parts = {COORDINATING: size}
+        yield SubtaskInventory(COORDINATOR, size, parts=parts, new=parts)
     yield from map(subtask_inventory, operator.subtasks)
 
 
 def subtask_inventory(subtask: Subtask) -> SubtaskInventory:
     """Return what one subtask recorded."""
-    parts = {
-        KEYED: _size(subtask.managed_keyed),
-        RAW_KEYED: _size(subtask.raw_keyed),
-        OPERATOR: _size(subtask.managed_operator),
-        RAW_OPERATOR: _size(subtask.raw_operator),
-        INPUT: _size(*subtask.inputs),
-        OUTPUT: _size(*subtask.outputs),
+    handles = {
+        KEYED: _present(subtask.managed_keyed),
+        RAW_KEYED: _present(subtask.raw_keyed),
+        OPERATOR: _present(subtask.managed_operator),
+        RAW_OPERATOR: _present(subtask.raw_operator),
+        INPUT: subtask.inputs,
+        OUTPUT: subtask.outputs,
     }
     groups = None
     if (keyed := subtask.managed_keyed or subtask.raw_keyed) is not None and keyed.count > 0:
         groups = keyed.first, keyed.first + keyed.count - 1
-    sizes = {name: size for name, size in parts.items() if size is not None}
-    return SubtaskInventory(subtask.index, subtask.size, groups, sizes, subtask.finished)
+    sizes = {name: sum(each.size for each in own) for name, own in handles.items() if own}
+    new = {name: _uploaded(own) for name, own in handles.items() if own}
+    known = {name: size for name, size in new.items() if size is not None}
+    is_own = subtask.reference is None
+    return SubtaskInventory(
+        subtask.index, subtask.size, groups, sizes, subtask.finished, known if is_own else {}
+    )
 
 
-def _size(*handles: Handle | None) -> int | None:
-    """Return the bytes of handles; None if there are none."""
-    sizes = [handle.size for handle in handles if handle is not None]
-    return sum(sizes) if sizes else None
+def _present(handle: Handle | None) -> tuple[Handle, ...]:
+    return () if handle is None else (handle,)
+
+
+def _uploaded(handles: Iterable[Handle]) -> int | None:
+    """Return how many bytes the checkpoint uploaded; None if `_metadata` does not say."""
+    total = 0
+    for handle in handles:
+        if isinstance(handle, Incremental) and handle.stored_size is None:
+            return None
+        total += handle.uploaded_size
+    return total
 
 
 def _vertices(checkpoint: FlinkCheckpoint, run: Run) -> Iterator[OperatorInventory]:
@@ -265,4 +280,6 @@ def _vertices(checkpoint: FlinkCheckpoint, run: Run) -> Iterator[OperatorInvento
 
 def _answer(subtask: SubtaskTimes) -> SubtaskInventory:
     parts = {IN_FLIGHT: subtask.persisted} if subtask.persisted else {}
-    return SubtaskInventory(subtask.index, subtask.state_size, parts=parts)
+    uploaded = subtask.uploaded_size
+    new = {} if parts or uploaded is None else {UNDIVIDED: uploaded}
+    return SubtaskInventory(subtask.index, subtask.state_size, parts=parts, new=new)

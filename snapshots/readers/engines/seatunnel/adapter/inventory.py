@@ -10,6 +10,7 @@ from snapshots.domain.inventory.model import (
     FAILED,
     IN_PROGRESS,
     MILLISECONDS,
+    UNDIVIDED,
     CheckpointInventory,
     Fact,
     FileUse,
@@ -164,7 +165,7 @@ class _Inventory:
         return tuple(
             SubtaskInventory(index, finished=True)
             if state is None
-            else SubtaskInventory(index, state.size)
+            else SubtaskInventory(index, state.size, new={UNDIVIDED: state.size})
             for index, state in listed
         ), notes
 

@@ -252,7 +252,9 @@ class _BatchInventory:
             parallelism=operator.used_partitions,
             bytes=known_sum(sizes.values()) if sizes else None,
             subtasks=tuple(
-                SubtaskInventory(partition, bytes=sizes[partition], parts=_parts(stores))
+                SubtaskInventory(
+                    partition, bytes=sizes[partition], parts=_parts(stores), new=_new_parts(stores)
+                )
                 for partition, stores in sorted(loads.items())
             ),
             states=tuple(self._states(operator, loads, gone)),
@@ -298,6 +300,15 @@ class _BatchInventory:
 def _parts(stores: list[tuple[str, Load]]) -> dict[str, int]:
     """Return bytes by kind of file; where there are several stores, bytes by store."""
     sizes = stores[0][1].parts if len(stores) == 1 else {name: one.bytes for name, one in stores}
+    return {name: size for name, size in sizes.items() if size is not None}
+
+
+def _new_parts(stores: list[tuple[str, Load]]) -> dict[str, int]:
+    """Return the bytes of each part that no earlier batch needs, as far as they are known."""
+    if len(stores) == 1:
+        sizes = dict(stores[0][1].new)
+    else:
+        sizes = {name: known_sum(load.new.values()) for name, load in stores}
     return {name: size for name, size in sizes.items() if size is not None}
 
 

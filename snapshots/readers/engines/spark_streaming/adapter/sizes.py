@@ -60,12 +60,14 @@ class Load:
         shared: how many of the bytes other versions of the upload need, too.
         lacking: how many files are not there.
         missing: the name of the first of them.
+        new: how many bytes of each part no earlier version needs; None where it is not known.
     """
 
     parts: Mapping[str, int | None]
     shared: int
     lacking: int
     missing: str | None
+    new: Mapping[str, int | None] = field(default_factory=dict)
 
     @property
     def bytes(self) -> int | None:
@@ -127,7 +129,51 @@ class StoredVersions:
                 parts["tables"] = self._table_bytes(snapshot)
         lacking = version - base - (last - first)
         missing = self._missing(base, first, last) if lacking else None
-        return Load(parts, self._shared(version, base), lacking, missing)
+        new = self._new(version, base, parts)
+        return Load(parts, self._shared(version, base), lacking, missing, new)
+
+    def _new(
+        self, version: int, base: int, parts: Mapping[str, int | None]
+    ) -> dict[str, int | None]:
+        """Return the bytes of each part that no earlier version needs; None if not known."""
+        if base == version:
+            new = {"snapshot": parts.get("snapshot"), "tables": self._new_tables(version)}
+            return {name: new.get(name, 0) for name in parts}
+        change = self._changes.get(version)
+        written = None if change is None else self.sizes[change.path]
+        return {name: written if name == "changes" else 0 for name in parts}
+
+    def _new_tables(self, version: int) -> int | None:
+        """Return the bytes of the tables that no earlier snapshot names.
+
+        None if they are not known, or if the first snapshots are not in the upload.
+        """
+        named = self.tables.get(self._whole[version].path) if version in self._whole else None
+        unread = self._first_unread is not None and self._first_unread <= version
+        has_earlier = self._zips and self._zips[0].version < version
+        if named is None or unread or not (has_earlier or 1 in self._changes or 1 in self._whole):
+            return None
+        return sum(self.sizes.get(path, 0) for path in named if self._births[path] == version)
+
+    @cached_property
+    def _zips(self) -> list[VersionFile]:
+        zips = (file for file in self.files if file.kind == ZIP)
+        return sorted(zips, key=lambda file: file.version)
+
+    @cached_property
+    def _first_unread(self) -> int | None:
+        """The first snapshot whose tables are not known."""
+        unread = (file.version for file in self._zips if self.tables.get(file.path) is None)
+        return next(unread, None)
+
+    @cached_property
+    def _births(self) -> dict[str, int]:
+        """The first snapshot that names each table."""
+        births: dict[str, int] = {}
+        for file in self._zips:
+            for path in self.tables.get(file.path) or ():
+                births.setdefault(path, file.version)
+        return births
 
     def users(self, file: VersionFile) -> range:
         """Return the places in ``wanted`` of the versions that need the file."""
