@@ -107,7 +107,7 @@ ADDRESSES = {
     "progress": "/recordings/{running}",
     "refused": "/recordings/{refused}",
     "defects": "/recordings/{refused}/defects",
-    "snapshots": "/recordings/{late}/snapshots",
+    "all-snapshots": "/recordings/{late}/snapshots",
     "snapshot": "/recordings/{banks}/snapshots/s1",
     "snapshot-inconsistent": "/recordings/{late}/snapshots/s1",
     "snapshot-by-query": "/recordings/{banks}/snapshots?id=s1",

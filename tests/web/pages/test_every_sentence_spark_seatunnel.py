@@ -32,6 +32,7 @@ FURNITURE = re.compile(
     r"|[\d,]+ empty timer states? left out\.|.*\.committer|.* incomplete|.* completed point \d+"
     r"|(\d+ incomplete)?\d* ?unknown|incomplete|(checkpoint|vectors)/\S+"
     r"|\d+ of \d+ acknowledged.*|Rebuilds states and channels .*"
+    r"|Not known: this recording is derived, and nothing says how many messages were sent .*"
     r"|Derived: the engine keeps no log .*|Not judged: .*|are not known The recording is derived .*"
 )
 """Labels, sizes and durations, and what the page of every derived snapshot says alike."""
