@@ -87,7 +87,8 @@ def test_in_the_bank_the_missing_money_is_in_the_channels(uploaded, shared_data,
     kept = {path.name for path in (store / "contents").iterdir()}
     assert kept == {
         "upload.json", "checkpoint-0.json", "checkpoint-1.json", "entries.arrow", "channels.arrow",
-        "types.arrow",
+        "types.arrow", "bytes-0.json", "bytes-1.json", "check.json", "check-0.json", "check-1.json",
+        "reports.json",
     }  # fmt: skip
 
 
