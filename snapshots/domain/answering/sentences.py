@@ -30,7 +30,7 @@ KINDS = (
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Where a sentence can be checked.
+    """A place at which a sentence can be checked.
 
     Attributes:
         kind: ``checkpoint`` (its place in the inventory), ``times`` (what its tasks took),

@@ -54,7 +54,7 @@ def missing(facts: CheckpointFacts) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class Blame:
-    """For whom a checkpoint waited.
+    """The subtasks for which a checkpoint waited.
 
     Attributes:
         names: the subtasks; several if they are equally to blame, none if that is not known.

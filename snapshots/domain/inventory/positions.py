@@ -11,7 +11,7 @@ RECORD, OFFSET = "record", "offset"  # what is read again
 @final
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Where the reading of one split, partition or source goes on.
+    """The place at which the reading of one split, partition or source goes on.
 
     Attributes:
         split: the split, in the words of the source, such as ``orders-3`` for a Kafka partition.

@@ -27,7 +27,7 @@ def the_archive_is_read_anew():
 
 
 ENGINES: dict[str, ModuleType] = {"flink": flink_sentences}
-"""For each engine a module with NAMES, PARTS, READER, sentence and Sentences."""
+"""The module of each engine, with NAMES, PARTS, READER, sentence and Sentences."""
 CASES = [(engine, name) for engine, module in ENGINES.items() for name in module.NAMES]
 
 
