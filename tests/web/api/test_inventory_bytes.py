@@ -25,20 +25,6 @@ SILENT = ("v3-orders-rocksdb",)  # versions of `_metadata` that do not say what 
 
 
 @pytest.fixture(scope="module")
-def flink(shared_data, tmp_path_factory):
-    kept: dict[str, StoredInventory] = {}
-
-    def of(case: str) -> StoredInventory:
-        if case not in kept:
-            folder = tmp_path_factory.mktemp(case)
-            write_inventory(folder, FlinkReader().read(shared_data / "flink" / case))
-            kept[case] = StoredInventory(folder)
-        return kept[case]
-
-    return of
-
-
-@pytest.fixture(scope="module")
 def spark(shared_data, tmp_path_factory):
     def of(case: str) -> tuple[StoredInventory, Path]:
         folder, _ = unpack(
@@ -78,8 +64,8 @@ def numbered(opened, shared_data, case):
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_stored_and_new_bytes_of_each_operator_are_those_of_flink(flink, shared_data, case):
-    opened = flink(case)
+def test_stored_and_new_bytes_of_each_operator_are_those_of_flink(stored, shared_data, case):
+    opened = stored(case)
     compared = 0
     for number, expected in numbered(opened, shared_data, case):
         shares = inventory_bytes.bytes_of(opened, number)
@@ -98,8 +84,8 @@ def test_stored_and_new_bytes_of_each_operator_are_those_of_flink(flink, shared_
     assert compared
 
 
-def test_what_an_incremental_checkpoint_took_over_is_not_new(flink, shared_data):
-    shares = inventory_bytes.bytes_of(flink("rocksdb-incremental"), 3)
+def test_what_an_incremental_checkpoint_took_over_is_not_new(stored, shared_data):
+    shares = inventory_bytes.bytes_of(stored("rocksdb-incremental"), 3)
     coordinators = 32  # which the REST API does not count
     rest = json.loads(
         (shared_data / "flink/rocksdb-incremental/rest/checkpoint-4.json").read_text()
@@ -109,15 +95,15 @@ def test_what_an_incremental_checkpoint_took_over_is_not_new(flink, shared_data)
     assert (shares.since, shares.bytes.before) == (3, 224_966)
 
 
-def test_what_an_old_metadata_does_not_say_is_not_known_with_the_reason(flink):
-    shares = inventory_bytes.bytes_of(flink("v3-orders-rocksdb"), 1)
+def test_what_an_old_metadata_does_not_say_is_not_known_with_the_reason(stored):
+    shares = inventory_bytes.bytes_of(stored("v3-orders-rocksdb"), 1)
     assert (shares.new, shares.why_new_unknown) == (None, NOT_SAID)
     assert None in [part.new for one in shares.operators for part in one.parts]
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_entries_lie_in_the_key_groups_that_flink_says(flink, shared_data, case):
-    opened = flink(case)
+def test_entries_lie_in_the_key_groups_that_flink_says(stored, shared_data, case):
+    opened = stored(case)
     for number, expected in numbered(opened, shared_data, case):
         theirs = Counter()
         for operator in expected["operators"]:
@@ -144,8 +130,8 @@ def keyed_values(operator):
 
 
 @pytest.mark.parametrize("case", ["windows-timers", "rocksdb-incremental", "types", "rescaled"])
-def test_the_keys_with_most_entries_are_those_that_flink_holds(flink, shared_data, case):
-    opened = flink(case)
+def test_the_keys_with_most_entries_are_those_that_flink_holds(stored, shared_data, case):
+    opened = stored(case)
     for number, expected in numbered(opened, shared_data, case):
         shares = inventory_bytes.bytes_of(opened, number)
         kinds = {
@@ -170,8 +156,8 @@ def as_json_text(text):
     return json.dumps(json.loads(text))
 
 
-def test_a_window_of_many_elements_is_the_heaviest_key(flink):
-    heaviest = inventory_bytes.bytes_of(flink("windows-timers"), 1).heaviest
+def test_a_window_of_many_elements_is_the_heaviest_key(stored):
+    heaviest = inventory_bytes.bytes_of(stored("windows-timers"), 1).heaviest
     first = heaviest.by_entries[0]
     assert (first.state, first.entries) == ("window-contents", 10)
     assert heaviest.by_bytes[0].bytes == 133
@@ -207,8 +193,8 @@ def require_that_maps_add_up(opened):
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_the_maps_of_flink_add_up_to_the_inventory(flink, case):
-    require_that_maps_add_up(flink(case))
+def test_the_maps_of_flink_add_up_to_the_inventory(stored, case):
+    require_that_maps_add_up(stored(case))
 
 
 @pytest.mark.parametrize("case", ["window-agg-hdfs", "purged-history", "tws-value-list-map-timers"])
@@ -273,8 +259,8 @@ def test_states_of_spark_that_are_not_decoded_have_no_size(spark):
     assert shares.unknown_states == len(states)
 
 
-def test_growth_is_that_of_the_previous_checkpoint_and_unknown_of_the_first(flink, shared_data):
-    opened = flink("rocksdb-incremental")
+def test_growth_is_that_of_the_previous_checkpoint_and_unknown_of_the_first(stored, shared_data):
+    opened = stored("rocksdb-incremental")
     first = inventory_bytes.bytes_of(opened, 0)
     assert (first.since, first.bytes.before) == (None, None)
     assert "no earlier checkpoint" in first.why_growth_unknown
@@ -284,15 +270,15 @@ def test_growth_is_that_of_the_previous_checkpoint_and_unknown_of_the_first(flin
     assert {one.operator: one.bytes.before for one in last.operators} == before
 
 
-def test_no_entry_is_read_to_tell_whose_the_bytes_are(flink, monkeypatch):
+def test_no_entry_is_read_to_tell_whose_the_bytes_are(stored, monkeypatch):
     def refuse(*_):
         raise AssertionError("entries were read")
 
     monkeypatch.setattr(StoredInventory, "_rows", refuse)
-    assert inventory_bytes.bytes_of(flink("types"), 1).heaviest.keys
+    assert inventory_bytes.bytes_of(stored("types"), 1).heaviest.keys
 
 
-def test_growth_is_that_within_one_job_and_one_pipeline(seatunnel, flink):
+def test_growth_is_that_within_one_job_and_one_pipeline(seatunnel, stored):
     opened = seatunnel("synthetic-two-pipelines-idle-reader")
     numbers = {}
     for number in range(len(opened.upload["checkpoints"])):
@@ -304,7 +290,7 @@ def test_growth_is_that_within_one_job_and_one_pipeline(seatunnel, flink):
         assert (shares.why_growth_unknown is None) == bool(earlier)
         earlier.append(checkpoint["id"])
     assert len(numbers) == 2
-    second_job = inventory_bytes.bytes_of(flink("rescaled"), 3)
+    second_job = inventory_bytes.bytes_of(stored("rescaled"), 3)
     assert (second_job.since, second_job.bytes.before) == (None, None)
 
 
@@ -320,12 +306,12 @@ def test_an_inventory_of_an_older_release_says_that_it_did_not_weigh(shared_data
 
 
 def test_entries_beyond_what_is_kept_are_weighed_by_key_group_and_said_of_keys(
-    shared_data, tmp_path, flink
+    shared_data, tmp_path, stored
 ):
     write_inventory(tmp_path, FlinkReader().read(shared_data / "flink" / "types"), most=20)
     cut, whole = (
         inventory_bytes.bytes_of(opened, 0)
-        for opened in (StoredInventory(tmp_path), flink("types"))
+        for opened in (StoredInventory(tmp_path), stored("types"))
     )
     assert cut.operators == whole.operators
     assert cut.heaviest.looked_at < cut.heaviest.entries == whole.heaviest.looked_at

@@ -8,28 +8,11 @@ import pytest
 from snapshots.answers import inventory_difference
 from snapshots.domain.inventory.model import TIMERS
 from snapshots.problems import Refused
-from snapshots.readers.engines.flink.adapter.reader import FlinkReader
 from snapshots.store.inventory import differences
 from snapshots.store.inventory.differences import Wanted
-from snapshots.store.inventory.reading import StoredInventory
-from snapshots.store.inventory.writing import write_inventory
 from tests.web.api.test_inventory_difference import CASES, OF_OPERATOR, keys_by_flink, pairs
 
 PAGE = 3  # keys; so small that every case has several pages
-
-
-@pytest.fixture(scope="module")
-def stored(shared_data, tmp_path_factory):
-    kept: dict[str, StoredInventory] = {}
-
-    def of(case: str) -> StoredInventory:
-        if case not in kept:
-            folder = tmp_path_factory.mktemp(case)
-            write_inventory(folder, FlinkReader().read(shared_data / "flink" / case))
-            kept[case] = StoredInventory(folder)
-        return kept[case]
-
-    return of
 
 
 def all_keys(opened, before, after, operator, state, kind):
