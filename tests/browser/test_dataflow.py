@@ -5,6 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.looks import LOOKS
 from tests.stack import PICTURES
 
 
@@ -118,8 +119,7 @@ def test_simulate_opens_the_recording_with_its_checkpoints(stack, editor):
     assert verdicts <= {"consistent", "incomplete"}
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize(("scheme", "width"), LOOKS)
 def test_the_page_fits_its_width_and_is_pictured(editor, width, scheme):
     editor.emulate_media(color_scheme=scheme)
     editor.set_viewport_size({"width": width, "height": 800})

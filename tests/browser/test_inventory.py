@@ -1,11 +1,11 @@
 """A real upload of Flink in a browser, from its checkpoints to a record in flight."""
 
 import re
-from itertools import product
 
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.looks import LOOKS
 from tests.conftest import watch_for_errors
 from tests.stack import PICTURES
 from tests.web.api.uploading import zipped
@@ -117,7 +117,7 @@ def test_a_click_opens_an_operator_of_the_maps(orders, page):
         expect(sectors).to_contain_text("apply-rules")
 
 
-@pytest.mark.parametrize(("scheme", "width"), list(product(("light", "dark"), (1280, 390))))
+@pytest.mark.parametrize(("scheme", "width"), LOOKS)
 def test_every_inventory_page_is_pictured(orders, browser, stack, signed_in_state, scheme, width):
     context = browser.new_context(
         base_url=stack.url,

@@ -1,11 +1,11 @@
 """The lists in a browser, and a picture of every page for the documentation."""
 
 import re
-from itertools import product
 
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.looks import LOOKS
 from tests.conftest import watch_for_errors
 from tests.stack import PICTURES
 
@@ -34,7 +34,7 @@ def test_the_header_of_a_long_list_stays_in_view(furnished, page):
     assert head.evaluate("cell => getComputedStyle(cell).position") == "sticky"
 
 
-@pytest.mark.parametrize(("scheme", "width"), list(product(("light", "dark"), (1280, 390))))
+@pytest.mark.parametrize(("scheme", "width"), LOOKS)
 def test_every_page_is_pictured(furnished, browser, server, signed_in_state, scheme, width):
     PICTURES.mkdir(parents=True, exist_ok=True)
     context = browser.new_context(

@@ -7,6 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.looks import LOOKS
 from tests.conftest import watch_for_errors
 from tests.stack import PICTURES
 
@@ -242,8 +243,7 @@ def test_without_javascript_the_title_and_the_tables_are_there(samples, browser,
     context.close()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize(("scheme", "width"), LOOKS)
 def test_it_works_at_every_width_and_in_both_themes(
     samples, browser, signed_in_state, scheme, width
 ):

@@ -48,6 +48,7 @@ def test_every_kind_of_fault_is_among_the_cases_of_every_format():
         assert kinds == set(faults.KINDS)
 
 
+@pytest.mark.long
 def test_a_process_that_dies_is_noticed_and_the_cases_behind_it_are_taken(shared_data):
     total = driving.run("native", 4, options=("--dies-at", "2"))
     assert total.wrong == ["native 2: the process ended with 9"]

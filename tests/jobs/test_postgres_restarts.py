@@ -42,7 +42,9 @@ def api(stack):
     return Api(stack)
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGQUIT])
+@pytest.mark.parametrize(
+    "how", [pytest.param(signal.SIGINT, marks=pytest.mark.long), signal.SIGQUIT]
+)
 def test_the_next_request_after_a_restart_is_answered(stack, api, database, how):
     assert api.get("/recordings")["total"] >= 0
     database.stop(how)
@@ -53,7 +55,7 @@ def test_the_next_request_after_a_restart_is_answered(stack, api, database, how)
     assert stack.answers()
 
 
-@pytest.mark.parametrize("seconds", [0, 4])
+@pytest.mark.parametrize("seconds", [0, pytest.param(4, marks=pytest.mark.long)])
 def test_a_running_job_ends_although_its_database_was_away(api, database, seconds):
     recording, job = begun(api, a_long_log())
     database.stop(signal.SIGQUIT)

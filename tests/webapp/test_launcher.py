@@ -64,6 +64,7 @@ def test_an_owners_link_is_printed_only_while_nobody_has_signed_in(monkeypatch, 
 
 
 @pytest.mark.spark
+@pytest.mark.long
 def test_a_real_stack_starts_again_right_after_a_kill(launched, tmp_path):
     port = embedded_redis.free_port()
     first = launched(PORT=port)

@@ -58,7 +58,7 @@ def test_a_task_that_ends_its_python_worker_each_time_fails(spark, tmp_path):
     "name",
     [
         "killed_jvm",
-        "killed_python",
+        pytest.param("killed_python", marks=pytest.mark.long),
         pytest.param("killed_between_stages", marks=pytest.mark.long),
         pytest.param("killed_idle_python", marks=pytest.mark.long),
         pytest.param("frozen_jvm", marks=pytest.mark.long),

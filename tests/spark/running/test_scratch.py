@@ -69,6 +69,7 @@ def a_process_with_a_folder(data) -> subprocess.Popen:
 
 @pytest.mark.spark
 @pytest.mark.slow
+@pytest.mark.long
 def test_leftovers_of_killed_jvms_and_worker_processes_are_removed(tmp_path, settings):
     processes.run(__name__, "jvm_is_killed", DATA_DIR=tmp_path)
     with pytest.raises(AssertionError):

@@ -55,25 +55,3 @@ def test_a_process_has_one_session(spark):
 
 def test_workers_take_large_batches(spark):
     assert int(spark.conf.get("spark.sql.execution.arrow.maxRecordsPerBatch")) >= 1_000_000
-
-
-@pytest.mark.spark
-def test_a_session_whose_jvm_died_is_replaced():
-    code = (
-        "import os, signal\n"
-        "from tasks.spark import session\n"
-        "first = session.get()\n"
-        "java = first._jvm.java.lang.ProcessHandle.current().pid()\n"
-        "os.kill(java, signal.SIGKILL)\n"
-        "second = session.warm()\n"
-        "print('replaced', second is not first)\n"
-        "session.stop()\n"
-    )
-    ran = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=session.REPOSITORY,
-        env=os.environ | {"SPARK_MASTER": "local[1]"},
-        capture_output=True,
-        text=True,
-    )
-    assert "replaced True" in ran.stdout, ran.stderr[-2000:]

@@ -43,6 +43,7 @@ def test_a_java_that_dies_after_its_gateway_is_followed_by_a_good_one(tmp_path):
     processes.run(__name__, "bad_then_good", home, "somebody kills java", DATA_DIR=tmp_path)
 
 
+@pytest.mark.long
 def test_a_jvm_killed_while_its_context_starts_is_replaced(tmp_path):
     processes.run(__name__, "killed_in_the_middle", DATA_DIR=tmp_path)
 

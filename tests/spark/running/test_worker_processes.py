@@ -32,6 +32,7 @@ def worker(tmp_path):
     stack.stop()
 
 
+@pytest.mark.long
 def test_each_process_of_a_worker_has_its_own_spark(worker):
     until(lambda: len(up(worker)) == 2)
     first, folders = up(worker), of_jvms(worker)
