@@ -21,8 +21,12 @@ CHROMIUM_ARGUMENTS = [
     "--disable-sync",
 ]
 
-STACK = "stack"
-NEED_THE_STACK = ("tests/browser/", "tests/jobs/test_crashes.py", "tests/web/api/test_cos418")
+# Tests that need a whole stack run in the process that has it. Three processes share the work.
+STACKS = {
+    "every page": ("tests/browser/test_every_page.py", "tests/browser/test_pages.py"),
+    "browser": ("tests/browser/",),
+    "crashes": ("tests/jobs/test_crashes.py", "tests/web/api/test_cos418"),
+}
 
 MARKED_BY_FIXTURE = {
     "spark": "spark",
@@ -43,14 +47,14 @@ def pytest_collection_modifyitems(items):
             if fixture in item.fixturenames:
                 item.add_marker(marker)
     yield
-    items.sort(key=lambda item: scope_of(item.nodeid) != STACK)
+    items.sort(key=lambda item: scope_of(item.nodeid) not in STACKS)
 
 
 def scope_of(test_id: str) -> str:
-    """Return the scope of a test. Those of a file, and all that need the whole stack, run in one
-    process."""
+    """Return the scope of a test. The tests of a scope run in one process, one after another."""
     path = test_id.split("::", maxsplit=1)[0]
-    return STACK if path.startswith(NEED_THE_STACK) else path
+    stacks = (name for name, paths in STACKS.items() if path.startswith(paths))
+    return next(stacks, path)
 
 
 class InTheirScope(LoadScopeScheduling):
