@@ -6,8 +6,9 @@ from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
 
 from snapshots.domain.dataflow_logs.checkpoints.files import Decision, FileReport
 from snapshots.domain.dataflow_logs.checkpoints.report import CheckpointReport, TaskReport
+from snapshots.domain.dataflow_logs.event_time import EventTimeReport
 from snapshots.domain.dataflow_logs.failovers import report as failovers
-from snapshots.payloads.declaring import described, list_of, many, payload_of
+from snapshots.payloads.declaring import described, documented, list_of, many, payload_of
 from snapshots.store.reader import StoredRecording
 
 CheckpointTask = payload_of(TaskReport, "CheckpointTask")
@@ -51,12 +52,16 @@ Dropped = payload_of(failovers.Dropped)
 SinkTotal = payload_of(
     failovers.SinkTotal, "SinkTotal", without=["effect"], more=SinkEffect.__annotations__
 )
+EventTime = payload_of(EventTimeReport, "EventTime")
 FailoverList = list_of(
     Failover,
     "FailoverList",
     more={
         "sinks": many(SinkTotal, "What all failures together did at each sink."),
         "dropped": many(Dropped, "Records that were thrown out of channels and never came again."),
+        "event_time": documented(
+            EventTime | None, "Watermarks, windows and late records; null if the log has none."
+        ),
     },
 )
 

@@ -5,6 +5,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import AfterValidator
 
 from snapshots.domain.dataflow_logs.dataflow import Dataflow
+from snapshots.domain.simulators.flink.event_time import EventTimeSettings
 from snapshots.domain.simulators.flink.failover import FAILOVERS, FULL, PIPELINE, REGION
 from snapshots.domain.simulators.flink.simulation import DataflowSimulation, simulate_dataflow
 from snapshots.domain.simulators.protocols.flink_coordinator import CheckpointSettings
@@ -34,6 +35,7 @@ from snapshots.simulating.parameters import (
 from snapshots.simulating.simulated_runs import SimulatedRun
 
 RUN, SETTINGS = defaults(DataflowSimulation), defaults(CheckpointSettings)
+TIMES = defaults(EventTimeSettings)
 MODE = OneOf(
     (
         Option(
@@ -120,6 +122,51 @@ class FlinkCheckpoints(Parameters):
     )
 
 
+class FlinkEventTime(Parameters):
+    """Event time: the watermarks of sources, and the windows that fire on them."""
+
+    interval: Span | None = declared(
+        "A watermark every",
+        "Time between two watermarks of a source. If it is empty or null, there are no watermarks, "
+        "and the dataflow can have no windows.",
+        TIMES.interval,
+        Shown("watermark_interval"),
+    )
+    delay: Time = declared(
+        "A watermark waits for",
+        "How far a watermark stays behind the latest event time that the source has read. Records "
+        "that are later than this may be dropped by windows.",
+        TIMES.delay,
+        Shown("watermark_delay"),
+    )
+    disorder: Time = declared(
+        "Event times are out of order by",
+        "How far the event time of a record may lie before the time at which it comes into being.",
+        TIMES.disorder,
+        Shown("event_time_disorder"),
+    )
+    idle_after: Span | None = declared(
+        "A source is idle after",
+        "Time without a record after which nobody waits for the watermark of a source. If it is "
+        "empty or null, a source is never idle.",
+        TIMES.idle_after,
+        Shown("idle_after"),
+    )
+    window: Span = declared(
+        "Length of a window",
+        "The length of the windows of event time that a vertex with the function window makes.",
+        TIMES.window,
+        Shown("window_length"),
+    )
+    is_kept: bool = declared(
+        "Windows keep their watermark",
+        "Whether windows keep their watermark as union list state and take the smallest of them "
+        "after a restore. Flink does not do so by itself: an operator must be written for it.",
+        TIMES.is_kept,
+        Shown("watermark_kept"),
+    )
+
+
 class FlinkDecline(Parameters):
     """A checkpoint in which a subtask does not take part."""
 
@@ -177,6 +224,12 @@ class FlinkParameters(common.DataflowParameters):
     )
     restart_delay: common.RestartDelay = RUN.restart_delay
     tx_timeout: Annotated[Span | None, common.TRANSACTION_TIMEOUT] = RUN.tx_timeout
+    event_time: FlinkEventTime = declared(
+        "Event time",
+        "The watermarks of sources, and the windows that fire on them.",
+        FlinkEventTime(),
+        example={"interval": 2_000, "window": 20_000},
+    )
     declines: list[FlinkDecline] = declared(
         "Declines",
         "Subtasks that decline a checkpoint.",
@@ -208,6 +261,7 @@ class FlinkParameters(common.DataflowParameters):
             DataflowSimulation,
             dataflow=dataflow,
             checkpoints=self.checkpoints.filled(CheckpointSettings, savepoints=savepoints),
+            event_time=self.event_time.filled(EventTimeSettings),
             failures=common.fail_ats(self.failures),
             lost_notices=frozenset(self.lost_notices),
             declines=frozenset((item.checkpoint, item.process) for item in self.declines),

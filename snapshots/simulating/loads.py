@@ -84,6 +84,16 @@ class Load:
         return EVENTS_OF_A_REQUEST * self.requests + begun * each
 
     @cached_property
+    def watermark_events(self) -> float:
+        """How many events watermarks make: at each task and on each channel, for every source."""
+        interval = self.simulation.event_time.interval
+        if interval is None:
+            return 0.0
+        places = len(self.dataflow.subtasks) + len(self.simulation.topology().channels)
+        sources = sum(self.dataflow.vertices[index].parallelism for index in self._sources)
+        return self.duration / interval * places * sources
+
+    @cached_property
     def _sources(self) -> list[int]:
         vertices = self.dataflow.vertices
         return [index for index, vertex in enumerate(vertices) if vertex.kind == SOURCE]

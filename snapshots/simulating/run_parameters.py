@@ -215,6 +215,12 @@ def check_size(load: Load, noun: str = "checkpoints") -> None:
             "The run would take more than thirty years. Are records too rare, or too costly?",
             f"dataflow.vertices[{load.slowest}].{load.reason}",
         )
+    if load.events + load.watermark_events > MOST_EVENTS:
+        raise refused(
+            f"Its watermarks could make about {_about(load.watermark_events)} events: too many. "
+            "Give them a longer interval.",
+            "event_time.interval",
+        )
     if load.requests > MOST_CHECKPOINTS or load.events + load.checkpoint_events > MOST_EVENTS:
         raise refused(
             f"About {_about(load.requests)} {noun} would be requested, and those begun make "

@@ -162,7 +162,8 @@ class StoredRecording:
 
     def failovers(self) -> dict[str, Any]:
         """Return Failovers as JSON, which has no items if the recording is no dataflow."""
-        return self._json(FAILOVERS, as_json(Failovers((), (), ())))
+        nothing = as_json(Failovers((), (), ()))
+        return nothing | self._json(FAILOVERS, nothing)
 
     def defects(self) -> dict[str, Any]:
         """Return ``{"total", "defects": [fields of domain.model.defects.Defect]}``."""

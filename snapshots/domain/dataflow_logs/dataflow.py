@@ -17,8 +17,9 @@ from snapshots.domain.model.topology import Channel, ChannelId, Process, Process
 SOURCE, OPERATOR, SINK = VERTEX_KINDS = ("source", "operator", "sink")
 FORWARD, HASH, BROADCAST, REBALANCE = EXCHANGES = ("forward", "hash", "broadcast", "rebalance")
 PLAIN, IDEMPOTENT, TWO_PHASE = SINK_KINDS = ("plain", "idempotent", "two-phase")
-FUNCTIONS = ("map", "filter", "flatmap", "count", "sum", "total", "join")
-KEYED = frozenset({"count", "sum", "join"})
+WINDOW = "window"
+FUNCTIONS = ("map", "filter", "flatmap", "count", "sum", "total", "join", WINDOW)
+KEYED = frozenset({"count", "sum", "join", WINDOW})
 OVERTAKEN = frozenset({HASH, REBALANCE})
 """Exchanges on which unaligned barriers overtake records; on the others they keep their place."""
 MOST_SUBTASKS = 10_000
@@ -73,6 +74,11 @@ class Vertex:
     value: Absent[int] = None
     function: str = "map"
     sink: str = PLAIN
+
+    @property
+    def is_window(self) -> bool:
+        """Tell whether the vertex sums up windows of event time."""
+        return self.kind == OPERATOR and self.function == WINDOW
 
 
 @dataclass(frozen=True, slots=True)

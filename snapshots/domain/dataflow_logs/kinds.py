@@ -81,5 +81,18 @@ SINK_WRITE = "sink_write"
 BATCH_COMMIT = "batch_commit"
 SPARK_KINDS = (BATCH_PLAN, TASK_END, SINK_WRITE, BATCH_COMMIT)
 
-DATAFLOW_KINDS = (READ, WRITE, *COORDINATOR_KINDS, *TASK_KINDS, *SEATUNNEL_KINDS, *SPARK_KINDS)
+WATERMARK = "watermark"
+WATERMARK_IN = "watermark_in"
+LATE = "late"
+EVENT_TIME_KINDS = (WATERMARK, WATERMARK_IN, LATE)
+
+DATAFLOW_KINDS = (
+    READ,
+    WRITE,
+    *COORDINATOR_KINDS,
+    *TASK_KINDS,
+    *SEATUNNEL_KINDS,
+    *SPARK_KINDS,
+    *EVENT_TIME_KINDS,
+)
 """All kinds in a fixed order. New ones go to the end, because stores number the kinds."""

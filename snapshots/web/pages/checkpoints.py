@@ -59,7 +59,8 @@ def checkpoint_list(request: HttpRequest, pk: int) -> HttpResponse:
         "dropped_requests": [item for item in incremental["decisions"] if not item["checkpoint"]],
         "checkpoints": [_linked(recording, item, extra) for item in checkpoints[:MOST_LISTED]],
         "hidden": max(0, len(checkpoints) - MOST_LISTED),
-        "failovers": [_with_restored(recording, item, names) for item in failovers["items"]],
+        "failovers": _failures(recording, failovers, names),
+        "event_time": failovers["event_time"],
         "sinks": failovers["sinks"],
         "dropped": failovers["dropped"],
         "sinks_unknown": is_derived(extra),
@@ -117,6 +118,20 @@ def _clocks(
         name: quantities.moment(checkpoint[instant], unit, epoch)
         for name, instant in (("triggered_clock", "triggered_at"), ("ended_clock", "ended_at"))
     }
+
+
+def _failures(
+    recording: Recording, failovers: dict[str, Any], checkpoints: set[str]
+) -> list[dict[str, Any]]:
+    """Return the failures, each with what it restored and with what it did to event time."""
+    items = [_with_restored(recording, item, checkpoints) for item in failovers["items"]]
+    times = failovers["event_time"]
+    if times is None:
+        return items
+    return [
+        item | {"event_time": restart}
+        for item, restart in zip(items, times["restarts"], strict=True)
+    ]
 
 
 def _with_restored(

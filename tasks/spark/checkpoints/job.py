@@ -130,7 +130,8 @@ class Explain:
 
     def _failovers(self, answers: list[Answer]) -> Failovers:
         """Join the answers, which stand in the order of the vertices, into the failovers."""
-        return failovers_of(self.events, self._restored(), answers, self.stored.count)
+        times = self.stored.of_event_time()
+        return failovers_of(self.events, self._restored(), answers, self.stored.count, times)
 
     def _restored(self) -> dict[str, CheckpointEvents]:
         """Return the checkpoints that failures went back to, by name."""

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from snapshots.domain.dataflow_logs import event_time
 from snapshots.domain.dataflow_logs.checkpoints.files import Acknowledged, acknowledged
 from snapshots.domain.dataflow_logs.checkpoints.reference import report
 from snapshots.domain.dataflow_logs.checkpoints.report import CheckpointReport
@@ -93,6 +94,11 @@ class StoredEvents:
 
     def run(self) -> RunEvents:
         return RunEvents(self._events(RUN_KINDS), self.plan())
+
+    def of_event_time(self) -> list[ProtocolEvent]:
+        """Return the watermarks and late records, sorted by step; older stores have none."""
+        kinds = event_time.KINDS
+        return self._events(kinds) if set(kinds) <= set(self.manifest.kinds) else []
 
     def of_checkpoints(self, first: int, end: int) -> list[ProtocolEvent]:
         """Return the events of the snapshots with codes in [``first``, ``end``), sorted by step."""

@@ -116,6 +116,9 @@ class TaskReport:
         busy_until: when the task had copied its state for ``busy_with``. None if no earlier
             checkpoint kept it busy.
         busy_with: the earlier checkpoint that kept the task busy. None if there was none.
+        watermark: where the watermark of the task stood when it recorded its state, in
+            microseconds. None if it had none, if ``has_ended``, or if the log has no watermarks.
+        has_ended: whether the watermark was the end of time then.
     """
 
     process: ProcessId
@@ -139,6 +142,8 @@ class TaskReport:
     held_up: int = 0
     busy_until: int | None = None
     busy_with: str | None = None
+    watermark: int | None = None
+    has_ended: bool = False
 
 
 @dataclass(frozen=True, slots=True)

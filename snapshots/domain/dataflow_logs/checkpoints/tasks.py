@@ -301,6 +301,8 @@ def _task_report(checkpoint: CheckpointEvents, process: ProcessId) -> TaskReport
         in_flight=_sum(e.held for e in checkpoint.at.get((process, RECORD_CHANNEL), ())),
         busy_until=busy_until,
         busy_with=busy_with,
+        watermark=record and record.whole("watermark"),
+        has_ended=record is not None and record.text("watermark") == "end",
     )
 
 

@@ -15,6 +15,7 @@ from snapshots.domain.dataflow_logs.checkpoints.tasks import (
     RunEvents,
 )
 from snapshots.domain.dataflow_logs.dataflow import IDEMPOTENT, SINK, TWO_PHASE, Dataflow
+from snapshots.domain.dataflow_logs.event_time import event_time_of
 from snapshots.domain.dataflow_logs.events import Plan, ProtocolEvent, whole
 from snapshots.domain.dataflow_logs.failovers.events import Failed
 from snapshots.domain.dataflow_logs.failovers.report import (
@@ -200,8 +201,13 @@ def failovers_of(
     checkpoints: Mapping[str, CheckpointEvents],
     answers: Iterable[Answer],
     count: Count,
+    times: Iterable[ProtocolEvent],
 ) -> Failovers:
-    """Report on all failures. ``checkpoints``: at least those that were restored.
+    """Report on all failures.
+
+    Args:
+        checkpoints: at least those that were restored.
+        times: the events of ``event_time.KINDS``, in order.
 
     A derived run has no totals of sinks: it does not log writes, which does not mean there were
     none.
@@ -216,6 +222,7 @@ def failovers_of(
         ),
         sinks=tuple(total for total in totals if total is not None),
         dropped=tuple(answer.dropped for answer in answers if answer.dropped is not None),
+        event_time=event_time_of(times, run),
     )
 
 

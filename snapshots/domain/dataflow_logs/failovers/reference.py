@@ -8,7 +8,13 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from snapshots.domain.dataflow_logs.checkpoints.reference import Records, checkpoint_events, run_of
+from snapshots.domain.dataflow_logs import event_time
+from snapshots.domain.dataflow_logs.checkpoints.reference import (
+    Records,
+    checkpoint_events,
+    protocol_events,
+    run_of,
+)
 from snapshots.domain.dataflow_logs.checkpoints.tasks import CheckpointEvents
 from snapshots.domain.dataflow_logs.events import DISCARDED, fields_of, whole
 from snapshots.domain.dataflow_logs.failovers.facts import (
@@ -50,7 +56,8 @@ def all_failovers(recording: Recording) -> Failovers:
         for name, events in checkpoint_events(recording).items()
     }
     answers = [answer(question, recording) for question in questions_of(run)]
-    return failovers_of(run, checkpoints, answers, Records(recording).count)
+    times = protocol_events(recording, event_time.KINDS)
+    return failovers_of(run, checkpoints, answers, Records(recording).count, times)
 
 
 def answer(question: Question, recording: Recording) -> Answer:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
+from snapshots.domain.dataflow_logs.event_time import EventTimeReport
 from snapshots.domain.model.as_json import JsonName, json_property, members_as_json
 from snapshots.domain.model.topology import ProcessId
 
@@ -186,11 +187,13 @@ class Failovers:
         reports: the failures, in their order.
         sinks: what all failures together did at each sink.
         dropped: the records that were thrown out of channels and never came again, by vertex.
+        event_time: watermarks, windows and late records. None if the log holds no watermark.
     """
 
     reports: Annotated[tuple[FailoverReport, ...], JsonName("items")]
     sinks: tuple[SinkTotal, ...]
     dropped: tuple[Dropped, ...]
+    event_time: EventTimeReport | None = None
 
     @json_property
     def total(self) -> int:

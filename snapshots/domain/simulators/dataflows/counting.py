@@ -11,6 +11,10 @@ from snapshots.domain.simulators.dataflows.functions import Record, Rid, State
 class Failure:
     """One failure and its repair.
 
+    ``watermarks`` are those of the tasks in the scope when it happened, as numbers, ``regained``
+    the times at which they had them again. ``fired_again`` counts the results of windows that were
+    sent once more.
+
     ``re_read`` counts for each split the records that were read again because of it. At
     ``caught_up_at`` each split in the scope had been read again as far as before. This and
     ``restarted_at`` are None if the run ended before.
@@ -23,6 +27,9 @@ class Failure:
     restarted_at: int | None = None
     re_read: dict[str, int] = field(default_factory=dict)
     caught_up_at: int | None = None
+    watermarks: dict[ProcessId, int] = field(default_factory=dict)
+    regained: dict[ProcessId, int] = field(default_factory=dict)
+    fired_again: int = 0
 
     @property
     def time_to_catch_up(self) -> int | None:
@@ -47,6 +54,8 @@ class Counted:
     duplicates: visible writes of a record beyond the first. An idempotent sink has none.
     rewritten: repeated writes of an idempotent sink, which replace the same record.
     lost: records that should be visible and are not.
+    fired: the results of windows as (vertex, rid), each time that a window fired.
+    late: for each task, how many records it dropped because their windows were over.
     finished: whether the run ended because all was done.
     """
 
@@ -63,6 +72,8 @@ class Counted:
     rewritten: dict[str, int] = field(default_factory=dict)
     lost: dict[str, int] = field(default_factory=dict)
     states: dict[ProcessId, State] = field(default_factory=dict)
+    fired: list[tuple[str, Rid]] = field(default_factory=list)
+    late: Counter[ProcessId] = field(default_factory=Counter)
     finished: bool = False
 
 

@@ -16,7 +16,7 @@ from snapshots.domain.model.topology import Channel, ChannelId
 from snapshots.domain.simulators.dataflows.functions import Record
 from snapshots.domain.simulators.event_queue import EventQueue
 
-RECORD, BARRIER, END, CANCEL = "record", "barrier", "end", "cancel"
+RECORD, BARRIER, END, CANCEL, WATERMARK = "record", "barrier", "end", "cancel", "watermark"
 
 
 class AnyLane(Protocol):
@@ -51,13 +51,14 @@ LaneT = TypeVar("LaneT", bound=AnyLane)
 class Item:
     """One element of a channel.
 
-    kind: RECORD (with its message id), BARRIER (the protocol's own, with a ``cid``), END, or CANCEL
-        (of the checkpoint ``cid``).
+    kind: RECORD (with its message id), BARRIER (the protocol's own, with a ``cid``), END, CANCEL
+        (of the checkpoint ``cid``), or WATERMARK.
     order: 0, 1, 2 … as put on the channel.
     priority: whether it has overtaken others.
-    overtaken: the records that a barrier has jumped over in the sender's buffer.
+    overtaken: the records and watermarks that a barrier has jumped over in the sender's buffer.
     stands_for_end: marks a barrier that no task has sent. The coordinator puts it behind the end of
         the channel when it records the sender as finished.
+    is_idle: the news of a WATERMARK without ``watermark``: whether the sender is idle.
     """
 
     kind: str
@@ -69,11 +70,18 @@ class Item:
     priority: bool = False
     stands_for_end: bool = False
     overtaken: list["Item"] = field(default_factory=list)
+    watermark: int | None = None
+    is_idle: bool | None = None
 
     @property
     def is_record(self) -> bool:
         """Whether this is a record."""
         return self.record is not None
+
+    @property
+    def is_content(self) -> bool:
+        """Whether an unaligned checkpoint keeps this as a part of the channel's state."""
+        return self.kind in (RECORD, WATERMARK)
 
 
 class Lane:
@@ -81,8 +89,8 @@ class Lane:
 
     input: what the receiver may take, in order.
     jumped: barriers that have overtaken ``input``.
-    collected: for each unaligned checkpoint whose barrier has not come, the records that were in
-        ``input`` when the receiver recorded, and all that arrived since.
+    collected: for each unaligned checkpoint whose barrier has not come, the records and watermarks
+        that were in ``input`` when the receiver recorded, and all that arrived since.
     """
 
     def __init__(
@@ -174,7 +182,7 @@ class Lane:
 
     def collect(self, cid: int) -> None:
         """Keep what has arrived and is not processed, and what will arrive."""
-        self.collected[cid] = [item for item in self.input if item.is_record]
+        self.collected[cid] = [item for item in self.input if item.is_content]
 
     def clear(self) -> list[Item]:
         """Empty the channel; return all that was on it, in order."""
@@ -195,7 +203,7 @@ class Lane:
 
     def _jump(self, item: Item, ahead: list[Item]) -> None:
         item.priority = True
-        item.overtaken = [other for other in ahead if other.is_record]
+        item.overtaken = [other for other in ahead if other.is_content]
         self._travel(item)
 
     def _pump(self) -> None:
@@ -226,7 +234,7 @@ class Lane:
             self.jumped.append(item)
         else:
             self.input.append(item)
-            if item.is_record:
+            if item.is_content:
                 for kept in self.collected.values():
                     kept.append(item)
         self.on_arrival(self, item)

@@ -63,6 +63,7 @@ class Machine(Generic[TaskT, LaneT]):
         self.committing = Committing(self.log)
         self.rereading = Rereading(self.log)
         self.stopped = False
+        self.logs_event_times = False
         self.messages = 0
         self.tasks: dict[ProcessId, TaskT] = {}
         self.lanes = {channel.id: self.new_lane(channel) for channel in topology.channels}
@@ -162,7 +163,8 @@ class Machine(Generic[TaskT, LaneT]):
         """Read a record of the split, and give the source its state after that."""
         record = split.record(offset)
         task.state = state
-        extra = {"rid": record.rid, "split": split.name, "offset": offset}
+        time = record.time if self.logs_event_times else None
+        extra = {"rid": record.rid, "split": split.name, "offset": offset, "time": time}
         self.log.add(task.id, READ, extra, value=value_text(record), state=task.state_text)
         self.rereading.note_read(split.name, offset)
         self.emit(task, [record])

@@ -40,3 +40,14 @@ def check_slow(slow: Mapping[str, float], dataflow: Dataflow) -> None:
             raise DataflowRefused(f"slow.{task}", f"There is no subtask {task!r}.")
         if not math.isfinite(factor) or factor <= 0:
             raise DataflowRefused(f"slow.{task}", f"It is above 0, not {factor!r}.")
+
+
+def check_no_windows(dataflow: Dataflow, engine: str) -> None:
+    """Refuse windows of event time, which only the simulator of Flink fires."""
+    for index, vertex in enumerate(dataflow.vertices):
+        if vertex.is_window:
+            raise DataflowRefused(
+                f"dataflow.vertices[{index}].function",
+                f"{vertex.id} makes windows of event time. They fire on watermarks, which are "
+                f"simulated under Flink's protocol and not under {engine}'s.",
+            )

@@ -16,10 +16,16 @@ from snapshots.domain.simulators.dataflows.tasks import EventLog, Task, rid_text
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """What a checkpoint holds of a task; ``pending`` are its pre-committed transactions."""
+    """What a checkpoint holds of a task.
+
+    Attributes:
+        pending: the pre-committed transactions.
+        watermark: the watermark that the task keeps as state; None if it keeps none.
+    """
 
     state: State
     pending: tuple[tuple[str, int], ...] = ()
+    watermark: int | None = None
 
 
 def log_crash(
@@ -36,6 +42,7 @@ def restore(
     *,
     cid: int | None,
     positions: Mapping[str, int] | None = None,
+    watermark: int | str | None = None,
     lanes: Iterable[AnyLane],
 ) -> None:
     """Deploy the task anew with this state.
@@ -43,9 +50,10 @@ def restore(
     Args:
         cid: the checkpoint that the state comes from; None starts from the beginning.
         positions: the next offset of each split that the task goes on to read.
+        watermark: the watermark that the restore brings back, as the log has it.
         lanes: the inputs that are emptied.
     """
-    extra = {"attempt": task.attempt, "positions": positions}
+    extra = {"attempt": task.attempt, "positions": positions, "watermark": watermark}
     if cid is None:
         log.add(task.id, RESTART, extra)
     else:

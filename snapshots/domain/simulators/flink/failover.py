@@ -10,11 +10,14 @@ from snapshots.domain.model.topology import ProcessId
 from snapshots.domain.simulators.dataflows.aligning import Alignments
 from snapshots.domain.simulators.dataflows.counting import Failure
 from snapshots.domain.simulators.dataflows.functions import start_state
+from snapshots.domain.simulators.dataflows.lanes import WATERMARK, Item
 from snapshots.domain.simulators.dataflows.recovery import Saved, log_crash, restore
 from snapshots.domain.simulators.dataflows.tasks import Effects
 from snapshots.domain.simulators.flink.checkpoints import Checkpoints
+from snapshots.domain.simulators.flink.event_time import EventTime, logged
 from snapshots.domain.simulators.flink.snapshots import Snapshots
 from snapshots.domain.simulators.flink.tasks import FlinkMachine, FlinkTask
+from snapshots.domain.simulators.protocols.flink_watermarks import risen
 
 FULL, REGION, PIPELINE = FAILOVERS = ("full", "region", "pipeline")
 
@@ -45,6 +48,7 @@ class Failover:
     checkpoints: Checkpoints
     snapshots: Snapshots
     alignments: Alignments
+    event_time: EventTime
 
     def fail(self, process: ProcessId) -> Effects:
         """Let a task die, unless it is down or has finished."""
@@ -68,6 +72,7 @@ class Failover:
             machine.stopped = True
             return
         machine.counted.failures.append(failure)
+        self.event_time.note_failure(failure)
         for name in failure.scope:
             self.alignments.stop(machine.tasks[name])
         yield from self.checkpoints.on_failover()
@@ -84,6 +89,7 @@ class Failover:
         sources = (task for task in tasks if task.vertex.kind == SOURCE)
         machine.rereading.expect(failure, {task.id: task.state["offset"] for task in sources})
         for task in tasks:
+            self.event_time.begin(task)
             machine.plan_wake(task, 0)
 
     def _restore(self, task: FlinkTask, cid: int | None) -> None:
@@ -93,14 +99,38 @@ class Failover:
         if task.vertex.kind == SOURCE:
             positions = {task.id: saved.state["offset"]}
         log, committing = self.machine.log, self.machine.committing
-        restore(log, task, saved.state, cid=cid, positions=positions, lanes=task.inputs)
+        watermark = self._kept_watermark(task, cid)
+        restore(
+            log,
+            task,
+            saved.state,
+            cid=cid,
+            positions=positions,
+            watermark=None if watermark is None else logged(watermark),
+            lanes=task.inputs,
+        )
+        if watermark is not None:
+            task.valve = risen(task.valve, watermark)
         task.base = {}
         committing.recover(task, saved.pending, cid)
         committing.begin(task)
+
+    def _kept_watermark(self, task: FlinkTask, cid: int | None) -> int | None:
+        """Return the smallest watermark in the union of what the vertex keeps as state."""
+        saved = {} if cid is None else self.snapshots.saved[cid]
+        kept = (
+            part.watermark
+            for name, part in saved.items()
+            if self.machine.tasks[name].vertex is task.vertex
+        )
+        return min((watermark for watermark in kept if watermark is not None), default=None)
 
     def _put_back(self, task: FlinkTask, cid: int | None) -> None:
         """Send the checkpoint's channel states before anything new."""
         states = {} if cid is None else self.snapshots.channel_states.get(cid, {})
         for lane in task.outputs.values():
-            for record in states.get(lane.id, ()):
-                self.machine.send(task, lane, record, restored=True)
+            for item in states.get(lane.id, ()):
+                if item.record is None:
+                    lane.put(Item(WATERMARK, watermark=item.watermark, is_idle=item.is_idle))
+                else:
+                    self.machine.send(task, lane, item.record, restored=True)

@@ -8,13 +8,22 @@ from snapshots.domain.dataflow_logs.kinds import END, FINISH
 from snapshots.domain.model.topology import ProcessId, Topology
 from snapshots.domain.simulators.dataflows.aligning import Alignments
 from snapshots.domain.simulators.dataflows.counting import Counted
-from snapshots.domain.simulators.dataflows.lanes import BARRIER, CANCEL, Item, Lane
+from snapshots.domain.simulators.dataflows.functions import Rid, expected_rids
+from snapshots.domain.simulators.dataflows.lanes import (
+    BARRIER,
+    CANCEL,
+    WATERMARK,
+    AnyLane,
+    Item,
+    Lane,
+)
 from snapshots.domain.simulators.dataflows.lanes import END as END_ITEM
 from snapshots.domain.simulators.dataflows.machine import StreamMachine
 from snapshots.domain.simulators.dataflows.results import count_results
 from snapshots.domain.simulators.dataflows.tasks import Effects, connect
 from snapshots.domain.simulators.flink.barriers import Barriers, MayFinish
 from snapshots.domain.simulators.flink.checkpoints import AnyMayFinish, Checkpoints
+from snapshots.domain.simulators.flink.event_time import EventTime
 from snapshots.domain.simulators.flink.failover import Failover
 from snapshots.domain.simulators.flink.snapshots import Acknowledge, Snapshots
 from snapshots.domain.simulators.flink.tasks import ONLY_GROUP, FlinkTask, tasks_of
@@ -35,13 +44,18 @@ class FlinkRun(StreamMachine[FlinkTask]):
         super().__init__(plan, topology)
         if steps is None:
             steps = flink_tracker if plan.checkpoints.mode == AT_LEAST_ONCE else flink_task
-        self.tasks = tasks_of(self.dataflow, steps, plan.slow, plan.tx_timeout)
+        windows = plan.event_time.windows
+        self.tasks = tasks_of(self.dataflow, steps, plan.slow, plan.tx_timeout, windows)
+        self.logs_event_times = plan.event_time.interval is not None
+        self.event_time = EventTime(self, plan.event_time)
         connect(self.dataflow, self.tasks, self.lanes)
         alignments = Alignments(self.log, self.counted)
         self.snapshots = Snapshots(self)
         self.barriers = Barriers(self, self.snapshots, alignments)
         self.checkpoints = Checkpoints(self, self.dataflow.coordinators(one=True)[0])
-        self.failover = Failover(self, self.checkpoints, self.snapshots, alignments)
+        self.failover = Failover(
+            self, self.checkpoints, self.snapshots, alignments, self.event_time
+        )
         self.ending: list[FlinkTask] = []
 
     def begin(self) -> None:
@@ -49,6 +63,7 @@ class FlinkRun(StreamMachine[FlinkTask]):
         for task in self.tasks.values():
             task.reset(task.state)
             self.committing.begin(task)
+            self.event_time.begin(task)
             self.plan_wake(task, 0)
         self.checkpoints.begin()
 
@@ -59,8 +74,17 @@ class FlinkRun(StreamMachine[FlinkTask]):
     def count(self) -> Counted:
         """Return what was counted, after the last event."""
         self.counted.finished = all(task.finished for task in self.tasks.values())
-        count_results(self.dataflow, self.tasks, self.counted)
+        count_results(self.dataflow, self.tasks, self.counted, expected=self._expected())
         return self.counted
+
+    def _expected(self) -> dict[str, set[Rid]]:
+        """Return what should be visible; of windows, those that have fired at least once."""
+        fired = {rid[:2] for _, rid in self.counted.fired}
+        splits = {task.id for task in self.tasks.values() if task.split is not None}
+        return {
+            sink: {rid for rid in rids if rid.split in splits or rid[:2] in fired}
+            for sink, rids in expected_rids(self.dataflow, self.event_time.windows).items()
+        }
 
     # --- a task at work --------------------------------------------------------------------------
 
@@ -84,7 +108,17 @@ class FlinkRun(StreamMachine[FlinkTask]):
 
     def _read(self, task: FlinkTask, offset: int) -> None:
         task.versions[ONLY_GROUP] += 1
+        self.event_time.note_read(task, offset)
         self.read(task, task.own_split, offset, {"offset": offset + 1})
+
+    def process(self, task: FlinkTask, lane: AnyLane) -> None:
+        """Take the record at the head of the channel; a window may drop it because it is late."""
+        record = lane.input[0].record
+        super().process(task, lane)
+        if task.is_late:
+            assert record is not None  # the caller has seen a record at the head
+            task.is_late = False
+            self.event_time.log_late(task, record)
 
     def barrier_arrived(self, task: FlinkTask, lane: Lane, item: Item) -> None:
         """Note that a barrier has come into the receiver's buffer."""
@@ -97,6 +131,8 @@ class FlinkRun(StreamMachine[FlinkTask]):
         elif item.kind == CANCEL:
             assert item.cid is not None  # every cancellation names its checkpoint
             yield from self.barriers.on_cancel(task, lane, item.cid)
+        elif item.kind == WATERMARK:
+            self.event_time.on_item(task, lane, item)
         else:
             self.log.add(task.id, END, channel=lane.id)
             yield from self.barriers.on_end(task, lane)
@@ -105,6 +141,7 @@ class FlinkRun(StreamMachine[FlinkTask]):
 
     def _end(self, task: FlinkTask) -> None:
         """Note that the task has read all its input."""
+        self.event_time.end(task)
         task.ended = True
         self.log.add(task.id, END)
         for lane in task.outputs.values():

@@ -26,6 +26,7 @@ from snapshots.domain.simulators.dataflows.parameters import (
     check_slow,
 )
 from snapshots.domain.simulators.dataflows.results import DataflowRun, header_of, run_to_end
+from snapshots.domain.simulators.flink.event_time import EventTimeSettings, check_windows
 from snapshots.domain.simulators.flink.failover import FAILOVERS, FULL
 from snapshots.domain.simulators.flink.run import FlinkRun
 from snapshots.domain.simulators.protocols.flink_coordinator import CheckpointSettings
@@ -45,6 +46,7 @@ class DataflowSimulation:
     restart_delay: the time from a failure to the restart.
     lost_notices: checkpoints whose notice of completion is lost.
     declines: pairs (checkpoint, task) of which the task does not take part.
+    event_time: watermarks and windows.
     tx_timeout: the time after which a transaction that was not committed is gone.
     most_restarts, most_events: with more of them the run ends unfinished.
 
@@ -66,6 +68,7 @@ class DataflowSimulation:
     restart_delay: NotNegative = 10_000
     lost_notices: frozenset[int] = frozenset()
     declines: frozenset[tuple[int, str]] = frozenset()
+    event_time: EventTimeSettings = field(default_factory=EventTimeSettings)
     tx_timeout: int | None = None
     most_restarts: NotNegative = 20
     most_events: Positive = MOST_EVENTS
@@ -75,6 +78,7 @@ class DataflowSimulation:
         check_one_of("failover", self.failover, FAILOVERS)
         check_failures(self.failures, self.dataflow.subtask_by_id, "subtask")
         check_slow(self.slow, self.dataflow)
+        check_windows(self.dataflow, self.event_time)
 
     def topology(self) -> Topology:
         """Return the processes and channels of the job."""

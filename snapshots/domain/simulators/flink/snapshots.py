@@ -1,7 +1,6 @@
 """What the tasks of a simulated Flink job record for a checkpoint: state, channels, the upload."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from snapshots.domain.dataflow_logs.kinds import CP_ACK, OVERTAKEN_OUT, SNAP_ASYNC
 from snapshots.domain.model.as_json import as_json
@@ -10,13 +9,11 @@ from snapshots.domain.model.topology import ChannelId, ProcessId
 from snapshots.domain.simulators.dataflows.lanes import BARRIER, Item, Lane
 from snapshots.domain.simulators.dataflows.recovery import Saved
 from snapshots.domain.simulators.dataflows.tasks import Effects
+from snapshots.domain.simulators.flink.event_time import logged
 from snapshots.domain.simulators.flink.tasks import FlinkMachine, FlinkTask
 from snapshots.domain.simulators.protocols import flink_task as aligning
 from snapshots.domain.simulators.protocols.flink_files import uploaded
 from snapshots.domain.simulators.protocols.flink_task import TIMEOUT, Barrier
-
-if TYPE_CHECKING:
-    from snapshots.domain.simulators.dataflows.functions import Record
 
 UPLOAD, CHANNELS = "upload", "channels"
 """What an acknowledgement waits for."""
@@ -34,7 +31,7 @@ class Snapshots:
     """Records snapshots, and keeps what each checkpoint holds.
 
     saved: checkpoint -> task -> what the checkpoint holds of it.
-    channel_states: checkpoint -> channel -> records.
+    channel_states: checkpoint -> channel -> records and watermarks, in order.
     """
 
     def __init__(self, machine: FlinkMachine) -> None:
@@ -42,7 +39,7 @@ class Snapshots:
         self.plan = machine.plan
         self.log = machine.log
         self.saved: dict[int, dict[ProcessId, Saved]] = {}
-        self.channel_states: dict[int, dict[ChannelId, list[Record]]] = {}
+        self.channel_states: dict[int, dict[ChannelId, list[Item]]] = {}
 
     def take(self, task: FlinkTask, effect: aligning.Snapshot) -> None:
         """Record the state now; the upload ends later."""
@@ -89,7 +86,7 @@ class Snapshots:
             self._log_overtaken(task, lane, item)
 
     def _log_overtaken(self, task: FlinkTask, lane: Lane, item: Item) -> None:
-        extra = {"count": len(item.overtaken)}
+        extra = {"count": _records_of(item.overtaken)}
         snapshot = str(item.barrier.cid)
         self.log.add(task.id, OVERTAKEN_OUT, extra, channel=lane.id, snapshot=snapshot)
 
@@ -99,12 +96,14 @@ class Snapshots:
             mode = aligning.ALIGNED
         pending = None if task.tx is None else [tx for tx, _ in task.tx.pending]
         extra = {"sync": self.plan.sync_time, "mode": mode, "pending": pending}
+        extra["watermark"] = logged(task.valve.watermark)
         snapshot = str(effect.barrier.cid)
         self.log.add(task.id, RECORD_STATE, extra, snapshot=snapshot, state=task.state_text)
 
     def _save(self, task: FlinkTask, cid: int) -> None:
         pending = () if task.tx is None else tuple(task.tx.pending)
-        self.saved.setdefault(cid, {})[task.id] = Saved(task.state, pending)
+        kept = task.valve.watermark if self.plan.event_time.keeps(task.vertex) else None
+        self.saved.setdefault(cid, {})[task.id] = Saved(task.state, pending, kept)
         task.recorded.add(cid)
         if task.ended and task.final_cid is None:
             task.final_cid = cid
@@ -123,18 +122,19 @@ class Snapshots:
     def _log_channel(
         self, task: FlinkTask, lane: Lane, cid: int, kept: list[Item], overtaken: list[Item]
     ) -> None:
-        items = (*kept, *overtaken)
-        records = [item.record for item in items if item.record is not None]
-        self.channel_states.setdefault(cid, {})[lane.id] = records
-        if items:
-            self.machine.counted.channel_state[lane.id, cid] = (len(kept), len(overtaken))
+        items = [*kept, *overtaken]
+        self.channel_states.setdefault(cid, {})[lane.id] = items
+        records = _records_of(kept), _records_of(overtaken)
+        if any(records):
+            self.machine.counted.channel_state[lane.id, cid] = records
+        watermarks = len(items) - sum(records) or None
         self.log.add(
             task.id,
             RECORD_CHANNEL,
-            {"in": len(kept), "out": len(overtaken)},
+            {"in": records[0], "out": records[1], "watermarks": watermarks},
             channel=lane.id,
             snapshot=str(cid),
-            messages=tuple(item.message for item in items),
+            messages=tuple(item.message for item in items if item.is_record),
         )
 
     def _uploaded(self, task: FlinkTask, cid: int, start: int) -> Effects:
@@ -173,3 +173,7 @@ class Snapshots:
         task.missing.pop(cid, None)
         for lane in task.inputs:
             lane.collected.pop(cid, None)
+
+
+def _records_of(items: list[Item]) -> int:
+    return sum(item.is_record for item in items)

@@ -1,7 +1,7 @@
 """A subtask of a simulated Flink job."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import ModuleType
 
@@ -13,13 +13,16 @@ from snapshots.domain.simulators.dataflows.functions import (
     Record,
     Split,
     State,
+    Windows,
     is_keyed,
     start_state,
 )
 from snapshots.domain.simulators.dataflows.lanes import Item
 from snapshots.domain.simulators.dataflows.machine import StreamMachine
 from snapshots.domain.simulators.dataflows.tasks import subtasks_in_order, task_fields
+from snapshots.domain.simulators.protocols import flink_watermarks
 from snapshots.domain.simulators.protocols.flink_files import Held
+from snapshots.domain.simulators.protocols.flink_watermarks import BEGINNING, Valve
 
 KEY_BYTES = 16
 ONLY_GROUP = 0
@@ -38,6 +41,10 @@ class FlinkTask(AligningTask):
     recorded: the checkpoints for which this attempt has recorded its state.
     final_cid: the first checkpoint recorded after the task had ended.
     last_complete: the newest checkpoint that the task knows to be complete.
+    valve: the task's watermark, and those of its inputs.
+    latest: the latest event time that a source has read.
+    read_at: when a source read its last record, or was deployed.
+    is_late: whether the record that was taken last was dropped, because its window was over.
     """
 
     split: Split | None = None
@@ -49,10 +56,17 @@ class FlinkTask(AligningTask):
     recorded: set[int] = field(default_factory=set)
     final_cid: int | None = None
     last_complete: int = 0
+    valve: Valve = field(default_factory=Valve)
+    latest: int = BEGINNING
+    read_at: int = 0
+    windows: Windows
+    is_late: bool = False
 
     def reset(self, state: State) -> None:
         """Put the task in the condition of one that was just deployed."""
         super().reset(state)
+        self.valve = flink_watermarks.start(tuple(lane.id for lane in self.inputs))
+        self.latest = BEGINNING
         self.final_cid = None
         self.last_complete = 0
         for part in (self.files, self.barriers, self.missing, self.recorded):
@@ -66,8 +80,22 @@ class FlinkTask(AligningTask):
 
     def absorb(self, record: Record, channel: ChannelId) -> list[Record]:
         """Change the state by a record, and return the records made of it."""
-        self.versions[self._group(record.key)] += 1
+        if self.vertex.is_window:
+            self._put_into_window(record)
+            return []
+        self.note_changed((record.key,))
         return super().absorb(record, channel)
+
+    def _put_into_window(self, record: Record) -> None:
+        start = self.windows.start(record.time)
+        self.is_late = self.windows.is_over(start, self.valve.watermark)
+        if not self.is_late:
+            self.note_changed((record.key,))
+            self.state = self.windows.add(self.state, record)
+
+    def note_changed(self, keys: Iterable[str]) -> None:
+        """Note that the state of these keys is another one now."""
+        self.versions.update(map(self._group, keys))
 
     def sizes(self) -> dict[int, int]:
         """Return the bytes of the state by key group."""
@@ -88,7 +116,11 @@ FlinkMachine = StreamMachine[FlinkTask]
 
 
 def tasks_of(
-    dataflow: Dataflow, steps: ModuleType, slow: Mapping[str, float], tx_timeout: int | None
+    dataflow: Dataflow,
+    steps: ModuleType,
+    slow: Mapping[str, float],
+    tx_timeout: int | None,
+    windows: Windows,
 ) -> dict[ProcessId, FlinkTask]:
     """Return all subtasks without their channels, those of each vertex after those before it.
 
@@ -96,13 +128,15 @@ def tasks_of(
         steps: the step functions by which the tasks follow barriers.
         slow: how many times longer than others a task takes for a record.
         tx_timeout: us after which a transaction that was not committed is gone.
+        windows: the windows of event time that vertices make.
     """
     return {
         id_: FlinkTask(
             **task_fields(dataflow, vertex, index, id_, slow, tx_timeout),
             state=start_state(vertex),
             steps=steps,
-            split=Split(vertex, id_) if vertex.kind == SOURCE else None,
+            windows=windows,
+            split=Split(vertex, id_, windows.disorder) if vertex.kind == SOURCE else None,
         )
         for vertex, index, id_ in subtasks_in_order(dataflow)
     }

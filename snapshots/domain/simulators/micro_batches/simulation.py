@@ -29,6 +29,7 @@ from snapshots.domain.simulators.dataflows.parameters import (
     MOST_EVENTS,
     FailAt,
     check_failures,
+    check_no_windows,
     check_slow,
 )
 from snapshots.domain.simulators.dataflows.results import DataflowRun, header_of, run_to_end
@@ -73,6 +74,7 @@ class SparkSimulation:
         check_one_of("failover", self.failover, SPARK_FAILOVERS)
         check_failures(self.failures, {*self.dataflow.subtask_by_id, DRIVER}, "process")
         check_slow(self.slow, self.dataflow)
+        check_no_windows(self.dataflow, "Spark")
 
     def topology(self) -> Topology:
         """Return the processes and channels of the query."""

@@ -19,6 +19,7 @@ from snapshots.domain.simulators.dataflows.parameters import (
     MOST_EVENTS,
     FailAt,
     check_failures,
+    check_no_windows,
     check_slow,
 )
 from snapshots.domain.simulators.dataflows.results import DataflowRun, header_of, run_to_end
@@ -83,6 +84,7 @@ class SeaTunnelSimulation:
         processes = self.topology().process_by_id.keys() - set(self.dataflow.coordinators())
         check_failures(self.failures, processes, "process")
         check_slow(self.slow, self.dataflow)
+        check_no_windows(self.dataflow, "SeaTunnel")
         if self.start_from is not None:
             self.dataflow_before()
 

@@ -8,10 +8,10 @@
 import { changed, idProblems } from "../topology/model.js";
 
 export const KINDS = ["source", "operator", "sink"];
-export const FUNCTIONS = ["map", "filter", "flatmap", "count", "sum", "total", "join"];
+export const FUNCTIONS = ["map", "filter", "flatmap", "count", "sum", "total", "join", "window"];
 export const SINKS = ["plain", "idempotent", "two-phase"];
 export const EXCHANGES = ["forward", "hash", "broadcast", "rebalance"];
-const KEYED = ["count", "sum", "join"];
+const KEYED = ["count", "sum", "join", "window"];
 /** @type {Record<string, number>} */
 const DEFAULTS = { parallelism: 1, cost: 100, records: 100, rate: 1000, keys: 8, skew: 0 };
 const NUMBERS = Object.keys(DEFAULTS);
