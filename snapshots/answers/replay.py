@@ -61,6 +61,11 @@ def cut(stored: StoredRecording, question: Mapping[str, Any]) -> dict[str, Any]:
         "positions": _by_process(stored, stored_cut.positions),
         "at": stored_cut.at,
         "states": states(stored, stored_cut.states),
+        "watermarks": {
+            process.id: words
+            for process, words in zip(stored.topology.processes, stored_cut.watermarks, strict=True)
+            if words is not None
+        },
         "channels": {
             name: [fragment(m.value) for m in listed] for name, listed in contents.items()
         },

@@ -70,6 +70,8 @@ class CutAnswer(TypedDict):
         positions: how many events of each process lie inside.
         at: the instant of the last event inside, in the time unit; null where no event is inside.
         states: the state of each process; absent where it is not known.
+        watermarks: the watermark of each task, in words; absent where it has none or the log has
+            none.
         channels: the values of the messages in each channel; null for a value that is not known.
             A channel of which nothing is known is absent.
         messages: the ids of the messages in each channel.
@@ -87,6 +89,7 @@ class CutAnswer(TypedDict):
     positions: dict[str, int]
     at: int | None
     states: dict[str, Any]
+    watermarks: dict[str, str]
     channels: dict[str, list[Any]]
     messages: dict[str, list[str]]
     omitted: dict[str, int]

@@ -65,6 +65,7 @@ def window_payload(window: windows.Window) -> dict[str, Any]:
         "positions_to": window.positions_to.tolist(),
         "states": _json(window.states),
         "states_known": [state is not None for state in window.states],
+        "watermarks": list(window.watermarks),
         "depths": window.depths.tolist(),
         "events": _columns(window.events, json_fields={"state"}),
         "messages": _columns(window.messages, json_fields={"value"}),

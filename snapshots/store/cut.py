@@ -1,11 +1,13 @@
 """Compute a cut through a stored recording by binary searches, and its contents on demand."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from snapshots.domain.model.recording import APPLICATION_KINDS, Message
+from snapshots.domain.dataflow_logs.kinds import RESTART, WATERMARK
+from snapshots.domain.model.recording import APPLICATION_KINDS, RESTORE, Message
 from snapshots.domain.model.topology import Channel, ChannelId, JsonText
 from snapshots.domain.model.values import number
 from snapshots.store.layout import IN_FLIGHT
@@ -14,6 +16,9 @@ from snapshots.store.strays import Stray
 from snapshots.store.tables import Tables
 
 _LOOK_BACK = 64  # events in the second block that is searched for the event that sets the state
+
+WATERMARK_KINDS = frozenset({WATERMARK, RESTORE, RESTART})
+"""The events whose label says where the watermark of their process stands; none is no watermark."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +108,7 @@ class StoredCut:
     @cached_property
     def states(self) -> tuple[JsonText | None, ...]:
         """Return every process's state after its last event inside; None if it is not known."""
-        last = self._last_application_event()
+        last = self._last_event(APPLICATION_KINDS)
         begun = np.flatnonzero(last >= 0)
         states = [process.state for process in self.tables.topology.processes]
         texts = self.tables.events.pick(begun, last[begun]).json("state")
@@ -111,20 +116,33 @@ class StoredCut:
             states[code] = text
         return tuple(states)
 
-    def _last_application_event(self) -> Ints:
-        """Return the index of each process's last internal, send or receive inside, or -1.
+    @cached_property
+    def watermarks(self) -> tuple[str | None, ...]:
+        """Return every process's watermark in words; None if it has none or the log has none."""
+        found: list[str | None] = [None] * len(self.positions)
+        if self.tables.manifest.header_extra.get("watermarks") is not True:
+            return tuple(found)
+        last = self._last_event(WATERMARK_KINDS)
+        begun = np.flatnonzero(last >= 0)
+        labels = self.tables.events.pick(begun, last[begun]).texts("label")
+        for code, label in zip(begun.tolist(), labels, strict=True):
+            found[code] = label
+        return tuple(found)
+
+    def _last_event(self, kinds: Collection[str]) -> Ints:
+        """Return the index of each process's last event of these kinds inside, or -1.
 
         It searches backwards in blocks that double in size, and finds most events in the first.
         """
         events = self.tables.events
-        application = self.tables.kind_codes(APPLICATION_KINDS)
+        wanted = self.tables.kind_codes(kinds)
         last = np.full(len(self.positions), -1)
         end = self.positions.copy()
         block = 1
         while len(open_ := np.flatnonzero(end > 0)):
             first = np.maximum(end[open_] - block, 0)
             codes, indices = ragged(open_, first, end[open_])
-            matches = np.isin(events.values("kind", codes, indices), application)
+            matches = np.isin(events.values("kind", codes, indices), wanted)
             np.maximum.at(last, codes[matches], indices[matches])
             end[open_] = np.where(last[open_] >= 0, 0, first)
             block = max(_LOOK_BACK, block * 2)

@@ -172,6 +172,8 @@ class Window:
         positions: the number of events of each process before the left edge.
         positions_to: the number of events of each process up to and at the right edge.
         states: the JSON of each process's state at ``positions``; None if it is not known.
+        watermarks: each process's watermark at ``positions`` in words; None if it has none, or if
+            the log has none.
         depths: the number of messages in each channel at ``positions``.
         events: the events in the window; in a binned one, only the records of states, if they are
             few.
@@ -192,6 +194,7 @@ class Window:
     positions: Ints
     positions_to: Ints
     states: tuple[JsonText | None, ...]
+    watermarks: tuple[str | None, ...]
     depths: Ints
     events: WindowEvents
     messages: WindowMessages
@@ -251,6 +254,7 @@ class _View:
             positions=self.left,
             positions_to=self.right,
             states=cut.states,
+            watermarks=cut.watermarks,
             depths=cut.depths,
             events=self._events() if exact else self._record_events(),
             messages=self._messages(exact),

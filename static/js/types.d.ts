@@ -177,6 +177,7 @@ interface WindowPayload {
   positions_to: Packed;
   states: unknown[];
   states_known: boolean[];
+  watermarks?: (string | null)[];
   depths: Packed;
   events?: EventsPayload;
   messages?: MessagesPayload;
@@ -248,6 +249,7 @@ interface OpenWindow {
   positionsTo: Column;
   states: unknown[];
   known: boolean[];
+  watermarks: (string | null)[];
   depths: Column;
   events: OpenEvents;
   messages: OpenMessages;
@@ -276,6 +278,7 @@ interface OrphanPayload {
 interface CutPayload {
   positions: Record<string, number>;
   states?: Record<string, unknown>;
+  watermarks?: Record<string, string>;
   channels?: Record<string, unknown[]>;
   messages?: Record<string, string[]>;
   consistent: boolean | null;
@@ -298,6 +301,7 @@ interface Cut {
   positions: number[];
   states: unknown[];
   known: boolean[];
+  watermarks: (string | null)[];
   /** Messages in flight by the code of their channel, in order. */
   channels: Map<number, MessageInFlight[]>;
   consistent: boolean;

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { test   watermarksAt,
+} from "node:test";
 
 import {
   channelsAt,
@@ -139,4 +140,17 @@ test("a number is summed if it stands alone or is the only number of an object",
   );
   assert.equal(total([1, { n: 2 }]), 3);
   assert.equal(total([1, "x"]), null);
+});
+
+test("the watermark of a process is that of its last event inside that says so", () => {
+  const window = /** @type {any} */ ({
+    events: { index: [3, 4, 5], kind: [0, 1, 2], label: ["watermark 7 ms", null, null] },
+    rows: [[0, 1, 2], []],
+    kinds: ["watermark", "send", "restore"],
+    positions: [3, 0],
+    watermarks: ["watermark 5 ms", null],
+  });
+  const first = [3, 4, 5, 6].map((position) => watermarksAt(window, [position, 0])[0]);
+  assert.deepEqual(first, ["watermark 5 ms", "watermark 7 ms", "watermark 7 ms", null]);
+  assert.equal(watermarksAt(window, [6, 0])[1], null);
 });

@@ -102,6 +102,21 @@ function stateOf(window, p, position) {
   return [window.states[p], Boolean(window.known[p])];
 }
 
+const WATERMARK_KINDS = new Set(["watermark", "restore", "restart"]);
+
+/**
+ * Returns the watermark of each process inside the cut, in words, null where there is none.
+ * @param {OpenWindow} window @param {number[]} positions @returns {(string | null)[]}
+ */
+export function watermarksAt(window, positions) {
+  const { events, rows, kinds } = window;
+  return positions.map((position, p) => {
+    const row = rows[p].findLast((i) => events.index[i] < position && WATERMARK_KINDS.has(kinds[events.kind[i]]));
+    if (row === undefined || events.index[row] < window.positions[p]) return window.watermarks[p] ?? null;
+    return events.label[row] ?? null;
+  });
+}
+
 /**
  * Returns the consistent cut that differs from `positions` by the fewest events: the latest inside it or the
  * smallest around it. Both exist and are unique, for consistent cuts form a lattice.
@@ -207,6 +222,7 @@ export function describeCut(window, positions) {
     positions: Array.from(positions),
     states,
     known,
+    watermarks: watermarksAt(window, positions),
     channels,
     consistent: orphans.length === 0,
     orphans: orphans.map((row) => orphanAt(window, row)),

@@ -157,6 +157,7 @@ export function openCut(answer, topology) {
     positions: inOrder(answer.positions, processes),
     states: processes.map(({ id }) => answer.states?.[id] ?? null),
     known: processes.map(({ id }) => answer.states !== undefined && id in answer.states),
+    watermarks: processes.map(({ id }) => answer.watermarks?.[id] ?? null),
     channels,
     consistent: answer.consistent !== false, // null in a derived recording without an orphan
     orphans: answer.orphans ?? [],

@@ -35,6 +35,7 @@ export function openWindow(payload, topology) {
     positionsTo: decode(payload.positions_to),
     states: payload.states,
     known: payload.states_known,
+    watermarks: payload.watermarks ?? [],
     depths: decode(payload.depths),
     events,
     messages,

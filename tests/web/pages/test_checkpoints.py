@@ -169,3 +169,40 @@ def test_ready_runs_stand_side_by_side(client, ada):
 @pytest.mark.parametrize("asked", ["", "x", "1,2,x", ",".join("1" * 11)])
 def test_what_is_to_be_compared_must_be_recordings(client, asked):
     assert client.get(f"/compare?recordings={asked}").status_code == 422
+
+
+def test_the_page_says_what_a_failure_did_to_event_time(client, ada):
+    row = explained(ada, "late-records")
+    page = words(text_of(client.get(f"/recordings/{row.pk}/checkpoints")))
+    assert "6 tasks began again without a watermark, for checkpoints hold none." in page
+    assert "windows sent 8 results once more." in page
+    assert "Event time at the end of the log" in page
+    assert re.search(r"window\[0\] the end of time \d+ 2 ", page)
+    api = client.get(f"/api/recordings/{row.pk}/failovers").json()["event_time"]
+    assert sum(task["late"] for task in api["tasks"]) == 4
+    one = words(text_of(client.get(f"/recordings/{row.pk}/checkpoints?checkpoint=2")))
+    assert re.search(r"window\[0\] .{0,80}watermark at \d", one)
+
+
+def test_a_run_without_watermarks_has_no_event_time_on_its_page(client, ada):
+    row = explained(ada, "counted-twice")
+    assert "Event time" not in text_of(client.get(f"/recordings/{row.pk}/checkpoints"))
+    assert client.get(f"/api/recordings/{row.pk}/failovers").json()["event_time"] is None
+
+
+def test_a_cut_says_where_the_watermark_of_each_task_stands(client, ada):
+    row = explained(ada, "late-records")
+    address = f"/api/recordings/{row.pk}/cuts"
+
+    def watermarks(at):
+        question = {"at": at}
+        return client.post(address, question, content_type="application/json").json()["watermarks"]
+
+    log = BY_SLUG["late-records"].log()
+    restored = next(event.at for event in log.events if event.kind == "restore")
+    assert watermarks(0) == {}
+    assert watermarks(restored - 1)["window[0]"].startswith("watermark ")
+    assert watermarks(restored) == {}
+    assert watermarks(log.events[-1].at)["window[0]"] == "watermark: the end of time"
+    window = client.get(f"/api/recordings/{row.pk}/window?from={restored - 1}&to={restored}")
+    assert sum(words is not None for words in window.json()["watermarks"]) == 6

@@ -158,3 +158,21 @@ def test_spark_plans_dies_and_starts_again_when_the_text_says(logs):
     written = Counter(e.process.partition("[")[0] for e in events if e.kind == "write")
     assert written == {"lines": 180, "table": 140}
     assert "passes over the second batch 2" in text_of("uncommitted-batch", 4)
+
+
+def test_windows_fire_and_drop_what_is_late_when_the_text_says(logs):
+    events = logs["late-records"]
+    fired = [e for e in events if e.kind == "watermark" and "fired" in json.loads(e.extra)]
+    first = next(e for e in fired if e.process == "window[0]")
+    assert (first.at // 100, json.loads(first.extra)["watermark"]) == (153, 10_284)
+    assert "reaches 10.284 ms" in text_of("late-records", 0)
+    late = [e for e in events if e.kind == "late"]
+    before = [e for e in late if e.at < 48_000]
+    assert {json.loads(e.extra)["window"] for e in before} == {20_000}
+    dropped = [json.loads(e.extra)["rid"] for e in before]
+    assert len(dropped) == 3
+    assert not [e for e in late if e.at > 58_000 and json.loads(e.extra)["rid"] in dropped]
+    assert times(events, "crash", "window[0]") == [48]
+    (trigger,) = times(events, "cp_trigger", "coordinator", snapshot="2")
+    assert trigger == 30
+    assert "Windows send 8 results once more, 4 of them" in text_of("late-records", 3)

@@ -42,7 +42,7 @@ def restore(
     *,
     cid: int | None,
     positions: Mapping[str, int] | None = None,
-    watermark: int | str | None = None,
+    watermark: tuple[int | str | None, str] | None = None,
     lanes: Iterable[AnyLane],
 ) -> None:
     """Deploy the task anew with this state.
@@ -50,14 +50,15 @@ def restore(
     Args:
         cid: the checkpoint that the state comes from; None starts from the beginning.
         positions: the next offset of each split that the task goes on to read.
-        watermark: the watermark that the restore brings back, as the log has it.
+        watermark: the watermark that the restore brings back, as the log has it and in words.
         lanes: the inputs that are emptied.
     """
-    extra = {"attempt": task.attempt, "positions": positions, "watermark": watermark}
+    value, label = watermark or (None, None)
+    extra = {"attempt": task.attempt, "positions": positions, "watermark": value}
     if cid is None:
         log.add(task.id, RESTART, extra)
     else:
-        log.add(task.id, RESTORE, extra, snapshot=str(cid))
+        log.add(task.id, RESTORE, extra, snapshot=str(cid), label=label)
     for lane in lanes:
         discard(log, task, lane)
     task.reset(state)

@@ -78,6 +78,15 @@ def logged(watermark: int) -> int | str | None:
     return END if watermark == END_OF_TIME else watermark
 
 
+def label_of(watermark: int) -> str:
+    """Return a watermark in words, as a replay shows it."""
+    if watermark == BEGINNING:
+        return "no watermark"
+    if watermark == END_OF_TIME:
+        return "watermark: the end of time"
+    return f"watermark {watermark / 1_000:,.10g} ms"
+
+
 class EventTime:
     """Makes watermarks at sources, handles those that come, and fires windows."""
 
@@ -164,7 +173,7 @@ class EventTime:
             state, results = self.windows.fire(task.vertex, task.state, watermark)
         fired = [[self.windows.start(result.time), result.key] for result in results]
         extra = {"watermark": logged(watermark), "fired": fired or None}
-        self.log.add(task.id, WATERMARK_EVENT, extra, label=_label(watermark))
+        self.log.add(task.id, WATERMARK_EVENT, extra, label=label_of(watermark))
         self._count(task, results)
         if results:
             task.state = state
@@ -198,7 +207,7 @@ class EventTime:
     def _send_status(self, task: FlinkTask, is_idle: bool) -> None:
         task.valve = combining.with_status(task.valve, is_idle)
         extra = {"watermark": logged(task.valve.watermark), "idle": is_idle}
-        label = "idle" if is_idle else "no longer idle"
+        label = f"{'idle' if is_idle else 'no longer idle'}, {label_of(task.valve.watermark)}"
         self.log.add(task.id, WATERMARK_EVENT, extra, label=label)
         self._put(task, Item(WATERMARK, is_idle=is_idle))
 
@@ -212,9 +221,3 @@ class EventTime:
         extra = {"rid": record.rid, "window": start, "watermark": logged(task.valve.watermark)}
         self.log.add(task.id, LATE, extra)
         self.machine.counted.late[task.id] += 1
-
-
-def _label(watermark: int) -> str:
-    if watermark == END_OF_TIME:
-        return "watermark: the end of time"
-    return f"watermark {watermark:,} us"

@@ -14,7 +14,7 @@ from snapshots.domain.simulators.dataflows.lanes import WATERMARK, Item
 from snapshots.domain.simulators.dataflows.recovery import Saved, log_crash, restore
 from snapshots.domain.simulators.dataflows.tasks import Effects
 from snapshots.domain.simulators.flink.checkpoints import Checkpoints
-from snapshots.domain.simulators.flink.event_time import EventTime, logged
+from snapshots.domain.simulators.flink.event_time import EventTime, label_of, logged
 from snapshots.domain.simulators.flink.snapshots import Snapshots
 from snapshots.domain.simulators.flink.tasks import FlinkMachine, FlinkTask
 from snapshots.domain.simulators.protocols.flink_watermarks import risen
@@ -106,7 +106,7 @@ class Failover:
             saved.state,
             cid=cid,
             positions=positions,
-            watermark=None if watermark is None else logged(watermark),
+            watermark=None if watermark is None else (logged(watermark), label_of(watermark)),
             lanes=task.inputs,
         )
         if watermark is not None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from snapshots.domain.dataflow_logs.dataflow import FORWARD, HASH, REBALANCE, Dataflow, Edge, Vertex
 from snapshots.domain.model.topology import ProcessId
 from snapshots.domain.simulators.dataflows.parameters import FailAt
+from snapshots.domain.simulators.flink.event_time import EventTimeSettings
 from snapshots.domain.simulators.flink.simulation import DataflowSimulation, run_dataflow
 from snapshots.domain.simulators.protocols.flink_coordinator import CheckpointSettings
 from snapshots.domain.simulators.protocols.flink_task import ALIGNED, AT_LEAST_ONCE, UNALIGNED
@@ -80,6 +81,33 @@ def counted_twice() -> Log:
     return run_dataflow(simulation, "counted twice").log
 
 
+def windowed() -> DataflowSimulation:
+    """Windows of 10 ms over two sources whose records are up to 9 ms out of order.
+
+    Watermarks do not wait for them, and a window fails while another is half full.
+    """
+    flow = Dataflow(
+        (
+            Vertex("source", "source", 2, rate=RATE, records=60, cost=50, keys=4),
+            Vertex("window", "operator", 2, function="window", cost=100),
+            Vertex("sink", "sink", 2, cost=60),
+        ),
+        (Edge("source", "window", HASH), Edge("window", "sink", REBALANCE)),
+    )
+    return DataflowSimulation(
+        flow,
+        CheckpointSettings(interval=15_000),
+        event_time=EventTimeSettings(500, delay=0, disorder=9_000, window=10_000),
+        slow={"window[1]": 9.0},
+        failures=(FailAt(48_000, ProcessId("window[0]")),),
+    )
+
+
+def late_records() -> Log:
+    """Return the log of a run that drops late records, and takes some of them after a failure."""
+    return run_dataflow(windowed(), "late records").log
+
+
 FLINK_SAMPLES = (
     Sample(
         "smallest-dataflow",
@@ -113,5 +141,14 @@ FLINK_SAMPLES = (
         "counted before the snapshot, and when a counter dies, read and counted again: the check "
         "names each as an orphan.",
         counted_twice,
+    ),
+    Sample(
+        "late-records",
+        "Watermarks and late records",
+        "Two sources send watermarks, and windows of 10 ms fire when the smallest watermark of their "
+        "inputs has passed their end. Records that come later are dropped. Then a window fails: a "
+        "checkpoint holds the open windows, but no watermark, so after the restart windows fire "
+        "again, and records that had been too late are counted.",
+        late_records,
     ),
 )

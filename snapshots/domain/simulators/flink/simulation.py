@@ -5,7 +5,7 @@ is the truth for those who compute the same from the log.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import ModuleType
 
 from snapshots.domain.assembling.assembly import Header
@@ -88,7 +88,10 @@ class DataflowSimulation:
     def header(self, name: str) -> Header:
         """Return what stands before the events."""
         states = start_states(self.dataflow)
-        return header_of(name, "flink", self.dataflow, self.topology(), states)
+        header = header_of(name, "flink", self.dataflow, self.topology(), states)
+        if self.event_time.interval is None:
+            return header
+        return replace(header, extra={**header.extra, "watermarks": True})
 
 
 def simulate_dataflow(

@@ -185,6 +185,7 @@ export function createDetails(app) {
     const text = (states) => (detail ? (states && id in states ? valueText(states[id], 2000) : "not known") : null);
     facts(`process ${id}`, [
       ["events so far", shown ? thousands(shown.positions[process]) : null],
+      ["event time", shown?.watermarks[process] ?? null],
       ["state", shown ? (shown.known[process] ? valueText(shown.states[process], 2000) : "not known") : null],
       ["recorded", text(recorded)],
       ["recomputed", text(recomputed)],

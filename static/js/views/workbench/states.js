@@ -33,14 +33,16 @@ export function createStates(app) {
     cells[0].dataset.role = "now";
     cells[1].dataset.role = "recorded";
     cells[2].dataset.role = "recomputed";
+    const watermark = h("span.wb-watermark", { hidden: true });
     const name = h(
       "th",
       { scope: "row" },
       h("button.wb-link", { type: "button", onclick: () => app.select({ of: "process", process: p }) }, id),
+      watermark,
     );
     const fields = h("td", { colspan: "5" });
     const more = h("tr.wb-difference", { "data-difference": id, hidden: true }, fields);
-    const row = { element: h("tr", { "data-process": id }, name, ...cells), cells, more, fields };
+    const row = { element: h("tr", { "data-process": id }, name, ...cells), cells, more, fields, watermark };
     rows.set(p, row);
     return row;
   }
@@ -64,7 +66,7 @@ export function createStates(app) {
 
   /** @param {number} p @param {PlayerState} state */
   function fill(p, state) {
-    const { element, cells, more, fields } = rows.get(p) ?? makeRow(p);
+    const { element, cells, more, fields, watermark } = rows.get(p) ?? makeRow(p);
     const { id } = topology.processes[p];
     const detail = app.snapshots.detail();
     const recorded = detail?.recorded?.processes;
@@ -73,6 +75,8 @@ export function createStates(app) {
     const differing = areKnown ? differences(recorded[id], recomputed[id]) : [];
     const isAgreed = areKnown && !differing.length && isCompound(recorded[id]);
     setCell(cells[0], state.shown ? (state.shown.known[p] ? valueText(state.shown.states[p]) : "not known") : "…");
+    setText(watermark, state.shown?.watermarks[p] ?? "");
+    watermark.hidden = !state.shown?.watermarks[p];
     setCell(cells[1], detail ? stateOf(recorded, id) : "");
     setCell(cells[2], detail ? (isAgreed ? "the same" : stateOf(recomputed, id)) : "");
     setCell(cells[3], app.snapshots.phaseOf(p, state) ?? "");
