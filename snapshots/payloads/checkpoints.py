@@ -8,6 +8,7 @@ from snapshots.domain.dataflow_logs.checkpoints.files import Decision, FileRepor
 from snapshots.domain.dataflow_logs.checkpoints.report import CheckpointReport, TaskReport
 from snapshots.domain.dataflow_logs.event_time import EventTimeReport
 from snapshots.domain.dataflow_logs.failovers import report as failovers
+from snapshots.domain.dataflow_logs.starts import StartReport
 from snapshots.payloads.declaring import described, documented, list_of, many, payload_of
 from snapshots.store.reader import StoredRecording
 
@@ -53,12 +54,17 @@ SinkTotal = payload_of(
     failovers.SinkTotal, "SinkTotal", without=["effect"], more=SinkEffect.__annotations__
 )
 EventTime = payload_of(EventTimeReport, "EventTime")
+Start = payload_of(StartReport, "Start")
 FailoverList = list_of(
     Failover,
     "FailoverList",
     more={
         "sinks": many(SinkTotal, "What all failures together did at each sink."),
         "dropped": many(Dropped, "Records that were thrown out of channels and never came again."),
+        "start": documented(
+            Start | None,
+            "How the run started from a checkpoint of an earlier run; null if it did not.",
+        ),
         "event_time": documented(
             EventTime | None, "Watermarks, windows and late records; null if the log has none."
         ),

@@ -4,10 +4,16 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator
 
-from snapshots.domain.dataflow_logs.dataflow import Dataflow
+from snapshots.domain.dataflow_logs.dataflow import MOST_SUBTASKS, Dataflow
 from snapshots.domain.simulators.flink.event_time import EventTimeSettings
 from snapshots.domain.simulators.flink.failover import FAILOVERS, FULL, PIPELINE, REGION
-from snapshots.domain.simulators.flink.simulation import DataflowSimulation, simulate_dataflow
+from snapshots.domain.simulators.flink.simulation import (
+    FAILED,
+    SAVED,
+    DataflowSimulation,
+    StartFrom,
+    simulate_dataflow,
+)
 from snapshots.domain.simulators.protocols.flink_coordinator import CheckpointSettings
 from snapshots.domain.simulators.protocols.flink_task import (
     ALIGNED,
@@ -182,6 +188,39 @@ class FlinkDecline(Parameters):
     )
 
 
+ENDING = OneOf(
+    (
+        Option(SAVED, "A savepoint", "The job was cancelled when its savepoint was complete."),
+        Option(FAILED, "A failure", "The newest checkpoint that had completed is taken."),
+    )
+)
+
+
+class FlinkStart(Parameters):
+    """The end of an earlier run of the same job, from whose checkpoint the run begins."""
+
+    at: Time = declared(
+        "Begin from an earlier run that ended at",
+        "The run continues from a checkpoint of an earlier run that ended at this time. If no time "
+        "is given, the run begins without one.",
+        shown=Shown("start_at"),
+    )
+    ending: Annotated[str, ENDING] = declared(
+        "The earlier run ended with",
+        "Whether the earlier run was cancelled after a savepoint, or failed.",
+        SAVED,
+        Shown("start_ending"),
+    )
+    parallelism: dict[str, Annotated[int, Whole(1, MOST_SUBTASKS)]] = declared(
+        "With this parallelism before",
+        "The parallelism that vertices had in the earlier run, such as lines=3. The parallelism of "
+        "all other vertices was the same as in this run.",
+        {},
+        Shown("start_parallelism"),
+        example={"lines": 3, "count": 2},
+    )
+
+
 class FlinkParameters(common.DataflowParameters):
     """A dataflow under Flink's checkpoint protocol."""
 
@@ -237,6 +276,12 @@ class FlinkParameters(common.DataflowParameters):
         example=[{"checkpoint": 2, "process": "count[0]"}],
         most=common.MOST_CHECKPOINTS,
     )
+    start_from: FlinkStart | None = declared(
+        "Start",
+        "The end of an earlier run, from whose checkpoint the run begins.",
+        RUN.start_from,
+        example={"at": 20_000, "ending": FAILED, "parallelism": {"lines": 3}},
+    )
     incremental: bool = declared(
         "Incremental state",
         "Whether a checkpoint uploads only what changed and shares the files of older checkpoints.",
@@ -245,10 +290,14 @@ class FlinkParameters(common.DataflowParameters):
 
     @property
     def label(self) -> str:
-        return f"flink, {self.checkpoints.mode}"
+        start = "" if self.start_from is None else f", from a {self.start_from.ending}"
+        return f"flink, {self.checkpoints.mode}{start}"
 
     def check(self, dataflow: Dataflow) -> None:
-        common.check_size(Load(self._simulation(dataflow)))
+        simulation = self._simulation(dataflow)
+        common.check_size(Load(simulation))
+        if simulation.start_from is not None:
+            common.check_size(Load(simulation.before()))
 
     def run(self, dataflow: Dataflow, name: str) -> SimulatedRun:
         simulation = self._simulation(dataflow)
@@ -261,6 +310,7 @@ class FlinkParameters(common.DataflowParameters):
             DataflowSimulation,
             dataflow=dataflow,
             checkpoints=self.checkpoints.filled(CheckpointSettings, savepoints=savepoints),
+            start_from=self.start_from and self.start_from.filled(StartFrom),
             event_time=self.event_time.filled(EventTimeSettings),
             failures=common.fail_ats(self.failures),
             lost_notices=frozenset(self.lost_notices),

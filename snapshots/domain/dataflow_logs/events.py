@@ -178,12 +178,14 @@ class Plan:
     """What the header says of a run: the topology, and the dataflow if the header holds one.
 
     ``is_derived``: the run is put together from checkpoints, which do not tell what sinks wrote.
+    ``started_from``: what the header says of an earlier run from which this one starts.
     """
 
     topology: Topology
     dataflow: Dataflow | None
     time_unit: str = "us"
     is_derived: bool = False
+    started_from: object = None
 
     @property
     def tasks(self) -> tuple[ProcessId, ...]:

@@ -237,3 +237,21 @@ _RULES: dict[str, tuple[str, bool, Callable[[int, int, int], range]]] = {
         _all_to_all,
     ),
 }
+
+
+def receivers_of(exchange: str, old: int, before: int, after: int) -> list[int]:
+    """Return the new subtasks that read the channels of an old one.
+
+    Args:
+        exchange: Flink's word for the rule by which senders choose receivers. If the number of
+            subtasks changes, it must be one by which data in flight can be divided.
+        old: the old subtask.
+        before: how many subtasks there were.
+        after: how many subtasks there will be.
+
+    Raises: KeyError if Flink refuses to divide data in flight on this exchange.
+    """
+    if before == after:
+        return [old]
+    *_, olds = _RULES[exchange]
+    return [index for index in range(after) if old in olds(index, before, after)]

@@ -61,6 +61,7 @@ def checkpoint_list(request: HttpRequest, pk: int) -> HttpResponse:
         "hidden": max(0, len(checkpoints) - MOST_LISTED),
         "failovers": _failures(recording, failovers, names),
         "event_time": failovers["event_time"],
+        "start": failovers["start"],
         "sinks": failovers["sinks"],
         "dropped": failovers["dropped"],
         "sinks_unknown": is_derived(extra),

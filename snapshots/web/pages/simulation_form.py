@@ -234,12 +234,14 @@ def _shown(item: Input, posted: QueryDict, names: Mapping[str, list[str]]) -> Sh
 def _is_wanted(item: Input, mine: list[Input], protocol: str, posted: QueryDict) -> bool:
     """Return whether a parameter is sent.
 
-    An item of a list is left out if nothing was typed into its inputs that are empty at first.
+    An item of a list is left out if nothing was typed into its inputs that are empty at first, and
+    so is an object that has such an input which is required.
     """
     outer = item.paths[protocol].rpartition(".")[0]
-    if not outer.endswith("[0]"):
+    inputs = [it for it in mine if it.paths[protocol].startswith(f"{outer}.") and not it.default]
+    is_required = outer and any(it.declared.info.is_required() for it in inputs)
+    if not outer.endswith("[0]") and not is_required:
         return True
-    inputs = [it for it in mine if it.paths[protocol].startswith(outer) and not it.default]
     return any(posted.get(it.name, "").strip() for it in inputs)
 
 

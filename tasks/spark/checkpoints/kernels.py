@@ -90,7 +90,8 @@ class StoredEvents:
     def plan(self) -> Plan:
         extra = self.manifest.header_extra
         unit = self.manifest.time_unit
-        return Plan(self.tables.topology, dataflow_of(extra), unit, is_derived(extra))
+        earlier = extra.get("started_from")
+        return Plan(self.tables.topology, dataflow_of(extra), unit, is_derived(extra), earlier)
 
     def run(self) -> RunEvents:
         return RunEvents(self._events(RUN_KINDS), self.plan())

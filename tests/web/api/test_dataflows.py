@@ -297,6 +297,7 @@ def kinds(events) -> set[str]:
 
 
 OTHER_PROTOCOLS = [
+    {"protocol": "flink", "start_from": {"at": 20_000, "parallelism": {"count": 4}}},
     {"protocol": "spark", "batches": {"interval": 5_000}, "failover": "task"},
     {"protocol": "spark", "failures": [{"at": 31_000, "process": "coordinator"}]},
     {"protocol": "seatunnel", "failures": [{"at": 15_000, "process": "out.committer"}]},

@@ -10,12 +10,13 @@ from snapshots.domain.dataflow_logs.checkpoints.reference import checkpoints, de
 from snapshots.domain.dataflow_logs.failovers.reference import all_failovers
 from snapshots.domain.simulators.dataflow_samples import SAMPLES_OF_DATAFLOWS
 from snapshots.domain.simulators.flink.samples import pressed, smallest
-from snapshots.domain.simulators.flink.simulation import run_dataflow
-from snapshots.domain.simulators.protocols.flink_task import TIMEOUT
+from snapshots.domain.simulators.flink.simulation import FAILED, run_dataflow
+from snapshots.domain.simulators.protocols.flink_task import TIMEOUT, UNALIGNED
 from snapshots.domain.simulators.script import Log
 from snapshots.files.recordings import open_recording
 from snapshots.models import Job, Recording
 from snapshots.store.writer import write_checkpoints
+from tests.domain.simulators.test_flink_rescaling import started
 from tests.web.given import a_person, a_ready_recording, signed_in, text_of
 from tests.web.pages.test_snapshot import words
 
@@ -182,6 +183,16 @@ def test_the_page_says_what_a_failure_did_to_event_time(client, ada):
     assert sum(task["late"] for task in api["tasks"]) == 4
     one = words(text_of(client.get(f"/recordings/{row.pk}/checkpoints?checkpoint=2")))
     assert re.search(r"window\[0\] .{0,80}watermark at \d", one)
+
+
+def test_the_page_says_who_got_which_part_of_an_earlier_run(client, ada):
+    row = explained(ada, run_dataflow(started(2, mode=UNALIGNED, ending=FAILED, at=20_000)).log)
+    page = words(text_of(client.get(f"/recordings/{row.pk}/checkpoints")))
+    assert "Started from an earlier run which had failed" in page
+    assert "count with 2 subtasks in place of 3" in page
+    assert re.search(r"source\[0\] source\[0\], source\[1\] no keys source\[0\] at \d+", page)
+    shares = client.get(f"/api/recordings/{row.pk}/failovers").json()["start"]["shares"]
+    assert sum(share["in_flight"] for share in shares) > 0
 
 
 def test_a_run_without_watermarks_has_no_event_time_on_its_page(client, ada):

@@ -78,7 +78,13 @@ def decisions(recording: Recording) -> tuple[Decision, ...]:
 def plan_of(recording: Recording) -> Plan:
     """Return what the recording's header says of the dataflow."""
     extra = recording.header_extra
-    return Plan(recording.topology, dataflow_of(extra), recording.time_unit, is_derived(extra))
+    return Plan(
+        recording.topology,
+        dataflow_of(extra),
+        recording.time_unit,
+        is_derived(extra),
+        extra.get("started_from"),
+    )
 
 
 def run_of(recording: Recording) -> RunEvents:

@@ -42,6 +42,7 @@ from snapshots.domain.dataflow_logs.kinds import (
     TX_RECOVER_COMMIT,
     TX_TIMEOUT,
 )
+from snapshots.domain.dataflow_logs.starts import start_of
 from snapshots.domain.model.recording import RESTORE
 from snapshots.domain.model.topology import ProcessId
 
@@ -223,6 +224,7 @@ def failovers_of(
         sinks=tuple(total for total in totals if total is not None),
         dropped=tuple(answer.dropped for answer in answers if answer.dropped is not None),
         event_time=event_time_of(times, run),
+        start=start_of(run, run.plan.started_from),
     )
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from snapshots.domain.dataflow_logs.event_time import EventTimeReport
+from snapshots.domain.dataflow_logs.starts import StartReport
 from snapshots.domain.model.as_json import JsonName, json_property, members_as_json
 from snapshots.domain.model.topology import ProcessId
 
@@ -188,12 +189,14 @@ class Failovers:
         sinks: what all failures together did at each sink.
         dropped: the records that were thrown out of channels and never came again, by vertex.
         event_time: watermarks, windows and late records. None if the log holds no watermark.
+        start: how the run started from a checkpoint of an earlier run. None if it did not.
     """
 
     reports: Annotated[tuple[FailoverReport, ...], JsonName("items")]
     sinks: tuple[SinkTotal, ...]
     dropped: tuple[Dropped, ...]
     event_time: EventTimeReport | None = None
+    start: StartReport | None = None
 
     @json_property
     def total(self) -> int:

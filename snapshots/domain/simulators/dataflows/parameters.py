@@ -2,9 +2,9 @@
 
 import math
 from collections.abc import Container, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from snapshots.domain.dataflow_logs.dataflow import Dataflow, DataflowRefused
+from snapshots.domain.dataflow_logs.dataflow import BROADCAST, Dataflow, DataflowRefused
 from snapshots.domain.model.topology import ProcessId
 
 MOST_EVENTS = 2_000_000
@@ -51,3 +51,31 @@ def check_no_windows(dataflow: Dataflow, engine: str) -> None:
                 f"{vertex.id} makes windows of event time. They fire on watermarks, which are "
                 f"simulated under Flink's protocol and not under {engine}'s.",
             )
+
+
+def former_dataflow(dataflow: Dataflow, parallelism: Mapping[str, int]) -> Dataflow:
+    """Return the dataflow of an earlier run, from which a run starts.
+
+    Args:
+        dataflow: of the run that starts.
+        parallelism: of the vertices that had another one in the earlier run.
+
+    Raises: DataflowRefused, with the field in ``start_from``, if the parallelism is not possible.
+    """
+    for name, number in parallelism.items():
+        path = f"start_from.parallelism.{name}"
+        if name not in dataflow.vertex_by_id:
+            raise DataflowRefused(path, f"There is no vertex {name!r}.")
+        copied = any(edge.exchange == BROADCAST for edge in dataflow.edges_to(name))
+        if copied and number != dataflow.vertex_by_id[name].parallelism:
+            raise DataflowRefused(
+                path, "A broadcast leads there: with another number of copies, records differ."
+            )
+    former = tuple(
+        replace(vertex, parallelism=parallelism.get(vertex.id, vertex.parallelism))
+        for vertex in dataflow.vertices
+    )
+    try:
+        return Dataflow(former, dataflow.edges)
+    except DataflowRefused as refused:
+        raise DataflowRefused("start_from.parallelism", refused.sentence) from None

@@ -21,11 +21,13 @@ class Saved:
     Attributes:
         pending: the pre-committed transactions.
         watermark: the watermark that the task keeps as state; None if it keeps none.
+        origins: the subtasks of an earlier run that had the state, if it was shared anew.
     """
 
     state: State
     pending: tuple[tuple[str, int], ...] = ()
     watermark: int | None = None
+    origins: tuple[str, ...] | None = None
 
 
 def log_crash(
@@ -43,6 +45,7 @@ def restore(
     cid: int | None,
     positions: Mapping[str, int] | None = None,
     watermark: tuple[int | str | None, str] | None = None,
+    shared: Mapping[str, Any] | None = None,
     lanes: Iterable[AnyLane],
 ) -> None:
     """Deploy the task anew with this state.
@@ -51,10 +54,12 @@ def restore(
         cid: the checkpoint that the state comes from; None starts from the beginning.
         positions: the next offset of each split that the task goes on to read.
         watermark: the watermark that the restore brings back, as the log has it and in words.
+        shared: further fields, about a state that was shared anew.
         lanes: the inputs that are emptied.
     """
     value, label = watermark or (None, None)
     extra = {"attempt": task.attempt, "positions": positions, "watermark": value}
+    extra |= shared or {}
     if cid is None:
         log.add(task.id, RESTART, extra)
     else:

@@ -32,18 +32,21 @@ class Transactions:
     """One subtask's transactions.
 
     ``all`` models the external store and survives failures; ``pending`` is part of the task's
-    state and lists (transaction, number of the checkpoint it belongs to).
+    state and lists (transaction, number of the checkpoint it belongs to). ``begun`` numbers the
+    transactions on.
     """
 
     task: str
     timeout: int | None = None
+    begun: int = 0
     all: dict[str, Transaction] = field(default_factory=dict)
     open: Transaction | None = None
     pending: list[tuple[str, int]] = field(default_factory=list)
 
     def begin(self, now: int) -> str:
         """Open the next transaction, and return its id."""
-        self.open = Transaction(f"{self.task}-t{len(self.all) + 1}", now)
+        self.begun += 1
+        self.open = Transaction(f"{self.task}-t{self.begun}", now)
         self.all[self.open.id] = self.open
         return self.open.id
 

@@ -4,7 +4,8 @@ The decisions are the step functions in `protocols/flink_coordinator.py`. What c
 left to the run: ``Trigger``, ``Notify`` and ``FailJob`` are effects of the steps here, too.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 from snapshots.domain.dataflow_logs.kinds import (
     CP_COMPLETE,
@@ -41,6 +42,8 @@ class Checkpoints(CoordinatorProcess):
         super().__init__(machine, process)
         self.settings = machine.plan.checkpoints
         self.state = Coordinator(self.settings)
+        self.last_savepoint: int | None = None
+        self._savepoints: set[int] = set()
 
     @property
     def are_taken(self) -> bool:
@@ -56,6 +59,11 @@ class Checkpoints(CoordinatorProcess):
     def now(self) -> int:
         """The time in us."""
         return self.machine.queue.now
+
+    def go_on_from(self, cid: int, earlier: Self) -> None:
+        """Begin with a checkpoint of an earlier run as the one to restore, and number on."""
+        next_cid = earlier.state.next_cid
+        self.state = replace(self.state, next_cid=next_cid, retained=(cid,))
 
     # --- what happens at the coordinator ---------------------------------------------------------
 
@@ -126,6 +134,8 @@ class Checkpoints(CoordinatorProcess):
                 yield decision
                 self.machine.queue.after(self.settings.timeout, self._expire, pending.cid)
             case coordinating.Complete(cid, retained):
+                if cid in self._savepoints:
+                    self.last_savepoint = cid
                 self.complete(cid, CP_COMPLETE, {"retained": list(retained)})
             case coordinating.Abort(cid, reason):
                 self.abort(cid, reason)
@@ -143,6 +153,8 @@ class Checkpoints(CoordinatorProcess):
 
     def _log_trigger(self, pending: Pending) -> None:
         mode = self.settings.mode_of(pending.savepoint)
+        if pending.savepoint:
+            self._savepoints.add(pending.cid)
         finished = [task.id for task in self.machine.tasks.values() if task.finished]
         extra = {
             "type": "savepoint" if pending.savepoint else "checkpoint",

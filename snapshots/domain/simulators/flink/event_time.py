@@ -129,10 +129,10 @@ class EventTime:
             return False
         return self.log.now - task.read_at > limit
 
-    def note_read(self, task: FlinkTask, offset: int) -> None:
+    def note_read(self, task: FlinkTask, time: int) -> None:
         """Note the event time of a record that a source has read."""
         task.read_at = self.log.now
-        task.latest = max(task.latest, task.own_split.event_time(offset))
+        task.latest = max(task.latest, time)
 
     def end(self, task: FlinkTask) -> None:
         """Send the end of time on: the task has read all its input, and every window fires."""

@@ -4,17 +4,19 @@ Source: Flink, RestartPipelinedRegionFailoverStrategy and RestartAllFailoverStra
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 from snapshots.domain.dataflow_logs.dataflow import SOURCE, Dataflow
 from snapshots.domain.model.topology import ProcessId
 from snapshots.domain.simulators.dataflows.aligning import Alignments
 from snapshots.domain.simulators.dataflows.counting import Failure
-from snapshots.domain.simulators.dataflows.functions import start_state
+from snapshots.domain.simulators.dataflows.functions import is_keyed, start_state
 from snapshots.domain.simulators.dataflows.lanes import WATERMARK, Item
 from snapshots.domain.simulators.dataflows.recovery import Saved, log_crash, restore
 from snapshots.domain.simulators.dataflows.tasks import Effects
 from snapshots.domain.simulators.flink.checkpoints import Checkpoints
 from snapshots.domain.simulators.flink.event_time import EventTime, label_of, logged
+from snapshots.domain.simulators.flink.rescaling import positions_of
 from snapshots.domain.simulators.flink.snapshots import Snapshots
 from snapshots.domain.simulators.flink.tasks import FlinkMachine, FlinkTask
 from snapshots.domain.simulators.protocols.flink_watermarks import risen
@@ -82,22 +84,32 @@ class Failover:
         machine, cid = self.machine, self.checkpoints.to_restore
         failure.snapshot, failure.restarted_at = cid, machine.queue.now
         tasks = [task for task in machine.tasks.values() if task.id in set(failure.scope)]
+        self._deploy(tasks, cid)
+        positions: dict[str, int] = {}
         for task in tasks:
-            self._restore(task, cid)
+            if task.vertex.kind == SOURCE:
+                positions |= positions_of(task.id, task.state)
+        machine.rereading.expect(failure, positions)
+
+    def start_from(self, cid: int) -> None:
+        """Deploy all tasks with the state that a checkpoint of an earlier run gives them."""
+        self._deploy(list(self.machine.tasks.values()), cid, is_start=True)
+
+    def _deploy(self, tasks: list[FlinkTask], cid: int | None, *, is_start: bool = False) -> None:
+        for task in tasks:
+            self._restore(task, cid, is_start)
         for task in tasks:
             self._put_back(task, cid)
-        sources = (task for task in tasks if task.vertex.kind == SOURCE)
-        machine.rereading.expect(failure, {task.id: task.state["offset"] for task in sources})
         for task in tasks:
             self.event_time.begin(task)
-            machine.plan_wake(task, 0)
+            self.machine.plan_wake(task, 0)
 
-    def _restore(self, task: FlinkTask, cid: int | None) -> None:
+    def _restore(self, task: FlinkTask, cid: int | None, is_start: bool) -> None:
         start = Saved(start_state(task.vertex))
         saved = start if cid is None else self.snapshots.saved[cid][task.id]
         positions: dict[str, int] | None = None
         if task.vertex.kind == SOURCE:
-            positions = {task.id: saved.state["offset"]}
+            positions = positions_of(task.id, saved.state)
         log, committing = self.machine.log, self.machine.committing
         watermark = self._kept_watermark(task, cid)
         restore(
@@ -107,6 +119,7 @@ class Failover:
             cid=cid,
             positions=positions,
             watermark=None if watermark is None else (logged(watermark), label_of(watermark)),
+            shared=self._shared(task, saved, cid) if is_start else None,
             lanes=task.inputs,
         )
         if watermark is not None:
@@ -114,6 +127,16 @@ class Failover:
         task.base = {}
         committing.recover(task, saved.pending, cid)
         committing.begin(task)
+
+    def _shared(self, task: FlinkTask, saved: Saved, cid: int | None) -> dict[str, Any]:
+        """Return where the share of a task comes from, and what lies on its inputs."""
+        contents = {} if cid is None else self.snapshots.channel_states[cid]
+        counts = {lane.id: len(contents.get(lane.id, ())) for lane in task.inputs}
+        return {
+            "from": list(saved.origins or ()),
+            "keys": len(saved.state) if is_keyed(task.vertex) else None,
+            "in_flight": {name: count for name, count in counts.items() if count} or None,
+        }
 
     def _kept_watermark(self, task: FlinkTask, cid: int | None) -> int | None:
         """Return the smallest watermark in the union of what the vertex keeps as state."""

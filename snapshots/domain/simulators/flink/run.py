@@ -1,14 +1,15 @@
 """A run under Flink's checkpoint protocol: what its sources, tasks and parts do together."""
 
+from dataclasses import dataclass
 from types import ModuleType
-from typing import Any
+from typing import Any, Self
 
-from snapshots.domain.dataflow_logs.dataflow import SOURCE
+from snapshots.domain.dataflow_logs.dataflow import SOURCE, Dataflow
 from snapshots.domain.dataflow_logs.kinds import END, FINISH
 from snapshots.domain.model.topology import ProcessId, Topology
 from snapshots.domain.simulators.dataflows.aligning import Alignments
 from snapshots.domain.simulators.dataflows.counting import Counted
-from snapshots.domain.simulators.dataflows.functions import Rid, expected_rids
+from snapshots.domain.simulators.dataflows.functions import Record, Rid, Split, expected_rids
 from snapshots.domain.simulators.dataflows.lanes import (
     BARRIER,
     CANCEL,
@@ -21,10 +22,12 @@ from snapshots.domain.simulators.dataflows.lanes import END as END_ITEM
 from snapshots.domain.simulators.dataflows.machine import StreamMachine
 from snapshots.domain.simulators.dataflows.results import count_results
 from snapshots.domain.simulators.dataflows.tasks import Effects, connect
+from snapshots.domain.simulators.dataflows.transactions import COMMITTED, OPEN, PRECOMMITTED
 from snapshots.domain.simulators.flink.barriers import Barriers, MayFinish
 from snapshots.domain.simulators.flink.checkpoints import AnyMayFinish, Checkpoints
 from snapshots.domain.simulators.flink.event_time import EventTime
 from snapshots.domain.simulators.flink.failover import Failover
+from snapshots.domain.simulators.flink.rescaling import Rescaling
 from snapshots.domain.simulators.flink.snapshots import Acknowledge, Snapshots
 from snapshots.domain.simulators.flink.tasks import ONLY_GROUP, FlinkTask, tasks_of
 from snapshots.domain.simulators.protocols import flink_task, flink_tracker
@@ -36,16 +39,46 @@ from snapshots.domain.simulators.protocols.flink_coordinator import (
 )
 from snapshots.domain.simulators.protocols.flink_task import AT_LEAST_ONCE, Decline
 
+UNSETTLED = (OPEN, PRECOMMITTED)
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """An earlier run that was stopped, and its checkpoint from which another one starts."""
+
+    run: "FlinkRun"
+    cid: int
+
 
 class FlinkRun(StreamMachine[FlinkTask]):
     """The state of a running Flink job; ``ending`` tasks have read all and have not finished."""
 
-    def __init__(self, plan: Any, topology: Topology, steps: ModuleType | None = None) -> None:
+    def __init__(
+        self,
+        plan: Any,
+        topology: Topology,
+        steps: ModuleType | None = None,
+        earlier: Earlier | None = None,
+    ) -> None:
+        """Make a run that has not begun.
+
+        Args:
+            plan: what to simulate.
+            topology: of the plan's dataflow.
+            steps: the step functions of the tasks, in place of Flink's own.
+            earlier: the run from whose checkpoint this one starts.
+        """
         super().__init__(plan, topology)
+        self.earlier = earlier
+        self.first_dataflow: Dataflow = (
+            self.dataflow if earlier is None else earlier.run.first_dataflow
+        )
         if steps is None:
             steps = flink_tracker if plan.checkpoints.mode == AT_LEAST_ONCE else flink_task
         windows = plan.event_time.windows
-        self.tasks = tasks_of(self.dataflow, steps, plan.slow, plan.tx_timeout, windows)
+        self.tasks = tasks_of(
+            self.dataflow, steps, plan.slow, plan.tx_timeout, windows, self.first_dataflow
+        )
         self.logs_event_times = plan.event_time.interval is not None
         self.event_time = EventTime(self, plan.event_time)
         connect(self.dataflow, self.tasks, self.lanes)
@@ -60,12 +93,71 @@ class FlinkRun(StreamMachine[FlinkTask]):
 
     def begin(self) -> None:
         """Deploy all tasks, and plan the checkpoints."""
-        for task in self.tasks.values():
-            task.reset(task.state)
-            self.committing.begin(task)
-            self.event_time.begin(task)
-            self.plan_wake(task, 0)
+        if self.earlier is not None:
+            self._take_over(self.earlier)
+            self.failover.start_from(self.earlier.cid)
+        else:
+            for task in self.tasks.values():
+                task.reset(task.state)
+                self.committing.begin(task)
+                self.event_time.begin(task)
+                self.plan_wake(task, 0)
         self.checkpoints.begin()
+
+    def _take_over(self, earlier: Earlier) -> None:
+        """Begin with the shares of the checkpoint, and with what the run before left in sinks."""
+        run, cid = earlier.run, earlier.cid
+        snapshots = run.snapshots
+        shares = Rescaling(
+            self.dataflow,
+            run.dataflow,
+            snapshots.saved[cid],
+            snapshots.channel_states.get(cid, {}),
+        )
+        self.snapshots.saved[cid] = shares.shares()
+        self.snapshots.channel_states[cid] = shares.channels()
+        self.checkpoints.go_on_from(cid, run.checkpoints)
+        counted = run.counted
+        self.counted.written = {name: list(items) for name, items in counted.written.items()}
+        self.counted.tables = {name: dict(table) for name, table in counted.tables.items()}
+        self._take_over_transactions(run, cid)
+
+    def _take_over_transactions(self, run: Self, cid: int) -> None:
+        """Hand on each transaction that the checkpoint names, and those that are to be aborted."""
+        begun = max((task.tx.begun for task in run.tasks.values() if task.tx), default=0)
+        owners = {
+            name: self.tasks[owner]
+            for owner, saved in self.snapshots.saved[cid].items()
+            for name, _ in saved.pending
+        }
+        for former in run.tasks.values():
+            for tx in former.tx.all.values() if former.tx is not None else ():
+                place = former.index % self.dataflow.vertex_by_id[former.vertex.id].parallelism
+                heir = self.tasks[ProcessId(f"{former.vertex.id}[{place}]")]
+                owner = owners.get(tx.id, heir if tx.status in UNSETTLED else None)
+                if owner is not None and owner.tx is not None:
+                    owner.tx.all[tx.id] = tx
+        for task in self.tasks.values():
+            if task.tx is not None:
+                task.tx.begun = begun
+
+    def run_to_savepoint(self) -> int | None:
+        """Run until a savepoint is complete, and return it; None if there is none."""
+        for _ in self.events():
+            if self.checkpoints.last_savepoint is not None:
+                break
+        return self.checkpoints.last_savepoint
+
+    def run_to_failure(self, at: int) -> int | None:
+        """Run until then, and return the newest completed checkpoint.
+
+        The result is None if there is none, or if the run was over by then.
+        """
+        self.queue.at(at, setattr, self, "stopped", True)
+        for _ in self.events():
+            pass
+        is_over = all(task.finished for task in self.tasks.values())
+        return None if is_over else self.checkpoints.to_restore
 
     def fail(self, process: ProcessId) -> Effects:
         """Let a task die."""
@@ -74,16 +166,38 @@ class FlinkRun(StreamMachine[FlinkTask]):
     def count(self) -> Counted:
         """Return what was counted, after the last event."""
         self.counted.finished = all(task.finished for task in self.tasks.values())
-        count_results(self.dataflow, self.tasks, self.counted, expected=self._expected())
+        count_results(
+            self.dataflow,
+            self.tasks,
+            self.counted,
+            expected=self._expected(),
+            earlier=self._visible_before(),
+        )
         return self.counted
+
+    def _visible_before(self) -> dict[str, list[Record]]:
+        """Return what earlier runs have committed in transactions that this one has not got."""
+        if self.earlier is None:
+            return {}
+        run = self.earlier.run
+        own = {name for task in self.tasks.values() if task.tx for name in task.tx.all}
+        visible = run._visible_before()
+        for task in run.tasks.values():
+            for tx in task.tx.all.values() if task.tx is not None else ():
+                if tx.status == COMMITTED and tx.id not in own:
+                    visible.setdefault(task.vertex.id, []).extend(tx.records)
+        return visible
 
     def _expected(self) -> dict[str, set[Rid]]:
         """Return what should be visible; of windows, those that have fired at least once."""
-        fired = {rid[:2] for _, rid in self.counted.fired}
-        splits = {task.id for task in self.tasks.values() if task.split is not None}
+        runs: list[FlinkRun] = [self]
+        while runs[-1].earlier is not None:
+            runs.append(runs[-1].earlier.run)
+        fired = {rid[:2] for run in runs for _, rid in run.counted.fired}
+        splits = {name for task in self.tasks.values() for name in task.splits}
         return {
             sink: {rid for rid in rids if rid.split in splits or rid[:2] in fired}
-            for sink, rids in expected_rids(self.dataflow, self.event_time.windows).items()
+            for sink, rids in expected_rids(self.first_dataflow, self.event_time.windows).items()
         }
 
     # --- a task at work --------------------------------------------------------------------------
@@ -95,21 +209,21 @@ class FlinkRun(StreamMachine[FlinkTask]):
     def _next_read(self, task: FlinkTask) -> bool:
         if task.ended:
             return False
-        offset = task.state["offset"]
-        if offset > task.vertex.records:
+        waiting = task.next_read()
+        if waiting is None:
             self._end(task)
             return True
-        available = task.own_split.available_at(offset)
+        available, split, offset = waiting
         if available > self.queue.now:
             self.plan_wake(task, available - self.queue.now)
             return False
-        self.occupy(task, self.cost_of(task), self._read, task, offset)
+        self.occupy(task, self.cost_of(task), self._read, task, split, offset)
         return False
 
-    def _read(self, task: FlinkTask, offset: int) -> None:
+    def _read(self, task: FlinkTask, split: Split, offset: int) -> None:
         task.versions[ONLY_GROUP] += 1
-        self.event_time.note_read(task, offset)
-        self.read(task, task.own_split, offset, {"offset": offset + 1})
+        self.event_time.note_read(task, split.event_time(offset))
+        self.read(task, split, offset, task.state_after(split, offset))
 
     def process(self, task: FlinkTask, lane: AnyLane) -> None:
         """Take the record at the head of the channel; a window may drop it because it is late."""

@@ -145,10 +145,10 @@ FLINK_SAMPLES = (
     Sample(
         "late-records",
         "Watermarks and late records",
-        "Two sources send watermarks, and windows of 10 ms fire when the smallest watermark of their "
-        "inputs has passed their end. Records that come later are dropped. Then a window fails: a "
-        "checkpoint holds the open windows, but no watermark, so after the restart windows fire "
-        "again, and records that had been too late are counted.",
+        "Two sources send watermarks, and windows of 10 ms fire when the smallest watermark of "
+        "their inputs has passed their end. Records that come later are dropped. Then a window "
+        "fails: a checkpoint holds the open windows, but no watermark, so after the restart "
+        "windows fire again, and records that had been too late are counted.",
         late_records,
     ),
 )

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from types import ModuleType
 
 from snapshots.domain.assembling.assembly import Header
-from snapshots.domain.dataflow_logs.dataflow import Dataflow
+from snapshots.domain.dataflow_logs.dataflow import Dataflow, DataflowRefused
 from snapshots.domain.model.recording import LoggedEvent
 from snapshots.domain.model.topology import Topology
 from snapshots.domain.simulators.bounds import (
@@ -24,13 +24,32 @@ from snapshots.domain.simulators.dataflows.parameters import (
     FailAt,
     check_failures,
     check_slow,
+    former_dataflow,
 )
 from snapshots.domain.simulators.dataflows.results import DataflowRun, header_of, run_to_end
 from snapshots.domain.simulators.flink.event_time import EventTimeSettings, check_windows
 from snapshots.domain.simulators.flink.failover import FAILOVERS, FULL
-from snapshots.domain.simulators.flink.run import FlinkRun
+from snapshots.domain.simulators.flink.run import Earlier, FlinkRun
 from snapshots.domain.simulators.protocols.flink_coordinator import CheckpointSettings
 from snapshots.domain.simulators.protocols.flink_task import TIMEOUT, UNALIGNED
+
+SAVED, FAILED = ENDINGS = ("savepoint", "failure")
+
+
+@dataclass(frozen=True, slots=True)
+class StartFrom:
+    """The end of an earlier run of the same job, from whose checkpoint this one starts.
+
+    Attributes:
+        at: when the earlier run failed, or when its savepoint was requested, in us of that run.
+        parallelism: the vertices that had another parallelism in that run.
+        ending: SAVED is a savepoint, after which the job is cancelled. FAILED is a failure, after
+            which the newest completed checkpoint is taken.
+    """
+
+    at: NotNegative
+    parallelism: Mapping[str, int] = field(default_factory=dict)
+    ending: str = SAVED
 
 
 @dataclass(frozen=True)
@@ -47,6 +66,7 @@ class DataflowSimulation:
     lost_notices: checkpoints whose notice of completion is lost.
     declines: pairs (checkpoint, task) of which the task does not take part.
     event_time: watermarks and windows.
+    start_from: None starts from the beginning.
     tx_timeout: the time after which a transaction that was not committed is gone.
     most_restarts, most_events: with more of them the run ends unfinished.
 
@@ -69,6 +89,7 @@ class DataflowSimulation:
     lost_notices: frozenset[int] = frozenset()
     declines: frozenset[tuple[int, str]] = frozenset()
     event_time: EventTimeSettings = field(default_factory=EventTimeSettings)
+    start_from: StartFrom | None = None
     tx_timeout: int | None = None
     most_restarts: NotNegative = 20
     most_events: Positive = MOST_EVENTS
@@ -79,6 +100,31 @@ class DataflowSimulation:
         check_failures(self.failures, self.dataflow.subtask_by_id, "subtask")
         check_slow(self.slow, self.dataflow)
         check_windows(self.dataflow, self.event_time)
+        if self.start_from is not None:
+            check_one_of("start_from.ending", self.start_from.ending, ENDINGS)
+            self.dataflow_before()
+
+    def dataflow_before(self) -> Dataflow:
+        """Return the dataflow of the earlier run. Raises: DataflowRefused, with the field."""
+        assert self.start_from is not None  # else there is no earlier run
+        check_whole_numbers(self.start_from, "start_from")
+        return former_dataflow(self.dataflow, self.start_from.parallelism)
+
+    def before(self) -> "DataflowSimulation":
+        """Return the earlier run, from whose checkpoint this one starts."""
+        assert self.start_from is not None  # else there is no earlier run
+        dataflow, start = self.dataflow_before(), self.start_from
+        savepoints = (start.at,) if start.ending == SAVED else ()
+        return replace(
+            self,
+            dataflow=dataflow,
+            checkpoints=replace(self.checkpoints, savepoints=savepoints),
+            slow={task: by for task, by in self.slow.items() if task in dataflow.subtask_by_id},
+            failures=(),
+            declines=frozenset(),
+            lost_notices=frozenset(),
+            start_from=None,
+        )
 
     def topology(self) -> Topology:
         """Return the processes and channels of the job."""
@@ -89,9 +135,16 @@ class DataflowSimulation:
         """Return what stands before the events."""
         states = start_states(self.dataflow)
         header = header_of(name, "flink", self.dataflow, self.topology(), states)
-        if self.event_time.interval is None:
-            return header
-        return replace(header, extra={**header.extra, "watermarks": True})
+        extra = dict(header.extra)
+        if self.event_time.interval is not None:
+            extra["watermarks"] = True
+        if self.start_from is not None:
+            before = self.dataflow_before().vertices
+            extra["started_from"] = {
+                "ending": self.start_from.ending,
+                "parallelism": {vertex.id: vertex.parallelism for vertex in before},
+            }
+        return replace(header, extra=extra)
 
 
 def simulate_dataflow(
@@ -102,7 +155,7 @@ def simulate_dataflow(
     Args:
         steps: the step functions of the tasks, in place of Flink's own.
     """
-    return FlinkRun(simulation, simulation.topology(), steps).events()
+    return _new_run(simulation, steps).events()
 
 
 def run_dataflow(
@@ -114,5 +167,22 @@ def run_dataflow(
         name: of the recording.
         steps: the step functions of the tasks, in place of Flink's own.
     """
-    run = FlinkRun(simulation, simulation.topology(), steps)
-    return run_to_end(run, simulation.header(name))
+    return run_to_end(_new_run(simulation, steps), simulation.header(name))
+
+
+def _new_run(simulation: DataflowSimulation, steps: ModuleType | None) -> FlinkRun:
+    earlier = None if simulation.start_from is None else _earlier(simulation, steps)
+    return FlinkRun(simulation, simulation.topology(), steps, earlier)
+
+
+def _earlier(simulation: DataflowSimulation, steps: ModuleType | None) -> Earlier:
+    """Run the earlier job up to its end. Raises: DataflowRefused if it left no checkpoint."""
+    start = simulation.start_from
+    assert start is not None  # the caller has looked
+    run = _new_run(simulation.before(), steps)
+    cid = run.run_to_failure(start.at) if start.ending == FAILED else run.run_to_savepoint()
+    if cid is None:
+        raise DataflowRefused(
+            "start_from.at", "The earlier run had no completed checkpoint to start from then."
+        )
+    return Earlier(run, cid)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import ModuleType
 
-from snapshots.domain.dataflow_logs.dataflow import SOURCE, Dataflow
+from snapshots.domain.dataflow_logs.dataflow import SOURCE, Dataflow, Vertex
 from snapshots.domain.model.key_groups import key_group
 from snapshots.domain.model.topology import ChannelId, ProcessId
 from snapshots.domain.simulators.dataflows.aligning import AligningTask
@@ -20,6 +20,7 @@ from snapshots.domain.simulators.dataflows.functions import (
 from snapshots.domain.simulators.dataflows.lanes import Item
 from snapshots.domain.simulators.dataflows.machine import StreamMachine
 from snapshots.domain.simulators.dataflows.tasks import subtasks_in_order, task_fields
+from snapshots.domain.simulators.flink.rescaling import SPLITS, positions_of
 from snapshots.domain.simulators.protocols import flink_watermarks
 from snapshots.domain.simulators.protocols.flink_files import Held
 from snapshots.domain.simulators.protocols.flink_watermarks import BEGINNING, Valve
@@ -47,7 +48,7 @@ class FlinkTask(AligningTask):
     is_late: whether the record that was taken last was dropped, because its window was over.
     """
 
-    split: Split | None = None
+    splits: dict[str, Split] = field(default_factory=dict)
     versions: Counter[int] = field(default_factory=Counter)
     base: dict[int, Held] = field(default_factory=dict)
     files: dict[int, dict[int, Held]] = field(default_factory=dict)
@@ -72,11 +73,21 @@ class FlinkTask(AligningTask):
         for part in (self.files, self.barriers, self.missing, self.recorded):
             part.clear()
 
-    @property
-    def own_split(self) -> Split:
-        """The split of a source; only a source has one."""
-        assert self.split is not None
-        return self.split
+    def next_read(self) -> tuple[int, Split, int] | None:
+        """Return when the next record of a source comes into being, its split and its offset."""
+        positions = positions_of(self.id, self.state).items()
+        waiting = [
+            (split.available_at(offset), split, offset)
+            for split, offset in ((self.splits[name], offset) for name, offset in positions)
+            if offset <= split.vertex.records
+        ]
+        return min(waiting, key=lambda item: (item[0], item[1].name), default=None)
+
+    def state_after(self, split: Split, offset: int) -> State:
+        """Return the state of a source that has read this offset of a split."""
+        if SPLITS not in self.state:
+            return {"offset": offset + 1}
+        return {SPLITS: self.state[SPLITS] | {split.name: offset + 1}}
 
     def absorb(self, record: Record, channel: ChannelId) -> list[Record]:
         """Change the state by a record, and return the records made of it."""
@@ -121,6 +132,7 @@ def tasks_of(
     slow: Mapping[str, float],
     tx_timeout: int | None,
     windows: Windows,
+    before: Dataflow,
 ) -> dict[ProcessId, FlinkTask]:
     """Return all subtasks without their channels, those of each vertex after those before it.
 
@@ -129,6 +141,7 @@ def tasks_of(
         slow: how many times longer than others a task takes for a record.
         tx_timeout: us after which a transaction that was not committed is gone.
         windows: the windows of event time that vertices make.
+        before: the dataflow whose sources' subtasks the splits are named after.
     """
     return {
         id_: FlinkTask(
@@ -136,7 +149,15 @@ def tasks_of(
             state=start_state(vertex),
             steps=steps,
             windows=windows,
-            split=Split(vertex, id_, windows.disorder) if vertex.kind == SOURCE else None,
+            splits=_splits(before.vertex_by_id[vertex.id], windows),
         )
         for vertex, index, id_ in subtasks_in_order(dataflow)
     }
+
+
+def _splits(vertex: Vertex, windows: Windows) -> dict[str, Split]:
+    """Return the splits of a source, one for each of its subtasks; other vertices have none."""
+    if vertex.kind != SOURCE:
+        return {}
+    names = [f"{vertex.id}[{index}]" for index in range(vertex.parallelism)]
+    return {name: Split(vertex, name, windows.disorder) for name in names}

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from types import ModuleType
 
 from snapshots.domain.assembling.assembly import Header
-from snapshots.domain.dataflow_logs.dataflow import BROADCAST, Dataflow, DataflowRefused
+from snapshots.domain.dataflow_logs.dataflow import Dataflow, DataflowRefused
 from snapshots.domain.model.recording import LoggedEvent
 from snapshots.domain.model.topology import Topology
 from snapshots.domain.simulators.bounds import NotNegative, Positive, check_whole_numbers
@@ -21,6 +21,7 @@ from snapshots.domain.simulators.dataflows.parameters import (
     check_failures,
     check_no_windows,
     check_slow,
+    former_dataflow,
 )
 from snapshots.domain.simulators.dataflows.results import DataflowRun, header_of, run_to_end
 from snapshots.domain.simulators.protocols.seatunnel import PipelineSettings
@@ -119,26 +120,8 @@ class SeaTunnelSimulation:
         Raises: DataflowRefused, with the field, if its parallelism is not possible.
         """
         assert self.start_from is not None  # else there is no earlier run
-        parallelism, vertices = self.start_from.parallelism, self.dataflow.vertex_by_id
         check_whole_numbers(self.start_from, "start_from")
-        for name, number in parallelism.items():
-            path = f"start_from.parallelism.{name}"
-            if name not in vertices:
-                raise DataflowRefused(path, f"There is no vertex {name!r}.")
-            edges = self.dataflow.edges_to(name)
-            copied = any(edge.exchange == BROADCAST for edge in edges)
-            if copied and number != vertices[name].parallelism:
-                raise DataflowRefused(
-                    path, "A broadcast leads there: with another number of copies, records differ."
-                )
-        former = tuple(
-            replace(vertex, parallelism=parallelism.get(vertex.id, vertex.parallelism))
-            for vertex in self.dataflow.vertices
-        )
-        try:
-            return Dataflow(former, self.dataflow.edges)
-        except DataflowRefused as refused:
-            raise DataflowRefused("start_from.parallelism", refused.sentence) from None
+        return former_dataflow(self.dataflow, self.start_from.parallelism)
 
 
 def simulate_seatunnel(
