@@ -119,6 +119,12 @@ class FlinkCheckpoints(Parameters):
     retained: Few = declared(
         "Checkpoints kept", "How many completed checkpoints are kept.", SETTINGS.retained
     )
+    buffers: bool = declared(
+        "Buffer while aligning",
+        "Whether a task takes the records of blocked channels into a buffer of its own and "
+        "processes them first afterwards, as Flink did before 1.11. Senders then do not wait.",
+        SETTINGS.buffers,
+    )
     savepoints: Times = declared(
         "Savepoints at",
         "The times at which savepoints are requested.",
@@ -143,7 +149,7 @@ class FlinkEventTime(Parameters):
         "How far a watermark stays behind the latest event time that the source has read. Records "
         "that are later than this may be dropped by windows.",
         TIMES.delay,
-        Shown("watermark_delay"),
+        Shown("event_time_delay"),
     )
     disorder: Time = declared(
         "Event times are out of order by",

@@ -38,12 +38,16 @@ class Blocked:
         to: when the channel was open again. None means that the log ends before.
         held_back: how many records were sent behind the barrier meanwhile, wherever on the channel
             they lay. None means that the log does not say when the barrier was sent.
+        buffered: how many of these records the task took into a buffer of its own, and processed
+            before all others when the channel was open again. None if it leaves them in the
+            channel, or if the log does not say.
     """
 
     channel: ChannelId
     from_: int
     to: int | None
     held_back: int | None
+    buffered: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

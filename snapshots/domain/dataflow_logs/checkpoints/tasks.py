@@ -368,10 +368,13 @@ def _spans(checkpoint: CheckpointEvents, process: ProcessId) -> list[tuple[Block
     for block in checkpoint.at.get((process, BLOCK), ()):
         if block.channel is None:
             continue  # only a damaged log leaves it out
-        opened = (e for e in unblocks if e.channel == block.channel and e.index > block.index)
-        ends = [next(opened, None), checkpoint.run.failure_after(process, block.step)]
+        later = (e for e in unblocks if e.channel == block.channel and e.index > block.index)
+        opened = next(later, None)
+        ends = [opened, checkpoint.run.failure_after(process, block.step)]
         end = min((e for e in ends if e is not None), key=lambda e: e.step, default=None)
         sent = checkpoint.sent.get(block.channel)
         span = sent and Span(block.channel, sent.index, end and end.step)
-        spans.append((Blocked(block.channel, block.at, end and end.at, None), span))
+        buffered = opened.whole("buffered") if opened is not None and end is opened else None
+        item = Blocked(block.channel, block.at, end and end.at, None, buffered)
+        spans.append((item, span))
     return spans

@@ -263,6 +263,9 @@ def _report(
     if not run.plan.is_derived:
         report = _with_records(report, number, failed, answers)
         report = replace(report, counted_twice=_counted_twice(failed, checkpoint, count))
+        if not any(event.kind == BATCH_PLAN for event in run.events):
+            others = set(run.plan.tasks) - set(failed.scope)
+            report = replace(report, went_on=len(others))
     noun = "checkpoint" if batch is None else "batch"
     return replace(report, sentence=sentence(report, failed, noun, run.plan.time_unit))
 

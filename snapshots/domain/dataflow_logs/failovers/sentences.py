@@ -2,7 +2,7 @@
 
 from snapshots.domain.dataflow_logs.checkpoints.sentences import spelled
 from snapshots.domain.dataflow_logs.failovers.events import Failed
-from snapshots.domain.dataflow_logs.failovers.report import FULL, PIPELINE, FailoverReport
+from snapshots.domain.dataflow_logs.failovers.report import FULL, PIPELINE, REGION, FailoverReport
 from snapshots.domain.model.defects import times
 
 
@@ -21,14 +21,18 @@ def _summary(report: FailoverReport, next_: Failed | None, noun: str, unit: str)
     if report.restarted_at is None:
         return f"{text}, and the log ends before anything came back"
     number = report.tasks_restarted
-    tasks = {FULL: f"all {number} tasks", PIPELINE: f"the {number} tasks of its pipeline"}.get(
-        report.strategy, f"{number} task{'s' if number > 1 else ''}"
-    )
+    tasks = {
+        FULL: f"all {number} tasks",
+        PIPELINE: f"the {number} tasks of its pipeline",
+        REGION: f"the {times(number, 'task')} of its region",
+    }.get(report.strategy, times(number, "task"))
     text = f"{text}; {tasks} went back to " + (
         f"{noun} {report.restored}" if report.restored else "the beginning"
     )
     if report.lost_progress is not None:
         text += f", {spelled(report.lost_progress, unit)} before"
+    if report.went_on:
+        text += f", and {times(report.went_on, 'other task')} went on"
     re_read = report.records_re_read
     if re_read is None or report.sinks is None:
         return f"{text}. What was read again is not known, for the engine keeps no records"

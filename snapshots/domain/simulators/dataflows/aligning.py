@@ -43,22 +43,30 @@ class AligningTask(Task[Lane]):
 
 @dataclass(eq=False)
 class Alignments:
-    """Blocks channels and ends alignments, with their events and counts."""
+    """Blocks channels and ends alignments, with their events and counts.
+
+    ``is_buffering``: a task takes what arrives on blocked channels into a buffer of its own, and
+    processes that first when they are open again.
+    """
 
     log: EventLog
     counted: Counted
+    is_buffering: bool = False
 
     def block(self, task: AligningTask, channel: ChannelId, cid: int) -> None:
         """Take nothing from the channel until ``unblock``."""
-        task.lane(channel).blocked = True
+        task.lane(channel).block(self.is_buffering)
         task.blocked_since[channel] = (cid, self.log.now)
         self.log.add(task.id, BLOCK, channel=channel, snapshot=str(cid))
 
     def unblock(self, task: AligningTask, channel: ChannelId, cid: int) -> None:
         """Take from the channel again."""
-        task.lane(channel).blocked = False
+        buffered = task.lane(channel).unblock()
         self._count_blocked(task, channel)
-        self.log.add(task.id, UNBLOCK, channel=channel, snapshot=str(cid))
+        extra = {"buffered": buffered if self.is_buffering else None}
+        self.log.add(task.id, UNBLOCK, extra, channel=channel, snapshot=str(cid))
+        if buffered:
+            self.counted.buffered[channel, cid] = buffered
 
     def end(self, task: AligningTask, cid: int) -> None:
         """Note that the checkpoint's last barrier has come."""

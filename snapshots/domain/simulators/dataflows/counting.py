@@ -44,6 +44,8 @@ class Counted:
     alignment: for each (task, checkpoint), the time from the first barrier handled to the end of
         the alignment; 0 if ends of channels stood for all barriers.
     blocked: for each channel, its spans as (checkpoint, from, to).
+    buffered: for each (channel, checkpoint), how many records a task took into its own buffer while
+        it aligned.
     channel_state: for each (channel, checkpoint), how many records were kept of the input buffer,
         and how many of those overtaken at the sender.
     completed, aborted: checkpoints; the aborted ones with the reason.
@@ -61,6 +63,7 @@ class Counted:
 
     alignment: dict[tuple[ProcessId, int], int] = field(default_factory=dict)
     blocked: dict[ChannelId, list[tuple[int, int, int]]] = field(default_factory=dict)
+    buffered: dict[tuple[ChannelId, int], int] = field(default_factory=dict)
     channel_state: dict[tuple[ChannelId, int], tuple[int, int]] = field(default_factory=dict)
     completed: list[int] = field(default_factory=list)
     aborted: dict[int, str] = field(default_factory=dict)

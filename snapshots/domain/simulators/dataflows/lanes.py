@@ -58,6 +58,7 @@ class Item:
     overtaken: the records and watermarks that a barrier has jumped over in the sender's buffer.
     stands_for_end: marks a barrier that no task has sent. The coordinator puts it behind the end of
         the channel when it records the sender as finished.
+    buffered_at: when the receiver took it out of a blocked channel; None if it did not.
     is_idle: the news of a WATERMARK without ``watermark``: whether the sender is idle.
     """
 
@@ -72,6 +73,7 @@ class Item:
     overtaken: list["Item"] = field(default_factory=list)
     watermark: int | None = None
     is_idle: bool | None = None
+    buffered_at: int | None = None
 
     @property
     def is_record(self) -> bool:
@@ -89,6 +91,7 @@ class Lane:
 
     input: what the receiver may take, in order.
     jumped: barriers that have overtaken ``input``.
+    buffered: what the receiver has taken out of ``input`` while the channel was blocked.
     collected: for each unaligned checkpoint whose barrier has not come, the records and watermarks
         that were in ``input`` when the receiver recorded, and all that arrived since.
     """
@@ -119,12 +122,14 @@ class Lane:
         self.epoch = 0
         self.last_arrival = 0
         self.blocked = False
+        self.is_buffering = False
+        self.buffered: deque[Item] = deque()
         self.collected: dict[int, list[Item]] = {}
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing is on the channel."""
-        return not (self.output or self.wire or self.input or self.jumped)
+        return not (self.output or self.wire or self.input or self.jumped or self.buffered)
 
     @property
     def has_room(self) -> bool:
@@ -164,11 +169,43 @@ class Lane:
 
     def take(self) -> Item:
         """Remove the head of the receiver's buffer, which has been processed."""
+        if self.buffered:
+            return self.buffered.popleft()
         item = self.input.popleft()
         if item.is_record:
             self.in_use -= 1
             self._pump()
         return item
+
+    @property
+    def head(self) -> Item | None:
+        """The item that the receiver takes next, if there is one."""
+        waiting = self.buffered or self.input
+        return waiting[0] if waiting else None
+
+    def block(self, is_buffering: bool) -> None:
+        """Let the receiver process nothing of the channel.
+
+        ``is_buffering``: the receiver takes what arrives into a buffer of its own, so that its
+        credit comes back at once.
+        """
+        self.blocked, self.is_buffering = True, is_buffering
+        if is_buffering:
+            self._buffer()
+
+    def unblock(self) -> int:
+        """Let the receiver process again; return how many records it had buffered."""
+        self.blocked = self.is_buffering = False
+        return sum(item.is_record for item in self.buffered)
+
+    def _buffer(self) -> None:
+        moved = list(self.input)
+        self.input.clear()
+        self.buffered.extend(moved)
+        self.in_use -= sum(item.is_record for item in moved)
+        for item in moved:
+            item.buffered_at = self.queue.now
+        self._pump()
 
     def pull(self, cid: int) -> Item | None:
         """Let the checkpoint's barrier overtake in the receiver's buffer, if it is there."""
@@ -187,13 +224,14 @@ class Lane:
     def clear(self) -> list[Item]:
         """Empty the channel; return all that was on it, in order."""
         items = sorted(
-            (*self.jumped, *self.input, *self.wire, *self.output), key=lambda item: item.order
+            (*self.jumped, *self.buffered, *self.input, *self.wire, *self.output),
+            key=lambda item: item.order,
         )
-        for part in (self.jumped, self.input, self.wire, self.output):
+        for part in (self.jumped, self.buffered, self.input, self.wire, self.output):
             part.clear()
         self.records_out = self.in_use = 0
         self.collected = {}
-        self.blocked = False
+        self.blocked = self.is_buffering = False
         self.epoch += 1
         return items
 
@@ -237,4 +275,6 @@ class Lane:
             if item.is_content:
                 for kept in self.collected.values():
                     kept.append(item)
+            if self.is_buffering:
+                self._buffer()
         self.on_arrival(self, item)

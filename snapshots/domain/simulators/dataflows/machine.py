@@ -236,7 +236,7 @@ class StreamMachine(Machine[TaskT, Lane]):
         lane: Lane | None = task.next_lane()
         if lane is None:
             return False
-        if lane.input[0].record is not None:
+        if lane.head is not None and lane.head.is_record:
             self.occupy(task, self.cost_of(task), self.process, task, lane)
             return False
         self.carry_out(self.take_control(task, lane, lane.take()))

@@ -14,7 +14,6 @@ from snapshots.domain.simulators.dataflows.lanes import (
     BARRIER,
     CANCEL,
     WATERMARK,
-    AnyLane,
     Item,
     Lane,
 )
@@ -82,7 +81,7 @@ class FlinkRun(StreamMachine[FlinkTask]):
         self.logs_event_times = plan.event_time.interval is not None
         self.event_time = EventTime(self, plan.event_time)
         connect(self.dataflow, self.tasks, self.lanes)
-        alignments = Alignments(self.log, self.counted)
+        alignments = Alignments(self.log, self.counted, plan.checkpoints.buffers)
         self.snapshots = Snapshots(self)
         self.barriers = Barriers(self, self.snapshots, alignments)
         self.checkpoints = Checkpoints(self, self.dataflow.coordinators(one=True)[0])
@@ -225,13 +224,14 @@ class FlinkRun(StreamMachine[FlinkTask]):
         self.event_time.note_read(task, split.event_time(offset))
         self.read(task, split, offset, task.state_after(split, offset))
 
-    def process(self, task: FlinkTask, lane: AnyLane) -> None:
+    def process(self, task: FlinkTask, lane: Any) -> None:
         """Take the record at the head of the channel; a window may drop it because it is late."""
-        record = lane.input[0].record
+        item = lane.head
         super().process(task, lane)
         if task.is_late:
-            assert record is not None  # the caller has seen a record at the head
-            task.is_late = False
+            assert item is not None  # the caller has seen a record at the head
+            assert item.record is not None
+            record, task.is_late = item.record, False
             self.event_time.log_late(task, record)
 
     def barrier_arrived(self, task: FlinkTask, lane: Lane, item: Item) -> None:

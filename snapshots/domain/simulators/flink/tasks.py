@@ -17,7 +17,7 @@ from snapshots.domain.simulators.dataflows.functions import (
     is_keyed,
     start_state,
 )
-from snapshots.domain.simulators.dataflows.lanes import Item
+from snapshots.domain.simulators.dataflows.lanes import Item, Lane
 from snapshots.domain.simulators.dataflows.machine import StreamMachine
 from snapshots.domain.simulators.dataflows.tasks import subtasks_in_order, task_fields
 from snapshots.domain.simulators.flink.rescaling import SPLITS, positions_of
@@ -72,6 +72,13 @@ class FlinkTask(AligningTask):
         self.last_complete = 0
         for part in (self.files, self.barriers, self.missing, self.recorded):
             part.clear()
+
+    def next_lane(self) -> Lane | None:
+        """Return the next input; what was buffered during an alignment comes first, in order."""
+        buffered = [lane for lane in self.inputs if lane.buffered and not lane.blocked]
+        if buffered:
+            return min(buffered, key=lambda lane: lane.buffered[0].buffered_at or 0)
+        return super().next_lane()
 
     def next_read(self) -> tuple[int, Split, int] | None:
         """Return when the next record of a source comes into being, its split and its offset."""

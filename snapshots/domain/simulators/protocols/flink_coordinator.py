@@ -49,6 +49,8 @@ class CheckpointSettings:
     tolerable_failures: how many checkpoints may fail in a row.
     savepoints: the times at which savepoints are requested.
     retained: how many completed checkpoints are kept.
+    buffers: whether a task takes what arrives on blocked channels into a buffer of its own, as
+        Flink did before 1.11, when alignments were the only way.
 
     Raises: DataflowRefused, with the field, if a value is not possible.
     """
@@ -62,9 +64,14 @@ class CheckpointSettings:
     tolerable_failures: NotNegative = 0
     savepoints: tuple[int, ...] = ()
     retained: Positive = 1
+    buffers: bool = False
 
     def __post_init__(self) -> None:
         check_one_of("checkpoints.mode", self.mode, MODES)
+        if self.buffers and self.mode != ALIGNED:
+            raise DataflowRefused(
+                "checkpoints.buffers", f"Only aligned checkpoints block channels: not {self.mode}."
+            )
         check_whole_numbers(self, "checkpoints")
         if any(type(at) is not int or at < 0 for at in self.savepoints):
             raise DataflowRefused(
