@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from snapshots.domain.assembling.assembly import assemble
+from snapshots.domain.dataflow_logs.checkpoints.reference import checkpoints
 from snapshots.domain.dataflow_logs.dataflow import DataflowRefused
 from snapshots.domain.dataflow_logs.failovers.reference import all_failovers
 from snapshots.domain.inventory.in_flight_plan import receivers_of
@@ -67,6 +68,8 @@ def test_a_run_goes_on_with_another_parallelism_as_if_nothing_had_happened(
     }
     assembly = assemble(*run.log)
     assert assembly.defects == ()
+    first = int(next(iter(restores(run).values()))[0].snapshot)
+    assert all(int(report.checkpoint) > first for report in checkpoints(assembly.recording))
     assert {report.verdict for report in judge(assembly.recording)} <= {"consistent", "incomplete"}
 
 

@@ -42,6 +42,7 @@ class Checkpoints(CoordinatorProcess):
         super().__init__(machine, process)
         self.settings = machine.plan.checkpoints
         self.state = Coordinator(self.settings)
+        self._start: int | None = None
         self.last_savepoint: int | None = None
         self._savepoints: set[int] = set()
 
@@ -53,7 +54,7 @@ class Checkpoints(CoordinatorProcess):
     @property
     def to_restore(self) -> int | None:
         """The checkpoint from which a failure restores."""
-        return self.state.retained[-1] if self.state.retained else None
+        return self.state.retained[-1] if self.state.retained else self._start
 
     @property
     def now(self) -> int:
@@ -61,9 +62,12 @@ class Checkpoints(CoordinatorProcess):
         return self.machine.queue.now
 
     def go_on_from(self, cid: int, earlier: Self) -> None:
-        """Begin with a checkpoint of an earlier run as the one to restore, and number on."""
-        next_cid = earlier.state.next_cid
-        self.state = replace(self.state, next_cid=next_cid, retained=(cid,))
+        """Begin with a checkpoint of an earlier run as the one to restore, and number on.
+
+        It is not this run's own (Flink's mode NO_CLAIM), so it is never subsumed.
+        """
+        self.state = replace(self.state, next_cid=earlier.state.next_cid)
+        self._start = cid
 
     # --- what happens at the coordinator ---------------------------------------------------------
 
