@@ -22,7 +22,8 @@ from snapshots.domain.model.recording import Recording
 from snapshots.domain.model.values import canonical, parsed
 from snapshots.domain.simulators.dataflow_samples import SAMPLES_OF_DATAFLOWS
 from snapshots.domain.simulators.dataflows.lanes import Lane
-from snapshots.domain.simulators.flink.simulation import run_dataflow
+from snapshots.domain.simulators.flink.samples import windowed
+from snapshots.domain.simulators.flink.simulation import FAILED, run_dataflow
 from snapshots.domain.simulators.protocols.flink_task import MODES, UNALIGNED
 from snapshots.domain.simulators.samples import two_banks
 from snapshots.domain.simulators.script import Log
@@ -34,6 +35,7 @@ from tasks.spark.ingest import schemas
 from tasks.spark.stages import StagesHere
 from tests.dataflow_damage import forgetting, garbled
 from tests.dataflows import a_run_of, any_simulation, failing, with_failures, word_count
+from tests.domain.simulators.test_flink_rescaling import started
 from tests.effort import examples
 from tests.spark.agreement import silent
 from tests.store.folders import scatter
@@ -80,6 +82,8 @@ def assert_same(found: Explained, wanted: Explained, note: object) -> None:
             assert getattr(ours, field) == getattr(theirs, field), (note, theirs.at, field)
     assert found.failovers.sinks == wanted.failovers.sinks, note
     assert found.failovers.dropped == wanted.failovers.dropped, note
+    assert found.failovers.event_time == wanted.failovers.event_time, note
+    assert found.failovers.start == wanted.failovers.start, note
     assert found.files == wanted.files, note
     assert found.decisions == wanted.decisions, note
 
@@ -119,6 +123,10 @@ def what_was_seen(told: Explained) -> Iterator[str]:
         yield "files"
     if told.failovers.dropped:
         yield "dropped"
+    if told.failovers.event_time:
+        yield "event time"
+    if told.failovers.start:
+        yield "start"
     if any(total.pending for total in told.failovers.sinks):
         yield "pending"
     if any(decision.dropped for decision in told.decisions):
@@ -129,6 +137,8 @@ def telling_logs() -> Iterator[Log]:
     """Yield runs that together have everything that a report can contain."""
     yield from (any_log(seed, MODES[seed % 4]) for seed in range(6))
     yield from (sample.log() for sample in SAMPLES_OF_DATAFLOWS)
+    yield run_dataflow(started(ending=FAILED, at=20_000)).log
+    yield garbled(run_dataflow(windowed()).log, Random(2), 0.1)
     expiring = a_run_of(word_count(2, records=60), tx_timeout=9_000)
     yield run_dataflow(failing(expiring, 20_000, "count[0]")).log
     twice = a_run_of(word_count(2, records=60), interval=15_000, restart_delay=1_000)
@@ -153,7 +163,7 @@ def test_the_compared_answers_are_not_trivial(tmp_path):
         assert_same(found, wanted, number)
         seen.update(what_was_seen(wanted))
     few = {"held back", "duplicates", "rewritten", "rewound", "differing", "counted twice"}
-    few |= {"lost", "dropped", "pending"}
+    few |= {"lost", "dropped", "pending", "event time", "start"}
     assert few <= set(seen), few - set(seen)
 
 
