@@ -249,7 +249,8 @@ def _recovery(restart: RestartInEventTime, unit: str) -> str:
         again = f"{times(len(missing), 'task')} did not reach the watermark of before in this log"
     else:
         last = max(lost.regained_at or 0 for lost in restart.tasks)
-        again = f"{spelled(last - restart.at, unit)} after the failure all had reached theirs again"
+        took = spelled(last - restart.at, unit)
+        again = f"{took} after the failure all had the watermark of before again"
     fired = restart.fired_again
     sent = (
         "no window fired twice"

@@ -13,7 +13,7 @@ from snapshots.domain.simulators.dataflows.parameters import FailAt
 from snapshots.domain.simulators.flink.samples import pressed
 from snapshots.domain.simulators.flink.simulation import run_dataflow
 from snapshots.domain.simulators.protocols.flink_task import ALIGNED, UNALIGNED
-from tests.dataflows import a_run_of, a_sink, a_source, an_operator
+from tests.dataflows import a_run_of, a_sink, a_source, an_operator, two_pipelines
 
 
 def buffering(**options):
@@ -115,6 +115,10 @@ def test_a_failure_of_a_region_says_who_went_back_and_who_went_on():
     restored = {event.process for event in run.log.events if event.kind == "restore"}
     assert restored == {"source[1]", "map[1]", "sink[1]"}
     assert report.went_on == 6
+    over = a_run_of(two_pipelines(), failover="pipeline", failures=(FailAt(29_000, "other[0]"),))
+    (report,) = failovers(assemble(*run_dataflow(over).log).recording)
+    assert report.strategy == "pipeline"
+    assert report.went_on == 0  # source and sink have read all
     report, _ = report_of("full")
     assert report.went_on == 0
     assert "went on" not in report.sentence

@@ -264,10 +264,23 @@ def _report(
         report = _with_records(report, number, failed, answers)
         report = replace(report, counted_twice=_counted_twice(failed, checkpoint, count))
         if not any(event.kind == BATCH_PLAN for event in run.events):
-            others = set(run.plan.tasks) - set(failed.scope)
-            report = replace(report, went_on=len(others))
+            others = [name for name in run.plan.tasks if name not in set(failed.scope)]
+            running = sum(_is_running(run, name, failed.event.step) for name in others)
+            report = replace(report, went_on=running)
     noun = "checkpoint" if batch is None else "batch"
     return replace(report, sentence=sentence(report, failed, noun, run.plan.time_unit))
+
+
+def _is_running(run: RunEvents, process: ProcessId, step: int) -> bool:
+    """Tell whether a process is up at an event and has not read all its input."""
+    for failed in run.failures:
+        back = failed.back.get(process)
+        is_over = back is not None and back.step < step
+        if process in failed.scope and failed.event.step < step and not is_over:
+            return False
+    marks = (event for event in run.ends.get(process, ()) if event.step < step)
+    last = [event for event in marks if event.kind != END or event.channel is None][-1:]
+    return not last or last[0].kind != END
 
 
 def _batch(run: RunEvents, failed: Failed) -> ProtocolEvent | None:

@@ -132,8 +132,9 @@ class FailoverReport:
             ``some`` for any other set of tasks.
         scope: the ids of the tasks that went down.
         tasks_restarted: how many of these tasks came back.
-        went_on: how many tasks went on meanwhile with the state that they had. None in a derived
-            recording, and in micro-batches, where all tasks wait for the one that runs again.
+        went_on: how many tasks went on meanwhile with the state that they had, without those that
+            had read all their input or were down. None in a derived recording, and in
+            micro-batches, where all tasks wait for the one that runs again.
         restored: the checkpoint that was restored. None if there was none.
         guarantee: what the restored checkpoint guarantees of the state: ``exactly-once`` or
             ``at-least-once``. None if the log does not say.
