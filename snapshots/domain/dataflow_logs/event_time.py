@@ -232,7 +232,9 @@ def _sentence(restart: RestartInEventTime, unit: str) -> str:
     parts = []
     if bare:
         subject = "task began" if len(bare) == 1 else "tasks began"
-        parts.append(f"{len(bare)} {subject} again without a watermark, for checkpoints hold none")
+        parts.append(
+            f"{len(bare)} {subject} again without a watermark, which is not part of their state"
+        )
     if kept:
         parts.append(
             f"{times(kept, 'task')} had kept its own as state"

@@ -162,7 +162,8 @@ def test_a_restart_begins_without_watermarks_so_what_was_late_may_be_taken():
     assert "results once more" in restart.sentence
     (restart,) = report_of(kept).restarts
     assert restart.sentence.startswith(
-        "4 tasks began again without a watermark, for checkpoints hold none, and 2 tasks had kept"
+        "4 tasks began again without a watermark, which is not part of their state, and 2 tasks "
+        "had kept"
     )
 
 

@@ -175,7 +175,7 @@ def test_what_is_to_be_compared_must_be_recordings(client, asked):
 def test_the_page_says_what_a_failure_did_to_event_time(client, ada):
     row = explained(ada, "late-records")
     page = words(text_of(client.get(f"/recordings/{row.pk}/checkpoints")))
-    assert "6 tasks began again without a watermark, for checkpoints hold none." in page
+    assert "6 tasks began again without a watermark, which is not part of their state." in page
     assert "windows sent 8 results once more." in page
     assert "Event time at the end of the log" in page
     assert re.search(r"window\[0\] the end of time \d+ 2 ", page)
