@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { test   watermarksAt,
-} from "node:test";
+import { test } from "node:test";
 
 import {
   channelsAt,
@@ -11,6 +10,7 @@ import {
   numberIn,
   positionsAt,
   total,
+  watermarksAt,
 } from "../../static/js/lib/cuts.js";
 import { aRecording, twoBanks } from "./builders.js";
 
