@@ -90,6 +90,7 @@ class Computation:
         states: the state of each process at the beginning, as JSON; None if it is not known.
         contents: what each channel holds at the beginning, in the order of sending.
         actions: the events of each process, in their order.
+        start: how many events of each process the log has before.
     """
 
     processes: tuple[ProcessId, ...]
@@ -97,6 +98,7 @@ class Computation:
     states: tuple[JsonText | None, ...]
     contents: Mapping[ChannelId, tuple[Parcel, ...]]
     actions: tuple[tuple[Action, ...], ...]
+    start: Counts
 
     @cached_property
     def needs(self) -> tuple[tuple[tuple[int, int] | None, ...], ...]:
@@ -125,6 +127,15 @@ class Computation:
     def first(self) -> Counts:
         """The cut with no event."""
         return (0,) * len(self.processes)
+
+    def positions(self, counts: Counts) -> dict[ProcessId, int]:
+        """Return the positions in the log right after the last event of each process inside."""
+        return {
+            process: actions[count - 1].index + 1 if count else start
+            for process, actions, count, start in zip(
+                self.processes, self.actions, counts, self.start, strict=True
+            )
+        }
 
     def counts_at(self, positions: Mapping[ProcessId, int]) -> Counts:
         """Return how many events of each process lie before its position in the log."""
@@ -271,6 +282,7 @@ def computation_between(recording: Recording, start: Cut, end: Cut) -> Computati
             )
             for number, process in enumerate(processes)
         ),
+        tuple(start.position(process) for process in processes),
     )
 
 
