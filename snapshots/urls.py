@@ -21,6 +21,7 @@ from snapshots.web.pages import (
     restore_check,
     restore_plan,
     snapshot,
+    states,
     topologies,
     upgrade,
 )
@@ -81,6 +82,7 @@ urlpatterns = [
     ),
     path("compare", compare.compare, name="compare"),
     path("recordings/<int:pk>/proof", proof.proof, name="proof"),
+    path("recordings/<int:pk>/states", states.of_recording, name="states"),
     path("recordings/<int:pk>/properties", properties.of_recording, name="properties"),
     path("recordings/<int:pk>/predicates", predicates.of_recording, name="predicates"),
     path("archive", archive.job_list, name="archive"),
