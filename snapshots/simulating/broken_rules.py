@@ -17,7 +17,6 @@ from snapshots.domain.judging.verdicts import SnapshotReport, judge
 from snapshots.domain.replaying.non_interference import computation
 from snapshots.domain.simulators.script import Log
 from snapshots.simulating.reruns import Rerun
-from snapshots.simulating.workload_runs import RULES, WorkloadParameters
 
 CHANNEL, PROCESS = "channel", "process"
 SENDING, RECEIVING = "marker-sending", "marker-receiving"
@@ -31,7 +30,7 @@ class Rule:
     Attributes:
         name: the parameter of a simulated run that breaks it.
         place: where it is broken: at a ``channel`` or a ``process``.
-        title: the title of the parameter.
+        title: what goes wrong, in a few words.
         sentence: what happens instead of what the rule says.
         broken: the rule that is broken: ``marker-sending`` or ``marker-receiving``.
     """
@@ -48,6 +47,7 @@ class SnapshotOutcome:
     """One snapshot of the run with the broken rule.
 
     Attributes:
+        snapshot: the id of the snapshot.
         verdict: the verdict on the snapshot; None if nothing was recorded of it.
         by_the_rules: the verdict on it in the same run without a broken rule; None likewise.
         witnesses: what the log shows, the first of each verdict, worst first.
@@ -168,12 +168,43 @@ def _sentences(
         )
 
 
-def _rule(name: str) -> Rule:
-    info = WorkloadParameters.model_fields[name]
-    title, sentence = str(info.title), str(info.description)
-    place = CHANNEL if title.startswith("Channels") else PROCESS
-    return Rule(name, place, title, sentence, SENDING if SENDING in sentence else RECEIVING)
-
-
-ALL_RULES = tuple(map(_rule, RULES))
+ALL_RULES = (
+    Rule(
+        "late_markers",
+        CHANNEL,
+        "The marker goes out late",
+        "The sender records, and sends the marker only after its next message on this channel.",
+        SENDING,
+    ),
+    Rule(
+        "no_markers",
+        CHANNEL,
+        "No marker goes out",
+        "The sender records, and sends no marker on this channel.",
+        SENDING,
+    ),
+    Rule(
+        "empty_channels",
+        CHANNEL,
+        "The channel is recorded as empty",
+        "The receiver records this channel as empty, whatever came before the marker.",
+        RECEIVING,
+    ),
+    Rule(
+        "early_markers",
+        PROCESS,
+        "The markers go out first",
+        "The process sends its markers when it should record, and records only after it has sent "
+        "its next message.",
+        SENDING,
+    ),
+    Rule(
+        "late_records",
+        PROCESS,
+        "The process records late",
+        "The process does not record when the first marker comes, but only after it has received "
+        "its next message.",
+        RECEIVING,
+    ),
+)
 """The ways to break the two marker rules, in the order in which pages offer them."""

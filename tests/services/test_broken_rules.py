@@ -9,7 +9,7 @@ from snapshots.problems import Conflict, Invalid, Refused
 from snapshots.simulating.broken_rules import ALL_RULES, PROCESS, what_follows
 from snapshots.simulating.reruns import DEMONSTRATION, MOST_EVENTS, rerun_of
 from snapshots.simulating.simulations import checked_parameters
-from snapshots.simulating.workload_runs import RULES
+from snapshots.simulating.workload_runs import RULES, WorkloadParameters
 
 SEEDS = range(12)
 
@@ -111,6 +111,10 @@ def test_a_run_without_snapshots_has_no_rule_to_break():
 
 def test_the_rules_are_those_of_the_parameters():
     assert [rule.name for rule in ALL_RULES] == list(RULES)
+    for rule in ALL_RULES:
+        info = WorkloadParameters.model_fields[rule.name]
+        assert f"breaks the {rule.broken} rule" in info.description
+        assert info.title.startswith({"channel": "Channels", "process": "Processes"}[rule.place])
     assert {(rule.place, rule.broken) for rule in ALL_RULES} == {
         ("channel", "marker-sending"),
         ("channel", "marker-receiving"),
