@@ -147,7 +147,7 @@ def _sentences(
         yield "The run takes no snapshot, so there is no rule to break."
     elif not changed:
         yield (
-            f"Nothing is different: with this seed, {at} does what the rule asks for in any case, "
+            f"Nothing is different: with this seed, what happens at {at} is what the rule asks for, "
             "so the log is the same, event for event."
         )
     elif wrong:
