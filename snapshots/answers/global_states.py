@@ -8,11 +8,13 @@ import numpy as np
 from snapshots.domain.causality.global_states import Action, Computation, Parcel
 from snapshots.domain.causality.state_graph_report import (
     MOST_DRAWN,
+    MOST_PROCESSES,
     Recorded,
     StateGraphReport,
     of_derived,
     of_failures,
     of_long_run,
+    of_many_processes,
     report,
 )
 from snapshots.domain.model.derived import is_derived
@@ -47,6 +49,8 @@ def state_graph(stored: StoredRecording, row: Snapshot | None) -> StateGraphRepo
     if is_derived(stored.manifest.header_extra):
         return of_derived(snapshot)
     topology = stored.scope(snapshot) if snapshot else stored.topology
+    if len(topology.processes) > MOST_PROCESSES:
+        return of_many_processes(snapshot, len(topology.processes))
     answer = _whole_run(stored, topology, recorded)
     if answer.part is None and recorded and recorded.positions:
         answer = _part(stored, topology, recorded, answer)

@@ -127,8 +127,8 @@ def _outcomes(
         report, other = broken.get(name), followed.get(name)
         yield SnapshotOutcome(
             name,
-            report and report.verdict,
-            other and other.verdict,
+            report.verdict if report else None,
+            other.verdict if other else None,
             tuple(_witnesses(report)) if report else (),
             sum(report.counts.values()) if report else 0,
         )
@@ -147,8 +147,8 @@ def _sentences(
         yield "The run takes no snapshot, so there is no rule to break."
     elif not changed:
         yield (
-            f"Nothing is different: with this seed, what happens at {at} is what the rule asks for, "
-            "so the log is the same, event for event."
+            f"Nothing is different: with this seed, what happens at {at} is what the rule asks "
+            "for, so the log is the same, event for event."
         )
     elif wrong:
         snapshots = "1 snapshot" if total == 1 else f"{total:,} snapshots"

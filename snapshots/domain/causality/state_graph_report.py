@@ -19,7 +19,8 @@ from snapshots.domain.model.recording import RECEIVE, SEND, MessageId, SnapshotI
 from snapshots.domain.model.topology import ChannelId, JsonText, ProcessId
 
 MOST_DRAWN = 2_000
-MOST_COUNTED = 20_000
+MOST_COUNTED = 10_000
+MOST_PROCESSES = 50
 RUN, SNAPSHOT = "run", "snapshot"
 
 
@@ -149,6 +150,15 @@ def of_failures(snapshot: SnapshotId | None) -> StateGraphReport:
     sentence = (
         "No graph is drawn: a process crashed or was restored in this part. That takes back states "
         "and drops messages, so the states behind it do not follow from the events before."
+    )
+    return StateGraphReport(snapshot, None, (sentence,), None, 1)
+
+
+def of_many_processes(snapshot: SnapshotId | None, processes: int) -> StateGraphReport:
+    """Return the report on a recording with too many processes."""
+    sentence = (
+        f"No graph is drawn: {processes:,} processes take part, and graphs of up to "
+        f"{MOST_PROCESSES:,} are drawn."
     )
     return StateGraphReport(snapshot, None, (sentence,), None, 1)
 

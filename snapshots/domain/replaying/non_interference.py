@@ -172,10 +172,15 @@ def _row(ours: LoggedEvent | None, other: LoggedEvent | None) -> Row:
     return Row(
         shown.at or 0,
         shown.process,
-        ours and words(ours),
-        other and (words(other) if is_same else f"{other.process} {words(other)}"),
+        words(ours) if ours else None,
+        _other_words(other, is_same) if other else None,
         COMPUTATION if is_same else DIFFERENT,
     )
+
+
+def _other_words(event: LoggedEvent, is_same: bool) -> str:
+    """Return an event in words, with its process unless that stands beside it already."""
+    return words(event) if is_same else f"{event.process} {words(event)}"
 
 
 def _fields(event: LoggedEvent) -> tuple[object, ...]:

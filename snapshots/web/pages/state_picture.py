@@ -9,6 +9,7 @@ from snapshots import quantities
 MOST_BOXES = 48  # states whose contents fit into the picture; more are dots
 MOST_NAMED_EVENTS = 24  # states up to which every edge is labelled
 LONGEST_LINE = 30  # characters of a line in a box
+LONGEST_WORDS = 300  # characters that describe a state in the picture
 CHARACTER = 7  # pixels
 MARGIN = 24
 
@@ -61,8 +62,8 @@ def picture(graph: Graph, *, is_folded: bool) -> dict[str, Any]:
                 "first_line": _text(y - 3),
                 "second_line": _text(y + 13),
                 "above": _text(y - sizes.height / 2 - 6),
-                "lines": [clipped(line) for line in lines[number]],
-                "words": f"State {number}: {'; '.join(lines[number])}",
+                "lines": [clipped(line, LONGEST_LINE) for line in lines[number]],
+                "words": clipped(f"State {number}: {'; '.join(lines[number])}", LONGEST_WORDS),
                 **_marks(same[number], run, reordered, graph["recorded"]),
             }
             for number, (x, y) in places.items()
@@ -83,9 +84,9 @@ def _marks(
     return {**marks, "classes": " ".join(["box", *names])}
 
 
-def clipped(text: str) -> str:
-    """Return a text that fits into a box."""
-    return text if len(text) <= LONGEST_LINE else f"{text[: LONGEST_LINE - 1]}…"
+def clipped(text: str, longest: int) -> str:
+    """Return a text of at most so many characters; the panel of the state has all of it."""
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
 def state_words(state: Mapping[str, Any]) -> str:
@@ -166,7 +167,7 @@ def _edges(
 
 
 def _label(names: Sequence[str]) -> str:
-    short = clipped(names[0].partition(" on ")[0].partition(" from ")[0])
+    short = clipped(names[0].partition(" on ")[0].partition(" from ")[0], LONGEST_LINE)
     return f"{short} …" if len(set(names)) > 1 else short
 
 

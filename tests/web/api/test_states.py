@@ -106,7 +106,7 @@ def test_a_part_with_too_many_states_is_not_drawn_either(api, ada):
     row = a_ready_recording(ada, simulated(shapes.complete(6), events=600, mean_delay=9_000))
     graph = graph_of(api, row)
     assert (graph["part"], graph["states"], graph["total"]) == (None, [], None)
-    assert "more than 20,000 consistent global states" in graph["sentences"][0]
+    assert "more than 10,000 consistent global states" in graph["sentences"][0]
     assert "the part around the snapshot" in graph["sentences"][0]
 
 
@@ -116,6 +116,13 @@ def test_a_long_run_is_said_to_have_at_least_so_many_states(api, ada, monkeypatc
     graph = graph_of(api, row, None)
     assert graph["at_least"] == 5, "one more than messages"
     assert "at least 4 events" in graph["sentences"][0]
+
+
+def test_a_recording_of_many_processes_has_no_graph(api, ada):
+    row = a_ready_recording(ada, simulated(shapes.ring(51), events=10))
+    assert (
+        "51 processes take part, and graphs of up to 50 are" in graph_of(api, row)["sentences"][0]
+    )
 
 
 def test_a_derived_recording_has_no_graph(api, ada):

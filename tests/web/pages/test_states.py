@@ -71,7 +71,7 @@ def test_a_state_that_is_not_there_is_refused(client, ada, number):
 
 def test_a_graph_that_is_too_large_is_not_drawn_and_the_page_says_why(client, ada):
     page = html_of(client, a_ready_recording(ada, simulated(events=300)), "")
-    assert "No graph is drawn: the run has more than 20,000 consistent global states" in page
+    assert "No graph is drawn: the run has more than 10,000 consistent global states" in page
     assert "<svg class" not in page
 
 
