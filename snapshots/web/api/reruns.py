@@ -7,8 +7,12 @@ from ninja import Query, Router
 
 from snapshots import access
 from snapshots.answers import reruns
+from snapshots.models import Job
+from snapshots.payloads.recordings import Accepted
+from snapshots.services.simulations import request_rerun
 from snapshots.web.api.parameters import RecordingId
 from snapshots.web.json import reply
+from webapp.edge.idempotency import DOCUMENTED, idempotent
 
 router = Router()
 
@@ -62,3 +66,38 @@ def get_broken_demonstration(
 ) -> HttpResponse:
     """Break a marker rule in the run of three banks, as the page in Learn does."""
     return reply(reruns.broken_rule(reruns.rerun(None, seed), rule, at))
+
+
+@router.post(
+    "/recordings/{int:id}/broken-rule",
+    response={202: Accepted},
+    openapi_extra=DOCUMENTED,
+    summary="Keep a run with a broken rule",
+)
+@idempotent
+def keep_broken_rule(
+    request: HttpRequest, id: RecordingId, rule: Rule, at: At, seed: Seed = None
+) -> HttpResponse:
+    """Simulate the run with the broken rule as a recording of its own."""
+    recording = access.recording(request.user, id)
+    broken = reruns.rerun(recording, seed).breaking(rule, at)
+    return _accepted(request_rerun(request.user, recording, broken, f"{rule} at {at}"))
+
+
+@router.post(
+    "/learn/broken-rule",
+    response={202: Accepted},
+    openapi_extra=DOCUMENTED,
+    summary="Keep a run of the demonstration with a broken rule",
+)
+@idempotent
+def keep_broken_demonstration(
+    request: HttpRequest, rule: Rule, at: At, seed: Seed = None
+) -> HttpResponse:
+    """Simulate the run of three banks with the broken rule as a recording."""
+    broken = reruns.rerun(None, seed).breaking(rule, at)
+    return _accepted(request_rerun(request.user, None, broken, f"{rule} at {at}"))
+
+
+def _accepted(job: Job) -> HttpResponse:
+    return reply({"id": job.recording_id, "job": job.pk}, 202)

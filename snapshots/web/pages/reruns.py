@@ -7,13 +7,14 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
-from django.views.decorators.http import require_safe
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_safe
 
 from snapshots import access
 from snapshots.answers import reruns
 from snapshots.models import Recording
 from snapshots.problems import Invalid, Problem
+from snapshots.services.simulations import request_rerun
 from snapshots.simulating.broken_rules import ALL_RULES, CHANNEL, PROCESS
 from snapshots.simulating.reruns import Rerun
 from snapshots.web.pages.circle_picture import circle_picture
@@ -42,13 +43,20 @@ def side_by_side(request: HttpRequest, pk: int | None = None) -> HttpResponse:
 
 
 @page
-@require_safe
+@require_http_methods(["GET", "HEAD", "POST"])
 def rules(request: HttpRequest, pk: int | None = None) -> HttpResponse:
-    """Show the topology to choose a channel or process from, and what follows from a rule there."""
+    """Show the topology to choose a channel or process from, and what follows from a rule there.
+
+    A POST keeps the run as a recording.
+    """
     recording = _recording(request, pk)
     again = reruns.rerun(recording, _seed(request))
     kind = CHANNEL if CHANNEL in request.GET else PROCESS
     at = request.GET.get(kind, "")
+    if request.method == "POST":
+        rule = request.GET.get("rule", "")
+        job = request_rerun(request.user, recording, again.breaking(rule, at), f"{rule} at {at}")
+        return redirect("recording", job.recording_id)
     context = {
         **_context(request, recording, again),
         "picture": circle_picture(again.topology),

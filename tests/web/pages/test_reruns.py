@@ -6,6 +6,7 @@ from urllib.parse import urlencode
 import pytest
 
 from snapshots.domain.simulators.script import Log
+from snapshots.models import Recording
 from snapshots.simulating.reruns import DEMONSTRATION, rerun_of
 from snapshots.web.pages import reruns
 from tests.builders import simulated
@@ -128,6 +129,28 @@ def test_the_calls_list_the_rules_and_judge_a_recording(api, ada):
         answer = api.get(f"/api/recordings/{row.pk}/broken-rule?{query}")
         assert answer.status_code == 200, answer.content
         assert answer.json()["same_computation"]
+
+
+def test_a_run_with_a_broken_rule_is_kept_as_a_recording_of_its_own(client, api, ada):
+    row = a_simulated_recording(ada)
+    answers = [
+        client.post(f"/recordings/{row.pk}/rules?{urlencode(BROKEN)}"),
+        client.post(f"/learn/rules?{urlencode(BROKEN)}"),
+    ]
+    query = urlencode({"rule": "late_markers", "at": "A->B", "seed": 1})
+    for address in (f"/api/recordings/{row.pk}/broken-rule", "/api/learn/broken-rule"):
+        answers.append(api.post(f"{address}?{query}"))
+    assert [answer.status_code for answer in answers] == [302, 302, 202, 202]
+    kept = Recording.objects.exclude(pk=row.pk).order_by("pk")
+    assert answers[0].url == f"/recordings/{kept[0].pk}"
+    assert [item.name for item in kept][:2] == [
+        "bank, late_markers at A->B",
+        "three banks, late_markers at A->B",
+    ]
+    broken = rerun_of(DEMONSTRATION).with_seed(1).breaking("late_markers", "A->B").log()
+    for item in kept:
+        assert (item.owner, item.status) == (ada, "queued")
+        assert rerun_of(item.parameters).log() == broken
 
 
 def test_learn_leads_to_both(client):
