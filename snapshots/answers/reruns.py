@@ -14,12 +14,18 @@ from snapshots.simulating.reruns import DEMONSTRATION, Rerun, rerun_of
 MOST_ROWS = 1_000
 _BEFORE_A_DIFFERENCE = 20  # rows that are shown before the first difference
 
+_NOTE = documented(
+    str | None,
+    "A sentence if an older version simulated the recording, so that this run is another one; null "
+    "otherwise.",
+)
 AddedBySnapshots = payload_of(non_interference.Added, "AddedBySnapshots")
 SideBySideRow = payload_of(non_interference.Row, "SideBySideRow")
 SideBySideDetail = payload_of(
     non_interference.Comparison,
     "SideBySideDetail",
     more={
+        "note": _NOTE,
         "seed": documented(int, "The seed of both runs."),
         "rows_before": documented(int, "How many rows before those in the answer are left out."),
         "rows_after": documented(int, "How many rows after those in the answer are left out."),
@@ -28,7 +34,7 @@ SideBySideDetail = payload_of(
 MarkerRule = payload_of(broken_rules.Rule, "MarkerRule")
 MarkerRuleList = list_of(MarkerRule, "MarkerRuleList", is_paged=False)
 SnapshotOutcomeItem = payload_of(broken_rules.SnapshotOutcome, "SnapshotOutcomeItem")
-BrokenRuleDetail = payload_of(broken_rules.WhatFollows, "BrokenRuleDetail")
+BrokenRuleDetail = payload_of(broken_rules.WhatFollows, "BrokenRuleDetail", more={"note": _NOTE})
 
 
 def rerun(recording: Recording | None, seed: int | None = None) -> Rerun:
@@ -44,7 +50,20 @@ def rerun(recording: Recording | None, seed: int | None = None) -> Rerun:
     return again.with_seed(seed)
 
 
-def side_by_side(again: Rerun) -> dict[str, Any]:
+def note_on(recording: Recording | None, again: Rerun) -> str | None:
+    """Say if the run is not the one that the recording holds, which an older version simulated."""
+    if recording is None or not recording.is_ready:
+        return None
+    own = rerun_of(recording.parameters)
+    if own != again or recording.event_count == len(own.log().events):
+        return None
+    return (
+        "The recording was simulated by an older version of Cutline. With its parameters and its "
+        "seed the simulator gives another run today, and this page is about that one."
+    )
+
+
+def side_by_side(recording: Recording | None, again: Rerun) -> dict[str, Any]:
     """Return the run beside itself without snapshots, as SideBySideDetail.
 
     If the two differ, the rows begin shortly before the first difference.
@@ -56,6 +75,7 @@ def side_by_side(again: Rerun) -> dict[str, Any]:
     assert isinstance(rows, list)
     return {
         **answer,
+        "note": note_on(recording, again),
         "seed": again.parameters.seed,
         "rows": rows[first : first + MOST_ROWS],
         "rows_before": first,
@@ -63,12 +83,13 @@ def side_by_side(again: Rerun) -> dict[str, Any]:
     }
 
 
-def broken_rule(again: Rerun, rule: str, at: str) -> dict[str, Any]:
+def broken_rule(recording: Recording | None, again: Rerun, rule: str, at: str) -> dict[str, Any]:
     """Return what follows from a broken rule, as BrokenRuleDetail.
 
     Raises: Invalid for an unknown rule, Refused for an unknown channel or process.
     """
-    return as_json(broken_rules.what_follows(again, rule, at))
+    answer = as_json(broken_rules.what_follows(again, rule, at))
+    return {**answer, "note": note_on(recording, again)}
 
 
 def rules() -> dict[str, Any]:

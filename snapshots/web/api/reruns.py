@@ -32,7 +32,7 @@ def get_side_by_side(request: HttpRequest, id: RecordingId, seed: Seed = None) -
     add. Where the two differ it says the first event that does. At most 1,000 rows are given.
     """
     recording = access.recording(request.user, id)
-    return reply(reruns.side_by_side(reruns.rerun(recording, seed)))
+    return reply(reruns.side_by_side(recording, reruns.rerun(recording, seed)))
 
 
 @router.get("/recordings/{int:id}/broken-rule", response=reruns.BrokenRuleDetail)
@@ -45,7 +45,7 @@ def get_broken_rule(
     this seed nothing went wrong.
     """
     recording = access.recording(request.user, id)
-    return reply(reruns.broken_rule(reruns.rerun(recording, seed), rule, at))
+    return reply(reruns.broken_rule(recording, reruns.rerun(recording, seed), rule, at))
 
 
 @router.get("/marker-rules", response=reruns.MarkerRuleList)
@@ -57,7 +57,7 @@ def list_marker_rules(request: HttpRequest) -> HttpResponse:
 @router.get("/learn/side-by-side", response=reruns.SideBySideDetail)
 def get_demonstration(request: HttpRequest, seed: Seed = None) -> HttpResponse:
     """Compare the run of three banks with and without its snapshot, as the page in Learn does."""
-    return reply(reruns.side_by_side(reruns.rerun(None, seed)))
+    return reply(reruns.side_by_side(None, reruns.rerun(None, seed)))
 
 
 @router.get("/learn/broken-rule", response=reruns.BrokenRuleDetail)
@@ -65,7 +65,7 @@ def get_broken_demonstration(
     request: HttpRequest, rule: Rule, at: At, seed: Seed = None
 ) -> HttpResponse:
     """Break a marker rule in the run of three banks, as the page in Learn does."""
-    return reply(reruns.broken_rule(reruns.rerun(None, seed), rule, at))
+    return reply(reruns.broken_rule(None, reruns.rerun(None, seed), rule, at))
 
 
 @router.post(

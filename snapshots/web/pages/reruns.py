@@ -30,7 +30,7 @@ def side_by_side(request: HttpRequest, pk: int | None = None) -> HttpResponse:
     """Show the run of ``?seed=`` with and without snapshots, event by event."""
     recording = _recording(request, pk)
     again = reruns.rerun(recording, _seed(request))
-    answer = reruns.side_by_side(again)
+    answer = reruns.side_by_side(recording, again)
     rows = answer["rows"][:MOST_ROWS]
     context = {
         **_context(request, recording, again),
@@ -76,7 +76,7 @@ def rules(request: HttpRequest, pk: int | None = None) -> HttpResponse:
         _require_place(again, kind, at)
         context["offers"] = _offers(again, kind, at, rule)
         if rule:
-            context["answer"] = reruns.broken_rule(again, rule, at)
+            context["answer"] = reruns.broken_rule(recording, again, rule, at)
             context["next_query"] = _query(again.parameters.seed + 1, kind, at, rule)
     except Problem as problem:
         refusal = problem.as_json()
@@ -102,6 +102,7 @@ def _context(request: HttpRequest, recording: Recording | None, again: Rerun) ->
     kept = [(name, value) for name, value in request.GET.items() if name != "seed"]
     return {
         "recording": recording,
+        "note": reruns.note_on(recording, again),
         "parameters": again.parameters,
         "seed": again.parameters.seed,
         "snapshots": len(again.parameters.simulation(again.topology).snapshots),

@@ -1,10 +1,12 @@
 """The pages and calls that run a simulated recording again."""
 
+from dataclasses import replace
 from html import unescape
 from urllib.parse import urlencode
 
 import pytest
 
+from snapshots.domain.simulators.basic import simulate
 from snapshots.domain.simulators.script import Log
 from snapshots.models import Recording
 from snapshots.simulating.reruns import DEMONSTRATION, rerun_of
@@ -104,6 +106,18 @@ def test_a_log_of_others_cannot_be_run_again_and_the_menu_does_not_offer_it(clie
     assert "Break a rule" not in text_of(client.get(f"/recordings/{row.pk}"))
     own = a_simulated_recording(ada)
     assert "Break a rule" in text_of(client.get(f"/recordings/{own.pk}"))
+
+
+def test_a_recording_of_an_older_version_is_told_from_the_run_of_today(client, ada):
+    simulation = rerun_of(DEMONSTRATION)
+    older = replace(simulation.parameters.simulation(simulation.topology), interferes=True)
+    log = Log(older.header("older"), tuple(simulate(older)))
+    row = a_ready_recording(ada, log, parameters={**DEMONSTRATION})
+    today = a_simulated_recording(ada)
+    for name in ("side-by-side", "rules"):
+        sentence = "simulated by an older version of Cutline"
+        assert sentence in page_of(client, f"/recordings/{row.pk}/{name}")
+        assert sentence not in page_of(client, f"/recordings/{today.pk}/{name}")
 
 
 def test_rows_beyond_the_most_are_counted(client, monkeypatch):
