@@ -104,7 +104,7 @@ def what_follows(rerun: Rerun, rule: str, at: str) -> WhatFollows:
         same_computation=same,
         wrong=len(wrong),
         snapshots=outcomes,
-        sentences=tuple(_sentences(at, wrong, len(outcomes), changed=changed, same=same)),
+        sentences=tuple(_sentences(at, wrong, outcomes, changed=changed, same=same)),
     )
 
 
@@ -141,9 +141,16 @@ def _witnesses(report: SnapshotReport) -> Iterator[str]:
 
 
 def _sentences(
-    at: str, wrong: Sequence[SnapshotOutcome], total: int, *, changed: bool, same: bool
+    at: str,
+    wrong: Sequence[SnapshotOutcome],
+    outcomes: Sequence[SnapshotOutcome],
+    *,
+    changed: bool,
+    same: bool,
 ) -> Iterator[str]:
-    if not total:
+    total = len(outcomes)
+    faulty = [item for item in outcomes if item.by_the_rules != CONSISTENT]
+    if not outcomes:
         yield "The run takes no snapshot, so there is no rule to break."
     elif not changed:
         yield (
@@ -152,7 +159,14 @@ def _sentences(
         )
     elif wrong:
         snapshots = "1 snapshot" if total == 1 else f"{total:,} snapshots"
-        yield f"{len(wrong):,} of {snapshots} went wrong. {wrong[0].witnesses[0]}"
+        first = wrong[0]
+        witness = first.witnesses[0] if first.witnesses else f"Nobody recorded {first.snapshot}."
+        yield f"{len(wrong):,} of {snapshots} went wrong. {witness}"
+    elif faulty:
+        yield (
+            f"The run has other faults: {faulty[0].snapshot} is “{faulty[0].by_the_rules}” by the "
+            "rules, too. So what the broken rule adds is not told apart."
+        )
     else:
         yield (
             "The rule was broken, and this time nothing went wrong: the log differs, but what "

@@ -102,6 +102,28 @@ def test_a_rule_that_never_applied_is_told_from_one_that_did_no_harm():
     assert all("this time nothing went wrong" in item.sentences[0] for item in late)
 
 
+def test_a_run_with_other_faults_is_not_called_right():
+    everywhere = [channel["id"] for channel in DEMONSTRATION["topology"]["channels"]]
+    rerun = rerun_of({**DEMONSTRATION, "reorder": everywhere, "seed": 3})
+    follows = [what_follows(rerun.with_seed(seed), "empty_channels", "A->B") for seed in range(20)]
+    faulty = [
+        item
+        for item in follows
+        if item.changed and not item.wrong and item.snapshots[0].by_the_rules != "consistent"
+    ]
+    assert faulty
+    assert all("The run has other faults: s1 is" in item.sentences[0] for item in faulty)
+    assert not any("still right" in item.sentences[0] for item in faulty)
+
+
+def test_a_process_that_never_sends_again_never_records():
+    topology = {"processes": [{"id": "A", "state": 5}], "channels": []}
+    rerun = rerun_of({**DEMONSTRATION, "topology": topology})
+    follows = what_follows(rerun, "early_markers", "A")
+    assert follows.snapshots[0].verdict is None
+    assert follows.sentences[0] == "1 of 1 snapshot went wrong. Nobody recorded s1."
+
+
 def test_a_run_without_snapshots_has_no_rule_to_break():
     rerun = rerun_of({**DEMONSTRATION, "snapshot_times": []})
     assert what_follows(rerun, "late_records", "B").sentences == (
