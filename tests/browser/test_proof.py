@@ -70,6 +70,6 @@ def test_arrow_keys_go_through_the_global_states_and_enter_describes_one(paper):
     paper.keyboard.press("Enter")
     expect(paper.locator("#state-title")).to_have_text("State 3")
     expect(paper).to_have_url(re.compile("state=3"))
-    paper.get_by_role("link", name="state 4").click()
+    paper.get_by_role("link", name="state 4", exact=True).click()
     expect(paper.locator("#state")).to_contain_text("the run passed it")
     expect(paper.locator("#states-graph .is-chosen")).to_have_attribute("data-state", "4")
