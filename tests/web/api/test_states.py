@@ -103,7 +103,7 @@ def test_a_run_with_too_many_states_is_drawn_around_the_snapshot(api, ada):
 
 
 def test_a_part_with_too_many_states_is_not_drawn_either(api, ada):
-    row = a_ready_recording(ada, simulated(shapes.complete(6), events=600, mean_delay=9_000))
+    row = a_ready_recording(ada, simulated(shapes.complete(8), events=600, mean_delay=9_000))
     graph = graph_of(api, row)
     assert (graph["part"], graph["states"], graph["total"]) == (None, [], None)
     assert "more than 10,000 consistent global states" in graph["sentences"][0]
