@@ -13,6 +13,7 @@ from snapshots.models import Job, Recording, Topology
 from snapshots.problems import Conflict
 from snapshots.services.jobs import create_job
 from snapshots.simulating.dataflows import FAILOVERS
+from snapshots.simulating.reruns import DEMONSTRATION, Rerun
 from snapshots.simulating.simulations import checked_for
 
 
@@ -29,6 +30,27 @@ def request_simulation(user, topology: Topology, parameters: dict[str, Any]) -> 
         parameters={**checked, "topology": topology.definition},
     )
     return create_job(Job.Kind.SIMULATE, user, recording=recording)
+
+
+@transaction.atomic
+def request_rerun(user, recording: Recording | None, again: Rerun, words: str) -> Job:
+    """Queue a run that was looked at in memory as a recording of its own.
+
+    Args:
+        recording: the recording that is run again; None for the demonstration.
+        again: the parameters of the new run.
+        words: what distinguishes it, for its name.
+    """
+    allowances.require_room_for(user, 0)
+    name = recording.name if recording else "three banks"
+    definition = (recording.parameters if recording else DEMONSTRATION)["topology"]
+    row = Recording.objects.create(
+        owner=user,
+        name=clipped(f"{name}, {words}", 200),
+        topology=recording.topology if recording else None,
+        parameters={**again.parameters.stored(), "topology": definition},
+    )
+    return create_job(Job.Kind.SIMULATE, user, recording=row)
 
 
 @transaction.atomic

@@ -7,6 +7,7 @@ from pydantic import AfterValidator, BeforeValidator, ValidationInfo
 
 from snapshots.domain.model.topology import ChannelId, ProcessId, Topology
 from snapshots.domain.simulators.basic import ALGORITHMS, Simulation, SnapshotStart, simulate
+from snapshots.domain.simulators.protocols import chandy_lamport
 from snapshots.domain.simulators.workloads import WORKLOADS, RandomTraffic
 from snapshots.simulating import run_parameters as common
 from snapshots.simulating.parameters import (
@@ -37,6 +38,8 @@ INITIATORS = (
     "can send."
 )
 RUN = defaults(Simulation)
+RULES = ("late_markers", "no_markers", "empty_channels", "early_markers", "late_records")
+"""The parameters that break one of the two marker rules of Chandy and Lamport."""
 
 
 def _one_of(registered: Mapping[str, Any]) -> OneOf:
@@ -98,7 +101,10 @@ class WorkloadParameters(Parameters):
         MAIN,
     )
     events: Annotated[int, Whole(1, common.MOST_EVENTS)] = declared(
-        "Events", "About how many events the run has.", RUN.events, MAIN
+        "Events",
+        "About how many events the processes have of their own. Snapshots add theirs to them.",
+        RUN.events,
+        MAIN,
     )
     seed: common.Seed = RUN.seed
     mean_delay: Delay = declared(
@@ -156,6 +162,36 @@ class WorkloadParameters(Parameters):
         [],
     )
 
+    late_markers: Channels = declared(
+        "Channels with a late marker",
+        "Channels on which a marker goes out only after the next message. This breaks the "
+        "marker-sending rule of the paper.",
+        [],
+    )
+    no_markers: Channels = declared(
+        "Channels without a marker",
+        "Channels on which no marker goes out. This breaks the marker-sending rule of the paper.",
+        [],
+    )
+    empty_channels: Channels = declared(
+        "Channels recorded as empty",
+        "Channels that are recorded as empty, whatever came before their marker. This breaks the "
+        "marker-receiving rule of the paper.",
+        [],
+    )
+    early_markers: Processes = declared(
+        "Processes with early markers",
+        "Processes that send their markers when they should record, and record only after they "
+        "have sent their next message. This breaks the marker-sending rule of the paper.",
+        [],
+    )
+    late_records: Processes = declared(
+        "Processes that record late",
+        "Processes that do not record when the first marker arrives, but only after they have "
+        "received their next message. This breaks the marker-receiving rule of the paper.",
+        [],
+    )
+
     @property
     def label(self) -> str:
         """The words that distinguish this run from others on the same topology."""
@@ -167,6 +203,7 @@ class WorkloadParameters(Parameters):
         parameters = super().checked(given, context)._with_snapshots(context)
         parameters._check_size(context)
         parameters._check_beginnings()
+        parameters._check_rules()
         return parameters
 
     def stored(self) -> dict[str, Any]:
@@ -175,7 +212,7 @@ class WorkloadParameters(Parameters):
         return self.model_dump(exclude=others)
 
     def run(self, topology: Topology, name: str) -> SimulatedRun:
-        simulation = self._simulation(topology)
+        simulation = self.simulation(topology)
         events = simulate(simulation, ALGORITHMS[self.algorithm])
         return SimulatedRun(simulation.header(name), events, simulation.events)
 
@@ -197,7 +234,7 @@ class WorkloadParameters(Parameters):
     def _spread(self, topology: Topology) -> list[int]:
         """Return DEFAULT_SNAPSHOTS times, evenly over the expected duration."""
         parts = DEFAULT_SNAPSHOTS + 1
-        duration = self._simulation(topology).expected_duration()
+        duration = self.simulation(topology).expected_duration()
         return [duration * number // parts for number in range(1, parts)]
 
     def _starts(self) -> list[PlannedSnapshot]:
@@ -208,7 +245,8 @@ class WorkloadParameters(Parameters):
             for at in self.snapshot_times or ()
         ]
 
-    def _simulation(self, topology: Topology) -> Simulation:
+    def simulation(self, topology: Topology) -> Simulation:
+        """Return what is simulated on the topology."""
         return self.filled(
             Simulation,
             topology=topology,
@@ -220,6 +258,11 @@ class WorkloadParameters(Parameters):
             reorder=frozenset(map(ChannelId, self.reorder)),
             stuck=frozenset(map(ChannelId, self.stuck)),
             silent=frozenset(map(ProcessId, self.silent)),
+            late_markers=frozenset(map(ChannelId, self.late_markers)),
+            no_markers=frozenset(map(ChannelId, self.no_markers)),
+            empty_channels=frozenset(map(ChannelId, self.empty_channels)),
+            early_markers=frozenset(map(ProcessId, self.early_markers)),
+            late_records=frozenset(map(ProcessId, self.late_records)),
         )
 
     def _check_size(self, topology: Topology) -> None:
@@ -247,6 +290,16 @@ class WorkloadParameters(Parameters):
                 f"recorded; at most {MOST_COLOURED} are simulated here.",
                 field,
             )
+
+    def _check_rules(self) -> None:
+        """Refuse to break a rule that the algorithm does not have."""
+        for name in RULES:
+            if getattr(self, name) and self.algorithm != chandy_lamport.NAME:
+                raise refused(
+                    f"{name} breaks a rule of {chandy_lamport.NAME}, which {self.algorithm} does "
+                    "not have.",
+                    name,
+                )
 
     def _check_beginnings(self) -> None:
         """Refuse a snapshot that no process begins."""

@@ -56,3 +56,20 @@ def order(page, chart: str) -> list[str]:
         "texts => texts.map((t) => [t.getBoundingClientRect().x, t.textContent])"
         ".sort((a, b) => a[0] - b[0]).map(([, name]) => name)"
     )
+
+
+def test_arrow_keys_go_through_the_global_states_and_enter_describes_one(paper):
+    recording = re.search(r"/recordings/(\d+)", paper.url).group(1)
+    paper.goto(f"/recordings/{recording}/states?snapshot=s1")
+    chosen = paper.locator("#states-graph a[tabindex='0']")
+    expect(chosen).to_have_attribute("data-state", "2")
+    chosen.focus()
+    paper.keyboard.press("ArrowUp")
+    expect(paper.locator("#states-graph a:focus")).to_have_attribute("data-state", "1")
+    paper.keyboard.press("ArrowRight")
+    paper.keyboard.press("Enter")
+    expect(paper.locator("#state-title")).to_have_text("State 3")
+    expect(paper).to_have_url(re.compile("state=3"))
+    paper.get_by_role("link", name="state 4", exact=True).click()
+    expect(paper.locator("#state")).to_contain_text("the run passed it")
+    expect(paper.locator("#states-graph .is-chosen")).to_have_attribute("data-state", "4")

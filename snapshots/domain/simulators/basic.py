@@ -4,12 +4,18 @@ Discrete events lie on one heap, ties in the order in which they were planned, s
 run. Times are whole microseconds. A message takes a random finite time; on a FIFO channel nothing
 arrives before what was sent earlier, markers included.
 
+Snapshots do not interfere: their markers and pieces take their times from random numbers of their
+own, and no message waits for them. A marker that would hold up a message on a FIFO channel arrives
+right before it instead. So the same seed gives the same computation with and without snapshots.
+
 What can be made to go wrong: channels that reorder although they promise not to, markers that stay
-in a channel for ever (against condition L1 of the paper), processes that never record (against L2).
+in a channel for ever (against condition L1 of the paper), processes that never record (against L2),
+and each of the two marker rules (section 3.2).
 """
 
 import math
 import random
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -36,7 +42,6 @@ from snapshots.domain.simulators.protocols.effects import (
     Effect,
     RecordChannel,
     RecordState,
-    SendMarker,
 )
 from snapshots.domain.simulators.protocols.flooding import Collector, Piece
 from snapshots.domain.simulators.workloads import Workload
@@ -56,7 +61,8 @@ class SnapshotStart:
 class Simulation:
     """What to simulate; times are in us. Snapshots are named s1, s2 … as listed.
 
-    events: about how many events the log has. The workload stops when it is reached.
+    events: about how many events the processes have of their own. The workload stops when it is
+        reached. What snapshots add comes on top.
     drain: whether the run goes on until every message and marker has arrived. If not, it ends when
         every snapshot has ended, and what is under way stays there.
     mean_delay: the mean time that a message travels.
@@ -68,6 +74,16 @@ class Simulation:
         is behind the marker stays, too. Lai and Yang's red messages bring what such a marker had to
         say.
     silent: processes that receive markers and never record.
+    late_markers: channels on which a marker goes out only after the next message.
+    no_markers: channels on which no marker goes out.
+    early_markers: processes that send their markers when they should record, and record only after
+        they have sent their next message.
+    late_records: processes that do not record when the first marker arrives, but only after they
+        have received their next message.
+    empty_channels: channels that are recorded as empty, whatever came.
+    interferes: whether snapshots draw from the random numbers of the workload, hold messages up and
+        count among ``events``, so that they change the computation. All runs of version 0.1 were
+        so; the samples stay as their tours describe them.
     """
 
     topology: Topology
@@ -82,6 +98,12 @@ class Simulation:
     reorder: frozenset[ChannelId] = frozenset()
     stuck: frozenset[ChannelId] = frozenset()
     silent: frozenset[ProcessId] = frozenset()
+    late_markers: frozenset[ChannelId] = frozenset()
+    no_markers: frozenset[ChannelId] = frozenset()
+    early_markers: frozenset[ProcessId] = frozenset()
+    late_records: frozenset[ProcessId] = frozenset()
+    empty_channels: frozenset[ChannelId] = frozenset()
+    interferes: bool = False
 
     def header(self, name: str) -> Header:
         """Return what stands before the events: the topology with the workload's start states."""
@@ -169,6 +191,14 @@ def simulate(
     return _Run(simulation, protocol).events()
 
 
+@dataclass(eq=False, slots=True)
+class _Travelling:
+    """Something under way on a FIFO channel, and what is done when it arrives."""
+
+    step: Plan
+    arguments: tuple[Any, ...]
+
+
 class _Run:
     """The state of a running simulation. Plans on the heap are (at, order, step, arguments)."""
 
@@ -178,6 +208,8 @@ class _Run:
         self.workload = simulation.workload
         self.protocol = protocol
         self.rng = random.Random(simulation.seed)
+        own = random.Random(f"snapshots of {simulation.seed}")
+        self.snapshot_rng = self.rng if simulation.interferes else own
         self.states = simulation.workload.start(topology)
         self.outgoing = {
             process: tuple(channel.id for channel in channels)
@@ -189,7 +221,14 @@ class _Run:
             for channel in topology.channels
             if channel.fifo and channel.id not in simulation.reorder
         }
+        self.last_of_snapshots = dict.fromkeys(self.last_arrival, 0)
+        self.under_way: dict[ChannelId, deque[_Travelling]] = {
+            channel: deque() for channel in self.last_arrival
+        }
         self.blocked: set[ChannelId] = set()
+        self.held_markers: dict[ChannelId, list[tuple[SnapshotId, int | None]]] = {}
+        self.postponed: dict[tuple[ProcessId, str], list[Callable[[], None]]] = {}
+        self.sent_early: set[tuple[ChannelId, SnapshotId]] = set()
         self.next_index = dict.fromkeys(self.states, 0)
         self.awake: set[ProcessId] = set()
         self.sent = {process: dict.fromkeys(self.outgoing[process], 0) for process in self.states}
@@ -212,6 +251,7 @@ class _Run:
         self.logged: list[LoggedEvent] = []
         self.lines = 1
         self.flooded = 0
+        self.computed = 0
         self.messages = 0
         self.in_flight = 0
 
@@ -242,7 +282,8 @@ class _Run:
         )
 
     def budget_is_used(self) -> bool:
-        return self.lines - 1 - self.flooded + self.in_flight >= self.plan.events
+        logged = self.lines - 1 - self.flooded if self.plan.interferes else self.computed
+        return logged + self.in_flight >= self.plan.events
 
     def schedule(self, at: int, step: Plan, arguments: tuple[Any, ...]) -> None:
         self.order += 1
@@ -256,9 +297,9 @@ class _Run:
             LoggedEvent(self.lines, process, kind, index=index, at=self.now, **fields)
         )
 
-    def wait(self, mean: int) -> int:
+    def wait(self, mean: int, rng: random.Random) -> int:
         """Draw a time: exponential, at least 1 us."""
-        return 1 + int(-math.log(1.0 - self.rng.random()) * mean)
+        return 1 + int(-math.log(1.0 - rng.random()) * mean)
 
     def wake(self, process: ProcessId) -> None:
         """Plan the process's next action, if it wants one and none is planned."""
@@ -266,7 +307,9 @@ class _Run:
             return
         if self.workload.wants(self.states[process], self.outgoing[process]):
             self.awake.add(process)
-            self.schedule(self.now + self.wait(self.plan.mean_pause), self.act, (process,))
+            self.schedule(
+                self.now + self.wait(self.plan.mean_pause, self.rng), self.act, (process,)
+            )
 
     def act(self, process: ProcessId) -> None:
         self.awake.discard(process)
@@ -276,6 +319,7 @@ class _Run:
             self.states[process], self.outgoing[process], self.rng
         )
         self.states[process] = state
+        self.computed += 1
         if channel is None:
             self.log(process, INTERNAL, label=label, state=self.workload.text(state))
         else:
@@ -283,6 +327,8 @@ class _Run:
             message = MessageId(f"m{self.messages}")
             if self.send(process, channel, message, value, self.receive):
                 self.in_flight += 1
+            self.send_held_markers(process, channel)
+            self.catch_up(process, SEND)
         self.wake(process)
 
     def send(
@@ -294,6 +340,7 @@ class _Run:
         receive: Plan,
         *,
         label: str | None = None,
+        is_piece: bool = False,
     ) -> bool:
         """Log the send, and plan ``receive``; return False for a message that can never arrive."""
         self.sent[process][channel] += 1
@@ -307,27 +354,55 @@ class _Run:
             label=label,
             extra=self.colour[process],
         )
-        return self.put(channel, receive, (channel, message, value, self.red[process]))
+        arguments = (channel, message, value, self.red[process])
+        return self.put(channel, receive, arguments, of_snapshot=is_piece)
 
-    def put(self, channel: ChannelId, step: Plan, arguments: tuple[Any, ...]) -> bool:
-        """Put something on a channel; return False if it stays there for ever."""
+    def put(
+        self, channel: ChannelId, step: Plan, arguments: tuple[Any, ...], *, of_snapshot: bool
+    ) -> bool:
+        """Put something on a channel; return False if it stays there for ever.
+
+        ``of_snapshot``: whether it is a marker or a piece, for which no message waits.
+        """
         if channel in self.blocked:
             return False
-        self.schedule(self.arrival(channel), step, arguments)
+        is_apart = of_snapshot and not self.plan.interferes
+        at = self.arrival_of_snapshot(channel) if is_apart else self.arrival(channel)
+        if channel in self.under_way:
+            travelling = _Travelling(step, arguments)
+            self.under_way[channel].append(travelling)
+            self.schedule(at, self.deliver, (channel, travelling))
+        else:
+            self.schedule(at, step, arguments)
         return True
+
+    def deliver(self, channel: ChannelId, travelling: _Travelling) -> None:
+        """Deliver what was put on a FIFO channel, after what is still ahead of it."""
+        under_way = self.under_way[channel]
+        while travelling in under_way:
+            ahead = under_way.popleft()
+            ahead.step(*ahead.arguments)
 
     def put_marker(self, channel: ChannelId, arguments: tuple[Any, ...]) -> bool:
         if channel not in self.plan.stuck:
-            return self.put(channel, self.receive_marker, arguments)
+            return self.put(channel, self.receive_marker, arguments, of_snapshot=True)
         if channel in self.last_arrival:
             self.blocked.add(channel)
         return False
 
     def arrival(self, channel: ChannelId) -> int:
-        at = self.now + self.wait(self.plan.mean_delay)
+        at = self.now + self.wait(self.plan.mean_delay, self.rng)
         if channel in self.last_arrival:
             at = max(at, self.last_arrival[channel])
             self.last_arrival[channel] = at
+        return at
+
+    def arrival_of_snapshot(self, channel: ChannelId) -> int:
+        """Draw when a marker or piece arrives, unless a message that is put behind comes first."""
+        at = self.now + self.wait(self.plan.mean_delay, self.snapshot_rng)
+        if channel in self.last_arrival:
+            at = max(at, self.last_arrival[channel], self.last_of_snapshots[channel])
+            self.last_of_snapshots[channel] = at
         return at
 
     def receive(
@@ -336,9 +411,11 @@ class _Run:
         process = self.target[channel]
         assert value is not None  # every message of a workload has a value
         self.in_flight -= 1
+        self.computed += 1
         self.heed_colour(channel, red)
         self.states[process] = self.workload.receive(self.states[process], value)
         self.take(process, channel, message, value, red)
+        self.catch_up(process, RECEIVE)
         self.wake(process)
 
     def heed_colour(self, channel: ChannelId, red: Red) -> None:
@@ -367,8 +444,16 @@ class _Run:
 
     def begin(self, process: ProcessId, snapshot: SnapshotId) -> None:
         self.unfinished -= 1
-        if process not in self.plan.silent:
-            self.carry_out(process, *self.protocol.begin(self.recorder(process, snapshot)))
+        if process in self.plan.silent:
+            return
+        if process in self.plan.early_markers and not self.recorder(process, snapshot).has_recorded:
+            self.send_markers_early(process, snapshot)
+            self.postpone(process, SEND, partial(self.record_first, process, snapshot))
+        else:
+            self.record_first(process, snapshot)
+
+    def record_first(self, process: ProcessId, snapshot: SnapshotId) -> None:
+        self.carry_out(process, *self.protocol.begin(self.recorder(process, snapshot)))
 
     def receive_marker(self, channel: ChannelId, snapshot: SnapshotId, count: int | None) -> None:
         self.unfinished -= 1
@@ -380,9 +465,42 @@ class _Run:
         if count is not None:
             self.marked.add((channel, snapshot))
         self.log(process, MARKER_RECEIVE, channel=channel, snapshot=snapshot, value=_counted(count))
-        if process not in self.plan.silent:
-            recorder = self.recorder(process, snapshot)
-            self.carry_out(process, *self.protocol.on_marker(recorder, channel, count))
+        if process in self.plan.silent:
+            return
+        obey = partial(self.obey_marker, process, snapshot, channel, count)
+        if self.recorder(process, snapshot).has_recorded:
+            obey()
+        elif process in self.plan.late_records:
+            self.postpone(process, RECEIVE, obey)
+        elif process in self.plan.early_markers:
+            self.send_markers_early(process, snapshot)
+            self.postpone(process, SEND, obey)
+        else:
+            obey()
+
+    def obey_marker(
+        self, process: ProcessId, snapshot: SnapshotId, channel: ChannelId, count: int | None
+    ) -> None:
+        recorder = self.recorder(process, snapshot)
+        self.carry_out(process, *self.protocol.on_marker(recorder, channel, count))
+
+    def postpone(self, process: ProcessId, kind: str, plan: Callable[[], None]) -> None:
+        """Keep what breaks a rule until the process has had its next event of this kind."""
+        self.postponed.setdefault((process, kind), []).append(plan)
+
+    def catch_up(self, process: ProcessId, kind: str) -> None:
+        for plan in self.postponed.pop((process, kind), ()):
+            plan()
+
+    def send_markers_early(self, process: ProcessId, snapshot: SnapshotId) -> None:
+        for channel in self.outgoing[process]:
+            if (channel, snapshot) not in self.sent_early:
+                self.sent_early.add((channel, snapshot))
+                self.send_marker(process, snapshot, channel, None)
+
+    def send_held_markers(self, process: ProcessId, channel: ChannelId) -> None:
+        for snapshot, count in self.held_markers.pop(channel, ()):
+            self.send_marker(process, snapshot, channel, count)
 
     def recorder(self, process: ProcessId, snapshot: SnapshotId) -> AnyRecorder:
         recorder = self.recorders[process].get(snapshot)
@@ -404,16 +522,22 @@ class _Run:
     def do(self, process: ProcessId, snapshot: SnapshotId, effect: Effect) -> None:
         if isinstance(effect, RecordState):
             self.record_state(process, snapshot)
-        elif isinstance(effect, SendMarker):
-            channel, count = effect.channel, effect.count
-            self.log(
-                process, MARKER_SEND, channel=channel, snapshot=snapshot, value=_counted(count)
-            )
-            self.counts[channel, snapshot] = count
-            if self.put_marker(channel, (channel, snapshot, count)):
-                self.unfinished += 1
-        else:
+        elif isinstance(effect, RecordChannel):
             self.record_channel(process, snapshot, effect)
+        elif effect.channel in self.plan.late_markers:
+            self.held_markers.setdefault(effect.channel, []).append((snapshot, effect.count))
+        elif (effect.channel, snapshot) not in self.sent_early:
+            self.send_marker(process, snapshot, effect.channel, effect.count)
+
+    def send_marker(
+        self, process: ProcessId, snapshot: SnapshotId, channel: ChannelId, count: int | None
+    ) -> None:
+        if channel in self.plan.no_markers:
+            return
+        self.log(process, MARKER_SEND, channel=channel, snapshot=snapshot, value=_counted(count))
+        self.counts[channel, snapshot] = count
+        if self.put_marker(channel, (channel, snapshot, count)):
+            self.unfinished += 1
 
     def record_state(self, process: ProcessId, snapshot: SnapshotId) -> None:
         text = self.workload.text(self.states[process])
@@ -427,7 +551,8 @@ class _Run:
     def record_channel(
         self, process: ProcessId, snapshot: SnapshotId, effect: RecordChannel
     ) -> None:
-        channel, messages = effect.channel, effect.messages
+        channel = effect.channel
+        messages = () if channel in self.plan.empty_channels else effect.messages
         self.log(process, RECORD_CHANNEL, channel=channel, snapshot=snapshot, messages=messages)
         if self.plan.collect:
             piece = self.recorded[process, snapshot]
@@ -442,7 +567,15 @@ class _Run:
         for channel in onward:
             self.flooded += 1
             receive = partial(self.receive_piece, piece)
-            if self.send(process, channel, piece.message, piece.value, receive, label=piece.label):
+            if self.send(
+                process,
+                channel,
+                piece.message,
+                piece.value,
+                receive,
+                label=piece.label,
+                is_piece=True,
+            ):
                 self.unfinished += 1
 
     def receive_piece(

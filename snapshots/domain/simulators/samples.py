@@ -195,6 +195,7 @@ def fifty_processes() -> Log:
             _start(45_000, "p25"),
             _start(46_000, "p3", "p18", "p50"),
         ),
+        interferes=True,
     )
     return Log(simulation.header("fifty processes"), tuple(simulate(simulation)))
 
@@ -281,6 +282,7 @@ def _snapshotted(
         ),
         mean_delay=mean_delay,
         mean_pause=mean_pause,
+        interferes=True,
     )
     return Log(simulation.header(name), tuple(simulate(simulation)))
 

@@ -20,6 +20,7 @@ from snapshots.web.api import (
     properties,
     recordings,
     replay,
+    reruns,
     snapshots,
     topologies,
 )
@@ -72,6 +73,7 @@ api.add_router("", checkpoints.router, tags=["checkpoints"])
 api.add_router("", inventory.router, tags=["contents"])
 api.add_router("", archive.router, tags=["archive"])
 api.add_router("", replay.router, tags=["replay"])
+api.add_router("", reruns.router, tags=["replay"])
 api.add_router("", properties.router, tags=["properties"])
 api.add_router("", predicates.router, tags=["predicates"])
 api.add_router("", jobs.router, tags=["jobs"])

@@ -5,10 +5,14 @@ from typing import Annotated, Any
 from django.http import HttpRequest, HttpResponse
 from ninja import Field, Query, Router, Schema
 
-from snapshots.answers import replay
+from snapshots import access
+from snapshots.answers import global_states, replay
 from snapshots.answers import search as searching
+from snapshots.domain.model.as_json import as_json
+from snapshots.files.recordings import open_recording
 from snapshots.payloads import cuts
 from snapshots.payloads.search import SearchAnswer
+from snapshots.payloads.state_graph import StateGraphDetail
 from snapshots.payloads.window import WindowPayload
 from snapshots.web.api.parameters import EventIndex, ProcessId, RecordingId
 from snapshots.web.api.reading import stored_recording
@@ -121,3 +125,24 @@ def get_cones(
     Messages and markers carry influence here. Cuts and predicates look at messages only.
     """
     return reply(replay.cones(stored_recording(request, id), process, index))
+
+
+@router.get(
+    "/recordings/{int:id}/states", response=StateGraphDetail, summary="Get the graph of states"
+)
+def get_states(
+    request: HttpRequest,
+    id: RecordingId,
+    snapshot: Annotated[
+        str | None, Query(description="The snapshot whose recorded state is looked for.")
+    ] = None,
+) -> HttpResponse:
+    """Return the global states through which the run can pass, and the events between them.
+
+    A state is a consistent cut. Every path from the first to the last is an order in which the same
+    events can happen. Up to 2,000 states are given; if the whole run has more, those of the part
+    around the snapshot are given, or else none, with a sentence that says why.
+    """
+    recording = access.ready_recording(request.user, id)
+    row = access.snapshot(recording, snapshot) if snapshot is not None else None
+    return reply(as_json(global_states.state_graph(open_recording(recording), row)))

@@ -21,6 +21,11 @@ def to_proof(recording: int, snapshot: str) -> str:
     return f"/recordings/{recording}/proof?{urlencode({'snapshot': snapshot})}"
 
 
+def to_states(recording: int, snapshot: str) -> str:
+    """Return the address of the graph of global states with what a snapshot recorded."""
+    return f"/recordings/{recording}/states?{urlencode({'snapshot': snapshot})}"
+
+
 def to_checkpoint(recording: int, checkpoint: str) -> str:
     return f"/recordings/{recording}/checkpoints?{urlencode({'checkpoint': checkpoint})}"
 

@@ -51,6 +51,7 @@ def _context(request: HttpRequest, recording: Recording, row: Snapshot) -> dict[
         "snapshot": snapshot_summary(row, outcome),
         "colour": colour_of(outcome),
         "snapshot_link": links.to_snapshot(recording.pk, row.snapshot),
+        "states_link": links.to_states(recording.pk, row.snapshot),
         "workbench_link": links.to_workbench(recording.pk, snapshot=row.snapshot),
         "row": job,
         "job": job_detail(job) if job else None,

@@ -189,9 +189,16 @@ def _workbench(row: Recording) -> dict[str, Any]:
         else None,
         "is_dataflow": stored.is_dataflow,
         "has_inventory": row.format in registry.READERS,
+        "can_run_again": _was_simulated(row),
         "guide": _guide(row.slug, row.pk) if row.slug in GUIDES else None,
         "urls": {},
     }
+
+
+def _was_simulated(row: Recording) -> bool:
+    """Tell whether a workload was simulated on processes and channels, and not a dataflow."""
+    topology = (row.parameters or {}).get("topology")
+    return topology is not None and "dataflow" not in topology
 
 
 def _guide(slug: str, pk: int) -> dict[str, Any]:

@@ -90,6 +90,7 @@ def _context(request: HttpRequest, recording: Recording, row: Snapshot) -> dict[
         "witnesses": witnesses(recording.pk, row.snapshot, row.verdicts),
         "checkpoint_link": _checkpoint_link(stored, recording, row),
         "proof_link": links.to_proof(recording.pk, row.snapshot),
+        "states_link": links.to_states(recording.pk, row.snapshot),
         "workbench_link": links.to_workbench(recording.pk, snapshot=row.snapshot),
         "states": Paginator(states, ROWS).get_page(request.GET.get("processes")),
         "channels": Paginator(channels, ROWS).get_page(request.GET.get("channels")),

@@ -11,6 +11,7 @@ from snapshots.domain.judging.verdicts import judge
 from snapshots.domain.model import shapes
 from snapshots.domain.model.recording import RECEIVE, SEND
 from snapshots.domain.model.values import number
+from snapshots.domain.replaying.non_interference import of_snapshot
 from snapshots.domain.replaying.reordering import reorder
 from snapshots.domain.replaying.restore import restore
 from snapshots.domain.simulators.protocols import chandy_lamport, flooding, lai_yang
@@ -130,8 +131,8 @@ def test_each_piece_passes_each_channel_once():
 
 def test_flooding_takes_nothing_from_the_workload():
     log = collected_run(3, 5, Bank, chandy_lamport, events=400, snapshots=((3_000, ("p1",)),))
-    others = [event for event in log.events if not is_piece(event)]
-    assert len(others) == pytest.approx(400, abs=20)
+    others = [event for event in log.events if not of_snapshot(event)]
+    assert len(others) == pytest.approx(400, abs=1)
 
 
 def test_sometimes_a_piece_is_in_flight_in_another_snapshot():

@@ -180,7 +180,7 @@ def test_over_channels_that_only_claim_to_be_fifo_the_verdict_names_what_overtoo
     everywhere = frozenset(channel.id for channel in topology.channels)
     reports = [
         report
-        for seed in range(5)
+        for seed in range(12)
         for report in judge(recorded(simulated(topology, seed=seed, reorder=everywhere)))
     ]
     assert any("fifo-violation" in report.counts for report in reports)
