@@ -15,13 +15,19 @@ DESCRIPTION = "the description of the new job"
 
 
 def upgrade(
-    inventory: StoredInventory, number: int, description: bytes, backend: str | None = None
+    inventory: StoredInventory,
+    number: int,
+    description: bytes,
+    backend: str | None = None,
+    *,
+    without_uids: bool = False,
 ) -> dict[str, Any]:
     """Return an UpgradeAnswer as JSON.
 
     Args:
         description: of the new job, in one of the forms of ``readers.engines.flink.new_job``.
         backend: the state backend of the new job, where somebody knows it.
+        without_uids: whether somebody says that the new job sets no uids.
 
     Raises: NotFound, Refused.
     """
@@ -33,7 +39,7 @@ def upgrade(
             "The upload does not tell the operators of this checkpoint.", code="not-restorable"
         )
     try:
-        new_job = read_new_job(description, backend)
+        new_job = read_new_job(description, backend, without_uids=without_uids)
     except InputRefused as refused:
         raise Refused.of(refused, DESCRIPTION) from None
     return as_json(answer(held, new_job, inventory.completeness.get(number)))

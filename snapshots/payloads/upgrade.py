@@ -20,7 +20,10 @@ class UpgradeQuestion(TypedDict, total=False):
         job: the list of uids, the plan of the REST API or the execution plan, as JSON.
         backend: the state backend of the new job: ``hashmap``, ``rocksdb`` or ``forst``; null where
             it is not known.
+        no_uids: true if the new job sets no uids and does not turn off chaining, so that the ids
+            that a plan hides are computed.
     """
 
     job: Any
     backend: str | None
+    no_uids: bool

@@ -53,6 +53,12 @@ class Command(BaseCommand):
             help="answer for a start that may drop state",
         )
         parser.add_argument("--backend", choices=BACKENDS, help="the new job's state backend")
+        parser.add_argument(
+            "--no-uids",
+            action="store_true",
+            help="the new job sets no uids and does not turn off chaining: compute the ids that a "
+            "plan hides",
+        )
         parser.add_argument("--json", action="store_true", help="print the whole answer as JSON")
 
     def handle(
@@ -62,11 +68,13 @@ class Command(BaseCommand):
         job: Path,
         allow_non_restored_state: bool,
         backend: str | None,
+        no_uids: bool,
         **options: object,
     ) -> None:
         try:
             checkpoint, completeness = _checkpoint(savepoint)
-            found = answer(checkpoint, read_new_job_file(job, backend), completeness)
+            new_job = read_new_job_file(job, backend, without_uids=no_uids)
+            found = answer(checkpoint, new_job, completeness)
         except InputRefused as refused:
             self.stderr.write(f"{refused}")
             sys.exit(UNREADABLE)

@@ -277,7 +277,10 @@ def check_upgrade(
     """
     opened = _opened(request, id)
     description = orjson.dumps(question.get("job"))
-    return reply(upgrade(opened, number, description, question.get("backend")))
+    without_uids = bool(question.get("no_uids"))
+    return reply(
+        upgrade(opened, number, description, question.get("backend"), without_uids=without_uids)
+    )
 
 
 def _opened(request: HttpRequest, id: int) -> StoredInventory:

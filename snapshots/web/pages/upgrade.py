@@ -39,9 +39,12 @@ def of_checkpoint(request: HttpRequest, pk: int, number: int) -> HttpResponse:
     status = 200
     if request.method == "POST":
         description, backend = _typed(request), request.POST.get("backend", "")
+        no_uids = "no_uids" in request.POST
         context |= {"typed": description.decode("utf-8", "replace"), "backend": backend}
+        context["no_uids"] = no_uids
         try:
-            context["answer"] = _shown(upgrade(opened, number, description, backend or None))
+            body = upgrade(opened, number, description, backend or None, without_uids=no_uids)
+            context["answer"] = _shown(body)
         except Problem as problem:
             context["refused"], status = problem.as_json(), problem.status
     return render(request, "snapshots/upgrade/upgrade.html", context, status=status)

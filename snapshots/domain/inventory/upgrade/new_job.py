@@ -38,12 +38,15 @@ class NewOperator:
     Attributes:
         id: Flink's id of it, 32 hex digits; None where neither it nor a uid is told.
         states: None where the description does not list its states.
+        timers: the names of its timer services, such as ``user-timers``; None where the
+            description does not tell them.
     """
 
     id: str | None
     name: str | None = None
     uid: str | None = None
     states: tuple[DeclaredState, ...] | None = None
+    timers: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +72,15 @@ class NewJob:
         described_by: what told it, to be named in sentences, as "the list of uids".
         backend: ``hashmap``, ``rocksdb`` or ``forst``; None where nobody told.
         failure: what Flink said where it could not build the job graph.
+        without_uids: whether somebody says that it sets no uids and leaves chaining to Flink, so
+            that ids which a plan hides were computed.
     """
 
     described_by: str
     vertices: tuple[NewVertex, ...]
     backend: str | None = None
     failure: str | None = None
+    without_uids: bool = False
 
     def operators(self) -> Iterator[tuple[NewVertex, NewOperator]]:
         """Yield every operator with its vertex."""

@@ -33,6 +33,7 @@ from snapshots.domain.model.defects import times
 
 COORDINATOR_KIND = "coordinator"
 SOURCE_READER = "SourceReaderState"
+PYTHON = "python-state-"  # the names of PyFlink's states begin so in worker processes
 _OF_OPERATOR = (LISTED, UNION, BROADCAST)
 _FATES = {Fit.SAME: KEPT, Fit.MIGRATED: MIGRATED, Fit.REFUSED: STATE_REFUSED}
 
@@ -55,8 +56,8 @@ def _states_of(before: OperatorInventory, after: NewOperator) -> Iterator[StateU
     declared = None if after.states is None else {state.name: state for state in after.states}
     for state in before.states:
         if not _is_empty_timers(state):
-            yield _fate(state, declared)
-    names = {state.name for state in before.states}
+            yield _fate(state, declared, after.timers)
+    names = {name for state in before.states for name in _names(state)}
     for new in (declared or {}).values():
         if new.name not in names:
             yield StateUpgrade(
@@ -69,7 +70,17 @@ def _states_of(before: OperatorInventory, after: NewOperator) -> Iterator[StateU
             )
 
 
-def _fate(state: StateInventory, declared: dict[str, DeclaredState] | None) -> StateUpgrade:
+def _names(state: StateInventory) -> tuple[str, ...]:
+    """Return the names that a state may be declared by: Flink's, and the one in Python."""
+    name = state.name or ""
+    return (name, name.removeprefix(PYTHON)) if name.startswith(PYTHON) else (name,)
+
+
+def _fate(
+    state: StateInventory,
+    declared: dict[str, DeclaredState] | None,
+    timers: tuple[str, ...] | None,
+) -> StateUpgrade:
     if state.kind in (COORDINATOR_KIND, RAW):
         return _state(state, KEPT, "The operator gets it back as bytes and reads it itself.")
     if state.name == SOURCE_READER:
@@ -79,6 +90,8 @@ def _fate(state: StateInventory, declared: dict[str, DeclaredState] | None) -> S
             "The splits are bytes of the source's own serializer: the source gets them back, and "
             "must still be of the same class to read them.",
         )
+    if state.kind == TIMERS and timers is not None:
+        return _timers(state, timers)
     if declared is None:
         return _state(
             state,
@@ -92,9 +105,17 @@ def _fate(state: StateInventory, declared: dict[str, DeclaredState] | None) -> S
             f"{times(state.entries or 0, 'timer')} came with it: a list of states does not tell "
             "whether the operator still registers its timers.",
         )
-    new = declared.get(state.name or "")
+    new = next((declared[name] for name in _names(state) if name in declared), None)
     if new is None:
         return _unclaimed(state)
+    if len(_names(state)) > 1:
+        return _state(
+            state,
+            STATE_NOT_KNOWN,
+            "Flink gives it back as bytes, which a worker process of Python wrote. No file tells "
+            "their type in Python, so it is not known whether the new function can read them.",
+            new.type,
+        )
     if new.kind is not None and new.kind != state.kind:
         return _state(
             state,
@@ -107,6 +128,16 @@ def _fate(state: StateInventory, declared: dict[str, DeclaredState] | None) -> S
         )
     found = _compared(state, new)
     return _state(state, _FATES.get(found.fit, STATE_NOT_KNOWN), _sentence(found), new.type)
+
+
+def _timers(state: StateInventory, services: tuple[str, ...]) -> StateUpgrade:
+    """Tell whether the new operator has the timer service, which gives the state its name."""
+    count = times(state.entries or 0, "timer")
+    if any((state.name or "").endswith(f"_{service}") for service in services):
+        return _state(state, KEPT, f"{count} come back in the timer service of the same name.")
+    return _state(
+        state, LOST, f"The new operator has no timer service of this name: {count} never fire."
+    )
 
 
 def _unclaimed(state: StateInventory) -> StateUpgrade:

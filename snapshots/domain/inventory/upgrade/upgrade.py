@@ -63,14 +63,18 @@ class _Reasons:
     dropped: dict[str, None] = field(default_factory=dict)
     other_maximum: dict[tuple[int, int], list[str]] = field(default_factory=dict)
     undeclared: list[str] = field(default_factory=list)
+    hidden: list[str] = field(default_factory=list)
 
-    def close(self, described_by: str) -> None:
+    def close(self, new_job: NewJob) -> None:
         """Add the sentences that stand for many operators at once."""
         for (old, new), names in self.other_maximum.items():
             self.refusals[
                 f"The new job sets a maximum parallelism of {new:,} where the savepoint has "
                 f"{old:,}, which can never be changed: {listed(names)}."
             ] = None
+        if self.hidden:
+            self.unknown[f"{_why_hidden(new_job)}: {listed(self.hidden)}."] = None
+        described_by = new_job.described_by
         if self.undeclared:
             self.unknown[
                 f"{described_by[0].upper()}{described_by[1:]} does not list the states that the "
@@ -91,7 +95,7 @@ def answer(
     _judge_files(checkpoint, completeness, reasons)
     _judge_whole(checkpoint, new_job, reasons)
     operators = tuple(_operators(checkpoint, new_job, reasons))
-    reasons.close(new_job.described_by)
+    reasons.close(new_job)
     without, with_ = _outcome(reasons, allows=False), _outcome(reasons, allows=True)
     return UpgradeAnswer(
         checkpoint=checkpoint.id,
@@ -139,6 +143,11 @@ def _headline(without: str, with_: str, reasons: _Reasons) -> str:
 
 
 def _judge_whole(checkpoint: CheckpointInventory, new_job: NewJob, reasons: _Reasons) -> None:
+    if new_job.without_uids:
+        reasons.notes[
+            "It was said that the new job sets no uids and does not turn off chaining: its ids are "
+            "those that Flink then generates."
+        ] = None
     if new_job.failure is not None:
         reasons.refusals[f"Flink could not build the new job: {new_job.failure}"] = None
     if checkpoint.status in (FAILED, IN_PROGRESS):
@@ -323,14 +332,28 @@ def _maybe_chained(
     before: OperatorInventory, hidden: list[NewOperator], reasons: _Reasons
 ) -> OperatorUpgrade:
     same = [operator for operator in hidden if operator.name and operator.name == before.name]
-    name = before.name or before.uid or before.id
-    sentence = (
-        f"No vertex of the new job begins with {name}. It may be chained into one"
-        + (", which has an operator of that name" if same else "")
-        + ": a plan tells the id of the first operator of each vertex only. A list of uids tells."
+    reasons.hidden.append(before.name or before.uid or before.id)
+    sentence = "The description of the new job does not tell whether an operator has this id" + (
+        "; one has the same name." if same else "."
     )
-    reasons.unknown[sentence] = None
     return _operator(before, None, same[0] if same else None, MAYBE_CHAINED, [sentence], ())
+
+
+def _why_hidden(new_job: NewJob) -> str:
+    """Say why ids of the new job are not known, and what would tell them."""
+    if new_job.without_uids:
+        return (
+            "The ids in the plan are not all those that Flink generates for a job without uids, so "
+            "the ids of its chained operators cannot be computed. A list of uids tells whether the "
+            "new job has"
+        )
+    begins = any(operator.id is not None for _, operator in new_job.operators())
+    tells = "the id of the first operator of each vertex only" if begins else "no ids"
+    return (
+        f"{new_job.described_by[0].upper()}{new_job.described_by[1:]} tells {tells}. If the new "
+        "job sets no uids, say so, and the others are computed; if it does, a list of uids tells "
+        "whether it has"
+    )
 
 
 def _left_over(before: OperatorInventory, new_job: NewJob, reasons: _Reasons) -> OperatorUpgrade:

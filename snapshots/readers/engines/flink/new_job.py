@@ -5,14 +5,11 @@ Three descriptions are read:
 * A list of uids, as JSON: vertices with ``operators``, or operators alone. It holds the most, and
   is the only description that can list states. ``docs/formats/flink.md`` has its form.
 * The plan of the REST API (``/jars/:id/plan``, ``/jobs/:id/plan``): it holds the id of the first
-  operator of each vertex, and not the ids of the others.
+  operator of each vertex. Ids of others are known where they follow from these.
 * The execution plan (``EXPLAIN JSON_EXECUTION_PLAN``, ``getExecutionPlan()``): it holds names and
   parallelisms, and no ids.
 """
 
-import html
-import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import orjson
@@ -26,31 +23,42 @@ from snapshots.domain.inventory.upgrade.new_job import (
     NewOperator,
     NewVertex,
 )
-from snapshots.domain.model.defects import InputRefused, quoted, refuse
+from snapshots.domain.model.defects import refuse
+from snapshots.readers.engines.flink.new_job_fields import (
+    number_field,
+    object_at,
+    text_field,
+    wrong,
+)
+from snapshots.readers.engines.flink.new_job_plans import ID, PLAN, of_execution_plan, of_plan
 from snapshots.readers.engines.flink.operator_ids import id_of_uid
 from snapshots.readers.engines.flink.rest.fields import items, mapping, text
-from snapshots.readers.engines.flink.rest.job_graph import members
 
 LONGEST = 4 * 2**20  # bytes of a description
 MOST_OPERATORS = 20_000
 MOST_STATES = 1_000  # of an operator
 BACKENDS = ("hashmap", "rocksdb", "forst")
 
-UIDS, PLAN, EXECUTION_PLAN = "the list of uids", "the plan", "the execution plan"
-_ID = re.compile(r"[0-9a-f]{32}")
+UIDS = "the list of uids"
 _OPERATOR_KINDS = {
     "operator list": LISTED,
     "operator union list": UNION,
     "operator broadcast": BROADCAST,
 }
 _KINDS = {f"keyed {kind}": kind for kind in KEYED_KINDS} | _OPERATOR_KINDS
-_MARKUP = re.compile(r"<br\s*/?>")
 
 
-def read_new_job(data: bytes, backend: str | None = None) -> NewJob:
-    """Read the description of a job. Raises: InputRefused with the field that is wrong."""
+def read_new_job(data: bytes, backend: str | None = None, *, without_uids: bool = False) -> NewJob:
+    """Read the description of a job.
+
+    Args:
+        without_uids: somebody says that the job sets no uids and leaves chaining to Flink, so that
+            a plan gives all ids.
+
+    Raises: InputRefused with the field that is wrong.
+    """
     if backend is not None and backend not in BACKENDS:
-        raise _wrong(f"The backend must be one of {', '.join(BACKENDS)}.", "backend")
+        raise wrong(f"The backend must be one of {', '.join(BACKENDS)}.", "backend")
     if len(data) > LONGEST:
         raise refuse(
             "too-large", f"The description of a job is larger than {LONGEST // 2**20} MiB."
@@ -63,21 +71,24 @@ def read_new_job(data: bytes, backend: str | None = None) -> NewJob:
     if isinstance(document, list):
         return _of_uids(document, backend)
     if not isinstance(document, dict):
-        raise _wrong("The description of a job must be a JSON list or a JSON object.", None)
+        raise wrong("The description of a job must be a JSON list or a JSON object.", None)
     if failure := _failure(document):
         return NewJob(PLAN, (), backend, failure)
     if nodes := items(mapping(document, "plan"), "nodes"):
-        return _of_plan(nodes, backend)
+        return of_plan(nodes, backend, without_uids=without_uids)
     if nodes := items(document, "nodes"):
-        is_rest = any(_ID.fullmatch(text(node, "id") or "") for node in nodes)
-        return _of_plan(nodes, backend) if is_rest else _of_execution_plan(nodes, backend)
-    raise _wrong("The object is no plan: it has neither “plan” nor “nodes”.", "plan")
+        is_rest = any(ID.fullmatch(text(node, "id") or "") for node in nodes)
+        read = of_plan if is_rest else of_execution_plan
+        return read(nodes, backend, without_uids=without_uids)
+    raise wrong("The object is no plan: it has neither “plan” nor “nodes”.", "plan")
 
 
-def read_new_job_file(path: Path, backend: str | None = None) -> NewJob:
+def read_new_job_file(
+    path: Path, backend: str | None = None, *, without_uids: bool = False
+) -> NewJob:
     """Read the description of a job from a file. Raises: InputRefused, OSError."""
     with path.open("rb") as file:
-        return read_new_job(file.read(LONGEST + 1), backend)
+        return read_new_job(file.read(LONGEST + 1), backend, without_uids=without_uids)
 
 
 def _failure(document: dict) -> str | None:
@@ -97,121 +108,66 @@ def _failure(document: dict) -> str | None:
 
 def _of_uids(document: list, backend: str | None) -> NewJob:
     if not document:
-        raise _wrong("The list of uids is empty.", None)
+        raise wrong("The list of uids is empty.", None)
     is_flat = not any(isinstance(item, dict) and "operators" in item for item in document)
     vertices = [_vertex(item, f"[{place}]", is_flat) for place, item in enumerate(document)]
     if sum(len(vertex.operators) for vertex in vertices) > MOST_OPERATORS:
-        raise _wrong(f"A job has at most {MOST_OPERATORS:,} operators here.", None)
+        raise wrong(f"A job has at most {MOST_OPERATORS:,} operators here.", None)
     return NewJob(UIDS, tuple(vertices), backend)
 
 
 def _vertex(item: object, where: str, is_flat: bool) -> NewVertex:
-    fields = _object(item, where)
+    fields = object_at(item, where)
     operators = [fields] if is_flat else fields.get("operators")
     if not isinstance(operators, list) or not operators:
-        raise _wrong("A vertex must have a list of operators.", f"{where}.operators")
+        raise wrong("A vertex must have a list of operators.", f"{where}.operators")
     built = tuple(
         _operator(one, where if is_flat else f"{where}.operators[{place}]")
         for place, one in enumerate(operators)
     )
     return NewVertex(
-        _text(fields, "vertex", where) or built[0].name or built[0].uid or built[0].id or "",
-        _number(fields, ("parallelism",), where, least=1),
-        _number(fields, ("maxParallelism", "max_parallelism"), where, least=AUTOMATIC),
+        text_field(fields, "vertex", where) or built[0].name or built[0].uid or built[0].id or "",
+        number_field(fields, ("parallelism",), where, least=1),
+        number_field(fields, ("maxParallelism", "max_parallelism"), where, least=AUTOMATIC),
         built,
     )
 
 
 def _operator(item: object, where: str) -> NewOperator:
-    fields = _object(item, where)
-    id_, uid = _text(fields, "operatorId", where), _text(fields, "uid", where)
-    if id_ is not None and not _ID.fullmatch(id_):
-        raise _wrong("The id of an operator must have 32 hex digits.", f"{where}.operatorId")
+    fields = object_at(item, where)
+    id_, uid = text_field(fields, "operatorId", where), text_field(fields, "uid", where)
+    if id_ is not None and not ID.fullmatch(id_):
+        raise wrong("The id of an operator must have 32 hex digits.", f"{where}.operatorId")
     if id_ is None and uid is None:
-        raise _wrong("An operator must have a uid or an operatorId.", f"{where}.uid")
-    states = fields.get("states")
+        raise wrong("An operator must have a uid or an operatorId.", f"{where}.uid")
+    states, timers = fields.get("states"), fields.get("timers")
     if states is not None and not (isinstance(states, list) and len(states) <= MOST_STATES):
-        raise _wrong(f"The states must be a list of at most {MOST_STATES:,}.", f"{where}.states")
+        raise wrong(f"The states must be a list of at most {MOST_STATES:,}.", f"{where}.states")
+    if timers is not None and not (isinstance(timers, list) and len(timers) <= MOST_STATES):
+        raise wrong(f"The timers must be a list of at most {MOST_STATES:,}.", f"{where}.timers")
+    if any(not isinstance(name, str) for name in timers or ()):
+        raise wrong("A timer service must be named by a text.", f"{where}.timers")
     return NewOperator(
         id_ or id_of_uid(uid or ""),
-        _text(fields, "name", where),
+        text_field(fields, "name", where),
         uid,
         None
         if states is None
         else tuple(_state(state, f"{where}.states[{place}]") for place, state in enumerate(states)),
+        None if timers is None else tuple(timers),
     )
 
 
 def _state(item: object, where: str) -> DeclaredState:
-    fields = _object(item, where)
-    name, kind = _text(fields, "name", where), _text(fields, "kind", where)
+    fields = object_at(item, where)
+    name, kind = text_field(fields, "name", where), text_field(fields, "kind", where)
     if name is None:
-        raise _wrong("A state must have a name.", f"{where}.name")
+        raise wrong("A state must have a name.", f"{where}.name")
     if kind is not None and kind not in _KINDS:
-        raise _wrong(f"The kind of a state must be one of {', '.join(_KINDS)}.", f"{where}.kind")
+        raise wrong(f"The kind of a state must be one of {', '.join(_KINDS)}.", f"{where}.kind")
     return DeclaredState(
-        name, kind and _KINDS[kind], _text(fields, "type", where), _text(fields, "key", where)
+        name,
+        kind and _KINDS[kind],
+        text_field(fields, "type", where),
+        text_field(fields, "key", where),
     )
-
-
-def _object(item: object, where: str) -> dict:
-    if not isinstance(item, dict):
-        raise _wrong("Each entry of the list must be an object.", where)
-    return item
-
-
-def _text(fields: dict, key: str, where: str) -> str | None:
-    value = fields.get(key)
-    if value is not None and not isinstance(value, str):
-        raise _wrong(f"{quoted(key)} must be a text.", f"{where}.{key}")
-    return value
-
-
-def _number(fields: dict, keys: tuple[str, ...], where: str, least: int) -> int | None:
-    key = next((key for key in keys if fields.get(key) is not None), None)
-    if key is None:
-        return None
-    value = fields[key]
-    if type(value) is not int or not least <= value <= 2**15 or value == 0:
-        raise _wrong(f"{quoted(key)} must be a number from 1 to {2**15:,}.", f"{where}.{key}")
-    return value
-
-
-def _wrong(sentence: str, field: str | None) -> InputRefused:
-    return refuse("header-invalid", sentence, field=field)
-
-
-# --- plans ----------------------------------------------------------------------------------------
-
-
-def _of_plan(nodes: list[dict], backend: str | None) -> NewJob:
-    """Read a plan of the REST API, whose vertices bear the id of their first operator."""
-    return NewJob(PLAN, tuple(_vertex_of_plan(node) for node in nodes), backend)
-
-
-def _vertex_of_plan(node: dict) -> NewVertex:
-    id_ = text(node, "id") or ""
-    if not _ID.fullmatch(id_):
-        raise _wrong("A vertex of a plan must have an id of 32 hex digits.", "plan.nodes.id")
-    first, *others = members(text(node, "description") or "") or (id_,)
-    return NewVertex(
-        " -> ".join((first, *others)),
-        _number(node, ("parallelism",), "plan.nodes", least=1),
-        None,
-        (NewOperator(id_, first), *(NewOperator(None, name) for name in others)),
-    )
-
-
-def _of_execution_plan(nodes: list[dict], backend: str | None) -> NewJob:
-    return NewJob(EXECUTION_PLAN, tuple(_stream_nodes(nodes)), backend)
-
-
-def _stream_nodes(nodes: list[dict]) -> Iterator[NewVertex]:
-    for node in nodes:
-        name = _MARKUP.sub(" ", html.unescape(text(node, "type", "contents") or ""))
-        yield NewVertex(
-            name,
-            _number(node, ("parallelism",), "nodes", least=1),
-            None,
-            (NewOperator(None, name),),
-        )

@@ -285,13 +285,55 @@ def test_a_damaged_file_makes_a_yes_not_known():
     assert outcomes(whole) == (RESTORED, RESTORED)
 
 
+@pytest.mark.parametrize(
+    ("services", "outcome"),
+    [(("user-timers",), RESTORED), ((), LOSES), (("window-timers",), LOSES)],
+)
+def test_timers_come_back_in_the_service_of_their_name(services, outcome):
+    timers = replace(COUNT.states[1], name="_timer_state/event_user-timers", entries=2)
+    job = new_job(COUNTED)
+    (count,) = job.vertices[0].operators
+    declared = replace(job.vertices[0], operators=(replace(count, timers=services),))
+    found = answer(
+        with_count(states=(COUNT.states[0], timers)),
+        replace(job, vertices=(declared, job.vertices[1])),
+    )
+    assert outcomes(found) == (outcome, outcome)
+    assert any("2 timers never fire" in loss for loss in found.losses) == (outcome == LOSES)
+
+
+@pytest.mark.parametrize("name", ["python-state-count", "count"])
+def test_bytes_of_python_are_not_known(name):
+    bytes_ = StateInventory("python-state-count", "list", "row<string> → bytes", entries=3)
+    found = answer(with_count(states=(bytes_,)), new_job(DeclaredState(name, "list", "bytes")))
+    assert outcomes(found) == (NOT_KNOWN, NOT_KNOWN)
+    assert "their type in Python" in found.unknown[0]
+    assert not found.notes
+    renamed = answer(with_count(states=(bytes_,)), new_job(DeclaredState("n", "list", "bytes")))
+    assert outcomes(renamed) == (LOSES, LOSES)
+
+
+def test_somebody_says_that_there_are_no_uids():
+    map_ = NewOperator("a" * 32, "map")
+    plan = NewJob("the plan", (vertex(map_, 2, None, NewOperator(None, "count")),))
+    (said,) = (each for each in answer(SAVEPOINT, plan).unknown if "say so" in each)
+    assert said.endswith("whether it has: count.")
+    told = answer(SAVEPOINT, replace(plan, without_uids=True))
+    assert not any("say so" in each for each in told.unknown)
+    assert any("cannot be computed" in each for each in told.unknown)
+    assert any("It was said that" in each for each in told.notes)
+    none = NewJob("the execution plan", (vertex(NewOperator(None, "count")),))
+    assert any("tells no ids" in each for each in answer(SAVEPOINT, none).unknown)
+
+
 def test_a_plan_hides_what_is_chained():
     map_ = NewOperator("a" * 32, "map")
     plan = NewJob("the plan", (vertex(map_, 2, None, NewOperator(None, "count")),))
     found = answer(SAVEPOINT, plan)
     assert outcomes(found) == (NOT_KNOWN, NOT_KNOWN)
     assert found.operators[0].fate == MAYBE_CHAINED
-    assert "has an operator of that name" in found.unknown[0]
+    assert any("tells the id of the first operator of each vertex" in s for s in found.unknown)
+    assert "one has the same name" in found.operators[0].sentences[0]
 
 
 def test_a_plan_does_not_list_states():

@@ -96,7 +96,7 @@ def test_a_list_of_uids_alone():
     count, total = job.vertices
     assert count.operators[0].id == id_of_uid("count")
     assert (count.parallelism, count.max_parallelism) == (None, None)
-    assert count.operators[0].states is None
+    assert count.operators[0].states is count.operators[0].timers is None
     assert (total.name, total.max_parallelism) == ("sum", AUTOMATIC)
 
 
@@ -133,6 +133,8 @@ def test_an_execution_plan_tells_names_only():
         ([{"operators": [{"uid": "x", "states": {}}]}], "[0].operators[0].states"),
         ([{"uid": "x", "states": [{"kind": "keyed value"}]}], "[0].states[0].name"),
         ([{"uid": "x", "states": [{"name": "s", "kind": "blob"}]}], "[0].states[0].kind"),
+        ([{"uid": "x", "timers": "user-timers"}], "[0].timers"),
+        ([{"uid": "x", "timers": [1]}], "[0].timers"),
         ("text", None),
         ({"nodes": []}, "plan"),
         ({"plan": {"nodes": [{"id": "x"}]}}, "plan.nodes.id"),

@@ -14,6 +14,8 @@ STORED_IN_FLIGHT = frozenset({"HASH", "REBALANCE", "SHUFFLE", "CUSTOM", "GLOBAL"
 
 _BREAK = re.compile(r"<br\s*/?>|\n")
 _BRANCH = re.compile(r"^[\s:|+\-]*(?:[+:]-\s)?")
+_TREE = re.compile(r"^(?:[ :] {2})*(?:[+:]- )?")
+_INDENT = 3  # letters for each step down in the tree of a description
 _MOST_BRANCHED = 20
 _LONGEST_UID = 1_000  # characters of a name that is tried as a uid
 _ADDED_TO_UID = ("Source: ", "Sink: ")
@@ -80,6 +82,26 @@ def members(description: str) -> tuple[str, ...]:
     if len(lines) == 1:
         return tuple(_chained(lines[0]))
     return tuple(_BRANCH.sub("", line) for line in lines)
+
+
+def preceding(description: str) -> tuple[int, ...] | None:
+    """Return for each operator behind the first which one of the description it follows.
+
+    None if the description does not tell: that of Flink up to 1.14 with several branches.
+    """
+    lines = [html.unescape(line) for line in _BREAK.split(description) if line.strip()]
+    if len(lines) == 1:
+        count = len(members(description))
+        return tuple(range(count - 1)) if len(_split(lines[0], " -> ")) == count else None
+    last_at: dict[int, int] = {0: 0}
+    before = []
+    for place, line in enumerate(lines[1:], 1):
+        depth = (len(line) - len(_TREE.sub("", line, count=1))) // _INDENT
+        if depth - 1 not in last_at:
+            return None
+        before.append(last_at[depth - 1])
+        last_at[depth] = place
+    return tuple(before)
 
 
 def _chained(text: str, depth: int = 0) -> Iterator[str]:

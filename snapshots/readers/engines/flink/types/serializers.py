@@ -298,6 +298,7 @@ _SIMPLE = {
     "VoidNamespaceSerializer": "void",
     "BooleanPrimitiveArraySerializer": "booleans",
     "BytePrimitiveArraySerializer": "bytes",
+    "ByteArrayWrapperSerializer": "bytes",  # the keys of a map of PyFlink
     "CharPrimitiveArraySerializer": "chars",
     "ShortPrimitiveArraySerializer": "shorts",
     "IntPrimitiveArraySerializer": "ints",
