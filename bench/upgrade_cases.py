@@ -9,25 +9,35 @@ from typing import Any
 
 NUMBERS = (
     "CREATE TABLE numbers (n BIGINT) WITH ('connector' = 'datagen', 'rows-per-second' = '20', "
-    "'fields.n.kind' = 'sequence', 'fields.n.start' = '1', 'fields.n.end' = '4000')"
+    "'fields.n.kind' = 'sequence', 'fields.n.start' = '1', 'fields.n.end' = '1500')"
 )
 TOTALS = "CREATE TABLE totals (k BIGINT, c BIGINT, s BIGINT) WITH ('connector' = 'print')"
 TOTALS_WITH_MAXIMUM = TOTALS.replace("s BIGINT", "s BIGINT, m BIGINT")
-TOTALS_OF_DECIMALS = TOTALS.replace("s BIGINT", "s DECIMAL(38, 0)")
-QUERY = "INSERT INTO totals SELECT MOD(n, 5), COUNT(*), SUM(n){more} FROM numbers{where} {group}"
+TOTALS_OF_DOUBLES = TOTALS.replace("s BIGINT", "s DOUBLE")
+QUERY = "INSERT INTO totals SELECT MOD(n, 5), COUNT(*), SUM({of}){more} FROM numbers{where} {group}"
 GROUP = "GROUP BY MOD(n, 5)"
 
 
-def _sql(totals: str = TOTALS, more: str = "", where: str = "") -> dict[str, Any]:
-    insert = QUERY.format(more=more, where=where, group=GROUP)
+def _sql(totals: str = TOTALS, of: str = "n", more: str = "", where: str = "") -> dict[str, Any]:
+    insert = QUERY.format(of=of, more=more, where=where, group=GROUP)
     return {"seconds": 20, "sql": {"tables": [NUMBERS, totals], "insert": insert}}
+
+
+def _with_uids(design: dict[str, Any]) -> dict[str, Any]:
+    settings = {"table.exec.uid.generation": "ALWAYS"}
+    return design | {"sql": design["sql"] | {"settings": settings}}
 
 
 BASES: dict[str, dict[str, Any]] = {
     "uids": {},
     "no-uids": {"uids": False},
     "python-bytes": {"mode": "process"},
-    "rocksdb-native": {"backend": "rocksdb", "format": "NATIVE"},
+    "rocksdb-native": {
+        "backend": "rocksdb",
+        "format": "NATIVE",
+        "order": ["count"],
+        "parallelism": {"count": 1},
+    },
     "sql": _sql(),
 }
 
@@ -108,6 +118,11 @@ CASES = (
     Case("sql-same", "sql", "nothing", {}),
     Case("sql-filter", "sql", "`WHERE n > 0` added", _sql(where=" WHERE n > 0")),
     Case("sql-more", "sql", "`MAX(n)` added", _sql(TOTALS_WITH_MAXIMUM, more=", MAX(n)")),
+    Case(
+        "sql-type", "sql", "`SUM(n)` becomes `SUM(CAST(n AS DOUBLE))`",
+        _sql(TOTALS_OF_DOUBLES, of="CAST(n AS DOUBLE)"),
+    ),
+    Case("sql-uids", "sql", "`table.exec.uid.generation: ALWAYS`", _with_uids(_sql())),
 )  # fmt: skip
 
 
@@ -147,13 +162,17 @@ def _states(design: dict[str, Any]) -> dict[str, list[dict[str, str]]]:
 
 
 def _states_of_query(design: dict[str, Any]) -> dict[str, list[dict[str, str]]]:
-    """Return the state of the aggregation, whose row has a column for each function and input."""
-    row = (
-        "rowdata<bigint, bigint, bigint>"
-        if "MAX" in design["sql"]["insert"]
-        else "rowdata<bigint, bigint>"
-    )
-    return {"GroupAggregate": [_state("accState", "value", row, "rowdata<bigint>")]}
+    """Return the states of a query: the row of the aggregation has a column for each function."""
+    functions = 3 if "MAX" in design["sql"]["insert"] else 2
+    columns = ["BIGINT"] * functions
+    if "DOUBLE" in design["sql"]["insert"]:
+        columns[1] = "DOUBLE"
+    row = f"rowdata<{', '.join(columns)}>"
+    sequence = {"name": "n-sequence-state", "kind": "operator list", "type": "long"}
+    return {
+        "numbers": [sequence],
+        "GroupAggregate": [_state("accState", "value", row, "rowdata<INT>")],
+    }
 
 
 def _states_in_bytes(design: dict[str, Any]) -> dict[str, list[dict[str, str]]]:

@@ -3,7 +3,9 @@
 from typing import Any
 
 from snapshots.answers.inventory import checkpoint
+from snapshots.domain.inventory.model import CheckpointInventory
 from snapshots.domain.inventory.restore_plan import FLINK
+from snapshots.domain.inventory.upgrade.own_list import own_list
 from snapshots.domain.inventory.upgrade.upgrade import answer
 from snapshots.domain.model.as_json import as_json
 from snapshots.domain.model.defects import InputRefused
@@ -31,6 +33,20 @@ def upgrade(
 
     Raises: NotFound, Refused.
     """
+    held = _held(inventory, number)
+    try:
+        new_job = read_new_job(description, backend, without_uids=without_uids)
+    except InputRefused as refused:
+        raise Refused.of(refused, DESCRIPTION) from None
+    return as_json(answer(held, new_job, inventory.completeness.get(number)))
+
+
+def own_job(inventory: StoredInventory, number: int) -> list[dict[str, Any]]:
+    """Return the list of uids of the job that wrote a checkpoint. Raises: NotFound, Refused."""
+    return own_list(_held(inventory, number))
+
+
+def _held(inventory: StoredInventory, number: int) -> CheckpointInventory:
     held = as_checkpoint(checkpoint(inventory, number))
     if inventory.upload["engine"] != FLINK:
         raise Refused("Only a checkpoint of Flink can be held against a new job.", code="not-flink")
@@ -38,8 +54,4 @@ def upgrade(
         raise Refused(
             "The upload does not tell the operators of this checkpoint.", code="not-restorable"
         )
-    try:
-        new_job = read_new_job(description, backend, without_uids=without_uids)
-    except InputRefused as refused:
-        raise Refused.of(refused, DESCRIPTION) from None
-    return as_json(answer(held, new_job, inventory.completeness.get(number)))
+    return held

@@ -27,3 +27,55 @@ class UpgradeQuestion(TypedDict, total=False):
     job: Any
     backend: str | None
     no_uids: bool
+
+
+@described
+class ListedState(TypedDict, total=False):
+    """A state in a list of uids.
+
+    Attributes:
+        name: its name.
+        kind: ``keyed value``, ``keyed list``, ``keyed map``, ``keyed reducing``, ``keyed
+            aggregating``, ``operator list``, ``operator union list`` or ``operator broadcast``.
+        key: the type of the key by which the stream is keyed.
+        type: the type of its values; of a map, ``key -> value``.
+    """
+
+    name: str
+    kind: str
+    key: str
+    type: str
+
+
+@described
+class ListedOperator(TypedDict, total=False):
+    """An operator in a list of uids; what is not known is left out.
+
+    Attributes:
+        uid: its uid.
+        operatorId: Flink's id of it, in place of a uid.
+        name: its name.
+        parallelism: how many subtasks it has.
+        maxParallelism: its maximum parallelism; -1 where the job leaves it to Flink.
+        states: the states that it registers.
+        timers: the names of its timer services, such as ``user-timers``.
+    """
+
+    uid: str
+    operatorId: str
+    name: str
+    parallelism: int
+    maxParallelism: int
+    states: list[ListedState]
+    timers: list[str]
+
+
+@described
+class OwnJob(TypedDict):
+    """The job that wrote a checkpoint, described as a new job is.
+
+    Attributes:
+        job: its list of uids, to be edited and held against the checkpoint.
+    """
+
+    job: list[ListedOperator]

@@ -39,6 +39,43 @@ def test_exit_codes_tell_the_outcome(data, capsys):
     assert check(capsys, base, data / "identical/plan.json")[0] == 3
 
 
+def test_the_own_list_is_printed_and_restored(data, capsys, tmp_path):
+    base = data / "savepoints/base/canonical"
+    code, out, _ = check(capsys, base, "--list")
+    assert code == 0
+    entry = next(item for item in json.loads(out) if item["uid"] == "account")
+    (state,) = (state for state in entry["states"] if state["name"] == "acct")
+    assert (state["kind"], state["key"]) == ("keyed value", "string")
+    assert "total: long" in state["type"]
+    (tmp_path / "own.json").write_text(out)
+    code, out, _ = check(capsys, base, tmp_path / "own.json")
+    assert (code, out.count("\n")) == (0, 1)
+    for arguments in ((base,), (base, tmp_path / "own.json", "--list")):
+        with pytest.raises(CommandError, match="either the new job or --list"):
+            call_command("check_upgrade", *map(str, arguments))
+
+
+def test_ids_are_computed_if_somebody_says_that_there_are_no_uids(data, capsys):
+    base = data / "savepoints/base-no-uids"
+    plan = base / "plan.json"
+    code, out, _ = check(capsys, base / "canonical", plan, "--json", "--no-uids")
+    fates = {item["name"]: item["fate"] for item in json.loads(out)["operators"]}
+    assert (code, set(fates.values())) == (3, {"claimed"})
+    changed = data / "no-uids-map-inserted/plan.json"
+    code, out, _ = check(capsys, base / "canonical", changed, "--json", "--no-uids")
+    assert (code, json.loads(out)["without_allow"]) == (1, "refused")
+
+
+def test_a_certain_loss_is_exit_code_1_whatever_else_is_not_known(data, capsys, tmp_path):
+    (tmp_path / "job.json").write_text(json.dumps([{"uid": "count", "states": []}]))
+    base = data / "savepoints/base/canonical"
+    options = ("--json", "--allow-non-restored-state")
+    code, out, _ = check(capsys, base, tmp_path / "job.json", *options)
+    body = json.loads(out)
+    assert (code, body["with_allow"]) == (1, "not-known")
+    assert "count.count" in body["lost_with_allow"]
+
+
 def test_a_missing_file_is_exit_code_3_as_it_is_for_a_restore(data, capsys, tmp_path):
     copy = shutil.copytree(data / "savepoints/base-unaligned/chk", tmp_path / "chk-1")
     job = data / "savepoints/base-unaligned/uids.json"

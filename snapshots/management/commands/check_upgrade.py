@@ -17,6 +17,7 @@ from snapshots.domain.inventory.upgrade.answer import (
     RESTORED,
     UpgradeAnswer,
 )
+from snapshots.domain.inventory.upgrade.own_list import own_list
 from snapshots.domain.inventory.upgrade.upgrade import answer
 from snapshots.domain.model.as_json import as_json
 from snapshots.domain.model.defects import InputRefused
@@ -45,7 +46,12 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("savepoint", type=Path, help="the folder with its _metadata")
         parser.add_argument(
-            "job", type=Path, help="a list of uids, a plan or an execution plan, as JSON"
+            "job", type=Path, nargs="?", help="a list of uids, a plan or an execution plan, as JSON"
+        )
+        parser.add_argument(
+            "--list",
+            action="store_true",
+            help="print the list of uids of the job that wrote the savepoint, to be edited",
         )
         parser.add_argument(
             "--allow-non-restored-state",
@@ -65,14 +71,19 @@ class Command(BaseCommand):
         self,
         *,
         savepoint: Path,
-        job: Path,
+        job: Path | None,
         allow_non_restored_state: bool,
         backend: str | None,
         no_uids: bool,
         **options: object,
     ) -> None:
+        if (job is None) != bool(options["list"]):
+            raise CommandError("Give either the new job or --list.", returncode=UNREADABLE)
         try:
             checkpoint, completeness = _checkpoint(savepoint)
+            if job is None:
+                self.stdout.write(json.dumps(own_list(checkpoint), indent=1, ensure_ascii=False))
+                return
             new_job = read_new_job_file(job, backend, without_uids=no_uids)
             found = answer(checkpoint, new_job, completeness)
         except InputRefused as refused:
@@ -86,7 +97,8 @@ class Command(BaseCommand):
         else:
             self._print(found)
         outcome = found.with_allow if allow_non_restored_state else found.without_allow
-        if code := EXIT_CODES[outcome]:
+        lost = found.lost_with_allow if allow_non_restored_state else found.lost_without_allow
+        if code := EXIT_CODES[LOSES if lost else outcome]:
             sys.exit(code)
 
     def _print(self, found: UpgradeAnswer) -> None:

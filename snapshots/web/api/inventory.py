@@ -14,7 +14,7 @@ from snapshots.answers import (
     restore,
     restore_check,
 )
-from snapshots.answers.upgrade import upgrade
+from snapshots.answers.upgrade import own_job, upgrade
 from snapshots.domain.model.as_json import as_json
 from snapshots.payloads import inventory as inventory_payloads
 from snapshots.payloads import restore_check as restore_check_payloads
@@ -259,6 +259,15 @@ def check_checkpoint(
     The first 1,000 files are listed, those with a problem first.
     """
     return reply(restore_check.restore_check(_opened(request, id), number))
+
+
+@router.get("/recordings/{int:id}/contents/{int:number}/upgrade", response=upgrade_payloads.OwnJob)
+def get_own_job(request: HttpRequest, id: RecordingId, number: CheckpointNumber) -> HttpResponse:
+    """Describe the job that wrote this checkpoint of Flink, as a list of uids.
+
+    A new version of the job is described by editing it.
+    """
+    return reply({"job": own_job(_opened(request, id), number)})
 
 
 @router.post(

@@ -1,5 +1,6 @@
 """Whether the new version of a job takes a checkpoint: a form, and the answer."""
 
+import json
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -8,7 +9,7 @@ from django.views.decorators.http import require_http_methods
 
 from snapshots import access
 from snapshots.answers import inventory
-from snapshots.answers.upgrade import upgrade
+from snapshots.answers.upgrade import own_job, upgrade
 from snapshots.domain.inventory.upgrade.answer import CLAIMED, NEW
 from snapshots.problems import Problem
 from snapshots.readers.engines.flink.new_job import BACKENDS, LONGEST
@@ -27,7 +28,7 @@ _QUIET = (CLAIMED, NEW)
 @page
 @require_http_methods(["GET", "HEAD", "POST"])
 def of_checkpoint(request: HttpRequest, pk: int, number: int) -> HttpResponse:
-    """GET shows the form; POST answers, from a pasted description or a file."""
+    """GET shows the form, with ``own`` filled in with the job that wrote it; POST answers."""
     recording = access.recording(request.user, pk)
     opened = inventory.opened(recording)
     context: dict[str, Any] = {
@@ -37,6 +38,8 @@ def of_checkpoint(request: HttpRequest, pk: int, number: int) -> HttpResponse:
         "backends": BACKENDS,
     }
     status = 200
+    if "own" in request.GET:
+        context["typed"] = json.dumps(own_job(opened, number), indent=1, ensure_ascii=False)
     if request.method == "POST":
         description, backend = _typed(request), request.POST.get("backend", "")
         no_uids = "no_uids" in request.POST

@@ -39,10 +39,24 @@ def test_a_savepoint_is_held_against_a_new_job(savepoint, api, data, client):
     stranger = a_client(a_person("eve@example.org"))
     assert post_json(stranger, call, {"job": renamed}).status_code == 404
 
+    own = api.get(call).json()["job"]
+    body = post_json(api, call, {"job": own}).json()
+    assert (body["without_allow"], body["unknown"]) == ("restored", [])
+    assert stranger.get(call).status_code == 404
+    nodes = {"nodes": [{"id": 1, "type": "count", "parallelism": 1}]}
+    asked = {"job": nodes, "no_uids": True}
+    (said, *_) = post_json(api, call, asked).json()["notes"]
+    assert "It was said that" in said
+
     page = f"/recordings/{savepoint.pk}/contents/0/upgrade"
     assert page in text_of(client.get(f"/recordings/{savepoint.pk}/contents/0"))
     assert "Hold it against the new job" in text_of(client.get(page))
+    assert "&quot;uid&quot;: &quot;account&quot;" in text_of(client.get(f"{page}?own"))
+    ticked = text_of(client.post(page, {"job": json.dumps(nodes), "no_uids": "on"}))
+    assert "It was said that" in ticked
+    assert "checked" in ticked
     shown = text_of(client.post(page, {"job": json.dumps(renamed), "backend": ""}))
+    assert "checked" not in shown
     assert "Not without allowNonRestoredState" in shown
     assert "with the uid account it would claim the state" in shown
     file = SimpleUploadedFile("uids.json", (data / "identical/uids.json").read_bytes())

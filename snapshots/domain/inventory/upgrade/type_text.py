@@ -1,7 +1,8 @@
 """Types of Flink's state, read from how checkpoints and people spell them.
 
 ``Long``, ``java.lang.Long`` and ``long`` are one type. Composite types are spelt
-``tuple<string,long>``, ``List<Long>`` or, for a class with fields, ``Acct{owner: String}``.
+``tuple<string,long>``, ``List<Long>`` or, for a class with fields, ``Acct{owner: String}``. Columns
+of SQL are spelt as there, ``rowdata<BIGINT NOT NULL, DECIMAL(38, 0)>``; Flink compares all of it.
 """
 
 import re
@@ -24,7 +25,18 @@ _COMPOSITE = frozenset({
 # fmt: on
 _ALIASES = {"integer": "int", "character": "char", "decimal": "bigdecimal", "byte[]": "bytes"}
 _OPAQUE = ("kryo ", "enum ", "case ")
-_TOKEN = re.compile(r"\s*([<>{},:]|[^\s<>{},:]+(?: [^\s<>{},:]+)*)")
+_WORD = r"(?:[^\s<>{},:(]|\([^()]*\))+"
+_TOKEN = re.compile(rf"\s*([<>{{}},:]|{_WORD}(?: {_WORD})*)")
+_COLUMN = re.compile(
+    r"(BOOLEAN|TINYINT|SMALLINT|INT|BIGINT|FLOAT|DOUBLE|DATE|DECIMAL\(\d+,\d+\)"
+    r"|(?:CHAR|VARCHAR|BINARY|VARBINARY|TIME|TIMESTAMP|TIMESTAMP_LTZ)\(\d+\))( NOT NULL)?"
+)
+_LONGEST_COLUMN = 2**31 - 1
+_COLUMN_ALIASES = {
+    "INTEGER": "INT",
+    "STRING": f"VARCHAR({_LONGEST_COLUMN})",
+    "BYTES": f"VARBINARY({_LONGEST_COLUMN})",
+}
 _NUMBERED_TUPLE = re.compile(r"tuple\d*")
 
 
@@ -80,6 +92,8 @@ class _Reader:
         word = self.left.pop()
         if word in "<>{},:":
             raise ValueError(word)
+        if word.lower() == "rowdata" and self._takes("<"):
+            return Type("rowdata", self._columns(depth))
         if self._takes("<"):
             parts = [self.type(depth + 1)]
             while self._takes(","):
@@ -93,6 +107,15 @@ class _Reader:
             self._require("}")
             return Type(_short(word), fields=tuple(sorted(fields)), is_class=True)
         return _plain(word)
+
+    def _columns(self, depth: int) -> tuple[Type, ...]:
+        """Read the columns of a row of SQL; one that cannot be compared is a class."""
+        columns: list[Type] = []
+        while not columns or self._takes(","):
+            following = self.type(depth + 1) if self.left[-2:-1] in (["<"], ["{"]) else None
+            columns.append(following or _column(self.left.pop()))
+        self._require(">")
+        return tuple(columns)
 
     def _field(self, depth: int) -> tuple[str, Type]:
         name = self.left.pop()
@@ -108,6 +131,15 @@ class _Reader:
     def _require(self, token: str) -> None:
         if not self._takes(token):
             raise ValueError(f"{token} is missing")
+
+
+def _column(word: str) -> Type:
+    if word in "<>{},:":
+        raise ValueError(word)
+    text = word.upper().removesuffix(" NOT NULL")
+    text = _COLUMN_ALIASES.get(text, text).replace(", ", ",")
+    text += " NOT NULL" if word.upper().endswith(" NOT NULL") else ""
+    return Type(text) if _COLUMN.fullmatch(text) else Type(word, is_class=True)
 
 
 def _composite(word: str, parts: tuple[Type, ...]) -> Type:

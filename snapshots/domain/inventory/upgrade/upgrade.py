@@ -7,6 +7,7 @@ dropped; the maximum parallelisms agree, where the new job sets one; the paralle
 the savepoint's maximum; the backend reads the format; each state fits its serializer.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -46,6 +47,7 @@ from snapshots.domain.inventory.upgrade.states import dropped, states_of
 from snapshots.domain.model.defects import times
 
 CANONICAL = "canonical"
+_PLANNED = re.compile(r"^\[\d+\]:|\[\d+\](?=:|$)")  # the planner of SQL numbers anew each time
 FULL, HEAP, TABLES = "full", "heap", "tables"  # layouts of keyed state
 _WRITTEN_BY = {HEAP: ("hashmap",), TABLES: ("rocksdb", "forst"), FULL: ("rocksdb", "forst")}
 
@@ -131,6 +133,12 @@ def _headline(without: str, with_: str, reasons: _Reasons) -> str:
             "word from Flink."
         )
     if without == NOT_KNOWN:
+        if lost:
+            verb = "is" if lost == 1 else "are"
+            return (
+                f"Not all comes back: {times(lost, 'state')} {verb} lost at least. Whether Flink "
+                "refuses the savepoint is not known from what is here."
+            )
         return "Nothing that is here refuses it, but not everything that decides is here."
     if with_ == REFUSED:
         return "No: Flink refuses the savepoint, whatever it is allowed."
@@ -278,7 +286,9 @@ def _claimed(
 
 
 def _is_renamed(before: OperatorInventory, after: NewOperator) -> bool:
-    return None not in (before.name, after.name) and before.name != after.name
+    if before.name is None or after.name is None:
+        return False
+    return _PLANNED.sub("", before.name) != _PLANNED.sub("", after.name)
 
 
 def _widths(
@@ -288,11 +298,7 @@ def _widths(
     if old is None:
         return
     if new is None or width is None:
-        reasons.unknown[
-            "The description of the new job does not tell every parallelism and maximum "
-            "parallelism. Flink refuses a job that sets another maximum than the savepoint has, or "
-            "that is wider."
-        ] = None
+        reasons.unknown[_why_unbounded(width)] = None
     if new is not None and new not in (AUTOMATIC, old):
         reasons.other_maximum.setdefault((old, new), []).append(name)
         yield (
@@ -307,6 +313,19 @@ def _widths(
         )
         reasons.refusals[sentence] = None
         yield sentence
+
+
+def _why_unbounded(width: int | None) -> str:
+    if width is None:
+        return (
+            "The description of the new job does not tell every parallelism and maximum "
+            "parallelism. Flink refuses a job that sets another maximum than the savepoint has, or "
+            "that is wider."
+        )
+    return (
+        "The description of the new job does not tell every maximum parallelism. Flink refuses a "
+        "job that sets another maximum than the savepoint has."
+    )
 
 
 def _take_state(operator: str, state: StateUpgrade, reasons: _Reasons) -> None:
@@ -351,8 +370,8 @@ def _why_hidden(new_job: NewJob) -> str:
     tells = "the id of the first operator of each vertex only" if begins else "no ids"
     return (
         f"{new_job.described_by[0].upper()}{new_job.described_by[1:]} tells {tells}. If the new "
-        "job sets no uids, say so, and the others are computed; if it does, a list of uids tells "
-        "whether it has"
+        "job sets no uids, say so (“no uids”), and the others are computed; if it does, a list of "
+        "uids tells whether it has"
     )
 
 
@@ -402,6 +421,8 @@ def _same_name(before: OperatorInventory, new_job: NewJob) -> str:
 def listed(names: list[str], most: int = 20) -> str:
     """List names for people, and say how many are not listed."""
     hidden = len(names) - most
+    if any("," in name for name in names):
+        names = [f"“{name}”" for name in names]
     return ", ".join(names[:most]) + (f" and {hidden:,} more" if hidden > 0 else "")
 
 

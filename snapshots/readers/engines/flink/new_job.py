@@ -14,15 +14,14 @@ from pathlib import Path
 
 import orjson
 
-from snapshots.domain.inventory.model import BROADCAST, LISTED, UNION
 from snapshots.domain.inventory.upgrade.new_job import (
     AUTOMATIC,
-    KEYED_KINDS,
     DeclaredState,
     NewJob,
     NewOperator,
     NewVertex,
 )
+from snapshots.domain.inventory.upgrade.own_list import KINDS
 from snapshots.domain.model.defects import refuse
 from snapshots.readers.engines.flink.new_job_fields import (
     number_field,
@@ -40,12 +39,6 @@ MOST_STATES = 1_000  # of an operator
 BACKENDS = ("hashmap", "rocksdb", "forst")
 
 UIDS = "the list of uids"
-_OPERATOR_KINDS = {
-    "operator list": LISTED,
-    "operator union list": UNION,
-    "operator broadcast": BROADCAST,
-}
-_KINDS = {f"keyed {kind}": kind for kind in KEYED_KINDS} | _OPERATOR_KINDS
 
 
 def read_new_job(data: bytes, backend: str | None = None, *, without_uids: bool = False) -> NewJob:
@@ -163,11 +156,11 @@ def _state(item: object, where: str) -> DeclaredState:
     name, kind = text_field(fields, "name", where), text_field(fields, "kind", where)
     if name is None:
         raise wrong("A state must have a name.", f"{where}.name")
-    if kind is not None and kind not in _KINDS:
-        raise wrong(f"The kind of a state must be one of {', '.join(_KINDS)}.", f"{where}.kind")
+    if kind is not None and kind not in KINDS:
+        raise wrong(f"The kind of a state must be one of {', '.join(KINDS)}.", f"{where}.kind")
     return DeclaredState(
         name,
-        kind and _KINDS[kind],
+        kind and KINDS[kind],
         text_field(fields, "type", where),
         text_field(fields, "key", where),
     )

@@ -313,6 +313,24 @@ def test_bytes_of_python_are_not_known(name):
     assert outcomes(renamed) == (LOSES, LOSES)
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "moves"),
+    [
+        ("GroupAggregate[3]", "GroupAggregate[9]", False),
+        ("[3]:Calc(select=[k])", "[9]:Calc(select=[k])", False),
+        ("sink[4]: Writer", "sink[5]: Writer", False),
+        ("Calc[3]", "GroupAggregate[3]", True),
+        ("[3]:Calc(select=[k])", "[3]:Calc(select=[k, v])", True),
+    ],
+)
+def test_the_numbers_of_the_planner_are_no_names(before, after, moves):
+    job = new_job(COUNTED)
+    (count,) = job.vertices[0].operators
+    renamed = replace(job.vertices[0], operators=(replace(count, name=after, uid=None),))
+    found = answer(with_count(name=before, uid=None), replace(job, vertices=(renamed,)))
+    assert (found.operators[0].fate == MOVED) == moves
+
+
 def test_somebody_says_that_there_are_no_uids():
     map_ = NewOperator("a" * 32, "map")
     plan = NewJob("the plan", (vertex(map_, 2, None, NewOperator(None, "count")),))

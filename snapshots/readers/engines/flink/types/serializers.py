@@ -239,7 +239,15 @@ def _column(cursor: Cursor) -> sql_rows.Column:
     if not isinstance(fields, dict) or not isinstance(class_name, str):
         raise Malformed("The type of a column is not a Java object", at)
     name = class_name.rpartition(".")[2][:100]
-    return sql_rows.Column(name, *(_digits(fields.get(key)) for key in ("precision", "scale")))
+    precision, scale = (_digits(fields.get(key)) for key in ("precision", "scale"))
+    length, nullable = fields.get("length"), fields.get("isNullable")
+    return sql_rows.Column(
+        name,
+        precision,
+        scale,
+        length if type(length) is int else 0,
+        nullable if isinstance(nullable, bool) else None,
+    )
 
 
 def _digits(number: object) -> int:

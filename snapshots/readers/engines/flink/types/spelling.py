@@ -1,4 +1,4 @@
-"""Types spelt in full: with the fields of their classes."""
+"""Types spelt in full: with the fields of their classes, and with columns as SQL has them."""
 
 from snapshots.readers.engines.flink.types.composites import (
     ArraySerializer,
@@ -10,6 +10,7 @@ from snapshots.readers.engines.flink.types.composites import (
     TtlSerializer,
     TupleSerializer,
 )
+from snapshots.readers.engines.flink.types.sql_rows import RowDataSerializer
 from snapshots.readers.engines.flink.types.values import Serializer
 
 LONGEST = 10_000  # characters
@@ -47,6 +48,8 @@ def _spelt(serializer: Serializer, left: list[int]) -> str:
             text = f"{outer}<{parts(*fields)}>"
         case RowSerializer(fields=fields):
             text = f"row<{parts(*fields)}>"
+        case RowDataSerializer(columns=columns):
+            text = f"rowdata<{', '.join(column.in_full for column in columns)}>"
         case _:
             text = serializer.name
     left[0] -= len(text)

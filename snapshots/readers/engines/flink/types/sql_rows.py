@@ -26,17 +26,54 @@ _COMPACT_DIGITS = 18  # a decimal of at most so many digits fits in 8 bytes
 _COMPACT_TIME = 3  # so does a time stamp with at most so many digits of a second
 
 
+IN_SQL = {
+    "BooleanType": "BOOLEAN",
+    "TinyIntType": "TINYINT",
+    "SmallIntType": "SMALLINT",
+    "IntType": "INT",
+    "BigIntType": "BIGINT",
+    "FloatType": "FLOAT",
+    "DoubleType": "DOUBLE",
+    "DateType": "DATE",
+    "TimeType": "TIME",
+    "CharType": "CHAR",
+    "VarCharType": "VARCHAR",
+    "BinaryType": "BINARY",
+    "VarBinaryType": "VARBINARY",
+    "DecimalType": "DECIMAL",
+    "TimestampType": "TIMESTAMP",
+    "LocalZonedTimestampType": "TIMESTAMP_LTZ",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a row. Precision and scale are 0 for types that have none.
+    """A column of a row. Precision, scale and length are 0 for types that have none.
 
     Attributes:
         type: the name of Flink's logical type, such as ``IntType``.
+        nullable: whether it may be null; None where that is not told.
     """
 
     type: str
     precision: int = 0
     scale: int = 0
+    length: int = 0
+    nullable: bool | None = None
+
+    @property
+    def in_full(self) -> str:
+        """The type as SQL writes it, ``DECIMAL(38, 0) NOT NULL``; the name where that is unknown.
+
+        Flink compares all of it.
+        """
+        name = IN_SQL.get(self.type)
+        if name is None or self.nullable is None:
+            return self.type
+        sizes = {"DECIMAL": f"({self.precision}, {self.scale})"}
+        sizes |= dict.fromkeys(("CHAR", "VARCHAR", "BINARY", "VARBINARY"), f"({self.length})")
+        sizes |= dict.fromkeys(("TIME", "TIMESTAMP", "TIMESTAMP_LTZ"), f"({self.precision})")
+        return f"{name}{sizes.get(name, '')}{'' if self.nullable else ' NOT NULL'}"
 
 
 class _Row:

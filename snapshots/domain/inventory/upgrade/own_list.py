@@ -1,0 +1,65 @@
+"""The list of uids of the job that wrote a checkpoint, as far as the checkpoint tells it.
+
+It is where the list of the next version begins: what has changed is edited.
+"""
+
+from typing import Any
+
+from snapshots.domain.inventory.model import (
+    BROADCAST,
+    LISTED,
+    TIMERS,
+    UNION,
+    CheckpointInventory,
+    OperatorInventory,
+    StateInventory,
+)
+from snapshots.domain.inventory.upgrade.new_job import KEYED_KINDS
+from snapshots.domain.inventory.upgrade.states import SOURCE_READER
+from snapshots.domain.inventory.upgrade.type_text import arrows
+
+KINDS = {f"keyed {kind}": kind for kind in KEYED_KINDS} | {
+    "operator list": LISTED,
+    "operator union list": UNION,
+    "operator broadcast": BROADCAST,
+}
+_SPELT = {kind: words for words, kind in KINDS.items()}
+_TIMERS = "_timer_state/"
+
+
+def own_list(checkpoint: CheckpointInventory) -> list[dict[str, Any]]:
+    """Return an entry for each operator. What the checkpoint does not tell is left out."""
+    return [_operator(operator) for operator in checkpoint.operators]
+
+
+def _operator(operator: OperatorInventory) -> dict[str, Any]:
+    own = {"operatorId": operator.id} if operator.uid is None else {"uid": operator.uid}
+    entry = own | {
+        "name": operator.name,
+        "parallelism": operator.parallelism,
+        "maxParallelism": operator.max_parallelism,
+        "states": [
+            _state(state)
+            for state in operator.states
+            if state.name and state.kind in _SPELT and state.name != SOURCE_READER
+        ],
+        "timers": _timer_services(operator),
+    }
+    return {key: value for key, value in entry.items() if value is not None}
+
+
+def _state(state: StateInventory) -> dict[str, str]:
+    entry = {"name": state.name or "", "kind": _SPELT[state.kind]}
+    if state.type is None:
+        return entry
+    types = arrows(state.type_in_full or state.type)
+    if state.kind in KEYED_KINDS:
+        entry["key"], *types = types
+    return entry | {"type": " -> ".join(types)}
+
+
+def _timer_services(operator: OperatorInventory) -> list[str]:
+    """Return the names in ``_timer_state/event_NAME`` and ``_timer_state/processing_NAME``."""
+    names = [state.name or "" for state in operator.states if state.kind == TIMERS]
+    services = (name.removeprefix(_TIMERS).partition("_")[2] for name in names)
+    return list(dict.fromkeys(services))
