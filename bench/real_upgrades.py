@@ -12,6 +12,7 @@ is printed is that of docs/formats/flink.md.
 
 import argparse
 import json
+import re
 import shutil
 import subprocess
 import time
@@ -162,7 +163,7 @@ def outcome(case: Case, folder: Path, allow: str) -> Outcome:
     if not (home / "start.json").exists():
         return outcome(case, folder, "without_allow")  # it is not tried again with less care
     seen = json.loads((home / "start.json").read_text())
-    said = _short(seen["causes"], folder)
+    said = _short(seen["causes"])
     if seen["status"] != "RUNNING":
         return Outcome("refused", [], said)
     before = folder / "savepoints" / case.base
@@ -223,11 +224,14 @@ def _counts(printed: str) -> tuple[dict[str, int], dict[str, int]]:
     return first, {key: int(count) for key, count, *_ in rows}
 
 
-def _short(causes: list[str], folder: Path) -> str:
+def _short(causes: list[str]) -> str:
+    """Return the innermost message, without paths, packages and addresses of objects."""
     if not causes:
         return ""
-    lines = [line for line in causes[-1].replace(str(folder), "").splitlines() if line]
+    lines = [line for line in causes[-1].splitlines() if line]
     said = lines[-1 if "Traceback" in lines[0] else 0].rpartition("Exception: ")[2]
+    for left_out, by in ((r"file:\S+", "…"), (r"\b(?:[a-z]+\.){2,}(?=[A-Z])", ""), (r"@\w+", "")):
+        said = re.sub(left_out, by, said)
     return said if len(said) <= MOST_SAID else f"{said[:MOST_SAID].rpartition(' ')[0]} …"
 
 

@@ -231,7 +231,7 @@ def build(environment: StreamExecutionEnvironment, design: dict[str, Any], notes
         stream = stream.name(name)
         if name in design["hash_of"]:
             return stream.set_uid_hash(design["hash_of"][name])
-        if design["uids"]:
+        if design["uids"] or name in design["uid_of"]:
             stream = stream.uid(design["uid_of"].get(name, name))
         return stream
 

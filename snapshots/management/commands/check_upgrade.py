@@ -17,7 +17,7 @@ from snapshots.domain.inventory.upgrade.answer import (
     RESTORED,
     UpgradeAnswer,
 )
-from snapshots.domain.inventory.upgrade.own_list import own_list
+from snapshots.domain.inventory.upgrade.own_list import as_text, own_list
 from snapshots.domain.inventory.upgrade.upgrade import answer
 from snapshots.domain.model.as_json import as_json
 from snapshots.domain.model.defects import InputRefused
@@ -82,7 +82,7 @@ class Command(BaseCommand):
         try:
             checkpoint, completeness = _checkpoint(savepoint)
             if job is None:
-                self.stdout.write(json.dumps(own_list(checkpoint), indent=1, ensure_ascii=False))
+                self.stdout.write(as_text(own_list(checkpoint)))
                 return
             new_job = read_new_job_file(job, backend, without_uids=no_uids)
             found = answer(checkpoint, new_job, completeness)

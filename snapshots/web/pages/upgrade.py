@@ -1,6 +1,5 @@
 """Whether the new version of a job takes a checkpoint: a form, and the answer."""
 
-import json
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -11,6 +10,7 @@ from snapshots import access
 from snapshots.answers import inventory
 from snapshots.answers.upgrade import own_job, upgrade
 from snapshots.domain.inventory.upgrade.answer import CLAIMED, NEW
+from snapshots.domain.inventory.upgrade.own_list import as_text
 from snapshots.problems import Problem
 from snapshots.readers.engines.flink.new_job import BACKENDS, LONGEST
 from snapshots.web.pages.rendering import page
@@ -39,7 +39,7 @@ def of_checkpoint(request: HttpRequest, pk: int, number: int) -> HttpResponse:
     }
     status = 200
     if "own" in request.GET:
-        context["typed"] = json.dumps(own_job(opened, number), indent=1, ensure_ascii=False)
+        context["typed"] = as_text(own_job(opened, number))
     if request.method == "POST":
         description, backend = _typed(request), request.POST.get("backend", "")
         no_uids = "no_uids" in request.POST

@@ -3,6 +3,7 @@
 It is where the list of the next version begins: what has changed is edited.
 """
 
+import json
 from typing import Any
 
 from snapshots.domain.inventory.model import (
@@ -30,6 +31,12 @@ _TIMERS = "_timer_state/"
 def own_list(checkpoint: CheckpointInventory) -> list[dict[str, Any]]:
     """Return an entry for each operator. What the checkpoint does not tell is left out."""
     return [_operator(operator) for operator in checkpoint.operators]
+
+
+def as_text(entries: list[dict[str, Any]]) -> str:
+    """Return a list of uids as JSON to be edited, with a line for each operator."""
+    lines = (json.dumps(entry, ensure_ascii=False) for entry in entries)
+    return "[\n" + ",\n".join(lines) + "\n]"
 
 
 def _operator(operator: OperatorInventory) -> dict[str, Any]:

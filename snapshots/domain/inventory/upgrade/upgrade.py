@@ -245,6 +245,7 @@ def _operators(
         if operator.id is not None
     }
     hidden = [operator for _, operator in new_job.operators() if operator.id is None]
+    _judge_twins(checkpoint, new_job, reasons)
     for before in checkpoint.operators:
         if before.id in by_id:
             yield _claimed(before, *by_id[before.id], reasons)
@@ -256,6 +257,25 @@ def _operators(
     for vertex, operator in new_job.operators():
         if operator.id is not None and operator.id not in old:
             yield _new(vertex, operator)
+
+
+def _judge_twins(checkpoint: CheckpointInventory, new_job: NewJob, reasons: _Reasons) -> None:
+    """Find operators of the new job that share an id which has state.
+
+    Flink refuses a uid that is used twice, but takes a job in which the id that one operator has
+    from ``setUidHash`` is generated for another.
+    """
+    names: dict[str, list[str]] = {}
+    for vertex, operator in new_job.operators():
+        if operator.id is not None:
+            names.setdefault(operator.id, []).append(operator.name or vertex.name)
+    for before in checkpoint.operators:
+        twins = names.get(before.id, [])
+        if len(twins) > 1 and has_state(before):
+            reasons.unknown[
+                f"{listed(twins)} of the new job have the same id, {before.id}. Which of them gets "
+                "the state can differ from start to start: give each an id of its own."
+            ] = None
 
 
 def has_state(operator: OperatorInventory) -> bool:

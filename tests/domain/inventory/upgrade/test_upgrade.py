@@ -58,6 +58,7 @@ SAVEPOINT = CheckpointInventory(
     operators=(COUNT, MAP),
     facts=(Fact("savepoint format", "canonical"),),
 )
+MAP_AFTER = NewOperator("a" * 32, "map", "map", ())
 COUNTED = DeclaredState("count", "value", "Long")
 
 
@@ -329,6 +330,19 @@ def test_the_numbers_of_the_planner_are_no_names(before, after, moves):
     renamed = replace(job.vertices[0], operators=(replace(count, name=after, uid=None),))
     found = answer(with_count(name=before, uid=None), replace(job, vertices=(renamed,)))
     assert (found.operators[0].fate == MOVED) == moves
+
+
+def test_two_operators_with_one_id_get_the_state_by_chance():
+    job = new_job(COUNTED)
+    (count,) = job.vertices[0].operators
+    twin = vertex(replace(count, name="twin", uid=None, states=()))
+    for vertices in ((*job.vertices, twin), (twin, *job.vertices)):
+        found = answer(SAVEPOINT, replace(job, vertices=vertices))
+        assert outcomes(found) == (NOT_KNOWN, NOT_KNOWN)
+        assert any("have the same id" in each for each in found.unknown)
+    other = vertex(replace(MAP_AFTER, name="twin"))
+    found = answer(SAVEPOINT, replace(job, vertices=(*job.vertices, other)))
+    assert outcomes(found) == (RESTORED, RESTORED)
 
 
 def test_somebody_says_that_there_are_no_uids():

@@ -18,6 +18,8 @@ from tests.readers.engines.flink.test_new_job import held
 KEPT = Path(__file__).with_name("real_upgrades")
 CASES = sorted(path.stem for path in KEPT.glob("*.json"))
 DOCUMENT = Path(__file__).parents[4] / "docs/formats/flink.md"
+NOT_TOLD = dict.fromkeys(("bytes-same", "bytes-type", "bytes-renamed"), "their type in Python")
+NOT_TOLD["hashes-twice"] = "have the same id"  # Flink gave the state back at another start
 BACKENDS = {"rocksdb-native": "rocksdb"}
 held = cache(held)
 
@@ -50,9 +52,10 @@ def words(without, with_):
 def test_the_answer_is_what_flink_then_did(name):
     case = case_of(name)
     found, flink = answered(case, "job"), case["flink"]
-    if case["savepoint"] == "python-bytes":  # no file tells what Python made the bytes of
+    if name in NOT_TOLD:
         assert (found.without_allow, found.with_allow) == (NOT_KNOWN, NOT_KNOWN)
-        assert lost(found.lost_without_allow) == flink["without_allow"]["lost"]
+        assert any(NOT_TOLD[name] in sentence for sentence in found.unknown)
+        assert set(lost(found.lost_without_allow)) <= set(flink["without_allow"]["lost"])
         return
     assert found.without_allow == flink["without_allow"]["word"]
     assert found.with_allow == flink["with_allow"]["word"]
