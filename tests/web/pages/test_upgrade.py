@@ -54,9 +54,9 @@ def test_a_savepoint_is_held_against_a_new_job(savepoint, api, data, client):
     assert "&quot;uid&quot;: &quot;account&quot;" in text_of(client.get(f"{page}?own"))
     ticked = text_of(client.post(page, {"job": json.dumps(nodes), "no_uids": "on"}))
     assert "It was said that" in ticked
-    assert "checked" in ticked
+    assert 'name="no_uids" checked' in ticked
     shown = text_of(client.post(page, {"job": json.dumps(renamed), "backend": ""}))
-    assert "checked" not in shown
+    assert 'name="no_uids" checked' not in shown
     assert "Not without allowNonRestoredState" in shown
     assert "with the uid account it would claim the state" in shown
     file = SimpleUploadedFile("uids.json", (data / "identical/uids.json").read_bytes())

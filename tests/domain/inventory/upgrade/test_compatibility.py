@@ -94,3 +94,18 @@ def test_a_type_is_spelt_for_people():
     assert spelt(parse("Map<String, Acct{b: long, a: Tuple2<int,int>}>")) == (
         "map<string, Acct{a: tuple<int, int>, b: long}>"
     )
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "fit"),
+    [
+        ("rowdata<BIGINT, DECIMAL(38, 0)>", "rowdata<bigint, decimal(38,0)>", Fit.SAME),
+        ("rowdata<VARCHAR(2147483647)>", "rowdata<STRING>", Fit.SAME),
+        ("rowdata<BIGINT>", "rowdata<BIGINT NOT NULL>", Fit.REFUSED),
+        ("rowdata<DECIMAL(38, 0)>", "rowdata<DECIMAL(38, 2)>", Fit.REFUSED),
+        ("rowdata<BIGINT>", "rowdata<BIGINT, BIGINT>", Fit.REFUSED),
+        ("rowdata<ArrayType>", "rowdata<ArrayType>", Fit.UNKNOWN),
+    ],
+)
+def test_columns_of_sql_are_compared_as_flink_does(before, after, fit):
+    assert compatibility(parse(before), parse(after)).fit is fit
