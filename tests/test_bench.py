@@ -23,7 +23,12 @@ HERE = {  # and a word of what each prints last
 }
 SPARK = dict.fromkeys(("bench.jobs", "bench.simulator"), pytest.mark.spark)
 HELPERS = {"browser", "recordings", "synthetic_archive", "synthetic_store"}  # of the measurements
-ELSEWHERE = {"real_flink_job"}  # in a Python that has apache-flink
+ELSEWHERE = {  # with a Python that has apache-flink
+    "real_flink_job",
+    "real_upgrades",
+    "upgrade_cases",
+    "upgrade_jobs",
+}
 
 
 @pytest.mark.parametrize(
