@@ -7,10 +7,11 @@ docs/formats/spark-streaming-files.md and docs/formats/seatunnel-files.md descri
 import json
 import re
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 REMOVED, HALVED, LAST_BYTE = "removed", "cut in half", "without its last byte"
+_NUMBERS = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{32}|\d+")
 CHANGES = (REMOVED, HALVED, LAST_BYTE)
 YES, NO, NOT_KNOWN = "restorable", "not-restorable", "not-known"
 
@@ -27,6 +28,23 @@ def change(file: Path, how: str) -> None:
 def files_below(root: Path) -> list[str]:
     paths = (path for path in root.rglob("*") if path.is_file())
     return sorted(path.relative_to(root).as_posix() for path in paths)
+
+
+def kinds_of(root: Path, meanings: Mapping[str, object]) -> list[list[str]]:
+    """Group files by kind, each sorted by name and number.
+
+    Files are of one kind if their names differ in numbers and ids alone, if they begin alike, and
+    if they mean the same to a restore.
+    """
+    kinds: dict[object, list[str]] = {}
+    for path in sorted(meanings, key=_by_number):
+        begin = (root / path).read_bytes()[:4]
+        kinds.setdefault((_NUMBERS.sub("#", path), begin, str(meanings[path])), []).append(path)
+    return list(kinds.values())
+
+
+def _by_number(path: str) -> list[tuple[int, str]]:
+    return [(int(part) if part.isdigit() else 0, part) for part in re.split(r"(\d+)", path)]
 
 
 # --- Flink ----------------------------------------------------------------------------------------

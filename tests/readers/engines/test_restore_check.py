@@ -1,10 +1,14 @@
-"""Whether all is there that a restore reads: every real case, and with each file removed or cut."""
+"""Whether all is there that a restore reads: every real case, and with each file removed or cut.
+
+The quick tests change one or two files of each kind, each in two ways. The ``long`` tests change
+every file in every way, and count the answers for the table in the document.
+"""
 
 import re
 import shutil
 import zipfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -16,13 +20,16 @@ from snapshots.readers.engines.registry import READERS
 from snapshots.readers.engines.spark_streaming.adapter import restore_check as spark_check
 from tests.readers.engines.needed_files import (
     CHANGES,
+    LAST_BYTE,
     NO,
     NOT_KNOWN,
+    REMOVED,
     YES,
     Query,
     change,
     files_below,
     flink_needs,
+    kinds_of,
 )
 from tests.readers.engines.spark_streaming.cases import case_paths
 
@@ -101,41 +108,56 @@ def test_every_case_of_seatunnel_is_answered(shared_data, tmp_path):
 
 
 CUT = "with one file removed or cut"
+EACH_KIND, EVERY_FILE = "each kind", "every file"
+EXTENTS = [
+    pytest.param(EACH_KIND, marks=pytest.mark.slow),
+    pytest.param(EVERY_FILE, marks=pytest.mark.long),
+]
 
 
-def changed_copies(engine: str, root: Path) -> Iterator[tuple[str, str, UploadCheck | None]]:
+def changed_copies(
+    engine: str, root: Path, paths: Iterable[str], changes: Sequence[str] = CHANGES
+) -> Iterator[tuple[str, str, UploadCheck | None]]:
     """Change one file after another, and yield the file, the change and the check."""
-    for path in files_below(root):
+    for path in paths:
         content = (root / path).read_bytes()
-        for how in CHANGES:
+        for how in changes:
             change(root / path, how)
             yield path, how, checked(engine, root)
             (root / path).write_bytes(content)
 
 
-@pytest.mark.slow
-def test_no_checkpoint_of_flink_is_restorable_without_a_byte_that_it_needs(shared_data, tmp_path):
+def changes_of(extent: str) -> tuple[str, ...]:
+    return CHANGES if extent == EVERY_FILE else (REMOVED, LAST_BYTE)
+
+
+@pytest.mark.parametrize("extent", EXTENTS)
+def test_no_checkpoint_of_flink_is_restorable_without_a_byte_that_it_needs(
+    shared_data, tmp_path, extent
+):
     counts, wrong = Counter(), []
     for number, source in enumerate(flink_roots(shared_data)):
         root = shutil.copytree(source, tmp_path / str(number))
         before = answers(checked("flink", root))
-        needs = {
-            (folder, path, how): flink_needs(root, folder, path, how)
-            for folder in before
-            for path in files_below(root)
-            for how in CHANGES
-        }
-        for path, how, check in changed_copies("flink", root):
+        paths, needs = files_below(root), {}
+        for path in paths:
+            for how in CHANGES:
+                needs[path, how] = [one for one in before if flink_needs(root, one, path, how)]
+        if extent == EACH_KIND:
+            kinds = kinds_of(root, {path: needs[path, REMOVED] for path in paths})
+            paths = [kind[0] for kind in kinds]  # their names are ids, which have no order
+        for path, how, check in changed_copies("flink", root, paths, changes_of(extent)):
             after = answers(check)
             counts[NO if check is None else check.answer] += 1
             for folder, answer in before.items():
                 given = after.get(folder, NO)
-                if needs[folder, path, how] and given == YES:
+                if folder in needs[path, how] and given == YES:
                     wrong.append((source, folder, path, how, "restorable"))
-                if not needs[folder, path, how] and given != answer:
+                if folder not in needs[path, how] and given != answer:
                     wrong.append((source, folder, path, how, given))
     assert not wrong, "\n".join(map(str, wrong))
-    assert counts == documented("Flink", CUT)
+    assert counts.keys() == {YES, NO}
+    assert extent == EACH_KIND or counts == documented("Flink", CUT)
 
 
 def without_checksums(root: Path) -> None:
@@ -145,30 +167,43 @@ def without_checksums(root: Path) -> None:
             (root / path).unlink()
 
 
+WITH_SUMS, WITHOUT_SUMS = "with checksum files", "without checksum files"
+
+
 @pytest.mark.parametrize(
-    "sums",
+    ("extent", "sums"),
     [
-        pytest.param("with checksum files", marks=pytest.mark.long),
-        pytest.param("without checksum files", marks=pytest.mark.slow),
+        pytest.param(EACH_KIND, WITHOUT_SUMS, marks=pytest.mark.slow),
+        pytest.param(EVERY_FILE, WITHOUT_SUMS, marks=pytest.mark.long),
+        pytest.param(EVERY_FILE, WITH_SUMS, marks=pytest.mark.long),
     ],
 )
-def test_no_query_of_spark_starts_again_without_a_byte_that_it_needs(shared_data, tmp_path, sums):
+def test_no_query_of_spark_starts_again_without_a_byte_that_it_needs(
+    shared_data, tmp_path, extent, sums
+):
     counts, wrong = Counter(), []
     for case in case_paths(shared_data):
         if case.stem in DAMAGED:
             continue
         for root in sorted(unpacked(case, tmp_path).glob("checkpoint*")):
-            if sums == "without checksum files":
+            if sums == WITHOUT_SUMS:
                 without_checksums(root)
-            query = Query(root)
-            for path, how, check in changed_copies(SPARK, root):
+            query, paths = Query(root), files_below(root)
+            if extent == EACH_KIND:
+                expectations = {
+                    path: [query.expected(path, how) for how in CHANGES] for path in paths
+                }
+                kinds = kinds_of(root, expectations)
+                paths = [path for kind in kinds for path in {kind[0]: 0, kind[-1]: 0}]
+            for path, how, check in changed_copies(SPARK, root, paths, changes_of(extent)):
                 expected = query.expected(path, how)
                 answer = NO if check is None else check.answer
                 counts[answer] += 1
                 if answer not in expected:
                     wrong.append((case.stem, path, how, answer, sorted(expected)))
     assert not wrong, "\n".join(map(str, wrong))
-    assert counts == documented("Spark", f"{CUT}, {sums}")
+    assert counts.keys() == {YES, NO, NOT_KNOWN}
+    assert extent == EACH_KIND or counts == documented("Spark", f"{CUT}, {sums}")
 
 
 def test_no_checkpoint_of_seatunnel_is_restorable_without_a_byte(shared_data, tmp_path):
@@ -177,7 +212,7 @@ def test_no_checkpoint_of_seatunnel_is_restorable_without_a_byte(shared_data, tm
         root = unpacked(case, tmp_path)
         (root / "expected.json").unlink()
         before = answers(checked("seatunnel", root))
-        for path, how, check in changed_copies("seatunnel", root):
+        for path, how, check in changed_copies("seatunnel", root, files_below(root)):
             after = answers(check)
             counts[NO if check is None else check.answer] += 1
             right = {name: YES for name in before if name != path}
@@ -188,13 +223,24 @@ def test_no_checkpoint_of_seatunnel_is_restorable_without_a_byte(shared_data, tm
     assert counts == documented("SeaTunnel", CUT)
 
 
-@pytest.mark.slow
-def test_every_cut_of_a_file_of_seatunnel_is_seen(shared_data, tmp_path):
+MANY_CUTS, EVERY_CUT = "many cuts", "every cut"
+CUTS = [MANY_CUTS, pytest.param(EVERY_CUT, marks=pytest.mark.long)]
+
+
+def cut_sizes(size: int, cuts: str, *, spread: int, last: int) -> list[int]:
+    """Return the sizes to which a file is cut: all, or some spread over it and its last ones."""
+    if cuts == EVERY_CUT:
+        return list(range(size))
+    return sorted({*range(0, size, max(1, size // spread)), *range(max(0, size - last), size)})
+
+
+@pytest.mark.parametrize("cuts", CUTS)
+def test_a_cut_of_a_file_of_seatunnel_is_seen(shared_data, tmp_path, cuts):
     for case in sorted((shared_data / "seatunnel").glob("*.zip")):
         for file in sorted(unpacked(case, tmp_path).rglob("*.ser")):
             content, alone = file.read_bytes(), tmp_path / "alone"
             alone.mkdir(exist_ok=True)
-            for size in range(len(content)):
+            for size in cut_sizes(len(content), cuts, spread=50, last=20):
                 (alone / file.name).write_bytes(content[:size])
                 assert YES not in answers(checked("seatunnel", alone)).values(), (file, size)
             (alone / file.name).unlink()
@@ -209,14 +255,14 @@ ALONE = (  # versions 2, 3, 4 and 6, in a folder with all that they name
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("cuts", CUTS)
 @pytest.mark.parametrize("name", ALONE)
-def test_every_cut_of_a_metadata_of_flink_is_seen(shared_data, tmp_path, name):
+def test_a_cut_of_a_metadata_of_flink_is_seen(shared_data, tmp_path, name, cuts):
     path = min((shared_data / name).rglob("_metadata"), key=lambda file: file.stat().st_size)
     folder = shutil.copytree(path.parent, tmp_path / path.parent.name)
     assert set(answers(checked("flink", tmp_path)).values()) == {YES}
     content = path.read_bytes()
-    step = max(1, len(content) // 300)
-    for size in {*range(0, len(content), step), *range(len(content) - 700, len(content))}:
+    for size in cut_sizes(len(content), cuts, spread=50, last=100):
         (folder / "_metadata").write_bytes(content[:size])
         assert set(answers(checked("flink", tmp_path)).values()) <= {NO}, size
 
