@@ -40,7 +40,7 @@ class StateChange:
     Attributes:
         name: the name of the state. None if it has none.
         change: ``added``, ``removed``, ``changed`` if its kind or type differs, else ``same``,
-            whatever its entries are; ``unknown`` if the files of one checkpoint are missing.
+            whatever its entries are; ``unknown`` if one checkpoint may have had it.
         kind: the engine's word for the kind of state, in the second checkpoint if both have it.
         kind_before: the kind in the first checkpoint. None if the state is not in it.
         type_before: the type of key and value in the first checkpoint. None if it is not known.
@@ -87,7 +87,7 @@ class OperatorChange:
         operator: the engine's id of the operator.
         name: the name of the operator. None if it is not known.
         change: ``added``, ``removed``, ``changed`` if any number, state or key differs, else
-            ``same``; ``unknown`` if the files of one checkpoint are missing.
+            ``same``; ``unknown`` if one checkpoint may have had it.
         parallelism: how many subtasks the operator has.
         max_parallelism: how many key groups the operator has.
         bytes: the size of the operator's state.
@@ -291,10 +291,15 @@ def _channel_change(sizes: Pair) -> str:
     return SAME if sizes.before == sizes.after else CHANGED
 
 
+def _why_unknown(checkpoint: CheckpointInventory) -> str | None:
+    """Return why a checkpoint may have had operators and states that are not listed."""
+    return checkpoint.problem or checkpoint.why_state_unknown
+
+
 def _notes(first: CheckpointInventory, second: CheckpointInventory) -> Iterable[str]:
     for checkpoint in (first, second):
-        if checkpoint.problem:
-            yield f"{checkpoint.kind.capitalize()} {checkpoint.id}: {checkpoint.problem}"
+        if reason := _why_unknown(checkpoint):
+            yield f"{checkpoint.kind.capitalize()} {checkpoint.id}: {reason}"
     if first.job != second.job:
         yield "They are of two jobs."
 
@@ -303,12 +308,12 @@ def _operators(before: Side, after: Side) -> Iterable[OperatorChange]:
     """Compare the operators of the first checkpoint in their order, then those that are new."""
     first = {operator.id: operator for operator in before.inventory.operators}
     second = {operator.id: operator for operator in after.inventory.operators}
+    reasons = _why_unknown(before.inventory), _why_unknown(after.inventory)
     for id_ in dict.fromkeys((*first, *second)):
         old, new = first.get(id_), second.get(id_)
         owners = _owners(old), _owners(new)
         sizes = before.key_groups.get(id_), after.key_groups.get(id_)
-        change = _operator(old, new, owners, sizes)
-        change = _unless_unknown(change, before.inventory.problem, after.inventory.problem)
+        change = _unless_unknown(_operator(old, new, owners, sizes), *reasons)
         is_whole = _is_whole(old, before.inventory) and _is_whole(new, after.inventory)
         yield replace(change, change=UNKNOWN) if change.change == SAME and not is_whole else change
 
@@ -324,7 +329,12 @@ def _is_whole(operator: OperatorInventory | None, checkpoint: CheckpointInventor
 def _unless_unknown(
     operator: OperatorChange, before: str | None, after: str | None
 ) -> OperatorChange:
-    """Mark as unknown what a checkpoint whose files are missing may have had."""
+    """Mark as unknown what a checkpoint may have had.
+
+    Args:
+        before, after: why that is not known of the first and of the second checkpoint; None if it
+            is known.
+    """
     unknown = {change for change, problem in ((ADDED, before), (REMOVED, after)) if problem}
     states = tuple(
         replace(state, change=UNKNOWN) if state.change in unknown else state

@@ -56,7 +56,6 @@ class ChannelCut:
     Args:
         source, target: int64[S], the positions of the two ends, NONE if that end never recorded.
         both: bool[S], whether both ends recorded.
-        in_scope: bool[S], whether the channel belongs to the snapshot.
         sent: int64[S], how many messages are sent inside.
         flying: snapshots and ordinals of all messages in flight, sorted by both.
         entries: the recorded list of each snapshot.
@@ -66,7 +65,6 @@ class ChannelCut:
     markers: Lane
     source: np.ndarray
     target: np.ndarray
-    in_scope: np.ndarray
     entries: dict[int, Entry]
 
     def __post_init__(self) -> None:

@@ -219,7 +219,6 @@ class _Judge:
                 markers=Lane(channel, self.tables.markers, code),
                 source=self.source[lanes],
                 target=self.target[lanes],
-                in_scope=self.in_scope[lanes],
                 entries=self._entries_of(lanes),
             )
         return self.cuts[code]
@@ -273,7 +272,10 @@ class _Judge:
             self.facts[number].first_marker[code] = position
 
     def note_missing_markers(self) -> None:
-        """Note markers that a recording source never sent, and markers that never arrived."""
+        """Note markers that a recording source never sent, and markers that never arrived.
+
+        A marker takes its channel into the scope of its snapshot, so that none lies outside.
+        """
         markers = self.markers
         unmarked = np.ones(len(self.code), bool)
         unmarked[markers.place * self.count + markers.snapshot] = False
@@ -282,8 +284,7 @@ class _Judge:
             facts = self.facts[snapshot]
             facts.unsent_total = len(lanes)
             facts.unsent = self.code[lanes[:MOST_WITNESSES]].tolist()
-        scope = self.in_scope[markers.place * self.count + markers.snapshot]
-        lost = np.flatnonzero(~markers.arrived & scope)
+        lost = np.flatnonzero(~markers.arrived)
         for snapshot, rows in _by_snapshot(markers.snapshot[lost], lost):
             facts = self.facts[snapshot]
             facts.unclosed_total = len(rows)

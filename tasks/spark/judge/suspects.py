@@ -176,7 +176,6 @@ class SuspectJudge:
         crooked = floor[after] < markers.received
         if not lane.channel.overtaking:
             crooked |= reach[after] > markers.received
-        crooked &= cut.in_scope[snapshots]
         suspects = set(snapshots[crooked].tolist()) | {n for n, pairs in backwards.items() if pairs}
         if not lane.in_order:
             suspects.update(np.unique(cut.flying[0]).tolist())

@@ -71,6 +71,16 @@ def test_operators_come_and_go():
     assert found.operators[2].subtasks == ((0, Pair(None, 10)), (1, Pair(None, 10)))
 
 
+def test_what_a_checkpoint_without_known_state_has_is_not_known():
+    operator, reason = an_operator(states=[StateInventory("s", "value")]), "No folder state/."
+    known, lacking = a_checkpoint(operator), a_checkpoint(id_=2, why_state_unknown=reason)
+    for pair in ((known, lacking), (lacking, known)):
+        found = compared(*pair)
+        assert [one.change for one in found.operators] == [UNKNOWN]
+        assert [state.change for state in found.operators[0].states] == [UNKNOWN]
+        assert found.notes == ("Checkpoint 2: No folder state/.",)
+
+
 @pytest.mark.parametrize(
     "after",
     [

@@ -36,7 +36,7 @@ def sums_beyond_63_bits() -> Log:
 
 def where_markers_may_overtake(*, fifo: bool = True) -> Log:
     """The marker overtakes m1, as it may; m3 overtakes m2, as no message may on a FIFO channel."""
-    header, events = (
+    run = (
         a_run(fifo=fifo)
         .send("p->q", "m1", 1)
         .record("p", "s1")
@@ -53,29 +53,23 @@ def where_markers_may_overtake(*, fifo: bool = True) -> Log:
         .receive("p->q", "m3")
         .record("q", "s2")
         .record_channel("p->q", "s2", "m2")
-        .log()
     )
-    topology = header.topology
-    channels = tuple(replace(channel, overtaking=True) for channel in topology.channels)
-    return Log(replace(header, topology=replace(topology, channels=channels)), events)
+    return _letting_markers_overtake(run.log())
+
+
+def a_message_overtakes_a_marker() -> Log:
+    """Markers may overtake messages here, but m1 overtakes the marker that was sent before it."""
+    run = a_run().record("q", "s1").record("p", "s1").send_marker("p->q", "s1")
+    run = run.send("p->q", "m1", 1).receive("p->q", "m1").receive_marker("p->q", "s1")
+    run = run.send_marker("q->p", "s1").receive_marker("q->p", "s1")
+    return _letting_markers_overtake(run.record_channel("p->q", "s1").log())
 
 
 def messages_overtaken_twice() -> Log:
     """Markers may overtake here, but not m2 and m3, which both overtake m1."""
-    header, events = (
-        a_run()
-        .send("p->q", "m1", 1)
-        .send("p->q", "m2", 2)
-        .send("p->q", "m3", 3)
-        .record("p", "s1")
-        .record("q", "s1")
-        .receive("p->q", "m2")
-        .receive("p->q", "m3")
-        .log()
-    )
-    topology = header.topology
-    channels = tuple(replace(channel, overtaking=True) for channel in topology.channels)
-    return Log(replace(header, topology=replace(topology, channels=channels)), events)
+    run = a_run().send("p->q", "m1", 1).send("p->q", "m2", 2).send("p->q", "m3", 3)
+    run = run.record("p", "s1").record("q", "s1").receive("p->q", "m2").receive("p->q", "m3")
+    return _letting_markers_overtake(run.log())
 
 
 def two_of_three_scopes() -> Log:
@@ -98,6 +92,27 @@ def several_markers() -> Log:
     return run.receive_marker("q->p", "s1").log()
 
 
+def a_second_marker() -> Log:
+    """p sends two markers, and the second never arrives, though m1, sent after it, does."""
+    run = a_run().record("p", "s1").send_marker("p->q", "s1").receive_marker("p->q", "s1")
+    run = run.record("q", "s1").send_marker("q->p", "s1").receive_marker("q->p", "s1")
+    return run.send_marker("p->q", "s1").send("p->q", "m1", 1).receive("p->q", "m1").log()
+
+
+def second_records() -> Log:
+    """p and q record again, later and otherwise: what they recorded first is right."""
+    run = a_run().send("p->q", "m1", 1, state=9).record("p", "s1").record("q", "s1")
+    run = run.record_channel("p->q", "s1", "m1").record_channel("q->p", "s1")
+    run = run.send("p->q", "m2", 2, state=7).receive("p->q", "m1", state=6)
+    run = run.record("p", "s1", state=1).record("q", "s1", state=1)
+    return run.record_channel("p->q", "s1").record_channel("q->p", "s1", "m2").log()
+
+
+def recordings_at_one_instant() -> Log:
+    """Without markers q begins, whose line stands first, though p stands first in the header."""
+    return a_run().record("q", "s1", at=100).record("p", "s1", at=100).log()
+
+
 def markers_in_another_scope() -> Log:
     """Nobody of the second scope recorded, but a marker was sent there, so that it takes part."""
     one = a_run().record("p", "s1").record("q", "s1").log()
@@ -113,6 +128,13 @@ def ties() -> Log:
     return run.send_marker("q->p", "s1").receive_marker("q->p", "s1").log()
 
 
+def _letting_markers_overtake(log: Log) -> Log:
+    """Let markers overtake messages on all channels."""
+    topology = log.header.topology
+    channels = tuple(replace(channel, overtaking=True) for channel in topology.channels)
+    return Log(replace(log.header, topology=replace(topology, channels=channels)), log.events)
+
+
 def _as_one_snapshot(log: Log) -> Log:
     """Give the snapshots of all scopes one name."""
     events = (replace(item, snapshot=item.snapshot and "s1") for item in log.events)
@@ -124,9 +146,13 @@ EDGES = (
     orphans_without_order,
     sums_beyond_63_bits,
     where_markers_may_overtake,
+    a_message_overtakes_a_marker,
     messages_overtaken_twice,
     two_of_three_scopes,
     several_markers,
+    a_second_marker,
+    second_records,
+    recordings_at_one_instant,
     markers_in_another_scope,
     ties,
 )

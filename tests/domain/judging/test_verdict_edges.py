@@ -63,6 +63,12 @@ def test_only_markers_may_overtake_on_a_fifo_channel_that_lets_them(fifo, verdic
     assert (first.verdict, second.verdict) == ("consistent", verdict)
 
 
+def test_a_message_may_not_overtake_a_marker_even_where_markers_may_overtake():
+    (report,) = judged(edges.a_message_overtakes_a_marker())
+    (broken,) = report.findings
+    assert (broken.verdict, broken.message, broken.other.message) == ("fifo-violation", None, "m1")
+
+
 def test_each_message_that_overtakes_is_named_where_markers_may_overtake():
     (report,) = judged(edges.messages_overtaken_twice())
     pairs = [(item.message, item.other.message) for item in report.findings]
@@ -79,6 +85,25 @@ def test_of_several_markers_on_a_channel_the_first_counts():
     (report,) = judged(edges.several_markers())
     (broken,) = (item for item in report.findings if item.verdict == "marker-rule")
     assert (broken.message, broken.rule) == ("m1", "paper, section 3.2, marker-receiving rule")
+
+
+def test_a_second_marker_is_looked_for_and_keeps_its_place():
+    (report,) = judged(edges.a_second_marker())
+    broken, missing = report.findings
+    assert (broken.verdict, broken.message, broken.other.message) == ("fifo-violation", None, "m1")
+    assert (missing.verdict, missing.channel) == ("incomplete", "p->q")
+
+
+def test_what_a_process_recorded_first_counts():
+    (report,) = judged(edges.second_records())
+    assert report.verdict == "consistent"
+    assert report.recorded_states == {"p": "9", "q": "5"}
+    assert report.recorded_channels == {"p->q": ("m1",), "q->p": ()}
+
+
+def test_of_two_recordings_at_one_instant_the_first_line_is_the_initiators():
+    (report,) = judged(edges.recordings_at_one_instant())
+    assert report.initiators == ("q",)
 
 
 def test_a_scope_that_only_sent_a_marker_takes_part():

@@ -199,6 +199,8 @@ def test_only_the_newest_batches_list_operators_where_there_are_too_many(tmp_pat
     folder = with_state(checkpoint(tmp_path / "up", batches), 1, 3, 5)
     inventory = SparkUpload(folder).inventory()
     assert [len(one.operators) for one in inventory.checkpoints] == [0, 0, 0, 1, 1]
+    reasons = [one.why_state_unknown for one in inventory.checkpoints]
+    assert reasons == [*[engine_inventory.NOT_LISTED] * 3, None, None]
     assert [one.bytes for one in inventory.checkpoints] == [None, None, None, 30, 45]
     assert "Only the newest batches" in inventory.notes[-1]
 

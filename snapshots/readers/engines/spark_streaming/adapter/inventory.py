@@ -64,6 +64,7 @@ BATCH, NO_DATA, EPOCH = "batch", "no-data batch", "epoch"
 MOST_PARTS = 500_000  # operators, partitions and stores of all batches; the newest first
 MOST_MISSING = 100  # files named of one batch
 MOST_COLUMNS = 50
+NOT_LISTED = "Only the newest batches list their operators, because there are so many."
 _OF_JOINS_OWN = ("index", "matched")  # of key and value
 
 Loads = dict[int, dict[int, list[tuple[str, Load]]]]
@@ -99,9 +100,7 @@ def upload_inventory(
         parts = 1 + len(state.stores) + sum(1 for _ in state.partitions())
         for place in reversed(range(len(job.batches))):
             if left and parts >= left:
-                further_notes.append(
-                    "Only the newest batches list their operators, because there are so many."
-                )
+                further_notes.append(NOT_LISTED)
             left = max(left - parts, 0)
             batch = _BatchInventory(job, place, state, reports[job.folder], reads, in_full=left > 0)
             checkpoints.append(replace(batch.checkpoint(), flaws=counts[batch.number]))
@@ -165,7 +164,7 @@ class _BatchInventory:
         job, batch, fate = self.job, self.batch, self.fate
         operators = tuple(map(self._operator, self.operators))
         is_whole = len(operators) == len(job.checkpoint.operators)
-        is_known = is_whole and job.why_state_unknown is None
+        why_state_unknown = job.why_state_unknown or (None if is_whole else NOT_LISTED)
         log = "offsets" if batch.planned else "commits"
         is_empty = fate.is_over and not job.is_continuous
         kind = EPOCH if job.is_continuous else NO_DATA if batch.has_no_data else BATCH
@@ -177,11 +176,11 @@ class _BatchInventory:
             path=None if job.checkpoint.is_state_alone else job.path(f"{log}/{batch.batch}"),
             triggered_at=batch.planned_at_ms,
             completed_at=batch.committed_at_ms,
-            bytes=known_sum(one.bytes for one in operators) if is_known else None,
-            shared=self._shared() if is_known else None,
+            bytes=None if why_state_unknown else known_sum(one.bytes for one in operators),
+            shared=None if why_state_unknown else self._shared(),
             operators=operators,
             missing=tuple(self._missing())[:MOST_MISSING],
-            why_state_unknown=job.why_state_unknown,
+            why_state_unknown=why_state_unknown,
             facts=tuple(batch_facts(job, batch)),
             notes=tuple(self._notes()),
             problem=fate.sentence if fate.status == UNKNOWN else None,
