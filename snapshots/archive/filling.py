@@ -3,7 +3,7 @@
 Taking the same facts again changes nothing, so an interrupted source simply begins again.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -60,6 +60,7 @@ _CHANGED = [
 _MOST = {"subtasks": 2**31 - 1, "acknowledged": 2**31 - 1}
 _MOST_OF_OTHERS = 2**63 - 1
 _LONGEST = {"kind": 40, "phase": 40, "failure": 4_000, "path": 1_000}
+_LONGEST_DERIVED = {"phase": 40, "slowest": 220, "cause": 120}
 _LONGEST_KEY = 128
 _COUNTED = ("total", "in_progress", "completed", "failed")
 
@@ -117,13 +118,13 @@ def columns_of(facts: CheckpointFacts) -> dict[str, Any]:
     """Return the fields of a row for these facts, and the fields that follow from them."""
     return {name: getattr(facts, name) for name in _REPORTED} | {
         "told_phase": facts.phase,
-        "phase": causes.phase_of(facts),
+        "phase": _fitting(causes.phase_of(facts), _LONGEST_DERIVED["phase"]),
         "start_delay_max": _most(facts, "start_delay"),
         "alignment_max": _most(facts, "alignment"),
         "sync_max": _most(facts, "sync"),
         "async_max": _most(facts, "async_"),
-        "slowest": absence.slowest(facts),
-        "cause": causes.cause_of(facts),
+        "slowest": _fitting(absence.slowest(facts), _LONGEST_DERIVED["slowest"]),
+        "cause": _fitting(causes.cause_of(facts), _LONGEST_DERIVED["cause"]),
     }
 
 
@@ -223,9 +224,11 @@ def _take_chunk(
         else:
             previous = facts_of(row)
             facts = merged(previous, facts)
-            if facts == previous and (index is None or _is_linked(row, recording, index)):
+            values = columns_of(facts)
+            is_same = facts == previous and _has(row, values)
+            if is_same and (index is None or _is_linked(row, recording, index)):
                 continue
-            for name, value in columns_of(facts).items():
+            for name, value in values.items():
                 setattr(row, name, value)
             row.version = job.version + 1
             changed.append(row)
@@ -243,6 +246,11 @@ def _take_chunk(
         batch_size=100,
     )
     return len(new) + len(changed)
+
+
+def _has(row: EngineCheckpoint, values: Mapping[str, Any]) -> bool:
+    """Tell whether a row has these values; one of an older version may derive some otherwise."""
+    return all(getattr(row, name) == value for name, value in values.items())
 
 
 def _is_linked(row: EngineCheckpoint, recording: Recording | None, index: int) -> bool:

@@ -40,7 +40,7 @@ def answered(case: Path) -> FirstAnswer:
 
     with tempfile.TemporaryDirectory() as folder:
         files, store = Path(folder) / "files", Path(folder) / "store"
-        _unpack(case, files)
+        unpack(case, files)
         store.mkdir()
         names = sorted(p.relative_to(files).as_posix() for p in files.rglob("*") if p.is_file())
         reader = registry.recognise(files, tuple(names), registry.PACKAGE).reader
@@ -51,7 +51,7 @@ def answered(case: Path) -> FirstAnswer:
         return of_inventory(inventory, timed)
 
 
-def _unpack(case: Path, files: Path) -> None:
+def unpack(case: Path, files: Path) -> None:
     if case.suffix == ".zip":
         zipfile.ZipFile(case).extractall(files)
     for part in PARTS:

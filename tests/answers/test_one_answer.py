@@ -11,7 +11,7 @@ from snapshots.domain.inventory.spark_plan import fixed_partitions
 from snapshots.readers.engines import registry
 from snapshots.store.inventory.reading import StoredInventory, as_checkpoint
 from snapshots.store.inventory.writing import write_inventory
-from tests.answers.first_answers import SUITES, _unpack, cases, named
+from tests.answers.first_answers import SUITES, cases, named, unpack
 
 OTHER_REASONS = ("which operators this checkpoint has", "continuous processing")
 
@@ -72,7 +72,7 @@ def test_of_each_real_checkpoint_the_plan_says_yes_only_if_all_is_there(
 ):
     for place, case in enumerate(cases(shared_data, suite)):
         files = tmp_path / f"files{place}"
-        _unpack(case, files)
+        unpack(case, files)
         require_agreement(*read(files, f"store{place}"))
 
 
@@ -81,7 +81,7 @@ def test_a_query_whose_folder_of_state_is_absent_cannot_go_on(shared_data, tmp_p
         item for item in cases(shared_data, "spark-streaming") if named(item) == "window-agg-hdfs"
     ]
     files = tmp_path / "files"
-    _unpack(case, files)
+    unpack(case, files)
     (state,) = files.rglob("state")
     shutil.rmtree(state)
     upload, inventory = read(files)

@@ -73,6 +73,14 @@ def test_taking_the_same_again_changes_nothing(ada, failures):
     assert (again.pk, again.version, state(again)) == (job.pk, job.version, before)
 
 
+def test_what_an_older_version_derived_is_derived_anew_when_it_is_taken_again(ada, failures):
+    job = filling.take(ada, failures)
+    before = state(job)
+    job.checkpoints.filter(number__in=(2, 4)).update(slowest="map[0]", cause="")
+    again = filling.take(ada, failures)
+    assert (again.version, state(again)) == (job.version + 1, before)
+
+
 def test_halves_in_any_order_make_the_whole(ada, failures):
     whole = state(filling.take(ada, failures))
     bob = a_person("bob@example.org")

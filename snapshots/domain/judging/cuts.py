@@ -98,7 +98,10 @@ class ChannelLog:
         return self._latest[count - 1] if count else None
 
     def earliest_after(self, sent_index: int) -> Message | None:
-        """Return the message sent after ``sent_index`` that arrives first, or None."""
+        """Return the message sent after ``sent_index`` that arrives first, or None.
+
+        Only messages that never arrive tie, and these overtake none.
+        """
         count = bisect_right(self.sent, sent_index)
         return self._earliest[count] if count < len(self.messages) else None
 

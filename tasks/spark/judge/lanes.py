@@ -49,14 +49,17 @@ class Lane:
 
     @cached_property
     def latest(self) -> np.ndarray:
-        """Return the ordinal up to each one that arrives last; lost ones count as last."""
+        """Return the ordinal up to each one that arrives last; the first of those that never do."""
         rises = np.ones(self.length, bool)
         rises[1:] = self.received[1:] > self.reach[:-1]
         return np.maximum.accumulate(np.where(rises, np.arange(self.length), 0))
 
     @cached_property
     def earliest(self) -> np.ndarray:
-        """Return the ordinal from each one on that arrives first; ties go to the first ordinal."""
+        """Return the ordinal from each one on that arrives first.
+
+        Only messages that never arrive tie, and these overtake none.
+        """
         falls = np.ones(self.length, bool)
         falls[:-1] = self.received[:-1] <= self.floor[1:]
         chosen = np.where(falls, np.arange(self.length), self.length)

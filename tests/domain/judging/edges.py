@@ -5,7 +5,7 @@ from dataclasses import replace
 from snapshots.domain.simulators.script import Log
 from tests.builders import a_run, side_by_side
 
-LARGE = 2**62
+LARGE = 2**62 + 1  # no float has this value
 NO_ORDER = {"fifo": False}
 
 
@@ -80,6 +80,12 @@ def two_of_three_scopes() -> Log:
     return _as_one_snapshot(side_by_side(one, other, third))
 
 
+def one_of_two_scopes() -> Log:
+    """A snapshot of one scope, whose sum is known; nobody recorded in the other one."""
+    one = a_run().send("p->q", "m1", 4, state=6).record("p", "s1").record("q", "s1").log()
+    return side_by_side(one, a_run().send("p->q", "m2", 1).log())
+
+
 def several_markers() -> Log:
     """p sends two markers and a message between them; only the first marker closes the channel.
 
@@ -90,6 +96,17 @@ def several_markers() -> Log:
     run = run.send_marker("p->q", "s1").receive_marker("p->q", "s1").receive("p->q", "m1")
     run = run.receive_marker("p->q", "s1").record("q", "s1").send_marker("q->p", "s1")
     return run.receive_marker("q->p", "s1").log()
+
+
+def a_second_marker_in_time() -> Log:
+    """p sends m1 between its marker and its recording; a second marker follows the recording.
+
+    q records between the two. Measured by the second marker, nothing is wrong, and q begins, too.
+    """
+    run = a_run().send_marker("p->q", "s1").send("p->q", "m1", 1).record("p", "s1")
+    run = run.send_marker("p->q", "s1").receive_marker("p->q", "s1").record("q", "s1")
+    run = run.send_marker("q->p", "s1").receive_marker("q->p", "s1").receive("p->q", "m1")
+    return run.receive_marker("p->q", "s1").record_channel("p->q", "s1", "m1").log()
 
 
 def a_second_marker() -> Log:
@@ -149,7 +166,9 @@ EDGES = (
     a_message_overtakes_a_marker,
     messages_overtaken_twice,
     two_of_three_scopes,
+    one_of_two_scopes,
     several_markers,
+    a_second_marker_in_time,
     a_second_marker,
     second_records,
     recordings_at_one_instant,

@@ -137,7 +137,7 @@ def test_nothing_holds_in_a_derived_recording():
     assert report.verdict == UNKNOWN
 
 
-@settings(max_examples=examples(60))
+@settings(max_examples=examples(60), deadline=None)
 @given(runs())
 def test_the_verdict_follows_from_the_answers(log):
     for report in judge(recorded(log)):
@@ -151,7 +151,7 @@ def test_the_verdict_follows_from_the_answers(log):
             assert NOT_KNOWN in (found[CUT], found[CHANNELS])
 
 
-@settings(max_examples=examples(30))
+@settings(max_examples=examples(30), deadline=None)
 @given(correct_runs())
 def test_correct_runs_break_no_rule_but_that_some_process_cannot_be_reached(log):
     for report in judge(recorded(log)):

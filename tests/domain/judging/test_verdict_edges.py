@@ -81,10 +81,23 @@ def test_a_snapshot_of_two_of_three_scopes_lacks_only_who_belongs_to_them():
     assert named(report) == [("incomplete", None, "2 q")]
 
 
+def test_a_sum_is_that_of_the_scopes_of_the_snapshot():
+    (report,) = judged(edges.one_of_two_scopes())
+    totals = report.totals
+    assert (totals.start, totals.processes, totals.channels) == (15, 11, 4)
+
+
 def test_of_several_markers_on_a_channel_the_first_counts():
     (report,) = judged(edges.several_markers())
     (broken,) = (item for item in report.findings if item.verdict == "marker-rule")
     assert (broken.message, broken.rule) == ("m1", "paper, section 3.2, marker-receiving rule")
+
+
+def test_a_second_marker_in_time_repairs_nothing():
+    (report,) = judged(edges.a_second_marker_in_time())
+    (broken,) = report.findings
+    assert (broken.message, broken.rule) == ("m1", "paper, section 3.2, marker-sending rule")
+    assert report.initiators == ("p",)
 
 
 def test_a_second_marker_is_looked_for_and_keeps_its_place():

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
 from tests.readers.engines.spark_streaming.damaged_copies import (
@@ -107,7 +108,7 @@ def outcome(spark, inputs: Path, copy: Copy) -> int | None:
     unload(spark)
     try:
         return batches_of(spark, inputs, copy.root)[0]
-    except PySparkException:
+    except (PySparkException, Py4JJavaError):
         return None
 
 
