@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from snapshots.domain.judging.verdicts import SnapshotReport, judge
 from snapshots.domain.simulators.script import Log
+from tasks.spark.judge import job
 from tasks.spark.judge.job import Judge
 from tasks.spark.stages import StagesHere
 from tests.builders import recorded, runs
@@ -24,8 +25,10 @@ def judged_here(log: Log, scattered: int | None = None) -> tuple[SnapshotReport,
         return judging.reports(*judging.facts(StagesHere(), silent))
 
 
+@pytest.mark.parametrize("rows", [job.ROWS_PER_TASK, 1], ids=["one task", "a task each"])
 @pytest.mark.parametrize("edge", EDGES, ids=lambda edge: edge.__name__)
-def test_the_kernels_agree_with_the_reference_at_the_edges(edge):
+def test_the_kernels_agree_with_the_reference_at_the_edges(monkeypatch, edge, rows):
+    monkeypatch.setattr(job, "ROWS_PER_TASK", rows)
     assert_same_reports(judged_here(edge()), judge(recorded(edge())))
 
 

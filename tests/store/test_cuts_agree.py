@@ -8,10 +8,12 @@ from hypothesis import strategies as st
 from snapshots.domain.causality.causal_closure import nearest_consistent_cut
 from snapshots.domain.judging import cuts
 from snapshots.domain.judging.cuts import Cut
+from snapshots.domain.judging.verdicts import judge
 from snapshots.domain.model.recording import Recording
 from snapshots.domain.model.values import total
 from snapshots.store.reader import StoredRecording
 from tests.builders import a_run, recorded, runs
+from tests.domain.judging.edges import EDGES
 from tests.effort import examples
 from tests.store.folders import stored
 
@@ -59,17 +61,34 @@ def test_any_cut_equals_that_of_the_domain(log, scattered, data):
             assert_agree(recording, opened, any_positions(data, opened))
 
 
+@pytest.mark.parametrize("edge", EDGES, ids=lambda edge: edge.__name__)
+def test_the_cuts_of_snapshots_at_the_edges_equal_those_of_the_domain(edge):
+    recording = recorded(edge())
+    with stored(recording, scattered=1) as opened:
+        for report in judge(recording):
+            positions = opened.snapshot_positions(report.snapshot)
+            names = [process.id for process in opened.topology.processes]
+            known = {name: n for name, n in zip(names, positions.tolist(), strict=True) if n >= 0}
+            assert known == report.positions
+            scope = opened.scope(report.snapshot).processes
+            assert tuple(process.id for process in scope) == report.processes
+            assert_agree(recording, opened, np.maximum(positions, 0))
+            assert_nearest(recording, opened, np.maximum(positions, 0))
+
+
+def assert_nearest(recording: Recording, opened: StoredRecording, positions: np.ndarray) -> None:
+    nearest = opened.cut(positions).nearest
+    assert as_cut(opened, nearest) == nearest_consistent_cut(recording, as_cut(opened, positions))
+    assert opened.cut(nearest).consistent
+
+
 @settings(max_examples=examples(15), deadline=None)
 @given(log=MESSY_RUNS, scattered=st.integers(0, 99), data=st.data())
 def test_the_nearest_consistent_cut_equals_that_of_the_domain(log, scattered, data):
     recording = recorded(log)
     with stored(recording, scattered=scattered) as opened:
         for _ in range(5):
-            positions = any_positions(data, opened)
-            nearest = opened.cut(positions).nearest
-            expected = nearest_consistent_cut(recording, as_cut(opened, positions))
-            assert as_cut(opened, nearest) == expected
-            assert opened.cut(nearest).consistent
+            assert_nearest(recording, opened, any_positions(data, opened))
 
 
 @settings(max_examples=examples(15), deadline=None)

@@ -26,6 +26,13 @@ def orphans_without_order() -> Log:
     return run.receive("p->q", "m2").log()
 
 
+def overtaken_at_the_cut() -> Log:
+    """On a channel without order m2 arrives inside, and m1, sent before it, arrives outside."""
+    run = a_run(**NO_ORDER).send("p->q", "m1", 1).send("p->q", "m2", 2).record("p", "s1")
+    run = run.receive("p->q", "m2").record("q", "s1").record_channel("p->q", "s1", "m1")
+    return run.send("p->q", "m3", 3).receive("p->q", "m3").receive("p->q", "m1").log()
+
+
 def sums_beyond_63_bits() -> Log:
     """The states and the message come to more than 2**63."""
     run = a_run({"p": LARGE, "q": LARGE}).send("p->q", "m1", LARGE, state=0)
@@ -116,6 +123,20 @@ def a_second_marker() -> Log:
     return run.send_marker("p->q", "s1").send("p->q", "m1", 1).receive("p->q", "m1").log()
 
 
+def markers_on_two_channels() -> Log:
+    """r records after the marker of p and before that of q, so that it did not begin."""
+    run = a_run({"p": 1, "q": 2, "r": 3}, ("p->q", "p->r", "q->r")).record("p", "s1")
+    run = run.send_marker("p->q", "s1").send_marker("p->r", "s1").receive_marker("p->r", "s1")
+    run = run.record("r", "s1").receive_marker("p->q", "s1").record("q", "s1")
+    return run.send_marker("q->r", "s1").receive_marker("q->r", "s1").log()
+
+
+def markers_that_nobody_sent() -> Log:
+    """q records between two markers that the log never sends, so that it did not begin."""
+    run = a_run().record("p", "s1").receive_marker("p->q", "s1").record("q", "s1")
+    return run.receive_marker("p->q", "s1").log()
+
+
 def second_records() -> Log:
     """p and q record again, later and otherwise: what they recorded first is right."""
     run = a_run().send("p->q", "m1", 1, state=9).record("p", "s1").record("q", "s1")
@@ -161,6 +182,7 @@ def _as_one_snapshot(log: Log) -> Log:
 EDGES = (
     a_wrong_list_of_the_same_length,
     orphans_without_order,
+    overtaken_at_the_cut,
     sums_beyond_63_bits,
     where_markers_may_overtake,
     a_message_overtakes_a_marker,
@@ -170,6 +192,8 @@ EDGES = (
     several_markers,
     a_second_marker_in_time,
     a_second_marker,
+    markers_on_two_channels,
+    markers_that_nobody_sent,
     second_records,
     recordings_at_one_instant,
     markers_in_another_scope,

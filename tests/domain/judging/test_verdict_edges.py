@@ -36,6 +36,11 @@ def test_an_orphan_is_found_on_a_channel_without_order_that_holds_a_message_too(
     assert report.in_flight["p->q"] == (0,)
 
 
+def test_a_message_overtaken_at_the_cut_is_in_flight_alone_on_a_channel_without_order():
+    (report,) = judged(edges.overtaken_at_the_cut())
+    assert (report.verdict, report.in_flight["p->q"]) == ("consistent", (0,))
+
+
 def test_a_stored_cut_counts_the_orphans_of_a_channel_without_order():
     recording = recorded(edges.orphans_without_order())
     (report,) = judge(recording)
@@ -105,6 +110,12 @@ def test_a_second_marker_is_looked_for_and_keeps_its_place():
     broken, missing = report.findings
     assert (broken.verdict, broken.message, broken.other.message) == ("fifo-violation", None, "m1")
     assert (missing.verdict, missing.channel) == ("incomplete", "p->q")
+
+
+@pytest.mark.parametrize("edge", [edges.markers_on_two_channels, edges.markers_that_nobody_sent])
+def test_who_recorded_after_its_first_marker_did_not_begin(edge):
+    (report,) = judged(edge())
+    assert report.initiators == ("p",)
 
 
 def test_what_a_process_recorded_first_counts():
