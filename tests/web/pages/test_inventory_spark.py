@@ -10,6 +10,7 @@ from tests.readers.engines.spark_streaming.cases import MAIN, unpack
 from tests.web.engine_uploads import an_upload
 from tests.web.given import a_client, a_ready_recording, signed_in
 from tests.web.pages.test_inventory import words
+from tests.web.sentences import blocks_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
 
@@ -177,3 +178,10 @@ def test_every_page_of_state_alone_says_what_is_not_known(ada, of_parts):
         assert client.get(address + page).status_code == 200, page
     plan = words(client.get(f"{address}/contents/3/restore-plan"))
     assert "Not known" in plan
+
+
+def test_the_size_of_a_file_that_is_missing_is_not_known(given, ada):
+    address = given("damaged-missing-delta")
+    blocks = blocks_of(signed_in(ada).get(f"{address}/5"))
+    size, why = blocks[blocks.index(f"{MAIN}/state/0/0/3.delta") + 1 :][:2]
+    assert (size, why[:10]) == ("not known", "Without it")
