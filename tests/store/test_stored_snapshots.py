@@ -5,6 +5,9 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 
+from snapshots.domain.model.recording import RESTORE, LoggedEvent
+from snapshots.domain.model.topology import ProcessId
+from snapshots.domain.simulators.script import Log
 from snapshots.store.layout import NONE, SNAPSHOT_CHANNEL_COLUMNS, SNAPSHOT_STATE_COLUMNS
 from snapshots.store.writer import write_snapshots
 from tests.builders import a_run, recorded, side_by_side, simulated
@@ -57,6 +60,27 @@ def test_a_snapshot_comes_back_with_what_was_recorded_and_what_is_recomputed():
         assert channel.recorded == ("m1", "m2", "m9")
         assert [message.id for message in channel.recomputed] == ["m2"]
         assert [message and message.value for message in channel.sent] == ["1", "2", None]
+
+
+def test_an_entry_that_is_not_in_flight_stands_for_the_first_message_with_its_id():
+    run = a_run().send("p->q", "m", 1).send("p->q", "m", 2).receive("p->q", "m")
+    run = (
+        run.receive("p->q", "m").record("p", "s").record("q", "s").record_channel("p->q", "s", "m")
+    )
+    rows = {"snapshot": [0], "channel": [0], "recorded": [["m"]], "recomputed": [[]]}
+    with stored(recorded(run)) as opened:
+        contents = pa.table(rows, SNAPSHOT_CHANNEL_COLUMNS)
+        write_snapshots(opened.folder, SUMMARIES[:1], STATES[:0], contents)
+        (sent,) = opened.snapshot("s").channels["p->q"].sent
+        assert sent.ordinal == 0
+
+
+def test_a_snapshot_that_only_a_restore_names_belongs_to_all_scopes():
+    header, events = side_by_side(a_run().record("p", "s").log(), a_run().log())
+    again = LoggedEvent(len(events) + 2, ProcessId("1 p"), RESTORE, at=900, snapshot="gone")
+    with stored(recorded(Log(header, (*events, again)))) as opened:
+        assert len(opened.scope("1 s").processes) == 2
+        assert len(opened.scope("gone").processes) == 4
 
 
 def test_a_silent_channel_is_empty_or_unknown_where_an_end_never_recorded():
