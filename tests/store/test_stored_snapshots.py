@@ -81,6 +81,7 @@ def test_a_snapshot_that_only_a_restore_names_belongs_to_all_scopes():
     with stored(recorded(Log(header, (*events, again)))) as opened:
         assert len(opened.scope("1 s").processes) == 2
         assert len(opened.scope("gone").processes) == 4
+        assert opened.tables.in_scope(opened.tables.snapshot_code("gone")).all()
 
 
 def test_a_silent_channel_is_empty_or_unknown_where_an_end_never_recorded():
