@@ -47,7 +47,8 @@ CheckpointList = list_of(
 )
 CheckpointFiles = list_of(payload_of(FileReport, "CheckpointFile"), "CheckpointFiles")
 CheckpointRequests = list_of(payload_of(Decision, "CheckpointRequest"), "CheckpointRequests")
-SinkEffect = payload_of(failovers.SinkEffect)
+_SINCE_KINDS_OF_COMMITTING = ("committed_by", "recovered", "forgotten", "sentence")
+SinkEffect = payload_of(failovers.SinkEffect, optional=_SINCE_KINDS_OF_COMMITTING)
 Failover = payload_of(failovers.FailoverReport, "Failover")
 Dropped = payload_of(failovers.Dropped)
 SinkTotal = payload_of(

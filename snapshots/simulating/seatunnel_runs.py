@@ -103,6 +103,14 @@ class SeaTunnelParameters(common.DataflowParameters):
     )
     restart_delay: common.RestartDelay = RUN.restart_delay
     tx_timeout: Annotated[Time | None, common.TRANSACTION_TIMEOUT] = RUN.tx_timeout
+    writer_commits: list[str] = declared(
+        "Sinks whose writers commit",
+        "Two-phase sinks without a committer. Each of their writers commits by itself, and what it "
+        "has still to commit is in no checkpoint. The other two-phase sinks have a committer.",
+        [],
+        example=["files"],
+        most=MOST_SUBTASKS,
+    )
     savepoint: Time | None = declared(
         "End with a savepoint at",
         "The job ends with a savepoint at this time. If no time is given, the sources are read to "
@@ -138,6 +146,7 @@ class SeaTunnelParameters(common.DataflowParameters):
             checkpoints=self.checkpoints.filled(PipelineSettings),
             failures=common.fail_ats(self.failures),
             start_from=self.start_from and self.start_from.filled(StartFrom),
+            writer_commits=tuple(self.writer_commits),
         )
 
 

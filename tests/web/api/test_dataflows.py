@@ -199,6 +199,8 @@ FIELDS += [
         ({"checkpoints": {"interval": 1}}, "checkpoints.interval"),
         ({"checkpoints": {"retries": -1}}, "checkpoints.retries"),
         ({"savepoint": "soon"}, "savepoint"),
+        ({"writer_commits": "out"}, "writer_commits"),
+        ({"writer_commits": ["out", "count"]}, "writer_commits[1]"),
         ({"assign_every": 10**12}, "assign_every"),
         ({"failures": [{"at": 5, "process": "coordinator"}]}, "failures[0].process"),
         ({"start_from": 5}, "start_from"),
@@ -302,6 +304,7 @@ OTHER_PROTOCOLS = [
     {"protocol": "spark", "failures": [{"at": 31_000, "process": "coordinator"}]},
     {"protocol": "seatunnel", "failures": [{"at": 15_000, "process": "out.committer"}]},
     {"protocol": "seatunnel", "start_from": {"at": 9_000, "parallelism": {"lines": 4}}},
+    {"protocol": "seatunnel", "writer_commits": ["out"]},
     {"protocol": "seatunnel", "savepoint": 12_000, "checkpoints": {"interval": None}},
 ]
 

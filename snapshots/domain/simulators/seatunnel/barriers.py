@@ -102,7 +102,8 @@ class Barriers:
             self.machine.committing.begin(task)
 
     def _record(self, task: SeaTunnelTask, cid: int) -> None:
-        pending = () if task.tx is None else tuple(task.tx.pending)
+        """Record the state; what a writer has still to commit by itself is no part of it."""
+        pending = () if task.tx is None or task.commits_itself else tuple(task.tx.pending)
         listed = None if task.tx is None else [tx for tx, _ in pending]
         if task.role == COMMITTER:
             listed = [tx for _, tx in task.commit_info.get(cid, ())]
@@ -117,8 +118,10 @@ class Barriers:
         yield Acknowledge(cid, task)
 
     def on_notice(self, task: SeaTunnelTask, cid: int) -> Effects:
-        """Take note that a checkpoint is complete; the committer commits it."""
+        """Take note that a checkpoint is complete; who commits does so now."""
         self.log.add(task.id, CP_NOTIFIED, {"what": "complete"}, snapshot=str(cid))
+        if task.commits_itself:
+            self.machine.committing.commit(task, cid)
         for owner in sorted(task.commit_info):
             if owner <= cid:
                 self._commit(task, task.commit_info.pop(owner), owner)

@@ -14,6 +14,7 @@ from snapshots.domain.dataflow_logs.kinds import (
     CP_REQUEST,
     CP_STORED,
     CP_TRIGGER,
+    END,
     FINISH,
     JOB_FAIL,
 )
@@ -21,10 +22,16 @@ from snapshots.domain.model.topology import ProcessId
 from snapshots.domain.simulators.dataflows.coordinator import CoordinatorProcess
 from snapshots.domain.simulators.dataflows.tasks import Effects
 from snapshots.domain.simulators.protocols import seatunnel as coordinating
-from snapshots.domain.simulators.protocols.seatunnel import FINAL, RUNNING, SAVEPOINT, Plan
+from snapshots.domain.simulators.protocols.seatunnel import (
+    FINAL,
+    FINISHED,
+    RUNNING,
+    SAVEPOINT,
+    Plan,
+)
 from snapshots.domain.simulators.protocols.seatunnel_task import Barrier
 from snapshots.domain.simulators.seatunnel.barriers import Barriers
-from snapshots.domain.simulators.seatunnel.tasks import ENUMERATOR, SeaTunnelMachine
+from snapshots.domain.simulators.seatunnel.tasks import ENUMERATOR, READER, SeaTunnelMachine
 
 PERIODIC = "periodic"
 
@@ -175,10 +182,8 @@ class Pipeline(CoordinatorProcess):
                 self.complete(cid, CP_COMPLETE, {"retained": [cid]})
             case coordinating.Notify(cid):
                 self._notify(cid)
-            case coordinating.Close(_):
-                for task in self.tasks:
-                    task.finished = True
-                    machine.log.add(task.id, FINISH)
+            case coordinating.Close(status):
+                self._close(has_read_all=status == FINISHED)
             case coordinating.FailPipeline(cause):
                 extra = {"cause": cause, "pipeline": self.number, "scope": list(self.scope)}
                 self.log(JOB_FAIL, extra)
@@ -187,6 +192,14 @@ class Pipeline(CoordinatorProcess):
                 self.abort(cid, reason)
             case coordinating.Restore():
                 yield decision
+
+    def _close(self, *, has_read_all: bool) -> None:
+        """Close all tasks; readers and enumerators have logged their ends before."""
+        for task in self.tasks:
+            task.finished = True
+            if has_read_all and task.role not in (ENUMERATOR, READER):
+                self.machine.log.add(task.id, END)
+            self.machine.log.add(task.id, FINISH)
 
     def _trigger(self, pending: coordinating.Pending) -> None:
         self.numbering.next_cid = pending.cid + 1

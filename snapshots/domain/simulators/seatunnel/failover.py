@@ -116,7 +116,7 @@ class Failover:
         for task in pipeline.tasks:
             if task.tx is not None:
                 pending = states[task.id].pending if task.id in states else ()
-                committer = committer_of(task.vertex.id)
+                committer = None if task.commits_itself else committer_of(task.vertex.id)
                 self.machine.committing.recover(task, pending, cid, committer)
                 self.machine.committing.begin(task)
         for task in enumerators:

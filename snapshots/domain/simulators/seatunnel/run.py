@@ -45,7 +45,9 @@ class SeaTunnelRun(StreamMachine[SeaTunnelTask]):
         """
         super().__init__(plan, topology)
         steps = steps or seatunnel_task
-        self.tasks = tasks_of(self.dataflow, steps, plan.slow, plan.tx_timeout, self.lanes)
+        self.tasks = tasks_of(
+            self.dataflow, steps, plan.slow, plan.tx_timeout, self.lanes, plan.writer_commits
+        )
         self.before = before
         self.splits = Splits(self, (before or self).dataflow)
         for task in self.tasks.values():

@@ -58,6 +58,8 @@ class SeaTunnelSimulation:
     savepoint: the time at which the job is to end with one.
     start_from: None starts from the beginning.
     tx_timeout: the time after which a transaction that was not committed is gone.
+    writer_commits: the two-phase sinks without a committer. Each of their writers commits by
+        itself, and what it has still to commit is in no checkpoint.
     most_events: with more of them the run ends unfinished.
 
     Raises: DataflowRefused, with the field, if a value is not possible.
@@ -78,10 +80,12 @@ class SeaTunnelSimulation:
     savepoint: NotNegative | None = None
     start_from: StartFrom | None = None
     tx_timeout: NotNegative | None = None
+    writer_commits: tuple[str, ...] = ()
     most_events: Positive = MOST_EVENTS
 
     def __post_init__(self) -> None:
         check_whole_numbers(self)
+        self._check_writer_commits()
         processes = self.topology().process_by_id.keys() - set(self.dataflow.coordinators())
         check_failures(self.failures, processes, "process")
         check_slow(self.slow, self.dataflow)
@@ -89,13 +93,21 @@ class SeaTunnelSimulation:
         if self.start_from is not None:
             self.dataflow_before()
 
+    def _check_writer_commits(self) -> None:
+        for index, name in enumerate(self.writer_commits):
+            vertex = self.dataflow.vertex_by_id.get(name)
+            if vertex is None or not topology.is_two_phase(vertex):
+                raise DataflowRefused(
+                    f"writer_commits[{index}]", f"There is no two-phase sink {name!r}."
+                )
+
     def topology(self) -> Topology:
         """Return the processes and channels of the job."""
-        return topology.expand(self.dataflow)
+        return topology.expand(self.dataflow, self.writer_commits)
 
     def header(self, name: str) -> Header:
         """Return what stands before the events."""
-        states = start_states(self.dataflow)
+        states = start_states(self.dataflow, self.writer_commits)
         return header_of(name, "seatunnel", self.dataflow, self.topology(), states)
 
     def before(self) -> "SeaTunnelSimulation":
