@@ -31,6 +31,7 @@ from snapshots.domain.simulators.protocols.seatunnel import (
 )
 from snapshots.domain.simulators.protocols.seatunnel_task import Barrier
 from snapshots.domain.simulators.seatunnel.barriers import Barriers
+from snapshots.domain.simulators.seatunnel.schema_changes import SchemaChanges
 from snapshots.domain.simulators.seatunnel.tasks import ENUMERATOR, READER, SeaTunnelMachine
 
 PERIODIC = "periodic"
@@ -58,18 +59,25 @@ class Pipeline(CoordinatorProcess):
     """
 
     def __init__(
-        self, machine: SeaTunnelMachine, barriers: Barriers, numbering: Numbering, index: int
+        self,
+        machine: SeaTunnelMachine,
+        barriers: Barriers,
+        changes: SchemaChanges,
+        numbering: Numbering,
+        index: int,
     ) -> None:
         """Make the coordinator of a pipeline.
 
         Args:
             machine: the run.
             barriers: handles what the coordinator sends to tasks.
+            changes: stops readers at changes of the schema.
             numbering: shared by all pipelines.
             index: of the pipeline, 0, 1 …
         """
         super().__init__(machine, machine.dataflow.coordinators()[index])
         self.barriers = barriers
+        self.changes = changes
         self.numbering = numbering
         self.number = index + 1
         self.settings = machine.plan.checkpoints
@@ -130,6 +138,11 @@ class Pipeline(CoordinatorProcess):
             waits = self.state.wish == SAVEPOINT
             self._decide({"waits": True} if waits else {"dropped": "the pipeline ends"})
 
+    def on_schema_change(self, point: str) -> Effects:
+        """Take the schema-change point that a reader asks for."""
+        step = coordinating.on_schema_change(self.state, point, self.numbering.next_cid)
+        return self._act(step)
+
     def ready_to_close(self, enumerator: ProcessId) -> Effects:
         """Note that a source has been read."""
         step = coordinating.on_ready_to_close(self.state, enumerator, self.numbering.next_cid)
@@ -171,8 +184,8 @@ class Pipeline(CoordinatorProcess):
     def _do(self, decision: coordinating.Effect) -> Effects:
         machine = self.machine
         match decision:
-            case coordinating.RequestAgain(after):
-                self._decide({"dropped": "one is under way"})
+            case coordinating.RequestAgain(after, reason):
+                self._decide({"dropped": reason})
                 self.set_timer(after, self._periodic)
             case coordinating.Trigger(pending):
                 self._trigger(pending)
@@ -182,6 +195,8 @@ class Pipeline(CoordinatorProcess):
                 self.complete(cid, CP_COMPLETE, {"retained": [cid]})
             case coordinating.Notify(cid):
                 self._notify(cid)
+            case coordinating.End(cid):
+                self._end(cid)
             case coordinating.Close(status):
                 self._close(has_read_all=status == FINISHED)
             case coordinating.FailPipeline(cause):
@@ -192,6 +207,12 @@ class Pipeline(CoordinatorProcess):
                 self.abort(cid, reason)
             case coordinating.Restore():
                 yield decision
+
+    def _end(self, cid: int) -> None:
+        """Let the reader go on that waits for the point."""
+        for task in self.tasks:
+            if task.waits_for is not None:
+                self.machine.tell(task, self.changes.go_on, task, cid)
 
     def _close(self, *, has_read_all: bool) -> None:
         """Close all tasks; readers and enumerators have logged their ends before."""

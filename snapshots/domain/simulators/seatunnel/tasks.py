@@ -38,6 +38,8 @@ class SeaTunnelTask(AligningTask):
 
     pipeline: its index, 0, 1 …
     closing: a final barrier has passed, so that nothing more is read or handed out.
+    schema: the number of the schema that its records have.
+    waits_for: the type of the schema-change point for which a reader stands still.
     next_assignment: the time of the next one in us.
     loads: for each reader, how many splits it was handed.
     commits_itself: whether this is a writer that commits what it has pre-committed.
@@ -48,6 +50,8 @@ class SeaTunnelTask(AligningTask):
     pipeline: int
     commits_itself: bool = False
     closing: bool = False
+    schema: int = 1
+    waits_for: str | None = None
     next_assignment: int = 0
     loads: dict[ProcessId, int] = field(default_factory=dict)
     commit_info: dict[int, list[tuple[ProcessId, str]]] = field(default_factory=dict)
@@ -61,6 +65,7 @@ class SeaTunnelTask(AligningTask):
         """Put the task in the condition of one that was just deployed."""
         super().reset(state)
         self.closing = False
+        self.waits_for = None
         self.next_assignment = 0
         self.loads = dict.fromkeys(self.loads, 0)
         self.commit_info = {}
