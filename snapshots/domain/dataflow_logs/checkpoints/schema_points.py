@@ -42,7 +42,7 @@ def _put_off(checkpoint: CheckpointEvents, stop: Stop) -> int:
 
 
 def _before(change: SchemaChange, put_off: int, unit: str) -> str:
-    text = f"{change.reader} had stopped{_where(change)} for it; {_end(change, unit)}."
+    text = f"{change.reader} had stopped for it {_where(change)}; {_end(change, unit)}."
     if not put_off:
         return text
     were = "was" if put_off == 1 else "were"
@@ -51,10 +51,8 @@ def _before(change: SchemaChange, put_off: int, unit: str) -> str:
 
 def _where(change: SchemaChange) -> str:
     if change.split is None or change.offset is None:
-        return f" before schema {change.schema}"
-    return (
-        f" before offset {change.offset:,} of {change.split}, where schema {change.schema} begins,"
-    )
+        return f"where schema {change.schema} begins"
+    return f"at offset {change.offset:,} of {change.split}, where schema {change.schema} begins"
 
 
 def _after(change: SchemaChange, unit: str) -> str:
