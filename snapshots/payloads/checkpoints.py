@@ -4,8 +4,10 @@ from typing import Any
 
 from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
 
+from snapshots.domain.dataflow_logs import schema_changes
 from snapshots.domain.dataflow_logs.checkpoints.files import Decision, FileReport
 from snapshots.domain.dataflow_logs.checkpoints.report import CheckpointReport, TaskReport
+from snapshots.domain.dataflow_logs.checkpoints.report import SchemaPoint as SchemaPointReport
 from snapshots.domain.dataflow_logs.event_time import EventTimeReport
 from snapshots.domain.dataflow_logs.failovers import report as failovers
 from snapshots.domain.dataflow_logs.starts import StartReport
@@ -13,8 +15,13 @@ from snapshots.payloads.declaring import described, documented, list_of, many, p
 from snapshots.store.reader import StoredRecording
 
 CheckpointTask = payload_of(TaskReport, "CheckpointTask")
-CheckpointDetail = payload_of(CheckpointReport, "CheckpointDetail")
-CheckpointSummary = payload_of(CheckpointReport, "CheckpointSummary", without=["tasks"])
+SchemaChange = payload_of(schema_changes.SchemaChange)
+SchemaPoint = payload_of(SchemaPointReport, "SchemaPoint")
+_SINCE_SCHEMA_POINTS = ("schema_point",)
+CheckpointDetail = payload_of(CheckpointReport, "CheckpointDetail", optional=_SINCE_SCHEMA_POINTS)
+CheckpointSummary = payload_of(
+    CheckpointReport, "CheckpointSummary", without=["tasks"], optional=_SINCE_SCHEMA_POINTS
+)
 
 
 @described
@@ -47,7 +54,8 @@ CheckpointList = list_of(
 )
 CheckpointFiles = list_of(payload_of(FileReport, "CheckpointFile"), "CheckpointFiles")
 CheckpointRequests = list_of(payload_of(Decision, "CheckpointRequest"), "CheckpointRequests")
-SinkEffect = payload_of(failovers.SinkEffect)
+_SINCE_KINDS_OF_COMMITTING = ("committed_by", "recovered", "forgotten", "sentence")
+SinkEffect = payload_of(failovers.SinkEffect, optional=_SINCE_KINDS_OF_COMMITTING)
 Failover = payload_of(failovers.FailoverReport, "Failover")
 Dropped = payload_of(failovers.Dropped)
 SinkTotal = payload_of(

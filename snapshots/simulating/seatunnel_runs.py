@@ -2,10 +2,11 @@
 
 from typing import Annotated, ClassVar, Literal
 
-from snapshots.domain.dataflow_logs.dataflow import MOST_SUBTASKS, Dataflow
+from snapshots.domain.dataflow_logs.dataflow import LARGEST, MOST_SUBTASKS, Dataflow
 from snapshots.domain.simulators.flink.simulation import DataflowSimulation
 from snapshots.domain.simulators.protocols.flink_coordinator import CheckpointSettings
 from snapshots.domain.simulators.protocols.seatunnel import PipelineSettings
+from snapshots.domain.simulators.seatunnel.schema_changes import SchemaChange
 from snapshots.domain.simulators.seatunnel.simulation import (
     SeaTunnelSimulation,
     StartFrom,
@@ -26,6 +27,7 @@ from snapshots.simulating.parameters import (
 )
 from snapshots.simulating.simulated_runs import SimulatedRun
 
+MOST_CHANGES = 20
 RUN, SETTINGS = defaults(SeaTunnelSimulation), defaults(PipelineSettings)
 
 
@@ -44,6 +46,23 @@ class SeaTunnelCheckpoints(Parameters):
         "A pipeline is restored",
         "The largest number of times that a pipeline is restored.",
         SETTINGS.retries,
+    )
+
+
+class ChangeOfSchema(Parameters):
+    """A change of the columns of a table, in the middle of a split."""
+
+    split: str = declared(
+        "The schema changes in split",
+        "The split in which the columns of the table change, such as lines[0]. In a pipeline, one "
+        "split may do so. If none is given, no schema changes.",
+        shown=Shown("schema_split", suggests="subtasks"),
+    )
+    after: Annotated[int, Whole(1, LARGEST, "records")] = declared(
+        "It changes after",
+        "The offset of the last record before the change.",
+        shown=Shown("schema_after"),
+        example=20,
     )
 
 
@@ -103,6 +122,22 @@ class SeaTunnelParameters(common.DataflowParameters):
     )
     restart_delay: common.RestartDelay = RUN.restart_delay
     tx_timeout: Annotated[Time | None, common.TRANSACTION_TIMEOUT] = RUN.tx_timeout
+    writer_commits: list[str] = declared(
+        "Sinks whose writers commit",
+        "Two-phase sinks without a committer. Each of their writers commits by itself, and what it "
+        "has still to commit is in no checkpoint. The other two-phase sinks have a committer.",
+        [],
+        example=["files"],
+        most=MOST_SUBTASKS,
+    )
+    schema_changes: list[ChangeOfSchema] = declared(
+        "Changes of the schema",
+        "Where the columns of a table change. The reader stops for a point before each change and "
+        "for one after it, and no other checkpoint begins meanwhile.",
+        [],
+        example=[{"split": "lines[0]", "after": 20}],
+        most=MOST_CHANGES,
+    )
     savepoint: Time | None = declared(
         "End with a savepoint at",
         "The job ends with a savepoint at this time. If no time is given, the sources are read to "
@@ -138,6 +173,8 @@ class SeaTunnelParameters(common.DataflowParameters):
             checkpoints=self.checkpoints.filled(PipelineSettings),
             failures=common.fail_ats(self.failures),
             start_from=self.start_from and self.start_from.filled(StartFrom),
+            writer_commits=tuple(self.writer_commits),
+            schema_changes=tuple(item.filled(SchemaChange) for item in self.schema_changes),
         )
 
 

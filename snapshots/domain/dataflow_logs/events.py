@@ -27,6 +27,9 @@ from snapshots.domain.dataflow_logs.kinds import (
     JOB_FAIL,
     OVERTAKEN_OUT,
     RESTART,
+    SCHEMA_APPLY,
+    SCHEMA_RESUME,
+    SCHEMA_STOP,
     SNAP_ASYNC,
     SWITCH_UNALIGNED,
     TX_ABORT,
@@ -73,17 +76,22 @@ CHECKPOINT_KINDS = (
 RUN_KINDS = (
     CP_REQUEST,
     CP_DECISION,
+    CP_COMPLETE,
     JOB_FAIL,
     CRASH,
     RESTORE,
     RESTART,
     END,
     TX_BEGIN,
+    TX_PRECOMMIT,
     TX_COMMIT,
     TX_RECOVER_COMMIT,
     TX_ABORT,
     TX_TIMEOUT,
     BATCH_PLAN,
+    SCHEMA_STOP,
+    SCHEMA_APPLY,
+    SCHEMA_RESUME,
 )
 """Kinds of events of the run, which every checkpoint's report may need."""
 NAMING_KINDS = frozenset(CHECKPOINT_KINDS) & frozenset(DATAFLOW_KINDS)

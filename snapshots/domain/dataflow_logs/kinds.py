@@ -86,6 +86,13 @@ WATERMARK_IN = "watermark_in"
 LATE = "late"
 EVENT_TIME_KINDS = (WATERMARK, WATERMARK_IN, LATE)
 
+SCHEMA_STOP = "schema_stop"
+SCHEMA_OUT = "schema_out"
+SCHEMA_IN = "schema_in"
+SCHEMA_APPLY = "schema_apply"
+SCHEMA_RESUME = "schema_resume"
+SCHEMA_KINDS = (SCHEMA_STOP, SCHEMA_OUT, SCHEMA_IN, SCHEMA_APPLY, SCHEMA_RESUME)
+
 DATAFLOW_KINDS = (
     READ,
     WRITE,
@@ -94,5 +101,6 @@ DATAFLOW_KINDS = (
     *SEATUNNEL_KINDS,
     *SPARK_KINDS,
     *EVENT_TIME_KINDS,
+    *SCHEMA_KINDS,
 )
 """All kinds in a fixed order. New ones go to the end, because stores number the kinds."""

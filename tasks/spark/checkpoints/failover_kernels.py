@@ -20,7 +20,6 @@ from snapshots.domain.dataflow_logs.checkpoints.tasks import RunEvents
 from snapshots.domain.dataflow_logs.events import DISCARDED
 from snapshots.domain.dataflow_logs.failovers.facts import (
     COMMITTED,
-    GIVEN_UP,
     TIMED_OUT,
     Answer,
     Question,
@@ -35,7 +34,7 @@ from snapshots.domain.dataflow_logs.failovers.report import (
     SinkEffect,
     SinkTotal,
 )
-from snapshots.domain.dataflow_logs.failovers.sink_effects import Tally
+from snapshots.domain.dataflow_logs.failovers.sink_effects import Tally, counts_of
 from snapshots.domain.dataflow_logs.kinds import READ, WRITE
 from snapshots.domain.model.recording import KINDS, RECEIVE
 from snapshots.domain.model.values import canonical, parsed
@@ -365,8 +364,8 @@ class _Effects:
     def _count_transactions(self) -> None:
         for process, own in enumerate(self.question.transactions.values()):
             for transaction in own.values():
-                if transaction.fate == GIVEN_UP:
-                    self._count_step("aborted", process, transaction.step)
+                for name in counts_of(transaction):
+                    self._count_step(name, process, transaction.step)
                 for step in transaction.repeats:
                     self._count_step("committed_again", process, step)
 

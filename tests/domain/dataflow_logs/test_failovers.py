@@ -294,8 +294,16 @@ def test_a_committers_events_are_about_the_transactions_of_writers():
         for e in run.log.events
     )
     apart = told(run._replace(log=run.log._replace(header=header, events=events)))
-    assert apart.sinks == told(run).sinks
-    assert apart.sinks[0].committed > 2
+    (by_committer,), (by_writer,) = apart.sinks, told(run).sinks
+    assert (by_committer.effect.committed_by, by_writer.effect.committed_by) == (
+        "committer",
+        "writer",
+    )
+    words = {"committed_by": None, "sentence": ""}
+    assert replace(by_committer, effect=replace(by_committer.effect, **words)) == replace(
+        by_writer, effect=replace(by_writer.effect, **words)
+    )
+    assert by_committer.committed > 2
 
 
 def test_a_job_that_fails_for_its_checkpoints_fails_each_time_anew():

@@ -27,6 +27,8 @@ from snapshots.domain.simulators.flink.simulation import FAILED, run_dataflow
 from snapshots.domain.simulators.protocols.flink_task import MODES, UNALIGNED
 from snapshots.domain.simulators.samples import two_banks
 from snapshots.domain.simulators.script import Log
+from snapshots.domain.simulators.seatunnel.schema_changes import SchemaChange
+from snapshots.domain.simulators.seatunnel.simulation import run_seatunnel
 from snapshots.store.reader import StoredRecording
 from snapshots.store.writer import write_recording
 from tasks.spark.checkpoints import json_fields
@@ -35,6 +37,7 @@ from tasks.spark.ingest import schemas
 from tasks.spark.stages import StagesHere
 from tests.dataflow_damage import forgetting, garbled
 from tests.dataflows import a_run_of, any_simulation, failing, with_failures, word_count
+from tests.domain.simulators.seatunnel import a_job
 from tests.domain.simulators.test_flink_rescaling import started
 from tests.effort import examples
 from tests.spark.agreement import silent
@@ -208,6 +211,16 @@ def test_fields_are_found_as_a_parser_finds_them():
         ]
     offsets = json_fields.numbers(rows, "offset").to_pylist()
     assert [offset for offset in offsets if offset is not None] == [7, -3]
+
+
+def test_the_job_agrees_on_writers_that_commit_and_on_changes_of_the_schema(tmp_path):
+    changes = (SchemaChange("source[0]", 20),)
+    job = a_job(failures=((8_622, "sink[0]"),), writer_commits=("sink",), schema_changes=changes)
+    recording = assemble(*run_seatunnel(job).log).recording
+    found = Explain(stored(recording, tmp_path / "store")).run(StagesHere(), silent)
+    assert_same(found, expected(recording), job)
+    assert any(report.schema_point for report in found.checkpoints)
+    assert found.failovers.sinks[0].effect.forgotten
 
 
 def test_recordings_without_a_dataflow_are_left_alone(tmp_path):

@@ -8,6 +8,7 @@ from snapshots.domain.simulators.micro_batches.samples import SPARK_SAMPLES
 from snapshots.domain.simulators.protocols.flink_task import MODES
 from snapshots.domain.simulators.protocols.seatunnel import PipelineSettings
 from snapshots.domain.simulators.seatunnel.samples import SEATUNNEL_SAMPLES
+from snapshots.domain.simulators.seatunnel.schema_changes import SchemaChange
 from snapshots.domain.simulators.seatunnel.simulation import SeaTunnelSimulation, run_seatunnel
 from tests.dataflows import a_run_of, failing, two_pipelines
 from tests.spark.agreement import agree, written
@@ -31,7 +32,11 @@ def test_a_dataflow_of_another_engine(sample, tmp_path, spark):
 
 def test_pipelines_that_take_checkpoints_of_their_own(tmp_path, spark):
     run = SeaTunnelSimulation(
-        two_pipelines(), PipelineSettings(interval=5_000), failures=(FailAt(12_500, "sink[0]"),)
+        two_pipelines(),
+        PipelineSettings(interval=5_000),
+        failures=(FailAt(12_500, "sink[0]"),),
+        writer_commits=("sink",),
+        schema_changes=(SchemaChange("source[0]", 20),),
     )
     log = run_seatunnel(run).log
     agree(written(log, tmp_path / "log.jsonl"), tmp_path, spark)

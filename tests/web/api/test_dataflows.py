@@ -199,6 +199,11 @@ FIELDS += [
         ({"checkpoints": {"interval": 1}}, "checkpoints.interval"),
         ({"checkpoints": {"retries": -1}}, "checkpoints.retries"),
         ({"savepoint": "soon"}, "savepoint"),
+        ({"writer_commits": "out"}, "writer_commits"),
+        ({"schema_changes": [{"split": "lines[0]"}]}, "schema_changes[0].after"),
+        ({"schema_changes": [{"split": "out[0]", "after": 5}]}, "schema_changes[0].split"),
+        ({"schema_changes": [{"split": "lines[0]", "after": 40}]}, "schema_changes[0].after"),
+        ({"writer_commits": ["out", "count"]}, "writer_commits[1]"),
         ({"assign_every": 10**12}, "assign_every"),
         ({"failures": [{"at": 5, "process": "coordinator"}]}, "failures[0].process"),
         ({"start_from": 5}, "start_from"),
@@ -302,6 +307,8 @@ OTHER_PROTOCOLS = [
     {"protocol": "spark", "failures": [{"at": 31_000, "process": "coordinator"}]},
     {"protocol": "seatunnel", "failures": [{"at": 15_000, "process": "out.committer"}]},
     {"protocol": "seatunnel", "start_from": {"at": 9_000, "parallelism": {"lines": 4}}},
+    {"protocol": "seatunnel", "writer_commits": ["out"]},
+    {"protocol": "seatunnel", "schema_changes": [{"split": "lines[0]", "after": 20}]},
     {"protocol": "seatunnel", "savepoint": 12_000, "checkpoints": {"interval": None}},
 ]
 

@@ -7,15 +7,20 @@ import pytest
 
 from snapshots.domain.assembling.assembly import assemble
 from snapshots.domain.dataflow_logs.checkpoints.reference import checkpoints, decisions, files
+from snapshots.domain.dataflow_logs.dataflow import Dataflow, Edge
 from snapshots.domain.dataflow_logs.failovers.reference import all_failovers
 from snapshots.domain.simulators.dataflow_samples import SAMPLES_OF_DATAFLOWS
 from snapshots.domain.simulators.flink.samples import pressed, smallest
 from snapshots.domain.simulators.flink.simulation import FAILED, run_dataflow
 from snapshots.domain.simulators.protocols.flink_task import TIMEOUT, UNALIGNED
 from snapshots.domain.simulators.script import Log
+from snapshots.domain.simulators.seatunnel.schema_changes import SchemaChange
+from snapshots.domain.simulators.seatunnel.simulation import run_seatunnel
 from snapshots.files.recordings import open_recording
 from snapshots.models import Job, Recording
 from snapshots.store.writer import write_checkpoints
+from tests.dataflows import a_sink, a_source
+from tests.domain.simulators.seatunnel import a_job
 from tests.domain.simulators.test_flink_rescaling import started
 from tests.web.given import a_person, a_ready_recording, signed_in, text_of
 from tests.web.pages.test_snapshot import words
@@ -84,6 +89,49 @@ def test_a_failure_has_what_was_repeated_at_each_sink(client, ada):
     assert "Counted twice 24 records" in page
     assert "sink two-phase 51 24" in page, "written again, visible twice"
     assert "Results at each sink" in page
+
+
+def a_job_with_three_sinks(**options) -> Log:
+    """Return the log of a job whose sinks have a committer, a writer that commits, and neither."""
+    sinks = (
+        a_sink("files"),
+        a_sink("table"),
+        a_sink("log", sink="plain"),
+    )
+    edges = tuple(Edge("orders", sink.id) for sink in sinks)
+    flow = Dataflow((a_source("orders", rate=1_000, records=60, cost=100), *sinks), edges)
+    return run_seatunnel(a_job(flow, writer_commits=("table",), **options)).log
+
+
+def test_a_failure_says_in_words_what_it_did_at_each_kind_of_sink(client, ada):
+    calm = a_job_with_three_sinks(interval=20_000)
+    completed = next(event.at for event in calm.events if event.kind == "cp_complete")
+    failures = ((completed + 100, "log[0]"),)
+    row = explained(ada, a_job_with_three_sinks(interval=20_000, failures=failures))
+    page = words(text_of(client.get(f"/recordings/{row.pk}/checkpoints")))
+    assert "files shows what its committer has committed" in page
+    assert "The restart committed 1 transaction that the checkpoint lists" in page
+    assert "table shows what each writer has committed by itself" in page
+    assert "although its checkpoint had completed: the restart did not commit it" in page
+    assert "log shows every write" in page
+
+
+def test_a_schema_change_point_says_who_stood_still(client, ada, api):
+    changes = (SchemaChange("orders[0]", 20),)
+    row = explained(ada, a_job_with_three_sinks(interval=9_000, schema_changes=changes))
+    items = {
+        item["kind"]: item
+        for item in api.get(f"/api/recordings/{row.pk}/checkpoints").json()["items"]
+    }
+    before, after = items["schema-change-before point"], items["schema-change-after point"]
+    changed = after["schema_point"]["change"]["changed"]
+    assert sorted(changed) == ["files[0]", "log[0]", "table[0]"]
+    assert items["checkpoint"]["schema_point"] is None
+    pages = [f"checkpoints?checkpoint={before['checkpoint']}", "checkpoints"]
+    for page in pages:
+        shown = words(text_of(client.get(f"/recordings/{row.pk}/{page}")))
+        assert before["schema_point"]["sentence"] in shown
+        assert "orders[0] had stopped for it at offset 21 of orders[0]" in shown
 
 
 def test_a_failure_leads_to_what_it_went_back_to(client, ada):

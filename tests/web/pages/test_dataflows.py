@@ -151,6 +151,9 @@ OF_SEATUNNEL = {
     "restart_delay": "100",
     "tx_timeout": "700000",
     "savepoint": "40000",
+    "writer_commits": "out",
+    "schema_split": "lines[1]",
+    "schema_after": "12",
     "start_at": "9000",
     "start_parallelism": "lines=3, count=1",
 }
@@ -179,7 +182,9 @@ def test_the_form_of_seatunnel_has_all_that_it_takes(client, ada):
     settings = {"interval": 20_000, "timeout": 900_000, "retry_wait": 400, "retries": 2}
     assert kept["checkpoints"] == settings
     assert kept["start_from"] == {"at": 9_000, "parallelism": {"lines": 3, "count": 1}}
-    numbers = set(OF_SEATUNNEL) & set(kept)
+    assert kept["writer_commits"] == ["out"]
+    assert kept["schema_changes"] == [{"split": "lines[1]", "after": 12}]
+    numbers = set(OF_SEATUNNEL) & set(kept) - {"writer_commits"}
     assert len(numbers) == 9
     assert {name: kept[name] for name in numbers} == {
         name: int(OF_SEATUNNEL[name]) for name in numbers

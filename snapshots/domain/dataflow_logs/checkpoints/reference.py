@@ -29,6 +29,7 @@ from snapshots.domain.dataflow_logs.checkpoints.report import (
     Segment,
     TaskReport,
 )
+from snapshots.domain.dataflow_logs.checkpoints.schema_points import schema_point
 from snapshots.domain.dataflow_logs.checkpoints.sentences import sentence
 from snapshots.domain.dataflow_logs.checkpoints.tasks import (
     Ahead,
@@ -173,6 +174,7 @@ def report(checkpoint: CheckpointEvents, count: Count) -> CheckpointReport:
         critical_path=path,
         sentence=sentence(checkpoint, status, duration, path),
         why_no_mode=trigger and trigger.text("why_no_mode"),
+        schema_point=schema_point(checkpoint),
     )
 
 

@@ -5,6 +5,7 @@ Instants and durations are in the recording's time unit; None is what the log do
 
 from dataclasses import dataclass
 
+from snapshots.domain.dataflow_logs.schema_changes import SchemaChange
 from snapshots.domain.model.topology import ChannelId, ProcessId
 
 COMPLETED, ABORTED, EXPIRED, DECLINED, SUBSUMED, PENDING = STATUSES = (
@@ -151,6 +152,23 @@ class TaskReport:
 
 
 @dataclass(frozen=True, slots=True)
+class SchemaPoint:
+    """The change of the schema that a checkpoint comes before or after.
+
+    Attributes:
+        is_before: whether the checkpoint comes before the change.
+        change: the change, and what the log holds of it.
+        put_off: how many requests for other checkpoints were put off meanwhile.
+        sentence: a summary in words.
+    """
+
+    is_before: bool
+    change: SchemaChange
+    put_off: int
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
 class CheckpointReport:
     """What became of one checkpoint, and how long each part of it took.
 
@@ -161,6 +179,8 @@ class CheckpointReport:
             none.
         mode: how the coordinator wanted the barriers handled, such as ``aligned`` or ``unaligned``.
             None if the log does not say.
+        schema_point: the change of the schema that the checkpoint comes before or after. None for
+            other kinds, and if the log does not show the change.
         why_no_mode: why the mode is not known, as a sentence. None if it is known, or if the log
             does not say why.
         status: ``completed``, ``aborted``, ``expired``, ``declined``, ``subsumed`` or ``pending``.
@@ -195,3 +215,4 @@ class CheckpointReport:
     critical_path: tuple[Segment, ...]
     sentence: str
     why_no_mode: str | None = None
+    schema_point: SchemaPoint | None = None

@@ -32,6 +32,7 @@ from snapshots.domain.dataflow_logs.kinds import (
     TX_RECOVER_COMMIT,
     UNBLOCK,
 )
+from snapshots.domain.dataflow_logs.schema_changes import stops_of
 from snapshots.domain.model.recording import (
     MARKER_RECEIVE,
     MARKER_SEND,
@@ -90,6 +91,7 @@ class RunEvents:
         self.plan = plan
         self.events = tuple(events)
         self.failures: tuple[Failed, ...] = failures_of(self.events, plan)
+        self.schema_stops = stops_of(self.events, self.failures, plan)
         self.ends: dict[ProcessId, list[ProtocolEvent]] = {}
         self.commits: dict[tuple[ProcessId, str], ProtocolEvent] = {}
         begun = [event for event in self.events if event.kind == TX_BEGIN]

@@ -35,10 +35,12 @@ from snapshots.domain.dataflow_logs.failovers.report import (
 from snapshots.domain.dataflow_logs.failovers.sentences import sentence
 from snapshots.domain.dataflow_logs.kinds import (
     BATCH_PLAN,
+    CP_COMPLETE,
     END,
     RESTART,
     TX_ABORT,
     TX_COMMIT,
+    TX_PRECOMMIT,
     TX_RECOVER_COMMIT,
     TX_TIMEOUT,
 )
@@ -47,6 +49,7 @@ from snapshots.domain.model.recording import RESTORE
 from snapshots.domain.model.topology import ProcessId
 
 COMMITTED, GIVEN_UP, TIMED_OUT = "committed", "given up", "timed out"
+COMMITTER, WRITER = "committer", "writer"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +67,17 @@ class Position:
 class Transaction:
     """What became of a transaction, and at which event.
 
-    ``repeats``: the events that committed it again.
+    Attributes:
+        repeats: the events that committed it again.
+        is_recovered: whether the restart committed it, and nothing before.
+        is_forgotten: whether it was given up although its checkpoint had completed.
     """
 
     fate: str
     step: int
     repeats: tuple[int, ...] = ()
+    is_recovered: bool = False
+    is_forgotten: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +89,7 @@ class Question:
             failure), in order.
         kind: the kind of a sink. None if the vertex is no sink or its kind is not known.
         transactions: the transactions by process and name.
+        committed_by: ``committer``, ``writer``, or None if it is not known or there is no commit.
         has_ended: whether no more records will come.
     """
 
@@ -90,6 +99,7 @@ class Question:
     positions: tuple[Position, ...] = ()
     kind: str | None = None
     transactions: Mapping[ProcessId, Mapping[str, Transaction]] = field(default_factory=dict)
+    committed_by: str | None = None
     has_ended: bool = False
 
     @property
@@ -133,6 +143,7 @@ def questions_of(run: RunEvents) -> tuple[Question, ...]:
             positions=tuple(positions.get(vertex, ())),
             kind=_sink_kind(plan, vertex, any(name in transactions for name in processes)),
             transactions={name: transactions.get(name, {}) for name in processes},
+            committed_by=_committed_by(run, processes),
             has_ended=all(_has_ended(run, name) for name in processes),
         )
         for vertex, processes in groups.items()
@@ -162,21 +173,37 @@ def _restarts(
 def _transactions(run: RunEvents) -> dict[ProcessId, dict[str, Transaction]]:
     """Return the transactions that were committed, aborted or timed out. Commits are final."""
     by_process: dict[ProcessId, dict[str, Transaction]] = {}
+    completed: set[str | None] = set()
+    checkpoint_of: dict[str, str | None] = {}
     for event in run.events:
+        if event.kind == CP_COMPLETE:
+            completed.add(event.snapshot)
         name = event.text("tx")
         if name is None:
             continue
+        if event.kind == TX_PRECOMMIT:
+            checkpoint_of[name] = event.snapshot
         transactions = by_process.setdefault(run.writer(event), {})
         before = transactions.get(name)
         if event.kind in (TX_COMMIT, TX_RECOVER_COMMIT):
             if before is None or before.fate != COMMITTED:
-                transactions[name] = Transaction(COMMITTED, event.step)
+                is_recovered = event.kind == TX_RECOVER_COMMIT
+                transactions[name] = Transaction(COMMITTED, event.step, is_recovered=is_recovered)
             else:
                 transactions[name] = replace(before, repeats=(*before.repeats, event.step))
         elif event.kind in (TX_ABORT, TX_TIMEOUT) and (before is None or before.fate != COMMITTED):
             fate = GIVEN_UP if event.kind == TX_ABORT else TIMED_OUT
-            transactions[name] = Transaction(fate, event.step)
+            is_forgotten = fate == GIVEN_UP and checkpoint_of.get(name) in completed
+            transactions[name] = Transaction(fate, event.step, is_forgotten=is_forgotten)
     return by_process
+
+
+def _committed_by(run: RunEvents, processes: list[ProcessId]) -> str | None:
+    """Return who commits what the writers of a sink have pre-committed, or None if nobody did."""
+    for event in run.events:
+        if event.kind in (TX_COMMIT, TX_RECOVER_COMMIT) and run.writer(event) in processes:
+            return WRITER if event.process in processes else COMMITTER
+    return None
 
 
 def _sink_kind(plan: Plan, name: str, has_transactions: bool) -> str | None:

@@ -49,6 +49,9 @@ class SinkEffect:
     Attributes:
         sink: the vertex of the sink.
         kind: ``plain``, ``idempotent`` or ``two-phase``. None if it is not known.
+        committed_by: who commits what the writers of a two-phase sink have pre-committed:
+            ``committer`` for a process of its own, or ``writer`` for each writer itself. None if
+            the log holds no commit of the sink.
         repeated: how many writes were of records that had been written before, seen or not.
         duplicates: how many repeated writes a reader sees beside the first; 0 at an idempotent
             sink.
@@ -58,22 +61,30 @@ class SinkEffect:
             counted something twice or the order differed.
         committed_again: how many commits were of transactions that were committed already, which
             changes nothing.
+        recovered: how many transactions the restart committed, out of the restored checkpoint,
+            because nothing had committed them before.
         aborted: how many transactions were given up.
+        forgotten: how many of these had been pre-committed for a checkpoint that had completed.
         lost: how many records nobody will ever see.
         examples: the first records of each of these kinds, each as ``[split, offset, derived]``.
+        sentence: a summary in words.
     """
 
     sink: str
     kind: str | None
+    committed_by: str | None = None
     repeated: int = 0
     duplicates: int = 0
     rewritten: int = 0
     rewound: int = 0
     differing: int = 0
     committed_again: int = 0
+    recovered: int = 0
     aborted: int = 0
+    forgotten: int = 0
     lost: int = 0
     examples: dict[str, tuple[Rid, ...]] = field(default_factory=dict)
+    sentence: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,17 +1,25 @@
 """Counts what failures did at one sink, write by write: repeated, seen twice, lost."""
 
 import json
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from snapshots.domain.dataflow_logs.events import fields_of, whole
-from snapshots.domain.dataflow_logs.failovers.facts import COMMITTED, GIVEN_UP, TIMED_OUT, Question
+from snapshots.domain.dataflow_logs.failovers.facts import (
+    COMMITTED,
+    GIVEN_UP,
+    TIMED_OUT,
+    Question,
+    Transaction,
+)
 from snapshots.domain.dataflow_logs.failovers.report import (
     MOST_EXAMPLES,
     Rid,
     SinkEffect,
     SinkTotal,
 )
+from snapshots.domain.dataflow_logs.failovers.sink_sentences import sink_sentence
 from snapshots.domain.dataflow_logs.kinds import WRITE
 from snapshots.domain.model.recording import Event
 from snapshots.domain.model.topology import JsonText, ProcessId
@@ -122,7 +130,25 @@ class Tally:
     def effect(self, question: Question) -> SinkEffect:
         """Return the counts and examples as the effect on a sink."""
         examples = {name: tuple(rids) for name, rids in self.examples.items()}
-        return SinkEffect(question.vertex, question.kind, **self.counts, examples=examples)
+        effect = SinkEffect(
+            question.vertex,
+            question.kind,
+            question.committed_by,
+            **self.counts,
+            examples=examples,
+            sentence="",
+        )
+        return replace(effect, sentence=sink_sentence(effect, has_ended=question.has_ended))
+
+
+def counts_of(transaction: Transaction) -> Iterator[str]:
+    """Yield the fields of SinkEffect that count a transaction with this fate."""
+    if transaction.fate == GIVEN_UP:
+        yield "aborted"
+    if transaction.is_forgotten:
+        yield "forgotten"
+    if transaction.is_recovered:
+        yield "recovered"
 
 
 class Effects:
@@ -207,8 +233,8 @@ class Effects:
     def _count_transactions(self) -> None:
         for process, transactions in self.question.transactions.items():
             for transaction in transactions.values():
-                if transaction.fate == GIVEN_UP:
-                    self._add("aborted", process, transaction.step)
+                for name in counts_of(transaction):
+                    self._add(name, process, transaction.step)
                 for step in transaction.repeats:
                     self._add("committed_again", process, step)
 

@@ -38,6 +38,15 @@ class Failure:
 
 
 @dataclass
+class SchemaStop:
+    """A reader that stood still for a change of the schema; ``until`` None means to the end."""
+
+    process: ProcessId
+    at: int
+    until: int | None = None
+
+
+@dataclass
 class Counted:
     """Counts of a run; times are in us.
 
@@ -58,6 +67,8 @@ class Counted:
     lost: records that should be visible and are not.
     fired: the results of windows as (vertex, rid), each time that a window fired.
     late: for each task, how many records it dropped because their windows were over.
+    schema_stops: the times in which readers stood still for changes of the schema.
+    schema_applied: how often each writer changed its table to each schema.
     finished: whether the run ended because all was done.
     """
 
@@ -77,6 +88,8 @@ class Counted:
     states: dict[ProcessId, State] = field(default_factory=dict)
     fired: list[tuple[str, Rid]] = field(default_factory=list)
     late: Counter[ProcessId] = field(default_factory=Counter)
+    schema_stops: list[SchemaStop] = field(default_factory=list)
+    schema_applied: Counter[tuple[ProcessId, int]] = field(default_factory=Counter)
     finished: bool = False
 
 

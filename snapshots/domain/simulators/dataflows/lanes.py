@@ -17,6 +17,7 @@ from snapshots.domain.simulators.dataflows.functions import Record
 from snapshots.domain.simulators.event_queue import EventQueue
 
 RECORD, BARRIER, END, CANCEL, WATERMARK = "record", "barrier", "end", "cancel", "watermark"
+SCHEMA = "schema"
 
 
 class AnyLane(Protocol):
@@ -52,7 +53,7 @@ class Item:
     """One element of a channel.
 
     kind: RECORD (with its message id), BARRIER (the protocol's own, with a ``cid``), END, CANCEL
-        (of the checkpoint ``cid``), or WATERMARK.
+        (of the checkpoint ``cid``), WATERMARK, or SCHEMA (a change to this ``schema``).
     order: 0, 1, 2 … as put on the channel.
     priority: whether it has overtaken others.
     overtaken: the records and watermarks that a barrier has jumped over in the sender's buffer.
@@ -67,6 +68,7 @@ class Item:
     message: MessageId | None = None
     barrier: Any = None
     cid: int | None = None
+    schema: int | None = None
     order: int = -1
     priority: bool = False
     stands_for_end: bool = False

@@ -8,6 +8,9 @@ There is one checkpoint at a time, from the trigger until all tasks have confirm
 Nothing is subsumed and no failure tolerated: a checkpoint that fails fails the pipeline. A
 savepoint and the completed point (when bounded sources have been read) are final: with them the
 pipeline ends. The completed point has a number that no other has, and is not stored.
+
+A reader that meets a change of the schema asks for a point before it and for one after it. From
+the first request until the second point has ended, no other checkpoint begins.
 """
 
 from dataclasses import dataclass, replace
@@ -15,13 +18,21 @@ from dataclasses import dataclass, replace
 from snapshots.domain.model.topology import ProcessId
 from snapshots.domain.simulators.bounds import NotNegative, Positive, check_whole_numbers
 
-CHECKPOINT, SAVEPOINT, COMPLETED_POINT = TYPES = ("checkpoint", "savepoint", "completed point")
+CHECKPOINT, SCHEMA_BEFORE, SCHEMA_AFTER, SAVEPOINT, COMPLETED_POINT = TYPES = (
+    "checkpoint",
+    "schema-change-before point",
+    "schema-change-after point",
+    "savepoint",
+    "completed point",
+)
+SCHEMA_POINTS = frozenset({SCHEMA_BEFORE, SCHEMA_AFTER})
 FINAL = frozenset({SAVEPOINT, COMPLETED_POINT})
 NUMBER_OF_COMPLETED_POINT = 2**63 - 1
 
 RUNNING, FINISHED, SUSPENDED, FAILED = ("running", "finished", "suspended", "failed")
 EXPIRED, FAILOVER = ("expired", "failover")
 ACKNOWLEDGING, STORING, NOTIFYING = ("acknowledging", "storing", "notifying")
+UNDER_WAY, SCHEMA_CHANGING = ("one is under way", "the schema is changing")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +86,8 @@ class Coordinator:
 
     to_restore: the cid of the checkpoint that a failure goes back to.
     wish: the type of the final checkpoint that is to be taken as soon as none is under way.
+    point: the type of the schema-change point that is to be taken before all else.
+    is_changing: whether only schema-change points are taken.
     ready: the enumerators whose source has been read.
     restores: how often the pipeline has been restored.
     """
@@ -86,6 +99,8 @@ class Coordinator:
     to_restore: int | None = None
     completed: int = 0
     wish: str | None = None
+    point: str | None = None
+    is_changing: bool = False
     ready: frozenset[ProcessId] = frozenset()
     restores: int = 0
     status: str = RUNNING
@@ -93,9 +108,10 @@ class Coordinator:
 
 @dataclass(frozen=True, slots=True)
 class RequestAgain:
-    """Repeat the request after this time in us."""
+    """Repeat the request after this time in us, for the reason."""
 
     after: int
+    reason: str = UNDER_WAY
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +138,13 @@ class Complete:
 @dataclass(frozen=True, slots=True)
 class Notify:
     """Notify all tasks of the completion, and wait until each has confirmed."""
+
+    cid: int
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """Let the reader that waits for the schema-change point go on."""
 
     cid: int
 
@@ -166,6 +189,7 @@ Effect = (
     | Store
     | Complete
     | Notify
+    | End
     | Close
     | FailPipeline
     | Drop
@@ -184,6 +208,9 @@ def on_timer(coordinator: Coordinator, cid: int) -> Step:
     """Begin a periodic checkpoint. ``cid``: the number of the next snapshot in the log."""
     if coordinator.status != RUNNING:
         return coordinator, ()
+    if coordinator.is_changing:
+        again = RequestAgain(coordinator.settings.retry_wait, SCHEMA_CHANGING)
+        return coordinator, (again,)
     if coordinator.pending is not None or coordinator.wish is not None:
         return coordinator, (RequestAgain(coordinator.settings.retry_wait),)
     return _trigger(coordinator, CHECKPOINT, cid)
@@ -194,6 +221,13 @@ def on_savepoint(coordinator: Coordinator, cid: int) -> Step:
     if coordinator.status != RUNNING or _is_ending(coordinator):
         return coordinator, ()
     return _as_wished(replace(coordinator, wish=SAVEPOINT), cid)
+
+
+def on_schema_change(coordinator: Coordinator, point: str, cid: int) -> Step:
+    """Take the point that a reader asks for, after the checkpoint under way."""
+    if coordinator.status != RUNNING or _is_ending(coordinator):
+        return coordinator, ()
+    return _as_wished(replace(coordinator, point=point, is_changing=True), cid)
 
 
 def on_ready_to_close(coordinator: Coordinator, enumerator: ProcessId, cid: int) -> Step:
@@ -238,7 +272,11 @@ def on_confirmed(coordinator: Coordinator, cid: int, task: ProcessId, next_cid: 
     if pending.type in FINAL:
         status = SUSPENDED if pending.type == SAVEPOINT else FINISHED
         return replace(coordinator, status=status), (Close(status),)
-    return _as_wished(coordinator, next_cid)
+    if pending.type not in SCHEMA_POINTS:
+        return _as_wished(coordinator, next_cid)
+    coordinator = replace(coordinator, is_changing=pending.type == SCHEMA_BEFORE)
+    coordinator, effects = _as_wished(coordinator, next_cid)
+    return coordinator, (End(pending.cid), *effects)
 
 
 def on_timeout(coordinator: Coordinator, cid: int) -> Step:
@@ -256,7 +294,9 @@ def on_failure(coordinator: Coordinator, reason: str = FAILOVER) -> Step:
     if pending is not None and pending.phase != NOTIFYING:
         dropped = (Drop(pending.cid, reason),)
     wish = SAVEPOINT if _wishes(coordinator, SAVEPOINT) else None
-    coordinator = replace(coordinator, pending=None, wish=wish, ready=frozenset())
+    coordinator = replace(
+        coordinator, pending=None, wish=wish, point=None, is_changing=False, ready=frozenset()
+    )
     if coordinator.restores >= coordinator.settings.retries:
         return replace(coordinator, status=FAILED), (*dropped, GiveUp())
     coordinator = replace(coordinator, restores=coordinator.restores + 1)
@@ -273,12 +313,17 @@ def _trigger(coordinator: Coordinator, type_: str, cid: int) -> Step:
     number = NUMBER_OF_COMPLETED_POINT if final else coordinator.next_number
     pending = Pending(cid, number, type_, frozenset(coordinator.plan.tasks))
     next_number = coordinator.next_number + (not final)
-    coordinator = replace(coordinator, pending=pending, next_number=next_number, wish=None)
+    wish = None if coordinator.wish == type_ else coordinator.wish
+    coordinator = replace(coordinator, pending=pending, next_number=next_number, wish=wish)
     return coordinator, (Trigger(pending),)
 
 
 def _as_wished(coordinator: Coordinator, cid: int) -> Step:
-    if coordinator.wish is None or coordinator.pending is not None:
+    if coordinator.pending is not None:
+        return coordinator, ()
+    if coordinator.point is not None:
+        return _trigger(replace(coordinator, point=None), coordinator.point, cid)
+    if coordinator.wish is None or coordinator.is_changing:
         return coordinator, ()
     return _trigger(coordinator, coordinator.wish, cid)
 

@@ -41,13 +41,17 @@ class Confirm:
 
 
 class Barriers:
-    """Handles barriers and the coordinator's messages; ``saved`` is what each checkpoint holds."""
+    """Handles barriers and the coordinator's messages.
+
+    ``saved`` is what each checkpoint holds, ``schemas`` the schema that it comes after.
+    """
 
     def __init__(self, machine: SeaTunnelMachine, alignments: Alignments) -> None:
         self.machine = machine
         self.log = machine.log
         self.alignments = alignments
         self.saved: dict[int, dict[ProcessId, Saved]] = {}
+        self.schemas: dict[int, int] = {}
 
     def on_trigger(self, task: SeaTunnelTask, barrier: Barrier) -> None:
         """Begin a checkpoint as the coordinator says."""
@@ -102,13 +106,16 @@ class Barriers:
             self.machine.committing.begin(task)
 
     def _record(self, task: SeaTunnelTask, cid: int) -> None:
-        pending = () if task.tx is None else tuple(task.tx.pending)
+        """Record the state; what a writer has still to commit by itself is no part of it."""
+        pending = () if task.tx is None or task.commits_itself else tuple(task.tx.pending)
         listed = None if task.tx is None else [tx for tx, _ in pending]
         if task.role == COMMITTER:
             listed = [tx for _, tx in task.commit_info.get(cid, ())]
-        extra = {"sync": self.machine.plan.sync_time, "pending": listed}
+        schema = task.schema if self.machine.plan.schema_changes else None
+        extra = {"sync": self.machine.plan.sync_time, "pending": listed, "schema": schema}
         self.log.add(task.id, RECORD_STATE, extra, snapshot=str(cid), state=task.state_text)
         self.saved.setdefault(cid, {})[task.id] = Saved(task.state, pending)
+        self.schemas[cid] = max(self.schemas.get(cid, 1), task.schema)
 
     def _copied(self, task: SeaTunnelTask, cid: int, unblock: list[Unblock]) -> Effects:
         for decision in unblock:
@@ -117,8 +124,10 @@ class Barriers:
         yield Acknowledge(cid, task)
 
     def on_notice(self, task: SeaTunnelTask, cid: int) -> Effects:
-        """Take note that a checkpoint is complete; the committer commits it."""
+        """Take note that a checkpoint is complete; who commits does so now."""
         self.log.add(task.id, CP_NOTIFIED, {"what": "complete"}, snapshot=str(cid))
+        if task.commits_itself:
+            self.machine.committing.commit(task, cid)
         for owner in sorted(task.commit_info):
             if owner <= cid:
                 self._commit(task, task.commit_info.pop(owner), owner)

@@ -14,6 +14,7 @@ from snapshots.domain.dataflow_logs.kinds import (
     CP_REQUEST,
     CP_STORED,
     CP_TRIGGER,
+    END,
     FINISH,
     JOB_FAIL,
 )
@@ -21,10 +22,17 @@ from snapshots.domain.model.topology import ProcessId
 from snapshots.domain.simulators.dataflows.coordinator import CoordinatorProcess
 from snapshots.domain.simulators.dataflows.tasks import Effects
 from snapshots.domain.simulators.protocols import seatunnel as coordinating
-from snapshots.domain.simulators.protocols.seatunnel import FINAL, RUNNING, SAVEPOINT, Plan
+from snapshots.domain.simulators.protocols.seatunnel import (
+    FINAL,
+    FINISHED,
+    RUNNING,
+    SAVEPOINT,
+    Plan,
+)
 from snapshots.domain.simulators.protocols.seatunnel_task import Barrier
 from snapshots.domain.simulators.seatunnel.barriers import Barriers
-from snapshots.domain.simulators.seatunnel.tasks import ENUMERATOR, SeaTunnelMachine
+from snapshots.domain.simulators.seatunnel.schema_changes import SchemaChanges
+from snapshots.domain.simulators.seatunnel.tasks import ENUMERATOR, READER, SeaTunnelMachine
 
 PERIODIC = "periodic"
 
@@ -51,18 +59,25 @@ class Pipeline(CoordinatorProcess):
     """
 
     def __init__(
-        self, machine: SeaTunnelMachine, barriers: Barriers, numbering: Numbering, index: int
+        self,
+        machine: SeaTunnelMachine,
+        barriers: Barriers,
+        changes: SchemaChanges,
+        numbering: Numbering,
+        index: int,
     ) -> None:
         """Make the coordinator of a pipeline.
 
         Args:
             machine: the run.
             barriers: handles what the coordinator sends to tasks.
+            changes: stops readers at changes of the schema.
             numbering: shared by all pipelines.
             index: of the pipeline, 0, 1 …
         """
         super().__init__(machine, machine.dataflow.coordinators()[index])
         self.barriers = barriers
+        self.changes = changes
         self.numbering = numbering
         self.number = index + 1
         self.settings = machine.plan.checkpoints
@@ -123,6 +138,11 @@ class Pipeline(CoordinatorProcess):
             waits = self.state.wish == SAVEPOINT
             self._decide({"waits": True} if waits else {"dropped": "the pipeline ends"})
 
+    def on_schema_change(self, point: str) -> Effects:
+        """Take the schema-change point that a reader asks for."""
+        step = coordinating.on_schema_change(self.state, point, self.numbering.next_cid)
+        return self._act(step)
+
     def ready_to_close(self, enumerator: ProcessId) -> Effects:
         """Note that a source has been read."""
         step = coordinating.on_ready_to_close(self.state, enumerator, self.numbering.next_cid)
@@ -164,8 +184,8 @@ class Pipeline(CoordinatorProcess):
     def _do(self, decision: coordinating.Effect) -> Effects:
         machine = self.machine
         match decision:
-            case coordinating.RequestAgain(after):
-                self._decide({"dropped": "one is under way"})
+            case coordinating.RequestAgain(after, reason):
+                self._decide({"dropped": reason})
                 self.set_timer(after, self._periodic)
             case coordinating.Trigger(pending):
                 self._trigger(pending)
@@ -175,10 +195,10 @@ class Pipeline(CoordinatorProcess):
                 self.complete(cid, CP_COMPLETE, {"retained": [cid]})
             case coordinating.Notify(cid):
                 self._notify(cid)
-            case coordinating.Close(_):
-                for task in self.tasks:
-                    task.finished = True
-                    machine.log.add(task.id, FINISH)
+            case coordinating.End(cid):
+                self._end(cid)
+            case coordinating.Close(status):
+                self._close(has_read_all=status == FINISHED)
             case coordinating.FailPipeline(cause):
                 extra = {"cause": cause, "pipeline": self.number, "scope": list(self.scope)}
                 self.log(JOB_FAIL, extra)
@@ -187,6 +207,20 @@ class Pipeline(CoordinatorProcess):
                 self.abort(cid, reason)
             case coordinating.Restore():
                 yield decision
+
+    def _end(self, cid: int) -> None:
+        """Let the reader go on that waits for the point."""
+        for task in self.tasks:
+            if task.waits_for is not None:
+                self.machine.tell(task, self.changes.go_on, task, cid)
+
+    def _close(self, *, has_read_all: bool) -> None:
+        """Close all tasks; readers and enumerators have logged their ends before."""
+        for task in self.tasks:
+            task.finished = True
+            if has_read_all and task.role not in (ENUMERATOR, READER):
+                self.machine.log.add(task.id, END)
+            self.machine.log.add(task.id, FINISH)
 
     def _trigger(self, pending: coordinating.Pending) -> None:
         self.numbering.next_cid = pending.cid + 1

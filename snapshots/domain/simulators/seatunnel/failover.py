@@ -80,6 +80,7 @@ class Failover:
         assert cid is not None  # the earlier run has ended with a savepoint
         saved = old.barriers.saved[cid]
         states = rescaled(self.machine.dataflow, before, pipeline.tasks, saved)
+        self.barriers.schemas[cid] = old.barriers.schemas[cid]
         positions = self._restore(pipeline, states, owners_of(saved), cid)
         for task in pipeline.tasks:
             if task.role == ENUMERATOR:
@@ -110,13 +111,14 @@ class Failover:
         enumerators = [task for task in pipeline.tasks if task.role == ENUMERATOR]
         for task in pipeline.tasks:
             self._restore_task(task, states, owners, cid)
+            task.schema = 1 if cid is None else self.barriers.schemas[cid]
         positions = {
             split: offset for task in enumerators for split, offset in task.state["splits"].items()
         }
         for task in pipeline.tasks:
             if task.tx is not None:
                 pending = states[task.id].pending if task.id in states else ()
-                committer = committer_of(task.vertex.id)
+                committer = None if task.commits_itself else committer_of(task.vertex.id)
                 self.machine.committing.recover(task, pending, cid, committer)
                 self.machine.committing.begin(task)
         for task in enumerators:

@@ -16,6 +16,7 @@ from snapshots.domain.simulators.protocols.seatunnel import FINISHED, SUSPENDED
 from snapshots.domain.simulators.seatunnel.barriers import Acknowledge, Barriers, Confirm
 from snapshots.domain.simulators.seatunnel.checkpoints import FailPipeline, Numbering, Pipeline
 from snapshots.domain.simulators.seatunnel.failover import Failover
+from snapshots.domain.simulators.seatunnel.schema_changes import AskForPoint, SchemaChanges
 from snapshots.domain.simulators.seatunnel.splits import ReadyToClose, Splits
 from snapshots.domain.simulators.seatunnel.tasks import (
     ENUMERATOR,
@@ -45,9 +46,12 @@ class SeaTunnelRun(StreamMachine[SeaTunnelTask]):
         """
         super().__init__(plan, topology)
         steps = steps or seatunnel_task
-        self.tasks = tasks_of(self.dataflow, steps, plan.slow, plan.tx_timeout, self.lanes)
+        self.tasks = tasks_of(
+            self.dataflow, steps, plan.slow, plan.tx_timeout, self.lanes, plan.writer_commits
+        )
         self.before = before
-        self.splits = Splits(self, (before or self).dataflow)
+        self.changes = SchemaChanges(self, plan.schema_changes)
+        self.splits = Splits(self, (before or self).dataflow, self.changes)
         for task in self.tasks.values():
             task.state = self.splits.fresh_state(task)
         self.numbering = Numbering()
@@ -56,7 +60,7 @@ class SeaTunnelRun(StreamMachine[SeaTunnelTask]):
         alignments = Alignments(self.log, self.counted)
         self.barriers = Barriers(self, alignments)
         self.pipelines = [
-            Pipeline(self, self.barriers, self.numbering, index)
+            Pipeline(self, self.barriers, self.changes, self.numbering, index)
             for index in range(len(self.dataflow.pipelines))
         ]
         self.failover = Failover(self, self.splits, self.barriers, alignments, self.pipelines)
@@ -142,9 +146,11 @@ class SeaTunnelRun(StreamMachine[SeaTunnelTask]):
         return True
 
     def take_control(self, task: SeaTunnelTask, lane: Lane, item: Item) -> None:
-        """Handle a barrier, the only item beside records."""
-        assert item.kind == BARRIER
-        self.barriers.on_barrier(task, lane, item)
+        """Handle a barrier or a change of the schema, the only items beside records."""
+        if item.kind == BARRIER:
+            self.barriers.on_barrier(task, lane, item)
+        else:
+            self.changes.on_change(task, lane, item)
 
     # --- effects ---------------------------------------------------------------------------------
 
@@ -157,6 +163,8 @@ class SeaTunnelRun(StreamMachine[SeaTunnelTask]):
                 self._report(task, self._pipeline_of(task).on_confirmed, cid, task.id)
             case ReadyToClose(task):
                 self._report(task, self._pipeline_of(task).ready_to_close, task.id)
+            case AskForPoint(task, point):
+                self._report(task, self._pipeline_of(task).on_schema_change, point)
             case FailPipeline(pipeline):
                 self.failover.fail_pipeline(pipeline, None)
 

@@ -27,6 +27,10 @@ from snapshots.domain.simulators.dataflows.results import DataflowRun, header_of
 from snapshots.domain.simulators.protocols.seatunnel import PipelineSettings
 from snapshots.domain.simulators.seatunnel import topology
 from snapshots.domain.simulators.seatunnel.run import SeaTunnelRun
+from snapshots.domain.simulators.seatunnel.schema_changes import (
+    SchemaChange,
+    check_schema_changes,
+)
 from snapshots.domain.simulators.seatunnel.tasks import start_states
 
 
@@ -58,6 +62,9 @@ class SeaTunnelSimulation:
     savepoint: the time at which the job is to end with one.
     start_from: None starts from the beginning.
     tx_timeout: the time after which a transaction that was not committed is gone.
+    writer_commits: the two-phase sinks without a committer. Each of their writers commits by
+        itself, and what it has still to commit is in no checkpoint.
+    schema_changes: where the columns of a table change, in one split of a pipeline at most.
     most_events: with more of them the run ends unfinished.
 
     Raises: DataflowRefused, with the field, if a value is not possible.
@@ -78,24 +85,35 @@ class SeaTunnelSimulation:
     savepoint: NotNegative | None = None
     start_from: StartFrom | None = None
     tx_timeout: NotNegative | None = None
+    writer_commits: tuple[str, ...] = ()
+    schema_changes: tuple[SchemaChange, ...] = ()
     most_events: Positive = MOST_EVENTS
 
     def __post_init__(self) -> None:
         check_whole_numbers(self)
+        self._check_writer_commits()
         processes = self.topology().process_by_id.keys() - set(self.dataflow.coordinators())
         check_failures(self.failures, processes, "process")
         check_slow(self.slow, self.dataflow)
         check_no_windows(self.dataflow, "SeaTunnel")
-        if self.start_from is not None:
-            self.dataflow_before()
+        written = self.dataflow if self.start_from is None else self.dataflow_before()
+        check_schema_changes(self.schema_changes, written)
+
+    def _check_writer_commits(self) -> None:
+        for index, name in enumerate(self.writer_commits):
+            vertex = self.dataflow.vertex_by_id.get(name)
+            if vertex is None or not topology.is_two_phase(vertex):
+                raise DataflowRefused(
+                    f"writer_commits[{index}]", f"There is no two-phase sink {name!r}."
+                )
 
     def topology(self) -> Topology:
         """Return the processes and channels of the job."""
-        return topology.expand(self.dataflow)
+        return topology.expand(self.dataflow, self.writer_commits)
 
     def header(self, name: str) -> Header:
         """Return what stands before the events."""
-        states = start_states(self.dataflow)
+        states = start_states(self.dataflow, self.writer_commits)
         return header_of(name, "seatunnel", self.dataflow, self.topology(), states)
 
     def before(self) -> "SeaTunnelSimulation":

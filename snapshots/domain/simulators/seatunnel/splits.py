@@ -8,6 +8,7 @@ from snapshots.domain.model.topology import ProcessId
 from snapshots.domain.simulators.dataflows.functions import Record, Rid, Split, State
 from snapshots.domain.simulators.dataflows.lanes import Item, Lane
 from snapshots.domain.simulators.dataflows.tasks import Effects
+from snapshots.domain.simulators.seatunnel.schema_changes import SchemaChanges
 from snapshots.domain.simulators.seatunnel.tasks import SeaTunnelMachine, SeaTunnelTask, fresh_state
 from snapshots.domain.simulators.seatunnel.topology import enumerator_of, subtasks_of
 
@@ -25,14 +26,18 @@ class ReadyToClose:
 class Splits:
     """Hands splits out, and reads them; ``by_source`` gives the splits of each source by name."""
 
-    def __init__(self, machine: SeaTunnelMachine, written: Dataflow) -> None:
+    def __init__(
+        self, machine: SeaTunnelMachine, written: Dataflow, changes: SchemaChanges
+    ) -> None:
         """Make the splits.
 
         Args:
             machine: the run.
             written: the dataflow as it was when the job first started; it determines the splits.
+            changes: stops readers at changes of the schema.
         """
         self.machine = machine
+        self.changes = changes
         self.by_source = {
             vertex.id: {name: Split(vertex, name) for name in subtasks_of(vertex)}
             for vertex in written.vertices
@@ -86,9 +91,11 @@ class Splits:
             for split, offset in task.state["splits"].items()
             if offset <= task.vertex.records
         ]
-        if task.closing or not waiting:
+        if task.closing or task.waits_for is not None or not waiting:
             return
-        available, _, split = min(waiting)
+        available, offset, split = min(waiting)
+        if self.changes.stop_before(task, split, offset):
+            return
         if available > self.machine.queue.now:
             self.machine.plan_wake(task, available - self.machine.queue.now)
         else:

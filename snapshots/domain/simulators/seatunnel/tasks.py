@@ -1,6 +1,6 @@
 """A simulated SeaTunnel job's enumerators, readers, operators, writers and committers."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
@@ -16,7 +16,6 @@ from snapshots.domain.simulators.seatunnel.topology import (
     channel_between,
     committer_of,
     enumerator_of,
-    has_committer,
     processes_of,
     subtasks_of,
 )
@@ -39,14 +38,20 @@ class SeaTunnelTask(AligningTask):
 
     pipeline: its index, 0, 1 …
     closing: a final barrier has passed, so that nothing more is read or handed out.
+    schema: the number of the schema that its records have.
+    waits_for: the type of the schema-change point for which a reader stands still.
     next_assignment: the time of the next one in us.
     loads: for each reader, how many splits it was handed.
+    commits_itself: whether this is a writer that commits what it has pre-committed.
     commit_info: for each checkpoint, what the writers have pre-committed: (writer, transaction).
     """
 
     role: str
     pipeline: int
+    commits_itself: bool = False
     closing: bool = False
+    schema: int = 1
+    waits_for: str | None = None
     next_assignment: int = 0
     loads: dict[ProcessId, int] = field(default_factory=dict)
     commit_info: dict[int, list[tuple[ProcessId, str]]] = field(default_factory=dict)
@@ -60,6 +65,7 @@ class SeaTunnelTask(AligningTask):
         """Put the task in the condition of one that was just deployed."""
         super().reset(state)
         self.closing = False
+        self.waits_for = None
         self.next_assignment = 0
         self.loads = dict.fromkeys(self.loads, 0)
         self.commit_info = {}
@@ -86,12 +92,14 @@ def fresh_state(vertex: Vertex, role: str, splits: Iterable[str]) -> State:
     return {} if role == COMMITTER else start_state(vertex)
 
 
-def start_states(dataflow: Dataflow) -> dict[ProcessId, State]:
+def start_states(
+    dataflow: Dataflow, writer_commits: Collection[str] = ()
+) -> dict[ProcessId, State]:
     """Return the start state of every process but the coordinators."""
     return {
         process: fresh_state(vertex, role_of(vertex, process), subtasks_of(vertex))
         for vertex in dataflow.vertices
-        for process in processes_of(vertex)
+        for process in processes_of(vertex, writer_commits)
     }
 
 
@@ -101,6 +109,7 @@ def tasks_of(
     slow: Mapping[str, float],
     tx_timeout: int | None,
     lanes: Mapping[ChannelId, Lane],
+    writer_commits: Collection[str] = (),
 ) -> dict[ProcessId, SeaTunnelTask]:
     """Return all processes but the coordinators with their channels, in the order of the flow.
 
@@ -109,12 +118,13 @@ def tasks_of(
         slow: how many times longer than others a task takes for a record.
         tx_timeout: us after which a transaction that was not committed is gone.
         lanes: the channels by id.
+        writer_commits: the two-phase sinks without a committer.
     """
     pipeline_of = {name: n for n, names in enumerate(dataflow.pipelines) for name in names}
     tasks: dict[ProcessId, SeaTunnelTask] = {}
     for name in dataflow.in_order:
         vertex = dataflow.vertex_by_id[name]
-        for process in processes_of(vertex):
+        for process in processes_of(vertex, writer_commits):
             role = role_of(vertex, process)
             is_single = role in (ENUMERATOR, COMMITTER)
             index = -1 if is_single else subtasks_of(vertex).index(process)
@@ -123,7 +133,12 @@ def tasks_of(
                 fields |= {"edges": (), "tx": None}
             state = fresh_state(vertex, role, ())
             tasks[process] = SeaTunnelTask(
-                **fields, state=state, steps=steps, role=role, pipeline=pipeline_of[name]
+                **fields,
+                state=state,
+                steps=steps,
+                role=role,
+                pipeline=pipeline_of[name],
+                commits_itself=name in writer_commits,
             )
     connect(dataflow, tasks, lanes)
     for vertex in dataflow.vertices:
@@ -139,7 +154,7 @@ def _connect_single(
         if vertex.kind == SOURCE:
             sender, receiver, key = enumerator_of(vertex.id), subtask, (vertex.id, index)
             tasks[sender].loads[subtask] = 0
-        elif has_committer(vertex):
+        elif committer_of(vertex.id) in tasks:
             sender, receiver, key = subtask, committer_of(vertex.id), (committer_of(vertex.id), 0)
         else:
             return

@@ -1,6 +1,10 @@
-"""A dataflow as SeaTunnel runs it: sources have an enumerator, two-phase sinks a committer."""
+"""A dataflow as SeaTunnel runs it: sources have an enumerator, two-phase sinks a committer.
 
-from collections.abc import Iterator
+The writers of some two-phase sinks commit by themselves, and these sinks have no committer.
+``writer_commits`` lists them.
+"""
+
+from collections.abc import Collection, Iterator
 
 from snapshots.domain.dataflow_logs.dataflow import (
     SINK,
@@ -23,9 +27,14 @@ def committer_of(vertex: str) -> ProcessId:
     return ProcessId(f"{vertex}.committer")
 
 
-def has_committer(vertex: Vertex) -> bool:
-    """Return whether the vertex is a sink whose transactions a committer commits."""
+def is_two_phase(vertex: Vertex) -> bool:
+    """Return whether the vertex is a sink with transactions."""
     return vertex.kind == SINK and vertex.sink == TWO_PHASE
+
+
+def has_committer(vertex: Vertex, writer_commits: Collection[str]) -> bool:
+    """Return whether the vertex is a sink whose transactions a committer commits."""
+    return is_two_phase(vertex) and vertex.id not in writer_commits
 
 
 def subtasks_of(vertex: Vertex) -> tuple[ProcessId, ...]:
@@ -33,10 +42,10 @@ def subtasks_of(vertex: Vertex) -> tuple[ProcessId, ...]:
     return tuple(ProcessId(f"{vertex.id}[{index}]") for index in range(vertex.parallelism))
 
 
-def processes_of(vertex: Vertex) -> tuple[ProcessId, ...]:
+def processes_of(vertex: Vertex, writer_commits: Collection[str]) -> tuple[ProcessId, ...]:
     """Return all processes of a vertex: an enumerator comes first, a committer last."""
     before = (enumerator_of(vertex.id),) if vertex.kind == SOURCE else ()
-    behind = (committer_of(vertex.id),) if has_committer(vertex) else ()
+    behind = (committer_of(vertex.id),) if has_committer(vertex, writer_commits) else ()
     return (*before, *subtasks_of(vertex), *behind)
 
 
@@ -45,7 +54,7 @@ def channel_between(source: ProcessId, target: ProcessId) -> ChannelId:
     return ChannelId(f"{source}->{target}")
 
 
-def expand(dataflow: Dataflow) -> Topology:
+def expand(dataflow: Dataflow, writer_commits: Collection[str] = ()) -> Topology:
     """Return the processes and channels of a dataflow.
 
     Splits go from enumerator to reader, commit information from writer to committer. If there are
@@ -60,15 +69,15 @@ def expand(dataflow: Dataflow) -> Topology:
             for target in dataflow.targets(edge, source):
                 ends.append((Subtask(edge.source, source).id, Subtask(edge.target, target).id))
     for vertex in dataflow.vertices:
-        if has_committer(vertex):
+        if has_committer(vertex, writer_commits):
             ends += [(writer, committer_of(vertex.id)) for writer in subtasks_of(vertex)]
     return Topology(
-        tuple(_processes(dataflow)),
+        tuple(_processes(dataflow, writer_commits)),
         tuple(Channel(channel_between(source, target), source, target) for source, target in ends),
     )
 
 
-def _processes(dataflow: Dataflow) -> Iterator[Process]:
+def _processes(dataflow: Dataflow, writer_commits: Collection[str]) -> Iterator[Process]:
     coordinators = dataflow.coordinators()
     alone = len(coordinators) == 1
     scope_of = {
@@ -77,7 +86,7 @@ def _processes(dataflow: Dataflow) -> Iterator[Process]:
         for vertex in vertices
     }
     for vertex in dataflow.vertices:
-        for name in processes_of(vertex):
+        for name in processes_of(vertex, writer_commits):
             yield Process(name, scope=scope_of[vertex.id])
     for name in coordinators:
         yield Process(name, scope=None if alone else name)
