@@ -24,6 +24,7 @@ from snapshots.domain.inventory.batches import PlannedBatch, spans_text
 from snapshots.domain.inventory.model import COMPLETED, IN_PROGRESS, Flaw, JobInventory
 from snapshots.domain.model.defects import times
 
+MOST_FILES = 3  # that a sentence names
 _WHOLE = "triggerExecution"  # the phase that holds all others
 _FILES = (Evidence(CONTENTS, "Batches and files"),)
 _UNSURE = "Whether a restart can go on is not known, because files are damaged or missing."
@@ -176,7 +177,7 @@ def _amount(point: Point, planned: PlannedBatch) -> str | None:
         return f"{begun(named(point))} was in flight, and had no rows to read."
     amounts = [
         *([times(planned.rows, "row")] if planned.rows is not None else ()),
-        *([times(planned.files, "file")] if planned.files is not None else ()),
+        *([_files(planned)] if planned.files is not None else ()),
     ]
     spans = [source.offsets for source in planned.sources if source.offsets is not None]
     if not amounts and spans and len(spans) == len(planned.sources):
@@ -185,6 +186,15 @@ def _amount(point: Point, planned: PlannedBatch) -> str | None:
         return None
     origin = f"from {times(len(planned.sources), 'source')}"
     return f"In flight was what {named(point)} was to read: {' in '.join(amounts)} {origin}."
+
+
+def _files(planned: PlannedBatch) -> str:
+    """Return how many files a batch was to read, with their names if these are few."""
+    names = [name for source in planned.sources for name in source.files]
+    count = times(planned.files or 0, "file")
+    if not names or len(names) > MOST_FILES or len(names) != planned.files:
+        return count
+    return f"{count} ({', '.join(names)})"
 
 
 def _state(points: Sequence[Point], *, is_damaged: bool) -> Iterator[Sentence]:
