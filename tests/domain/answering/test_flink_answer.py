@@ -20,7 +20,7 @@ from snapshots.domain.answering.upload_summary import CheckpointSummary, Point
 from snapshots.domain.inventory.model import CheckpointInventory
 from snapshots.readers.engines.flink.rest.answers import read_answers
 from snapshots.readers.engines.flink.rest.job import jobs_of
-from snapshots.readers.engines.flink.rest.report import first_cause, report_of
+from snapshots.readers.engines.flink.rest.report import LONGEST_TRACE, first_cause, report_of
 
 JOB = "ab" * 16
 SOURCE, MAP, SINK = (letter * 32 for letter in "123")
@@ -210,6 +210,52 @@ def test_without_answers_about_back_pressure_the_sentence_says_how_to_get_them()
 
 IO = "java.io.IOException: No space left on device"
 TRACE = f"org.apache.flink.FlinkException: Task failed\n\tat a.b(C.java:1)\nCaused by: {IO}\n\tat d"
+
+
+FLUSH = "Error while waiting for BeamPythonFunctionRunner flush"
+IN_PYTHON = f"""java.lang.RuntimeException: {FLUSH}
+\tat org.apache.flink.Operator.invokeFinishBundle(Operator.java:107)
+Caused by: java.lang.RuntimeException: Error received from SDK harness for instruction 7: \
+Traceback (most recent call last):
+  File "sdk_worker.py", line 311, in _execute
+    response = task()
+               ^^^^^^
+  File "job.py", line 64, in map
+    raise RuntimeError(f"refused: {{value}}")
+RuntimeError: refused: shop-8: no connection
+
+\tat org.apache.beam.FnApiControlClient.onNext(FnApiControlClient.java:180)
+\t... 3 more
+"""
+CHAINED = IN_PYTHON.replace(
+    "RuntimeError: refused: shop-8: no connection",
+    """shop.Closed: at night
+
+The above exception was the direct cause of the following exception:
+
+Traceback (most recent call last):
+  File "job.py", line 66, in map
+    raise RuntimeError("refused") from closed
+RuntimeError: refused""",
+)
+
+
+@pytest.mark.parametrize(
+    ("trace", "cause"),
+    [
+        (IN_PYTHON, ("RuntimeError", "refused: shop-8: no connection")),
+        (CHAINED, ("shop.Closed", "at night")),
+        (IN_PYTHON.partition("    raise")[0], ("java.lang.RuntimeException", FLUSH)),
+    ],
+)
+def test_the_cause_in_a_function_of_python_is_what_python_raised(trace, cause):
+    assert first_cause(trace) == cause
+
+
+def test_a_long_trace_says_how_much_of_it_is_not_shown():
+    answers = {"job": job(), "exceptions": exceptions(failure(NOON, TRACE + "x" * LONGEST_TRACE))}
+    [item] = about(answers).failures
+    assert item.trace.endswith(f"x\n… {len(TRACE):,} more characters are not shown.")
 
 
 def test_the_message_of_the_first_cause_is_told():
