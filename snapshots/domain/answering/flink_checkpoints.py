@@ -43,11 +43,11 @@ def failures(job: FlinkJob, report: JobReport) -> Sentence | None:
         who = blame(failed[0]).sentence if counts else "Who did not acknowledge is not known."
         text = f"Checkpoint {failed[0].number} failed. {who}"
     elif not counts:
-        text = f"{len(failed):,} checkpoints failed. Who did not acknowledge is not known."
+        text = f"{_listed(report, failed)}. Who did not acknowledge is not known."
     else:
         unknown = f" For {len(silent):,} of them nobody is known to be missing." if silent else ""
         who = f"Not acknowledged in time: {tally(counts)}"
-        text = f"{len(failed):,} checkpoints failed. {who}.{unknown}"
+        text = f"{_listed(report, failed)}. {who}.{unknown}"
     reasons = list(map(cause_of, failed))
     noun = "reasons" if len(set(reasons)) > 1 else "reason"
     return Sentence(
@@ -81,6 +81,14 @@ def slowest(job: FlinkJob, report: JobReport) -> Sentence | None:
     else:
         text += f" {waited.sentence}"
     return Sentence("slowest", text, FACT, _linked(job, [slow]))
+
+
+def _listed(report: JobReport, failed: list[CheckpointFacts]) -> str:
+    """Return how many checkpoints failed, by Flink's list and by its count if that has more."""
+    total = (report.counts or {}).get("failed", 0)
+    if total > len(failed):
+        return f"Flink lists {len(failed):,} of the {total:,} checkpoints that failed"
+    return f"{len(failed):,} checkpoints failed"
 
 
 def _failed(report: JobReport) -> list[CheckpointFacts]:

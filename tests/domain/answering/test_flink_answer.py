@@ -163,6 +163,17 @@ def test_equally_busy_subtasks_are_all_named():
     assert "sink[0] and sink[1] were busy 90 % of it." in sentence(answers, "load").text
 
 
+def test_a_slow_vertex_that_was_hardly_busy_leaves_the_reason_open():
+    """Flink counts an operator in Python as idle while its process works."""
+    answers = CALM | {
+        "job": job(),
+        f"vertex-{MAP}-backpressure": pressure((0.4, 0.1), (0, 0)),
+        f"vertex-{SINK}-backpressure": pressure((0, 0.28), (0, 0.1)),
+    }
+    text = sentence(answers, "load").text
+    assert "while sink[0] was busy 28 % of it, too little to explain that." in text
+
+
 def test_a_throttled_source_is_not_called_slow():
     found = sentence(CALM | {"job": job()}, "load")
     assert found.level == WELL
@@ -335,8 +346,8 @@ def test_who_is_missing_is_counted_over_all_failures_and_ties_are_named():
     }  # fmt: skip
     found = sentence(answers, "checkpoint-failures")
     assert found.text == (
-        "2 checkpoints failed. Not acknowledged in time: sink[0] and sink[1] in 1 each. Flink's "
-        "reason: “Checkpoint expired before completing.”."
+        "Flink lists 2 of the 3 checkpoints that failed. Not acknowledged in time: sink[0] and "
+        "sink[1] in 1 each. Flink's reason: “Checkpoint expired before completing.”."
     )
     assert sentence(answers, "slowest").text == (
         "Checkpoint 3, the only one, took 50 ms. sink[0] and sink[1] acknowledged last, at the "
