@@ -14,6 +14,7 @@ from snapshots.domain.model.defects import times
 __all__ = ["failed_clause", "failures", "slowest", "span"]
 
 _MOST_LINKED = 3  # checkpoints
+_MOST_OF_IT = 0.5  # of the time that a checkpoint took
 _SUBTASKS = "/checkpoints/details/N/subtasks/VERTEX"
 
 
@@ -80,7 +81,28 @@ def slowest(job: FlinkJob, report: JobReport) -> Sentence | None:
         text += f" {waited.sentence[:-1]}, so none of them stands out."
     else:
         text += f" {waited.sentence}"
-    return Sentence("slowest", text, FACT, _linked(job, [slow]))
+    return Sentence("slowest", f"{text}{_late_source(report, slow)}", FACT, _linked(job, [slow]))
+
+
+def _late_source(report: JobReport, facts: CheckpointFacts) -> str:
+    """Name the source that handled the trigger last, if that was most of the checkpoint.
+
+    Barriers begin at the sources, so that all others wait for it.
+    """
+    if report.edges is None or not facts.duration:
+        return ""
+    fed = {target for _, target in report.edges}
+    delays = [
+        (subtask.start_delay, f"{vertex.name}[{subtask.index}]")
+        for vertex in facts.vertices
+        if vertex.name not in fed
+        for subtask in vertex.subtasks
+        if subtask.start_delay is not None
+    ]
+    delay, name = max(delays, default=(0, ""))
+    if delay < facts.duration * _MOST_OF_IT:
+        return ""
+    return f" For {span(delay)} of that time, {name} had not handled the coordinator's trigger."
 
 
 def _listed(report: JobReport, failed: list[CheckpointFacts]) -> str:

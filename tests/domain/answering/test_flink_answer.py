@@ -358,6 +358,27 @@ def test_who_is_missing_is_counted_over_all_failures_and_ties_are_named():
     assert "3 of 4 checkpoints failed, 1 of which Flink does not list" in state.text
 
 
+@pytest.mark.parametrize(("delay", "is_named"), [(40, True), (20, False)])
+def test_a_source_that_handled_the_trigger_late_is_named_beside_who_acknowledged_last(
+    delay, is_named
+):
+    late = subtasks(3, 45)
+    late["subtasks"][0]["start_delay"] = delay
+    behind = subtasks(3, 50, 40)
+    behind["subtasks"][0]["start_delay"] = 49  # waits for the source, and is none
+    answers = {
+        "job": job(),
+        "checkpoints": checkpoints(checkpoint(3, duration=50), completed=1),
+        f"checkpoint-3-subtasks-{SOURCE}": late,
+        f"checkpoint-3-subtasks-{SINK}": behind,
+    }
+    text = sentence(answers, "slowest").text
+    assert "sink[0] acknowledged last" in text
+    named = "For 40 ms of that time, source[0] had not handled the coordinator's trigger."
+    assert (named in text) is is_named
+    assert ("trigger" in text) is is_named
+
+
 def test_failures_without_details_say_what_to_upload():
     failed = checkpoint(2, "FAILED", failure_message="The job has failed.")
     answers = {"job": job(), "checkpoints": checkpoints(failed, failed=1)}
