@@ -70,8 +70,8 @@ def slowest(job: FlinkJob, report: JobReport) -> Sentence | None:
     if not timed:
         return None
     slow = max(timed, key=lambda facts: facts.duration or 0)
-    of_all = f"the slowest of {len(timed):,} that completed" if len(timed) > 1 else "the only one"
-    text = f"Checkpoint {slow.number}, {of_all}, took {span(slow.duration or 0)}."
+    text = f"Checkpoint {slow.number}, {_of_all(report, len(timed))}, took "
+    text += f"{span(slow.duration or 0)}."
     waited = blame(slow)
     if not waited.names:
         text += " Who acknowledged last is not known."
@@ -82,6 +82,14 @@ def slowest(job: FlinkJob, report: JobReport) -> Sentence | None:
     else:
         text += f" {waited.sentence}"
     return Sentence("slowest", f"{text}{_late_source(report, slow)}", FACT, _linked(job, [slow]))
+
+
+def _of_all(report: JobReport, timed: int) -> str:
+    """Say of how many completed checkpoints one is the slowest, as far as Flink lists them."""
+    is_all = (report.counts or {}).get("completed", 0) <= timed
+    if timed == 1:
+        return "the only one" if is_all else "the only completed one that Flink lists"
+    return f"the slowest of {timed:,} that completed{'' if is_all else ' and that Flink lists'}"
 
 
 def _late_source(report: JobReport, facts: CheckpointFacts) -> str:

@@ -358,6 +358,21 @@ def test_who_is_missing_is_counted_over_all_failures_and_ties_are_named():
     assert "3 of 4 checkpoints failed, 1 of which Flink does not list" in state.text
 
 
+@pytest.mark.parametrize(
+    ("listed", "counted", "words"),
+    [
+        (1, 1, "Checkpoint 1, the only one, took"),
+        (1, 6, "Checkpoint 1, the only completed one that Flink lists, took"),
+        (2, 2, "Checkpoint 2, the slowest of 2 that completed, took"),
+        (2, 6, "Checkpoint 2, the slowest of 2 that completed and that Flink lists, took"),
+    ],
+)
+def test_the_slowest_checkpoint_is_one_of_those_that_flink_lists(listed, counted, words):
+    history = [checkpoint(number, duration=50 * number) for number in range(1, listed + 1)]
+    answers = {"job": job(), "checkpoints": checkpoints(*history, completed=counted)}
+    assert sentence(answers, "slowest").text.startswith(words)
+
+
 @pytest.mark.parametrize(("delay", "is_named"), [(40, True), (20, False)])
 def test_a_source_that_handled_the_trigger_late_is_named_beside_who_acknowledged_last(
     delay, is_named
