@@ -74,7 +74,7 @@ def main(folder: Path) -> None:
 
     def show(batch: DataFrame, number: int) -> None:
         if number == FATAL:
-            threading.Timer(6, die).start()
+            threading.Timer(20, die).start()
             batch.foreachPartition(wait_in_the_second_half)
         batch.write.json(str(folder / "output" / str(number)))
 
