@@ -23,6 +23,7 @@ from snapshots.domain.answering.wording import begun, moment, named, size, span,
 from snapshots.domain.inventory.batches import PlannedBatch, spans_text
 from snapshots.domain.inventory.model import COMPLETED, IN_PROGRESS, Flaw, JobInventory
 from snapshots.domain.model.defects import times
+from snapshots.domain.model.listing import listed
 
 MOST_FILES = 3  # that a sentence names
 _WHOLE = "triggerExecution"  # the phase that holds all others
@@ -150,6 +151,10 @@ def _how_far(planned: PlannedBatch) -> str:
         for state in planned.written
         if state.wrote and state.lacking
     ]
+    whole = [state.operator for state in planned.written if not state.lacking]
+    bare = [state.operator for state in planned.written if not state.wrote]
+    if not partial and whole and bare:
+        partial = [f"all of {listed(whole)} did, none of {listed(bare)}"]
     if not partial:
         return planned.how_far
     return f"{planned.how_far} {begun('; '.join(partial))}."
