@@ -65,7 +65,7 @@ def test_shared_and_taken_over_are_explained_together(flink, spark, ada):
     ):
         shown = words(client.get(address))
         assert f"Shared are the bytes that other {others} of this upload need, too" in shown
-        assert "Taken over are the bytes that an older one wrote" in shown
+        assert "Taken over are the bytes that an older one stored" in shown
     assert "Shared are" not in words(client.get(f"{flink('failures')}/2"))
 
 
