@@ -90,6 +90,19 @@ def test_the_way_leads_from_the_checkpoints_to_a_record_in_flight_and_on(orders,
     expect(page.get_by_role("alert")).to_contain_text("between 1 and")
 
 
+def test_no_cell_of_a_list_is_wider_than_its_list_on_a_phone(orders, page):
+    page.set_viewport_size({"width": 390, "height": 800})
+    for address in ("/", orders.replace("/contents", "/checkpoints")):
+        page.goto(address)
+        cells = page.locator(".list-table td:visible, .list-table tbody th:visible")
+        assert cells.count() > 5
+        wide = cells.evaluate_all("""cells => cells.filter((it) => {
+          const [own, list] = [it, it.closest("table")].map((each) => each.getBoundingClientRect());
+          return own.right > list.right + 1 || it.scrollWidth > it.clientWidth + 1;
+        }).map((it) => it.textContent.trim())""")
+        assert wide == [], address
+
+
 def test_the_workbench_distinguishes_not_known_from_empty(orders, page):
     recording = orders.removesuffix("/contents")
     page.goto(f"{recording}?snapshot=2")

@@ -167,3 +167,15 @@ def test_states_that_are_objects_show_their_difference_and_failures_are_in_sight
     expect(page.locator("#wb-states-body [data-role=recomputed]")).to_have_text("the same")
     page.locator("#wb-strip-failed").click()
     expect(page.locator("#wb-strip-count")).to_have_text("1 of 2")
+
+
+def test_all_charts_are_in_view_in_a_small_window(samples, page):
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.goto("/")
+    open_sample(page, "Splits change hands")
+    assert page.evaluate("getComputedStyle(workbench).getPropertyValue('--lanes')") == "9"
+    bar = box(page, ".wb-transport")["y"]
+    for panel in ("spacetime", "depth", "topology"):
+        place = box(page, f"[data-panel={panel}]")
+        assert place["y"] + place["height"] <= bar, panel
+        assert place["height"] > 100, panel

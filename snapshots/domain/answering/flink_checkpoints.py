@@ -14,6 +14,7 @@ from snapshots.domain.model.defects import times
 __all__ = ["failed_clause", "failures", "slowest", "span"]
 
 _MOST_LINKED = 3  # checkpoints
+_MOST_OF_IT = 0.5  # of the time that a checkpoint took
 _SUBTASKS = "/checkpoints/details/N/subtasks/VERTEX"
 
 
@@ -43,11 +44,11 @@ def failures(job: FlinkJob, report: JobReport) -> Sentence | None:
         who = blame(failed[0]).sentence if counts else "Who did not acknowledge is not known."
         text = f"Checkpoint {failed[0].number} failed. {who}"
     elif not counts:
-        text = f"{len(failed):,} checkpoints failed. Who did not acknowledge is not known."
+        text = f"{_listed(report, failed)}. Who did not acknowledge is not known."
     else:
         unknown = f" For {len(silent):,} of them nobody is known to be missing." if silent else ""
         who = f"Not acknowledged in time: {tally(counts)}"
-        text = f"{len(failed):,} checkpoints failed. {who}.{unknown}"
+        text = f"{_listed(report, failed)}. {who}.{unknown}"
     reasons = list(map(cause_of, failed))
     noun = "reasons" if len(set(reasons)) > 1 else "reason"
     return Sentence(
@@ -69,8 +70,8 @@ def slowest(job: FlinkJob, report: JobReport) -> Sentence | None:
     if not timed:
         return None
     slow = max(timed, key=lambda facts: facts.duration or 0)
-    of_all = f"the slowest of {len(timed):,} that completed" if len(timed) > 1 else "the only one"
-    text = f"Checkpoint {slow.number}, {of_all}, took {span(slow.duration or 0)}."
+    text = f"Checkpoint {slow.number}, {_of_all(report, len(timed))}, took "
+    text += f"{span(slow.duration or 0)}."
     waited = blame(slow)
     if not waited.names:
         text += " Who acknowledged last is not known."
@@ -80,7 +81,44 @@ def slowest(job: FlinkJob, report: JobReport) -> Sentence | None:
         text += f" {waited.sentence[:-1]}, so none of them stands out."
     else:
         text += f" {waited.sentence}"
-    return Sentence("slowest", text, FACT, _linked(job, [slow]))
+    return Sentence("slowest", f"{text}{_late_source(report, slow)}", FACT, _linked(job, [slow]))
+
+
+def _of_all(report: JobReport, timed: int) -> str:
+    """Say of how many completed checkpoints one is the slowest, as far as Flink lists them."""
+    is_all = (report.counts or {}).get("completed", 0) <= timed
+    if timed == 1:
+        return "the only one" if is_all else "the only completed one that Flink lists"
+    return f"the slowest of {timed:,} that completed{'' if is_all else ' and that Flink lists'}"
+
+
+def _late_source(report: JobReport, facts: CheckpointFacts) -> str:
+    """Name the source that handled the trigger last, if that was most of the checkpoint.
+
+    Barriers begin at the sources, so that all others wait for it.
+    """
+    if report.edges is None or not facts.duration:
+        return ""
+    fed = {target for _, target in report.edges}
+    delays = [
+        (subtask.start_delay, f"{vertex.name}[{subtask.index}]")
+        for vertex in facts.vertices
+        if vertex.name not in fed
+        for subtask in vertex.subtasks
+        if subtask.start_delay is not None
+    ]
+    delay, name = max(delays, default=(0, ""))
+    if delay < facts.duration * _MOST_OF_IT:
+        return ""
+    return f" For {span(delay)} of that time, {name} had not handled the coordinator's trigger."
+
+
+def _listed(report: JobReport, failed: list[CheckpointFacts]) -> str:
+    """Return how many checkpoints failed, by Flink's list and by its count if that has more."""
+    total = (report.counts or {}).get("failed", 0)
+    if total > len(failed):
+        return f"Flink lists {len(failed):,} of the {total:,} checkpoints that failed"
+    return f"{len(failed):,} checkpoints failed"
 
 
 def _failed(report: JobReport) -> list[CheckpointFacts]:

@@ -14,6 +14,8 @@ from snapshots.domain.model.listing import listed
 
 LEAST_BACK_PRESSURE = 0.1
 """The share of waiting above which Flink calls a subtask back-pressured."""
+EXPLAINS = 0.5
+"""The share of the time from which on being busy explains that others wait."""
 _COMMAND = "/vertices/VERTEX/backpressure"
 _WHOLE_TIME = 0.9  # of the time that a subtask ran
 _LEAST_EARLIER = 0.1  # of that time, to be worth telling once it is over
@@ -104,7 +106,8 @@ def _busy(report: JobReport, slow: list[str]) -> str:
     most = max(share for share, _ in busy)
     busiest = [name for share, name in busy if share == most]
     verb = "were" if len(busiest) > 1 else "was"
-    return f"{names(busiest)} {verb} busy {percent(most)} of it"
+    doubt = ", too little to explain that" if most < EXPLAINS else ""
+    return f"{names(busiest)} {verb} busy {percent(most)} of it{doubt}"
 
 
 def _since(report: JobReport, slow: list[str]) -> str:

@@ -23,7 +23,9 @@ from snapshots.domain.answering.wording import begun, moment, named, size, span,
 from snapshots.domain.inventory.batches import PlannedBatch, spans_text
 from snapshots.domain.inventory.model import COMPLETED, IN_PROGRESS, Flaw, JobInventory
 from snapshots.domain.model.defects import times
+from snapshots.domain.model.listing import listed
 
+MOST_FILES = 3  # that a sentence names
 _WHOLE = "triggerExecution"  # the phase that holds all others
 _FILES = (Evidence(CONTENTS, "Batches and files"),)
 _UNSURE = "Whether a restart can go on is not known, because files are damaged or missing."
@@ -149,6 +151,10 @@ def _how_far(planned: PlannedBatch) -> str:
         for state in planned.written
         if state.wrote and state.lacking
     ]
+    whole = [state.operator for state in planned.written if not state.lacking]
+    bare = [state.operator for state in planned.written if not state.wrote]
+    if not partial and whole and bare:
+        partial = [f"all of {listed(whole)} did, none of {listed(bare)}"]
     if not partial:
         return planned.how_far
     return f"{planned.how_far} {begun('; '.join(partial))}."
@@ -176,7 +182,7 @@ def _amount(point: Point, planned: PlannedBatch) -> str | None:
         return f"{begun(named(point))} was in flight, and had no rows to read."
     amounts = [
         *([times(planned.rows, "row")] if planned.rows is not None else ()),
-        *([times(planned.files, "file")] if planned.files is not None else ()),
+        *([_files(planned)] if planned.files is not None else ()),
     ]
     spans = [source.offsets for source in planned.sources if source.offsets is not None]
     if not amounts and spans and len(spans) == len(planned.sources):
@@ -185,6 +191,15 @@ def _amount(point: Point, planned: PlannedBatch) -> str | None:
         return None
     origin = f"from {times(len(planned.sources), 'source')}"
     return f"In flight was what {named(point)} was to read: {' in '.join(amounts)} {origin}."
+
+
+def _files(planned: PlannedBatch) -> str:
+    """Return how many files a batch was to read, with their names if these are few."""
+    names = [name for source in planned.sources for name in source.files]
+    count = times(planned.files or 0, "file")
+    if not names or len(names) > MOST_FILES or len(names) != planned.files:
+        return count
+    return f"{count} ({', '.join(names)})"
 
 
 def _state(points: Sequence[Point], *, is_damaged: bool) -> Iterator[Sentence]:

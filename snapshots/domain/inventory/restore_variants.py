@@ -150,12 +150,32 @@ def run_again(own: CheckpointInventory, later: Sequence[CheckpointInventory]) ->
     known = [count for count, _ in counts if count is not None]
     records = sum(known) if len(known) == len(counts) else None
     unit = OFFSET if any(is_offset for _, is_offset in counts) else RECORD
-    how_much = f": {times(records, unit)}." if records is not None else "; how much is not known."
+    how_much = _how_much(records, unit, batches)
     if not later:
         sentence = f"Batch {own.id:,} runs again with the same offsets{how_much}"
         return ReadAgain(records, unit, sentence)
     ranges = _ranges(batches[0].id, batches[-1].id)
-    return ReadAgain(records, unit, f"{ranges} read again{how_much} {_REMOVED}")
+    return ReadAgain(records, unit, f"{ranges} read again{how_much} {_REMOVED}{_otherwise(later)}")
+
+
+def _how_much(records: int | None, unit: str, batches: Sequence[CheckpointInventory]) -> str:
+    """Return the end of a sentence about what batches read: rows, else files, else not known."""
+    if records is not None:
+        return f": {times(records, unit)}."
+    counts = [source.files_total for batch in batches for source in batch.ranges]
+    files = sum(count or 0 for count in counts)
+    if files and None not in counts and all(batch.ranges for batch in batches):
+        return f": {times(files, 'file')}; the number of their records is not known."
+    return "; how much is not known."
+
+
+def _otherwise(later: Sequence[CheckpointInventory]) -> str:
+    """Say what a restart does with the files as they are, if just the last batch is in flight."""
+    if [batch.id for batch in later if batch.status != COMPLETED] != [later[-1].id]:
+        return ""
+    if later[-1].status != IN_PROGRESS:
+        return ""
+    return f" Otherwise a restart runs batch {later[-1].id:,} again."
 
 
 def too_many_batches(own: CheckpointInventory, last: int) -> ReadAgain:

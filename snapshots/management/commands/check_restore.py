@@ -137,4 +137,5 @@ def _read_again(answer: dict[str, Any]) -> list[str]:
 
 def _variant(item: dict[str, Any]) -> str:
     again = f" {item['again']['sentence']}" if item["again"] else ""
-    return f"{item['title']}: {item['answer'].replace('-', ' ')}.{again}"
+    answer = "yes." if item["answer"] == "yes" else item["headline"]
+    return f"{item['title']}: {answer[:1].lower()}{answer[1:]}{again}"

@@ -20,7 +20,7 @@ from snapshots.domain.answering.upload_summary import CheckpointSummary, Point
 from snapshots.domain.inventory.model import CheckpointInventory
 from snapshots.readers.engines.flink.rest.answers import read_answers
 from snapshots.readers.engines.flink.rest.job import jobs_of
-from snapshots.readers.engines.flink.rest.report import first_cause, report_of
+from snapshots.readers.engines.flink.rest.report import LONGEST_TRACE, first_cause, report_of
 
 JOB = "ab" * 16
 SOURCE, MAP, SINK = (letter * 32 for letter in "123")
@@ -163,6 +163,17 @@ def test_equally_busy_subtasks_are_all_named():
     assert "sink[0] and sink[1] were busy 90 % of it." in sentence(answers, "load").text
 
 
+def test_a_slow_vertex_that_was_hardly_busy_leaves_the_reason_open():
+    """Flink counts an operator in Python as idle while its process works."""
+    answers = CALM | {
+        "job": job(),
+        f"vertex-{MAP}-backpressure": pressure((0.4, 0.1), (0, 0)),
+        f"vertex-{SINK}-backpressure": pressure((0, 0.28), (0, 0.1)),
+    }
+    text = sentence(answers, "load").text
+    assert "while sink[0] was busy 28 % of it, too little to explain that." in text
+
+
 def test_a_throttled_source_is_not_called_slow():
     found = sentence(CALM | {"job": job()}, "load")
     assert found.level == WELL
@@ -210,6 +221,52 @@ def test_without_answers_about_back_pressure_the_sentence_says_how_to_get_them()
 
 IO = "java.io.IOException: No space left on device"
 TRACE = f"org.apache.flink.FlinkException: Task failed\n\tat a.b(C.java:1)\nCaused by: {IO}\n\tat d"
+
+
+FLUSH = "Error while waiting for BeamPythonFunctionRunner flush"
+IN_PYTHON = f"""java.lang.RuntimeException: {FLUSH}
+\tat org.apache.flink.Operator.invokeFinishBundle(Operator.java:107)
+Caused by: java.lang.RuntimeException: Error received from SDK harness for instruction 7: \
+Traceback (most recent call last):
+  File "sdk_worker.py", line 311, in _execute
+    response = task()
+               ^^^^^^
+  File "job.py", line 64, in map
+    raise RuntimeError(f"refused: {{value}}")
+RuntimeError: refused: shop-8: no connection
+
+\tat org.apache.beam.FnApiControlClient.onNext(FnApiControlClient.java:180)
+\t... 3 more
+"""
+CHAINED = IN_PYTHON.replace(
+    "RuntimeError: refused: shop-8: no connection",
+    """shop.Closed: at night
+
+The above exception was the direct cause of the following exception:
+
+Traceback (most recent call last):
+  File "job.py", line 66, in map
+    raise RuntimeError("refused") from closed
+RuntimeError: refused""",
+)
+
+
+@pytest.mark.parametrize(
+    ("trace", "cause"),
+    [
+        (IN_PYTHON, ("RuntimeError", "refused: shop-8: no connection")),
+        (CHAINED, ("shop.Closed", "at night")),
+        (IN_PYTHON.partition("    raise")[0], ("java.lang.RuntimeException", FLUSH)),
+    ],
+)
+def test_the_cause_in_a_function_of_python_is_what_python_raised(trace, cause):
+    assert first_cause(trace) == cause
+
+
+def test_a_long_trace_says_how_much_of_it_is_not_shown():
+    answers = {"job": job(), "exceptions": exceptions(failure(NOON, TRACE + "x" * LONGEST_TRACE))}
+    [item] = about(answers).failures
+    assert item.trace.endswith(f"x\n… {len(TRACE):,} more characters are not shown.")
 
 
 def test_the_message_of_the_first_cause_is_told():
@@ -289,8 +346,8 @@ def test_who_is_missing_is_counted_over_all_failures_and_ties_are_named():
     }  # fmt: skip
     found = sentence(answers, "checkpoint-failures")
     assert found.text == (
-        "2 checkpoints failed. Not acknowledged in time: sink[0] and sink[1] in 1 each. Flink's "
-        "reason: “Checkpoint expired before completing.”."
+        "Flink lists 2 of the 3 checkpoints that failed. Not acknowledged in time: sink[0] and "
+        "sink[1] in 1 each. Flink's reason: “Checkpoint expired before completing.”."
     )
     assert sentence(answers, "slowest").text == (
         "Checkpoint 3, the only one, took 50 ms. sink[0] and sink[1] acknowledged last, at the "
@@ -299,6 +356,42 @@ def test_who_is_missing_is_counted_over_all_failures_and_ties_are_named():
     state = sentence(answers, "state")
     assert state.level == WATCH
     assert "3 of 4 checkpoints failed, 1 of which Flink does not list" in state.text
+
+
+@pytest.mark.parametrize(
+    ("listed", "counted", "words"),
+    [
+        (1, 1, "Checkpoint 1, the only one, took"),
+        (1, 6, "Checkpoint 1, the only completed one that Flink lists, took"),
+        (2, 2, "Checkpoint 2, the slowest of 2 that completed, took"),
+        (2, 6, "Checkpoint 2, the slowest of 2 that completed and that Flink lists, took"),
+    ],
+)
+def test_the_slowest_checkpoint_is_one_of_those_that_flink_lists(listed, counted, words):
+    history = [checkpoint(number, duration=50 * number) for number in range(1, listed + 1)]
+    answers = {"job": job(), "checkpoints": checkpoints(*history, completed=counted)}
+    assert sentence(answers, "slowest").text.startswith(words)
+
+
+@pytest.mark.parametrize(("delay", "is_named"), [(40, True), (20, False)])
+def test_a_source_that_handled_the_trigger_late_is_named_beside_who_acknowledged_last(
+    delay, is_named
+):
+    late = subtasks(3, 45)
+    late["subtasks"][0]["start_delay"] = delay
+    behind = subtasks(3, 50, 40)
+    behind["subtasks"][0]["start_delay"] = 49  # waits for the source, and is none
+    answers = {
+        "job": job(),
+        "checkpoints": checkpoints(checkpoint(3, duration=50), completed=1),
+        f"checkpoint-3-subtasks-{SOURCE}": late,
+        f"checkpoint-3-subtasks-{SINK}": behind,
+    }
+    text = sentence(answers, "slowest").text
+    assert "sink[0] acknowledged last" in text
+    named = "For 40 ms of that time, source[0] had not handled the coordinator's trigger."
+    assert (named in text) is is_named
+    assert ("trigger" in text) is is_named
 
 
 def test_failures_without_details_say_what_to_upload():

@@ -95,8 +95,8 @@ def a_batch(number, *ranges, status="completed"):
     return CheckpointInventory("q", number, "batch", status, ranges=ranges)
 
 
-def a_range(rows=None, offsets=None, start="1", end="2"):
-    return PlannedSource("0", None, start, end, True, rows=rows, offsets=offsets)
+def a_range(rows=None, offsets=None, start="1", end="2", files=None):
+    return PlannedSource("0", None, start, end, True, rows=rows, offsets=offsets, files_total=files)
 
 
 def test_batches_that_run_again():
@@ -124,3 +124,23 @@ def test_a_batch_whose_rows_nobody_counted_leaves_the_sum_open():
     many = too_many_batches(own, 900)
     assert many.records is None
     assert many.sentence.startswith("The ranges of batches 4 to 900 are read again: too many")
+
+
+def test_files_are_counted_where_nobody_counted_their_rows():
+    own, later = a_batch(3), [a_batch(4, a_range(files=1)), a_batch(5, a_range(files=2))]
+    again = run_again(own, later)
+    assert again.records is None
+    assert "are read again: 3 files; the number of their records is not known." in again.sentence
+    assert "how much is not known" in run_again(own, [*later, a_batch(6, a_range())]).sentence
+
+
+def test_a_batch_in_flight_runs_again_unless_its_files_are_removed():
+    otherwise = " Otherwise a restart runs batch 5 again."
+    committed, planned = (
+        a_batch(4, a_range(rows=1)),
+        a_batch(5, a_range(rows=2), status="in progress"),
+    )
+    assert run_again(a_batch(3), [committed, planned]).sentence.endswith(f"first.{otherwise}")
+    assert run_again(a_batch(3), [committed]).sentence.endswith("removed first.")
+    doubtful = a_batch(4, a_range(rows=1), status="unknown")
+    assert run_again(a_batch(3), [doubtful, planned]).sentence.endswith("removed first.")

@@ -56,6 +56,19 @@ def test_the_page_opens_with_the_answer_and_is_reached_from_the_inventory(flink,
     assert "How much it grew is not known. The upload has no earlier checkpoint" in first
 
 
+def test_shared_and_taken_over_are_explained_together(flink, spark, ada):
+    client, batch = signed_in(ada), f"{spark('window-agg-hdfs')}/7"
+    for address, others in (
+        (f"{flink('rocksdb-incremental')}/3/bytes", "checkpoints"),
+        (batch, "batches"),
+        (f"{batch}/bytes", "batches"),
+    ):
+        shown = words(client.get(address))
+        assert f"Shared are the bytes that other {others} of this upload need, too" in shown
+        assert "Taken over are the bytes that an older one stored" in shown
+    assert "Shared are" not in words(client.get(f"{flink('failures')}/2"))
+
+
 def test_what_is_not_known_is_said_with_the_reason_and_never_zero(flink, spark, ada):
     client = signed_in(ada)
     old = words(client.get(f"{flink('v3-orders-rocksdb')}/1/bytes"))

@@ -1,8 +1,12 @@
 """The pages of recordings and jobs, rendered by the server."""
 
+import html
+import io
+import json
 import re
 
 import pytest
+from django.core.management import call_command
 from django.test import Client
 
 from snapshots.domain.model.recording import LoggedEvent
@@ -100,6 +104,16 @@ def test_htmx_gets_the_list_alone(client, ada):
 def test_htmx_gets_the_whole_page_when_it_goes_back_in_history(client):
     headers = {"HX-Request": "true", "HX-History-Restore-Request": "true"}
     assert "<html" in text_of(client.get("/", headers=headers))
+
+
+def test_the_log_that_the_page_shows_is_read_and_judged_as_it_stands(client, tmp_path):
+    shown = client.get("/").content.decode()
+    example = re.search(r'<details class="own-log">.*?<pre[^>]*>(.*?)</pre>', shown, re.S)
+    (tmp_path / "own.jsonl").write_text(html.unescape(example[1]) + "\n")
+    printed = io.StringIO()
+    call_command("check_snapshots", tmp_path / "own.jsonl", json=True, stdout=printed)
+    [snapshot] = json.loads(printed.getvalue())["snapshots"]
+    assert (snapshot["snapshot"], snapshot["verdict"]) == ("s1", "consistent")
 
 
 def test_one_uploaded_file_leads_to_its_recording(client, ada):

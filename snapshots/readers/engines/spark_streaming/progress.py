@@ -37,12 +37,14 @@ class Progress:
 
     Attributes:
         query: the id of the query.
+        name: the name that the job gave the query; None if it gave none.
         idle: whether the trigger ran no batch.
         triggered_at_ms: epoch ms.
         durations_ms: the duration of each phase.
     """
 
     query: str | None
+    name: str | None
     batch: int
     idle: bool
     triggered_at_ms: int | None
@@ -108,6 +110,7 @@ def _progress(document: dict[str, Json]) -> Progress:
     sink = document.get("sink")
     return Progress(
         query=_text(document.get("id")),
+        name=_text(document.get("name")) or None,
         batch=whole(document, "batchId"),
         idle="addBatch" not in durations,
         triggered_at_ms=_instant(document.get("timestamp")),

@@ -75,13 +75,13 @@ export function createSnapshots(app, summaries) {
   }
 
   /**
-   * Scrolls the strip until a button is in view, without scrolling the page.
+   * Scrolls the strip until it begins with a button that was not whole in view, without scrolling the page. So the
+   * name of the button before is not cut off at its beginning.
    * @param {HTMLElement} button
    */
   function bringIntoStrip(button) {
     const [inner, outer] = [button.getBoundingClientRect(), strip.getBoundingClientRect()];
-    if (inner.left < outer.left) strip.scrollLeft -= outer.left - inner.left;
-    else if (inner.right > outer.right) strip.scrollLeft += inner.right - outer.right;
+    if (inner.left < outer.left || inner.right > outer.right) strip.scrollLeft += inner.left - outer.left;
   }
 
   /**

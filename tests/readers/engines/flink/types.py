@@ -138,6 +138,14 @@ SIMPLE_KINDS = (
         st.binary(max_size=9).map(lambda data: (i32(len(data)) + data, {"hex": data.hex()})),
     ),
     Kind(
+        "bytes",
+        simple_snapshot(
+            "org.apache.flink.streaming.api.utils.ByteArrayWrapperSerializer"
+            "$ByteArrayWrapperSerializerSnapshot"
+        ),
+        st.binary(max_size=9).map(lambda data: (i32(len(data)) + data, {"hex": data.hex()})),
+    ),
+    Kind(
         "strings",
         simple_snapshot(f"{_BASE}array.StringArraySerializer$StringArraySerializerSnapshot", 2),
         st.lists(st.none() | _texts, max_size=3).map(

@@ -17,8 +17,14 @@ VALUES = {"ListState": "list_value", "MapState": "map_value"}
 
 def batches_of(inventory: UploadInventory, folder: str) -> list[CheckpointInventory]:
     """Return the batches of the checkpoint directory in ``folder``."""
-    keys = {job.key for job in inventory.jobs if job.name == folder}
+    keys = {key for key, own in folders_of(inventory).items() if own == folder}
     return [one for one in inventory.checkpoints if one.job in keys]
+
+
+def folders_of(inventory: UploadInventory) -> dict[str, str]:
+    """Return the folder of each query by its key."""
+    facts = {job.key: {fact.name: fact.value for fact in job.facts} for job in inventory.jobs}
+    return {key: str(one["folder"]) for key, one in facts.items()}
 
 
 def facts_of(checkpoint: CheckpointInventory) -> dict:
@@ -30,7 +36,7 @@ def told_by_entries(inventory: UploadInventory, entries: list[StateEntry]) -> di
 
     The inventory, taken after the entries were read, adds the states without entries.
     """
-    folders = {job.key: job.name for job in inventory.jobs}
+    folders = folders_of(inventory)
     found: dict[tuple, dict[str, list]] = {}
     kinds: dict[tuple, str] = {}
     for checkpoint in inventory.checkpoints:

@@ -360,3 +360,14 @@ def test_times_are_those_of_the_plan_and_the_report(case):
         assert at == [getattr(batch, field) for batch in job.batches]
     inferred = {event.kind for event in events if '"inferred":["at"]' in event.extra}
     assert inferred == {"task_end", "internal"}
+
+
+@pytest.mark.parametrize(("names", "title"), [(["old", "clicks"], "clicks"), ([None], MAIN)])
+def test_a_query_has_the_name_that_its_newest_report_gives_it(case, names, title):
+    folder = case("window-agg-hdfs")
+    reports = [json.loads(line) for line in (folder / "progress.jsonl").open()]
+    named = [report | {"name": name} for name, report in zip(names, reports, strict=False)]
+    (folder / "progress.jsonl").write_text("\n".join(map(json.dumps, named)))
+    [job] = SparkUpload(folder).inventory().jobs
+    assert job.name == title
+    assert MAIN in [fact.value for fact in job.facts if fact.name == "folder"]

@@ -96,3 +96,16 @@ def test_partitions_that_wrote_and_those_that_did_not_are_named(case):
     assert source.files == ("c02.json",)
     assert "the same batch again, with the same offsets" in last.planned.restart
     assert last.settings["spark.sql.shuffle.partitions"] == "3"
+
+
+def test_a_store_without_changes_lacks_the_snapshot_of_the_version_itself(case):
+    """RocksDB writes a zip for every version while its changelog is off."""
+    folder = case("window-agg-rocksdb-full")
+    for path in folder.glob(f"{MAIN}/state/0/1/[23].zip"):
+        path.unlink()
+    named = [path for path, _ in told(folder)]
+    assert named == ["state/0/1/2.zip", "state/0/1/3.zip"]
+    inventory = SparkUpload(folder).inventory()
+    missing = {one.id: [file.path for file in one.missing] for one in inventory.checkpoints}
+    assert missing[1] == [f"{MAIN}/state/0/1/2.zip"]
+    assert missing[2] == [f"{MAIN}/state/0/1/3.zip"]

@@ -2,7 +2,8 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise, takewhile
 
 from snapshots.domain.answering import job_report
 from snapshots.domain.answering.job_report import JobFailure, JobReport, JobRestore, TaskLoad
@@ -21,6 +22,8 @@ _KINDS = {
     answers.BACK_PRESSURE: job_report.BACK_PRESSURE,
 }
 _CAUSED_BY = "Caused by: "
+_PYTHON_TRACEBACK = "Traceback (most recent call last):"
+_PYTHON_RAISED = re.compile(r"[A-Za-z_][\w.]*(?:: |$)")
 _CLASS = re.compile(r"[\w.$]+(?:Exception|Error|Throwable|Failure)\b")
 
 
@@ -101,8 +104,16 @@ def _failure(exception: RestException) -> JobFailure:
         _clipped(name or exception.name),
         message,
         _clipped(exception.task),
-        exception.text[:LONGEST_TRACE],
+        _shortened(exception.text),
     )
+
+
+def _shortened(trace: str) -> str:
+    """Return a stack trace, or its beginning and how much more it has."""
+    if len(trace) <= LONGEST_TRACE:
+        return trace
+    left_out = len(trace) - LONGEST_TRACE
+    return f"{trace[:LONGEST_TRACE]}\n… {left_out:,} more characters are not shown."
 
 
 def _clipped(text: str | None) -> str | None:
@@ -110,16 +121,45 @@ def _clipped(text: str | None) -> str | None:
 
 
 def first_cause(trace: str) -> tuple[str | None, str | None]:
-    """Return class and message of the innermost cause that has a message; None if none has one."""
-    heads = [line for line in trace.splitlines()[:1] if line.strip()]
-    heads += [
-        line.removeprefix(_CAUSED_BY)
-        for line in trace.splitlines()[1:]
-        if line.startswith(_CAUSED_BY)
+    """Return class and message of the innermost cause that has a message; None if none has one.
+
+    A cause that quotes a traceback of Python is replaced by the exception that Python raised.
+    """
+    lines = trace.splitlines()
+    heads = [
+        number
+        for number, line in enumerate(lines)
+        if line.startswith(_CAUSED_BY) or (number == 0 and line.strip())
     ]
-    causes = list(map(_class_and_message, heads))
+    causes = [
+        _raised_by_python(lines[head + 1 : end])
+        if lines[head].endswith(_PYTHON_TRACEBACK)
+        else _class_and_message(lines[head].removeprefix(_CAUSED_BY))
+        for head, end in pairwise([*heads, len(lines)])
+    ]
     with_message = [cause for cause in causes if cause[1]]
     return (with_message or causes or [(None, None)])[-1]
+
+
+def _raised_by_python(lines: Sequence[str]) -> tuple[str | None, str | None]:
+    """Return class and message of what Python raised first: the line after the frames.
+
+    Python prints an exception before those that it caused.
+
+
+    Args:
+        lines: the traceback, and after it the frames of Java.
+    """
+    traceback = list(takewhile(lambda line: not line.startswith("\tat "), lines))
+    raised = [
+        line
+        for frame, line in pairwise(traceback)
+        if frame.startswith("  ") and _PYTHON_RAISED.match(line)
+    ]
+    if not raised:
+        return None, None
+    name, _, message = raised[0].partition(": ")
+    return name, message.strip()[:LONGEST_MESSAGE] or None
 
 
 def _class_and_message(line: str) -> tuple[str | None, str | None]:

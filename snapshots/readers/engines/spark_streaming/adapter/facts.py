@@ -1,6 +1,7 @@
 """What only Spark's checkpoints hold, as facts for people to read, and the plan of a batch."""
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 
 import orjson
 
@@ -27,6 +28,30 @@ _ROWS = {
     "numRowsRemoved": "rows removed",
     "numRowsDroppedByWatermark": "rows dropped as late",
 }
+
+
+def job_names(jobs: Sequence[SparkJob], reports: Mapping[str, Mapping[int, Progress]]) -> list[str]:
+    """Return a name for each query: its own by its reports, with the folder where two share it.
+
+    A query without a name is called like its folder.
+
+    Args:
+        reports: the progress reports by the checkpoint's folder, then by batch.
+    """
+    own = [_own_name(reports[job.folder]) for job in jobs]
+    counts = Counter(own)
+    return [
+        (job.folder or "checkpoint")
+        if name is None
+        else (name if counts[name] == 1 else f"{name} ({job.folder})")
+        for name, job in zip(own, jobs, strict=True)
+    ]
+
+
+def _own_name(reports: Mapping[int, Progress]) -> str | None:
+    """Return the name in the newest report that has one."""
+    names = (reports[batch].name for batch in sorted(reports, reverse=True))
+    return next((short(name) for name in names if name), None)
 
 
 def job_facts(job: SparkJob) -> Iterator[Fact]:

@@ -34,6 +34,7 @@ from snapshots.readers.engines.spark_streaming.adapter.entries import (
 from snapshots.readers.engines.spark_streaming.adapter.facts import (
     batch_facts,
     job_facts,
+    job_names,
     operator_facts,
     phases_of,
     planned_of,
@@ -107,7 +108,8 @@ def upload_inventory(
     return UploadInventory(
         engine="spark",
         jobs=tuple(
-            JobInventory(job.key, job.folder or "checkpoint", tuple(job_facts(job))) for job in jobs
+            JobInventory(job.key, name, tuple(job_facts(job)))
+            for job, name in zip(jobs, job_names(jobs, reports), strict=True)
         ),
         checkpoints=tuple(reversed(checkpoints)),
         files=files,

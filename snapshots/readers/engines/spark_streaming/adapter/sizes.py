@@ -25,6 +25,8 @@ from snapshots.readers.engines.spark_streaming.state.store_files import (
     ZIP,
     PartitionFiles,
     VersionFile,
+    has_no_changes,
+    whole_name,
 )
 
 MOST_UNZIPPED = 2**30  # bytes that the zips of a checkpoint may say they unpack to
@@ -129,6 +131,8 @@ class StoredVersions:
                 parts["tables"] = self._table_bytes(snapshot)
         lacking = version - base - (last - first)
         missing = self._missing(base, first, last) if lacking else None
+        if lacking and self._is_whole_only:
+            lacking, missing = 1, whole_name(version)
         new = self._new(version, base, parts)
         return Load(parts, self._shared(version, base), lacking, missing, new)
 
@@ -154,6 +158,10 @@ class StoredVersions:
         if named is None or unread or not (has_earlier or 1 in self._changes or 1 in self._whole):
             return None
         return sum(self.sizes.get(path, 0) for path in named if self._births[path] == version)
+
+    @cached_property
+    def _is_whole_only(self) -> bool:
+        return has_no_changes(self.files)
 
     @cached_property
     def _zips(self) -> list[VersionFile]:
@@ -188,6 +196,8 @@ class StoredVersions:
     def gaps(self, places: range) -> Iterator[tuple[str, range]]:
         """Yield the first missing file of every run of changes, and the places that lack it.
 
+        Where no version is put together of changes, yield every missing file.
+
         Args:
             places: the places in ``wanted`` that are of interest.
 
@@ -200,7 +210,10 @@ class StoredVersions:
             if last <= bisect_right(self.wanted, base):
                 continue
             missing = self.load(self.wanted[last - 1]).missing
-            if missing is not None:
+            if missing is not None and self._is_whole_only:
+                later = range(bisect_right(self.wanted, max(base, oldest)), last)
+                yield from ((whole_name(self.wanted[one]), range(one, one + 1)) for one in later)
+            elif missing is not None:
                 gap = int(missing.partition(".")[0])
                 lacking = range(bisect_left(self.wanted, max(gap, base + 1)), last)
                 if lacking and gap >= oldest:

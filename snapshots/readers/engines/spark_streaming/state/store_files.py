@@ -8,6 +8,7 @@ Source: Spark's HDFSBackedStateStoreProvider, RocksDBFileManager.
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import count
 
@@ -67,7 +68,8 @@ class Chain:
     """The files that make up one version: a snapshot, if any, then all changes after it.
 
     Attributes:
-        lacking: how many files of changes are missing.
+        lacking: how many files are missing: of changes, or the whole snapshot of RocksDB where
+            none has changes.
         missing: the name of the first missing file.
     """
 
@@ -134,9 +136,21 @@ def chain(partition: PartitionFiles, version: int, ids: dict[int, str] | None = 
     lacking = version - base - len(changes)
     if not lacking:
         return Chain(tuple(files))
+    if has_no_changes(partition.files):
+        return Chain(tuple(files), 1, whole_name(version))
     first = next(number for number in count(base + 1) if number not in changes)
     rocksdb = any(file.kind in (CHANGELOG, ZIP) for file in partition.files)
     return Chain(tuple(files), lacking, f"{first}.{CHANGELOG if rocksdb else DELTA}")
+
+
+def has_no_changes(files: Iterable[VersionFile]) -> bool:
+    """Tell whether RocksDB wrote every version as a whole, with the changelog turned off."""
+    return {file.kind for file in files} == {ZIP}
+
+
+def whole_name(version: int) -> str:
+    """Return the name of the file with a whole version in RocksDB, without an id."""
+    return f"{version}.{ZIP}"
 
 
 def _is_valid(file: VersionFile, ids: dict[int, str]) -> bool:
