@@ -3,13 +3,12 @@
 The decisions are the step functions in `protocols/continuous_driver.py`.
 """
 
-from types import ModuleType
-
 from snapshots.domain.dataflow_logs.dataflow import SINK, SOURCE
 from snapshots.domain.dataflow_logs.kinds import (
     CP_COMPLETE,
     CP_STORED,
     CP_TRIGGER,
+    EPOCH,
     FINISH,
     SINK_WRITE,
 )
@@ -37,16 +36,15 @@ class Driver(CoordinatorProcess):
         has_read_all: whether an epoch of this attempt has ended behind the last record.
     """
 
-    def __init__(self, machine: ContinuousMachine, steps: ModuleType) -> None:
+    def __init__(self, machine: ContinuousMachine) -> None:
         super().__init__(machine, DRIVER)
         self.settings = machine.plan.epochs
-        self.steps = steps
         self.tasks: list[ContinuousTask] = list(machine.tasks.values())
         self.readers = [task for task in self.tasks if task.vertex.kind == SOURCE]
         self.writers = [task for task in self.tasks if task.vertex.kind == SINK]
-        readers, writers = (frozenset(task.id for task in some)
-                            for some in (self.readers, self.writers))  # fmt: skip
-        self.state: continuous_driver.Driver = steps.start(readers, writers)
+        readers = frozenset(task.id for task in self.readers)
+        writers = frozenset(task.id for task in self.writers)
+        self.state: continuous_driver.Driver = continuous_driver.start(readers, writers)
         self.restorable: int | None = None
         self.open: list[int] = []
         self.has_read_all = False
@@ -60,16 +58,16 @@ class Driver(CoordinatorProcess):
 
     def _trigger(self) -> None:
         if not self.has_read_all:
-            self._act(self.steps.on_trigger(self.state))
+            self._act(continuous_driver.on_trigger(self.state))
             self.machine.later(self, self.settings.interval, self._trigger)
 
     def on_report(self, report: Report) -> None:
         """Take the report of a reader or a writer."""
         epoch, task = report.epoch, report.task.id
         if report.offset is None:
-            self._act(self.steps.on_written(self.state, task, epoch))
+            self._act(continuous_driver.on_written(self.state, task, epoch))
         else:
-            self._act(self.steps.on_offset(self.state, task, epoch, report.offset))
+            self._act(continuous_driver.on_offset(self.state, task, epoch, report.offset))
 
     def on_restart(self) -> None:
         """Give up what was not committed, and go on under a new number."""
@@ -78,7 +76,7 @@ class Driver(CoordinatorProcess):
         self.open = []
         self.has_read_all = False
         self.alive = True
-        self.state = self.steps.on_restart(self.state)
+        self.state = continuous_driver.on_restart(self.state)
         self.begin()
 
     # --- what the driver decides -----------------------------------------------------------------
@@ -96,7 +94,7 @@ class Driver(CoordinatorProcess):
 
     def _log_end(self, epoch: int) -> None:
         extra = {
-            "type": "epoch",
+            "type": EPOCH,
             "mode": "aligned",
             "to_trigger": [task.id for task in self.readers],
             "to_ack": [task.id for task in (*self.readers, *self.writers)],
@@ -123,7 +121,7 @@ class Driver(CoordinatorProcess):
         self.complete(epoch, CP_COMPLETE, {})
         self.restorable = epoch
         self.open.remove(epoch)
-        self._act(self.steps.on_committed(self.state, epoch))
+        self._act(continuous_driver.on_committed(self.state, epoch))
         if self.has_read_all and not self.open:
             self._stop()
 

@@ -9,7 +9,7 @@ from snapshots.domain.simulators.continuous.markers import Markers
 from snapshots.domain.simulators.continuous.tasks import ContinuousMachine, ContinuousTask
 from snapshots.domain.simulators.dataflows.aligning import Alignments
 from snapshots.domain.simulators.dataflows.counting import Failure
-from snapshots.domain.simulators.dataflows.functions import State, start_state
+from snapshots.domain.simulators.dataflows.functions import start_state
 from snapshots.domain.simulators.dataflows.recovery import log_crash, restore
 from snapshots.domain.simulators.dataflows.tasks import Effects
 
@@ -61,8 +61,8 @@ class Failover:
             yield Deploy(task)
 
     def _restore(self, task: ContinuousTask, epoch: int | None) -> None:
-        saved: dict[ProcessId, State] = {} if epoch is None else self.markers.saved[epoch]
-        state = saved.get(task.id, start_state(task.vertex))
+        start = start_state(task.vertex)
+        state = start if epoch is None else self.markers.state_at(task.id, epoch)
         positions: dict[str, int] | None = None
         if task.vertex.kind == SOURCE:
             positions = {task.id: state["offset"]}

@@ -42,6 +42,10 @@ class Markers:
         self.alignments = alignments
         self.saved: dict[int, dict[ProcessId, State]] = {}
 
+    def state_at(self, process: ProcessId, epoch: int) -> State:
+        """Return the state that a task recorded at the end of an epoch."""
+        return self.saved[epoch][process]
+
     def on_epoch(self, task: ContinuousTask, epoch: int) -> Effects:
         """End all epochs of a reader before the one that the driver names."""
         while task.epoch < epoch:

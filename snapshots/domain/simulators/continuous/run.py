@@ -1,6 +1,5 @@
 """A run in continuous mode: what its sources, tasks and parts do together."""
 
-from types import ModuleType
 from typing import Any
 
 from snapshots.domain.dataflow_logs.dataflow import SOURCE
@@ -15,26 +14,25 @@ from snapshots.domain.simulators.dataflows.lanes import Item, Lane
 from snapshots.domain.simulators.dataflows.machine import StreamMachine
 from snapshots.domain.simulators.dataflows.results import count_results
 from snapshots.domain.simulators.dataflows.tasks import Effects, connect
-from snapshots.domain.simulators.protocols import continuous_driver, continuous_task
+from snapshots.domain.simulators.protocols import continuous_task
 
 
 class ContinuousRun(StreamMachine[ContinuousTask]):
     """The state of a running query."""
 
-    def __init__(self, plan: Any, topology: Topology, steps: ModuleType | None = None) -> None:
+    def __init__(self, plan: Any, topology: Topology) -> None:
         """Make a run that has not begun.
 
         Args:
             plan: what to simulate.
             topology: the processes and channels of the plan's dataflow.
-            steps: the step functions of the driver, in place of Spark's own.
         """
         super().__init__(plan, topology)
         self.tasks = tasks_of(self.dataflow, continuous_task, plan.slow)
         connect(self.dataflow, self.tasks, self.lanes)
         alignments = Alignments(self.log, self.counted)
         self.markers = Markers(self, alignments)
-        self.driver = Driver(self, steps or continuous_driver)
+        self.driver = Driver(self)
         self.failover = Failover(self, self.driver, self.markers, alignments)
 
     def begin(self) -> None:

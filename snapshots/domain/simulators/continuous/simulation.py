@@ -6,13 +6,13 @@ the number, and ends its epoch with a marker between two records, which every ta
 
 The snapshot of an epoch bears its number and lies at its markers: nothing is on the way. The sink
 takes an epoch over before its commit is written. A restart goes on behind the newest committed
-epoch and under a new number, so that no sink can recognise what it is given again: each record is
-delivered at least once. docs/formats/dataflow-events.md describes the events.
+epoch. What it reads again comes in epochs with other borders, so that no number tells a sink what
+it has: each record is delivered at least once. docs/formats/dataflow-events.md describes the
+events.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from types import ModuleType
 
 from snapshots.domain.assembling.assembly import Header
 from snapshots.domain.dataflow_logs.dataflow import Dataflow
@@ -83,27 +83,21 @@ class ContinuousSimulation:
         return header_of(name, "spark", self.dataflow, self.topology(), states)
 
 
-def simulate_continuous(
-    simulation: ContinuousSimulation, steps: ModuleType | None = None
-) -> Iterator[LoggedEvent]:
+def simulate_continuous(simulation: ContinuousSimulation) -> Iterator[LoggedEvent]:
     """Yield the events of one run in the order of time.
 
     Args:
         simulation: what to simulate.
-        steps: the step functions of the driver, in place of Spark's own.
     """
-    return ContinuousRun(simulation, simulation.topology(), steps).events()
+    return ContinuousRun(simulation, simulation.topology()).events()
 
 
-def run_continuous(
-    simulation: ContinuousSimulation, name: str = "a dataflow", steps: ModuleType | None = None
-) -> DataflowRun:
+def run_continuous(simulation: ContinuousSimulation, name: str = "a dataflow") -> DataflowRun:
     """Return the whole log of one run, and what was counted in it.
 
     Args:
         simulation: what to simulate.
         name: the name of the recording.
-        steps: the step functions of the driver, in place of Spark's own.
     """
-    run = ContinuousRun(simulation, simulation.topology(), steps)
+    run = ContinuousRun(simulation, simulation.topology())
     return run_to_end(run, simulation.header(name))

@@ -5,9 +5,9 @@ driver and an event give the next driver and the effects, to be carried out in t
 
 Assumes: the logs of offsets and commits survive the driver. Each reader reports its offset at the
 end of an epoch, each writer that it has written the epoch. A restart goes on behind the newest
-committed epoch, under the number that follows the newest one in the log of offsets: a sink may
-have seen all numbers up to that one. Before the first commit Spark counts from 0 once more; this
-driver never uses a number twice.
+committed epoch. Its first number depends on the version of Spark: 4.3 counts on from the newest
+commit, others from the newest entry in the log of offsets. This driver takes a number that no epoch
+had before, because the number is the name of a snapshot.
 """
 
 from collections.abc import Mapping
@@ -47,7 +47,6 @@ class Driver:
         committing: the epoch whose commit is being written. None if there is none.
         offsets: the next offset of each reader, by epoch.
         written: the writers that have written an epoch, by epoch.
-        logged: the newest epoch in the log of offsets; -1 if it is empty.
     """
 
     readers: frozenset[ProcessId]
@@ -57,7 +56,6 @@ class Driver:
     committing: int | None = None
     offsets: Mapping[int, Mapping[ProcessId, int]] = field(default_factory=dict)
     written: Mapping[int, frozenset[ProcessId]] = field(default_factory=dict)
-    logged: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +100,6 @@ def on_offset(driver: Driver, reader: ProcessId, epoch: int, offset: int) -> Ste
     driver = replace(driver, offsets={**driver.offsets, epoch: reported})
     if reported.keys() != driver.readers:
         return driver, ()
-    driver = replace(driver, logged=max(driver.logged, epoch))
     driver, effects = _commit_next(driver)
     return driver, (LogOffsets(epoch, reported), *effects)
 
@@ -123,13 +120,9 @@ def on_committed(driver: Driver, epoch: int) -> Step:
 
 
 def on_restart(driver: Driver) -> Driver:
-    """Forget all reports, and number on from the newest epoch that a sink may have seen."""
-    return replace(
-        start(driver.readers, driver.writers),
-        epoch=driver.logged + 1,
-        committed=driver.logged,
-        logged=driver.logged,
-    )
+    """Forget all reports, and go on under a number that no epoch had before."""
+    fresh = start(driver.readers, driver.writers)
+    return replace(fresh, epoch=driver.epoch, committed=driver.epoch - 1)
 
 
 def _commit_next(driver: Driver) -> Step:
