@@ -9,6 +9,7 @@ from typing import Any
 from snapshots.domain.dataflow_logs.dataflow import Dataflow, DataflowRefused
 from snapshots.domain.model.recording import LoggedEvent
 from snapshots.domain.simulators.dataflows.parameters import MOST_EVENTS
+from snapshots.simulating.continuous_runs import ContinuousParameters
 from snapshots.simulating.dataflow_documents import refusal
 from snapshots.simulating.flink_runs import FlinkParameters
 from snapshots.simulating.parameters import refused
@@ -18,7 +19,8 @@ from snapshots.simulating.simulated_runs import SimulatedRun
 from snapshots.simulating.spark_runs import SparkParameters
 
 PROTOCOLS: dict[str, type[DataflowParameters]] = {
-    model.PROTOCOL.name: model for model in (FlinkParameters, SeaTunnelParameters, SparkParameters)
+    model.PROTOCOL.name: model
+    for model in (FlinkParameters, SeaTunnelParameters, SparkParameters, ContinuousParameters)
 }
 """The protocols by name. The first is the default."""
 FAILOVERS: dict[str, tuple[str, ...]] = {

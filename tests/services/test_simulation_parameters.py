@@ -12,6 +12,9 @@ from snapshots.simulating.simulations import PARAMETERS
 from tests.web.api.test_dataflows import WORDS
 
 WORDS_DATAFLOW = Dataflow.from_json(WORDS)
+MAPPED = [{**vertex, "function": "map", "parallelism": 1} for vertex in WORDS["vertices"]]
+STATELESS_DATAFLOW = Dataflow.from_json({**WORDS, "vertices": MAPPED})
+"""A dataflow that every protocol takes, continuous mode, too."""
 DECLARED = [(model, item) for model in PARAMETERS for item in model.declared()]
 
 
@@ -51,7 +54,8 @@ WHOLE = [
 @pytest.mark.parametrize(("model", "item"), WHOLE, ids=named)
 def test_only_values_within_the_bounds_are_accepted_and_the_simulator_runs_with_them(model, item):
     for value in (item.bounds.least, item.bounds.most):
-        model.checked(asked(item.path, value), WORDS_DATAFLOW)._simulation(WORDS_DATAFLOW)
+        parameters = model.checked(asked(item.path, value), STATELESS_DATAFLOW)
+        parameters._simulation(STATELESS_DATAFLOW)
     for value in (item.bounds.least - 1, item.bounds.most + 1, True, "5", 1.0):
         with pytest.raises(Refused) as refused:
             model.checked(asked(item.path, value), WORDS_DATAFLOW)

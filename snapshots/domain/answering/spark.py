@@ -22,6 +22,7 @@ from snapshots.domain.answering.upload_summary import Point, UploadSummary, newe
 from snapshots.domain.answering.wording import begun, moment, named, size, span, to_checkpoint
 from snapshots.domain.inventory.batches import PlannedBatch, spans_text
 from snapshots.domain.inventory.model import COMPLETED, IN_PROGRESS, Flaw, JobInventory
+from snapshots.domain.inventory.spark_plan import EPOCH
 from snapshots.domain.model.defects import times
 from snapshots.domain.model.listing import listed
 
@@ -132,8 +133,10 @@ def _all_committed(points: Sequence[Point], last: Point, *, can_restart: bool) -
 
 def _not_committed(last: Point, *, can_restart: bool) -> Iterator[Sentence]:
     planned = last.item.planned
-    text = f"{begun(named(last))}, the last one, was planned{moment(last.item.triggered_at)}"
-    text = f"{text} and not committed."
+    done = f"was planned{moment(last.item.triggered_at)} and"
+    if last.item.kind == EPOCH:
+        done = "ended at every reader and was"
+    text = f"{begun(named(last))}, the last one, {done} not committed."
     link = (to_checkpoint(last),)
     if planned is None:
         notes = " ".join(last.item.notes)
@@ -166,14 +169,29 @@ def _in_flight(points: Sequence[Point]) -> Iterator[Sentence]:
     if not batches:
         return
     point, planned = batches[-1]
+    if point.item.kind == EPOCH:
+        yield _epoch_in_flight(point, others=len(batches) - 1)
+        return
     amount, level = _amount(point, planned), FACT
     if amount is None:
         amount = f"{begun(named(point))} was in flight; how many rows it was to read is not known."
         level = NOT_KNOWN
     more = len(batches) - 1
-    others = f" {times(more, 'earlier batch', 'earlier batches')} were in flight, too."
+    were = "was" if more == 1 else "were"
+    others = f" {times(more, 'earlier batch', 'earlier batches')} {were} in flight, too."
     text = f"{amount}{others if more else ''}"
     yield Sentence("in-flight", text, level, (to_checkpoint(point),))
+
+
+def _epoch_in_flight(point: Point, *, others: int) -> Sentence:
+    """Say what an epoch without a commit is: it has been read, unlike a batch that was planned."""
+    text = (
+        f"What the readers had read in {named(point)} counts only when it is committed; how many "
+        "rows that is is not known."
+    )
+    if others:
+        text = f"{text} {times(others, 'earlier epoch')} had ended without a commit, too."
+    return Sentence("in-flight", text, NOT_KNOWN, (to_checkpoint(point),))
 
 
 def _amount(point: Point, planned: PlannedBatch) -> str | None:
@@ -207,7 +225,8 @@ def _state(points: Sequence[Point], *, is_damaged: bool) -> Iterator[Sentence]:
     last = newest(points, COMPLETED)
     if last is None:
         if points:
-            yield Sentence("restorable", "No batch is known to be committed.", WATCH, _FILES)
+            noun = "epoch" if points[-1].item.kind == EPOCH else "batch"
+            yield Sentence("restorable", f"No {noun} is known to be committed.", WATCH, _FILES)
         return
     item, link = last.item, (to_checkpoint(last),)
     if item.missing:

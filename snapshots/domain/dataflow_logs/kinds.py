@@ -81,6 +81,9 @@ SINK_WRITE = "sink_write"
 BATCH_COMMIT = "batch_commit"
 SPARK_KINDS = (BATCH_PLAN, TASK_END, SINK_WRITE, BATCH_COMMIT)
 
+EPOCH = "epoch"
+"""The ``type`` in the trigger of an epoch of continuous mode, which ends at its markers."""
+
 WATERMARK = "watermark"
 WATERMARK_IN = "watermark_in"
 LATE = "late"

@@ -11,6 +11,7 @@ from snapshots import access, quantities
 from snapshots.answers.first_answer import blame_of
 from snapshots.answers.untimed import untimed
 from snapshots.domain.dataflow_logs.checkpoints.report import COMPLETED
+from snapshots.domain.dataflow_logs.kinds import EPOCH
 from snapshots.domain.model import durations
 from snapshots.domain.model.derived import epoch_of, is_derived
 from snapshots.files.recordings import open_recording
@@ -51,7 +52,7 @@ def checkpoint_list(request: HttpRequest, pk: int) -> HttpResponse:
         return _render_checkpoint(request, recording, stored, request.GET["checkpoint"])
     checkpoints, failovers = stored.checkpoints(), stored.failovers()
     incremental, extra = stored.checkpoint_files(), stored.manifest.header_extra
-    names = {item["checkpoint"] for item in checkpoints}
+    kinds = {item["checkpoint"]: item["kind"] for item in checkpoints}
     context = {
         "recording": recording,
         "files": incremental["files"][:MOST_LISTED],
@@ -59,7 +60,7 @@ def checkpoint_list(request: HttpRequest, pk: int) -> HttpResponse:
         "dropped_requests": [item for item in incremental["decisions"] if not item["checkpoint"]],
         "checkpoints": [_linked(recording, item, extra) for item in checkpoints[:MOST_LISTED]],
         "hidden": max(0, len(checkpoints) - MOST_LISTED),
-        "failovers": _failures(recording, failovers, names),
+        "failovers": _failures(recording, failovers, kinds),
         "event_time": failovers["event_time"],
         "start": failovers["start"],
         "sinks": failovers["sinks"],
@@ -122,10 +123,10 @@ def _clocks(
 
 
 def _failures(
-    recording: Recording, failovers: dict[str, Any], checkpoints: set[str]
+    recording: Recording, failovers: dict[str, Any], kinds: dict[str, str | None]
 ) -> list[dict[str, Any]]:
     """Return the failures, each with what it restored and with what it did to event time."""
-    items = [_with_restored(recording, item, checkpoints) for item in failovers["items"]]
+    items = [_with_restored(recording, item, kinds) for item in failovers["items"]]
     times = failovers["event_time"]
     if times is None:
         return items
@@ -136,14 +137,18 @@ def _failures(
 
 
 def _with_restored(
-    recording: Recording, failure: dict[str, Any], checkpoints: set[str]
+    recording: Recording, failure: dict[str, Any], kinds: dict[str, str | None]
 ) -> dict[str, Any]:
-    """Add the address of what was restored, which for micro-batches is no checkpoint."""
+    """Add the address of what was restored, which for micro-batches is no checkpoint.
+
+    ``kinds``: the kind of each checkpoint.
+    """
     restored = failure["restored"]
     if restored is None:
         return failure
-    if restored in checkpoints:
-        address, noun = links.to_checkpoint(recording.pk, restored), "checkpoint"
+    if restored in kinds:
+        noun = EPOCH if kinds[restored] == EPOCH else "checkpoint"
+        address = links.to_checkpoint(recording.pk, restored)
     else:
         address, noun = links.to_snapshot(recording.pk, restored), "batch"
     return {**failure, "address": address, "restored_noun": noun}

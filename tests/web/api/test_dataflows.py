@@ -192,6 +192,14 @@ FIELDS += [
     ]
 ]
 FIELDS += [
+    ({"protocol": "spark-continuous", **parameters}, field)
+    for parameters, field in [
+        ({}, "dataflow.vertices[1].function"),
+        ({"epochs": {"interval": 0}}, "epochs.interval"),
+        ({"failover": "task"}, "failover"),
+    ]
+]
+FIELDS += [
     ({"protocol": "seatunnel", **parameters}, field)
     for parameters, field in [
         ({"failover": "full"}, "failover"),

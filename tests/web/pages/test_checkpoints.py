@@ -143,6 +143,9 @@ def test_a_failure_leads_to_what_it_went_back_to(client, ada):
     page = text_of(client.get(f"/recordings/{batches.pk}/checkpoints"))
     assert f'<a href="{address}">batch 1</a>' in page
     assert client.get(address).status_code == 200
+    epochs = explained(ada, "uncommitted-epoch")
+    page = text_of(client.get(f"/recordings/{epochs.pk}/checkpoints"))
+    assert f'<a href="/recordings/{epochs.pk}/checkpoints?checkpoint=1">epoch 1</a>' in page
 
 
 def test_a_failure_after_which_nothing_was_restored_goes_back_nowhere(client, ada):

@@ -169,6 +169,15 @@ OF_SPARK = {
     "restart_delay": "100",
     "again": "task",
 }
+OF_CONTINUOUS = {
+    "epoch_interval": "6000",
+    "poll_interval": "700",
+    "buffer": "3",
+    "mean_delay": "50",
+    "control_delay": "60",
+    "commit_time": "80",
+    "restart_delay": "100",
+}
 
 
 def kept_of(client, ada, **typed) -> dict:
@@ -216,7 +225,12 @@ def inputs_of(page: str, protocol: str) -> set[str]:
 
 @pytest.mark.parametrize(
     ("protocol", "typed"),
-    [("flink", FORM), ("seatunnel", OF_SEATUNNEL), ("spark", OF_SPARK)],
+    [
+        ("flink", FORM),
+        ("seatunnel", OF_SEATUNNEL),
+        ("spark", OF_SPARK),
+        ("spark-continuous", OF_CONTINUOUS),
+    ],
 )
 def test_the_page_has_an_input_for_each_parameter_of_a_protocol(client, protocol, typed):
     shown = inputs_of(text_of(client.get(NEW)), protocol)
@@ -260,6 +274,8 @@ def test_a_failure_without_a_subtask_is_none(client, ada):
         ("spark", "cores", "0"),
         ("spark", "most_per_split", "0"),
         ("spark", "again", "everything"),
+        ("spark-continuous", "epoch_interval", "0"),
+        ("spark-continuous", "poll_interval", "seldom"),
     ],
 )
 def test_what_another_protocol_refuses_is_reported_at_its_field(client, protocol, field, typed):

@@ -176,3 +176,27 @@ def test_windows_fire_and_drop_what_is_late_when_the_text_says(logs):
     (trigger,) = times(events, "cp_trigger", "coordinator", snapshot="2")
     assert trigger == 30
     assert "Windows send 8 results once more, 4 of them" in text_of("late-records", 3)
+
+
+def test_an_epoch_ends_and_comes_again_when_the_text_says(logs):
+    events = logs["uncommitted-epoch"]
+    stored = [json.loads(e.extra)["positions"] for e in events if e.kind == "cp_stored"]
+    assert set(stored[1].values()) == {21}
+    assert "behind offset 20" in text_of("uncommitted-epoch", 0)
+    assert times(events, "cp_complete", "coordinator", snapshot="1") == [23.597]
+    assert times(events, "crash", "coordinator") == [42.5]
+    assert not times(events, "cp_complete", "coordinator", snapshot="2")
+    assert stored[2] not in stored[3:]
+    shown = Counter(
+        tuple(json.loads(e.extra)["rid"])
+        for e in events
+        if e.kind == "write" and _is_shown(events, e)
+    )
+    assert sum(count - 1 for count in shown.values()) == 26
+    assert "The 26 rows of epoch 2" in text_of("uncommitted-epoch", 3)
+
+
+def _is_shown(events, write) -> bool:
+    """Tell whether the transaction of a write was committed."""
+    tx = json.loads(write.extra)["tx"]
+    return any(e.kind == "tx_commit" and json.loads(e.extra)["tx"] == tx for e in events)

@@ -37,6 +37,7 @@ from snapshots.domain.dataflow_logs.kinds import (
     BATCH_PLAN,
     CP_COMPLETE,
     END,
+    EPOCH,
     RESTART,
     TX_ABORT,
     TX_COMMIT,
@@ -294,8 +295,16 @@ def _report(
             others = [name for name in run.plan.tasks if name not in set(failed.scope)]
             running = sum(_is_running(run, name, failed.event.step) for name in others)
             report = replace(report, went_on=running)
-    noun = "checkpoint" if batch is None else "batch"
-    return replace(report, sentence=sentence(report, failed, noun, run.plan.time_unit))
+    return replace(report, sentence=sentence(report, failed, _noun(trigger), run.plan.time_unit))
+
+
+def _noun(trigger: ProtocolEvent | None) -> str:
+    """Return what the engine calls that which was restored."""
+    if trigger is None:
+        return "checkpoint"
+    if trigger.kind == BATCH_PLAN:
+        return "batch"
+    return "epoch" if trigger.text("type") == EPOCH else "checkpoint"
 
 
 def _is_running(run: RunEvents, process: ProcessId, step: int) -> bool:
@@ -344,12 +353,15 @@ def _pipelines(plan: Plan, dataflow: Dataflow) -> list[set[ProcessId]]:
 
 
 def _guarantee(trigger: ProtocolEvent | None) -> str | None:
-    """Return what the restored checkpoint guarantees of the state, or None if the log does not say.
+    """Return what the restored checkpoint guarantees, or None if the log does not say.
 
-    Micro-batches have no barriers, and nothing enters their states twice.
+    Micro-batches have no barriers, and nothing enters their states twice. Continuous mode keeps no
+    state, and a restart delivers again what was read behind the restored epoch.
     """
     if trigger is not None and trigger.kind == BATCH_PLAN:
         return EXACTLY_ONCE
+    if trigger is not None and trigger.text("type") == EPOCH:
+        return AT_LEAST_ONCE
     mode = trigger and trigger.text("mode")
     if mode is None:
         return None

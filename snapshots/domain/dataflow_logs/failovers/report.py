@@ -148,7 +148,8 @@ class FailoverReport:
             micro-batches, where all tasks wait for the one that runs again.
         restored: the checkpoint that was restored. None if there was none.
         guarantee: what the restored checkpoint guarantees of the state: ``exactly-once`` or
-            ``at-least-once``. None if the log does not say.
+            ``at-least-once``. An epoch of continuous mode has no state, and guarantees delivery at
+            least once. None if the log does not say.
         restarted_at: when the first task came back. None if no task did.
         lost_progress: the time since the trigger of the restored checkpoint, or since the beginning
             of the recording. None if no task came back or the log does not say.

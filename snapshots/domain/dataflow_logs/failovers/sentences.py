@@ -7,7 +7,7 @@ from snapshots.domain.model.defects import times
 
 
 def sentence(report: FailoverReport, failed: Failed, noun: str, unit: str) -> str:
-    """Summarise a failure. ``noun``: what is restored, ``checkpoint`` or ``batch``."""
+    """Summarise a failure. ``noun``: what is restored, such as ``checkpoint`` or ``batch``."""
     return f"{_summary(report, failed.overtaken_by, noun, unit)}."
 
 

@@ -28,7 +28,7 @@ RESTART = {
     STATE_AHEAD: f"{_AGAIN}, and calls the sink again: its output is there twice unless the sink "
     "tells batches apart by their id.",
     EPOCH_ENDED: "A restart begins at the offsets of the last epoch that was committed, and reads "
-    "what came after it again.",
+    "what came after it again; without any commit it begins anew.",
     UNKNOWN: f"{_AGAIN}; if the sink was called before, it is called again.",
 }
 

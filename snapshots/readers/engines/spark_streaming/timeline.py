@@ -87,6 +87,18 @@ class Batch:
             return None
         return all(empty)
 
+    @property
+    def went_back(self) -> bool:
+        """Tell whether a position of a source lies before the one that the batch before wrote."""
+        return any(_goes_back(source.start, source.end) for source in self.sources or ())
+
+
+def _goes_back(start: Json, end: Json) -> bool:
+    """Compare two offsets of one source, partition by partition, as far as they hold numbers."""
+    if isinstance(start, dict) and isinstance(end, dict):
+        return any(_goes_back(start[name], end[name]) for name in start.keys() & end.keys())
+    return type(start) is type(end) is int and end < start
+
 
 @dataclass(frozen=True)
 class Logs:

@@ -212,6 +212,12 @@ class _BatchInventory:
             yield self.job.in_flight[batch.batch].sentence
         if not batch.planned:
             yield "Its offset file is not in the upload, so what it read is not known."
+        if self.job.is_continuous and batch.went_back:
+            yield (
+                f"Its offsets go back behind those of epoch {batch.batch - 1}: the query had "
+                "started again from an earlier epoch. Whether it had read up to the offsets of "
+                f"epoch {batch.batch - 1} when that epoch was committed is not known."
+            )
 
     def _missing(self) -> Iterator[MissingFile]:
         """Yield the absent files without which the batch or its state cannot be read."""

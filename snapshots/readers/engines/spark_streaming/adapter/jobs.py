@@ -162,6 +162,8 @@ def fate_of(job: SparkJob, batch: Batch) -> Fate:
     if job.checkpoint.is_state_alone:
         return Fate(UNKNOWN, f"{batch.problem} Whether the batch is complete is not known.", None)
     later = job.batches[-1].batch > batch.batch
+    if job.is_continuous and batch.committed is False and later:
+        return _fate_of_epoch(batch.batch in job.in_flight)
     if batch.committed is None:
         if later:
             return Fate(UNKNOWN, f"{batch.problem} Later batches were planned, so it ended.", True)
@@ -175,6 +177,21 @@ def fate_of(job: SparkJob, batch: Batch) -> Fate:
         sentence = "Later batches were planned, too: a query commits late, or commits are missing."
         return Fate(IN_PROGRESS, sentence, False)
     return Fate(IN_PROGRESS, None, False)
+
+
+def _fate_of_epoch(is_in_flight: bool) -> Fate:
+    """Return the outcome of an epoch without a commit, behind which others have ended.
+
+    Args:
+        is_in_flight: whether no later epoch is committed.
+    """
+    if is_in_flight:
+        return Fate(IN_PROGRESS, "Later epochs ended, too, and were not committed.", False)
+    sentence = (
+        "A later epoch is committed. Either the commit of this one is not in the upload, or a "
+        "restart gave the epoch up."
+    )
+    return Fate(UNKNOWN, sentence, None)
 
 
 def snapshot_of(job: SparkJob, batch: int) -> SnapshotId:

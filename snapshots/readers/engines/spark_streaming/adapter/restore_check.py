@@ -39,6 +39,7 @@ NO_COMMIT_BEFORE = (
     "It is absent although a later batch was planned. Spark goes on with a warning; whether the "
     "batch was complete is not known."
 )
+NO_EPOCH = "No epoch is committed: a start reads the source from where a new query begins."
 NO_SOURCE_LOG = "It is absent, and the source does not start without it."
 NO_USER = "No start after a batch that is still there reads it."
 _SOURCE_FILE = re.compile(r"(\d{1,18})(\.compact)?")
@@ -114,6 +115,9 @@ class _Query:
         number, logs = batch.batch, self._job.checkpoint.logs
         for path in (f"commits/{number}", f"offsets/{number + 1}", f"commits/{number + 1}"):
             self._needed.write(findings, path)
+        if self._job.is_continuous and number in self._job.in_flight:
+            self._newest_epoch(findings, logs.last_committed)
+            return number
         self._needed.need(findings, f"offsets/{number}", OFFSETS, absent=NO_OFFSETS)
         if number and not self._job.is_continuous:
             self._needed.need(findings, f"offsets/{number - 1}", OFFSETS, absent=NO_OFFSETS_BEFORE)
@@ -135,9 +139,15 @@ class _Query:
                 absent=NO_COMMIT_BEFORE,
                 is_certain=has_ids,
             )
-        elif self._job.is_continuous:
-            findings.doubt("No epoch is committed: a start reads everything again.")
         return number
+
+    def _newest_epoch(self, findings: Findings, epoch: int | None) -> None:
+        """Note the files of the newest committed epoch, with which a start begins."""
+        if epoch is None:
+            findings.doubt(NO_EPOCH)
+            return
+        self._needed.need(findings, f"commits/{epoch}", COMMITS, absent="")
+        self._needed.need(findings, f"offsets/{epoch}", OFFSETS, absent=NO_OFFSETS)
 
     def _same_sources(self, findings: Findings, number: int) -> None:
         """Compare an offset file with the one before: neither sources nor offsets go back."""

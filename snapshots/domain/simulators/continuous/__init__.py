@@ -1,0 +1,1 @@
+"""A simulated query in continuous mode, as Spark Structured Streaming runs it."""
