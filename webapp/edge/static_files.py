@@ -28,8 +28,8 @@ from django.utils.cache import get_conditional_response
 FOREVER = "public, max-age=31536000, immutable"
 ASK_FIRST = "public, no-cache"
 BROTLI_QUALITY = 9  # 11 saves a tenth more of Plotly, and takes ten times as long
-# Without the hint Chromium compiles two thousand functions of Plotly one by one when the script runs,
-# which blocks the page. With it they are compiled beside the page. Other browsers read a comment.
+# Without the hint Chromium compiles two thousand functions of Plotly one by one while the script
+# runs, which blocks the page. With it they are compiled beside it. Other browsers see a comment.
 COMPILED_AHEAD = {"plotly/plotly.min.js"}
 HINT = b"//# allFunctionsCalledOnLoad\n"
 _UNUSED = ["datasets", "templates", "widgetbundle.js", "*.map"]  # of the installed packages

@@ -6,6 +6,7 @@
  */
 
 import { readPlotly } from "./plotly.js";
+import { withShapes } from "./shapes.js";
 import { paintFigure } from "./sketch.js";
 
 const CALM = 400; // ms
@@ -44,7 +45,8 @@ export function createPicture(plot, canvas, { src, config, wire, isBusy, onError
       const drawn = figure;
       if (!drawn || canvas.hidden) return;
       const isNew = !plot.classList.contains("js-plotly-plot");
-      await Plotly.react(plot, drawn.data, drawn.layout, config);
+      const { data, layout } = withShapes(drawn);
+      await Plotly.react(plot, data, layout, config);
       if (isNew) wire?.(plot);
       canvas.hidden = drawn === figure;
     } catch (error) {

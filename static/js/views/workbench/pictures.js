@@ -1,4 +1,4 @@
-/** The still layers of the four charts: sketches, until somebody points at one of them or comes to it with a key. */
+/** The still layers of the four charts: sketches, until somebody points at one of them or it gets the focus. */
 
 import { afterPaint } from "../../lib/canvas.js";
 import { h } from "../../lib/dom.js";
@@ -25,7 +25,8 @@ export function createPictures(app) {
     const onError = (/** @type {Error} */ error) => app.say(error.message);
     const picture = createPicture(plot, canvas, { src, config: CONFIG, isBusy, onError });
     all.push(picture);
-    for (const call of CALLS) plot.parentElement.addEventListener(call, takeOver, { once: true });
+    const panel = plot.closest(".wb-panel, .wb-overview");
+    for (const call of CALLS) panel.addEventListener(call, takeOver, { once: true });
     return picture;
   }
 

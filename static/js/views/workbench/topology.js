@@ -112,7 +112,8 @@ export function createTopology(app) {
       x.push(null);
       y.push(null);
     }
-    return { type: "scatter", mode: "lines", x, y, line: { color: colour, width, dash: "solid", simplify: false } };
+    const line = { color: colour, width, dash: "solid", simplify: false };
+    return { type: "scatter", mode: "lines", x, y, line, hoverinfo: "skip" };
   }
 
   /**
