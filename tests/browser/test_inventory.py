@@ -118,7 +118,7 @@ def test_the_maps_stand_at_once_and_are_opened_with_keys(orders, page):
         expect(back).to_be_focused()
         back.press("Enter")
         expect(sketch).to_contain_text("apply-rules")
-    assert not any("plotly" in address for address in asked)
+    assert not any("plotly.min.js" in address for address in asked)
 
 
 def test_plotly_opens_what_was_open_in_the_sketch(orders, page):
@@ -129,6 +129,8 @@ def test_plotly_opens_what_was_open_in_the_sketch(orders, page):
     expect(entries.locator(".slicetext").first).to_be_visible(timeout=60_000)
     expect(entries.locator(".byte-plot")).to_contain_text("amountByProduct")
     expect(entries.locator(".byte-plot")).not_to_contain_text("apply-rules")
+    entries.get_by_role("button", name=re.compile("^Back from enrich")).focus()
+    expect(entries.locator(".byte-plot")).to_be_hidden()
 
 
 def test_a_click_opens_an_operator_of_the_maps(orders, page):

@@ -32,7 +32,11 @@ function mount(root) {
     }
   }
 
-  root.addEventListener("pointerenter", () => drawn !== sketch.level() && draw());
+  root.addEventListener("pointerenter", () => {
+    if (drawn === sketch.level()) root.classList.add("is-drawn");
+    else draw();
+  });
+  root.addEventListener("focusin", () => root.classList.remove("is-drawn")); // the sketch is what keys open
   document.addEventListener("themechange", () => drawn !== null && draw());
   new ResizeObserver(() => sketch.show(sketch.level())).observe(root);
 }
