@@ -1,4 +1,4 @@
-/** The page of a checkpoint's bytes: each map stands as a sketch, until Plotly draws it when the pointer comes. */
+/** The page of a checkpoint's bytes: its maps are sketches, which keys open. Plotly draws them for the pointer. */
 
 import { h } from "../../lib/dom.js";
 import { pageColour } from "../../lib/figure-style.js";
@@ -36,7 +36,7 @@ function mount(root) {
     if (drawn === sketch.level()) root.classList.add("is-drawn");
     else draw();
   });
-  root.addEventListener("focusin", () => root.classList.remove("is-drawn")); // the sketch is what keys open
+  for (const call of ["focusin", "keydown"]) root.addEventListener(call, () => root.classList.remove("is-drawn"));
   document.addEventListener("themechange", () => drawn !== null && draw());
   new ResizeObserver(() => sketch.show(sketch.level())).observe(root);
 }
