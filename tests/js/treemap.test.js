@@ -4,8 +4,8 @@ import { squarify } from "../../static/js/lib/treemap.js";
 
 const BOX = { x: 10, y: 20, width: 600, height: 400 };
 const area = ({ width, height }) => width * height;
-const overlaps = (a, b) =>
-  a.x < b.x + b.width - 1e-6 && b.x < a.x + a.width - 1e-6 && a.y < b.y + b.height - 1e-6 && b.y < a.y + a.height - 1e-6;
+const meet = (from, length, other, otherLength) => from < other + otherLength - 1e-6 && other < from + length - 1e-6;
+const overlaps = (a, b) => meet(a.x, a.width, b.x, b.width) && meet(a.y, a.height, b.y, b.height);
 
 test("areas are as their sizes, and the boxes fill the whole without overlapping", () => {
   const sizes = [6, 6, 4, 3, 2, 2, 1];

@@ -12,7 +12,8 @@ import { paintFigure } from "./sketch.js";
 const CALM = 400; // ms
 
 /**
- * Makes the picture of a chart. `show(figure)` sketches it at once; `takeOver()` lets Plotly draw it; `destroy()` ends it.
+ * Makes the picture of a chart. `show(figure)` sketches it at once; `takeOver()` lets Plotly draw it; `destroy()` ends
+ * it.
  * @param {HTMLElement} plot the element of Plotly
  * @param {HTMLCanvasElement} canvas covers it, for the sketch
  * @param {{ src: string, config: object, wire?: (plot: any) => void, isBusy?: () => boolean,

@@ -1,4 +1,4 @@
-/** Lines of many parts as shapes, for Plotly makes an element of each part of a line, but one of a whole shape. Pure. */
+/** Lines of many parts as shapes, for Plotly makes an element of each part of a line, but one of a shape. Pure. */
 
 const MANY = 50; // parts
 
