@@ -62,7 +62,7 @@ def test_the_two_banks_are_as_the_paper_has_them(two_banks, page):
     expect(page.get_by_text("as at the start")).to_be_visible()
     expect(page.locator("[data-timeline] > canvas")).to_be_visible()
     page.locator("[data-timeline]").hover()
-    expect(page.locator("[data-timeline] > canvas")).to_be_hidden()
+    expect(page.locator("[data-timeline] > canvas")).to_be_hidden(timeout=30_000)
     expect(page.locator("[data-timeline] .scatterlayer path")).not_to_have_count(0)
 
 

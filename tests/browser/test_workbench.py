@@ -314,7 +314,7 @@ def test_a_sketch_of_the_workbench_looks_as_plotly_draws_it(samples, learn, char
     sketched = picture(box)
     point_at(learn)
     learn.mouse.move(1, 1)
-    expect(sketch_of(learn, chart)).to_be_hidden()
+    expect(sketch_of(learn, chart)).to_be_hidden(timeout=30_000)
     assert learn.evaluate(DIFFERENCE, [sketched, picture(box)]) < 3
 
 
@@ -322,11 +322,11 @@ def test_a_zoom_is_sketched_at_once_and_left_to_plotly_when_it_rests(banks):
     point_at(banks)
     banks.keyboard.press("w")
     expect(sketch_of(banks, "spacetime")).to_be_visible()
-    expect(sketch_of(banks, "spacetime")).to_be_hidden()
+    expect(sketch_of(banks, "spacetime")).to_be_hidden(timeout=30_000)
     before = banks.locator("#wb-spacetime .xtick text").all_inner_texts()
     banks.keyboard.press("w")
     expect(sketch_of(banks, "spacetime")).to_be_visible()
-    expect(sketch_of(banks, "spacetime")).to_be_hidden()
+    expect(sketch_of(banks, "spacetime")).to_be_hidden(timeout=30_000)
     assert banks.locator("#wb-spacetime .xtick text").all_inner_texts() != before
 
 

@@ -2,7 +2,7 @@
  * A sketch of a Plotly figure, painted on a canvas in some milliseconds.
  *
  * It stands until Plotly has been loaded and has drawn (picture.js). The sketch knows the kinds of traces that our
- * figures have (sketch-traces.js), and puts everything where Plotly will put it, so that nothing moves when Plotly has drawn.
+ * figures have (sketch-traces.js). It puts everything where Plotly will put it, so that nothing moves.
  * Therefore each axis needs its `range`, and `tickvals` and `ticktext` unless it is not `visible`; the layout needs its
  * margin.
  */
