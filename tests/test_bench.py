@@ -22,7 +22,13 @@ HERE = {  # and a word of what each prints last
     "bench.store": "p95 at 4e+03 / p95 at 2e+03",
 }
 SPARK = dict.fromkeys(("bench.jobs", "bench.simulator"), pytest.mark.spark)
-HELPERS = {"browser", "recordings", "synthetic_archive", "synthetic_store"}  # of the measurements
+HELPERS = {  # of the measurements
+    "browser",
+    "recordings",
+    "synthetic_archive",
+    "synthetic_store",
+    "tasks",
+}
 ELSEWHERE = {  # with a Python that has apache-flink
     "real_flink_job",
     "real_upgrades",

@@ -7,8 +7,6 @@ interface Window {
   htmx: any;
 }
 
-declare const Plotly: any;
-
 /** Methods of arrays that this version of TypeScript does not know yet. */
 interface Array<T> {
   toReversed(): T[];
@@ -1049,6 +1047,7 @@ interface App {
   source: ReturnType<typeof import("./lib/source.js").createSource>;
   steps: ReturnType<typeof import("./views/workbench/steps.js").createSteps>;
   snapshots: ReturnType<typeof import("./views/workbench/snapshots.js").createSnapshots>;
+  pictures: ReturnType<typeof import("./views/workbench/pictures.js").createPictures>;
   spacetime: ReturnType<typeof import("./views/workbench/spacetime.js").createSpacetime>;
   palette: { open(toFind?: boolean): void; draw(): void };
   help: HTMLDialogElement;

@@ -1,6 +1,5 @@
 """The archive in a browser: filtered, zoomed, opened; wide and narrow, light and dark."""
 
-import base64
 import json
 import re
 
@@ -8,6 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.archive.flink_server import RecordedFlink, Server
+from tests.browser.pictures import DIFFERENCE, colours_lacking, picture
 from tests.conftest import watch_for_errors
 
 FILL = """
@@ -30,22 +30,6 @@ def many(server, signed_in_state) -> int:
     return int(server.manage("shell", "--verbosity", "0", "-c", FILL))
 
 
-# How many of a hundred pixels of two screenshots differ by more than a shade.
-DIFFERENCE = """async (pictures) => {
-  const pixels = await Promise.all(pictures.map(async (base64) => {
-    const bytes = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
-    const image = await createImageBitmap(new Blob([bytes]));
-    const canvas = new OffscreenCanvas(image.width, image.height).getContext("2d");
-    canvas.drawImage(image, 0, 0);
-    return canvas.getImageData(0, 0, image.width, image.height).data;
-  }));
-  let differ = 0;
-  for (let at = 0; at < pixels[0].length; at += 4)
-    differ += [0, 1, 2].some((part) => Math.abs(pixels[0][at + part] - pixels[1][at + part]) > 60);
-  return (400 * differ) / pixels[0].length;
-}"""
-
-
 def drawn(page, name: str = "trend") -> None:
     """Point at the figure, and wait until Plotly has replaced the sketch."""
     page.locator(f"[data-{name}]").hover()
@@ -58,25 +42,6 @@ def hold_plotly(page) -> list:
     held = []
     page.route("**/plotly.min.js", lambda route: held.append(route))  # noqa: PLW0108, Playwright marks it
     return held
-
-
-def colours_lacking(sketch, *names: str) -> list[str]:
-    return sketch.evaluate(
-        """(canvas, names) => {
-          const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
-          const seen = new Set();
-          for (let i = 0; i < data.length; i += 4) if (data[i + 3] === 255) seen.add(
-            `rgb(${data[i]}, ${data[i + 1]}, ${data[i + 2]})`);
-          const style = getComputedStyle(document.documentElement);
-          return names.filter((name) =>
-            !seen.has(style.getPropertyValue(`--color-${name}`).trim()));
-        }""",
-        names,
-    )
-
-
-def picture(locator) -> str:
-    return base64.b64encode(locator.screenshot(animations="disabled")).decode()
 
 
 def test_a_filter_draws_again_and_an_outlier_opens_its_checkpoint(page, many):

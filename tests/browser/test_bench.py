@@ -10,6 +10,8 @@ from bench.recordings import write_log
 def few_rounds(monkeypatch):
     for module in (archive, fairness, server):
         monkeypatch.setattr(module, "ROUNDS", 3)
+    monkeypatch.setattr(server, "UPLOADS", 1)
+    monkeypatch.setattr(server, "SECONDS", 1)
 
 
 def test_a_persons_waiting_is_measured(stack, tmp_path, few_rounds, capsys):
@@ -21,11 +23,23 @@ def test_a_persons_waiting_is_measured(stack, tmp_path, few_rounds, capsys):
     assert "frames a second while playing" in printed
 
 
-def test_pages_and_the_workbench_are_weighed(stack, tmp_path, capsys):
+@pytest.mark.parametrize(
+    ("pages", "processes"),
+    [
+        (("/api/docs",), (50,)),
+        pytest.param(weights.PAGES, weights.PROCESSES, marks=pytest.mark.long),
+    ],
+)
+def test_pages_and_the_workbench_are_weighed(
+    stack, tmp_path, capsys, monkeypatch, pages, processes
+):
+    monkeypatch.setattr(weights, "PAGES", pages)
+    monkeypatch.setattr(weights, "PROCESSES", processes)
     weights.measure(stack, tmp_path, 2000, seconds=1)
     printed = capsys.readouterr().out
     assert "/api/docs on the wire" in printed
-    assert printed.count("worst frame while playing") == len(weights.PROCESSES)
+    assert "when a chart is pointed at" in printed
+    assert printed.count("worst frame while playing") == len(processes)
 
 
 def test_an_upload_among_many_jobs_is_measured(stack, tmp_path, few_rounds, capsys):

@@ -117,11 +117,40 @@ def test_the_workbench_distinguishes_not_known_from_empty(orders, page):
     expect(page.locator("#wb-contents-notice")).to_have_text("No channel has this name.")
 
 
+def test_the_maps_stand_at_once_and_are_opened_with_keys(orders, page):
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(f"{orders}/1/bytes")
+    for name, inside in (("stored", "keyed state"), ("entries", "amountByProduct")):
+        sketch = page.locator(f"[data-map={name}] > svg")
+        expect(sketch).to_contain_text("apply-rules")
+        sketch.get_by_role("button", name=re.compile("^Open enrich")).first.press("Enter")
+        expect(sketch).not_to_contain_text("apply-rules")
+        expect(sketch).to_contain_text(inside)
+        back = sketch.get_by_role("button", name=re.compile("^Back from enrich"))
+        expect(back).to_be_focused()
+        back.press("Enter")
+        expect(sketch).to_contain_text("apply-rules")
+    assert not any("plotly.min.js" in address for address in asked)
+
+
+def test_plotly_opens_what_was_open_in_the_sketch(orders, page):
+    page.goto(f"{orders}/1/bytes")
+    entries = page.locator("[data-map=entries]")
+    entries.get_by_role("button", name=re.compile("^Open enrich")).first.press("Enter")
+    entries.hover()
+    expect(entries.locator(".slicetext").first).to_be_visible(timeout=60_000)
+    expect(entries.locator(".byte-plot")).to_contain_text("amountByProduct")
+    expect(entries.locator(".byte-plot")).not_to_contain_text("apply-rules")
+    page.keyboard.press("Tab")
+    expect(entries.locator(".byte-plot")).to_be_hidden()
+
+
 def test_a_click_opens_an_operator_of_the_maps(orders, page):
     page.goto(f"{orders}/1/bytes")
     for name, inside in (("stored", "keyed state"), ("entries", "amountByProduct")):
-        sectors = page.locator(f"[data-map={name}]")
-        sectors.hover()
+        page.locator(f"[data-map={name}]").hover()
+        sectors = page.locator(f"[data-map={name}] .byte-plot")
         expect(sectors.locator(".slicetext").first).to_be_visible(timeout=60_000)
         sectors.locator("g.slice").filter(has_text="enrich").first.click(position={"x": 5, "y": 5})
         expect(sectors).not_to_contain_text("apply-rules")
@@ -159,9 +188,7 @@ def test_every_inventory_page_is_pictured(orders, browser, stack, signed_in_stat
         answer = page.goto(address)
         assert answer is None or answer.ok, address
         page.evaluate("document.fonts.ready")
-        for button in page.get_by_role("button", name="Draw the map").all()[::-1]:
-            button.press("Enter")  # the map is drawn when the pointer comes, before a click
-        expect(page.locator("[data-map] .reserve")).to_have_count(0, timeout=60_000)
+        expect(page.locator("[data-map] .reserve")).to_have_count(0)
         wider = page.evaluate("document.documentElement.scrollWidth - innerWidth")
         assert wider <= 0, f"{name} is {wider} px too wide at {width}"
         page.screenshot(path=PICTURES / f"{name}-{scheme}-{width}.png")

@@ -5,6 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.test_workbench import point_at
 from tests.conftest import watch_for_errors
 
 
@@ -66,6 +67,7 @@ def test_every_entry_of_the_menus_is_on_the_screen(phone):
 def test_what_was_tapped_is_in_view(phone):
     open_banks(phone)
     diagram = phone.locator("#wb-spacetime").bounding_box()
+    point_at(phone)
     lane = phone.locator("#wb-spacetime .ytick text", has_text="B").bounding_box()
     for right in range(60, 360, 12):
         phone.touchscreen.tap(diagram["x"] + right, lane["y"] + lane["height"] / 2)

@@ -51,7 +51,7 @@ def test_the_swaps_lead_from_e0_e1_e2_to_e1_e0_e2(paper):
 def order(page, chart: str) -> list[str]:
     """Return the names of the events from left to right, as Plotly draws them."""
     page.locator(chart).hover()
-    expect(page.locator(f"{chart} > canvas")).to_be_hidden()
+    expect(page.locator(f"{chart} > canvas")).to_be_hidden(timeout=30_000)
     return page.locator(f"{chart} .textpoint text").evaluate_all(
         "texts => texts.map((t) => [t.getBoundingClientRect().x, t.textContent])"
         ".sort((a, b) => a[0] - b[0]).map(([, name]) => name)"

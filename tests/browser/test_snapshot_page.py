@@ -9,6 +9,23 @@ from snapshots.readers.logs.native import write_lines
 from tests.builders import simulated
 from tests.damage import lose_recorded_message
 
+# A narrow figure with the axis of all pages and one number, which is wider than the figure.
+NARROW = """async () => {
+  const script = document.querySelector('script[src$="views/snapshot/index.js"]').src;
+  const { axisLine, figureLayout, pageColour, quietAxis } =
+    await import(script.replace("views/snapshot/index.js", "lib/figure-style.js"));
+  const { readPlotly } = await import(script.replace("views/snapshot/index.js", "lib/plotly.js"));
+  const Plotly = await readPlotly(document.querySelector("[data-plotly]").dataset.plotly);
+  const root = document.body.appendChild(document.createElement("div"));
+  await Plotly.newPlot(root, [{ type: "scatter", x: [0, 1], y: [0, 1] }], {
+    ...figureLayout(pageColour),
+    width: 200, height: 120, margin: { l: 10, r: 10, t: 5, b: 40 },
+    xaxis: { ...quietAxis(pageColour), ...axisLine(pageColour), range: [0, 1], tickvals: [0.5],
+      ticktext: ["9".repeat(80)], title: { text: "events", standoff: 4 } },
+  });
+  return root.querySelector(".xtitle").getAttribute("y");
+}"""
+
 
 def uploaded(page, log, name: str) -> str:
     """Return the address of a ready recording of the log."""
@@ -45,8 +62,14 @@ def test_the_two_banks_are_as_the_paper_has_them(two_banks, page):
     expect(page.get_by_text("as at the start")).to_be_visible()
     expect(page.locator("[data-timeline] > canvas")).to_be_visible()
     page.locator("[data-timeline]").hover()
-    expect(page.locator("[data-timeline] > canvas")).to_be_hidden()
+    expect(page.locator("[data-timeline] > canvas")).to_be_hidden(timeout=30_000)
     expect(page.locator("[data-timeline] .scatterlayer path")).not_to_have_count(0)
+
+
+def test_no_title_of_an_axis_is_without_a_place(two_banks, page):
+    """Plotly writes y="-Infinity" where all numbers of an axis are hidden, as too wide."""
+    page.goto(f"{two_banks}/snapshots/s1")
+    assert 0 < float(page.evaluate(NARROW)) < 200
 
 
 def test_restore_reports_that_the_end_is_the_same(two_banks, page):

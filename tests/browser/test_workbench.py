@@ -7,7 +7,9 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.conftest import open_sample
 from tests.browser.looks import LOOKS
+from tests.browser.pictures import DIFFERENCE, colours_lacking, picture
 from tests.conftest import watch_for_errors
 from tests.stack import PICTURES
 
@@ -25,8 +27,14 @@ def banks(samples, page):
 
 def wait_until_drawn(page) -> None:
     page.locator("#workbench.is-ready").wait_for()
-    page.wait_for_function("document.querySelector('#wb-spacetime .scatterlayer path')")
     expect(page.locator("#wb-states-body [data-role=recorded]").first).not_to_be_empty()
+
+
+def point_at(page, chart: str = "spacetime") -> None:
+    """Point at a chart, and wait until Plotly has drawn all of them."""
+    page.locator(f"#wb-{chart}-moving").hover()
+    page.locator("#wb-topology .main-svg").first.wait_for()
+    expect(page.locator(".wb-sketch:visible")).to_have_count(0, timeout=30_000)
 
 
 def open_view(page, url: str) -> None:
@@ -279,30 +287,51 @@ def test_it_works_at_every_width_and_in_both_themes(
     context.close()
 
 
-def test_the_diagram_stands_before_plotly_has_been_read(banks):
-    held = []
+def test_the_charts_are_sketches_until_somebody_points_at_one(banks):
+    asked = []
+    banks.on("request", lambda request: asked.append(request.url))
     address_of_banks = banks.url
-    banks.route("**/plotly.min.js", lambda route: held.append(route))  # noqa: PLW0108, Playwright marks it
     banks.goto("about:blank")
-    banks.goto(address_of_banks, wait_until="commit")
-    sketch = banks.locator("#wb-spacetime + canvas:not(#wb-spacetime-moving)")
-    sketch.wait_for()
-    expect(state(banks, "A", "recorded")).to_have_text("9,000")
-    missing = sketch.evaluate(
-        """canvas => {
-          const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
-          const seen = new Set();
-          for (let i = 0; i < data.length; i += 4) if (data[i + 3] === 255) seen.add(
-            `rgb(${data[i]}, ${data[i + 1]}, ${data[i + 2]})`);
-          const style = getComputedStyle(document.documentElement);
-          return ["message", "marker", "recorded"].filter((name) =>
-            !seen.has(style.getPropertyValue(`--color-${name}`).trim()));
-        }"""
-    )
-    assert missing == [], "colours that the sketch does not have"
-    held[0].continue_()
-    wait_until_drawn(banks)
-    expect(sketch).to_have_count(0)
+    open_view(banks, address_of_banks)
+    expect(banks.locator(".wb-sketch:visible")).to_have_count(4)
+    assert colours_lacking(sketch_of(banks, "spacetime"), "message", "marker", "recorded") == []
+    assert not [address for address in asked if "plotly.min.js" in address]
+    expect(banks.locator(".js-plotly-plot")).to_have_count(0)
+    point_at(banks, "depth")
+    expect(banks.locator(".js-plotly-plot")).to_have_count(4)
+
+
+def test_a_button_of_a_chart_that_gets_the_focus_brings_plotly(banks):
+    banks.locator("[data-panel=topology]").get_by_label("Fold this panel").focus()
+    expect(banks.locator(".js-plotly-plot")).to_have_count(4, timeout=30_000)
+
+
+@pytest.mark.parametrize("chart", ["overview", "spacetime", "depth", "topology"])
+def test_a_sketch_of_the_workbench_looks_as_plotly_draws_it(samples, learn, chart):
+    open_sample(learn, "Fifty processes")
+    box = learn.locator(f"#wb-{chart}").locator("xpath=..")
+    expect(sketch_of(learn, chart)).to_be_visible()
+    sketched = picture(box)
+    point_at(learn)
+    learn.mouse.move(1, 1)
+    expect(sketch_of(learn, chart)).to_be_hidden(timeout=30_000)
+    assert learn.evaluate(DIFFERENCE, [sketched, picture(box)]) < 3
+
+
+def test_a_zoom_is_sketched_at_once_and_left_to_plotly_when_it_rests(banks):
+    point_at(banks)
+    banks.keyboard.press("w")
+    expect(sketch_of(banks, "spacetime")).to_be_visible()
+    expect(sketch_of(banks, "spacetime")).to_be_hidden(timeout=30_000)
+    before = banks.locator("#wb-spacetime .xtick text").all_inner_texts()
+    banks.keyboard.press("w")
+    expect(sketch_of(banks, "spacetime")).to_be_visible()
+    expect(sketch_of(banks, "spacetime")).to_be_hidden(timeout=30_000)
+    assert banks.locator("#wb-spacetime .xtick text").all_inner_texts() != before
+
+
+def sketch_of(page, chart: str):
+    return page.locator(f"#wb-{chart} + .wb-sketch")
 
 
 def test_a_selected_event_shows_its_past_and_future(banks):

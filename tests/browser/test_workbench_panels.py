@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import open_sample
-from tests.browser.test_workbench import banks, handle, make_an_orphan, wait_until_drawn
+from tests.browser.test_workbench import banks, handle, make_an_orphan, point_at, wait_until_drawn
 
 __all__ = ["banks"]
 
@@ -41,6 +41,7 @@ def test_details_and_sums_are_above_the_transport_bar(banks):
 
 
 def test_the_axes_of_diagram_and_depth_line_up(banks):
+    point_at(banks)
     places = [
         banks.locator(f"#{chart} .xtick text").evaluate_all(
             "ticks => ticks.map((it) => [it.textContent, Math.round(it.getBoundingClientRect().x)])"
@@ -83,7 +84,7 @@ def test_a_cut_at_a_snapshot_is_named_and_its_processes_record_here(banks):
 @pytest.mark.parametrize("sample", ["Splits change hands", "Fifty processes"])
 def test_names_and_phases_of_the_topology_overprint_nothing(learn, sample):
     open_sample(learn, sample)
-    learn.wait_for_function("document.querySelector('#wb-topology text')")
+    point_at(learn)
     assert learn.evaluate(OVERLAPS) == []
 
 
@@ -95,6 +96,7 @@ def test_no_axis_is_without_a_place_for_its_title(samples, learn):
     learn.goto("about:blank")
     learn.goto(f"{address_of_sample}?axis=order&from=3995.2&to=4000.05")
     learn.locator("#workbench.is-ready").wait_for()
+    point_at(learn)
     assert learn.locator('[y="-Infinity"]').count() == 0
     assert learn.locator("#wb-spacetime .xtick text").count() > 0
 

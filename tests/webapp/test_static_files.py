@@ -2,9 +2,11 @@
 
 import gzip
 import re
+from pathlib import Path
 from urllib.parse import urljoin
 
 import brotli
+import plotly
 import pytest
 from django.templatetags.static import static
 from django.test import Client
@@ -13,6 +15,7 @@ from snapshots.templatetags.modules import modules_of
 from webapp.edge.static_files import catalogue
 
 ENTRY = "js/views/workbench/index.js"
+HINT = b"//# allFunctionsCalledOnLoad\n"
 IMPORT = re.compile(r'(?:\bfrom|^import) "(\.[^"]+)"', re.MULTILINE)
 
 
@@ -110,3 +113,11 @@ def test_who_works_on_a_file_sees_it_at_once(tmp_path, settings):
         (tmp_path / "a.js").write_bytes(text)
         assert static("a.js") == "/static/a.js"
         assert ask(static("a.js")).content == text
+
+
+@pytest.mark.parametrize("debug", [False, True])
+def test_plotly_begins_with_the_hint_that_compiles_it_beside_the_page(settings, debug):
+    settings.DEBUG = debug
+    installed = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
+    assert ask(static("plotly/plotly.min.js")).content == HINT + installed.read_bytes()
+    assert not ask(static(ENTRY)).content.startswith(HINT)

@@ -28,6 +28,10 @@ from django.utils.cache import get_conditional_response
 FOREVER = "public, max-age=31536000, immutable"
 ASK_FIRST = "public, no-cache"
 BROTLI_QUALITY = 9  # 11 saves a tenth more of Plotly, and takes ten times as long
+# Without the hint Chromium compiles two thousand functions of Plotly one by one while the script
+# runs, which blocks the page. With it they are compiled beside it. Other browsers see a comment.
+COMPILED_AHEAD = {"plotly/plotly.min.js"}
+HINT = b"//# allFunctionsCalledOnLoad\n"
 _UNUSED = ["datasets", "templates", "widgetbundle.js", "*.map"]  # of the installed packages
 _VERSION = re.compile(r"[0-9a-f]{12}")
 _ACCEPTED = re.compile(r"\b(br|gzip)\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))")
@@ -112,7 +116,7 @@ def find(path: str) -> tuple[StaticFile | None, str]:
     name = rest if _VERSION.fullmatch(version) else path
     if settings.DEBUG:  # somebody works on the files
         place = finders.find(name)
-        return (static_file(name, Path(place).read_bytes()) if place else None), ASK_FIRST
+        return (static_file(name, _read(name, Path(place))) if place else None), ASK_FIRST
     file = catalogue().files.get(name)
     is_present = file is not None and version == catalogue().version_of(name)
     return file, FOREVER if is_present else ASK_FIRST
@@ -159,4 +163,10 @@ def _contents() -> Iterator[tuple[str, bytes]]:
             path = f"{prefix}/{name}" if prefix else name
             if path not in paths:
                 paths.add(path)
-                yield path, Path(storage.path(name)).read_bytes()
+                yield path, _read(path, Path(storage.path(name)))
+
+
+def _read(path: str, place: Path) -> bytes:
+    """Return the content of a file as it is sent."""
+    content = place.read_bytes()
+    return HINT + content if path in COMPILED_AHEAD else content

@@ -31,6 +31,7 @@ export function quietAxis(colours) {
     gridcolor: colours("line"),
     zeroline: false,
     ticks: "",
+    ticklabeloverflow: "allow", // Plotly places the title below the numbers, and nowhere if it hides them all
     tickfont: { color: colours("text-soft") },
   };
 }

@@ -184,3 +184,13 @@ export function ticks(from, to, count, whole = false) {
 export function escapeText(text) {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
+
+/**
+ * Returns the lines of a text without the little HTML that Plotly reads.
+ * @param {string} text
+ */
+export function plainText(text) {
+  return text.replaceAll("<b>", "").replaceAll("</b>", "").split("<br>").map(
+    (line) => line.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&"),
+  );
+}

@@ -1,4 +1,4 @@
-/** Loading Plotly, a classic script of some megabytes. Reading it blocks the page, so it loads after a first sketch. */
+/** Loading Plotly, a classic script of some megabytes, when somebody points at what it is to draw. */
 
 import { h } from "./dom.js";
 
@@ -12,7 +12,7 @@ let reading = null;
 export function readPlotly(src) {
   reading ??= new Promise((resolve, reject) => {
     const script = h("script", { src });
-    script.addEventListener("load", () => resolve(window.Plotly));
+    script.addEventListener("load", () => setTimeout(() => resolve(window.Plotly))); // it draws in a task of its own
     script.addEventListener("error", () => reject(new Error("Plotly could not be loaded.")));
     document.head.append(script);
   });

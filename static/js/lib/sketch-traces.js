@@ -1,5 +1,7 @@
 /** Painting the kinds of traces that a sketch knows: lines, filled outlines, marks, bars and heat maps. */
 
+import { plainText } from "./format.js";
+
 /** @type {Record<string, number[]>} */
 const DASHES = { dash: [9, 9], dot: [3, 3] };
 const SHADES = 256;
@@ -26,7 +28,7 @@ export function paintTrace(context, frame, trace, font) {
   else if (trace.type === "bar") paintBars(context, frame, trace);
   else {
     if (trace.fill) paintFill(context, frame, trace);
-    else if (trace.mode.includes("lines")) paintLine(context, frame, trace);
+    if (trace.mode.includes("lines") && trace.line.width) paintLine(context, frame, trace);
     if (trace.mode.includes("markers")) paintMarks(context, frame, trace);
     if (trace.mode.includes("text")) paintTexts(context, frame, trace, font);
   }
@@ -43,23 +45,43 @@ function paintLine(context, frame, { x, y, line }) {
   context.lineWidth = line.width;
   context.lineJoin = "round";
   setDash(context, line.dash);
-  trail(context, frame, x, y);
+  trail(context, frame, cornersOf(x, y, line.shape));
   context.stroke();
   setDash(context);
 }
 
 /** @param {Context} context @param {Frame} frame @param {Trace} trace */
-function paintFill(context, frame, { x, y, fillcolor }) {
-  trail(context, frame, x, y);
+function paintFill(context, frame, { x, y, line, fill, fillcolor }) {
+  const edge = cornersOf(x, y, line?.shape);
+  const isToZero = fill === "tozeroy";
+  trail(context, frame, isToZero ? { x: [x[0], ...edge.x, x.at(-1)], y: [0, ...edge.y, 0] } : edge);
   context.fillStyle = fillcolor;
   context.fill();
 }
 
 /**
- * Begins a path from point to point; after a null it starts again.
- * @param {Context} context @param {Frame} frame @param {(number | null)[]} x @param {(number | null)[]} y
+ * Returns the corners of a line. One of the shape "hv" goes up at each next value, "hvh" in the middle between two.
+ * @param {number[]} x @param {number[]} y @param {string} [shape] @returns {LineSet}
  */
-function trail(context, frame, x, y) {
+function cornersOf(x, y, shape) {
+  if (shape !== "hv" && shape !== "hvh") return { x, y };
+  /** @type {LineSet} */
+  const corners = { x: [], y: [] };
+  for (let i = 0; i < x.length; i += 1) {
+    const up = shape === "hv" ? x[i] : (x[i - 1] + x[i]) / 2;
+    if (i) corners.x.push(up, up, x[i]);
+    else corners.x.push(x[i]);
+    if (i) corners.y.push(y[i - 1], y[i], y[i]);
+    else corners.y.push(y[i]);
+  }
+  return corners;
+}
+
+/**
+ * Begins a path from point to point; after a null it starts again.
+ * @param {Context} context @param {Frame} frame @param {LineSet} line
+ */
+function trail(context, frame, { x, y }) {
   context.beginPath();
   let drawing = false;
   for (let i = 0; i < x.length; i += 1) {
@@ -72,35 +94,58 @@ function trail(context, frame, x, y) {
   }
 }
 
-/** @param {Context} context @param {Frame} frame @param {Trace} trace */
+/**
+ * Paints marks. Their colours and angles may be lists; marks that look alike are one path.
+ * @param {Context} context @param {Frame} frame @param {Trace} trace
+ */
 function paintMarks(context, frame, { x, y, line, marker }) {
-  const symbol = marker.symbol ?? "circle";
-  const isOpen = symbol.endsWith("-open");
-  const colour = marker.color ?? line.color;
-  context.beginPath();
-  x.forEach((at, i) => {
-    const [px, py] = [frame.x(at), frame.y(y[i])];
-    context.moveTo(px + marker.size / 2, py);
-    SHAPES[symbol.replace("-open", "")](context, px, py, marker.size / 2);
+  const places = x.map((at, i) => [frame.x(at), frame.y(y[i])]);
+  const { color, angle, line: rim } = marker;
+  if (![color, angle, rim?.color].some(Array.isArray)) return paintAlike(context, places, marker, color ?? line.color);
+  places.forEach((place, i) => {
+    const look = { ...marker, angle: nth(angle, i), line: rim && { ...rim, color: nth(rim.color, i) } };
+    paintAlike(context, [place], look, nth(color, i));
   });
+}
+
+/** @param {any} value a value of all marks, or a list @param {number} i */
+function nth(value, i) {
+  return Array.isArray(value) ? value[i] : value;
+}
+
+/** @param {Context} context @param {number[][]} places @param {any} marker @param {string} colour */
+function paintAlike(context, places, { symbol = "circle", size, angle = 0, line }, colour) {
+  const isOpen = symbol.endsWith("-open");
+  const addShape = SHAPES[symbol.replace("-open", "")];
+  context.beginPath();
+  for (const [x, y] of places) {
+    context.translate(x, y);
+    context.rotate((angle * Math.PI) / 180);
+    context.moveTo(size / 2, 0);
+    addShape(context, 0, 0, size / 2);
+    context.rotate((-angle * Math.PI) / 180);
+    context.translate(-x, -y);
+  }
   context.fillStyle = colour;
   if (!isOpen) context.fill();
-  if (!marker.line?.width) return;
-  context.strokeStyle = isOpen ? colour : marker.line.color;
-  context.lineWidth = marker.line.width;
+  if (!line?.width) return;
+  context.strokeStyle = isOpen ? colour : line.color;
+  context.lineWidth = line.width;
   context.stroke();
 }
 
 /**
- * Paints the texts of marks, each above its mark.
+ * Paints texts: each above its mark, or in the middle of its place.
  * @param {Context} context @param {Frame} frame @param {Trace} trace @param {Layout} font
  */
-function paintTexts(context, frame, { x, y, text, textfont, marker }, { family }) {
+function paintTexts(context, frame, { x, y, text, textfont, textposition, marker }, { family }) {
+  const isCentred = textposition === "middle center";
+  const up = isCentred ? 0 : marker.size / 2 + 5;
   context.fillStyle = textfont.color;
   context.font = `${textfont.size}px ${family}`;
   context.textAlign = "center";
-  context.textBaseline = "alphabetic";
-  x.forEach((at, i) => context.fillText(text[i], frame.x(at), frame.y(y[i]) - marker.size / 2 - 5));
+  context.textBaseline = isCentred ? "middle" : "alphabetic";
+  x.forEach((at, i) => context.fillText(plainText(text[i])[0], frame.x(at), frame.y(y[i]) - up));
 }
 
 /** @param {Context} path @param {number[][]} corners */
@@ -131,14 +176,14 @@ function paintBars(context, frame, { orientation, x, y, base, width, marker }) {
 function paintHeat(context, frame, { x, y, z, ygap, zmax, colorscale }) {
   const most = zmax ?? Math.max(1, ...z.map((row) => Math.max(0, ...Array.from(row))));
   const palette = shades(colorscale);
+  const edges = Array.from(x, (edge) => Math.round(frame.x(edge))); // whole pixels, or the cells have seams
   z.forEach((row, r) => {
-    const top = frame.y(y[r] - 0.5);
-    const height = frame.y(y[r] + 0.5) - top;
+    const [top, bottom] = [y[r] - 0.5, y[r] + 0.5].map((edge) => Math.round(frame.y(edge)));
     Array.from(row).forEach((count, column) => {
       if (!count) return;
-      const from = frame.x(x[column]);
       context.fillStyle = palette[Math.round((count / most) * (SHADES - 1))];
-      context.fillRect(from, top + ygap / 2, frame.x(x[column + 1]) - from, height - ygap);
+      const width = Math.max(edges[column + 1] - edges[column], 1);
+      context.fillRect(edges[column], top + ygap / 2, width, bottom - top - ygap);
     });
   });
 }

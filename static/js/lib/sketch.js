@@ -1,15 +1,18 @@
 /**
- * A sketch of a Plotly figure, painted on a canvas while Plotly itself is being loaded.
+ * A sketch of a Plotly figure, painted on a canvas in some milliseconds.
  *
- * Loading Plotly takes a browser a second or two. The sketch knows the kinds of traces that our figures have
- * (sketch-traces.js), and puts everything where Plotly will put it, so that nothing moves when Plotly has drawn.
- * Therefore each axis needs its `range`, `tickvals` and `ticktext`, and the layout its margin.
+ * It stands until Plotly has been loaded and has drawn (picture.js). The sketch knows the kinds of traces that our
+ * figures have (sketch-traces.js). It puts everything where Plotly will put it, so that nothing moves.
+ * Therefore each axis needs its `range`, and `tickvals` and `ticktext` unless it is not `visible`; the layout needs its
+ * margin.
  */
 
 import { fitCanvas, sizeOf } from "./canvas.js";
+import { plainText } from "./format.js";
 import { paintTrace, setDash } from "./sketch-traces.js";
 
 const TICK = 4;
+const TITLE_Y = 34; // from the axis to the title beside it
 const LINE = 1.3; // distance from one line of text to the next, in heights of the text
 
 /**
@@ -76,7 +79,8 @@ function paintGrid(context, frame) {
 }
 
 /** @param {AxisLayout} axis @returns {number[]} */
-function shown({ range, tickvals }) {
+function shown({ range, tickvals, visible }) {
+  if (visible === false) return [];
   const [least, most] = [Math.min(...range), Math.max(...range)];
   return tickvals.filter((value) => value >= least && value <= most);
 }
@@ -84,6 +88,7 @@ function shown({ range, tickvals }) {
 /** @param {Context} context @param {Frame} frame @param {Layout} font */
 function paintTicksX(context, frame, font) {
   const { xaxis, left, right, bottom } = frame;
+  if (xaxis.visible === false) return;
   context.strokeStyle = xaxis.linecolor;
   context.lineWidth = 1;
   context.fillStyle = xaxis.tickfont?.color ?? font.color;
@@ -94,19 +99,20 @@ function paintTicksX(context, frame, font) {
     const at = frame.x(value);
     if (at < left || at > right) return;
     stroke(context, at, bottom, at, bottom + TICK + 1);
-    plain(xaxis.ticktext[i]).forEach(
+    plainText(xaxis.ticktext[i]).forEach(
       (text, line) => context.fillText(text, at, bottom + TICK + 3 + font.size * (1 + LINE * line)),
     );
   });
   stroke(context, left, bottom + 0.5, right, bottom + 0.5);
-  if (!xaxis.title) return;
+  if (!xaxis.title?.text) return;
   context.fillStyle = font.color;
   context.fillText(xaxis.title.text, (left + right) / 2, bottom + TICK + 6 + 2 * font.size);
 }
 
 /** @param {Context} context @param {Frame} frame @param {Layout} font */
 function paintTicksY(context, frame, font) {
-  const { yaxis, left } = frame;
+  const { yaxis, left, top, bottom } = frame;
+  if (yaxis.visible === false) return;
   const { color, size } = /** @type {any} */ ({ ...font, ...yaxis.tickfont });
   context.textAlign = "right";
   context.textBaseline = "middle";
@@ -114,8 +120,22 @@ function paintTicksY(context, frame, font) {
   yaxis.tickvals.forEach((value, i) => {
     const text = yaxis.ticktext[i];
     context.font = `${text.startsWith("<b>") ? "bold " : ""}${size}px ${font.family}`;
-    context.fillText(plain(text)[0], left - 1, frame.y(value));
+    context.fillText(plainText(text)[0], left - 1, frame.y(value));
   });
+  if (yaxis.title?.text) paintTitleY(context, yaxis.title.text, { x: left - TITLE_Y, y: (top + bottom) / 2 }, font);
+}
+
+/** @param {Context} context @param {string} title @param {Point} middle @param {Layout} font */
+function paintTitleY(context, title, { x, y }, font) {
+  context.save();
+  context.translate(x, y);
+  context.rotate(-Math.PI / 2);
+  context.textAlign = "center";
+  context.textBaseline = "alphabetic";
+  context.fillStyle = font.color;
+  context.font = `${font.size}px ${font.family}`;
+  context.fillText(title, 0, 0);
+  context.restore();
 }
 
 /**
@@ -144,7 +164,7 @@ function paintNote(context, { margin, font }, { width, height, frame }, { x, y, 
   context.font = `${text.startsWith("<b>") ? "bold " : ""}${own?.size ?? font.size}px ${font.family}`;
   const at = xref === "paper" ? margin.l + x * (width - margin.l - margin.r) : frame.x(x);
   context.fillText(
-    plain(text)[0],
+    plainText(text)[0],
     at + (xanchor === "right" ? -2 : 2),
     margin.t + (1 - y) * (height - margin.t - margin.b) - 5,
   );
@@ -161,14 +181,4 @@ function stroke(context, x0, y0, x1, y1) {
 /** @param {number} at */
 function crisp(at) {
   return Math.floor(at) + 0.5;
-}
-
-/**
- * Returns the lines of a text without the little HTML that Plotly reads.
- * @param {string} text
- */
-function plain(text) {
-  return text.replaceAll("<b>", "").replaceAll("</b>", "").split("<br>").map(
-    (line) => line.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&"),
-  );
 }

@@ -12,8 +12,8 @@ const WORDS = { part: "some of it was taken over", new: "new with this checkpoin
  */
 export function mapFigure(sectors, colours) {
   const fills = sectors.ids.map((_, place) => colours(COLOURS[kindOf(sectors, place)]));
-  const top = sectors.parents.filter((parent) => !sectors.ids.includes(parent))[0];
-  const total = sectors.values.reduce((sum, size, place) => sum + (sectors.parents[place] === top ? size : 0), 0);
+  const top = rootOf(sectors);
+  const total = insideOf(sectors, top).reduce((sum, place) => sum + sectors.values[place], 0);
   return {
     data: [{
       type: "treemap",
@@ -38,6 +38,22 @@ export function mapFigure(sectors, colours) {
     }],
     layout: { ...figureLayout(colours), margin: { l: 8, r: 8, t: 26, b: 8 } },
   };
+}
+
+/**
+ * Returns the id of the whole, which has no sector of its own.
+ * @param {SectorsPayload} sectors
+ */
+export function rootOf({ ids, parents }) {
+  return parents.find((parent) => !ids.includes(parent));
+}
+
+/**
+ * Returns the places of the sectors that lie inside of one.
+ * @param {SectorsPayload} sectors @param {string} id
+ */
+export function insideOf({ parents }, id) {
+  return [...parents.keys()].filter((place) => parents[place] === id);
 }
 
 /** The name of the colour of each kind of sector. */
@@ -65,8 +81,11 @@ export function kindOf({ ids, parents, values, kinds, before }, place) {
   return change > 0 ? "grew" : change < 0 ? "shrank" : "same";
 }
 
-/** @param {SectorsPayload} sectors @param {number} place */
-function remark({ kinds, values, before }, place) {
+/**
+ * Returns in words what the colour of a sector says.
+ * @param {SectorsPayload} sectors @param {number} place
+ */
+export function remark({ kinds, values, before }, place) {
   const kind = kinds[place];
   if (kind in WORDS) return WORDS[/** @type {keyof typeof WORDS} */ (kind)];
   if (kind === "unknown") return "it is not known what of it is new";

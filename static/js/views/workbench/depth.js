@@ -3,11 +3,11 @@
 import { fitCanvas, sizeOf } from "../../lib/canvas.js";
 import { depthBins, depthSteps } from "../../lib/depth.js";
 import { setText } from "../../lib/dom.js";
-import { counted, escapeText, thousands } from "../../lib/format.js";
+import { counted, escapeText, thousands, ticks } from "../../lib/format.js";
 import { distinctNames } from "../../lib/labels.js";
 import { hasAny } from "../../lib/player.js";
 import { faded, heatScale } from "./colours.js";
-import { baseLayout, CONFIG, plainAxis, wirePanel } from "./panel.js";
+import { baseLayout, plainAxis, wirePanel } from "./panel.js";
 import { countCell } from "./sentences.js";
 import { timeAxis } from "./still.js";
 
@@ -23,6 +23,7 @@ export function createDepth(app) {
   const canvas = app.root.querySelector("#wb-depth-moving");
   const notice = app.root.querySelector("#wb-depth-notice");
   const panel = wirePanel(app, "depth", { figure, rows, plot });
+  const picture = app.pictures.add(plot);
   const edges = { t: 6, b: 26 }; // the title of the axis stands below the diagram
   /** @type {any} */
   let settle = null;
@@ -134,15 +135,20 @@ export function createDepth(app) {
         mode: "lines",
         x,
         y: depth,
-        line: { shape: "hv", color: app.colours.accent, width: 1.5 },
+        line: { shape: "hv", dash: "solid", color: app.colours.accent, width: 1.5 },
         fill: "tozeroy",
         fillcolor: faded(app.colours.accent, 0.15),
       },
     ];
-    layout.yaxis = plainAxis(
-      app.colours,
-      { range: [0, most * 1.1], title: { text: "messages", font: { size: 12 } }, nticks: 4, tickformat: "d" },
-    );
+    const counts = ticks(0, most, 4, true);
+    layout.yaxis = plainAxis(app.colours, {
+      range: [0, most * 1.1],
+      tickvals: counts,
+      ticktext: counts.map(thousands),
+      ticks: "",
+      showline: false,
+      title: { text: "messages", font: { size: 12 } },
+    });
     return { data, layout };
   }
 
@@ -161,8 +167,7 @@ export function createDepth(app) {
   function drawStill() {
     settle = null;
     if (panel.isFolded()) return;
-    const { data, layout } = figure();
-    Plotly.react(plot, data, layout, CONFIG);
+    picture.show(figure());
     drawn = player.state.window;
     drawCursor();
   }

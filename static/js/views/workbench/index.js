@@ -1,7 +1,6 @@
 /** The workbench: one player, one data source, and the views that draw from them. */
 
 import { duration, instant, thousands } from "../../lib/format.js";
-import { readPlotly } from "../../lib/plotly.js";
 import { createPlayer } from "../../lib/player.js";
 import { openSocket } from "../../lib/socket.js";
 import { createSource, defaultUrls, getJson } from "../../lib/source.js";
@@ -18,6 +17,7 @@ import { createFeed } from "./feed.js";
 import { keepLink, openingView } from "./link.js";
 import { mountGuide } from "./guide.js";
 import { createOverview } from "./overview.js";
+import { createPictures } from "./pictures.js";
 import { createSnapshots } from "./snapshots.js";
 import { wireShare } from "./share.js";
 import { createSpacetime } from "./spacetime.js";
@@ -76,6 +76,7 @@ export async function mountWorkbench(root, data) {
   wireActions(app);
   wireShare(app);
   app.snapshots = createSnapshots(app, summaries);
+  app.pictures = createPictures(app);
   app.spacetime = createSpacetime(app);
   app.plotWidth = app.spacetime.plotWidth;
   const feed = createFeed(app);
@@ -96,11 +97,7 @@ export async function mountWorkbench(root, data) {
   await openingView(app);
   await feed.reload();
   wireUndo(app);
-  player.subscribe((state, keys) => panels.forEach((view) => view.update(state, keys)));
-  player.notifyAll();
-  await app.spacetime.sketch();
-  await readPlotly(root.dataset.plotly);
-  player.subscribe((state, keys) => charts.forEach((view) => view.update(state, keys)));
+  player.subscribe((state, keys) => [...panels, ...charts].forEach((view) => view.update(state, keys)));
   player.notifyAll();
   keepLink(app);
   mountGuide(app, data.guide);

@@ -4,8 +4,9 @@ import { fitCanvas, sizeOf } from "../../lib/canvas.js";
 import { thousands } from "../../lib/format.js";
 import { hasAny } from "../../lib/player.js";
 import { faded } from "./colours.js";
-import { baseLayout, CONFIG, plainAxis } from "./panel.js";
+import { baseLayout } from "./panel.js";
 
+const HIDDEN = { visible: false, fixedrange: true };
 const EDGE = 10; // pixels at the window's ends that resize it
 
 /** @param {App} app */
@@ -13,6 +14,7 @@ export function createOverview(app) {
   const { player } = app;
   const plot = app.root.querySelector("#wb-overview");
   const canvas = app.root.querySelector("#wb-overview-moving");
+  const picture = app.pictures.add(plot);
   /** @type {{ x: number[], y: number[] } | null} */
   let density = null;
   /** @type {{ kind: string, px: number, from: number, to: number } | null} */
@@ -49,17 +51,17 @@ export function createOverview(app) {
     if (!density) return;
     const { x, y } = density;
     const { colours } = app;
-    const line = { shape: "hvh", width: 1, color: colours.message };
+    const line = { shape: "hvh", dash: "solid", width: 1, color: colours.message };
     const fillcolor = faded(colours.message, 0.45);
     const data = [{ type: "scatter", mode: "lines", x, y, line, fill: "tozeroy", fillcolor }];
     const layout = {
       ...baseLayout(colours, { l: 0, r: 0, t: 4, b: 2 }),
       width: plot.clientWidth,
       height: plot.clientHeight,
-      xaxis: plainAxis(colours, { range: [all().from, all().to], showticklabels: false, ticks: "" }),
-      yaxis: plainAxis(colours, { range: [0, Math.max(...y) * 1.1 || 1], showticklabels: false, ticks: "" }),
+      xaxis: { ...HIDDEN, range: [all().from, all().to] },
+      yaxis: { ...HIDDEN, range: [0, Math.max(...y) * 1.1 || 1] },
     };
-    Plotly.react(plot, data, layout, CONFIG);
+    picture.show({ data, layout });
   }
 
   function drawMoving() {

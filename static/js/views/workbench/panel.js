@@ -78,6 +78,7 @@ function downloads(app, name, title, chart) {
     const titled = { ...layout, title: { text: `${app.recording.name}: ${title}`, font: { size: 14 } } };
     titled.margin = { ...layout.margin, t: 40 };
     titled.paper_bgcolor = titled.plot_bgcolor = app.colours.panel;
+    const Plotly = await app.pictures.load();
     await Plotly.downloadImage(
       { data, layout: titled },
       { format, width: Math.round(width), height: Math.round(height) + 32, scale: 2, filename: file },
@@ -127,8 +128,6 @@ export function baseLayout(colours, margin) {
     uirevision: "kept",
   };
 }
-
-export const CONFIG = { staticPlot: true, displayModeBar: false, responsive: false, doubleClick: false };
 
 /**
  * An axis without decoration; `more` adds to it.

@@ -3,20 +3,17 @@
 import { afterPaint, sizeOf } from "../../lib/canvas.js";
 import { handleX } from "../../lib/cuts.js";
 import { counted, thousands, valueText } from "../../lib/format.js";
-import { h, setText } from "../../lib/dom.js";
+import { setText } from "../../lib/dom.js";
 import { hasAny } from "../../lib/player.js";
-import { paintFigure } from "../../lib/sketch.js";
 import { eventRow } from "../../lib/window.js";
 import { geometry } from "./geometry.js";
 import { createHandles } from "./handles.js";
 import { createHover } from "./hover.js";
 import { drawMoving } from "./moving.js";
-import { CONFIG, wirePanel } from "./panel.js";
+import { wirePanel } from "./panel.js";
 import { wirePointer } from "./pointer.js";
 import { stillFigure } from "./still.js";
 
-const SETTLE = 90; // ms without a change of zoom before a big figure is drawn again
-const QUICK = 14; // ms: a figure that draws faster than this is drawn in every frame
 const LANE_LETTER = 8.5; // pixels of a letter of a lane's name
 const DEPTH_LETTER = 6.5; // pixels of a letter of a channel's name in the depth chart, which has the same margin
 const GLIDE = 0.35; // share of its way that a handle moves in a frame
@@ -32,11 +29,7 @@ export function createSpacetime(app) {
   const longest = Math.max(...topology.processes.map(({ id }) => id.length * LANE_LETTER), 0);
   const longestChannel = Math.max(...topology.channels.map(({ id }) => id.length * DEPTH_LETTER), 0);
   let first = 0;
-  /** @type {{ from: number, to: number, axis: Axis } | null} */
-  let drawn = null;
-  let took = 0;
-  /** @type {number | undefined} */
-  let settle;
+  let isPictured = false;
   /** @type {number[] | null} */
   let cutX = null;
   /** @type {Flights} */
@@ -45,12 +38,11 @@ export function createSpacetime(app) {
   let hover = null;
   /** @type {() => void} */
   let markPictured = null;
-  /** @type {(() => void) | null} */
-  let removeSketch = null;
   app.firstPicture = new Promise((resolve) => {
     markPictured = resolve;
   });
   const panel = wirePanel(app, "spacetime", { figure, rows, plot });
+  const picture = app.pictures.add(plot);
   app.root.style.setProperty("--lanes", String(Math.min(topology.processes.length, 200)));
   app.root.style.setProperty("--channels", String(Math.min(topology.channels.length, 200)));
   app.root.classList.toggle("is-wide", topology.processes.length > 12);
@@ -97,55 +89,13 @@ export function createSpacetime(app) {
   }
 
   function drawStill() {
-    clearTimeout(settle);
-    settle = undefined;
-    const started = performance.now();
-    const { data, layout } = figure();
-    Plotly.react(plot, data, layout, CONFIG);
-    drawn = { from: player.state.from, to: player.state.to, axis: player.state.axis };
-    moveStill(1, 0);
-    took = performance.now() - started;
-    removeSketch?.();
-    removeSketch = null;
-    afterPaint().then(markPictured); // other charts wait, for the diagram is what one opens the page for
-  }
-
-  /** Paints the diagram before Plotly is loaded, and resolves when it is on the screen. */
-  async function sketchStill() {
-    panel.update(player.state, new Set(["folded", "tables"]));
-    if (panel.isFolded() || !player.state.window) return;
-    const sketch = h("canvas", { "aria-hidden": "true" });
-    plot.after(sketch);
-    paintFigure(sketch, figure());
-    removeSketch = () => sketch.remove();
-    drawNotice(player.state);
-    drawFrame();
-    await afterPaint();
-    performance.mark(FIRST_PICTURE);
-  }
-
-  /**
-   * Stretches the picture of a big figure to where it belongs, until the figure is drawn again.
-   * @param {PlayerState} state
-   */
-  function follow(state) {
-    const { g } = scene(state);
-    const scale = (drawn.to - drawn.from) / (state.to - state.from);
-    const shift = g.x(drawn.from) - g.left * scale;
-    moveStill(scale, shift);
-    clearTimeout(settle);
-    settle = setTimeout(drawStill, SETTLE);
-  }
-
-  /** @param {number} scale @param {number} shift */
-  function moveStill(scale, shift) {
-    const moved = scale !== 1 || shift !== 0;
-    for (const layer of plot.querySelectorAll(".cartesianlayer .plot, .cartesianlayer .heatmaplayer")) {
-      if (layer.classList.contains("heatmaplayer") && layer.closest(".plot")) continue;
-      layer.style.transform = moved ? `translate(${shift}px, 0) scale(${scale}, 1)` : "";
-    }
-    const labels = plot.querySelector(".xaxislayer-above");
-    if (labels) labels.style.opacity = moved ? "0.3" : "";
+    picture.show(figure());
+    if (isPictured) return;
+    isPictured = true;
+    afterPaint().then(() => {
+      performance.mark(FIRST_PICTURE);
+      markPictured(); // other charts wait, for the diagram is what one opens the page for
+    });
   }
 
   /** @param {OpenWindow | null} window */
@@ -242,8 +192,7 @@ export function createSpacetime(app) {
       hasAny(keys, "window", "snapshot", "axis", "theme", "size") ||
       (keys.has("detail") && !state.window.events.count) ||
       (keys.has("cut") && Boolean(state.cut) !== handles.wereShown());
-    if (!drawn || isStale || (isZoomed && (took < QUICK || drawn.axis !== state.axis))) drawStill();
-    else if (isZoomed) follow(state);
+    if (!isPictured || isStale || isZoomed) drawStill();
     if (keys.has("window") || isZoomed) {
       drawNotice(state);
       hover = null;
@@ -329,7 +278,6 @@ export function createSpacetime(app) {
 
   return {
     update,
-    sketch: sketchStill,
     plotWidth: () => measures().plotWidth,
     /**
      * Returns where a lane is in the browser's window.

@@ -9,7 +9,7 @@ import { hasAny } from "../../lib/player.js";
 import { alongEdge, drawnProcesses, layoutTopology } from "../../lib/layout.js";
 import { inFlight, progress } from "./geometry.js";
 import { faded } from "./colours.js";
-import { baseLayout, CONFIG, wirePanel } from "./panel.js";
+import { baseLayout, wirePanel } from "./panel.js";
 import { countCell } from "./sentences.js";
 
 const NODE = 15;
@@ -43,6 +43,7 @@ export function createTopology(app) {
   const radius = shown.length > MANY ? SMALL_NODE : NODE;
   const names = distinctNames(shown.map((p) => topology.processes[p].id), LONGEST_NAME);
   const panel = wirePanel(app, "topology", { figure, rows, plot, follows: true });
+  const picture = app.pictures.add(plot);
   let drawnKey = "";
   let waits = false;
   let size = { width: 0, height: 0 };
@@ -111,7 +112,8 @@ export function createTopology(app) {
       x.push(null);
       y.push(null);
     }
-    return { type: "scatter", mode: "lines", x, y, line: { color: colour, width, simplify: false } };
+    const line = { color: colour, width, dash: "solid", simplify: false };
+    return { type: "scatter", mode: "lines", x, y, line, hoverinfo: "skip" };
   }
 
   /**
@@ -213,8 +215,7 @@ export function createTopology(app) {
   function drawStill() {
     measure();
     drawnKey = phases().join();
-    const { data, layout } = figure();
-    Plotly.react(plot, data, layout, CONFIG);
+    picture.show(figure());
     drawNotice();
   }
 
