@@ -221,8 +221,8 @@ class Question:
         if self._engine != FLINK:
             return IN_THE_CONNECTOR
         last = self._checkpoint(newest)
-        title = f"{last.kind} {last.id}"
-        return read_by_sources(planned.read_again, self._splits(newest, last), title)
+        splits = self._splits(newest, last)
+        return read_by_sources(planned.read_again, splits, last.title)
 
     def _batches_again(self, number: int, own: CheckpointInventory) -> ReadAgain:
         later = [place for place in self._of_job(number) if place > number]
@@ -277,7 +277,7 @@ class Question:
     def _of_checkpoint(
         self, number: int, own: CheckpointInventory, asked: RestorePlan
     ) -> Iterator[RestoreVariant]:
-        title = f"{own.kind} {own.id}"
+        title = own.title
         if not asked.without:
             yield variant_of(asked, f"{title}, whole", number, is_asked=True)
             return
@@ -291,8 +291,7 @@ class Question:
         for place in reversed(older[-MOST_OLDER:]):
             own = self._checkpoint(place)
             planned = self._plan(place, kept & {item.id for item in own.operators})
-            title = f"{own.kind} {own.id}, whole"
-            yield variant_of(planned, title, place, is_asked=False)
+            yield variant_of(planned, f"{own.title}, whole", place, is_asked=False)
 
 
 def operator_named(held: CheckpointInventory, text: str) -> OperatorInventory:

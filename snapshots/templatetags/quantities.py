@@ -1,10 +1,13 @@
 """The filters and tags of the pages; most of their words are in ``snapshots/quantities.py``."""
 
 import json
+from collections.abc import Mapping
+from typing import Any
 
 from django import template
 
 from snapshots import quantities
+from snapshots.domain.inventory.model import number_words
 from snapshots.readers.engines import registry
 from snapshots.web.pages import links
 
@@ -29,6 +32,12 @@ def format_name(format: str) -> str:
 def counted(number: int, words: str) -> str:
     """Return a number with its noun: ``{{ 2|counted:"process,processes" }}`` is "2 processes"."""
     return quantities.counted(number, *words.split(","))
+
+
+@register.filter
+def checkpoint_number(checkpoint: Mapping[str, Any]) -> str:
+    """Return the number of a checkpoint of the inventory, or that it is of unknown number."""
+    return number_words(checkpoint["kind"], checkpoint["id"])
 
 
 @register.filter

@@ -171,6 +171,15 @@ class ChannelContents:
     stated: int | None = None
 
 
+def number_words(kind: str, id: int) -> str:
+    """Return a checkpoint's number in words: "7", or that it is of unknown number.
+
+    Batches and epochs are numbered from 0; checkpoints and savepoints from 1.
+    """
+    is_unknown = id == 0 and kind in ("checkpoint", "savepoint")
+    return "of unknown number" if is_unknown else str(id)
+
+
 def sum_of_known(sizes: Iterable[int | None]) -> int | None:
     """Add up sizes. Return None if one of them is not known."""
     total = 0
@@ -296,6 +305,11 @@ class CheckpointInventory:
     settings: Mapping[str, str] = field(default_factory=dict)
     in_flight_stated: int | None = None
     ranges: tuple[PlannedSource, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """The kind and the number: "batch 7", or "savepoint of unknown number"."""
+        return f"{self.kind} {number_words(self.kind, self.id)}"
 
     @property
     def in_flight(self) -> int | None:

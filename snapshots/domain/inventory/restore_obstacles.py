@@ -35,8 +35,7 @@ def problems_of(
     """Yield what prevents the restore of a checkpoint of Flink or SeaTunnel."""
     if checkpoint.status in (FAILED, IN_PROGRESS):
         yield (
-            f"The {checkpoint.kind} {checkpoint.id} is {checkpoint.status}: only a completed one "
-            "can be restored."
+            f"The {checkpoint.title} is {checkpoint.status}: only a completed one can be restored."
         )
     if checkpoint.path is None and dict(_facts(checkpoint)).get(_DISCARDED) == "yes":
         yield "Flink has discarded it, so its files are gone."

@@ -222,7 +222,7 @@ class _Planning:
         with_ = times(self._asked.parallelism, "subtask")
         kept = sum(item.id in self._asked.kept for item in self._operators)
         others = f" ({times(kept, 'operator')} as before)" if kept else ""
-        restores = f"{title} restores {checkpoint.kind} {checkpoint.id} with {with_}{others}"
+        restores = f"{title} restores {checkpoint.title} with {with_}{others}"
         if not dropped:
             return f"Yes: {restores}."
         option = ", with allowNonRestoredState" if self._engine == FLINK else ""

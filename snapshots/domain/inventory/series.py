@@ -299,7 +299,7 @@ def _why_unknown(checkpoint: CheckpointInventory) -> str | None:
 def _notes(first: CheckpointInventory, second: CheckpointInventory) -> Iterable[str]:
     for checkpoint in (first, second):
         if reason := _why_unknown(checkpoint):
-            yield f"{checkpoint.kind.capitalize()} {checkpoint.id}: {reason}"
+            yield f"{checkpoint.title.capitalize()}: {reason}"
     if first.job != second.job:
         yield "They are of two jobs."
 

@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from snapshots.domain.inventory.batches import spans_text
+from snapshots.domain.inventory.model import number_words
 from snapshots.domain.inventory.restore_check import (
     ANSWERS,
     NOT_KNOWN,
@@ -151,7 +152,7 @@ def _checks(check: UploadCheck) -> Iterator[str]:
     deciding = [one for one in check.checks if one.decides]
     width = max((len(one.path or ".") for one in deciding), default=0)
     for one in deciding:
-        name = f"{one.kind} {one.id}"
+        name = f"{one.kind} {number_words(one.kind, one.id)}"
         yield f"  {name:<16} {one.path or '.':<{width}}  {_WORDS[one.answer]:<14}  {_files_of(one)}"
         sentences = (*one.witnesses, *one.unknown)
         more = "more of these; --json prints them all."

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from snapshots.domain.inventory.model import BROADCAST, LISTED, RAW, UNION
+from snapshots.domain.inventory.model import BROADCAST, LISTED, RAW, UNION, number_words
 
 ADDED, REMOVED, CHANGED, SAME, UNKNOWN = "added", "removed", "changed", "same", "unknown"
 DIFFERENCES = (ADDED, REMOVED, CHANGED, UNKNOWN, SAME)
@@ -101,7 +101,7 @@ def _first(items: list[dict[str, Any]], field: str, value: object) -> dict[str, 
 def _partial(
     checkpoint: Mapping[str, Any], owner: Mapping[str, Any] | None, state: Mapping[str, Any] | None
 ) -> str | None:
-    title = f"{checkpoint['kind']} {checkpoint['id']}"
+    title = f"{checkpoint['kind']} {number_words(checkpoint['kind'], checkpoint['id'])}"
     if checkpoint["problem"]:
         return f"No state of {title} is known: {checkpoint['problem']}"
     if state is None:

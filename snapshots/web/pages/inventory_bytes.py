@@ -16,7 +16,7 @@ from snapshots.domain.inventory.byte_shares import (
     OperatorBytes,
     PlaceBytes,
 )
-from snapshots.domain.inventory.model import COMPLETED
+from snapshots.domain.inventory.model import COMPLETED, number_words
 from snapshots.domain.inventory.series import Pair
 from snapshots.quantities import counted, file_size
 from snapshots.web.pages.rendering import page
@@ -90,7 +90,7 @@ def _sentences(checkpoint: dict[str, Any], shares: CheckpointBytes) -> Iterator[
 
 
 def _size(checkpoint: dict[str, Any], size: int | None) -> str:
-    name = f"{checkpoint['kind']} {checkpoint['id']}"
+    name = f"{checkpoint['kind']} {number_words(checkpoint['kind'], checkpoint['id'])}"
     if size is None:
         return f"It is not known how large {name} is."
     if checkpoint["problem"]:

@@ -330,9 +330,11 @@ def test_a_number_that_nothing_tells_is_not_known_and_not_archived(given):
         for place, one in enumerate(upload.api("/contents")["checkpoints"])
         if one["kind"] == "savepoint"
     )
-    shown = upload.page(f"/contents/{number}")
-    assert "savepoint of unknown number" in shown
-    assert "It was there, but it cannot be read." in shown
+    assert "It was there, but it cannot be read." in upload.page(f"/contents/{number}")
+    for address in ("", "/bytes", "/restore-plan", "/upgrade", "/check", "/difference"):
+        shown = upload.page(f"/contents/{number}{address}")
+        assert "savepoint of unknown number" in shown, address
+        assert "savepoint 0" not in shown.lower(), address
     (job,) = upload.recording.engine_jobs.all()
     assert {one.number for one in job.checkpoints.all()} == {1}
 
