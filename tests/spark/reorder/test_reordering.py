@@ -241,6 +241,7 @@ def telling_runs():
         anyhow = shapes.without_order(shapes.complete(4))
         yield simulated(anyhow, seed=seed, mean_delay=9_000)
         yield orderless(simulated(anyhow, seed=seed, mean_delay=9_000))
+    yield simulated(shapes.ring(5))  # takes thousands of swaps, more than `agree` tries
     yield from (each.log() for each in SAMPLES if each.slug in ("two-banks", "one-token"))
     yield damage.record_late(simulated(shapes.complete(3), mean_delay=20_000)).log
     yield damage.wrong_state(simulated()).log
