@@ -8,12 +8,14 @@ from snapshots.domain.inventory.model import (
     COMPLETED,
     IN_PROGRESS,
     CheckpointInventory,
+    Fact,
     UploadInventory,
 )
 from tests.readers.engines.spark_streaming.cases import MAIN, in_order
 from tests.readers.engines.spark_streaming.inventory import (
     batches_of,
     facts_of,
+    folders_of,
     name_of,
     told_by_entries,
 )
@@ -88,7 +90,8 @@ def _text(offset: object) -> str | None:
 
 def api_facts(uploaded: Uploaded, expected: dict) -> Facts:
     contents = _without(uploaded.contents, f"{expected['case']}/")
-    job = next(one for one in contents.jobs if one.name == MAIN)
+    [key] = (key for key, folder in folders_of(contents).items() if folder == MAIN)
+    job = next(one for one in contents.jobs if one.key == key)
     about = {fact.name: fact.value for fact in job.facts}
     facts: Facts = {("source", name[7:]): value for name, value in about.items()
                     if name.startswith("source ")}  # fmt: skip
@@ -111,8 +114,18 @@ def api_facts(uploaded: Uploaded, expected: dict) -> Facts:
 def _without(contents: UploadInventory, start: str) -> UploadInventory:
     """Return the inventory with the case's names of folders. A package has them in one of its
     own."""
-    jobs = tuple(replace(one, name=one.name.removeprefix(start)) for one in contents.jobs)
+    jobs = tuple(
+        replace(one, facts=tuple(_moved(fact, start) for fact in one.facts))
+        for one in contents.jobs
+    )
     return replace(contents, jobs=jobs)
+
+
+def _moved(fact: Fact, start: str) -> Fact:
+    """Return the fact about the folder without the beginning of the folder; others as they are."""
+    if fact.name != "folder" or fact.value is None:
+        return fact
+    return replace(fact, value=fact.value.removeprefix(start))
 
 
 def _found_batches(
