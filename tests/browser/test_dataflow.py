@@ -48,7 +48,7 @@ def test_a_vertex_and_its_edges_are_added_in_the_tables_and_drawn_in_their_layer
     places = boxes(editor)
     in_order = sorted(places, key=lambda name: places[name]["x"])
     assert in_order == ["source", "clean", "count", "sink"]
-    editor.get_by_label("Name").fill("cleaned words")
+    editor.get_by_label("Name", exact=True).fill("cleaned words")
     editor.get_by_role("button", name="Save").click()
     expect(editor).to_have_url(re.compile(r"/topologies/\d+$"))
     expect(editor.locator(".flow-exchange")).to_have_text(["hash", "forward", "hash"])
@@ -82,7 +82,7 @@ def test_a_vertex_of_the_drawing_leads_to_its_row_and_undo_takes_a_change_back(e
 def test_a_refusal_of_the_server_stands_at_its_field_with_what_was_typed(editor):
     field = vertex(editor, 1).get_by_label("Number of subtasks")
     field.fill("0")
-    editor.get_by_label("Name").fill("none")
+    editor.get_by_label("Name", exact=True).fill("none")
     editor.get_by_role("button", name="Save").click()
     expect(field).to_have_attribute("aria-invalid", "true")
     expect(field).to_have_value("0")
@@ -101,7 +101,7 @@ def test_a_dataflow_is_edited_as_text(editor):
 
 
 def test_simulate_opens_the_recording_with_its_checkpoints(stack, editor):
-    editor.get_by_label("Name").fill("words")
+    editor.get_by_label("Name", exact=True).fill("words")
     editor.get_by_label("A checkpoint every").fill("20000")
     editor.get_by_role("radio", name=re.compile("^ ?Unaligned")).check()
     editor.get_by_label("Slow subtask").fill("count[1]")
