@@ -1,6 +1,8 @@
 PORT ?= 8000
 export PORT
 PYTHON := .venv/bin/python
+# Compiled files are kept, whatever the shell says: compiling them takes each process seconds.
+export PYTHONDONTWRITEBYTECODE :=
 WITH_ROWS := tests/archive tests/files tests/jobs tests/services tests/web tests/webapp
 
 .PHONY: run check check-pages test test-fast test-long test-postgres bench clean
@@ -25,9 +27,8 @@ test-long: .venv/test.stamp
 	@$(PYTHON) -m webapp.machine java
 	@$(PYTHON) -m pytest -m long
 
-# Compiled tests are kept, whatever the shell says: compiling them takes each process seconds.
 test-fast: .venv/test.stamp
-	@FAST_TESTS=yes PYTHONDONTWRITEBYTECODE= $(PYTHON) -m pytest --numprocesses 2 \
+	@FAST_TESTS=yes $(PYTHON) -m pytest --numprocesses 2 \
 		--ignore=tests/browser -m "not spark and not browser and not slow"
 
 # All tests that touch rows, on a PostgreSQL server that the tests start.
