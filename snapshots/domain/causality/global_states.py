@@ -102,7 +102,7 @@ class Computation:
 
     @cached_property
     def needs(self) -> tuple[tuple[tuple[int, int] | None, ...], ...]:
-        """For each event: the process and the number of its events that a receive needs."""
+        """Return for each event the process and the number of its events that a receive needs."""
         source = {channel.id: self.processes.index(channel.source) for channel in self.channels}
         place = {
             (action.process, action.index): number

@@ -147,7 +147,7 @@ def second_records() -> Log:
 
 
 def recordings_at_one_instant() -> Log:
-    """Without markers q begins, whose line stands first, though p stands first in the header."""
+    """Return a run without markers. Its first line is of q, but the header names p first."""
     return a_run().record("q", "s1", at=100).record("p", "s1", at=100).log()
 
 
