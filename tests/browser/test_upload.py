@@ -82,15 +82,16 @@ def test_a_queued_job_can_be_cancelled_where_it_is_shown(server, page):
 
 
 def a_waiting_job(server) -> int:
-    """Make a job that no worker may take before tomorrow, and return its id."""
+    """Make a job that no worker takes for some minutes, and return its id."""
     code = (
-        "from datetime import timedelta; from django.utils import timezone; "
+        "from django.utils import timezone; "
+        "from snapshots.jobs.postponing import LONGEST_PAUSE; "
         "from django.contrib.auth.models import User; "
         "from snapshots.models import Job, Recording; "
         "owner = User.objects.get(username='owner@localhost'); "
         "recording = Recording.objects.create(owner=owner, name='waiting'); "
         "print(Job.objects.create(kind='ingest', owner=owner, recording=recording, "
-        "retry_at=timezone.now() + timedelta(days=1)).pk)"
+        "retry_at=timezone.now() + LONGEST_PAUSE).pk)"
     )
     return int(server.manage("shell", "--verbosity", "0", "-c", code))
 

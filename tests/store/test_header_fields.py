@@ -3,7 +3,7 @@
 import json
 from dataclasses import replace
 from pathlib import Path
-from time import perf_counter
+from time import process_time
 
 import orjson
 import pytest
@@ -40,12 +40,12 @@ def test_all_fields_come_back(folder):
 def test_fields_that_nobody_reads_are_not_parsed(folder):
     """Parsing all fields takes at least as long as orjson does."""
     text = orjson.dumps(MANY)
-    began = perf_counter()
+    began = process_time()
     orjson.loads(text)
-    parsing = perf_counter() - began
-    began = perf_counter()
+    parsing = process_time() - began
+    began = process_time()
     assert StoredRecording.open(folder).manifest.header_extra.get("derived") is True
-    assert perf_counter() - began < parsing
+    assert process_time() - began < parsing
     assert (folder / MANIFEST).stat().st_size < 10_000
 
 

@@ -260,20 +260,20 @@ MANY = a_state({"A": 1}, {"c": tuple(range(9000))})
 
 
 def test_an_endless_comprehension_is_cut_off():
-    began = time.monotonic()
+    began = time.process_time()
     text = "channels.c.all(x, channels.c.all(y, channels.c.all(z, x + y + z >= 0)))"
     (found,) = strip(text, [MANY])
-    assert time.monotonic() - began < 4
+    assert time.process_time() - began < 4
     assert found.answer == "unknown"
     assert "more than 10,000 items" in found.sentence
 
 
 def test_the_time_limit_holds_and_says_how_far_it_came():
     states = [a_state()] * 5 + [MANY] * 600
-    began = time.monotonic()
+    began = time.process_time()
     with pytest.raises(TooMuch, match=r"longer than 0.5 seconds after \d+ of 605 states"):
         strip("channels.all(c, channels[c].map(x, x).size() >= 0)", states, seconds=0.5)
-    assert time.monotonic() - began < 3
+    assert time.process_time() - began < 3
 
 
 def test_the_memory_limit_holds():

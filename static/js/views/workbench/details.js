@@ -12,7 +12,10 @@ const LANE_ROOM = 32; // pixels between a lane and the drawer below it
 export function createDetails(app) {
   const { player, topology } = app;
   const box = app.root.querySelector("#wb-details");
+  const drawer = box.closest("section");
   let request = 0;
+  // What a selection caused, and what caused it, arrives later and makes the drawer taller.
+  new ResizeObserver(() => keepLaneInView(player.state.selection)).observe(drawer);
   app.root.querySelector("#wb-details-close").addEventListener("click", () => player.set({ selection: null }));
 
   /** @param {PlayerState} state */
@@ -37,8 +40,8 @@ export function createDetails(app) {
   function keepLaneInView(selection) {
     if (selection?.of !== "event" || !matchMedia(NARROW).matches) return;
     const lane = app.spacetime.laneAt(selection.process);
-    const drawer = box.closest("section").getBoundingClientRect().top;
-    if (lane > drawer - LANE_ROOM) scrollBy({ top: lane - drawer + LANE_ROOM });
+    const below = lane + LANE_ROOM - drawer.getBoundingClientRect().top;
+    if (below > 0) scrollBy({ top: below });
   }
 
   /** @param {string} title @param {any[]} entries @param {...HTMLElement} more */

@@ -68,11 +68,11 @@ def test_suggestions_are_types_that_fit():
 
 
 def test_the_search_for_types_ends_for_long_records_too():
-    began = time.monotonic()
+    began = time.process_time()
     longs = b"\x00" * 7 + b"\x01"
     suggest([_records(*(longs * (20_000 + number) for number in range(40)))])
     suggest([_records(*(b"\x82\x82\x02" + "é".encode() * 8_000 for _ in range(40)))])
-    assert time.monotonic() - began < 5
+    assert time.process_time() - began < 5
 
 
 def test_printable_runs_are_cut_off():

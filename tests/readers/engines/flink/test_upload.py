@@ -238,11 +238,11 @@ def test_the_longest_tail_of_a_path_decides(tree):
 
 def test_many_files_of_one_name_and_many_handles_take_linear_time(tree):
     files = Files(tree({f"d{number}/u": b"1" for number in range(2_000)}))
-    began = time.monotonic()
+    began = time.process_time()
     for number in range(20_000):
         assert isinstance(files.locate(h.File(f"/x{number}/u", 1), ""), Missing)
     assert files.locate(h.File("/job/d7/u", 1), "") == Place("d7/u", 0, 1)
-    assert time.monotonic() - began < 2
+    assert time.process_time() - began < 2
 
 
 def test_segments_lie_inside_their_file(tree):
