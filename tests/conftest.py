@@ -203,18 +203,28 @@ def signed_in_state(server, browser):
     context.close()
 
 
-@pytest.fixture
-def page(browser, server, signed_in_state):
-    """Provide a signed-in page at 1280 x 800. Any error in its console fails the test."""
+@pytest.fixture(scope="module")
+def signed_in(browser, server, signed_in_state):
+    """Provide a signed-in browser at 1280 x 800 that keeps the scripts it has read."""
     context = browser.new_context(
         base_url=server.url,
         storage_state=signed_in_state,
         viewport={"width": 1280, "height": 800},
     )
-    page = context.new_page()
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def page(signed_in):
+    """Provide a signed-in page at 1280 x 800. Any error in its console fails the test."""
+    page = signed_in.new_page()
     errors = watch_for_errors(page)
     yield page
-    context.close()
+    if page.url.startswith("http"):
+        page.evaluate("localStorage.clear()")
+    for one in signed_in.pages:
+        one.close()
     assert not errors, f"the page complained: {errors}"
 
 

@@ -10,18 +10,17 @@ import sys
 import pytest
 
 from bench import __main__ as bench
-from bench import server
+from bench import jobs, server, simulator
 from tests.stack import ROOT
 
 pytestmark = pytest.mark.slow
 
+HERE = {"bench.jobs", "bench.simulator", "bench.store"}
 IN_THE_BROWSER = {"bench.server", "bench.fairness", "bench.archive", "bench.weights"}
-HERE = {  # and a word of what each prints last
-    "bench.jobs": "memory of this process",
-    "bench.simulator": "reference",
-    "bench.store": "p95 at 4e+03 / p95 at 2e+03",
+WITH_SPARK = {  # and a word of what each prints last
+    jobs: "memory of this process",
+    simulator: "reference",
 }
-SPARK = dict.fromkeys(("bench.jobs", "bench.simulator"), pytest.mark.spark)
 HELPERS = {  # of the measurements
     "browser",
     "recordings",
@@ -37,25 +36,30 @@ ELSEWHERE = {  # with a Python that has apache-flink
 }
 
 
-@pytest.mark.parametrize(
-    "module", [pytest.param(name, marks=SPARK.get(name, ())) for name in sorted(HERE)]
-)
-def test_a_measurement_runs_to_its_end(module):
-    sizes = ["2000"] if module in SPARK else ["2000", "4e3"]
-    command = [sys.executable, "-m", module, *sizes]
+@pytest.mark.parametrize("module", WITH_SPARK, ids=lambda module: module.__name__)
+def test_a_measurement_of_spark_runs_to_its_end(spark, module, monkeypatch, capsys):
+    monkeypatch.setattr(jobs, "ROUNDS", 1)
+    monkeypatch.setattr(module.session, "stop", lambda: None)  # other tests need it
+    monkeypatch.setattr(sys, "argv", ["bench", "2000"])
+    module.main()
+    assert WITH_SPARK[module] in capsys.readouterr().out
+
+
+def test_the_measurement_of_the_store_runs_to_its_end():
+    command = [sys.executable, "-m", "bench.store", "2000", "4e3"]
     answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert answer.returncode == 0, answer.stderr
-    assert HERE[module] in answer.stdout
+    assert "p95 at 4e+03 / p95 at 2e+03" in answer.stdout
 
 
 def test_make_bench_runs_every_measurement():
     rows = (*bench.MEASUREMENTS, *bench.OF_THEIR_OWN_SIZE)
-    assert {row[1] for row in rows} == HERE.keys() | IN_THE_BROWSER
+    assert {row[1] for row in rows} == HERE | IN_THE_BROWSER
 
 
 def test_every_module_of_bench_is_run_or_used_by_a_test():
     modules = {path.stem for path in (ROOT / "bench").glob("*.py")} - {"__main__"}
-    measured = {name.removeprefix("bench.") for name in HERE.keys() | IN_THE_BROWSER}
+    measured = {name.removeprefix("bench.") for name in HERE | IN_THE_BROWSER}
     assert modules == measured | HELPERS | ELSEWHERE
 
 

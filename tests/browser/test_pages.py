@@ -5,9 +5,10 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.looks import LOOKS
 from tests.conftest import watch_for_errors
 from tests.stack import PICTURES
+
+WAYS = [(scheme, width) for scheme in ("light", "dark") for width in (1280, 390)]
 
 
 def test_the_list_is_filtered_and_sorted_in_place(furnished, page):
@@ -34,7 +35,8 @@ def test_the_header_of_a_long_list_stays_in_view(furnished, page):
     assert head.evaluate("cell => getComputedStyle(cell).position") == "sticky"
 
 
-@pytest.mark.parametrize(("scheme", "width"), LOOKS)
+@pytest.mark.long
+@pytest.mark.parametrize(("scheme", "width"), WAYS)
 def test_every_page_is_pictured(furnished, browser, server, signed_in_state, scheme, width):
     PICTURES.mkdir(parents=True, exist_ok=True)
     context = browser.new_context(
