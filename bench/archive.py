@@ -9,6 +9,7 @@ time with least, mean and most of four measures, without medians, bands or outli
 
 import random
 import sqlite3
+import statistics
 import sys
 import tempfile
 from contextlib import closing
@@ -26,6 +27,7 @@ from webapp import machine
 
 EMAIL = "owner@localhost"
 FEW = 15  # checkpoints
+OPENINGS = 5  # of each page
 FILL = """
 from django.contrib.auth.models import User
 from bench.synthetic_archive import fill
@@ -173,8 +175,8 @@ def in_browser(stack: Stack, job: int, small: int, count: int) -> None:
 
 
 def _middle(measure) -> float:
-    """Return the median of five measurements after one that does not count."""
-    return sorted([measure(turn) for turn in range(6)][1:])[2]
+    """Return the median of some measurements after one that does not count."""
+    return statistics.median([measure(turn) for turn in range(OPENINGS + 1)][1:])
 
 
 def _loaded(page, url: str) -> float:

@@ -11,6 +11,7 @@ def few_rounds(monkeypatch):
     for module, rounds in ((archive, 3), (fairness, 1), (server, 3)):
         monkeypatch.setattr(module, "ROUNDS", rounds)
     monkeypatch.setattr(server, "UPLOADS", 1)
+    monkeypatch.setattr(archive, "OPENINGS", 1)
 
 
 def test_a_persons_waiting_is_measured(stack, tmp_path, few_rounds, capsys, monkeypatch):

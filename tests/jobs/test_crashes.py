@@ -102,6 +102,7 @@ def test_a_killed_worker_is_followed_by_one_that_finishes_the_job(stack, api, lo
     check_one_ready(api, recording, job, leftovers)
 
 
+@pytest.mark.long
 def test_a_killed_redis_stops_no_job(stack, api, log, leftovers):
     recording, job = begun(api, log)
     stack.kill("redis")
@@ -122,6 +123,7 @@ def test_a_job_whose_message_the_queue_lost_runs(stack, api, log, leftovers):
     check_one_ready(api, accepted["id"], accepted["job"], leftovers)
 
 
+@pytest.mark.long
 def test_an_upload_without_a_queue_waits_for_it(stack, api, log, leftovers):
     stack.kill("redis")
     accepted = api.upload(log)

@@ -53,6 +53,7 @@ def small_disk(tmp_path):
     subprocess.run(["umount", "--lazy", str(tmp_path)], capture_output=True)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.spark
 def test_a_disk_full_of_spark_s_own_files_fails_for_now_only(small_disk):

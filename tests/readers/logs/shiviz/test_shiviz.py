@@ -459,7 +459,7 @@ def by_hand(data):
     return total
 
 
-@pytest.mark.parametrize("events", [10_000, pytest.param(100_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("events", [10_000, pytest.param(100_000, marks=pytest.mark.long)])
 def test_a_large_log_takes_seconds(tmp_path, events):
     data, messages = simulated(events, 10, random.Random(0))
     path = source(tmp_path, data)
