@@ -192,15 +192,17 @@ def browser():
         browser.close()
 
 
-@pytest.fixture(scope="module")
-def signed_in_state(server, browser):
-    """Provide the cookies of a user who has followed a sign-in link."""
-    context = browser.new_context()
-    page = context.new_page()
-    page.goto(server.manage("sign_in_link"))
-    page.get_by_role("button", name="Sign in as").click()
-    yield context.storage_state()
-    context.close()
+@pytest.fixture(scope="session")
+def signed_in_state(server):
+    """Return the cookies of a user who has followed a sign-in link, as Playwright takes them."""
+    from tests.webapp.over_http import sign_in
+
+    jar = sign_in(server)
+    cookies = [
+        {"name": one.name, "value": one.value, "domain": one.domain, "path": one.path}
+        for one in jar
+    ]
+    return {"cookies": cookies, "origins": []}
 
 
 @pytest.fixture(scope="module")

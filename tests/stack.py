@@ -3,14 +3,18 @@
 It has its own DATA_DIR. Tests reach it like users: over HTTP and with manage.py.
 """
 
+import atexit
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.error
 import urllib.request
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 from tests import postgres
@@ -28,6 +32,7 @@ class Stack:
     port: int = field(default_factory=embedded_redis.free_port)
     processes: dict[str, subprocess.Popen] = field(default_factory=dict)
     environment: dict[str, str] = field(default_factory=dict)
+    tokens: dict[str, str] = field(default_factory=dict)
 
     @property
     def url(self) -> str:
@@ -50,7 +55,7 @@ class Stack:
         if postgres.IS_CHOSEN:
             own["DATABASE_URL"] = postgres.server().new_database()
         other.environment = self.environment | {name: str(value) for name, value in own.items()}
-        other.manage("migrate", "--verbosity", "0")
+        other.make_tables()
         return other
 
     def start_redis(self) -> None:
@@ -66,7 +71,14 @@ class Stack:
         if self.database_url:
             self.environment["DATABASE_URL"] = self.database_url
         self.run_redis()
-        self.manage("migrate", "--verbosity", "0")
+        self.make_tables()
+
+    def make_tables(self) -> None:
+        """Migrate the database. One in a file is a copy of one that is migrated once."""
+        if "DATABASE_URL" in self.environment:
+            self.manage("migrate", "--verbosity", "0")
+        else:
+            shutil.copy(migrated_database(), self.environment["DATA_DIR"])
 
     def run_redis(self) -> None:
         self.start("redis", self.redis.server, self.redis.config)
@@ -124,7 +136,10 @@ class Stack:
         return ran.stdout.strip()
 
     def token(self, email: str = "owner@localhost") -> str:
-        return self.manage("create_token", email)
+        """Return a token of a person, the same one each time."""
+        if email not in self.tokens:
+            self.tokens[email] = self.manage("create_token", email)
+        return self.tokens[email]
 
     def log(self, name: str) -> Path:
         return self.folder / f"{name}.log"
@@ -147,6 +162,16 @@ class Stack:
             assert not ended, f"{', '.join(ended)} ended while {what} was starting.\n{logs}"
             assert time.monotonic() < deadline, f"{what} did not start in time.\n{logs}"
             time.sleep(0.1)
+
+
+@cache
+def migrated_database() -> Path:
+    """Return the file of an empty database with all tables, made by the first caller."""
+    folder = Path(tempfile.mkdtemp(prefix="cutline-tables-"))
+    atexit.register(shutil.rmtree, folder)
+    stack = Stack(folder, environment=clean_environment() | {"DATA_DIR": str(folder)})
+    stack.manage("migrate", "--verbosity", "0")
+    return folder / "cutline.sqlite3"
 
 
 def clean_environment() -> dict[str, str]:

@@ -102,7 +102,6 @@ def test_a_killed_worker_is_followed_by_one_that_finishes_the_job(stack, api, lo
     check_one_ready(api, recording, job, leftovers)
 
 
-@pytest.mark.long
 def test_a_killed_redis_stops_no_job(stack, api, log, leftovers):
     recording, job = begun(api, log)
     stack.kill("redis")

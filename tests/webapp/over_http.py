@@ -2,9 +2,13 @@
 
 import http.client
 import json
+import re
 import time
+import urllib.parse
+import urllib.request
 import uuid
 from dataclasses import dataclass
+from http.cookiejar import CookieJar
 from typing import Any
 
 from tests.stack import Stack
@@ -17,6 +21,17 @@ class Answer:
     status: int
     body: Any
     headers: dict[str, str]
+
+
+def sign_in(stack: Stack) -> CookieJar:
+    """Follow a sign-in link like a browser, and return the cookies."""
+    cookies = CookieJar()
+    browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(cookies))
+    link = stack.manage("sign_in_link")
+    page = browser.open(link).read().decode()
+    csrf = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', page)[1]
+    browser.open(link, urllib.parse.urlencode({"csrfmiddlewaretoken": csrf}).encode())
+    return cookies
 
 
 class Api:

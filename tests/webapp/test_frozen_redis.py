@@ -15,6 +15,7 @@ from tests.web.given import native
 from tests.webapp.over_http import Api
 from tests.webapp.serving import opened, prepared
 
+pytestmark = pytest.mark.long
 FEW_SECONDS = 12.0  # what people wait for, on a machine that does other things too
 
 
@@ -43,7 +44,6 @@ def frozen(stack: Stack) -> Iterator[None]:
         os.kill(redis, signal.SIGCONT)
 
 
-@pytest.mark.slow
 def test_uploads_are_taken_while_redis_stands_still(own):
     with frozen(own):
         for _ in range(3):
@@ -54,7 +54,6 @@ def test_uploads_are_taken_while_redis_stands_still(own):
     assert "Traceback" not in own.said("server")
 
 
-@pytest.mark.slow
 def test_health_answers_while_redis_stands_still(own):
     with frozen(own):
         began = time.monotonic()
@@ -63,7 +62,6 @@ def test_health_answers_while_redis_stands_still(own):
     own.wait_for("Redis", own.answers)
 
 
-@pytest.mark.slow
 async def test_a_page_is_opened_while_redis_stands_still(own):
     """The page shows everything, and receives the news when Redis runs again."""
     with frozen(own):
@@ -75,7 +73,6 @@ async def test_a_page_is_opened_while_redis_stands_still(own):
     await socket.close()
 
 
-@pytest.mark.slow
 async def test_open_pages_outlive_a_restart_of_redis(own):
     socket = await opened(own, "/ws/jobs", own.cookie)
     own.kill("redis", signal.SIGTERM)
@@ -94,7 +91,6 @@ def restore(stack: Stack) -> str:
     return f"/recordings/{stack.recording}/snapshots/s1/restore"
 
 
-@pytest.mark.slow
 @pytest.mark.spark
 def test_a_job_that_was_asked_for_while_redis_stood_still_is_run(own):
     own.start_worker()

@@ -1,11 +1,9 @@
 """Sessions: what is stored of them, when they end, and who is notified."""
 
 import importlib
-import re
 import urllib.parse
 import urllib.request
 from datetime import timedelta
-from http.cookiejar import CookieJar
 
 import pytest
 from asgiref.sync import async_to_sync
@@ -18,6 +16,7 @@ from redis import Redis
 
 from tests import postgres
 from tests.web.given import a_file, a_person
+from tests.webapp.over_http import sign_in
 from webapp.accounts import closing, sessions
 from webapp.accounts.models import Session
 from webapp.accounts.signals import session_ended
@@ -173,13 +172,8 @@ def test_the_migration_takes_sessions_over():
 
 def test_neither_files_nor_redis_hold_a_key(server):
     """Search every file of the database, of its log, and of what Redis saved."""
-    cookies = CookieJar()
+    cookies = sign_in(server)
     browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(cookies))
-    link = server.manage("sign_in_link")
-    page = browser.open(link).read().decode()
-    csrf = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', page)[1]
-    form = urllib.parse.urlencode({"csrfmiddlewaretoken": csrf}).encode()
-    browser.open(link, form)
     key = next(cookie.value for cookie in cookies if cookie.name == "sessionid")
     assert b"owner@localhost" in browser.open(f"{server.url}/account").read()
     with Redis.from_url(server.redis_url) as redis:

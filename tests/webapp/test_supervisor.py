@@ -25,6 +25,7 @@ def most_workers_until_it_says(run: LaunchedWith, pattern: str) -> int:
     return max(most, len(run.workers()))
 
 
+@pytest.mark.long
 def test_after_a_killed_launcher_the_next_waits_for_its_processes(launched_with):
     first = launched_with(SLOW_TO_END)
     first.wait_to_say(r"begun \d+")

@@ -34,7 +34,7 @@ def case(shared_data, tmp_path):
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(name, marks=pytest.mark.slow if n > 9 else ()) for name, n in CASES.items()],
+    [pytest.param(name, marks=pytest.mark.long if n > 39 else ()) for name, n in CASES.items()],
 )
 def test_entries_are_those_that_spark_gave_when_the_case_was_recorded(spark, case, name):
     folder, expected = case(name)
@@ -131,6 +131,7 @@ def test_an_upload_of_spark_is_read_by_the_session_of_the_process(spark, case):
     assert with_state(upload) == WithState(upload, spark)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_variable_costs_one_read_for_all_batches(spark, case, monkeypatch):
     reads = []

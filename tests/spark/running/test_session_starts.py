@@ -31,7 +31,8 @@ exit 7
 """
 
 
-@pytest.mark.parametrize("code", [0, pytest.param(3, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("code", [0, 3])
 def test_a_java_that_dies_at_once_is_followed_by_a_good_one(tmp_path, code):
     home = a_java(tmp_path, DIES_AT_ONCE.format(code=code))
     processes.run(__name__, "bad_then_good", home, "there is not enough room", DATA_DIR=tmp_path)
