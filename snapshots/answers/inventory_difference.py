@@ -17,10 +17,12 @@ from snapshots.domain.inventory.series import (
 from snapshots.domain.model.as_json import as_json
 from snapshots.problems import NotFound, Refused
 from snapshots.store.inventory.differences import ANY, TooManyEntries, Wanted
+from snapshots.store.inventory.differences import compare as compare_sides
 from snapshots.store.inventory.reading import StoredInventory, as_checkpoint, states_of
 
 MOST_COUNTED = 200_000  # entries of both checkpoints whose keys are compared at once
 MOST_TRIED = 20  # checkpoints of which one may be the one before
+OTHER_UPLOAD = "They are in different uploads, so their files are not compared."
 TOO_MANY = "There are too many keys to count them all at once. Compare this state alone."
 
 
@@ -80,14 +82,32 @@ def difference(opened: StoredInventory, before: int, after: int) -> dict[str, An
     if older_first(opened.upload["checkpoints"], before, after) != (before, after):
         before, after, pair = after, before, pair[::-1]
     first, second = (
-        Side(number, as_checkpoint(held), _key_groups(opened, held))
-        for number, held in zip((before, after), pair, strict=True)
+        _side(opened, number, held) for number, held in zip((before, after), pair, strict=True)
     )
     files = (
         FileUse(**file | {"checkpoints": tuple(file["checkpoints"])})
         for file in opened.upload["files"]
     )
-    return as_json(_counted(opened, compare_checkpoints(first, second, files), *pair))
+    change = compare_checkpoints(first, second, files)
+    return as_json(_counted((opened, opened), change, *pair))
+
+
+def across(
+    older: StoredInventory, before: int, newer: StoredInventory, after: int
+) -> dict[str, Any]:
+    """Return a CheckpointChange between checkpoints of two uploads of one job as JSON.
+
+    Their files are not compared. Raises: NotFound.
+    """
+    pair = inventory.checkpoint(older, before), inventory.checkpoint(newer, after)
+    first, second = _side(older, before, pair[0]), _side(newer, after, pair[1])
+    change = compare_checkpoints(first, second, ())
+    change = replace(change, notes=(*change.notes, OTHER_UPLOAD))
+    return as_json(_counted((older, newer), change, *pair))
+
+
+def _side(opened: StoredInventory, number: int, held: dict[str, Any]) -> Side:
+    return Side(number, as_checkpoint(held), _key_groups(opened, held))
 
 
 def compare(
@@ -146,12 +166,16 @@ def _key_groups(opened: StoredInventory, held: dict[str, Any]) -> dict[str, Any]
 
 
 def _counted(
-    opened: StoredInventory,
+    uploads: tuple[StoredInventory, StoredInventory],
     change: CheckpointChange,
     before: dict[str, Any],
     after: dict[str, Any],
 ) -> CheckpointChange:
-    """Count the keys of each state, as long as there are not too many in all."""
+    """Count the keys of each state, as long as there are not too many in all.
+
+    Args:
+        uploads: the uploads of the first and of the second checkpoint.
+    """
     left = MOST_COUNTED
     operators: list[OperatorChange] = []
     for operator in change.operators:
@@ -162,8 +186,11 @@ def _counted(
                 states.append(replace(state, notes=(TOO_MANY,)))
                 continue
             left -= sum(stored)
-            wanted = Wanted(limit=0)
-            comparison = opened.compare(before, after, operator.operator, state.name, wanted)
+            earlier, later = (
+                opened.side(held, operator.operator, state.name)
+                for opened, held in zip(uploads, (before, after), strict=True)
+            )
+            comparison = compare_sides(earlier, later, Wanted(limit=0))
             states.append(replace(state, counts=comparison.counts, notes=comparison.notes))
         operators.append(with_counts(operator, states))
     return replace(change, operators=tuple(operators))

@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 
 from snapshots.domain.conditions.expressions import ExpressionError
+from snapshots.domain.inventory.model import FAILED, IN_PROGRESS
 from snapshots.domain.inventory.sums import Number, Path, leaves, plus, why_not
 from snapshots.domain.model.recording import Message, SnapshotId
 from snapshots.domain.properties.answers import Answer
@@ -123,19 +124,51 @@ def _by_field(messages: list[Message]) -> list[Number | None]:
     ]
 
 
-def check(text: str, totals: Sums, name: str) -> Answer:
-    """Check an expression over the sums.
+def why_not_known(held: dict[str, Any]) -> str | None:
+    """Return why no state of a checkpoint is known; None if some is."""
+    if held["status"] in (FAILED, IN_PROGRESS) and not held["operators"]:
+        return held["problem"] or f"It is {held['status']}, so it has no state."
+    reason: str | None = held["problem"] or held["why_state_unknown"]
+    return reason
 
-    ``processes`` are the states by operator, ``channels`` the sums in flight by edge.
-    Raises: Refused.
+
+def global_state(held: dict[str, Any], totals: Sums) -> GlobalState:
+    """Return the sums of a checkpoint as a state on which an expression is evaluated.
+
+    ``processes`` are the states by operator, ``channels`` the sums in flight by edge. An operator
+    whose files are missing or damaged is not known, nor is an edge whose records have no sums.
     """
-    state = GlobalState(
-        name,
-        totals["states"],
-        {edge: tuple(fields) for edge, fields in totals["in_flight"].items()},
-        {},
-    )
+    states = totals["states"] | dict.fromkeys(_partly_read(held))
+    channels: dict[str, tuple[Number | None, ...] | None] = {
+        edge: tuple(fields) for edge, fields in totals["in_flight"].items()
+    }
+    for edge in _edges(held):
+        channels.setdefault(edge, None)
+    return GlobalState(str(held["id"]), states, channels, {}, is_derived=True)
+
+
+def _partly_read(held: dict[str, Any]) -> Iterator[str]:
+    """Yield the operators whose state is not whole in the upload."""
+    for operator in held["operators"]:
+        is_listed = bool(operator["states"] or not held["missing"])
+        if not is_listed or not all(state["complete"] for state in operator["states"]):
+            yield operator["name"] or operator["id"]
+
+
+def _edges(held: dict[str, Any]) -> Iterator[str]:
+    """Yield the edges that hold something in flight, and one name for those that may."""
+    for channel in held["channels"]:
+        if channel["source"] is not None and channel["target"] is not None:
+            yield f"{_vertex(channel['source'])} -> {_vertex(channel['target'])}"
+        else:
+            yield channel["id"]
+    if held["why_unknown"]:
+        yield "the channels that are not listed"
+
+
+def check(text: str, held: dict[str, Any], totals: Sums) -> Answer:
+    """Check an expression over the sums of a checkpoint. Raises: Refused."""
     try:
-        return evaluation.strip(text, [state], must_decide=False)[0]
+        return evaluation.strip(text, [global_state(held, totals)], must_decide=False)[0]
     except ExpressionError as error:
         raise Refused.of_expression(error) from None

@@ -35,9 +35,9 @@ def evaluate(
 
     Raises: Invalid, Refused.
     """
-    name, text = _property_or_expression(question)
-    phase = _phase(question, name)
-    states = [_state(stored, row) for row in rows[:MOST_SNAPSHOTS]]
+    name, text = property_or_expression(question)
+    phase = phase_of(question, name)
+    states = [recorded_state(stored, row) for row in rows[:MOST_SNAPSHOTS]]
     answers = _built_in(stored, states, name, phase) if name else _own(states, text)
     return {
         **(as_json(properties.built_in(name, phase)) if name else {"property": None}),
@@ -49,7 +49,8 @@ def evaluate(
     }
 
 
-def _property_or_expression(question: Mapping[str, Any]) -> tuple[str, str]:
+def property_or_expression(question: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the property's name or the expression, and an empty text. Raises: Invalid."""
     given = [key for key in ("property", "expression") if question.get(key) is not None]
     if len(given) != 1:
         raise Invalid("Give exactly one of property and expression.", field="property")
@@ -65,8 +66,11 @@ def _property_or_expression(question: Mapping[str, Any]) -> tuple[str, str]:
     return value, ""
 
 
-def _phase(question: Mapping[str, Any], name: str) -> int:
-    """Return the number of the phase that is asked about, the first if none is given."""
+def phase_of(question: Mapping[str, Any], name: str) -> int:
+    """Return the number of the phase that is asked about, the first if none is given.
+
+    Raises: Invalid.
+    """
     phase = question.get("phase")
     if phase is None:
         return FIRST
@@ -77,7 +81,8 @@ def _phase(question: Mapping[str, Any], name: str) -> int:
     return phase
 
 
-def _state(stored: StoredRecording, row: Snapshot) -> GlobalState:
+def recorded_state(stored: StoredRecording, row: Snapshot) -> GlobalState:
+    """Return the state that a snapshot recorded, and recomputed parts where it recorded none."""
     detail = orjson.loads(orjson.dumps(snapshot_detail(row, stored, outcome_of(row))))
     scope = stored.scope(SnapshotId(row.snapshot))
     return of_stored(detail, scope, is_derived=is_derived(stored.manifest.header_extra))

@@ -27,7 +27,7 @@ _STATUSES = {
     "declined": model.FAILED,
     "pending": model.IN_PROGRESS,
 }
-_PIPELINED = {"seatunnel"}  # engines that number the checkpoints of each pipeline separately
+_PIPELINED = {"seatunnel"}
 _NUMBERED_FROM_1 = "flink"  # 0 stands for a number that is not known
 _PLACE = re.compile(r"(.*)\[(\d{1,6})\]")
 
@@ -52,7 +52,7 @@ def take_upload(recording: Recording, folder, reported: tuple[JobFacts, ...]) ->
         return
     reported_by_key = {job.key: job for job in reported}
     upload = dict(inventory.upload)
-    if upload["engine"] in _PIPELINED:
+    if numbered_by_pipeline(upload["engine"]):
         upload["checkpoints"] = [
             item | {"facts": inventory.checkpoint(index)["facts"]}
             for index, item in enumerate(upload["checkpoints"])
@@ -130,7 +130,7 @@ def _checkpoint(item: Mapping[str, Any]) -> CheckpointFacts:
         duration = ended_at - triggered_at
     return CheckpointFacts(
         item["id"],
-        _pipeline(item),
+        pipeline_of(item),
         kind=item["kind"][:40],
         status=status if status in model.STATUSES else model.UNKNOWN,
         triggered_at=triggered_at,
@@ -148,7 +148,12 @@ def _in_flight(item: Mapping[str, Any]) -> int | None:
     return item["in_flight"] if stated is None else stated
 
 
-def _pipeline(item: Mapping[str, Any]) -> int:
+def numbered_by_pipeline(engine: str) -> bool:
+    """Tell whether an engine numbers the checkpoints of each pipeline separately."""
+    return engine in _PIPELINED
+
+
+def pipeline_of(item: Mapping[str, Any]) -> int:
     """Return the number of a checkpoint's pipeline, which is one of its facts, or 0."""
     pipelines = (fact["value"] for fact in item.get("facts", ()) if fact["name"] == "pipeline")
     number = next(pipelines, 0)
@@ -196,7 +201,7 @@ def facts_of_report(
     status = _STATUSES.get(report["status"], model.UNKNOWN)
     return CheckpointFacts(
         item["id"],
-        _pipeline(item),
+        pipeline_of(item),
         status=status,
         duration=_span(report["duration"], unit),
         uploaded=report["bytes_new"],

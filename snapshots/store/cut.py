@@ -106,9 +106,14 @@ class StoredCut:
         }
 
     @cached_property
+    def state_events(self) -> Ints:
+        """Return the index of the event that set each process's state, or -1: int64[P]."""
+        return self._last_event(APPLICATION_KINDS)
+
+    @cached_property
     def states(self) -> tuple[JsonText | None, ...]:
         """Return every process's state after its last event inside; None if it is not known."""
-        last = self._last_event(APPLICATION_KINDS)
+        last = self.state_events
         begun = np.flatnonzero(last >= 0)
         states = [process.state for process in self.tables.topology.processes]
         texts = self.tables.events.pick(begun, last[begun]).json("state")

@@ -54,6 +54,7 @@ class Bisection:
             ``refuted`` if it ceased to hold, else ``open``.
         ceased: a place at which it held, and the next evaluated one at which it did not. None
             unless the stability is refuted.
+        is_cut_short: whether the limits ended the search.
     """
 
     total: int
@@ -64,6 +65,7 @@ class Bisection:
     before: int | None
     stability: str
     ceased: tuple[int, int] | None
+    is_cut_short: bool
 
     @property
     def is_exact(self) -> bool:
@@ -105,6 +107,7 @@ class _Search:
         self.answers: dict[int, bool | None] = {}
         self._evaluate = evaluate
         self._limits = limits
+        self._is_cut_short = False
 
     def narrow(self) -> None:
         """Evaluate both ends, and then states between the last false and the first true answer."""
@@ -158,6 +161,7 @@ class _Search:
             before,
             _stability(ceased, is_whole=len(true) + len(false) == self.total),
             ceased,
+            self._is_cut_short,
         )
 
     def _earliest(self, first: int | None, before: int | None, *, is_searched: bool) -> int | None:
@@ -169,10 +173,12 @@ class _Search:
     def _look(self, places: Sequence[int]) -> bool:
         """Evaluate these places; return whether the limits allowed all of them."""
         allowed = places[: max(0, self._limits.most - len(self.answers))]
-        if not allowed or not self._limits.may_go_on():
-            return not places
-        self.answers.update(zip(allowed, self._evaluate(allowed), strict=True))
-        return len(allowed) == len(places)
+        if allowed and not self._limits.may_go_on():
+            allowed = []
+        if allowed:
+            self.answers.update(zip(allowed, self._evaluate(allowed), strict=True))
+        self._is_cut_short = len(allowed) < len(places)
+        return not self._is_cut_short
 
     def _between(self) -> Iterator[int]:
         """Yield the next places of a search: evenly spread, and not evaluated yet."""

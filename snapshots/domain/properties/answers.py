@@ -81,6 +81,11 @@ class Property:
     look: Hidden[Callable[[GlobalState, GlobalState], Found]]
     conclusions: Hidden[Conclusions] = STABLE
 
+    @property
+    def is_stable(self) -> bool:
+        """Tell whether the property, once it holds, holds in every state that can be reached."""
+        return self.conclusions is STABLE
+
     def evaluate(self, state: GlobalState, start: GlobalState) -> "Answer":
         """Evaluate the property on one recorded state.
 

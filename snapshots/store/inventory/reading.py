@@ -17,7 +17,7 @@ from snapshots.domain.inventory.operator_plan import StoredKey, StoredSizes
 from snapshots.domain.inventory.restore_check import Completeness
 from snapshots.domain.model.topology import JsonText
 from snapshots.store.errors import StoreDamaged
-from snapshots.store.inventory.differences import ANY, Comparison, Wanted, compare, side
+from snapshots.store.inventory.differences import ANY, Comparison, Side, Wanted, compare, side
 from snapshots.store.inventory.differences import containing as containing_rows
 from snapshots.store.inventory.layout import (
     CHANNEL_BYTES,
@@ -245,11 +245,12 @@ class StoredInventory:
         A checkpoint without this state counts as one in which it is empty.
         Raises: TooManyEntries.
         """
-        earlier, later = (
-            side(checkpoint, operator, state, self._rows(checkpoint, operator, state))
-            for checkpoint in (before, after)
-        )
+        earlier, later = (self.side(held, operator, state) for held in (before, after))
         return compare(earlier, later, wanted)
+
+    def side(self, checkpoint: dict[str, Any], operator: str, state: str | None) -> Side:
+        """Return one state of a checkpoint as a side of a comparison."""
+        return side(checkpoint, operator, state, self._rows(checkpoint, operator, state))
 
     def channel(self, checkpoint: int, number: int) -> bytes:
         """Return the data in flight of a channel. Raises: KeyError."""

@@ -10,6 +10,7 @@ from ninja.operation import Operation
 
 from snapshots.web.api import (
     archive,
+    bisect,
     checkpoints,
     errors,
     first_answer,
@@ -75,6 +76,7 @@ api.add_router("", archive.router, tags=["archive"])
 api.add_router("", replay.router, tags=["replay"])
 api.add_router("", reruns.router, tags=["replay"])
 api.add_router("", properties.router, tags=["properties"])
+api.add_router("", bisect.router, tags=["properties"])
 api.add_router("", predicates.router, tags=["predicates"])
 api.add_router("", jobs.router, tags=["jobs"])
 api.add_router("", topologies.router, tags=["topologies"])

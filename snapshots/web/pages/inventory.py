@@ -120,7 +120,7 @@ def _sums(request: HttpRequest, recording: Recording, checkpoint: dict[str, Any]
     context: dict[str, Any] = {"sums": sums, "check": request.GET.get("check", "").strip()}
     if context["check"]:
         try:
-            context["checked"] = inventory_sums.check(context["check"], sums, str(checkpoint["id"]))
+            context["checked"] = inventory_sums.check(context["check"], checkpoint, sums)
         except Refused as refused:
             context["check_refused"] = refused.detail
     return context

@@ -1,0 +1,76 @@
+"""List what differs between the global states that two snapshots recorded."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from snapshots.domain.properties.global_state import GlobalState
+
+PROCESS, CHANNEL = "process", "channel"
+ADDED, REMOVED, CHANGED, UNKNOWN = "added", "removed", "changed", "unknown"
+MOST_VALUES = 20  # values of a channel that a change shows
+_ABSENT = object()
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """How one process or channel differs between two snapshots.
+
+    Attributes:
+        kind: ``process`` or ``channel``.
+        name: the id of the process or channel.
+        change: ``changed``; ``added`` or ``removed`` if only one snapshot has it in its scope;
+            ``unknown`` if it is not known what one of them recorded.
+        before: the state, or the first 20 values in the channel, in the first snapshot. None if it
+            is not known or not there.
+        after: the same in the second snapshot.
+        counts: how many messages the channel held in the first snapshot and in the second one. None
+            for a process, and where it is not known.
+    """
+
+    kind: str
+    name: str
+    change: str
+    before: object
+    after: object
+    counts: tuple[int | None, int | None] | None = None
+
+
+def changes(before: GlobalState, after: GlobalState) -> tuple[Change, ...]:
+    """Return the processes and channels whose recorded state differs or is not known."""
+    return (
+        *_changes(PROCESS, before.processes, after.processes),
+        *map(_counted, _changes(CHANNEL, before.channels, after.channels)),
+    )
+
+
+def _changes(
+    kind: str, before: Mapping[str, object], after: Mapping[str, object]
+) -> Iterator[Change]:
+    for name in dict.fromkeys((*before, *after)):
+        pair = before.get(name, _ABSENT), after.get(name, _ABSENT)
+        change = _word(*pair)
+        if change is not None:
+            first, second = (None if side is _ABSENT else side for side in pair)
+            yield Change(kind, name, change, first, second)
+
+
+def _word(before: object, after: object) -> str | None:
+    """Return how two values differ; None if they are the same."""
+    if before is _ABSENT or after is _ABSENT:
+        return ADDED if before is _ABSENT else REMOVED
+    if before is None or after is None:
+        return UNKNOWN
+    return CHANGED if before != after else None
+
+
+def _counted(change: Change) -> Change:
+    sides = tuple(
+        list(side) if isinstance(side, tuple) else None for side in (change.before, change.after)
+    )
+    first, second = (None if side is None else side[:MOST_VALUES] for side in sides)
+    counts = (_count(sides[0]), _count(sides[1]))
+    return Change(change.kind, change.name, change.change, first, second, counts)
+
+
+def _count(values: list[object] | None) -> int | None:
+    return None if values is None else len(values)
