@@ -5,6 +5,7 @@ from django.urls import path
 from snapshots.web.pages import (
     archive,
     archive_job,
+    bisect,
     checkpoints,
     compare,
     first_answer,
@@ -88,9 +89,11 @@ urlpatterns = [
     path("recordings/<int:pk>/states", states.of_recording, name="states"),
     path("recordings/<int:pk>/properties", properties.of_recording, name="properties"),
     path("recordings/<int:pk>/predicates", predicates.of_recording, name="predicates"),
+    path("recordings/<int:pk>/bisect", bisect.of_recording, name="bisect"),
     path("archive", archive.job_list, name="archive"),
     path("archive/<int:pk>", archive_job.job, name="archived-job"),
     path("archive/<int:pk>/delete", archive.delete, name="delete-archived-job"),
+    path("archive/<int:pk>/bisect", bisect.of_archived_job, name="bisect-archived"),
     path("archive/<int:pk>/compare", archive_job.compare, name="compare-archived"),
     path(
         "archive/<int:pk>/checkpoints/<int:pipeline>/<int:number>",

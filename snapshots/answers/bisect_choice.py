@@ -100,8 +100,8 @@ def of_archive(
     """
     visible = {upload.pk: upload for upload in uploads if upload.is_ready}
     rows = job.checkpoints.filter(recording__in=visible, contents__isnull=False)
-    counts = Counter(rows.values_list("pipeline", flat=True))
-    _, pipeline = _chosen(_ordered({(None, n): count for n, count in counts.items()}), question)
+    available = _by_pipeline(rows.values_list("pipeline", flat=True))
+    _, pipeline = _chosen(available, {**question, "job": None})
     items = [
         HeldCheckpoint(visible[row.recording_id], row.contents, row.number, row.kind)
         for row in rows.filter(pipeline=pipeline).order_by("number")
@@ -111,9 +111,13 @@ def of_archive(
 
 
 def pipelines(job: EngineJob) -> list[int]:
-    """Return the pipelines of an archived job of which an upload holds checkpoints."""
+    """Return the pipelines of an archived job that uploads hold, the longest series first."""
     rows = job.checkpoints.filter(recording__isnull=False, contents__isnull=False)
-    return sorted(set(rows.values_list("pipeline", flat=True)))
+    return [choice.pipeline for choice in _by_pipeline(rows.values_list("pipeline", flat=True))]
+
+
+def _by_pipeline(numbers: Iterable[int]) -> list[Choice]:
+    return _ordered({(None, number): count for number, count in Counter(numbers).items()})
 
 
 def _keys(recording: Recording) -> list[tuple[str | None, int]]:

@@ -1,0 +1,238 @@
+"""The first state of a series at which a condition holds: snapshots, checkpoints, the archive."""
+
+import pytest
+
+from snapshots.answers import bisect as module
+from snapshots.domain.bisecting import search
+from snapshots.domain.simulators.samples import SAMPLES
+from snapshots.domain.simulators.script import Script
+from snapshots.readers.engines.flink.adapter.reader import FlinkReader
+from tests.builders import simulated
+from tests.damage import record_late
+from tests.web.given import a_client, a_person, a_ready_recording, post_json, signed_in
+from tests.web.stored_uploads import parts_of, stored_upload
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
+BY_SLUG = {sample.slug: sample for sample in SAMPLES}
+NEGATIVE = 'processes["withdraw"]["balance"] < 0'
+
+
+def ask(api, row, **question):
+    return post_json(api, f"/api/recordings/{row.pk}/bisect", question)
+
+
+def found(api, row, **question) -> dict:
+    answer = ask(api, row, **question)
+    assert answer.status_code == 200, answer.content
+    return answer.json()
+
+
+def title(item) -> str | None:
+    return item and item["title"]
+
+
+def counter(values, *, lost_at: int | None = None):
+    """Return a run with a snapshot for each value that A's state takes; B has none of its own."""
+    script = Script("counter", {"A": 0, "B": {"seen": 0}}, ["A->B"])
+    for number, value in enumerate(values):
+        name = f"s{number}"
+        state = None if number == lost_at else value
+        script = script.internal("A", f"becomes {value}", state=state)
+        script = script.record("A", name).send_marker("A->B", name).receive_marker("A->B", name)
+        script = script.record("B", name).record_channel("A->B", name)
+    return script.log()
+
+
+@pytest.mark.parametrize(
+    ("slug", "name", "changed"),
+    [
+        ("terminates", "termination", {"p1", "p3", "p1->p3"}),
+        ("deadlock", "deadlock", {"Kant", "Mill", "Zeno", "Hume->Kant", "Kant->Mill"}),
+        ("token-lost", "token", {"p2->p3"}),
+        ("token-copied", "token", {"p2->p3", "p3->p1"}),
+    ],
+)
+def test_the_first_snapshot_of_a_sample_is_found_by_theory(api, ada, slug, name, changed):
+    row = a_ready_recording(ada, BY_SLUG[slug].log())
+    answer = found(api, row, property=name)
+    assert (title(answer["before"]), title(answer["first"])) == ("snapshot s3", "snapshot s4")
+    assert (answer["outcome"], answer["basis"], answer["searched"]) == ("exact", "theory", True)
+    assert {item["name"] for item in answer["difference"]["changes"]} == changed
+    assert answer["sentences"][:2] == [
+        "It holds for the first time in snapshot s4.",
+        "In snapshot s3, the one before, it does not hold.",
+    ]
+
+
+def test_a_declared_condition_is_found_with_few_looks(api, ada, monkeypatch):
+    monkeypatch.setattr(search, "SAMPLE", 0)
+    row = a_ready_recording(ada, counter(range(60)))
+    scan = found(api, row, expression="A >= 41")
+    few = found(api, row, expression="A >= 41", stable=True)
+    assert title(scan["first"]) == title(few["first"]) == "snapshot s41"
+    assert (scan["evaluated"], scan["searched"], scan["basis"]) == (60, False, "none")
+    assert few["evaluated"] < 15
+    assert (few["searched"], few["basis"], few["stability"]) == (True, "declared", "open")
+    assert "it was not checked in the snapshots that were not evaluated" in few["sentences"][-1]
+    assert [item["place"] for item in few["items"]] == sorted(i["place"] for i in few["items"])
+
+
+def test_a_declaration_that_the_snapshots_contradict_is_withdrawn(api, ada):
+    row = a_ready_recording(ada, counter([0, 0, 5, 0, 0, 5, 0, 0]))
+    answer = found(api, row, expression="A == 5", stable=True)
+    assert (title(answer["first"]), answer["stability"]) == ("snapshot s2", "refuted")
+    assert (answer["evaluated"], answer["searched"]) == (8, False)
+    assert answer["sentences"][-1] == (
+        "You said that it stays true once it holds, but it does not: it holds in snapshot s2 and "
+        "does not hold in snapshot s3."
+    )
+
+
+def test_a_state_that_nobody_logged_makes_the_answer_an_interval(api, ada):
+    row = a_ready_recording(ada, counter([0, 1, 2, 3], lost_at=2))
+    answer = found(api, row, expression="A >= 2")
+    assert (answer["outcome"], answer["earliest"]) == ("between", 2)
+    assert (title(answer["before"]), title(answer["first"])) == ("snapshot s1", "snapshot s3")
+    assert "What it comes to in snapshot s2 is not known." in answer["sentences"]
+    assert answer["items"][2]["answer"]["missing"] == ["the state of A"]
+
+
+@pytest.mark.parametrize(
+    ("expression", "outcome", "sentence"),
+    [
+        (
+            "A >= 0",
+            "at-start",
+            "It holds already in snapshot s0, the first snapshot of the series.",
+        ),
+        ("A > 9", "never", "It holds in none of the 3 snapshots."),
+        ("A.x > 9", "not-known", "No snapshot is known in which it holds."),
+    ],
+)
+def test_each_outcome_is_said_in_a_sentence(api, ada, expression, outcome, sentence):
+    row = a_ready_recording(ada, counter(range(3)))
+    answer = found(api, row, expression=expression)
+    assert answer["outcome"] == outcome
+    assert answer["sentences"][0].startswith(sentence)
+    assert answer["difference"] is None
+
+
+def test_without_snapshots_there_is_nothing_to_search(api, ada):
+    log = Script("none", {"A": 1, "B": 2}, ["A->B"]).internal("A", "opens").log()
+    answer = found(api, a_ready_recording(ada, log), expression="A == 1")
+    assert (answer["outcome"], answer["total"], answer["first"]) == ("empty", 0, None)
+    assert answer["sentences"] == ["There is no snapshot, so there is nothing to search."]
+
+
+def test_the_causal_past_is_what_the_workbench_shows_for_the_event(api, ada):
+    """The token that p3 dropped: every event of its past lies before the event in the log."""
+    row = a_ready_recording(ada, BY_SLUG["token-copied"].log())
+    past = found(api, row, property="token")["difference"]["past"]
+    expected: dict[str, int] = {}
+    for cause in past["causes"]:
+        cones = api.get(
+            f"/api/recordings/{row.pk}/cones/{cause['process']}/{cause['index']}"
+        ).json()
+        for name, position in zip(("p1", "p2", "p3"), cones["past"]["positions"], strict=True):
+            expected[name] = max(expected.get(name, 0), position)
+    detail = api.get(f"/api/recordings/{row.pk}/snapshots/s3").json()
+    counts = {name: end - detail["positions"][name] for name, end in expected.items()}
+    assert {item["process"]: item["count"] for item in past["processes"]} == counts
+    assert past["events"] == sum(counts.values()) == 24
+    assert past["events_between"] == 26
+
+
+def test_the_past_is_that_of_what_the_condition_names(api, ada):
+    row = a_ready_recording(ada, BY_SLUG["deadlock"].log())
+    answer = found(api, row, expression='processes["Zeno"].asked == ["Mill"]')
+    causes = answer["difference"]["past"]["causes"]
+    assert [cause["of"] for cause in causes] == ["the state of Zeno"]
+    event = api.get(f"/api/recordings/{row.pk}/events/Zeno/{causes[0]['index']}").json()
+    assert event["state"]["asked"] == ["Mill"]
+
+
+def test_theory_says_nothing_about_snapshots_that_are_not_consistent(api, ada):
+    row = a_ready_recording(ada, record_late(simulated()).log)
+    answer = found(api, row, property="token")
+    assert answer["basis"] == "none"
+    assert (
+        "so the run may never have been able to reach what it recorded" in answer["why_not_stable"]
+    )
+
+
+def test_the_limit_of_states_is_said(api, ada, monkeypatch):
+    monkeypatch.setattr(module, "MOST_EVALUATED", 3)
+    row = a_ready_recording(ada, counter(range(6)))
+    answer = found(api, row, expression="A == 5")
+    assert (answer["evaluated"], answer["outcome"], answer["earliest"]) == (3, "not-known", 3)
+    assert answer["stopped"] == "At most 3 snapshots are evaluated at once."
+    assert "3 snapshots that may be the first were not evaluated." in answer["sentences"]
+
+
+def test_a_search_that_has_no_time_left_says_so(api, ada, monkeypatch):
+    monkeypatch.setattr(module, "SECONDS", -1.0)
+    answer = found(api, a_ready_recording(ada, counter(range(3))), expression="A == 2")
+    assert (answer["evaluated"], answer["outcome"]) == (0, "not-known")
+    assert answer["stopped"].startswith("The search was stopped after")
+
+
+@pytest.mark.parametrize(
+    ("question", "field"),
+    [
+        ({}, "property"),
+        ({"property": "deadlock", "expression": "true"}, "property"),
+        ({"expression": "A +"}, "expression"),
+        ({"expression": "A == 1", "stable": "yes"}, "stable"),
+        ({"expression": "A == 1", "series": "events"}, "series"),
+        ({"property": "phase", "phase": 0}, "phase"),
+    ],
+)
+def test_a_question_without_meaning_is_refused_at_its_field(api, ada, question, field):
+    answer = ask(api, a_ready_recording(ada), **question)
+    assert (answer.status_code, answer.json()["field"]) == (422, field)
+
+
+def test_a_log_has_no_series_of_checkpoints(api, ada):
+    answer = ask(api, a_ready_recording(ada), series="checkpoints", expression="true")
+    assert answer.status_code == 404
+
+
+def test_only_who_may_see_it_may_search_it(api, ada):
+    row = a_ready_recording(ada)
+    stranger = a_person("bob@example.org")
+    assert ask(a_client(stranger), row, property="token").status_code == 404
+    assert signed_in(stranger).get(f"/recordings/{row.pk}/bisect").status_code == 404
+
+
+def test_the_checkpoints_of_an_upload_are_searched_by_their_sums(api, ada, shared_data):
+    row = stored_upload(ada, FlinkReader(), shared_data / "flink" / "bank-unaligned")
+    answer = found(api, row, series="checkpoints", expression=NEGATIVE)
+    assert (title(answer["before"]), title(answer["first"])) == ("checkpoint 1", "checkpoint 2")
+    said = [item["answer"]["sentence"] for item in answer["items"]]
+    assert "756 < 0" in said[0]
+    assert "-6,520 < 0" in said[1]
+    difference = answer["difference"]
+    assert difference["past"] is None
+    assert "checkpoints hold states and files, but no events" in difference["why_no_past"]
+    whole = api.get(f"/api/recordings/{row.pk}/contents/0/difference/1").json()
+    assert difference["checkpoints"] == whole
+    by_theory = found(api, row, series="checkpoints", property="token")
+    assert (by_theory["outcome"], by_theory["basis"]) == ("not-known", "none")
+    assert by_theory["why_not_stable"].startswith("Checkpoints are no snapshots of a logged run")
+    job = ada.enginejob_set.get()
+    archived = post_json(api, f"/api/archive/{job.pk}/bisect", {"expression": NEGATIVE}).json()
+    assert [item["contents"] for item in archived["items"]] == [0, 1]
+    assert archived["difference"] == difference
+    stranger = a_client(a_person("bob@example.org"))
+    address = f"/api/archive/{job.pk}/bisect"
+    assert post_json(stranger, address, {"expression": NEGATIVE}).status_code == 404
+
+
+def one_checkpoint(shared_data, number: int, target):
+    """Copy the files of one checkpoint of the bank, and return the folder."""
+    case = shared_data / "flink" / "bank-unaligned"
+    return parts_of(case / "files", [f"chk-{number}"], target)
+
+
+def test_the_uploads_of_an_archived_job_form_one_series(api, ada, shared_data, tmp_path):
+    pass
