@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from snapshots.domain.bisecting.changes import CHANNEL, PROCESS, Change
+from snapshots.domain.bisecting.changes import PROCESS, Change, is_named
 from snapshots.domain.model.recording import Message, SnapshotId
 from snapshots.domain.model.topology import ChannelId, ProcessId
 from snapshots.store import cones
@@ -67,8 +67,7 @@ def _chosen(changes: Sequence[Change], named: Mapping[str, set[str]] | None) -> 
     """Return the changes of what the condition names, or all if none of that changed."""
     if named is None:
         return list(changes)
-    kinds = {PROCESS: "processes", CHANNEL: "channels"}
-    own = [item for item in changes if item.name in named.get(kinds[item.kind], ())]
+    own = [item for item in changes if is_named(item, named)]
     return own or list(changes)
 
 

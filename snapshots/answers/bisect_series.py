@@ -10,7 +10,7 @@ from typing import Any
 from snapshots.answers import inventory, inventory_difference, inventory_sums
 from snapshots.answers.bisect_past import past_of
 from snapshots.answers.properties import recorded_state
-from snapshots.domain.bisecting.changes import changes
+from snapshots.domain.bisecting.changes import changes, named_first
 from snapshots.domain.bisecting.wording import Words
 from snapshots.domain.inventory.model import number_words
 from snapshots.domain.judging.findings import CONSISTENT
@@ -143,7 +143,7 @@ class SnapshotSeries(Series):
         self, before: int, after: int, named: Mapping[str, set[str]] | None
     ) -> dict[str, Any]:
         earlier, later = self.rows[before], self.rows[after]
-        listed = changes(self.state(before), self.state(after))
+        listed = named_first(changes(self.state(before), self.state(after)), named)
         body: dict[str, Any] = {
             "changes": list(map(as_json, listed[:MOST_CHANGES])),
             "changes_total": len(listed),
@@ -217,7 +217,7 @@ class CheckpointSeries(Series):
         self.items = items
         self.kind = kind
         self.order = order
-        is_spark = {item.kind for item in items} == {"batch"}
+        is_spark = any(item.kind.endswith("batch") for item in items)
         nouns = ("batch", "batches") if is_spark else ("checkpoint", "checkpoints")
         self.words = Words(*nouns, [item.title for item in items])
         self.processes = frozenset()

@@ -117,6 +117,8 @@ ADDRESSES = {
     "side-by-side": "/learn/side-by-side",
     "properties": "/recordings/{banks}/properties?property=conservation",
     "properties-refused": "/recordings/{banks}/properties?expression=A+%2B",
+    "bisect": "/recordings/{fifty}/bisect?expression=p3+%3C+100&stable=1",
+    "bisect-flink": "/recordings/{flink}/bisect?expression=snapshot+%3E%3D+%222%22",
     "predicates": "/recordings/{banks}/predicates",
     "predicates-answered": "/recordings/{banks}/predicates?expression=A+%3D%3D+9000",
     "checkpoints": "/recordings/{twice}/checkpoints",

@@ -45,6 +45,7 @@ def test_a_read_token_reads(reader):
     assert post_json(reader, f"/api/recordings/{row.pk}/cuts", {"step": 3}).status_code == 200
     question = {"property": "termination"}
     assert post_json(reader, f"/api/recordings/{row.pk}/properties", question).status_code == 200
+    assert post_json(reader, f"/api/recordings/{row.pk}/bisect", question).status_code == 200
 
 
 def test_a_read_token_uploads_nothing_and_learns_why(reader):

@@ -1,6 +1,6 @@
 """List what differs between the global states that two snapshots recorded."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from snapshots.domain.properties.global_state import GlobalState
@@ -41,6 +41,19 @@ def changes(before: GlobalState, after: GlobalState) -> tuple[Change, ...]:
         *_changes(PROCESS, before.processes, after.processes),
         *map(_counted, _changes(CHANNEL, before.channels, after.channels)),
     )
+
+
+def named_first(
+    listed: Iterable[Change], named: Mapping[str, Collection[str]] | None
+) -> list[Change]:
+    """Return the changes of the ``processes`` and ``channels`` that are named, then the others."""
+    return sorted(listed, key=lambda change: not is_named(change, named or {}))
+
+
+def is_named(change: Change, named: Mapping[str, Collection[str]]) -> bool:
+    """Tell whether a change is one of the named ``processes`` and ``channels``."""
+    kind = "processes" if change.kind == PROCESS else "channels"
+    return change.name in named.get(kind, ())
 
 
 def _changes(

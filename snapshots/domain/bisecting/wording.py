@@ -126,7 +126,8 @@ def effort_sentence(found: Bisection, words: Words) -> str:
         return f"{len(found.answers):,} of {words.count(found.total)} were evaluated."
     if found.total == 1:
         return f"The only {words.noun} was evaluated."
-    return f"All of the {words.count(found.total)} were evaluated."
+    whole = "Both" if found.total == 2 else f"All {found.total:,}"
+    return f"{whole} {words.nouns} were evaluated."
 
 
 def stability_sentence(found: Bisection, words: Words, basis: str) -> str:

@@ -7,7 +7,9 @@ from webapp.accounts.models import ApiToken
 
 READING_METHODS = ("GET", "HEAD", "OPTIONS")
 READING_POSTS = (  # a question in a body, whose answer is kept nowhere
+    "api/archive/<int:id>/bisect",
     "api/mappings/preview",
+    "api/recordings/<int:id>/bisect",
     "api/recordings/<int:id>/cuts",
     "api/recordings/<int:id>/properties",
 )

@@ -181,7 +181,11 @@ def _checkpoints(change: Mapping[str, Any]) -> dict[str, Any]:
     """Return the rows of what differs between two checkpoints: the states of each operator."""
     differing = [item for item in change["operators"] if item["change"] != SAME]
     rows = [
-        {"operator": operator["name"] or operator["operator"], **state}
+        {
+            "operator": operator["name"] or operator["operator"],
+            "keys": _keys(state["counts"] or {}),
+            **state,
+        }
         for operator in differing
         for state in operator["states"]
         if _differs(state)
@@ -192,6 +196,11 @@ def _checkpoints(change: Mapping[str, Any]) -> dict[str, Any]:
         "rows": rows[:MOST_ROWS],
         "rows_hidden": len(rows) - len(rows[:MOST_ROWS]),
     }
+
+
+def _keys(counts: Mapping[str, int]) -> str:
+    words = (f"{quantities.thousands(count)} {kind}" for kind, count in counts.items() if count)
+    return ", ".join(words)
 
 
 def _differs(state: Mapping[str, Any]) -> bool:

@@ -1,19 +1,24 @@
 """The first state of a series at which a condition holds: snapshots, checkpoints, the archive."""
 
+import zipfile
+
 import pytest
 
 from snapshots.answers import bisect as module
 from snapshots.domain.bisecting import search
 from snapshots.domain.simulators.samples import SAMPLES
 from snapshots.domain.simulators.script import Script
+from snapshots.models import Recording
 from snapshots.readers.engines.flink.adapter.reader import FlinkReader
 from tests.builders import simulated
 from tests.damage import record_late
+from tests.web.engine_uploads import an_upload
 from tests.web.given import a_client, a_person, a_ready_recording, post_json, signed_in
 from tests.web.stored_uploads import parts_of, stored_upload
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
 BY_SLUG = {sample.slug: sample for sample in SAMPLES}
+SEVERAL = "synthetic-two-pipelines-idle-reader"
 NEGATIVE = 'processes["withdraw"]["balance"] < 0'
 
 
@@ -31,13 +36,14 @@ def title(item) -> str | None:
     return item and item["title"]
 
 
-def counter(values, *, lost_at: int | None = None):
-    """Return a run with a snapshot for each value that A's state takes; B has none of its own."""
-    script = Script("counter", {"A": 0, "B": {"seen": 0}}, ["A->B"])
+def counter(values, *, lost_at: int | None = None, also: str = ""):
+    """Return a run with a snapshot for each value that A's state takes, and that of ``also``."""
+    script = Script("counter", {"A": 0, "B": 0}, ["A->B"])
     for number, value in enumerate(values):
         name = f"s{number}"
         state = None if number == lost_at else value
-        script = script.internal("A", f"becomes {value}", state=state)
+        for process in ("A", also) if also else ("A",):
+            script = script.internal(process, f"becomes {value}", state=state)
         script = script.record("A", name).send_marker("A->B", name).receive_marker("A->B", name)
         script = script.record("B", name).record_channel("A->B", name)
     return script.log()
@@ -143,12 +149,17 @@ def test_the_causal_past_is_what_the_workbench_shows_for_the_event(api, ada):
 
 
 def test_the_past_is_that_of_what_the_condition_names(api, ada):
-    row = a_ready_recording(ada, BY_SLUG["deadlock"].log())
-    answer = found(api, row, expression='processes["Zeno"].asked == ["Mill"]')
-    causes = answer["difference"]["past"]["causes"]
-    assert [cause["of"] for cause in causes] == ["the state of Zeno"]
-    event = api.get(f"/api/recordings/{row.pk}/events/Zeno/{causes[0]['index']}").json()
-    assert event["state"]["asked"] == ["Mill"]
+    log = counter(range(4), also="B")
+    row = a_ready_recording(ada, log)
+    for expression, expected in (
+        ("B == 2", ["B"]),
+        ("processes.all(p, processes[p] == 2)", ["A", "B"]),
+    ):
+        causes = found(api, row, expression=expression)["difference"]["past"]["causes"]
+        assert [cause["of"] for cause in causes] == [f"the state of {name}" for name in expected]
+        for cause in causes:
+            address = f"/api/recordings/{row.pk}/events/{cause['process']}/{cause['index']}"
+            assert api.get(address).json()["state"] == 2
 
 
 def test_theory_says_nothing_about_snapshots_that_are_not_consistent(api, ada):
@@ -228,11 +239,67 @@ def test_the_checkpoints_of_an_upload_are_searched_by_their_sums(api, ada, share
     assert post_json(stranger, address, {"expression": NEGATIVE}).status_code == 404
 
 
-def one_checkpoint(shared_data, number: int, target):
-    """Copy the files of one checkpoint of the bank, and return the folder."""
-    case = shared_data / "flink" / "bank-unaligned"
-    return parts_of(case / "files", [f"chk-{number}"], target)
+BANKS = {"bank-unaligned": "cf54bcdd206612bc627ec5c6be977ffa"} | {
+    "bank-aligned": "7c2b78894334b4ddf9c6336e99054ea6"
+}
+
+
+def some_checkpoints(shared_data, case: str, numbers, target):
+    """Copy the folders of some checkpoints of a job of Flink, and return where they are."""
+    parts = [f"{BANKS[case]}/chk-{number}" for number in numbers]
+    return parts_of(shared_data / "flink" / case / "files", parts, target)
 
 
 def test_the_uploads_of_an_archived_job_form_one_series(api, ada, shared_data, tmp_path):
-    pass
+    uploads = [
+        stored_upload(
+            ada,
+            FlinkReader(),
+            some_checkpoints(shared_data, "bank-unaligned", [number], tmp_path / str(number)),
+        )
+        for number in (2, 1)
+    ]
+    job = ada.enginejob_set.get()
+    answer = post_json(api, f"/api/archive/{job.pk}/bisect", {"expression": NEGATIVE}).json()
+    assert [item["recording"] for item in answer["items"]] == [uploads[1].pk, uploads[0].pk]
+    assert answer["first"]["recording"] == uploads[0].pk
+    change = answer["difference"]["checkpoints"]
+    assert (change["before"], change["after"], change["files"]) == (1, 2, [])
+    assert "They are in different uploads, so their files are not compared." in change["notes"]
+    withdraw = next(item for item in change["operators"] if item["name"] == "withdraw")
+    balance = next(item for item in withdraw["states"] if item["name"] == "balance")
+    assert balance["entries"] == {"before": 2, "after": 8}
+    assert sum(balance["counts"].values()) == 8
+    Recording.objects.filter(pk=uploads[0].pk).update(status="running")
+    again = post_json(api, f"/api/archive/{job.pk}/bisect", {"expression": NEGATIVE}).json()
+    assert (again["total"], again["outcome"]) == (1, "never")
+
+
+def test_numbers_that_the_upload_lacks_are_named(api, ada, shared_data, tmp_path):
+    folder = some_checkpoints(shared_data, "bank-aligned", [1, 3], tmp_path / "bank")
+    row = stored_upload(ada, FlinkReader(), folder)
+    answer = found(api, row, series="checkpoints", expression='snapshot == "3"')
+    assert title(answer["first"]) == "checkpoint 3"
+    assert "The upload lacks number 2, in which it may have held before." in answer["sentences"]
+
+
+@pytest.mark.parametrize(
+    ("engine", "case", "question", "titles"),
+    [
+        ("spark-streaming", "window-agg-hdfs", {}, ["batch 0", "no-data batch 1"]),
+        ("seatunnel", SEVERAL, {}, ["checkpoint 2", "checkpoint 3", "checkpoint 4"]),
+        ("seatunnel", SEVERAL, {"pipeline": 2}, ["checkpoint 1", "checkpoint 2"]),
+    ],
+)
+def test_each_engine_has_its_series(
+    api, ada, shared_data, tmp_path, engine, case, question, titles
+):
+    with zipfile.ZipFile(shared_data / engine / f"{case}.zip") as package:
+        package.extractall(tmp_path / "files")
+    row = an_upload(ada, engine, tmp_path / "files")
+    answer = found(api, row, series="checkpoints", expression="size(snapshot) > 0", **question)
+    listed = [item["title"] for item in answer["items"]]
+    assert listed[: len(titles)] == titles
+    assert len(listed) == answer["total"]
+    refused = ask(api, row, series="checkpoints", expression="true", pipeline=7)
+    assert (refused.status_code, refused.json()["field"]) == (422, "pipeline")

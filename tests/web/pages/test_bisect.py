@@ -65,7 +65,9 @@ def test_an_upload_and_its_archived_job_are_searched(client, ada, shared_data):
     assert f"/recordings/{row.pk}/bisect" in shown(client, f"/recordings/{row.pk}/contents")
     assert f"/archive/{job.pk}/bisect" in shown(client, f"/archive/{job.pk}")
     form = shown(client, f"/recordings/{row.pk}/bisect")
-    assert "For example <code>processes[&quot;deposit&quot;][&quot;transfers&quot;] &gt;= 1055" in form
+    assert (
+        "For example <code>processes[&quot;deposit&quot;][&quot;transfers&quot;] &gt;= 1055" in form
+    )
     page = shown(client, f"/recordings/{row.pk}/bisect", expression=NEGATIVE)
     said = words(page)
     assert "It holds for the first time in checkpoint 2." in said
