@@ -10,7 +10,13 @@ from snapshots.domain import properties
 from snapshots.domain.bisecting import wording
 from snapshots.domain.bisecting.search import Bisection, Limits, bisect
 from snapshots.domain.bisecting.wording import DECLARED, NONE, THEORY
-from snapshots.domain.conditions.expressions import ALL, Expression, ExpressionError, Question
+from snapshots.domain.conditions.expressions import (
+    ALL,
+    Expression,
+    ExpressionError,
+    Outcome,
+    Question,
+)
 from snapshots.domain.model.as_json import as_json
 from snapshots.domain.properties import own
 from snapshots.domain.properties.answers import OWN, Answer, Conclusions, concluded, unknown
@@ -114,22 +120,33 @@ class _Own:
         except ExpressionError as error:
             raise Refused.of_expression(error) from None
         self.named = _named(self._expression)
+        self._deadline = time.monotonic() + SECONDS
 
     def evaluate(self, states: Sequence[State]) -> list[Answer]:
         expression = self._expression
         known = [state for state in states if isinstance(state, GlobalState)]
-        question = Question(expression, map(own.variables, known), explain=True)
         try:
-            (outcomes,) = evaluation.evaluate([question])
+            left = iter(self._outcomes(known))
         except ExpressionError as error:
             raise Refused.of_expression(error) from None
-        left = iter(outcomes)
         return [
             _not_known(expression.text, state, OWN)
             if isinstance(state, NotKnown)
             else own.answer(expression, state, next(left))
             for state in states
         ]
+
+    def _outcomes(self, states: Sequence[GlobalState]) -> list[Outcome]:
+        """Evaluate all states, in two parts if they are too much at once. Raises: TooMuch."""
+        question = Question(self._expression, map(own.variables, states), explain=True)
+        try:
+            (outcomes,) = evaluation.evaluate([question])
+        except evaluation.TooMuch:
+            if len(states) < 2 or time.monotonic() > self._deadline:
+                raise
+            middle = len(states) // 2
+            return self._outcomes(states[:middle]) + self._outcomes(states[middle:])
+        return outcomes
 
 
 def _named(expression: Expression) -> dict[str, set[str]] | None:

@@ -103,7 +103,9 @@ def of_archive(
     available = _by_pipeline(rows.values_list("pipeline", flat=True))
     _, pipeline = _chosen(available, {**question, "job": None})
     items = [
-        HeldCheckpoint(visible[row.recording_id], row.contents, row.number, row.kind)
+        HeldCheckpoint(
+            visible[row.recording_id], row.contents, row.number, row.kind or "checkpoint"
+        )
         for row in rows.filter(pipeline=pipeline).order_by("number")
         if row.recording_id is not None and row.contents is not None
     ]

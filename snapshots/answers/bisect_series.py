@@ -19,6 +19,7 @@ from snapshots.domain.model.derived import is_derived
 from snapshots.domain.properties.global_state import GlobalState, at_start
 from snapshots.files.recordings import open_recording
 from snapshots.models import Recording, Snapshot
+from snapshots.store.errors import StoreError
 from snapshots.store.reader import StoredRecording
 
 SNAPSHOTS, CHECKPOINTS, ARCHIVE = "snapshots", "checkpoints", "archive"
@@ -224,6 +225,13 @@ class CheckpointSeries(Series):
 
     def state(self, place: int) -> GlobalState | NotKnown:
         item = self.items[place]
+        try:
+            return self._read(item)
+        except StoreError as error:
+            return NotKnown(str(item.id), str(error))
+
+    def _read(self, item: HeldCheckpoint) -> GlobalState | NotKnown:
+        """Return the state of a checkpoint. Raises: StoreError."""
         held = inventory.checkpoint(inventory.opened(item.recording), item.contents)
         reason = inventory_sums.why_not_known(held)
         if reason is not None:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -18,6 +19,7 @@ from snapshots.domain.properties.phases import PHASE
 from snapshots.files.recordings import open_recording
 from snapshots.models import Recording
 from snapshots.problems import NotFound, Problem
+from snapshots.store.errors import StoreError
 from snapshots.store.inventory.reading import StoredInventory
 from snapshots.web.pages import bisect_answer
 from snapshots.web.pages.rendering import page
@@ -139,7 +141,8 @@ def _examples(series: Series) -> Iterator[str]:
 def _of_sums(series: CheckpointSeries) -> Iterator[str]:
     """Yield the sums of the last checkpoint, each compared with what it is there."""
     for item in series.items[-1:]:
-        held = inventory.checkpoint(inventory.opened(item.recording), item.contents)
-        rows = sums(held, open_recording(item.recording))["rows"]
-        for row in rows[:MOST_EXAMPLES]:
-            yield f"{row['expression']} >= {row['sum']}"
+        with suppress(StoreError):  # the answer says what is damaged
+            held = inventory.checkpoint(inventory.opened(item.recording), item.contents)
+            rows = sums(held, open_recording(item.recording))["rows"]
+            for row in rows[:MOST_EXAMPLES]:
+                yield f"{row['expression']} >= {row['sum']}"

@@ -1,7 +1,7 @@
 """Make what the page shows of the first state at which a condition holds."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
+from dataclasses import dataclass
 from typing import Any
 
 from snapshots import quantities
@@ -45,45 +45,49 @@ def _with_address(item: dict[str, Any] | None) -> dict[str, Any] | None:
     return item and item | {"address": _address(item)}
 
 
+@dataclass(slots=True)
+class _Run:
+    """Neighbours in the series with the same answer, from place ``first`` to ``last``."""
+
+    first: int
+    last: int
+    answer: str
+
+    @property
+    def count(self) -> int:
+        return self.last - self.first + 1
+
+
 def _cells(
     items: Sequence[dict[str, Any]], answer: Mapping[str, Any], words: Words
 ) -> Iterator[dict[str, Any]]:
     """Yield the cells of the strip: one state each, or neighbours with the same answer."""
     by_place = {item["place"]: item for item in items}
-    ends = {item["place"] for item in (answer["first"], answer["before"]) if item}
-    for runs in _runs(sorted(by_place), by_place, ends, answer["total"]):
-        first, last, word = runs
-        count = last - first + 1
-        if word == NOT_EVALUATED:
-            yield {"answer": word, "title": words.count(count)}
-        elif count <= SINGLE_CELLS:
-            yield from (_cell(by_place[place], answer) for place in range(first, last + 1))
+    for run in _runs(items, answer):
+        if run.answer == NOT_EVALUATED:
+            yield {"answer": run.answer, "title": words.count(run.count)}
+        elif run.count <= SINGLE_CELLS:
+            yield from (_cell(by_place[n], answer) for n in range(run.first, run.last + 1))
         else:
-            yield _cell(by_place[first], answer)
-            yield {"answer": word, "title": f"{words.count(count - 2)}"}
-            yield _cell(by_place[last], answer)
+            yield _cell(by_place[run.first], answer)
+            yield {"answer": run.answer, "title": words.count(run.count - 2)}
+            yield _cell(by_place[run.last], answer)
 
 
-def _runs(
-    places: Sequence[int], by_place: Mapping[int, Mapping[str, Any]], ends: set[int], total: int
-) -> Iterator[tuple[int, int, str]]:
-    """Yield the first and last place of neighbours with one answer, and the answer."""
-    following = 0
-    for (word, _, _), group in groupby(
-        enumerate(places),
-        lambda pair: (
-            by_place[pair[1]]["answer"]["answer"],
-            pair[1] - pair[0],
-            pair[1] if pair[1] in ends else None,
-        ),
-    ):
-        run = [place for _, place in group]
-        if run[0] > following:
-            yield following, run[0] - 1, NOT_EVALUATED
-        yield run[0], run[-1], word
-        following = run[-1] + 1
-    if following < total:
-        yield following, total - 1, NOT_EVALUATED
+def _runs(items: Sequence[dict[str, Any]], answer: Mapping[str, Any]) -> list[_Run]:
+    """Return the runs of the series; the first state that holds and the one before stand alone."""
+    alone = {item["place"] for item in (answer["first"], answer["before"]) if item}
+    runs = [_Run(-1, -1, "")]
+    for item in items:
+        place, word = item["place"], item["answer"]["answer"]
+        if place > runs[-1].last + 1:
+            runs.append(_Run(runs[-1].last + 1, place - 1, NOT_EVALUATED))
+        if runs[-1].answer != word or {place, place - 1} & alone:
+            runs.append(_Run(place, place, word))
+        runs[-1].last = place
+    if runs[-1].last < answer["total"] - 1:
+        runs.append(_Run(runs[-1].last + 1, answer["total"] - 1, NOT_EVALUATED))
+    return runs[1:]
 
 
 def _cell(item: Mapping[str, Any], answer: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from snapshots.domain.simulators.samples import SAMPLES
 from snapshots.domain.simulators.script import Script
 from snapshots.models import Recording
 from snapshots.readers.engines.flink.adapter.reader import FlinkReader
+from snapshots.sandbox import evaluation
 from tests.builders import simulated
 from tests.damage import record_late
 from tests.web.engine_uploads import an_upload
@@ -72,11 +73,11 @@ def test_the_first_snapshot_of_a_sample_is_found_by_theory(api, ada, slug, name,
 
 def test_a_declared_condition_is_found_with_few_looks(api, ada, monkeypatch):
     monkeypatch.setattr(search, "SAMPLE", 0)
-    row = a_ready_recording(ada, counter(range(60)))
-    scan = found(api, row, expression="A >= 41")
-    few = found(api, row, expression="A >= 41", stable=True)
-    assert title(scan["first"]) == title(few["first"]) == "snapshot s41"
-    assert (scan["evaluated"], scan["searched"], scan["basis"]) == (60, False, "none")
+    row = a_ready_recording(ada, counter(range(40)))
+    scan = found(api, row, expression="A >= 31")
+    few = found(api, row, expression="A >= 31", stable=True)
+    assert title(scan["first"]) == title(few["first"]) == "snapshot s31"
+    assert (scan["evaluated"], scan["searched"], scan["basis"]) == (40, False, "none")
     assert few["evaluated"] < 15
     assert (few["searched"], few["basis"], few["stability"]) == (True, "declared", "open")
     assert "it was not checked in the snapshots that were not evaluated" in few["sentences"][-1]
@@ -171,6 +172,35 @@ def test_theory_says_nothing_about_snapshots_that_are_not_consistent(api, ada):
     )
 
 
+def crossing():
+    """Return a run in which A and B begin a snapshot each, before either hears of the other's."""
+    script = Script("crossing", {"A": 0, "B": 0}, ["A->B", "B->A"])
+    for name, first, second in (("s1", "A", "B"), ("s2", "B", "A")):
+        script = script.record(first, name).send_marker(f"{first}->{second}", name)
+    for name, first, second in (("s1", "A", "B"), ("s2", "B", "A")):
+        there, back = f"{first}->{second}", f"{second}->{first}"
+        script = script.receive_marker(there, name).record(second, name)
+        script = script.record_channel(there, name).send_marker(back, name)
+    for name, back in (("s1", "B->A"), ("s2", "A->B")):
+        script = script.receive_marker(back, name).record_channel(back, name)
+    return script.log()
+
+
+def test_theory_says_nothing_about_snapshots_whose_cuts_cross(api, ada):
+    row = a_ready_recording(ada, crossing())
+    assert {item.verdict for item in row.snapshots.all()} == {"consistent"}
+    answer = found(api, row, property="termination")
+    assert (answer["basis"], answer["searched"]) == ("none", False)
+    assert answer["why_not_stable"] == (
+        "The cuts of s1 and s2 cross at B: neither state can be reached from the other."
+    )
+    pair = found(api, row, expression='snapshot == "s2"')
+    assert pair["difference"]["notes"] == [answer["why_not_stable"]]
+    assert pair["difference"]["changes"] == []
+    assert pair["difference"]["past"] is None
+    assert "no event between the two snapshots" in pair["difference"]["why_no_past"]
+
+
 def test_the_limit_of_states_is_said(api, ada, monkeypatch):
     monkeypatch.setattr(module, "MOST_EVALUATED", 3)
     row = a_ready_recording(ada, counter(range(6)))
@@ -178,6 +208,15 @@ def test_the_limit_of_states_is_said(api, ada, monkeypatch):
     assert (answer["evaluated"], answer["outcome"], answer["earliest"]) == (3, "not-known", 3)
     assert answer["stopped"] == "At most 3 snapshots are evaluated at once."
     assert "3 snapshots that may be the first were not evaluated." in answer["sentences"]
+
+
+def test_states_that_are_too_large_at_once_are_evaluated_in_parts(api, ada, monkeypatch):
+    monkeypatch.setattr(evaluation, "LARGEST_INPUT", 200)
+    row = a_ready_recording(ada, counter(range(8)))
+    assert title(found(api, row, expression="A == 5")["first"]) == "snapshot s5"
+    monkeypatch.setattr(evaluation, "LARGEST_INPUT", 10)
+    refused = ask(api, row, expression="A == 5")
+    assert (refused.status_code, refused.json()["field"]) == (422, "expression")
 
 
 def test_a_search_that_has_no_time_left_says_so(api, ada, monkeypatch):
@@ -273,6 +312,18 @@ def test_the_uploads_of_an_archived_job_form_one_series(api, ada, shared_data, t
     Recording.objects.filter(pk=uploads[0].pk).update(status="running")
     again = post_json(api, f"/api/archive/{job.pk}/bisect", {"expression": NEGATIVE}).json()
     assert (again["total"], again["outcome"]) == (1, "never")
+
+
+def test_a_failed_checkpoint_is_not_known_and_says_why(api, ada, shared_data):
+    row = stored_upload(ada, FlinkReader(), shared_data / "flink" / "failures")
+    listed = api.get(f"/api/recordings/{row.pk}/contents").json()["checkpoints"]
+    answer = found(api, row, series="checkpoints", expression="size(snapshot) > 0")
+    assert answer["total"] == len(listed) == 15
+    for item, answered in zip(listed, answer["items"], strict=True):
+        is_known = item["status"] == "completed"
+        assert answered["answer"]["answer"] == ("true" if is_known else "unknown")
+        assert is_known or answered["answer"]["sentence"]
+    assert answer["stability"] == "open"
 
 
 def test_numbers_that_the_upload_lacks_are_named(api, ada, shared_data, tmp_path):
