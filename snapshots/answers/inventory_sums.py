@@ -22,6 +22,10 @@ from snapshots.store.reader import StoredRecording
 from snapshots.store.stored_snapshot import SnapshotChannel
 
 Sums = dict[str, Any]
+NO_STATE = {
+    FAILED: "It failed, so it has no state.",
+    IN_PROGRESS: "It was still in progress, so it has no state yet.",
+}
 
 
 def sums(held: dict[str, Any], stored: StoredRecording) -> Sums:
@@ -126,8 +130,8 @@ def _by_field(messages: list[Message]) -> list[Number | None]:
 
 def why_not_known(held: dict[str, Any]) -> str | None:
     """Return why no state of a checkpoint is known; None if some is."""
-    if held["status"] in (FAILED, IN_PROGRESS) and not held["operators"]:
-        return held["problem"] or f"It is {held['status']}, so it has no state."
+    if held["status"] in NO_STATE and not held["operators"]:
+        return held["problem"] or NO_STATE[held["status"]]
     reason: str | None = held["problem"] or held["why_state_unknown"]
     return reason
 
