@@ -24,8 +24,7 @@ from snapshots.models import EngineJob, Recording
 from snapshots.problems import Invalid
 
 ORDER_OF_UPLOAD = (
-    "The checkpoints of the job are in the order of the upload's list, which is the order of their "
-    "numbers."
+    "The checkpoints of the job are in the order of the upload's list, the oldest first."
 )
 ORDER_OF_ARCHIVE = (
     "The checkpoints of the job that an upload holds are in the order of their numbers."

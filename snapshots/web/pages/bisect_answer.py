@@ -12,7 +12,7 @@ from snapshots.web.pages import links
 
 MOST_CELLS = 200  # of the strip
 SINGLE_CELLS = 3  # neighbours with the same answer that the strip shows one by one
-MOST_ROWS = 40  # of each table
+MOST_ROWS = 25  # of each table
 NOT_EVALUATED = "not evaluated"
 LONGEST_VALUE = 160  # characters
 

@@ -39,7 +39,7 @@ def test_states_that_were_not_evaluated_are_counted_in_the_strip(client, ada):
     whole = words(shown(client, address, expression="A >= 41"))
     assert "snapshot s0 false 38 snapshots false snapshot s39 false snapshot s40 false" in whole
     assert "snapshot s41 true, the first snapshot s42 true 16 snapshots true" in whole
-    assert "20 more answers; the API gives all." in whole
+    assert "35 more answers; the API gives all." in whole
 
 
 def test_what_was_typed_stays_and_the_error_points_at_it(client, ada):
