@@ -1,13 +1,17 @@
 """Decide who may see and change what; no other module does.
 
-A person sees what they own and the samples, which have no owner and cannot be changed. A request
-for anything else is refused with the same 404 as for something that does not exist.
+A person sees what they own, what their teams own, and the samples. A sample has no owner and cannot
+be changed. What a team owns can be changed by its editors and owners. A request for anything else
+is refused with the same 404 as for something that does not exist.
 """
 
+from django.contrib.auth.models import User
 from django.db.models import Q, QuerySet
 
 from snapshots.models import Collector, EngineJob, Job, Mapping, Recording, Snapshot, Topology
-from snapshots.problems import Conflict, NotFound, ReadOnly
+from snapshots.problems import Conflict, NeedsRole, NotFound, ReadOnly
+from webapp.teams.models import Membership, Team
+from webapp.teams.roles import Role
 
 
 def recordings(user) -> QuerySet[Recording]:
@@ -21,27 +25,27 @@ def topologies(user) -> QuerySet[Topology]:
 
 
 def jobs(user) -> QuerySet[Job]:
-    """Return the jobs that the person requested, the newest first."""
-    return Job.objects.filter(owner_id=_key(user))
+    """Return the jobs of the person and of their teams, the newest first."""
+    return Job.objects.filter(_own(user))
 
 
 def engine_jobs(user) -> QuerySet[EngineJob]:
-    """Return the jobs in the person's archive, the last changed first."""
-    return EngineJob.objects.filter(owner_id=_key(user))
+    """Return the archived jobs of the person and of their teams, the last changed first."""
+    return EngineJob.objects.filter(_own(user))
 
 
 def collectors(user) -> QuerySet[Collector]:
-    """Return the person's collectors by address."""
-    return Collector.objects.filter(owner_id=_key(user))
+    """Return the collectors of the person and of their teams by address."""
+    return Collector.objects.filter(_own(user))
 
 
 def mappings(user) -> QuerySet[Mapping]:
-    """Return the person's mappings, the last changed first."""
-    return Mapping.objects.filter(owner_id=_key(user))
+    """Return the mappings of the person and of their teams, the last changed first."""
+    return Mapping.objects.filter(_own(user))
 
 
 def mapping(user, pk: int) -> Mapping:
-    """Return a mapping of the person. Raises: NotFound."""
+    """Return a mapping that the person may see. Raises: NotFound."""
     return _get(mappings(user), pk, "mapping")
 
 
@@ -56,23 +60,26 @@ def topology(user, pk: int) -> Topology:
 
 
 def job(user, pk: int) -> Job:
-    """Return a job that the person requested. Raises: NotFound."""
+    """Return a job that the person may see. Raises: NotFound."""
     return _get(jobs(user).select_related("recording"), pk, "job")
 
 
 def engine_job(user, pk: int) -> EngineJob:
-    """Return an archived job of the person. Raises: NotFound."""
+    """Return an archived job that the person may see. Raises: NotFound."""
     return _get(engine_jobs(user).select_related("collector"), pk, "archived job")
 
 
 def collector(user, pk: int) -> Collector:
-    """Return a collector of the person. Raises: NotFound."""
+    """Return a collector that the person may see. Raises: NotFound."""
     return _get(collectors(user), pk, "collector")
 
 
 def own_recording(user, pk: int) -> Recording:
-    """Return a recording that the person may change. Raises: NotFound, ReadOnly for a sample."""
-    return _changeable(recording(user, pk))
+    """Return a recording that the person may change.
+
+    Raises: NotFound; ReadOnly for a sample; NeedsRole for a team's, if the role does not allow it.
+    """
+    return _changeable(user, recording(user, pk))
 
 
 def ready_recording(user, pk: int) -> Recording:
@@ -83,8 +90,75 @@ def ready_recording(user, pk: int) -> Recording:
 
 
 def own_topology(user, pk: int) -> Topology:
-    """Return a topology that the person may change. Raises: NotFound, ReadOnly for a sample."""
-    return _changeable(topology(user, pk))
+    """Return a topology that the person may change. Raises: see ``own_recording``."""
+    return _changeable(user, topology(user, pk))
+
+
+def own_mapping(user, pk: int) -> Mapping:
+    """Return a mapping that the person may change. Raises: see ``own_recording``."""
+    return _changeable(user, mapping(user, pk))
+
+
+def own_job(user, pk: int) -> Job:
+    """Return a job that the person may cancel or dismiss. Raises: see ``own_recording``."""
+    return _changeable(user, job(user, pk))
+
+
+def own_engine_job(user, pk: int) -> EngineJob:
+    """Return an archived job that the person may delete. Raises: see ``own_recording``."""
+    return _changeable(user, engine_job(user, pk))
+
+
+def own_collector(user, pk: int) -> Collector:
+    """Return a collector that the person may change. Raises: see ``own_recording``."""
+    return _changeable(user, collector(user, pk))
+
+
+def teams(user) -> QuerySet[Team]:
+    """Return the teams to which the person belongs, by name."""
+    return Team.objects.filter(memberships__person_id=_key(user))
+
+
+def team(user, pk: int) -> Team:
+    """Return a team to which the person belongs. Raises: NotFound."""
+    return _get(teams(user), pk, "team")
+
+
+def led_team(user, pk: int) -> Team:
+    """Return a team whose people and settings the person decides. Raises: NotFound, NeedsRole."""
+    led = team(user, pk)
+    _require_role(user, led.account_id, Role.OWNER)
+    return led
+
+
+def holder(user, team_id: int | None) -> User:
+    """Return who will own what the person makes: the account of a team, or the person.
+
+    Raises: NotFound, NeedsRole.
+    """
+    if team_id is None:
+        return user
+    chosen = team(user, team_id)
+    _require_role(user, chosen.account_id, Role.EDITOR)
+    return chosen.account
+
+
+def holders(user, least: Role = Role.VIEWER) -> QuerySet[User]:
+    """Return the person, and the accounts of the teams in which they have at least this role."""
+    return User.objects.filter(Q(pk=_key(user)) | Q(team__in=_memberships(user, least)))
+
+
+def role(user, owner_id: int | None) -> Role | None:
+    """Return the person's role for what this account owns; None for a sample and a stranger's.
+
+    Everybody is the owner of what is their own.
+    """
+    if owner_id is None:
+        return None
+    if owner_id == _key(user):
+        return Role.OWNER
+    membership = Membership.objects.filter(team_id=owner_id, person_id=_key(user)).first()
+    return Role(membership.role) if membership is not None else None
 
 
 def snapshot(recording: Recording, snapshot_id: str) -> Snapshot:
@@ -114,9 +188,18 @@ def _key(user) -> int:
     return user.pk if user.is_authenticated else -1
 
 
+def _memberships(user, least: Role) -> QuerySet[Membership]:
+    """Return the keys of the teams in which the person has at least this role."""
+    rows = Membership.objects.filter(person_id=_key(user), role__in=Role.from_(least))
+    return rows.values("team_id")
+
+
+def _own(user) -> Q:
+    return Q(owner_id=_key(user)) | Q(owner_id__in=_memberships(user, Role.VIEWER))
+
+
 def _own_or_sample(user) -> Q:
-    samples = Q(owner__isnull=True)
-    return samples | Q(owner_id=user.pk) if user.is_authenticated else samples
+    return Q(owner__isnull=True) | _own(user)
 
 
 def _get(visible: QuerySet, pk: int, noun: str):
@@ -126,10 +209,33 @@ def _get(visible: QuerySet, pk: int, noun: str):
     return row
 
 
-def _changeable(row):
-    if row.is_sample:
-        raise ReadOnly(f"“{row.name}” is a sample: samples cannot be changed or deleted.")
+def _changeable(user, row):
+    if row.owner_id is None:
+        raise ReadOnly(f"“{row}” is a sample: samples cannot be changed or deleted.")
+    _require_role(user, row.owner_id, Role.EDITOR)
     return row
+
+
+def _require_role(user, owner_id: int, least: Role) -> None:
+    """Refuse a person whose role in a team does not reach ``least``. Raises: NeedsRole."""
+    has = role(user, owner_id)
+    if has is None or not has.reaches(least):
+        team = Team.objects.get(pk=owner_id)
+        raise NeedsRole(
+            f"This belongs to the team {team.name}, where you are {_A[has]}, and it takes "
+            f"{_A[least]}. An owner of the team can change your role.",
+            role=has,
+            needs=least,
+        )
+
+
+_A = {
+    None: "nobody",
+    Role.VIEWER: "a viewer",
+    Role.COMMENTER: "a commenter",
+    Role.EDITOR: "an editor",
+    Role.OWNER: "an owner",
+}
 
 
 def require_ready(recording: Recording) -> None:

@@ -32,7 +32,7 @@ SIZE = re.compile(r"([0-9]{1,19})(?:\.([0-9]{1,3}))? *([a-z]*)")
 def people() -> QuerySet[User]:
     """Return all people with their usage, and when a browser or token of theirs was last used."""
     kept = Recording.objects.exclude(upload="")
-    used = User.objects.annotate(
+    used = User.objects.filter(team__isnull=True).annotate(
         session_used_at=_of_each(Session.objects, Max("last_used_at"), "user"),
         token_used_at=_of_each(ApiToken.objects, Max("last_used_at"), "user"),
     )
@@ -298,10 +298,15 @@ def delete(user: User, by: User | None) -> None:
     """
     if user.is_active:
         raise Conflict(f"The account of {user} is open: close it first.")
-    for kind, model in OWNED:
-        number = model._default_manager.filter(owner=user).count()
-        if number:
-            words = counted(number, kind, PLURALS.get(kind, ""))
-            raise Conflict(f"{user} still has {words}: hand over first.")
+    require_nothing_owned(user, str(user))
     audit.note(audit.ACCOUNT_DELETED, by, str(user), person=user)
     user.delete()
+
+
+def require_nothing_owned(account: User, words: str) -> None:
+    """Refuse to delete an account that holds a recording, topology or mapping. Raises: Conflict."""
+    for kind, model in OWNED:
+        number = model._default_manager.filter(owner=account).count()
+        if number:
+            held = counted(number, kind, PLURALS.get(kind, ""))
+            raise Conflict(f"{words} still has {held}: hand over first.")
