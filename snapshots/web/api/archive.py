@@ -87,7 +87,7 @@ def get_archived_job(request: HttpRequest, id: ArchivedJobId) -> HttpResponse:
 @router.delete("/archive/{int:id}", response={204: None})
 def delete_archived_job(request: HttpRequest, id: ArchivedJobId) -> HttpResponse:
     """Delete a job of an engine with all its archived checkpoints. Uploads stay."""
-    services.delete_job(access.engine_job(request.user, id), request.user)
+    services.delete_job(access.own_engine_job(request.user, id), request.user)
     return HttpResponse(status=204)
 
 
@@ -190,7 +190,7 @@ def get_collector(request: HttpRequest, id: CollectorId) -> HttpResponse:
 @router.patch("/collectors/{int:id}", response=payloads.CollectorItem)
 def change_collector(request: HttpRequest, id: CollectorId, body: CollectorChange) -> HttpResponse:
     """Stop a collector, or let it go on."""
-    row = access.collector(request.user, id)
+    row = access.own_collector(request.user, id)
     if not isinstance(body.is_collecting, bool):
         raise Invalid("is_collecting must be true or false.", field="is_collecting")
     return reply(payloads.collector_item(services.set_collecting(row, body.is_collecting)))
@@ -199,7 +199,7 @@ def change_collector(request: HttpRequest, id: CollectorId, body: CollectorChang
 @router.delete("/collectors/{int:id}", response={204: None})
 def delete_collector(request: HttpRequest, id: CollectorId) -> HttpResponse:
     """Delete a collector. What it has collected stays."""
-    services.delete_collector(access.collector(request.user, id))
+    services.delete_collector(access.own_collector(request.user, id))
     return HttpResponse(status=204)
 
 

@@ -40,4 +40,4 @@ def get_job(request: HttpRequest, id: JobId) -> HttpResponse:
 @router.post("/jobs/{int:id}/cancel", response={202: JobDetail})
 def cancel_job(request: HttpRequest, id: JobId) -> HttpResponse:
     """Cancel a job. A queued job ends now, a running one at its next step."""
-    return reply(job_detail(jobs.cancel_job(access.job(request.user, id))), 202)
+    return reply(job_detail(jobs.cancel_job(access.own_job(request.user, id))), 202)

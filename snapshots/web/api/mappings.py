@@ -66,7 +66,7 @@ def get_mapping(request: HttpRequest, id: MappingId) -> HttpResponse:
 @router.put("/mappings/{int:id}", response=MappingDetail)
 def replace_mapping(request: HttpRequest, id: MappingId, body: MappingDocument) -> HttpResponse:
     """Replace a mapping. Recordings that it has read stay as they are."""
-    row = access.mapping(request.user, id)
+    row = access.own_mapping(request.user, id)
     saved = mappings.save(request.user, body.name, body.document, mapping=row)
     return reply(mapping_detail(saved))
 
@@ -74,5 +74,5 @@ def replace_mapping(request: HttpRequest, id: MappingId, body: MappingDocument) 
 @router.delete("/mappings/{int:id}", response={204: None})
 def delete_mapping(request: HttpRequest, id: MappingId) -> HttpResponse:
     """Delete a mapping. Recordings that it has read stay."""
-    mappings.delete(access.mapping(request.user, id), request.user)
+    mappings.delete(access.own_mapping(request.user, id), request.user)
     return HttpResponse(status=204)

@@ -85,7 +85,7 @@ def _over_checkpoints(aggregate: Count | Max) -> Subquery:
 @require_POST
 def change_collector(request: HttpRequest, pk: int) -> HttpResponse:
     """Stop, continue or delete a collector, as the field ``action`` says."""
-    row = access.collector(request.user, pk)
+    row = access.own_collector(request.user, pk)
     action = request.POST.get("action", "")
     if action == "delete":
         services.delete_collector(row)
@@ -101,7 +101,7 @@ def change_collector(request: HttpRequest, pk: int) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def delete(request: HttpRequest, pk: int) -> HttpResponse:
     """Delete a job from the archive after asking for confirmation."""
-    job = access.engine_job(request.user, pk)
+    job = access.own_engine_job(request.user, pk)
     if request.method != "POST":
         consequence = (
             f"{counted(job.checkpoints.count(), 'checkpoint')} will be gone from the archive; the "

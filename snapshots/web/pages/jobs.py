@@ -51,7 +51,7 @@ def job(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 def cancel(request: HttpRequest, pk: int) -> HttpResponse:
     """Cancel a job, and return to the page of its recording or to its own."""
-    row = access.job(request.user, pk)
+    row = access.own_job(request.user, pk)
     to = f"/recordings/{row.recording_id}" if "to_recording" in request.POST else f"/jobs/{pk}"
     try:
         cancel_job(row)

@@ -60,16 +60,16 @@ def new(request: HttpRequest) -> HttpResponse:
 @page
 @require_http_methods(["GET", "HEAD", "POST"])
 def mapping(request: HttpRequest, pk: int) -> HttpResponse:
-    row = access.mapping(request.user, pk)
     if request.method == "POST":
-        return _submitted(request, row)
+        return _submitted(request, access.own_mapping(request.user, pk))
+    row = access.mapping(request.user, pk)
     return _editor(request, row, mapping_form.typed(row.name, row.document))
 
 
 @page
 @require_http_methods(["GET", "HEAD", "POST"])
 def delete(request: HttpRequest, pk: int) -> HttpResponse:
-    row = access.mapping(request.user, pk)
+    row = access.own_mapping(request.user, pk)
     if request.method != "POST":
         consequence = "Recordings that were read with it stay, because they hold a copy of it."
         return ask_to_delete(request, row.name, consequence, reverse("mapping", args=[row.pk]))
