@@ -51,9 +51,11 @@ def checked_name(name: str) -> str:
 
 def checked_role(role: str) -> Role:
     """Return a role by its name. Raises: Invalid."""
-    if role not in Role:
-        raise Invalid(f"The role must be {', '.join(list(Role)[:-1])} or owner.", field="role")
-    return Role(role)
+    try:
+        return Role(role)
+    except ValueError:
+        *others, last = Role
+        raise Invalid(f"The role must be {', '.join(others)} or {last}.", field="role") from None
 
 
 @transaction.atomic
