@@ -131,6 +131,20 @@ def led_team(user, pk: int) -> Team:
     return led
 
 
+def membership(user, team_id: int, person_id: int) -> Membership:
+    """Return a membership that the person may change: their own, or any in a team they own.
+
+    Raises: NotFound, NeedsRole.
+    """
+    seen = team(user, team_id)
+    if person_id != _key(user):
+        _require_role(user, seen.account_id, Role.OWNER)
+    row = seen.memberships.filter(person_id=person_id).first()
+    if row is None:
+        raise NotFound(f"No person {person_id} belongs to {seen.name}.")
+    return row
+
+
 def holder(user, team_id: int | None) -> User:
     """Return who will own what the person makes: the account of a team, or the person.
 
@@ -145,7 +159,12 @@ def holder(user, team_id: int | None) -> User:
 
 def holders(user, least: Role = Role.VIEWER) -> QuerySet[User]:
     """Return the person, and the accounts of the teams in which they have at least this role."""
-    return User.objects.filter(Q(pk=_key(user)) | Q(team__in=_memberships(user, least)))
+    return User.objects.filter(Q(pk=_key(user)) | Q(team__in=_teams_with(user, least)))
+
+
+def holder_ids(user) -> list[int]:
+    """Return the keys of ``holders``."""
+    return list(holders(user).values_list("pk", flat=True))
 
 
 def role(user, owner_id: int | None) -> Role | None:
@@ -188,14 +207,14 @@ def _key(user) -> int:
     return user.pk if user.is_authenticated else -1
 
 
-def _memberships(user, least: Role) -> QuerySet[Membership]:
-    """Return the keys of the teams in which the person has at least this role."""
+def _teams_with(user, least: Role) -> QuerySet[Team]:
+    """Return the teams in which the person has at least this role."""
     rows = Membership.objects.filter(person_id=_key(user), role__in=Role.from_(least))
-    return rows.values("team_id")
+    return Team.objects.filter(memberships__in=rows)
 
 
 def _own(user) -> Q:
-    return Q(owner_id=_key(user)) | Q(owner_id__in=_memberships(user, Role.VIEWER))
+    return Q(owner_id=_key(user)) | Q(owner_id__in=_teams_with(user, Role.VIEWER))
 
 
 def _own_or_sample(user) -> Q:

@@ -36,9 +36,15 @@ def move(row: Movable, to: User, by: User) -> None:
     except IntegrityError:
         raise Conflict(f"An equal one of “{row}” is there already.") from None
     words = f"{row._meta.verbose_name} {row.pk} “{row}”"
-    detail = {"before": account_name(before), "now": account_name(to)}
-    audit.note(audit.MOVED, by, words, person=before, **detail)
-    audit.note(audit.MOVED, by, words, person=to, **detail)
+    for person in (before, to):
+        audit.note(
+            audit.MOVED,
+            by,
+            words,
+            person=person,
+            before=account_name(before),
+            now=account_name(to),
+        )
 
 
 def _take_jobs_along(recording: Recording, to: User) -> None:
@@ -51,7 +57,9 @@ def _take_jobs_along(recording: Recording, to: User) -> None:
     recording.jobs.update(owner=to)
 
 
-def account_name(account: User) -> str:
-    """Return the name of a team or the address of a person."""
+def account_name(account: User | None) -> str:
+    """Return the name of a team or the address of a person; empty for a sample."""
+    if account is None:
+        return ""
     team = getattr(account, "team", None)
     return f"team {team.name}" if team is not None else account.get_username()

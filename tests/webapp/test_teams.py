@@ -138,7 +138,12 @@ def test_an_invitation_ends_by_time_by_withdrawal_and_by_the_next(ada, team):
 
 
 @pytest.mark.parametrize(
-    ("address", "role", "field"), [("grace", "viewer", "address"), ("g@e.org", "boss", "role")]
+    ("address", "role", "field"),
+    [
+        ("grace", "viewer", "address"),
+        ("owner@localhost", "viewer", "address"),  # the first of them is the operator
+        ("g@e.org", "boss", "role"),
+    ],
 )
 def test_a_wrong_invitation_names_its_field(ada, team, address, role, field):
     with pytest.raises(Invalid) as caught:

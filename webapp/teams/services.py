@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from snapshots.problems import Conflict, Invalid, NotFound
 from webapp.accounts import audit, people
-from webapp.accounts.services import NotAnAddress, get_or_create_user, hashed
+from webapp.accounts.services import OWNER, NotAnAddress, get_or_create_user, hashed
 from webapp.teams.models import LONGEST_NAME, Invitation, Membership, Team
 from webapp.teams.roles import Role
 from webapp.teams.signals import membership_changed
@@ -75,6 +75,10 @@ def invite(team: Team, by: User, address: str, role: str) -> tuple[Invitation, s
     """
     chosen = checked_role(role)
     address = _checked_address(address)
+    if address == OWNER:
+        raise Invalid(
+            f"{OWNER} is the operator of this server and cannot be invited.", field="address"
+        )
     if team.memberships.filter(person__username=address).exists():
         raise Conflict(f"{address} belongs to {team.name} already. Change the role instead.")
     team.invitations.filter(address=address).delete()

@@ -30,6 +30,7 @@ from snapshots.web.json import OrjsonParser, OrjsonRenderer
 from webapp.accounts import api as accounts
 from webapp.operating import api as operating
 from webapp.operating import health_api
+from webapp.teams import api as teams
 
 
 class Api(NinjaAPI):
@@ -80,6 +81,7 @@ api.add_router("", jobs.router, tags=["jobs"])
 api.add_router("", topologies.router, tags=["topologies"])
 api.add_router("", mappings.router, tags=["mappings"])
 api.add_router("", accounts.router, tags=["account"])
+api.add_router("", teams.router, tags=["teams"])
 api.add_router("", operating.router, tags=["operator"])
 api.add_router("", health_api.router, tags=["operator"])
 
