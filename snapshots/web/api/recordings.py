@@ -101,6 +101,9 @@ def upload_recording(
         list[str],
         Form(description="With `together`: where each file lies, in the order of the files."),
     ] = NO_PATHS,
+    team: Annotated[
+        int | None, Form(description="The number of the team that gets it; empty for yourself.")
+    ] = None,
 ) -> HttpResponse:
     """Upload a log, or several at once, of which all are accepted or none.
 
@@ -114,13 +117,11 @@ def upload_recording(
     def keep(jobs: list[Job]) -> None:
         request.attempt.keep(_accepted(jobs))  # type: ignore[attr-defined]  # of ``idempotent``
 
-    files = drafts(file)
+    owner, files = access.holder(request.user, team), drafts(file)
+    fields = {"by": request.user, "format": format, "name": name, "before_commit": keep}
     if together:
-        job = accept_together(
-            request.user, files, paths, format=format, name=name, before_commit=keep
-        )
-        return _accepted([job])
-    jobs = accept_uploads(request.user, files, format=format, name=name, before_commit=keep)
+        return _accepted([accept_together(owner, files, paths, **fields)])
+    jobs = accept_uploads(owner, files, **fields)
     return _accepted(jobs)
 
 
