@@ -159,7 +159,7 @@ def holder(user, team_id: int | None) -> User:
 
 def holders(user, least: Role = Role.VIEWER) -> QuerySet[User]:
     """Return the person, and the accounts of the teams in which they have at least this role."""
-    return User.objects.filter(Q(pk=_key(user)) | Q(team__in=_teams_with(user, least)))
+    return User.objects.filter(Q(pk=_key(user)) | Q(pk__in=_accounts_with(user, least)))
 
 
 def holder_ids(user) -> list[int]:
@@ -207,14 +207,14 @@ def _key(user) -> int:
     return user.pk if user.is_authenticated else -1
 
 
-def _teams_with(user, least: Role) -> QuerySet[Team]:
-    """Return the teams in which the person has at least this role."""
+def _accounts_with(user, least: Role) -> QuerySet:
+    """Return the keys of the accounts of the teams in which the person has at least this role."""
     rows = Membership.objects.filter(person_id=_key(user), role__in=Role.from_(least))
-    return Team.objects.filter(memberships__in=rows)
+    return rows.order_by().values("team_id")
 
 
 def _own(user) -> Q:
-    return Q(owner_id=_key(user)) | Q(owner_id__in=_teams_with(user, Role.VIEWER))
+    return Q(owner_id=_key(user)) | Q(owner_id__in=_accounts_with(user, Role.VIEWER))
 
 
 def _own_or_sample(user) -> Q:
