@@ -76,6 +76,11 @@ def membership_ended_or_changed(person_id: int, **_) -> None:
     _send(account_group(person_id), {"type": "right.changed"})
 
 
+def recording_moved(recording_id: int) -> None:
+    """Let the pages that show the recording check at once whether their people may still see it."""
+    _send(viewers_group(recording_id), {"type": "right.changed"})
+
+
 def recording_deleted(recording_id: int) -> None:
     """Close the websockets of all pages that show the recording."""
     _close(viewers_group(recording_id), NOT_FOUND, "This recording has been deleted.")

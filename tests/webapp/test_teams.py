@@ -174,7 +174,7 @@ def test_a_recording_moves_into_a_team_and_back(ada, team):
     moving.move(mine, ada, ada)
     assert Recording.objects.get().owner == ada
     words = [(entry.detail["before"], entry.detail["now"]) for entry in team_log(team)]
-    assert words[0] == ("team payments team", "ada@example.org")
+    assert words[0] == (team.title, "ada@example.org")
 
 
 def team_log(team):

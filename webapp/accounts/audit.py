@@ -97,6 +97,12 @@ def note(
     )
 
 
+def name_of(account) -> str:
+    """Return the address of a person, or the number and name of a team."""
+    team = getattr(account, "team", None)
+    return str(account) if team is None else team.title
+
+
 def note_refusal(reason: str) -> None:
     """Add an entry for a refused sign-in, at most REFUSALS_AN_HOUR times; log further ones."""
     hour_ago = timezone.now() - timedelta(hours=1)

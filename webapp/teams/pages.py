@@ -125,7 +125,10 @@ def remove(request: SignedInRequest, pk: int, person: int) -> HttpResponse:
 @require_POST
 def rename(request: SignedInRequest, pk: int) -> HttpResponse:
     team = access.led_team(request.user, pk)
-    services.rename_team(team, request.user, request.POST.get("name", ""))
+    try:
+        services.rename_team(team, request.user, request.POST.get("name", ""))
+    except Invalid as refusal:
+        return back(request, reverse("team", args=[pk]), refusal)
     return redirect("team", pk)
 
 
@@ -157,7 +160,7 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
         request.session["address"] = audit.client_address(request)
         audit.note(audit.SIGNED_IN, membership.person)
     messages.success(request, f"You belong to {membership.team} as {membership.role}.")
-    return redirect("recordings")
+    return redirect(f"{reverse('recordings')}?team={membership.team_id}")
 
 
 def _ask_to_join(request: HttpRequest, token: str, person) -> HttpResponse:
