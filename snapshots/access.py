@@ -16,32 +16,32 @@ from webapp.teams.roles import Role
 
 def recordings(user) -> QuerySet[Recording]:
     """Return the recordings that the person may see, the newest first."""
-    return Recording.objects.filter(_own_or_sample(user))
+    return _with_teams(Recording.objects.filter(_own_or_sample(user)))
 
 
 def topologies(user) -> QuerySet[Topology]:
     """Return the topologies that the person may see, the last changed first."""
-    return Topology.objects.filter(_own_or_sample(user))
+    return _with_teams(Topology.objects.filter(_own_or_sample(user)))
 
 
 def jobs(user) -> QuerySet[Job]:
     """Return the jobs of the person and of their teams, the newest first."""
-    return Job.objects.filter(_own(user))
+    return _with_teams(Job.objects.filter(_own(user)))
 
 
 def engine_jobs(user) -> QuerySet[EngineJob]:
     """Return the archived jobs of the person and of their teams, the last changed first."""
-    return EngineJob.objects.filter(_own(user))
+    return _with_teams(EngineJob.objects.filter(_own(user)))
 
 
 def collectors(user) -> QuerySet[Collector]:
     """Return the collectors of the person and of their teams by address."""
-    return Collector.objects.filter(_own(user))
+    return _with_teams(Collector.objects.filter(_own(user)))
 
 
 def mappings(user) -> QuerySet[Mapping]:
     """Return the mappings of the person and of their teams, the last changed first."""
-    return Mapping.objects.filter(_own(user))
+    return _with_teams(Mapping.objects.filter(_own(user)))
 
 
 def mapping(user, pk: int) -> Mapping:
@@ -145,16 +145,58 @@ def membership(user, team_id: int, person_id: int) -> Membership:
     return row
 
 
-def holder(user, team_id: int | None) -> User:
+def holder(user, team_number: int | str | None) -> User:
     """Return who will own what the person makes: the account of a team, or the person.
+
+    Args:
+        team_number: the number of the team, also as a text; None or empty for the person.
 
     Raises: NotFound, NeedsRole.
     """
-    if team_id is None:
+    if team_number in (None, ""):
         return user
-    chosen = team(user, team_id)
+    chosen = team(user, _number(team_number))
     _require_role(user, chosen.account_id, Role.EDITOR)
     return chosen.account
+
+
+def rerun_holder(user, source: Recording | Topology | None) -> User:
+    """Return who will own a run of something: its team if the person may change it there."""
+    if source is not None and may_change(user, source):
+        return source.owner
+    return user
+
+
+def editable_teams(user) -> QuerySet[Team]:
+    """Return the teams into which the person may put something, by name."""
+    return Team.objects.filter(pk__in=_accounts_with(user, Role.EDITOR))
+
+
+def owned_by(user, rows: QuerySet, team_number: str) -> QuerySet:
+    """Return the rows of one team by its number, or the person's own for ``mine``.
+
+    An empty text keeps all rows; what is no team of the person keeps none.
+    """
+    if not team_number:
+        return rows
+    if team_number == MINE:
+        return rows.filter(owner_id=_key(user))
+    return rows.filter(owner_id=_number(team_number), owner__team__isnull=False)
+
+
+MINE = "mine"
+
+
+def _number(text: int | str | None) -> int:
+    """Return a text as the number of a row; -1, which no row has, if it is none."""
+    digits = str(text)
+    return int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 19 else -1
+
+
+def may_change(user, row) -> bool:
+    """Tell whether the person may change, move and delete a row that they see."""
+    has = role(user, row.owner_id)
+    return has is not None and has.reaches(Role.EDITOR)
 
 
 def holders(user, least: Role = Role.VIEWER) -> QuerySet[User]:
@@ -213,6 +255,11 @@ def _accounts_with(user, least: Role) -> QuerySet:
     return rows.order_by().values("team_id")
 
 
+def _with_teams(rows: QuerySet) -> QuerySet:
+    """Read the teams of all rows of a list at once."""
+    return rows.prefetch_related("owner__team")
+
+
 def _own(user) -> Q:
     return Q(owner_id=_key(user)) | Q(owner_id__in=_accounts_with(user, Role.VIEWER))
 
@@ -222,7 +269,7 @@ def _own_or_sample(user) -> Q:
 
 
 def _get(visible: QuerySet, pk: int, noun: str):
-    row = visible.filter(pk=pk).first()
+    row = visible.prefetch_related(None).filter(pk=pk).first()
     if row is None:
         raise NotFound(f"There is no {noun} {pk}, or it belongs to someone else.")
     return row

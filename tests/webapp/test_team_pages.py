@@ -48,7 +48,8 @@ def test_a_person_makes_a_team_on_the_page(client, ada):
     team = Team.objects.get()
     assert answer.headers["Location"] == f"/teams/{team.pk}"
     text = text_of(client.get(f"/teams/{team.pk}"))
-    assert "you: owner" in text and "ada@example.org" in text
+    assert "you: owner" in text
+    assert "ada@example.org" in text
     assert "payments" in text_of(client.get("/teams"))
 
 
@@ -73,7 +74,8 @@ def test_an_invited_account_signs_in_first(client, team):
     a_person(GRACE)
     path = invited(client, team)
     text = text_of(Client().get(path))
-    assert "grace@example.org has an account" in text and "Join as" not in text
+    assert "grace@example.org has an account" in text
+    assert "Join as" not in text
     assert Client().post(path).status_code == 409
     assert "you are signed in as ada@example.org" in text_of(client.get(path))
     own = signed_in(a_person(GRACE))
@@ -111,7 +113,8 @@ def test_an_owner_withdraws_an_invitation(client, team):
 def test_a_wrong_address_stands_beside_what_was_typed(client, team):
     answer = client.post(f"/teams/{team.pk}/invite", {"address": "grace", "role": "viewer"})
     text = text_of(answer, 422)
-    assert "is not an e-mail address" in text and 'value="grace"' in text
+    assert "is not an e-mail address" in text
+    assert 'value="grace"' in text
 
 
 def test_an_owner_changes_a_role_and_removes_a_person(client, team, grace):

@@ -84,7 +84,7 @@ def delete_team(request: SignedInRequest, id: TeamId) -> HttpResponse:
     openapi_extra=DOCUMENTED,
 )
 @idempotent
-def invite(request: SignedInRequest, id: TeamId, body: Invited) -> HttpResponse:
+def invite_person(request: SignedInRequest, id: TeamId, body: Invited) -> HttpResponse:
     """Invite an e-mail address. The link works once, within a week. It takes an owner."""
     team = access.led_team(request.user, id)
     invitation, link = services.invite(team, request.user, _text(body.address), _text(body.role))

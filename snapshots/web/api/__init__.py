@@ -21,6 +21,7 @@ from snapshots.web.api import (
     recordings,
     replay,
     reruns,
+    sharing,
     snapshots,
     topologies,
 )
@@ -80,6 +81,7 @@ api.add_router("", predicates.router, tags=["predicates"])
 api.add_router("", jobs.router, tags=["jobs"])
 api.add_router("", topologies.router, tags=["topologies"])
 api.add_router("", mappings.router, tags=["mappings"])
+api.add_router("", sharing.router, tags=["teams"])
 api.add_router("", accounts.router, tags=["account"])
 api.add_router("", teams.router, tags=["teams"])
 api.add_router("", operating.router, tags=["operator"])

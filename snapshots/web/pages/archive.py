@@ -38,7 +38,8 @@ def job_list(request: HttpRequest) -> HttpResponse:
 
 def _add(request: HttpRequest) -> HttpResponse:
     try:
-        added = services.add_collector(request.user, request.POST)
+        owner = access.holder(request.user, request.POST.get("team"))
+        added = services.add_collector(owner, request.POST)
     except Problem as refusal:
         return _render_list(request, refusal=refusal, status=refusal.status)
     messages.success(request, f"{added.url} is asked every {added.interval_seconds} s from now.")
@@ -58,6 +59,7 @@ def _render_list(
         COLUMNS,
         search=["name", "key", "engine", "state"],
         sort="-last_at",
+        by_team=True,
     )
     context = {
         "listing": listing,

@@ -32,8 +32,12 @@ def job_list(request: HttpRequest) -> HttpResponse:
         COLUMNS,
         search=["kind", "state", "recording__name", "snapshot", "expression"],
         sort="-created_at",
+        by_team=True,
     )
-    context = {"listing": listing, "jobs": [job_detail(row) for row in listing.page]}
+    context = {
+        "listing": listing,
+        "jobs": [{**job_detail(row), "row": row} for row in listing.page],
+    }
     name = "rows" if wants_list_alone(request) else "jobs"
     return render(request, f"snapshots/jobs/{name}.html", context)
 
