@@ -152,8 +152,8 @@ def require_job(user) -> None:
     used = open_jobs(user) if limit else 0
     if limit and used >= limit:
         raise TooMany(
-            f"{_has(user)} {counted(used, 'open job')}, and may have {thousands(limit)}. Wait until "
-            "some have ended, or cancel those that you no longer need on the page of jobs.",
+            f"{_has(user)} {counted(used, 'open job')}, and may have {thousands(limit)}. Wait "
+            "until some have ended, or cancel those that you no longer need on the page of jobs.",
             limit=limit,
             used=used,
             retry_after=RETRY_SECONDS,
@@ -166,8 +166,8 @@ def require_collector(user) -> None:
     used = Collector.objects.filter(owner=user).count() if limit else 0
     if limit and used >= limit:
         raise TooMany(
-            f"{_has(user)} {counted(used, 'collector')}, and may have {thousands(limit)}. Remove one "
-            "that you no longer need on the page of the archive.",
+            f"{_has(user)} {counted(used, 'collector')}, and may have {thousands(limit)}. Remove "
+            "one that you no longer need on the page of the archive.",
             limit=limit,
             used=used,
         )

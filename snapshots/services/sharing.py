@@ -24,7 +24,7 @@ class Kind:
         noun: what a thing of this kind is called.
         visible: returns a thing that a person may see, by its number.
         own: returns a thing that a person may change, by its number.
-        route: the name of the address of its page; the list of all, where it has none.
+        route: the name of the address of its page, or of the page that lists it.
     """
 
     noun: str

@@ -7,7 +7,7 @@ from ninja import Field, Path, Router, Schema
 
 from snapshots import access
 from snapshots.problems import NotFound
-from snapshots.web.api.parameters import Limit, Offset
+from snapshots.web.api.parameters import Limit, Offset, PersonId, TeamId
 from snapshots.web.json import reply, reply_page
 from webapp.accounts.auth import SignedInRequest
 from webapp.edge.idempotency import DOCUMENTED, idempotent
@@ -17,8 +17,6 @@ from webapp.teams.roles import Role
 
 router = Router()
 
-TeamId = Annotated[int, Path(description="The number of the team.")]
-PersonId = Annotated[int, Path(description="The number of the person.")]
 InvitationId = Annotated[int, Path(description="The number of the invitation.")]
 ROLES = "`viewer`, `commenter`, `editor` or `owner`."
 

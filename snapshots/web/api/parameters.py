@@ -38,4 +38,5 @@ Holder = Annotated[
 OwnedBy = Annotated[
     str, Query("", description="`mine`, or the number of a team whose it is; empty for all.")
 ]
+TeamId = Annotated[int, Path(description="The number of the team.")]
 PersonId = Annotated[int, Path(description="The number of the person.")]

@@ -47,8 +47,10 @@ def _context(request: SignedInRequest, kind: str, row: Movable) -> dict[str, Any
 
 
 def _address(kind: str, row: Movable) -> str:
-    route = sharing.KINDS[kind].route
-    return reverse(route) if route == kind else reverse(route, args=[row.pk])
+    """Return the address of a row's page; collectors stand in the archive."""
+    if kind == "collectors":
+        return f"{reverse('archive')}#collectors"
+    return reverse(sharing.KINDS[kind].route, args=[row.pk])
 
 
 @page
