@@ -162,9 +162,9 @@ def holder(user, team_number: int | str | None) -> User:
 
 def rerun_holder(user, source: Recording | Topology | None) -> User:
     """Return who will own a run of something: its team if the person may change it there."""
-    if source is not None and may_change(user, source):
-        return source.owner
-    return user
+    if source is None or source.owner is None or not may_change(user, source):
+        return user
+    return source.owner
 
 
 def editable_teams(user) -> QuerySet[Team]:

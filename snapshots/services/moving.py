@@ -38,9 +38,17 @@ def move(row: Movable, to: User, by: User) -> None:
     before = row.owner
     _set_owner(row, to)
     words = f"{row._meta.verbose_name} {row.pk} “{row}”"
-    names = {"before": audit.name_of(before), "now": audit.name_of(to), "id": row.pk}
     for account in (before, to):
-        audit.note(audit.MOVED, by, words, person=account, kind=row._meta.model_name, **names)
+        audit.note(
+            audit.MOVED,
+            by,
+            words,
+            person=account,
+            kind=row._meta.model_name,
+            id=row.pk,
+            before=audit.name_of(before),
+            now=audit.name_of(to),
+        )
 
 
 def _set_owner(row: Model, to: User) -> None:
@@ -85,19 +93,19 @@ def consequences(row: Movable) -> list[str]:
         return _of_recording(row)
     if isinstance(row, Collector):
         jobs = EngineJob.objects.filter(collector=row, owner=row.owner_id).count()
-        return [f"{counted(jobs, 'archived job')} that it fills would go along.", UPLOADS_STAY]
+        return [f"The archived jobs that it fills go along: {jobs}.", UPLOADS_STAY]
     if isinstance(row, EngineJob):
-        return ["Its checkpoints would go along.", UPLOADS_STAY]
+        return ["Its checkpoints go along.", UPLOADS_STAY]
     if isinstance(row, Topology):
         return ["Recordings that were simulated on it stay where they are."]
     return ["Recordings that were read with it stay where they are."]
 
 
 def _of_recording(row: Recording) -> list[str]:
-    sentences = [
-        f"Its {counted(row.snapshot_count, 'snapshot')}, {counted(row.jobs.count(), 'job')} and "
-        "the uploaded file would go along."
-    ]
+    numbers = {"snapshot": row.snapshot_count, "job": row.jobs.count()}
+    parts = [counted(number, noun) for noun, number in numbers.items() if number]
+    parts += ["the uploaded file"] * bool(row.upload)
+    sentences = [f"These go along: {', '.join(parts)}."] if parts else []
     if row.topology is not None and row.topology.owner_id is not None:
         sentences.append(f"The topology “{row.topology}” stays: the recording holds a copy of it.")
     sentences += [f"The archived job “{job}” stays where it is." for job in row.engine_jobs.all()]

@@ -185,10 +185,10 @@ def change_role(membership: Membership, by: User, role: str) -> None:
         _require_another_owner(membership)
     membership.role = chosen
     membership.save(update_fields=["role"])
-    team = membership.team
     _announce(membership)
-    words = f"{membership.person} in {team.title}"
-    audit.note(audit.ROLE_CHANGED, by, words, person=membership.person, before=before, role=chosen)
+    words = f"{membership.person} in {membership.team.title}"
+    for account in (membership.person, membership.team.account):
+        audit.note(audit.ROLE_CHANGED, by, words, person=account, before=before, role=chosen)
 
 
 @transaction.atomic
@@ -202,7 +202,8 @@ def remove(membership: Membership, by: User) -> None:
     _announce(membership)
     membership.delete()
     action = audit.LEFT if by.pk == person.pk else audit.REMOVED
-    audit.note(action, by, f"{person} from {team.title}", person=person)
+    for account in (person, team.account):
+        audit.note(action, by, f"{person} from {team.title}", person=account)
 
 
 def _require_another_owner(membership: Membership) -> None:

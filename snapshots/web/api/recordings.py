@@ -120,11 +120,14 @@ def upload_recording(
     def keep(jobs: list[Job]) -> None:
         request.attempt.keep(_accepted(jobs))  # type: ignore[attr-defined]  # of ``idempotent``
 
-    owner, files = access.holder(request.user, team), drafts(file)
-    fields = {"by": request.user, "format": format, "name": name, "before_commit": keep}
+    by = request.user
+    owner, files = access.holder(by, team), drafts(file)
     if together:
-        return _accepted([accept_together(owner, files, paths, **fields)])
-    jobs = accept_uploads(owner, files, **fields)
+        job = accept_together(
+            owner, files, paths, by=by, format=format, name=name, before_commit=keep
+        )
+        return _accepted([job])
+    jobs = accept_uploads(owner, files, by=by, format=format, name=name, before_commit=keep)
     return _accepted(jobs)
 
 

@@ -27,10 +27,10 @@ export async function showSharing(address, sentence) {
     "dialog.sharing-dialog",
     { "aria-labelledby": "sharing-title", onclose: () => dialog.remove() },
     h(
-      "div.page-head",
+      "div.sharing-head",
       {},
       h("h2", { id: "sharing-title" }, "Who can open it"),
-      h("button.btn.actions", { type: "button", onclick: () => dialog.close() }, "Close"),
+      h("button.btn", { type: "button", onclick: () => dialog.close() }, "Close"),
     ),
     sentence ? h("p.note", { "data-level": "success", role: "status" }, sentence) : null,
     ...parsed.body.children,

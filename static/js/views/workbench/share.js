@@ -25,7 +25,6 @@ export function wireShare(app) {
     const sentence = isCopied
       ? "The link to this view is copied."
       : "The browser does not allow copying; the address bar holds the link.";
-    app.say(sentence);
     const { href } = /** @type {HTMLAnchorElement} */ (app.root.querySelector("[data-share]"));
     await showSharing(href, sentence);
   };
