@@ -204,9 +204,9 @@ def holders(user, least: Role = Role.VIEWER) -> QuerySet[User]:
     return User.objects.filter(Q(pk=_key(user)) | Q(pk__in=_accounts_with(user, least)))
 
 
-def holder_ids(user) -> list[int]:
+def holder_ids(user, least: Role = Role.VIEWER) -> list[int]:
     """Return the keys of ``holders``."""
-    return list(holders(user).values_list("pk", flat=True))
+    return list(holders(user, least).values_list("pk", flat=True))
 
 
 def role(user, owner_id: int | None) -> Role | None:

@@ -4,8 +4,12 @@ import asyncio
 
 import pytest
 from channels.db import database_sync_to_async
+from channels.layers import get_channel_layer
 
+from snapshots.jobs import live
+from snapshots.models import Job
 from snapshots.services import moving
+from snapshots.services.jobs import create_job
 from snapshots.web import consumers
 from tests.web.api.test_consumers import asked, closed_with, connected
 from tests.web.given import a_person, a_ready_recording
@@ -69,30 +73,23 @@ async def test_another_role_keeps_the_socket(ada, grace, banks):
 
 async def test_the_jobs_of_a_team_are_sent_to_its_people_until_they_leave(ada, team, grace):
     def request_job():
-        from snapshots.models import Job
-        from snapshots.services.jobs import create_job
-
         recording = a_ready_recording(team.account)
         return create_job(Job.Kind.RESTORE, team.account, recording=recording).pk
 
     socket = await connected(grace, "ws/jobs")
-    while not await joined(socket, team):
-        await asyncio.sleep(0.01)
+    await until(team, is_joined=True)
     number = await database_sync_to_async(request_job)()
     assert (await socket.receive_json_from(5))["id"] == number
     row = await Membership.objects.select_related("team", "person").aget(person=grace)
     await database_sync_to_async(services.remove)(row, ada)
-    while await joined(socket, team):
-        await asyncio.sleep(0.01)
+    await until(team, is_joined=False)
     await database_sync_to_async(request_job)()
     assert await socket.receive_nothing()
     await socket.disconnect()
 
 
-async def joined(socket, team) -> bool:
-    """Tell whether a socket receives what is sent about the jobs of a team."""
-    from channels.layers import get_channel_layer
-
-    from snapshots.jobs import live
-
-    return bool(get_channel_layer().groups.get(live.jobs_group(team.pk)))
+async def until(team, *, is_joined: bool) -> None:
+    """Wait until a socket receives what is sent about the jobs of a team, or no longer does."""
+    async with asyncio.timeout(5):
+        while bool(get_channel_layer().groups.get(live.jobs_group(team.pk))) != is_joined:
+            await asyncio.sleep(0.01)

@@ -49,7 +49,8 @@ Send `Authorization: Bearer TOKEN`, or the session of a signed-in browser with i
 token of scope `read` changes nothing.
 
 Every refusal is `application/problem+json` with `type`, `title`, `status` and `detail`. For input
-it also has `line`, `field` and `defects`.
+it also has `line`, `field` and `defects`. A call that takes another role in a team answers 403
+`needs-role`, with your `role` and the least role that it `needs`.
 
 Long lists take `limit` and `offset`; `total` counts all items. What takes long answers 202 with the
 number of a job. Ids of processes and snapshots are any text: in an address they are

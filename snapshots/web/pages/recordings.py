@@ -44,6 +44,7 @@ from snapshots.web.pages.listing import Column, Listing
 from snapshots.web.pages.rendering import ask_to_delete, back, page, wants_list_alone
 from webapp.accounts import audit
 from webapp.accounts.auth import SignedInRequest
+from webapp.teams.roles import Role
 
 COLUMNS = [
     Column("Name", "name"),
@@ -97,6 +98,7 @@ def _render_list(
             }
             for row, outcomes, job in _with_outcomes(listing.page)
         ],
+        "changeable": access.holder_ids(request.user, Role.EDITOR),
         "refusals": refusals,
         "formats": [*formats.choices(request.user), *_offered(refusals)],
         "format": request.POST.get("format", ""),
