@@ -1,47 +1,51 @@
 """Decide who may see and change what; no other module does.
 
-A person sees what they own and the samples, which have no owner and cannot be changed. A request
-for anything else is refused with the same 404 as for something that does not exist.
+A person sees what they own, what their teams own, and the samples. A sample has no owner and cannot
+be changed. What a team owns can be changed by its editors and owners. A request for anything else
+is refused with the same 404 as for something that does not exist.
 """
 
+from django.contrib.auth.models import User
 from django.db.models import Q, QuerySet
 
 from snapshots.models import Collector, EngineJob, Job, Mapping, Recording, Snapshot, Topology
-from snapshots.problems import Conflict, NotFound, ReadOnly
+from snapshots.problems import Conflict, NeedsRole, NotFound, ReadOnly
+from webapp.teams.models import Membership, Team
+from webapp.teams.roles import Role
 
 
 def recordings(user) -> QuerySet[Recording]:
     """Return the recordings that the person may see, the newest first."""
-    return Recording.objects.filter(_own_or_sample(user))
+    return _with_teams(Recording.objects.filter(_own_or_sample(user)))
 
 
 def topologies(user) -> QuerySet[Topology]:
     """Return the topologies that the person may see, the last changed first."""
-    return Topology.objects.filter(_own_or_sample(user))
+    return _with_teams(Topology.objects.filter(_own_or_sample(user)))
 
 
 def jobs(user) -> QuerySet[Job]:
-    """Return the jobs that the person requested, the newest first."""
-    return Job.objects.filter(owner_id=_key(user))
+    """Return the jobs of the person and of their teams, the newest first."""
+    return _with_teams(Job.objects.filter(_own(user)))
 
 
 def engine_jobs(user) -> QuerySet[EngineJob]:
-    """Return the jobs in the person's archive, the last changed first."""
-    return EngineJob.objects.filter(owner_id=_key(user))
+    """Return the archived jobs of the person and of their teams, the last changed first."""
+    return _with_teams(EngineJob.objects.filter(_own(user)))
 
 
 def collectors(user) -> QuerySet[Collector]:
-    """Return the person's collectors by address."""
-    return Collector.objects.filter(owner_id=_key(user))
+    """Return the collectors of the person and of their teams by address."""
+    return _with_teams(Collector.objects.filter(_own(user)))
 
 
 def mappings(user) -> QuerySet[Mapping]:
-    """Return the person's mappings, the last changed first."""
-    return Mapping.objects.filter(owner_id=_key(user))
+    """Return the mappings of the person and of their teams, the last changed first."""
+    return _with_teams(Mapping.objects.filter(_own(user)))
 
 
 def mapping(user, pk: int) -> Mapping:
-    """Return a mapping of the person. Raises: NotFound."""
+    """Return a mapping that the person may see. Raises: NotFound."""
     return _get(mappings(user), pk, "mapping")
 
 
@@ -56,23 +60,26 @@ def topology(user, pk: int) -> Topology:
 
 
 def job(user, pk: int) -> Job:
-    """Return a job that the person requested. Raises: NotFound."""
+    """Return a job that the person may see. Raises: NotFound."""
     return _get(jobs(user).select_related("recording"), pk, "job")
 
 
 def engine_job(user, pk: int) -> EngineJob:
-    """Return an archived job of the person. Raises: NotFound."""
+    """Return an archived job that the person may see. Raises: NotFound."""
     return _get(engine_jobs(user).select_related("collector"), pk, "archived job")
 
 
 def collector(user, pk: int) -> Collector:
-    """Return a collector of the person. Raises: NotFound."""
+    """Return a collector that the person may see. Raises: NotFound."""
     return _get(collectors(user), pk, "collector")
 
 
 def own_recording(user, pk: int) -> Recording:
-    """Return a recording that the person may change. Raises: NotFound, ReadOnly for a sample."""
-    return _changeable(recording(user, pk))
+    """Return a recording that the person may change.
+
+    Raises: NotFound; ReadOnly for a sample; NeedsRole for a team's, if the role does not allow it.
+    """
+    return _changeable(user, recording(user, pk))
 
 
 def ready_recording(user, pk: int) -> Recording:
@@ -83,8 +90,136 @@ def ready_recording(user, pk: int) -> Recording:
 
 
 def own_topology(user, pk: int) -> Topology:
-    """Return a topology that the person may change. Raises: NotFound, ReadOnly for a sample."""
-    return _changeable(topology(user, pk))
+    """Return a topology that the person may change. Raises: see ``own_recording``."""
+    return _changeable(user, topology(user, pk))
+
+
+def own_mapping(user, pk: int) -> Mapping:
+    """Return a mapping that the person may change. Raises: see ``own_recording``."""
+    return _changeable(user, mapping(user, pk))
+
+
+def own_job(user, pk: int) -> Job:
+    """Return a job that the person may cancel or dismiss. Raises: see ``own_recording``."""
+    return _changeable(user, job(user, pk))
+
+
+def own_engine_job(user, pk: int) -> EngineJob:
+    """Return an archived job that the person may delete. Raises: see ``own_recording``."""
+    return _changeable(user, engine_job(user, pk))
+
+
+def own_collector(user, pk: int) -> Collector:
+    """Return a collector that the person may change. Raises: see ``own_recording``."""
+    return _changeable(user, collector(user, pk))
+
+
+def teams(user) -> QuerySet[Team]:
+    """Return the teams to which the person belongs, by name."""
+    return Team.objects.filter(memberships__person_id=_key(user))
+
+
+def team(user, pk: int) -> Team:
+    """Return a team to which the person belongs. Raises: NotFound."""
+    return _get(teams(user), pk, "team")
+
+
+def led_team(user, pk: int) -> Team:
+    """Return a team whose people and settings the person decides. Raises: NotFound, NeedsRole."""
+    led = team(user, pk)
+    _require_role(user, led.account_id, Role.OWNER)
+    return led
+
+
+def membership(user, team_id: int, person_id: int) -> Membership:
+    """Return a membership that the person may change: their own, or any in a team they own.
+
+    Raises: NotFound, NeedsRole.
+    """
+    seen = team(user, team_id)
+    if person_id != _key(user):
+        _require_role(user, seen.account_id, Role.OWNER)
+    row = seen.memberships.filter(person_id=person_id).first()
+    if row is None:
+        raise NotFound(f"No person {person_id} belongs to {seen.name}.")
+    return row
+
+
+def holder(user, team_number: int | str | None) -> User:
+    """Return who will own what the person makes: the account of a team, or the person.
+
+    Args:
+        team_number: the number of the team, also as a text; None or empty for the person.
+
+    Raises: NotFound, NeedsRole.
+    """
+    if team_number in (None, ""):
+        return user
+    chosen = team(user, _number(team_number))
+    _require_role(user, chosen.account_id, Role.EDITOR)
+    return chosen.account
+
+
+def rerun_holder(user, source: Recording | Topology | None) -> User:
+    """Return who will own a run of something: its team if the person may change it there."""
+    if source is None or source.owner is None or not may_change(user, source):
+        return user
+    return source.owner
+
+
+def editable_teams(user) -> QuerySet[Team]:
+    """Return the teams into which the person may put something, by name."""
+    return Team.objects.filter(pk__in=_accounts_with(user, Role.EDITOR))
+
+
+def owned_by(user, rows: QuerySet, team_number: str) -> QuerySet:
+    """Return the rows of one team by its number, or the person's own for ``mine``.
+
+    An empty text keeps all rows; what is no team of the person keeps none.
+    """
+    if not team_number:
+        return rows
+    if team_number == MINE:
+        return rows.filter(owner_id=_key(user))
+    return rows.filter(owner_id=_number(team_number), owner__team__isnull=False)
+
+
+MINE = "mine"
+
+
+def _number(text: int | str | None) -> int:
+    """Return a text as the number of a row; -1, which no row has, if it is none."""
+    digits = str(text)
+    return int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 19 else -1
+
+
+def may_change(user, row) -> bool:
+    """Tell whether the person may change, move and delete a row that they see."""
+    has = role(user, row.owner_id)
+    return has is not None and has.reaches(Role.EDITOR)
+
+
+def holders(user, least: Role = Role.VIEWER) -> QuerySet[User]:
+    """Return the person, and the accounts of the teams in which they have at least this role."""
+    return User.objects.filter(Q(pk=_key(user)) | Q(pk__in=_accounts_with(user, least)))
+
+
+def holder_ids(user, least: Role = Role.VIEWER) -> list[int]:
+    """Return the keys of ``holders``."""
+    return list(holders(user, least).values_list("pk", flat=True))
+
+
+def role(user, owner_id: int | None) -> Role | None:
+    """Return the person's role for what this account owns; None for a sample and a stranger's.
+
+    Everybody is the owner of what is their own.
+    """
+    if owner_id is None:
+        return None
+    if owner_id == _key(user):
+        return Role.OWNER
+    membership = Membership.objects.filter(team_id=owner_id, person_id=_key(user)).first()
+    return Role(membership.role) if membership is not None else None
 
 
 def snapshot(recording: Recording, snapshot_id: str) -> Snapshot:
@@ -114,22 +249,59 @@ def _key(user) -> int:
     return user.pk if user.is_authenticated else -1
 
 
+def _accounts_with(user, least: Role) -> QuerySet:
+    """Return the keys of the accounts of the teams in which the person has at least this role."""
+    rows = Membership.objects.filter(person_id=_key(user), role__in=Role.from_(least))
+    return rows.order_by().values("team_id")
+
+
+def _with_teams(rows: QuerySet) -> QuerySet:
+    """Read the teams of all rows of a list at once."""
+    return rows.prefetch_related("owner__team")
+
+
+def _own(user) -> Q:
+    return Q(owner_id=_key(user)) | Q(owner_id__in=_accounts_with(user, Role.VIEWER))
+
+
 def _own_or_sample(user) -> Q:
-    samples = Q(owner__isnull=True)
-    return samples | Q(owner_id=user.pk) if user.is_authenticated else samples
+    return Q(owner__isnull=True) | _own(user)
 
 
 def _get(visible: QuerySet, pk: int, noun: str):
-    row = visible.filter(pk=pk).first()
+    row = visible.prefetch_related(None).filter(pk=pk).first()
     if row is None:
         raise NotFound(f"There is no {noun} {pk}, or it belongs to someone else.")
     return row
 
 
-def _changeable(row):
-    if row.is_sample:
-        raise ReadOnly(f"“{row.name}” is a sample: samples cannot be changed or deleted.")
+def _changeable(user, row):
+    if row.owner_id is None:
+        raise ReadOnly(f"“{row}” is a sample: samples cannot be changed or deleted.")
+    _require_role(user, row.owner_id, Role.EDITOR)
     return row
+
+
+def _require_role(user, owner_id: int, least: Role) -> None:
+    """Refuse a person whose role in a team does not reach ``least``. Raises: NeedsRole."""
+    has = role(user, owner_id)
+    if has is None or not has.reaches(least):
+        team = Team.objects.get(pk=owner_id)
+        raise NeedsRole(
+            f"This belongs to the team {team.name}, where you are {_A[has]}, and it takes "
+            f"{_A[least]}. An owner of the team can change your role.",
+            role=has,
+            needs=least,
+        )
+
+
+_A = {
+    None: "nobody",
+    Role.VIEWER: "a viewer",
+    Role.COMMENTER: "a commenter",
+    Role.EDITOR: "an editor",
+    Role.OWNER: "an owner",
+}
 
 
 def require_ready(recording: Recording) -> None:

@@ -1,4 +1,4 @@
-"""Limit how much a person may use, and refuse requests for more.
+"""Limit how much a person or a team may use, and refuse requests for more.
 
 A limit of 0 means no limit. Recordings that nobody owns, the samples, have no limits.
 """
@@ -133,10 +133,14 @@ def require_room_for(user, size: int) -> None:
     limit = _limit_of(user, "stored_bytes")
     used = stored_bytes(user) if limit else 0
     if limit and used + size > limit:
+        team = getattr(user, "team", None)
+        whose, who = (
+            ("Your recordings", "you") if team is None else (f"The recordings of {team}", "it")
+        )
         raise TooMany(
-            f"Your recordings take {file_size(used)} of the {file_size(limit)} that you may store, "
+            f"{whose} take {file_size(used)} of the {file_size(limit)} that {who} may store, "
             f"and {file_size(size)} more do not fit. Delete recordings that you no longer need, or "
-            "have an operator raise your limit.",
+            "have an operator raise the limit.",
             limit=limit,
             used=used,
         )
@@ -148,8 +152,8 @@ def require_job(user) -> None:
     used = open_jobs(user) if limit else 0
     if limit and used >= limit:
         raise TooMany(
-            f"You have {counted(used, 'open job')}, and may have {thousands(limit)}. Wait until "
-            "some have ended, or cancel those that you no longer need on the page of jobs.",
+            f"{_has(user)} {counted(used, 'open job')}, and may have {thousands(limit)}. Wait "
+            "until some have ended, or cancel those that you no longer need on the page of jobs.",
             limit=limit,
             used=used,
             retry_after=RETRY_SECONDS,
@@ -162,11 +166,17 @@ def require_collector(user) -> None:
     used = Collector.objects.filter(owner=user).count() if limit else 0
     if limit and used >= limit:
         raise TooMany(
-            f"You have {counted(used, 'collector')}, and may have {thousands(limit)}. Remove one "
-            "that you no longer need on the page of the archive.",
+            f"{_has(user)} {counted(used, 'collector')}, and may have {thousands(limit)}. Remove "
+            "one that you no longer need on the page of the archive.",
             limit=limit,
             used=used,
         )
+
+
+def _has(user) -> str:
+    """Begin a sentence about what a person or a team has."""
+    team = getattr(user, "team", None)
+    return "You have" if team is None else f"The team {team.name} has"
 
 
 def _limit_of(user, name: str) -> int:

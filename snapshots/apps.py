@@ -8,6 +8,7 @@ class SnapshotsConfig(AppConfig):
 
     def ready(self) -> None:
         from snapshots.jobs import live  # noqa: F401  (connects its receivers of signals)
-        from snapshots.web.converters import TextConverter
+        from snapshots.web.converters import KindConverter, TextConverter
 
         register_converter(TextConverter, "text")
+        register_converter(KindConverter, "kind")

@@ -43,6 +43,12 @@ class ReadOnly(Problem):
     code, title, status = "read-only", "Samples cannot be changed", 403
 
 
+class NeedsRole(Problem):
+    """The person's ``role`` in a team does not allow the request; ``needs`` is one that would."""
+
+    code, title, status = "needs-role", "Your role in the team does not allow this", 403
+
+
 class Unauthorized(Problem):
     code, title, status = "unauthorized", "Sign in, or send a token", 401
 

@@ -6,7 +6,16 @@ from django.shortcuts import resolve_url
 from django_htmx.http import HttpResponseClientRedirect
 
 # The API and /metrics are listed because they answer 401 themselves, in their own format.
-PUBLIC = ("/sign-in", "/static/", "/healthz", "/livez", "/readyz", "/metrics", "/api/")
+PUBLIC = (
+    "/sign-in",
+    "/teams/join",
+    "/static/",
+    "/healthz",
+    "/livez",
+    "/readyz",
+    "/metrics",
+    "/api/",
+)
 
 
 def content_security_policy(get_response):

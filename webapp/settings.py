@@ -266,6 +266,7 @@ INSTALLED_APPS = [
     "channels",
     "django_htmx",
     "webapp.accounts",
+    "webapp.teams",
     "snapshots",
 ]
 

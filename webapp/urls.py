@@ -5,6 +5,7 @@ from webapp import health
 
 urlpatterns = [
     path("", include("webapp.accounts.urls")),
+    path("", include("webapp.teams.urls")),
     path("", include("snapshots.urls")),
     path("api/", api.urls),
     path("healthz", health.healthz),

@@ -16,6 +16,7 @@ from snapshots.domain.archive.model import SubtaskFacts, VertexFacts, called
 from snapshots.domain.model.as_json import as_json
 from snapshots.models import Collector, EngineCheckpoint, EngineJob
 from snapshots.payloads.declaring import Payload, described, documented, list_of, payload_of
+from snapshots.payloads.teams import OwningTeam, team_of
 from snapshots.payloads.window import TypedArray
 
 
@@ -25,6 +26,7 @@ class CollectorItem(TypedDict):
 
     Attributes:
         id: the number of the collector.
+        team: the team that owns it; null for your own.
         engine: the engine, always ``flink``.
         url: the address of the engine's REST API.
         job_key: the engine's id of the only job that it follows; empty if it follows all jobs.
@@ -36,6 +38,7 @@ class CollectorItem(TypedDict):
     """
 
     id: int
+    team: OwningTeam | None
     engine: str
     url: str
     job_key: str
@@ -55,6 +58,7 @@ class ArchivedJob(TypedDict):
 
     Attributes:
         id: the number of the job in the archive.
+        team: the team that owns it; null for your own.
         engine: ``flink``, ``spark`` or ``seatunnel``.
         key: the engine's id of the job.
         run: 1, or more if the engine used the key again.
@@ -71,6 +75,7 @@ class ArchivedJob(TypedDict):
     """
 
     id: int
+    team: OwningTeam | None
     engine: str
     key: str
     run: int
@@ -325,6 +330,7 @@ _OWN_FIELDS = tuple(ArchivedCheckpoint.__annotations__)[:-2]
 def collector_item(row: Collector) -> dict[str, Any]:
     return {
         "id": row.pk,
+        "team": team_of(row),
         "engine": row.engine,
         "url": row.url,
         "job_key": row.job_key,
@@ -339,6 +345,7 @@ def collector_item(row: Collector) -> dict[str, Any]:
 def job_item(row: EngineJob, checkpoints: int) -> dict[str, Any]:
     return {
         "id": row.pk,
+        "team": team_of(row),
         "engine": row.engine,
         "key": row.key,
         "run": row.run,

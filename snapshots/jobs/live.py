@@ -14,6 +14,7 @@ from django.dispatch import receiver
 from snapshots.models import Job
 from snapshots.payloads.jobs import job_detail
 from webapp.accounts import signals
+from webapp.teams.signals import membership_changed
 
 logger = logging.getLogger(__name__)
 
@@ -24,6 +25,11 @@ NOT_FOUND = 4404
 def jobs_group(user_id: int) -> str:
     """Return the group of the pages that show a person's jobs."""
     return f"jobs.{user_id}"
+
+
+def is_jobs_group(group: str) -> bool:
+    """Tell whether a group is of the pages that show somebody's jobs."""
+    return group.startswith("jobs.")
 
 
 def followers_group(recording_id: int) -> str:
@@ -62,6 +68,17 @@ def session_ended(key_hash: str, **_) -> None:
 def account_closed(user_id: int, **_) -> None:
     """Close all websockets of a person."""
     _close(account_group(user_id), UNAUTHORIZED, "This account is closed.")
+
+
+@receiver(membership_changed)
+def membership_ended_or_changed(person_id: int, **_) -> None:
+    """Let the person's websockets check at once whether they may stay."""
+    _send(account_group(person_id), {"type": "right.changed"})
+
+
+def recording_moved(recording_id: int) -> None:
+    """Let the pages that show the recording check at once whether their people may still see it."""
+    _send(viewers_group(recording_id), {"type": "right.changed"})
 
 
 def recording_deleted(recording_id: int) -> None:

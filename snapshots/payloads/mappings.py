@@ -7,6 +7,7 @@ from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
 from snapshots.models import Mapping
 from snapshots.payloads.dates import date
 from snapshots.payloads.declaring import described, list_of
+from snapshots.payloads.teams import OwningTeam, team_of
 
 
 @described
@@ -16,6 +17,7 @@ class MappingDetail(TypedDict):
     Attributes:
         id: the number of the mapping.
         name: the name that its owner gave it.
+        team: the team that owns it; null for your own.
         document: how lines become events.
         format: the format of an upload that is read with it, as ``mapping:3``.
         created_at: when it was saved first, as ISO 8601 in UTC.
@@ -24,6 +26,7 @@ class MappingDetail(TypedDict):
 
     id: int
     name: str
+    team: OwningTeam | None
     document: dict[str, Any]
     format: str
     created_at: str
@@ -93,6 +96,7 @@ def mapping_detail(row: Mapping) -> MappingDetail:
     return {
         "id": row.pk,
         "name": row.name,
+        "team": team_of(row),
         "document": row.document,
         "format": row.format,
         "created_at": date(row.created_at),

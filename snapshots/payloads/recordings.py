@@ -13,6 +13,7 @@ from snapshots.models import Job, Recording, Snapshot
 from snapshots.payloads.dates import date
 from snapshots.payloads.declaring import Payload, described, list_of, payload_of
 from snapshots.payloads.notes import notes_of
+from snapshots.payloads.teams import OwningTeam, team_of
 from snapshots.problems import LISTED_DEFECTS
 from snapshots.readers.engines import registry
 from snapshots.store import manifest
@@ -58,6 +59,7 @@ class RecordingSummary(TypedDict):
         status: ``queued``, ``running``, ``ready``, ``refused`` or ``failed``.
         format: the format in which the input is read.
         sample: whether it is a sample, which everybody can read and nobody can change.
+        team: the team that owns it; null for your own and for samples.
         description: what to look for in a sample; empty for all others.
         time_unit: the unit of all instants and durations of the recording.
         created_at: when the recording was uploaded or simulated, as ISO 8601 in UTC.
@@ -73,6 +75,7 @@ class RecordingSummary(TypedDict):
     status: str
     format: str
     sample: bool
+    team: OwningTeam | None
     description: str
     time_unit: str
     created_at: str
@@ -226,6 +229,7 @@ def recording_summary(row: Recording, job: int | None) -> RecordingSummary:
         "status": row.status,
         "format": row.format,
         "sample": row.is_sample,
+        "team": team_of(row),
         "description": row.description,
         "time_unit": row.time_unit,
         "created_at": date(row.created_at),

@@ -9,6 +9,7 @@ from snapshots.domain.model.topology import Channel, Process
 from snapshots.models import Topology
 from snapshots.payloads.dates import date
 from snapshots.payloads.declaring import described, list_of
+from snapshots.payloads.teams import OwningTeam, team_of
 from snapshots.store.reader import StoredRecording
 
 
@@ -67,6 +68,7 @@ class TopologyDetail(TopologyOfRecording):
         id: the number of the topology.
         name: the name that people gave it.
         sample: whether it is a sample, which everybody can read and nobody can change.
+        team: the team that owns it; null for your own and for samples.
         layout: where processes are drawn, as ``[x, y]`` in the square 0 to 1; not all have a place.
         dataflow: the dataflow from which processes and channels follow; absent where there is none.
         created_at: when it was saved first, as ISO 8601 in UTC.
@@ -76,6 +78,7 @@ class TopologyDetail(TopologyOfRecording):
     id: int
     name: str
     sample: bool
+    team: OwningTeam | None
     layout: dict[str, list[float]]
     dataflow: NotRequired[dict[str, Any]]
     created_at: str
@@ -90,6 +93,7 @@ class TopologySummary(TypedDict):
         id: the number of the topology.
         name: the name that people gave it.
         sample: whether it is a sample, which everybody can read and nobody can change.
+        team: the team that owns it; null for your own and for samples.
         processes: how many processes it has.
         channels: how many channels it has.
         updated_at: when it was saved last, as ISO 8601 in UTC.
@@ -98,6 +102,7 @@ class TopologySummary(TypedDict):
     id: int
     name: str
     sample: bool
+    team: OwningTeam | None
     processes: int
     channels: int
     updated_at: str
@@ -139,6 +144,7 @@ def topology_detail(row: Topology) -> TopologyDetail:
         "id": row.pk,
         "name": row.name,
         "sample": row.is_sample,
+        "team": team_of(row),
         "processes": row.definition["processes"],
         "channels": row.definition["channels"],
         "layout": row.definition.get("layout", {}),
@@ -155,6 +161,7 @@ def topology_summary(row: Topology) -> TopologySummary:
         "id": row.pk,
         "name": row.name,
         "sample": row.is_sample,
+        "team": team_of(row),
         "processes": len(row.definition["processes"]),
         "channels": len(row.definition["channels"]),
         "updated_at": date(row.updated_at),

@@ -1,5 +1,7 @@
 """Queue, request and cancel jobs. Each call is one transaction.
 
+A job belongs to whom its recording belongs, and on a sample to the person who requests it.
+
 Raises: problems.Problem for a wrong request.
 """
 
@@ -43,7 +45,7 @@ def create_job(
 
 
 def request_restore(user, recording: Recording, snapshot: Snapshot) -> Job:
-    """Return the person's open or done restore of this snapshot and store, else a new one.
+    """Return the open or done restore of this snapshot and store, else a new one.
 
     Raises: Conflict unless the recording is ready.
     """
@@ -52,7 +54,7 @@ def request_restore(user, recording: Recording, snapshot: Snapshot) -> Job:
 
 
 def request_reordering(user, recording: Recording, snapshot: Snapshot) -> Job:
-    """Return the person's open or done reordering of this snapshot and store, else a new one.
+    """Return the open or done reordering of this snapshot and store, else a new one.
 
     Raises: Conflict unless the recording is ready and the snapshot complete.
     """
@@ -65,7 +67,7 @@ def request_reordering(user, recording: Recording, snapshot: Snapshot) -> Job:
 
 
 def request_search(user, recording: Recording, expression: Any) -> Job:
-    """Return the person's open or done search for this predicate in this store, else a new one.
+    """Return the open or done search for this predicate in this store, else a new one.
 
     Raises: Conflict unless the recording is ready. Invalid or Refused if the expression is not a
     conjunction of local conditions.
@@ -81,7 +83,8 @@ def _existing_or_new(kind: str, user, recording: Recording, **question: str) -> 
         answering = current_jobs(kind, user, recording, **question).filter(
             state__in=[*Job.OPEN, Job.State.DONE], cancel_requested=False
         )
-        return answering.first() or create_job(kind, user, recording=recording, **question)
+        owner = recording.owner or user  # its team's people share the answers
+        return answering.first() or create_job(kind, owner, recording=recording, **question)
 
 
 def current_jobs(kind: str, user, recording: Recording, **question: str) -> QuerySet[Job]:

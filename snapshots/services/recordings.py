@@ -31,9 +31,10 @@ from webapp.accounts import audit
 
 
 def accept_uploads(
-    user,
+    owner,
     files: Sequence[uploads.DraftUpload],
     *,
+    by=None,
     format: str = "",
     name: str = "",
     before_commit: Callable[[list[Job]], None] = lambda jobs: None,
@@ -41,6 +42,8 @@ def accept_uploads(
     """Queue a recording for each file: for all of them, or for none with nothing left behind.
 
     Args:
+        owner: the account of a person or of a team.
+        by: the person who uploads, if not the owner.
         format: a reader's name, or ``mapping:ID``; empty to recognise it from the content.
         name: name of the recording; only with one file.
         before_commit: called in the transaction; what it raises undoes everything.
@@ -55,11 +58,12 @@ def accept_uploads(
         raise Invalid("A name can only go with one file, and there are several.", field="name")
     if name:
         name = topology_documents.checked_name(name)
-    allowances.require_room_for(user, sum(file.size for file in files))
-    readings = _readings(user, files, format)
+    by = by or owner
+    allowances.require_room_for(owner, sum(file.size for file in files))
+    readings = _readings(by, files, format)
     with kept(file.draft for file in files), transaction.atomic():
         jobs = [
-            _queue_upload(user, file.draft, file.name, name or file.name, **reading)
+            _queue_upload(owner, by, file.draft, file.name, name or file.name, **reading)
             for file, reading in zip(files, readings, strict=True)
         ]
         before_commit(jobs)
@@ -67,10 +71,11 @@ def accept_uploads(
 
 
 def accept_together(
-    user,
+    owner,
     files: Sequence[uploads.DraftUpload],
     paths: Sequence[str],
     *,
+    by=None,
     format: str = "",
     name: str = "",
     before_commit: Callable[[list[Job]], None] = lambda jobs: None,
@@ -78,7 +83,9 @@ def accept_together(
     """Queue one recording of several files, as of a folder; they are kept as one package.
 
     Args:
+        owner: the account of a person or of a team.
         paths: the files' paths below the folder, with /; empty to use their names.
+        by: the person who uploads, if not the owner.
         before_commit: as in ``accept_uploads``.
 
     Raises: Refused, Invalid, TooLarge.
@@ -94,14 +101,15 @@ def accept_together(
             f"Several files together have one of the formats {', '.join(registry.FORMATS)}.",
             field="format",
         )
-    allowances.require_room_for(user, sum(file.size for file in files))
+    allowances.require_room_for(owner, sum(file.size for file in files))
     names = _checked_paths(list(paths) or [file.name for file in files])
     name = topology_documents.checked_name(name or common_folder(names) or f"{len(files)} files")
     with uploads.Draft() as draft:
         members = zip(names, (file.draft.path for file in files), strict=True)
         uploads.pack(draft, members)
         with kept([draft]), transaction.atomic():
-            job = _queue_upload(user, draft, f"{name}.zip", name, format or registry.PACKAGE)
+            kind = format or registry.PACKAGE
+            job = _queue_upload(owner, by or owner, draft, f"{name}.zip", name, kind)
             before_commit([job])
     return job
 
@@ -117,7 +125,7 @@ def accept_folder(owner, folder: Path, *, format: str = "", name: str = "") -> J
         with kept([draft]), transaction.atomic():
             source_name = f"{folder.name}.zip"
             return _queue_upload(
-                owner, draft, source_name, name or folder.name, format or registry.PACKAGE
+                owner, owner, draft, source_name, name or folder.name, format or registry.PACKAGE
             )
 
 
@@ -151,7 +159,7 @@ def accept_file(owner, path: Path, *, format: str = "", name: str = "") -> Job:
         draft.file.flush()
         (reading,) = _readings(owner, [uploads.DraftUpload(draft, path.name, "")], format)
         with kept([draft]), transaction.atomic():
-            return _queue_upload(owner, draft, path.name, name or path.name, **reading)
+            return _queue_upload(owner, owner, draft, path.name, name or path.name, **reading)
 
 
 def _readings(user, files: Sequence[uploads.DraftUpload], format: str) -> list[dict[str, Any]]:
@@ -212,6 +220,7 @@ def kept(drafts: Iterable[uploads.Draft]):
 
 def _queue_upload(
     owner,
+    by,
     draft: uploads.Draft,
     source_name: str,
     name: str,
@@ -230,7 +239,8 @@ def _queue_upload(
         parameters=parameters,
     )
     if owner is not None:  # samples belong to the server
-        audit.note(audit.UPLOADED, owner, recording.title, bytes=draft.size)
+        other = owner if owner != by else None
+        audit.note(audit.UPLOADED, by, recording.title, person=other, bytes=draft.size)
     transaction.on_commit(identity.beat, robust=True)
     return create_job(Job.Kind.INGEST, owner, recording=recording)
 

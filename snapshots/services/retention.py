@@ -1,5 +1,6 @@
 """Remove recordings after their owner's time of retention, and announce it a week before."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -20,22 +21,25 @@ ANNOUNCED = timedelta(days=7)  # how long before its removal the list announces 
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """The time for which a person's recordings are kept.
+    """The time for which the recordings of a person or team are kept.
 
     Attributes:
         days: the number of days; 0 means for ever.
         since: when this number began to apply.
+        moved: when each recording that was moved lately came, by its number.
     """
 
     days: int
     since: datetime
+    moved: Mapping[int, datetime]
 
     def goes_at(self, recording: Recording) -> datetime | None:
         """Return when the recording is removed, or None if it stays."""
         if not self.days or recording.owner_id is None:
             return None
         due = recording.created_at + timedelta(days=self.days)
-        return max(due, self.since + ANNOUNCED)
+        began = max(self.since, self.moved.get(recording.pk, self.since))
+        return max(due, began + ANNOUNCED)
 
     def announced(self, recording: Recording) -> datetime | None:
         """Return when the recording is removed, if that is so soon that the list announces it."""
@@ -44,13 +48,45 @@ class Retention:
 
 
 def retention_of(user) -> Retention:
-    """Return how long this person's recordings stay, by their own limits or the server's."""
+    """Return how long an account's recordings stay, by its own limits or the server's."""
     since = _changed_at(user) or timezone.now()
-    return Retention(allowances.allowance(user).retention_days, since)
+    return Retention(allowances.allowance(user).retention_days, since, _moved(user))
+
+
+def _moved(user) -> dict[int, datetime]:
+    """Return when each recording came to this account, for moves of the last week."""
+    entries = AuditEntry.objects.filter(
+        action=audit.MOVED, person_id=user.pk, at__gte=timezone.now() - ANNOUNCED
+    )
+    return {
+        entry.detail["id"]: entry.at
+        for entry in entries.order_by("at")
+        if entry.detail.get("kind") == Recording._meta.model_name
+    }
+
+
+def removal_dates(rows: Sequence[Recording]) -> dict[int, datetime]:
+    """Return when each recording is removed, by its number; without those that stay."""
+    dates = {row.pk: kept.goes_at(row) for row, kept in _with_retention(rows)}
+    return {pk: due for pk, due in dates.items() if due is not None}
+
+
+def announcements(rows: Sequence[Recording]) -> dict[int, datetime]:
+    """Return what lists announce of ``removal_dates``."""
+    dates = {row.pk: kept.announced(row) for row, kept in _with_retention(rows)}
+    return {pk: due for pk, due in dates.items() if due is not None}
+
+
+def _with_retention(rows: Sequence[Recording]) -> list[tuple[Recording, Retention]]:
+    """Pair each recording that is no sample with the retention of its owner."""
+    owned = [row for row in rows if row.owner_id is not None]
+    owners = {row.owner_id: row.owner for row in owned}
+    retentions = {pk: retention_of(owner) for pk, owner in owners.items()}
+    return [(row, retentions[row.owner_id]) for row in owned]
 
 
 def _changed_at(user) -> datetime | None:
-    """Return when the person's retention last changed, by the setting, a limit or a hand-over."""
+    """Return when an account's retention last changed, by the setting, a limit or a hand-over."""
     changes = AuditEntry.objects.filter(
         Q(action=audit.RETENTION_CHANGED)
         | Q(action__in=(audit.HANDED_OVER, audit.ALLOWANCE_CHANGED), person_id=user.pk)
@@ -83,7 +119,7 @@ def remove_expired() -> int:
     """Remove the recordings that are due for removal; return their number."""
     rows = expired(timezone.now())
     for row in rows:
-        delete_recording(row, reason="older than its person keeps recordings")
+        delete_recording(row, reason="older than its owner keeps recordings")
     return len(rows)
 
 

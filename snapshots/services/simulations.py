@@ -18,43 +18,44 @@ from snapshots.simulating.simulations import checked_for
 
 
 @transaction.atomic
-def request_simulation(user, topology: Topology, parameters: dict[str, Any]) -> Job:
+def request_simulation(owner, topology: Topology, parameters: dict[str, Any]) -> Job:
     """Queue a recording of a simulated run. Raises: Refused, with the parameter as field."""
-    allowances.require_room_for(user, 0)
+    allowances.require_room_for(owner, 0)
     checked, word = checked_for(topology.definition, parameters)
     name = checked.pop("name") or f"{topology.name}, {word}"
     recording = Recording.objects.create(
-        owner=user,
+        owner=owner,
         name=clipped(name, 200),
-        topology=None if topology.is_sample and user is None else topology,
+        topology=None if topology.is_sample and owner is None else topology,
         parameters={**checked, "topology": topology.definition},
     )
-    return create_job(Job.Kind.SIMULATE, user, recording=recording)
+    return create_job(Job.Kind.SIMULATE, owner, recording=recording)
 
 
 @transaction.atomic
-def request_rerun(user, recording: Recording | None, again: Rerun, words: str) -> Job:
+def request_rerun(owner, recording: Recording | None, again: Rerun, words: str) -> Job:
     """Queue a run that was looked at in memory as a recording of its own.
 
     Args:
+        owner: the account of a person or of a team.
         recording: the recording that is run again; None for the demonstration.
         again: the parameters of the new run.
         words: what distinguishes it, for its name.
     """
-    allowances.require_room_for(user, 0)
+    allowances.require_room_for(owner, 0)
     name = recording.name if recording else "three banks"
     definition = (recording.parameters if recording else DEMONSTRATION)["topology"]
     row = Recording.objects.create(
-        owner=user,
+        owner=owner,
         name=clipped(f"{name}, {words}", 200),
         topology=recording.topology if recording else None,
         parameters={**again.parameters.stored(), "topology": definition},
     )
-    return create_job(Job.Kind.SIMULATE, user, recording=row)
+    return create_job(Job.Kind.SIMULATE, owner, recording=row)
 
 
 @transaction.atomic
-def request_failover_comparison(user, recording: Recording) -> list[Job]:
+def request_failover_comparison(owner, recording: Recording) -> list[Job]:
     """Queue the recording's simulated dataflow once more for each failover strategy.
 
     Everything else stays the same. Raises: Conflict if it is not such a run, or nothing fails in
@@ -69,10 +70,10 @@ def request_failover_comparison(user, recording: Recording) -> list[Job]:
     jobs = []
     for failover in FAILOVERS[parameters["protocol"]]:
         variant = Recording.objects.create(
-            owner=user,
+            owner=owner,
             name=clipped(f"{recording.name}, {failover} failover", 200),
             topology=recording.topology,
             parameters={**parameters, "failover": failover},
         )
-        jobs.append(create_job(Job.Kind.SIMULATE, user, recording=variant))
+        jobs.append(create_job(Job.Kind.SIMULATE, owner, recording=variant))
     return jobs

@@ -104,15 +104,25 @@ class JsonConsumer(AsyncWebsocketConsumer):
         while True:
             # Connections check at different moments, so that the database is asked evenly.
             await asyncio.sleep(CHECK_SECONDS * random.uniform(0.5, 1))
-            try:
-                await self.require_right(await self._person())
-            except Problem as problem:
-                await self.end(UNAUTHORIZED if problem.status == 401 else NOT_FOUND, problem.detail)
+            if not await self._may_stay():
                 return
-            except Exception as error:
-                if passing(error) is None:
-                    logger.exception("The right to a websocket could not be checked")
             await asyncio.gather(*map(self.join, list(self.joined)))
+
+    async def right_changed(self, event: Mapping[str, Any]) -> None:
+        """Check the right at once, because the person's place in a team has changed."""
+        await self._may_stay()
+
+    async def _may_stay(self) -> bool:
+        """Check the right to be here, and end the connection without it."""
+        try:
+            await self.require_right(await self._person())
+        except Problem as problem:
+            await self.end(UNAUTHORIZED if problem.status == 401 else NOT_FOUND, problem.detail)
+            return False
+        except Exception as error:
+            if passing(error) is None:
+                logger.exception("The right to a websocket could not be checked")
+        return True
 
     async def _person(self):
         """Return the person of the session as the database has them now."""
@@ -139,10 +149,21 @@ class JsonConsumer(AsyncWebsocketConsumer):
 
 
 class JobsConsumer(JsonConsumer):
-    """Relays every change of the person's jobs."""
+    """Relays every change of the jobs of the person and of their teams."""
 
     async def begin(self) -> None:
-        await self.join(live.jobs_group(self.scope["user"].pk))
+        await self._join_holders(self.scope["user"])
+
+    async def require_right(self, user) -> None:
+        await super().require_right(user)
+        await self._join_holders(user)
+
+    async def _join_holders(self, user) -> None:
+        """Receive the jobs of the accounts that the person belongs to now, and of no others."""
+        owners = await database_sync_to_async(access.holder_ids)(user)
+        groups = {live.jobs_group(pk) for pk in owners}
+        gone = {group for group in self.joined if live.is_jobs_group(group)} - groups
+        await asyncio.gather(*map(self.leave, gone), *map(self.join, groups - self.joined))
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         await self.refuse("This address only reports jobs; it accepts no messages.")

@@ -676,6 +676,7 @@ interface Upload {
   source?: any;
   format?: string;
   title?: string;
+  team?: string;
 }
 
 interface UploadEvent {

@@ -46,11 +46,18 @@ twice = Recording.objects.get(slug="counted-twice")
 from bench.synthetic_archive import fill
 archived = fill(owner, 300).pk
 other = User.objects.create(username="grace@example.org", email="grace@example.org")
+from webapp.teams import services as teams
+from webapp.teams.models import Membership
+team = teams.create_team(owner, "payments")
+Membership.objects.create(team=team, person=other, role="viewer")
+_, invitation = teams.invite(team, owner, "barbara@example.org", "editor")
+shared = save_topology(team.account, {"name": "shared", "processes": [{"id": "A"}], "channels": []})
 print(json.dumps({"refused": refused.pk, "running": running.pk, "job": job.pk,
     "topology": topology.pk, "banks": banks.pk, "pressed": pressed.pk, "twice": twice.pk,
     "batches": Recording.objects.get(slug="uncommitted-batch").pk,
     "fifty": Recording.objects.get(slug="fifty-processes").pk,
-    "archived": archived, "other": other.pk}))
+    "archived": archived, "other": other.pk, "team": team.pk, "shared": shared.pk,
+    "invitation": invitation.rpartition("/")[2]}))
 """
 MAPPING = {"process": "host", "kind": "event", "at": "ts", "peer": "to"}
 PACKED = {
@@ -158,6 +165,14 @@ ADDRESSES = {
     "jobs": "/jobs",
     "job": "/jobs/{job}",
     "account": "/account",
+    "teams": "/teams",
+    "team": "/teams/{team}",
+    "team-delete": "/teams/{team}/delete",
+    "team-join": "/teams/join/{invitation}",
+    "sharing": "/topologies/{shared}/sharing",
+    "sharing-alone": "/recordings/{late}/sharing",
+    "recordings-of-team": "/?team={team}",
+    "operator-team": "/operator/teams/{team}",
     "activity": "/account/activity",
     "operator": "/operator",
     "people": "/operator/people",

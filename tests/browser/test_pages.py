@@ -29,6 +29,30 @@ def test_the_list_is_filtered_and_sorted_in_place(furnished, page):
     assert page.evaluate("window.sameDocument")
 
 
+def test_a_list_is_filtered_by_team_in_place(furnished, page):
+    page.goto("/topologies")
+    page.evaluate("window.sameDocument = true")
+    page.get_by_label("Whose").select_option("payments")
+    expect(page.locator("#list tbody tr")).to_have_count(1)
+    expect(page.locator("#list tbody tr")).to_contain_text("shared")
+    expect(page).to_have_url(re.compile("team="))
+    assert page.evaluate("window.sameDocument")
+
+
+def test_the_button_share_says_who_can_open_the_page(furnished, page):
+    page.goto(furnished["sharing"].removesuffix("/sharing"))
+    page.get_by_role("link", name="Share").click()
+    dialog = page.get_by_role("dialog", name="Who can open it")
+    expect(dialog).to_contain_text("The 2 people of the team payments can open this link.")
+    page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
+    page.goto(furnished["workbench"])
+    page.locator("#workbench.is-ready").wait_for()
+    page.get_by_text("Share", exact=True).click()
+    page.get_by_role("button", name="Copy a link to this view").click()
+    expect(dialog).to_contain_text("Everyone who signs in to this server")
+
+
 def test_the_header_of_a_long_list_stays_in_view(furnished, page):
     page.goto("/")
     head = page.locator("#list thead th").first

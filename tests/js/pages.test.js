@@ -13,6 +13,7 @@ import {
   problemOf,
   sendAll,
   withFormat,
+  withTeam,
 } from "../../static/js/views/recordings/upload-queue.js";
 
 const RUNNING = {
@@ -190,6 +191,17 @@ test("a chosen format is sent along, and can be taken back", () => {
   assert.equal(formOf(chosen).get("format"), "shiviz");
   assert.equal(formOf(withFormat(chosen)).has("format"), false);
   assert.equal(formOf(withFormat({ name: "job", size: 1, parts: [] }, "flink")).get("file").name, "job.tar");
+});
+
+test("a file goes to the chosen team, also when it is read again in another format", () => {
+  const file = new File(["x"], "a.log");
+  assert.equal(withTeam(file, ""), file);
+  const chosen = withFormat(withTeam(withFormat(file, "shiviz"), "7"), "ndjson", "a title");
+  const form = formOf(chosen);
+  assert.deepEqual([form.get("team"), form.get("format"), form.get("name")], ["7", "ndjson", "a title"]);
+  assert.equal(form.get("file").name, "a.log");
+  const folder = formOf(withTeam({ name: "job", size: 1, parts: [] }, "7"));
+  assert.deepEqual([folder.get("team"), folder.get("file").name], ["7", "job.tar"]);
 });
 
 test("more files than a package may hold are not sent", async () => {

@@ -31,11 +31,22 @@ ALLOWANCE_CHANGED = "allowance-changed"
 RETENTION_CHANGED = "retention-changed"
 OPERATOR_MADE = "operator-made"
 OPERATOR_UNMADE = "operator-unmade"
+TEAM_MADE = "team-made"
+TEAM_RENAMED = "team-renamed"
+TEAM_DELETED = "team-deleted"
+INVITED = "invited"
+INVITATION_WITHDRAWN = "invitation-withdrawn"
+JOINED = "joined"
+LEFT = "left"
+REMOVED = "removed"
+ROLE_CHANGED = "role-changed"
+MOVED = "moved"
 ACTIONS = (
     *[SIGNED_IN, SIGNED_OUT, SIGN_IN_REFUSED, LINK_MADE, SESSIONS_ENDED, TOKEN_MADE],
     *[TOKEN_REVOKED, UPLOADED, DOWNLOADED, DELETED, ACCOUNT_CLOSED, ACCOUNT_OPENED],
     *[ACCOUNT_DELETED, HANDED_OVER, ALLOWANCE_CHANGED, RETENTION_CHANGED, OPERATOR_MADE],
-    OPERATOR_UNMADE,
+    *[OPERATOR_UNMADE, TEAM_MADE, TEAM_RENAMED, TEAM_DELETED, INVITED, INVITATION_WITHDRAWN],
+    *[JOINED, LEFT, REMOVED, ROLE_CHANGED, MOVED],
 )
 REFUSALS_AN_HOUR = 100  # strangers cause these entries and must not fill the disk
 
@@ -84,6 +95,12 @@ def note(
         address=client_address(request),
         detail=detail,
     )
+
+
+def name_of(account) -> str:
+    """Return the address of a person, or the number and name of a team."""
+    team = getattr(account, "team", None)
+    return str(account) if team is None else team.title
 
 
 def note_refusal(reason: str) -> None:

@@ -22,6 +22,8 @@ from snapshots.quantities import counted
 from snapshots.services.jobs import cancel_job
 from webapp.accounts import audit, closing
 from webapp.accounts.models import ApiToken, Session, SignInLink
+from webapp.teams.models import Membership, Team
+from webapp.teams.roles import Role
 
 MOST = {"stored_bytes": 2**63 - 1}
 MOST_OTHERWISE = 2**31 - 1
@@ -31,19 +33,30 @@ SIZE = re.compile(r"([0-9]{1,19})(?:\.([0-9]{1,3}))? *([a-z]*)")
 
 def people() -> QuerySet[User]:
     """Return all people with their usage, and when a browser or token of theirs was last used."""
-    kept = Recording.objects.exclude(upload="")
-    used = User.objects.annotate(
+    used = User.objects.filter(team__isnull=True).annotate(
         session_used_at=_of_each(Session.objects, Max("last_used_at"), "user"),
         token_used_at=_of_each(ApiToken.objects, Max("last_used_at"), "user"),
     )
-    return used.annotate(
+    return _with_usage(used).annotate(
+        session_count=_total(Session.objects, Count("pk"), "user"),
+        token_count=_total(ApiToken.objects, Count("pk"), "user"),
+        seen_at=_latest("session_used_at", "token_used_at"),
+    )
+
+
+def team_accounts() -> QuerySet[User]:
+    """Return the accounts of all teams with their usage."""
+    accounts = User.objects.filter(team__isnull=False).select_related("team")
+    return _with_usage(accounts).order_by("team__name", "pk")
+
+
+def _with_usage(accounts: QuerySet[User]) -> QuerySet[User]:
+    kept = Recording.objects.exclude(upload="")
+    return accounts.annotate(
         recordings=_total(Recording.objects, Count("pk")),
         stored=_total(Recording.objects, Sum("stored_bytes")) + _total(kept, Sum("size")),
         jobs_open=_total(Job.objects.filter(state__in=Job.OPEN), Count("pk")),
         collectors=_total(Collector.objects, Count("pk")),
-        session_count=_total(Session.objects, Count("pk"), "user"),
-        token_count=_total(ApiToken.objects, Count("pk"), "user"),
-        seen_at=_latest("session_used_at", "token_used_at"),
     )
 
 
@@ -65,6 +78,11 @@ def _of_each(rows, aggregate, owner: str) -> Subquery:
 def person(pk: int) -> User:
     """Return one of ``people``. Raises: NotFound."""
     return _existing(people().filter(pk=pk), f"There is no person {pk}.")
+
+
+def team_account(pk: int) -> User:
+    """Return one of ``team_accounts``. Raises: NotFound."""
+    return _existing(team_accounts().filter(pk=pk), f"There is no team {pk}.")
 
 
 def named(email: str) -> User:
@@ -183,7 +201,7 @@ def _set(user: User, **fields: bool) -> None:
 
 @transaction.atomic
 def allow(user: User, by: User | None, changes: Mapping[str, Any]) -> None:
-    """Set some of a person's own limits; None or an empty text means the server's setting.
+    """Set some own limits of a person or a team; None or an empty text means the server's setting.
 
     ``changes`` has limits by their names in ``allowances.NAMES``. Raises: Invalid.
     """
@@ -197,7 +215,7 @@ def allow(user: User, by: User | None, changes: Mapping[str, Any]) -> None:
     if not changed:
         return
     Allowance.objects.filter(pk=user.pk).update(**changed)
-    audit.note(audit.ALLOWANCE_CHANGED, by, str(user), person=user, **changed)
+    audit.note(audit.ALLOWANCE_CHANGED, by, audit.name_of(user), person=user, **changed)
 
 
 def checked_limit(name: str, value: Any) -> int | None:
@@ -252,6 +270,8 @@ class HandOver:
 def hand_over(giver: User, taker: User, by: User | None) -> HandOver:
     """Give one person's recordings, topologies, mappings, jobs, archive and collectors to another.
 
+    The other person becomes an owner of the teams that would have none without the giver.
+
     What the taker has already (a collector of the same address, an archived job of the same key)
     stays with the giver. Raises: Conflict.
     """
@@ -267,7 +287,7 @@ def hand_over(giver: User, taker: User, by: User | None) -> HandOver:
     collectors, kept_collectors = _move(Collector, giver, taker, "engine", "url", "job_key")
     jobs, kept_jobs = _move(EngineJob, giver, taker, "engine", "key", "run")
     EngineJob.objects.filter(owner=taker, collector__owner=giver).update(collector=None)
-    moved |= {"collector": collectors, "archived job": jobs}
+    moved |= {"collector": collectors, "archived job": jobs, "team": _lead(giver, taker)}
     left = [
         *[
             f"The collector of {row} stays: {taker} has one of that address."
@@ -278,6 +298,21 @@ def hand_over(giver: User, taker: User, by: User | None) -> HandOver:
     audit.note(audit.HANDED_OVER, by, f"to {taker}", person=giver, moved=moved, left=left)
     audit.note(audit.HANDED_OVER, by, f"from {giver}", person=taker, moved=moved, left=left)
     return HandOver(moved, left)
+
+
+def _lead(giver: User, taker: User) -> int:
+    """Make the taker an owner of the teams that only the giver owns; return their number."""
+    teams = sole_owner_of(giver)
+    for team in teams:
+        Membership.objects.update_or_create(team=team, person=taker, defaults={"role": Role.OWNER})
+    return len(teams)
+
+
+def sole_owner_of(user: User) -> list[Team]:
+    """Return the teams whose only owner with an open account is the person, by name."""
+    owned = Team.objects.filter(memberships__in=user.memberships.filter(role=Role.OWNER))
+    others = Membership.objects.filter(role=Role.OWNER, person__is_active=True).exclude(person=user)
+    return list(owned.exclude(memberships__in=others))
 
 
 def _move(model: type[Model], giver: User, taker: User, *key: str) -> tuple[int, list[Model]]:
@@ -291,17 +326,24 @@ def _move(model: type[Model], giver: User, taker: User, *key: str) -> tuple[int,
 
 @transaction.atomic
 def delete(user: User, by: User | None) -> None:
-    """Delete a closed account that no longer holds a recording, topology or mapping.
+    """Delete a closed account that holds no recording, topology, mapping or team any more.
 
     Its collectors, archived jobs, tokens and results of jobs are deleted too; the audit log stays.
     Raises: Conflict.
     """
     if user.is_active:
         raise Conflict(f"The account of {user} is open: close it first.")
-    for kind, model in OWNED:
-        number = model._default_manager.filter(owner=user).count()
-        if number:
-            words = counted(number, kind, PLURALS.get(kind, ""))
-            raise Conflict(f"{user} still has {words}: hand over first.")
+    require_nothing_owned(user, str(user))
+    if teams := sole_owner_of(user):
+        raise Conflict(f"{user} is the only owner of {teams[0]}: hand over first.")
     audit.note(audit.ACCOUNT_DELETED, by, str(user), person=user)
     user.delete()
+
+
+def require_nothing_owned(account: User, words: str) -> None:
+    """Refuse to delete an account that holds a recording, topology or mapping. Raises: Conflict."""
+    for kind, model in OWNED:
+        number = model._default_manager.filter(owner=account).count()
+        if number:
+            held = counted(number, kind, PLURALS.get(kind, ""))
+            raise Conflict(f"{words} still has {held}: hand over first.")

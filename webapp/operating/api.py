@@ -1,4 +1,4 @@
-"""The calls for operators: people and the audit log. Everybody else gets 404."""
+"""The calls for operators: people, teams and the audit log. Everybody else gets 404."""
 
 from typing import Annotated, Any
 
@@ -7,7 +7,7 @@ from django.http import HttpResponse
 from ninja import Field, Query, Router, Schema
 
 from snapshots import access
-from snapshots.web.api.parameters import Limit, Offset, PersonId
+from snapshots.web.api.parameters import Limit, Offset, PersonId, TeamId
 from snapshots.web.json import reply, reply_page
 from webapp.accounts import people
 from webapp.accounts.auth import SignedInRequest
@@ -26,10 +26,13 @@ class PersonChange(Schema):
 
 
 class LimitsChange(Schema):
-    """Limits of a person. What is left out stays; null means the server's setting; 0 means none."""
+    """Limits of a person or a team. What is left out stays.
+
+    Null means the server's setting, and 0 that there is no limit.
+    """
 
     open_jobs: Any = Field(None, description="How many jobs may be open at once.")
-    collectors: Any = Field(None, description="How many collectors the person may have.")
+    collectors: Any = Field(None, description="How many collectors there may be.")
     stored_bytes: Any = Field(None, description="How many bytes uploads and stores may take.")
     retention_days: Any = Field(None, description="Days after which a recording is removed.")
 
@@ -105,6 +108,28 @@ def hand_over(request: SignedInRequest, id: PersonId, body: Taker) -> HttpRespon
     access.require_operator(request.user)
     result = people.hand_over(people.person(id), people.named(body.to), request.user)
     return reply({"moved": result.moved, "left": result.left})
+
+
+@router.get("/operator/teams", response=payloads.TeamUsageList)
+def list_all_teams(request: SignedInRequest, limit: Limit, offset: Offset) -> HttpResponse:
+    """List all teams with what they use and may use, by name."""
+    access.require_operator(request.user)
+    return reply_page(people.team_accounts(), offset, limit, payloads.team_usage)
+
+
+@router.get("/operator/teams/{int:id}", response=payloads.TeamUsage)
+def get_usage_of_team(request: SignedInRequest, id: TeamId) -> HttpResponse:
+    """Return a team with what it uses and may use."""
+    access.require_operator(request.user)
+    return reply(payloads.team_usage(people.team_account(id)))
+
+
+@router.patch("/operator/teams/{int:id}/limits", response=payloads.TeamUsage)
+def change_limits_of_team(request: SignedInRequest, id: TeamId, body: LimitsChange) -> HttpResponse:
+    """Change what a team may use."""
+    access.require_operator(request.user)
+    people.allow(people.team_account(id), request.user, body.dict(exclude_unset=True))
+    return reply(payloads.team_usage(people.team_account(id)))
 
 
 @router.get("/operator/audit", response=AuditList)

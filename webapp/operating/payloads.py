@@ -7,6 +7,7 @@ from snapshots.domain.model.as_json import as_json
 from snapshots.payloads.dates import optional_date
 from snapshots.payloads.declaring import described, list_of
 from webapp.accounts.payloads import LimitsPayload, UsagePayload
+from webapp.teams.roles import Role
 
 
 @described
@@ -47,6 +48,30 @@ class PersonDetail(PersonItem):
     own_limits: dict[str, int]
 
 
+@described
+class TeamUsage(TypedDict):
+    """A team with what it uses and may use.
+
+    Attributes:
+        id: the number of the team.
+        name: the name of the team.
+        owners: the e-mail addresses of its owners.
+        members: how many people belong to it.
+        usage: how much the team uses.
+        limits: how much the team may use.
+        own_limits: the limits that differ from the server's settings, by name.
+    """
+
+    id: int
+    name: str
+    owners: list[str]
+    members: int
+    usage: UsagePayload
+    limits: LimitsPayload
+    own_limits: dict[str, int]
+
+
+TeamUsageList = list_of(TeamUsage, "TeamUsageList")
 PersonList = list_of(PersonItem, "PersonList")
 
 
@@ -73,12 +98,30 @@ def person_item(user) -> PersonItem:
         "seen_at": optional_date(user.seen_at),
         "sessions": user.session_count,
         "tokens": user.token_count,
-        "usage": {
-            "open_jobs": user.jobs_open,
-            "collectors": user.collectors,
-            "recordings": user.recordings,
-            "stored_bytes": user.stored,
-        },
+        "usage": _usage(user),
+    }
+
+
+def _usage(account) -> dict[str, int]:
+    return {
+        "open_jobs": account.jobs_open,
+        "collectors": account.collectors,
+        "recordings": account.recordings,
+        "stored_bytes": account.stored,
+    }
+
+
+def team_usage(account) -> TeamUsage:
+    """Return a row of ``people.team_accounts`` with the limits that hold for the team."""
+    memberships = list(account.team.memberships.select_related("person"))
+    return {
+        "id": account.pk,
+        "name": account.team.name,
+        "owners": [row.person.username for row in memberships if row.role == Role.OWNER],
+        "members": len(memberships),
+        "usage": _usage(account),
+        "limits": as_json(allowances.allowance(account)),
+        "own_limits": allowances.own_limits(account),
     }
 
 

@@ -1,4 +1,4 @@
-"""Show people to operators: the list, one person, and questions before serious actions."""
+"""Show people and teams to operators: lists, one of them, questions before serious actions."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,6 +7,7 @@ from django.contrib import messages
 from django.contrib.auth.models import User
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from snapshots import allowances
@@ -14,7 +15,7 @@ from snapshots.problems import Conflict, NotFound, Problem
 from snapshots.quantities import counted, file_size
 from snapshots.web.pages.listing import Column, Listing
 from snapshots.web.pages.rendering import wants_list_alone
-from webapp.accounts import people
+from webapp.accounts import audit, people
 from webapp.accounts.auth import SignedInRequest
 from webapp.operating.pages import operator_page
 
@@ -27,6 +28,7 @@ COLUMNS = [
     Column("Collectors", "collectors", is_number=True),
     Column("Last seen, UTC", "seen_at", is_number=True),
 ]
+SHOWN_ENTRIES = 20
 FIELDS = [  # of the form of limits: name, label, hint
     ("stored_bytes", "Stored", "bytes, or a size such as 50 GB"),
     ("open_jobs", "Open jobs", "at once"),
@@ -127,7 +129,8 @@ ACTIONS = {
 def people_list(request: SignedInRequest) -> HttpResponse:
     listing = Listing(request, people.people(), COLUMNS, search=["username"], sort="-stored")
     name = "people_rows" if wants_list_alone(request) else "people"
-    return render(request, f"operating/{name}.html", {"listing": listing})
+    context = {"listing": listing, "teams": people.team_accounts()}
+    return render(request, f"operating/{name}.html", context)
 
 
 @operator_page
@@ -144,10 +147,33 @@ def _render_person(
         "quotas": allowances.quotas(user),
         "fields": _fields(request, user, refusal),
         "refusal": refusal,
+        "allow": reverse("allow-person", args=[user.pk]),
         "actions": [(slug, ACTIONS[slug]) for slug in _possible(user)],
     }
     status = refusal.status if refusal else 200
     return render(request, "operating/person.html", context, status=status)
+
+
+@operator_page
+@require_safe
+def team(request: SignedInRequest, pk: int) -> HttpResponse:
+    return _render_team(request, people.team_account(pk))
+
+
+def _render_team(
+    request: SignedInRequest, account: User, *, refusal: Problem | None = None
+) -> HttpResponse:
+    context = {
+        "account": account,
+        "memberships": account.team.memberships.select_related("person"),
+        "quotas": allowances.quotas(account),
+        "fields": _fields(request, account, refusal),
+        "refusal": refusal,
+        "allow": reverse("allow-team", args=[account.pk]),
+        "entries": audit.entries_of(account)[:SHOWN_ENTRIES],
+    }
+    status = refusal.status if refusal else 200
+    return render(request, "operating/team.html", context, status=status)
 
 
 def _fields(request: SignedInRequest, user: User, refusal: Problem | None) -> list[dict]:
@@ -184,13 +210,28 @@ def _possible(user: User) -> list[str]:
 @require_POST
 def allow(request: SignedInRequest, pk: int) -> HttpResponse:
     user = people.person(pk)
-    changes = {name: request.POST.get(name, "") for name, *_ in FIELDS if name in request.POST}
     try:
-        people.allow(user, request.user, changes)
+        people.allow(user, request.user, _changes(request))
     except Problem as refusal:
         return _render_person(request, user, refusal=refusal)
     messages.success(request, f"The limits of {user} are changed.")
     return redirect("person", pk)
+
+
+@operator_page
+@require_POST
+def allow_team(request: SignedInRequest, pk: int) -> HttpResponse:
+    account = people.team_account(pk)
+    try:
+        people.allow(account, request.user, _changes(request))
+    except Problem as refusal:
+        return _render_team(request, account, refusal=refusal)
+    messages.success(request, f"The limits of {account.team} are changed.")
+    return redirect("team-of-operator", pk)
+
+
+def _changes(request: SignedInRequest) -> dict[str, str]:
+    return {name: request.POST.get(name, "") for name, *_ in FIELDS if name in request.POST}
 
 
 @operator_page

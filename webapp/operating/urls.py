@@ -14,5 +14,7 @@ urlpatterns = [
     path("operator/people/<int:pk>/limits", people_pages.allow, name="allow-person"),
     path("operator/people/<int:pk>/hand-over", people_pages.hand_over, name="hand-over"),
     path("operator/people/<int:pk>/<slug:slug>", people_pages.act, name="act-on-person"),
+    path("operator/teams/<int:pk>", people_pages.team, name="team-of-operator"),
+    path("operator/teams/<int:pk>/limits", people_pages.allow_team, name="allow-team"),
     path("operator/audit", audit_pages.audit_log, name="audit"),
 ]

@@ -22,6 +22,7 @@ from snapshots.web.api import (
     recordings,
     replay,
     reruns,
+    sharing,
     snapshots,
     topologies,
 )
@@ -31,6 +32,7 @@ from snapshots.web.json import OrjsonParser, OrjsonRenderer
 from webapp.accounts import api as accounts
 from webapp.operating import api as operating
 from webapp.operating import health_api
+from webapp.teams import api as teams
 
 
 class Api(NinjaAPI):
@@ -48,7 +50,8 @@ Send `Authorization: Bearer TOKEN`, or the session of a signed-in browser with i
 token of scope `read` changes nothing.
 
 Every refusal is `application/problem+json` with `type`, `title`, `status` and `detail`. For input
-it also has `line`, `field` and `defects`.
+it also has `line`, `field` and `defects`. A call that takes another role in a team answers 403
+`needs-role`, with your `role` and the least role that it `needs`.
 
 Long lists take `limit` and `offset`; `total` counts all items. What takes long answers 202 with the
 number of a job. Ids of processes and snapshots are any text: in an address they are
@@ -81,7 +84,9 @@ api.add_router("", predicates.router, tags=["predicates"])
 api.add_router("", jobs.router, tags=["jobs"])
 api.add_router("", topologies.router, tags=["topologies"])
 api.add_router("", mappings.router, tags=["mappings"])
+api.add_router("", sharing.router, tags=["teams"])
 api.add_router("", accounts.router, tags=["account"])
+api.add_router("", teams.router, tags=["teams"])
 api.add_router("", operating.router, tags=["operator"])
 api.add_router("", health_api.router, tags=["operator"])
 

@@ -12,7 +12,15 @@ from snapshots.domain.archive.model import STATUSES
 from snapshots.domain.model.as_json import as_json
 from snapshots.models import EngineJob
 from snapshots.problems import Invalid
-from snapshots.web.api.parameters import MOST_INT, ArchivedJobId, CollectorId, Limit, Offset
+from snapshots.web.api.parameters import (
+    MOST_INT,
+    ArchivedJobId,
+    CollectorId,
+    Holder,
+    Limit,
+    Offset,
+    OwnedBy,
+)
 from snapshots.web.json import reply, reply_page
 from webapp.edge.idempotency import DOCUMENTED, idempotent
 
@@ -73,9 +81,12 @@ class CollectorChange(Schema):
 
 
 @router.get("/archive", response=payloads.ArchivedJobList)
-def list_archived_jobs(request: HttpRequest, limit: Limit, offset: Offset) -> HttpResponse:
-    """List your jobs of engines, the last changed first."""
-    return reply_page(access.engine_jobs(request.user), offset, limit, _job)
+def list_archived_jobs(
+    request: HttpRequest, limit: Limit, offset: Offset, team: OwnedBy
+) -> HttpResponse:
+    """List your jobs of engines and those of your teams, the last changed first."""
+    rows = access.owned_by(request.user, access.engine_jobs(request.user), team)
+    return reply_page(rows, offset, limit, _job)
 
 
 @router.get("/archive/{int:id}", response=payloads.ArchivedJob)
@@ -87,7 +98,7 @@ def get_archived_job(request: HttpRequest, id: ArchivedJobId) -> HttpResponse:
 @router.delete("/archive/{int:id}", response={204: None})
 def delete_archived_job(request: HttpRequest, id: ArchivedJobId) -> HttpResponse:
     """Delete a job of an engine with all its archived checkpoints. Uploads stay."""
-    services.delete_job(access.engine_job(request.user, id), request.user)
+    services.delete_job(access.own_engine_job(request.user, id), request.user)
     return HttpResponse(status=204)
 
 
@@ -168,16 +179,20 @@ def compare_archived_checkpoints(
 
 
 @router.get("/collectors", response=payloads.CollectorList)
-def list_collectors(request: HttpRequest, limit: Limit, offset: Offset) -> HttpResponse:
-    """List your collectors."""
-    return reply_page(access.collectors(request.user), offset, limit, payloads.collector_item)
+def list_collectors(
+    request: HttpRequest, limit: Limit, offset: Offset, team: OwnedBy
+) -> HttpResponse:
+    """List your collectors and those of your teams."""
+    rows = access.owned_by(request.user, access.collectors(request.user), team)
+    return reply_page(rows, offset, limit, payloads.collector_item)
 
 
 @router.post("/collectors", response={201: payloads.CollectorItem}, openapi_extra=DOCUMENTED)
 @idempotent
-def create_collector(request: HttpRequest, body: CollectorDocument) -> HttpResponse:
+def create_collector(request: HttpRequest, body: CollectorDocument, team: Holder) -> HttpResponse:
     """Follow a running Flink. The setting COLLECTOR_HOSTS lists the allowed hosts."""
-    row = services.add_collector(request.user, body.dict(exclude_unset=True))
+    owner = access.holder(request.user, team)
+    row = services.add_collector(owner, body.dict(exclude_unset=True))
     return reply(payloads.collector_item(row), 201)
 
 
@@ -190,7 +205,7 @@ def get_collector(request: HttpRequest, id: CollectorId) -> HttpResponse:
 @router.patch("/collectors/{int:id}", response=payloads.CollectorItem)
 def change_collector(request: HttpRequest, id: CollectorId, body: CollectorChange) -> HttpResponse:
     """Stop a collector, or let it go on."""
-    row = access.collector(request.user, id)
+    row = access.own_collector(request.user, id)
     if not isinstance(body.is_collecting, bool):
         raise Invalid("is_collecting must be true or false.", field="is_collecting")
     return reply(payloads.collector_item(services.set_collecting(row, body.is_collecting)))
@@ -199,7 +214,7 @@ def change_collector(request: HttpRequest, id: CollectorId, body: CollectorChang
 @router.delete("/collectors/{int:id}", response={204: None})
 def delete_collector(request: HttpRequest, id: CollectorId) -> HttpResponse:
     """Delete a collector. What it has collected stays."""
-    services.delete_collector(access.collector(request.user, id))
+    services.delete_collector(access.own_collector(request.user, id))
     return HttpResponse(status=204)
 
 

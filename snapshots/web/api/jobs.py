@@ -8,7 +8,7 @@ from ninja import Query, Router
 from snapshots import access
 from snapshots.payloads.jobs import JobDetail, JobList, job_detail
 from snapshots.services import jobs
-from snapshots.web.api.parameters import JobId, Limit, Offset
+from snapshots.web.api.parameters import JobId, Limit, Offset, OwnedBy
 from snapshots.web.json import reply, reply_page
 
 router = Router()
@@ -19,13 +19,15 @@ def list_jobs(
     request: HttpRequest,
     limit: Limit,
     offset: Offset,
+    team: OwnedBy,
     state: Annotated[
         Literal["", "queued", "running", "done", "failed", "refused", "cancelled"],
         Query(description="The state; empty for all."),
     ] = "",
 ) -> HttpResponse:
-    """List your jobs, newest first."""
-    rows = access.jobs(request.user).select_related("recording")
+    """List your jobs and those of your teams, newest first."""
+    rows = access.owned_by(request.user, access.jobs(request.user), team)
+    rows = rows.select_related("recording")
     if state:
         rows = rows.filter(state=state)
     return reply_page(rows, offset, limit, job_detail)
@@ -40,4 +42,4 @@ def get_job(request: HttpRequest, id: JobId) -> HttpResponse:
 @router.post("/jobs/{int:id}/cancel", response={202: JobDetail})
 def cancel_job(request: HttpRequest, id: JobId) -> HttpResponse:
     """Cancel a job. A queued job ends now, a running one at its next step."""
-    return reply(job_detail(jobs.cancel_job(access.job(request.user, id))), 202)
+    return reply(job_detail(jobs.cancel_job(access.own_job(request.user, id))), 202)

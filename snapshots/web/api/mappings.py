@@ -9,7 +9,7 @@ from snapshots import access
 from snapshots.files.uploads import flushed_path
 from snapshots.payloads.mappings import MappingDetail, MappingList, MappingPreview, mapping_detail
 from snapshots.services import mappings
-from snapshots.web.api.parameters import Limit, MappingId, Offset
+from snapshots.web.api.parameters import Holder, Limit, MappingId, Offset, OwnedBy
 from snapshots.web.json import reply, reply_page
 from webapp.edge.idempotency import DOCUMENTED, idempotent
 
@@ -31,16 +31,20 @@ class MappingDocument(Schema):
 
 
 @router.get("/mappings", response=MappingList)
-def list_mappings(request: HttpRequest, limit: Limit, offset: Offset) -> HttpResponse:
-    """List your mappings, the last changed first."""
-    return reply_page(access.mappings(request.user), offset, limit, mapping_detail)
+def list_mappings(
+    request: HttpRequest, limit: Limit, offset: Offset, team: OwnedBy
+) -> HttpResponse:
+    """List your mappings and those of your teams, the last changed first."""
+    rows = access.owned_by(request.user, access.mappings(request.user), team)
+    return reply_page(rows, offset, limit, mapping_detail)
 
 
 @router.post("/mappings", response={201: MappingDetail}, openapi_extra=DOCUMENTED)
 @idempotent
-def create_mapping(request: HttpRequest, body: MappingDocument) -> HttpResponse:
+def create_mapping(request: HttpRequest, body: MappingDocument, team: Holder) -> HttpResponse:
     """Save a mapping. An upload with `format=mapping:ID` is then read by it."""
-    row = mappings.save(request.user, body.name, body.document)
+    owner = access.holder(request.user, team)
+    row = mappings.save(owner, body.name, body.document)
     return reply(mapping_detail(row), 201)
 
 
@@ -66,7 +70,7 @@ def get_mapping(request: HttpRequest, id: MappingId) -> HttpResponse:
 @router.put("/mappings/{int:id}", response=MappingDetail)
 def replace_mapping(request: HttpRequest, id: MappingId, body: MappingDocument) -> HttpResponse:
     """Replace a mapping. Recordings that it has read stay as they are."""
-    row = access.mapping(request.user, id)
+    row = access.own_mapping(request.user, id)
     saved = mappings.save(request.user, body.name, body.document, mapping=row)
     return reply(mapping_detail(saved))
 
@@ -74,5 +78,5 @@ def replace_mapping(request: HttpRequest, id: MappingId, body: MappingDocument) 
 @router.delete("/mappings/{int:id}", response={204: None})
 def delete_mapping(request: HttpRequest, id: MappingId) -> HttpResponse:
     """Delete a mapping. Recordings that it has read stay."""
-    mappings.delete(access.mapping(request.user, id), request.user)
+    mappings.delete(access.own_mapping(request.user, id), request.user)
     return HttpResponse(status=204)

@@ -31,4 +31,12 @@ TopologyId = Annotated[int, Path(description="The number of the topology.")]
 MappingId = Annotated[int, Path(description="The number of the mapping.")]
 CollectorId = Annotated[int, Path(description="The number of the collector.")]
 ArchivedJobId = Annotated[int, Path(description="The number of the engine's job in the archive.")]
+Holder = Annotated[
+    int | None,
+    Query(None, description="The number of the team that gets it; without it, it is yours alone."),
+]
+OwnedBy = Annotated[
+    str, Query("", description="`mine`, or the number of a team whose it is; empty for all.")
+]
+TeamId = Annotated[int, Path(description="The number of the team.")]
 PersonId = Annotated[int, Path(description="The number of the person.")]

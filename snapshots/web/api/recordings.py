@@ -32,7 +32,7 @@ from snapshots.services.recordings import (
 )
 from snapshots.services.recordings import delete_recording as delete
 from snapshots.services.recordings import rename_recording as rename
-from snapshots.services.retention import retention_of
+from snapshots.services.retention import removal_dates
 from snapshots.web.api.parameters import Limit, Offset, RecordingId
 from snapshots.web.api.reading import stored_recording
 from snapshots.web.json import reply
@@ -56,24 +56,27 @@ def list_recordings(
         Literal["", "queued", "running", "ready", "refused", "failed"],
         Query(description="The status; empty for all."),
     ] = "",
+    team: Annotated[
+        str, Query(description="`mine`, or the number of a team whose it is; empty for all.")
+    ] = "",
 ) -> HttpResponse:
-    """List your recordings and the samples, newest first."""
-    rows = access.recordings(request.user)
+    """List your recordings, those of your teams and the samples, newest first."""
+    rows = access.owned_by(request.user, access.recordings(request.user), team)
     if status:
         rows = rows.filter(status=status)
     if q:
         rows = rows.filter(name__icontains=storable(q))
     grouped = rows.annotate(job=Max("jobs__pk"))  # and grouped rows have no order of their own
     page = grouped.order_by("-created_at", "-pk")[offset : offset + limit]
-    retention = retention_of(request.user)
     rows_of_page = list(page)
+    removed_at = removal_dates(rows_of_page)
     outcomes = outcomes_of(rows_of_page)
     items = [
         {
             **recording_summary(row, row.job),
             "outcomes": outcomes[row.pk].counts,
             "answers": outcomes[row.pk].answers,
-            "goes_at": optional_date(retention.goes_at(row)),
+            "goes_at": optional_date(removed_at.get(row.pk)),
         }
         for row in rows_of_page
     ]
@@ -101,6 +104,9 @@ def upload_recording(
         list[str],
         Form(description="With `together`: where each file lies, in the order of the files."),
     ] = NO_PATHS,
+    team: Annotated[
+        int | None, Form(description="The number of the team that gets it; empty for yourself.")
+    ] = None,
 ) -> HttpResponse:
     """Upload a log, or several at once, of which all are accepted or none.
 
@@ -114,13 +120,14 @@ def upload_recording(
     def keep(jobs: list[Job]) -> None:
         request.attempt.keep(_accepted(jobs))  # type: ignore[attr-defined]  # of ``idempotent``
 
-    files = drafts(file)
+    by = request.user
+    owner, files = access.holder(by, team), drafts(file)
     if together:
         job = accept_together(
-            request.user, files, paths, format=format, name=name, before_commit=keep
+            owner, files, paths, by=by, format=format, name=name, before_commit=keep
         )
         return _accepted([job])
-    jobs = accept_uploads(request.user, files, format=format, name=name, before_commit=keep)
+    jobs = accept_uploads(owner, files, by=by, format=format, name=name, before_commit=keep)
     return _accepted(jobs)
 
 

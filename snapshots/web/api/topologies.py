@@ -23,7 +23,7 @@ from snapshots.services.topologies import delete_topology as delete
 from snapshots.services.topologies import import_topology as take_in
 from snapshots.services.topologies import save_topology
 from snapshots.simulating.simulations import PARAMETERS
-from snapshots.web.api.parameters import Limit, Offset, TopologyId
+from snapshots.web.api.parameters import Holder, Limit, Offset, OwnedBy, TopologyId
 from snapshots.web.json import reply, reply_page
 from webapp.edge.idempotency import DOCUMENTED, idempotent
 
@@ -84,16 +84,20 @@ class SimulationParameters(Schema):
 
 
 @router.get("/topologies", response=TopologyList)
-def list_topologies(request: HttpRequest, limit: Limit, offset: Offset) -> HttpResponse:
-    """List your topologies and the samples, the last changed first."""
-    return reply_page(access.topologies(request.user), offset, limit, topology_summary)
+def list_topologies(
+    request: HttpRequest, limit: Limit, offset: Offset, team: OwnedBy
+) -> HttpResponse:
+    """List your topologies, those of your teams and the samples, the last changed first."""
+    rows = access.owned_by(request.user, access.topologies(request.user), team)
+    return reply_page(rows, offset, limit, topology_summary)
 
 
 @router.post("/topologies", response={201: TopologyDetail}, openapi_extra=DOCUMENTED)
 @idempotent
-def create_topology(request: HttpRequest, body: TopologyDocument) -> HttpResponse:
+def create_topology(request: HttpRequest, body: TopologyDocument, team: Holder) -> HttpResponse:
     """Save a topology or a dataflow."""
-    topology = save_topology(request.user, body.dict(exclude_unset=True))
+    owner = access.holder(request.user, team)
+    topology = save_topology(owner, body.dict(exclude_unset=True))
     return reply(topology_detail(topology), 201)
 
 
@@ -104,12 +108,15 @@ def import_topology(
     file: Annotated[UploadedFile, File(None, description="A file to import.")],
     text: Annotated[str, Form(description="The text to import, in place of a file.")] = "",
     name: Annotated[str, Form(description="The name; empty for the file's.")] = "",
+    team: Annotated[
+        int | None, Form(description="The number of the team that gets it; empty for yourself.")
+    ] = None,
 ) -> HttpResponse:
     """Import a topology from a file or a text.
 
     It may be a `.top` file, JSON (also the header of a log) or a list of edges.
     """
-    topology = take_in(request.user, file, text, name)
+    topology = take_in(access.holder(request.user, team), file, text, name)
     return reply(topology_detail(topology), 201)
 
 
@@ -142,7 +149,9 @@ def delete_topology(request: HttpRequest, id: TopologyId) -> HttpResponse:
     summary="Simulate a run",
 )
 @idempotent
-def simulate(request: HttpRequest, id: TopologyId, body: SimulationParameters) -> HttpResponse:
+def simulate(
+    request: HttpRequest, id: TopologyId, body: SimulationParameters, team: Holder
+) -> HttpResponse:
     """Simulate a workload with snapshots, or a dataflow with checkpoints, as a new recording.
 
     The recording is ingested like any other. A parameter that makes no sense or does not exist is
@@ -150,5 +159,5 @@ def simulate(request: HttpRequest, id: TopologyId, body: SimulationParameters) -
     """
     topology = access.topology(request.user, id)
     parameters = orjson.loads(request.body)  # the schema only documents: the service checks
-    job = request_simulation(request.user, topology, parameters)
+    job = request_simulation(access.holder(request.user, team), topology, parameters)
     return reply({"id": job.recording_id, "job": job.pk}, 202)

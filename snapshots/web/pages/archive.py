@@ -38,7 +38,8 @@ def job_list(request: HttpRequest) -> HttpResponse:
 
 def _add(request: HttpRequest) -> HttpResponse:
     try:
-        added = services.add_collector(request.user, request.POST)
+        owner = access.holder(request.user, request.POST.get("team"))
+        added = services.add_collector(owner, request.POST)
     except Problem as refusal:
         return _render_list(request, refusal=refusal, status=refusal.status)
     messages.success(request, f"{added.url} is asked every {added.interval_seconds} s from now.")
@@ -58,6 +59,7 @@ def _render_list(
         COLUMNS,
         search=["name", "key", "engine", "state"],
         sort="-last_at",
+        by_team=True,
     )
     context = {
         "listing": listing,
@@ -85,7 +87,7 @@ def _over_checkpoints(aggregate: Count | Max) -> Subquery:
 @require_POST
 def change_collector(request: HttpRequest, pk: int) -> HttpResponse:
     """Stop, continue or delete a collector, as the field ``action`` says."""
-    row = access.collector(request.user, pk)
+    row = access.own_collector(request.user, pk)
     action = request.POST.get("action", "")
     if action == "delete":
         services.delete_collector(row)
@@ -101,7 +103,7 @@ def change_collector(request: HttpRequest, pk: int) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def delete(request: HttpRequest, pk: int) -> HttpResponse:
     """Delete a job from the archive after asking for confirmation."""
-    job = access.engine_job(request.user, pk)
+    job = access.own_engine_job(request.user, pk)
     if request.method != "POST":
         consequence = (
             f"{counted(job.checkpoints.count(), 'checkpoint')} will be gone from the archive; the "

@@ -32,8 +32,12 @@ def job_list(request: HttpRequest) -> HttpResponse:
         COLUMNS,
         search=["kind", "state", "recording__name", "snapshot", "expression"],
         sort="-created_at",
+        by_team=True,
     )
-    context = {"listing": listing, "jobs": [job_detail(row) for row in listing.page]}
+    context = {
+        "listing": listing,
+        "jobs": [{**job_detail(row), "row": row} for row in listing.page],
+    }
     name = "rows" if wants_list_alone(request) else "jobs"
     return render(request, f"snapshots/jobs/{name}.html", context)
 
@@ -51,7 +55,7 @@ def job(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 def cancel(request: HttpRequest, pk: int) -> HttpResponse:
     """Cancel a job, and return to the page of its recording or to its own."""
-    row = access.job(request.user, pk)
+    row = access.own_job(request.user, pk)
     to = f"/recordings/{row.recording_id}" if "to_recording" in request.POST else f"/jobs/{pk}"
     try:
         cancel_job(row)

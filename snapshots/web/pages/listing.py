@@ -9,6 +9,7 @@ from django.core.paginator import Page, Paginator
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 
+from snapshots import access
 from snapshots.fields import storable
 
 ROWS = 100
@@ -39,7 +40,10 @@ class Head:
 
 
 class Listing:
-    """Rows as ``?q=``, ``?sort=`` (``-field`` for descending) and ``?page=`` of a request ask."""
+    """Rows as ``?q=``, ``?sort=`` (``-field`` for descending) and ``?page=`` of a request ask.
+
+    With ``by_team``, ``?team=`` asks for those of a team, or for the person's own with ``mine``.
+    """
 
     def __init__(
         self,
@@ -49,12 +53,16 @@ class Listing:
         *,
         search: Sequence[str],
         sort: str,
+        by_team: bool = False,
     ) -> None:
         self.columns = columns
+        self.teams = list(access.teams(request.user)) if by_team else []
+        self.team = request.GET.get("team", "") if self.teams else ""
         self.q = storable(request.GET.get("q", ""))[:LONGEST_FILTER]
         self.sort = self._sort(request.GET.get("sort", ""), sort)
         self.total = rows.count()
-        self._rows = rows.filter(self._matches(search)).order_by(self.sort, "-pk")
+        chosen = access.owned_by(request.user, rows, self.team)
+        self._rows = chosen.filter(self._matches(search)).order_by(self.sort, "-pk")
         self._page = request.GET.get("page", "1")
 
     def _sort(self, wanted: str, default: str) -> str:
@@ -66,6 +74,17 @@ class Listing:
         for word in self.q.split():
             condition &= Q(*[(f"{field}__icontains", word) for field in fields], _connector=Q.OR)
         return condition
+
+    @property
+    def wanted(self) -> str:
+        """Return in words what passes the filter; empty if everything does."""
+        names = {str(team.pk): team.name for team in self.teams} | {
+            access.MINE: "what is yours alone"
+        }
+        words = [f"“{self.q}”"] * bool(self.q)
+        if self.team:
+            words.append(names.get(self.team, "another team"))
+        return " in ".join(words)
 
     @cached_property
     def page(self) -> Page:
@@ -99,5 +118,5 @@ class Listing:
         return self._address(page=page.next_page_number()) if page.has_next() else ""
 
     def _address(self, **change: object) -> str:
-        query = {"q": self.q, "sort": self.sort} | change
+        query = {"q": self.q, "team": self.team, "sort": self.sort} | change
         return "?" + urlencode({name: item for name, item in query.items() if item})

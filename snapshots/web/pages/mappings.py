@@ -40,7 +40,7 @@ SAMPLE_BYTES = 256 * 1024  # of a log that stay in the page
 @require_safe
 def mapping_list(request: HttpRequest) -> HttpResponse:
     rows = access.mappings(request.user)
-    listing = Listing(request, rows, COLUMNS, search=["name"], sort="-updated_at")
+    listing = Listing(request, rows, COLUMNS, search=["name"], sort="-updated_at", by_team=True)
     context = {
         "listing": listing,
         "mappings": [{"row": row, "kind": _kind(row)} for row in listing.page],
@@ -69,7 +69,7 @@ def mapping(request: HttpRequest, pk: int) -> HttpResponse:
 @page
 @require_http_methods(["GET", "HEAD", "POST"])
 def delete(request: HttpRequest, pk: int) -> HttpResponse:
-    row = access.mapping(request.user, pk)
+    row = access.own_mapping(request.user, pk)
     if request.method != "POST":
         consequence = "Recordings that were read with it stay, because they hold a copy of it."
         return ask_to_delete(request, row.name, consequence, reverse("mapping", args=[row.pk]))
@@ -94,10 +94,13 @@ def _submitted(request: HttpRequest, row: Mapping | None) -> HttpResponse:
         if action == "preview":
             tried = mappings.checked(document)
             return _editor(request, row, typed, sample=sample, tried=tried)
-        row = mappings.save(request.user, typed["name"], document, mapping=row)
+        if row is not None:
+            row = access.own_mapping(request.user, row.pk)
+        owner = access.holder(request.user, request.POST.get("team"))
+        row = mappings.save(owner, typed["name"], document, mapping=row)
         if action == "upload":
             files = drafts(request.FILES.getlist("log")[-1:])
-            jobs = accept_uploads(request.user, files, format=row.format)
+            jobs = accept_uploads(row.owner, files, by=request.user, format=row.format)
             return redirect("recording", jobs[0].recording_id)
     except Problem as problem:
         return _editor(request, row, typed, sample=sample, problem=problem)

@@ -38,12 +38,13 @@ from snapshots.services.recordings import (
     ingest_again,
     rename_recording,
 )
-from snapshots.services.retention import retention_of
+from snapshots.services.retention import announcements
 from snapshots.web.json import dumps
 from snapshots.web.pages.listing import Column, Listing
 from snapshots.web.pages.rendering import ask_to_delete, back, page, wants_list_alone
 from webapp.accounts import audit
 from webapp.accounts.auth import SignedInRequest
+from webapp.teams.roles import Role
 
 COLUMNS = [
     Column("Name", "name"),
@@ -79,12 +80,13 @@ def _render_list(
     visible = access.recordings(request.user)
     listing = Listing(
         request,
-        visible.filter(owner=request.user),
+        visible.exclude(owner=None),
         COLUMNS,
         search=["name", "source_name", "format", "status"],
         sort="-created_at",
+        by_team=True,
     )
-    retention = retention_of(request.user)
+    announced = announcements(list(listing.page))
     context = {
         "listing": listing,
         "rows": [
@@ -92,10 +94,11 @@ def _render_list(
                 "recording": row,
                 "outcomes": outcomes,
                 "job": job,
-                "goes_at": retention.announced(row),
+                "goes_at": announced.get(row.pk),
             }
             for row, outcomes, job in _with_outcomes(listing.page)
         ],
+        "changeable": access.holder_ids(request.user, Role.EDITOR),
         "refusals": refusals,
         "formats": [*formats.choices(request.user), *_offered(refusals)],
         "format": request.POST.get("format", ""),
@@ -131,13 +134,14 @@ def _with_outcomes(
 
 def _upload(request: SignedInRequest) -> HttpResponse:
     """Accept each file of the plain form by itself, so that a refused one does not stop others."""
+    owner = access.holder(request.user, request.POST.get("team"))
     files = uploads.drafts(request.FILES.getlist("file"))
     format = request.POST.get("format", "")
     jobs: list[Job] = []
     refusals = []
     for upload in [[file] for file in files] or [[]]:
         try:
-            jobs += accept_uploads(request.user, upload, format=format)
+            jobs += accept_uploads(owner, upload, by=request.user, format=format)
         except Problem as problem:
             name = upload[0].name if upload else ""
             refusals.append({"name": name, "problem": problem.as_json()})

@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 
-from snapshots.problems import Conflict, Problem, problem
+from snapshots.problems import Problem, problem
 from snapshots.store.errors import StoreError
 
 
@@ -64,7 +64,7 @@ def ask_to_delete(
     return render(request, "snapshots/parts/delete.html", context)
 
 
-def back(request: HttpRequest, address: str, conflict: Conflict) -> HttpResponse:
-    """Return to a page with the reason why the request is not possible now."""
-    messages.error(request, conflict.detail)
+def back(request: HttpRequest, address: str, refusal: Problem) -> HttpResponse:
+    """Return to a page with the reason why the request is not possible."""
+    messages.error(request, refusal.detail)
     return redirect(address)

@@ -55,7 +55,8 @@ def rules(request: HttpRequest, pk: int | None = None) -> HttpResponse:
     at = request.GET.get(kind, "")
     if request.method == "POST":
         rule = request.GET.get("rule", "")
-        job = request_rerun(request.user, recording, again.breaking(rule, at), f"{rule} at {at}")
+        owner = access.rerun_holder(request.user, recording)
+        job = request_rerun(owner, recording, again.breaking(rule, at), f"{rule} at {at}")
         return redirect("recording", job.recording_id)
     context = {
         **_context(request, recording, again),

@@ -49,7 +49,7 @@ RECENT_RECORDINGS = 10
 @require_safe
 def topology_list(request: HttpRequest) -> HttpResponse:
     rows = access.topologies(request.user)
-    listing = Listing(request, rows, COLUMNS, search=["name"], sort="-updated_at")
+    listing = Listing(request, rows, COLUMNS, search=["name"], sort="-updated_at", by_team=True)
     context = {"listing": listing, "topologies": listing.page}
     name = "rows" if wants_list_alone(request) else "topologies"
     return render(request, f"snapshots/topology/{name}.html", context)
@@ -93,13 +93,14 @@ def _submitted(request: HttpRequest, row: Topology | None) -> HttpResponse:
         document = _document(request)
         if request.POST.get("action") == "simulate":
             document |= {"name": document["name"].strip() or _default_name(row, document)}
-        saved = _saved(request.user, row, document)
+        owner = access.holder(request.user, request.POST.get("team"))
+        saved = _saved(request.user, owner, row, document)
         if request.POST.get("action") != "simulate":
             messages.success(request, f"“{saved.name}” is saved.")
             return redirect("topology", saved.pk)
         row = saved
         parameters = _form_of(document).parameters(request.POST)
-        job = request_simulation(request.user, saved, parameters)
+        job = request_simulation(owner, saved, parameters)
     except Problem as problem:
         return _editor(request, row, document, problem=problem, unsaved=True)
     return redirect("recording", job.recording_id)
@@ -151,13 +152,17 @@ def _form_of(document: dict[str, Any]) -> simulation_form.Form:
     return simulation_form.OF_WORKLOADS
 
 
-def _saved(user, row: Topology | None, document: dict[str, Any]) -> Topology:
-    """Save a document unless nothing changed; a sample is copied, never changed."""
+def _saved(user, owner, row: Topology | None, document: dict[str, Any]) -> Topology:
+    """Save a document unless nothing changed.
+
+    What the person may see and not change is copied for ``owner``.
+    """
     if row is not None:
         checked = topology_documents.checked(document)
         if checked.pop("name") == row.name and _same(checked, row.definition):
             return row
-    return save_topology(user, document, topology=None if row and row.is_sample else row)
+    is_copied = row is not None and not access.may_change(user, row)
+    return save_topology(owner, document, topology=None if is_copied else row)
 
 
 def _same(checked: dict[str, Any], definition: dict[str, Any]) -> bool:

@@ -3,7 +3,7 @@
 import { setText } from "../../lib/dom.js";
 import { isOpen, jobLine } from "../jobs/words.js";
 import { dropped } from "../../lib/dropped.js";
-import { grouped, postFile, sendAll, withFormat } from "./upload-queue.js";
+import { grouped, postFile, sendAll, withFormat, withTeam } from "./upload-queue.js";
 import { mountUploadRows } from "./upload-rows.js";
 import { refreshList, watchJobs } from "../jobs/watch.js";
 
@@ -25,7 +25,7 @@ const jobs = watchJobs(onJob, () => [...new Set([...rows.jobs(), ...listedJobs()
 form.addEventListener("submit", async (/** @type {Event} */ event) => {
   event.preventDefault();
   const files = chosen();
-  upload(asFormat(await grouped(files)));
+  upload(asChosen(await grouped(files)));
   form.reset();
 });
 for (const name of ["file", "folder"]) form.elements[name].addEventListener("change", () => form.requestSubmit());
@@ -33,8 +33,9 @@ for (const name of ["file", "folder"]) form.elements[name].addEventListener("cha
 form.querySelector("[data-choose-folder]").addEventListener("click", () => form.elements.folder.click());
 
 /** @param {Upload[]} files */
-function asFormat(files) {
-  return files.map((file) => withFormat(file, form.elements.format.value));
+function asChosen(files) {
+  const { format, team } = form.elements; // only people with teams have the choice of one
+  return files.map((file) => withTeam(withFormat(file, format.value), team?.value));
 }
 
 function chosen() {
@@ -97,5 +98,5 @@ document.addEventListener("drop", (event) => {
   if (!holdsFiles(event)) return;
   event.preventDefault();
   drag(-depth);
-  dropped(event.dataTransfer).then(grouped).then((files) => upload(asFormat(files)));
+  dropped(event.dataTransfer).then(grouped).then((files) => upload(asChosen(files)));
 });

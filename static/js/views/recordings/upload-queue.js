@@ -112,14 +112,25 @@ function together(name, parts) {
  */
 export function withFormat(file, format = "", title = "") {
   if (!format && !file.format) return file;
-  const { name, size, parts } = file;
+  const { name, size, parts, team } = file;
   return {
     name,
     size,
     ...(format ? { format } : {}),
     ...(parts ? { parts } : { source: file.source ?? file }),
     ...(title ? { title } : {}),
+    ...(team ? { team } : {}),
   };
+}
+
+/**
+ * Returns an upload that a team gets, by the number of the team. An empty number leaves it to the person.
+ * @param {Upload} file @param {string} [team] @returns {Upload}
+ */
+export function withTeam(file, team = "") {
+  if (!team) return file;
+  const { name, size, parts, source, format, title } = file;
+  return { name, size, format, title, team, ...(parts ? { parts } : { source: source ?? file }) };
 }
 
 /**
@@ -200,6 +211,7 @@ export function formOf(file) {
   const title = file.title ?? (file.parts ? file.name : "");
   if (title) body.append("name", title.slice(0, LONGEST_TITLE));
   if (file.format) body.append("format", file.format);
+  if (file.team) body.append("team", file.team);
   return body;
 }
 

@@ -1,6 +1,7 @@
 /** Sharing a view: its link, and the presenter's cursor. */
 
 import { hasAny } from "../../lib/player.js";
+import { copied, showSharing } from "../../lib/sharing.js";
 
 const SHARED_EVERY = 100; // ms
 /** @type {Record<string, string>} */
@@ -20,12 +21,12 @@ export function wireShare(app) {
   let sentAt = 0;
 
   app.copyLink = async () => {
-    try {
-      await navigator.clipboard.writeText(app.link());
-      app.say("The link to this view is copied.");
-    } catch {
-      app.say("The browser does not allow copying; the address bar holds the link.");
-    }
+    const isCopied = await copied(app.link());
+    const sentence = isCopied
+      ? "The link to this view is copied."
+      : "The browser does not allow copying; the address bar holds the link.";
+    const { href } = /** @type {HTMLAnchorElement} */ (app.root.querySelector("[data-share]"));
+    await showSharing(href, sentence);
   };
 
   /**

@@ -1,0 +1,240 @@
+"""Make teams, invite people, and change who belongs to a team with which role.
+
+Access is checked before: only the owners of a team reach these functions, except for ``leave`` and
+``accept``. Raises: problems.Problem for a wrong request.
+"""
+
+import secrets
+from datetime import timedelta
+from functools import partial
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
+from django.db import transaction
+from django.utils import timezone
+
+from snapshots.problems import Conflict, Invalid, NotFound
+from webapp.accounts import audit, people
+from webapp.accounts.services import OWNER, NotAnAddress, get_or_create_user, hashed
+from webapp.teams.models import LONGEST_NAME, Invitation, Membership, Team
+from webapp.teams.roles import Role
+from webapp.teams.signals import membership_changed
+
+INVITATION_DAYS = 7
+ACCOUNT_PREFIX = "team:"  # no address has a colon before its @, so that nobody can be called this
+
+
+@transaction.atomic
+def create_team(by: User, name: str) -> Team:
+    """Make a team whose owner is the person who asked for it. Raises: Invalid."""
+    name = checked_name(name)
+    account = User(username=f"{ACCOUNT_PREFIX}{secrets.token_hex(8)}", is_active=False)
+    account.set_unusable_password()
+    account.save()
+    team = Team.objects.create(account=account, name=name)
+    Membership.objects.create(team=team, person=by, role=Role.OWNER)
+    audit.note(audit.TEAM_MADE, by, team.title, person=account)
+    return team
+
+
+def checked_name(name: str) -> str:
+    """Return a team's name without surrounding white space. Raises: Invalid."""
+    name = " ".join(name.split())
+    if not name:
+        raise Invalid("A team needs a name.", field="name")
+    if len(name) > LONGEST_NAME:
+        raise Invalid(f"A team's name has at most {LONGEST_NAME} characters.", field="name")
+    return name
+
+
+def checked_role(role: str) -> Role:
+    """Return a role by its name. Raises: Invalid."""
+    try:
+        return Role(role)
+    except ValueError:
+        *others, last = Role
+        raise Invalid(f"The role must be {', '.join(others)} or {last}.", field="role") from None
+
+
+@transaction.atomic
+def rename_team(team: Team, by: User, name: str) -> None:
+    """Give the team another name. Raises: Invalid."""
+    before, team.name = team.name, checked_name(name)
+    if team.name != before:
+        team.save(update_fields=["name"])
+        audit.note(audit.TEAM_RENAMED, by, team.title, person=team.account, before=before)
+
+
+@transaction.atomic
+def invite(team: Team, by: User, address: str, role: str) -> tuple[Invitation, str]:
+    """Invite an address to the team; return the invitation and its link, which is kept nowhere.
+
+    An earlier invitation of the address stops working. Raises: Invalid, Conflict.
+    """
+    chosen = checked_role(role)
+    address = _checked_address(address)
+    if address == OWNER:
+        raise Invalid(
+            f"{OWNER} is the operator of this server and cannot be invited.", field="address"
+        )
+    if team.memberships.filter(person__username=address).exists():
+        raise Conflict(f"{address} belongs to {team.name} already. Change the role instead.")
+    team.invitations.filter(address=address).delete()
+    token = secrets.token_urlsafe(32)
+    invitation = Invitation.objects.create(
+        team=team,
+        address=address,
+        role=chosen,
+        token_hash=hashed(token),
+        made_by=by,
+        expires_at=timezone.now() + timedelta(days=INVITATION_DAYS),
+    )
+    audit.note(audit.INVITED, by, f"{address} to {team.title}", person=team.account, role=chosen)
+    return invitation, f"{settings.PUBLIC_URL}/teams/join/{token}"
+
+
+def _checked_address(address: str) -> str:
+    address = address.strip().lower()
+    try:
+        validate_email(address)
+    except ValidationError:
+        raise Invalid(f"{address!r} is not an e-mail address.", field="address") from None
+    return address
+
+
+@transaction.atomic
+def withdraw(invitation: Invitation, by: User) -> None:
+    """Make an invitation's link stop working."""
+    team = invitation.team
+    invitation.delete()
+    words = f"{invitation.address} to {team.title}"
+    audit.note(audit.INVITATION_WITHDRAWN, by, words, person=team.account)
+
+
+def open_invitation(token: str) -> Invitation:
+    """Return the invitation of a link. Raises: NotFound, with what to do."""
+    rows = Invitation.objects.select_related("team")
+    invitation = rows.filter(token_hash=hashed(token)).first()
+    if invitation is None:
+        raise NotFound(
+            "This invitation is unknown or was withdrawn. Is the link complete? Ask whoever sent "
+            "it for another."
+        )
+    if invitation.accepted_at is not None:
+        raise NotFound("This invitation has been used: it works only once.")
+    if not invitation.is_open:
+        raise NotFound(
+            f"This invitation has expired: it works for {INVITATION_DAYS} days. Ask whoever sent "
+            "it for another."
+        )
+    return invitation
+
+
+def has_account(invitation: Invitation) -> bool:
+    """Tell whether the invited address has an account, which the link cannot sign in."""
+    return User.objects.filter(username=invitation.address).exists()
+
+
+@transaction.atomic
+def accept(token: str, by: User | None) -> Membership:
+    """Let the invited person join; make their account if there is none.
+
+    Args:
+        by: who is signed in; None if nobody is.
+
+    Raises: NotFound for a link that does not work; Conflict if the address has an account and
+        somebody else, or nobody, is signed in.
+    """
+    invitation = open_invitation(token)
+    if by is None or by.username != invitation.address:
+        if has_account(invitation):
+            raise Conflict(
+                f"This invitation is for {invitation.address}, who has an account. Sign in as "
+                "this person, and open the link again."
+            )
+        by = _new_person(invitation)
+    # The update decides: of two requests with the same link, only one changes the row.
+    unused = Invitation.objects.filter(pk=invitation.pk, accepted_at=None)
+    if not unused.update(accepted_at=timezone.now()):
+        raise NotFound("This invitation has been used: it works only once.")
+    membership, _ = Membership.objects.get_or_create(
+        team=invitation.team, person=by, defaults={"role": invitation.role}
+    )
+    team = invitation.team
+    audit.note(audit.JOINED, by, team.title, person=team.account, role=membership.role)
+    return membership
+
+
+def _new_person(invitation: Invitation) -> User:
+    try:
+        return get_or_create_user(invitation.address)
+    except NotAnAddress as error:
+        raise Invalid(str(error), field="address") from None
+
+
+@transaction.atomic
+def change_role(membership: Membership, by: User, role: str) -> None:
+    """Give a member another role. Raises: Invalid, Conflict for the last owner."""
+    chosen = checked_role(role)
+    before = membership.role
+    if chosen == before:
+        return
+    if chosen != Role.OWNER:
+        _require_another_owner(membership)
+    membership.role = chosen
+    membership.save(update_fields=["role"])
+    _announce(membership)
+    words = f"{membership.person} in {membership.team.title}"
+    for account in (membership.person, membership.team.account):
+        audit.note(audit.ROLE_CHANGED, by, words, person=account, before=before, role=chosen)
+
+
+@transaction.atomic
+def remove(membership: Membership, by: User) -> None:
+    """End a membership; the person's open pages of the team close at once.
+
+    Raises: Conflict for the last owner.
+    """
+    _require_another_owner(membership)
+    team, person = membership.team, membership.person
+    _announce(membership)
+    membership.delete()
+    action = audit.LEFT if by.pk == person.pk else audit.REMOVED
+    for account in (person, team.account):
+        audit.note(action, by, f"{person} from {team.title}", person=account)
+
+
+def _require_another_owner(membership: Membership) -> None:
+    if membership.role != Role.OWNER:
+        return
+    owners = Membership.objects.select_for_update().filter(
+        team=membership.team, role=Role.OWNER, person__is_active=True
+    )
+    if len(owners.exclude(pk=membership.pk)) == 0:
+        raise Conflict(
+            f"{membership.person} is the only owner of {membership.team.name}. Make another person "
+            "an owner first, or delete the team."
+        )
+
+
+@transaction.atomic
+def delete_team(team: Team, by: User) -> None:
+    """Delete a team that holds nothing any more. Raises: Conflict."""
+    people.require_nothing_owned(team.account, f"The team {team.name}")
+    for membership in team.memberships.all():
+        _announce(membership)
+    audit.note(audit.TEAM_DELETED, by, team.title)
+    team.account.delete()
+
+
+def _announce(membership: Membership) -> None:
+    """Send ``membership_changed`` after the commit; a listener's failure is logged."""
+    send = partial(
+        membership_changed.send_robust,
+        sender=Membership,
+        person_id=membership.person_id,
+        team_id=membership.team_id,
+    )
+    transaction.on_commit(send, robust=True)
