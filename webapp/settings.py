@@ -20,6 +20,7 @@ from webapp.env import (
 )
 from webapp.operating import folder_lock, logging
 from webapp.secret_key import read_or_make
+from webapp.sso import configuration as sso
 
 os.umask(0o077)  # no other user of the machine may read what our processes write
 
@@ -144,6 +145,26 @@ LOGIN_URL = "sign-in"
 LOGIN_REDIRECT_URL = "/"
 SIGN_IN_LINK_SECONDS = 3600
 
+# --- single sign-on ------------------------------------------------------------------------
+
+OIDC_ISSUER = env_str(
+    "OIDC_ISSUER",
+    "",
+    "OpenID provider that signs people in, https://login.example.org; unset, none does.",
+    shown="unset",
+).rstrip("/")
+OIDC_CLIENT_ID = env_str("OIDC_CLIENT_ID", "", "Cutline's name at the provider.", shown="unset")
+OIDC_CLIENT_SECRET = env_str(
+    "OIDC_CLIENT_SECRET", "", "Cutline's secret at the provider.", shown="unset"
+)
+OIDC_NAME = env_str("OIDC_NAME", "single sign-on", "What people call the provider.")
+OIDC_NEW_PEOPLE = env_list(
+    "OIDC_NEW_PEOPLE",
+    "",
+    "Domains, such as example.org, whose people get an account at their first sign-in.",
+    shown="none",
+)
+
 # --- limits on requests and uploads --------------------------------------------------------
 
 MAX_UPLOAD_BYTES = env_int("MAX_UPLOAD_BYTES", 2 * 1024**3, "Largest uploaded file.")
@@ -267,6 +288,7 @@ INSTALLED_APPS = [
     "django_htmx",
     "webapp.accounts",
     "webapp.teams",
+    "webapp.sso",
     "snapshots",
 ]
 
@@ -289,6 +311,14 @@ MIDDLEWARE = [
     "django_htmx.middleware.HtmxMiddleware",
     "webapp.middleware.login_required",
 ]
+
+# Without a provider nothing of allauth is imported, and none of its tables is made.
+if OIDC_ISSUER:
+    sso.require_complete(OIDC_ISSUER, OIDC_CLIENT_ID)
+    INSTALLED_APPS += sso.APPS
+    MIDDLEWARE.append(sso.MIDDLEWARE)
+    SOCIALACCOUNT_ADAPTER = "webapp.sso.flow.Adapter"
+    ACCOUNT_RATE_LIMITS = {"login": "20/m/ip"}  # in each web process
 
 TEMPLATES = [
     {

@@ -1,9 +1,13 @@
+from django.conf import settings
 from django.urls import include, path
 
 from snapshots.web.api import api
 from webapp import health
 
+single_sign_on = [path("", include("webapp.sso.urls"))] if settings.OIDC_ISSUER else []
+
 urlpatterns = [
+    *single_sign_on,  # before sign-in/TOKEN
     path("", include("webapp.accounts.urls")),
     path("", include("webapp.teams.urls")),
     path("", include("snapshots.urls")),

@@ -16,8 +16,8 @@ from snapshots.files import identity, privacy, recordings
 from snapshots.files.identity import NotPaired
 from snapshots.files.privacy import NotPrivate
 
-FORMER_APPS = {"sessions"}
-"""Apps of earlier versions, whose migrations stay in the database."""
+FORMER_APPS = {"sessions", "account", "socialaccount"}
+"""Apps of earlier versions, and of single sign-on, whose migrations stay in the database."""
 PATIENCE_SECONDS = 30
 
 

@@ -2,6 +2,7 @@
 
 from django.conf import settings
 from django.contrib.auth import login, logout
+from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
@@ -45,15 +46,26 @@ def redeem(request: HttpRequest, form: SignInForm, token: str) -> HttpResponse:
     except services.SignInRefused as refusal:
         audit.note_refusal(str(refusal))
         return render_sign_in(request, form, refusal=str(refusal), status=422)
-    login(request, user)
-    request.session["address"] = audit.client_address(request)
-    request.session.clear_expired()
-    audit.note(audit.SIGNED_IN, user)
+    begin_session(request, user)
     return redirect(next_page(request))
 
 
-def render_sign_in(request, form, *, refusal="", status=200) -> HttpResponse:
-    context = {"form": form, "refusal": refusal, "next": next_page(request)}
+def begin_session(request: HttpRequest, user: User, how: str = "") -> None:
+    """Sign a person in; ``how`` is what the audit log says beside it."""
+    login(request, user)
+    request.session["address"] = audit.client_address(request)
+    request.session.clear_expired()
+    audit.note(audit.SIGNED_IN, user, how)
+
+
+def render_sign_in(request, form, *, refusal="", sso_refusal="", status=200) -> HttpResponse:
+    context = {
+        "form": form,
+        "refusal": refusal,
+        "next": next_page(request),
+        "sso": settings.OIDC_NAME if settings.OIDC_ISSUER else "",
+        "sso_refusal": sso_refusal,
+    }
     return render(request, "accounts/sign_in.html", context, status=status)
 
 

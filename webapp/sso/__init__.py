@@ -1,0 +1,1 @@
+"""Sign people in through an OpenID provider, if OIDC_ISSUER names one."""
