@@ -10,6 +10,7 @@ from django.db.models import Q, QuerySet
 
 from snapshots.models import Collector, EngineJob, Job, Mapping, Recording, Snapshot, Topology
 from snapshots.problems import Conflict, NeedsRole, NotFound, ReadOnly
+from webapp.notices.models import Webhook
 from webapp.teams.models import Membership, Team
 from webapp.teams.roles import Role
 
@@ -42,6 +43,16 @@ def collectors(user) -> QuerySet[Collector]:
 def mappings(user) -> QuerySet[Mapping]:
     """Return the mappings of the person and of their teams, the last changed first."""
     return _with_teams(Mapping.objects.filter(_own(user)))
+
+
+def webhooks(user) -> QuerySet[Webhook]:
+    """Return the person's webhooks, the oldest first."""
+    return Webhook.objects.filter(owner_id=_key(user))
+
+
+def webhook(user, pk: int) -> Webhook:
+    """Return a webhook of the person. Raises: NotFound."""
+    return _get(webhooks(user), pk, "webhook")
 
 
 def mapping(user, pk: int) -> Mapping:

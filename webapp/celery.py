@@ -24,7 +24,9 @@ warnings.filterwarnings("ignore", category=SecurityWarning)
 
 logger = logging.getLogger("tasks.spark")
 
-MODULES = [f"tasks.queue.{name}" for name in ("jobs", "sweeping", "collectors", "presence")]
+MODULES = [
+    f"tasks.queue.{name}" for name in ("jobs", "sweeping", "collectors", "notices", "presence")
+]
 
 app = Celery("cutline", include=MODULES)
 app.config_from_object("django.conf:settings", namespace="CELERY")

@@ -165,6 +165,33 @@ OIDC_NEW_PEOPLE = env_list(
     shown="none",
 )
 
+# --- notifications ---------------------------------------------------------------------------
+
+WEBHOOK_HTTP = env_bool("WEBHOOK_HTTP", False, "Webhooks may be sent over http, too.")
+WEBHOOK_PRIVATE_NETWORKS = env_networks(
+    "WEBHOOK_PRIVATE_NETWORKS",
+    "",
+    "Private networks, such as 10.0.0.0/8, to which webhooks may be sent.",
+    shown="none",
+)
+EMAIL_HOST = env_str("MAIL_HOST", "", "Mail server; unset, no e-mail is sent.", shown="unset")
+EMAIL_PORT = env_port("MAIL_PORT", 587, "Port of the mail server.")
+EMAIL_HOST_USER = env_str("MAIL_USER", "", "User at the mail server.", shown="unset")
+EMAIL_HOST_PASSWORD = env_str("MAIL_PASSWORD", "", "Password at the mail server.", shown="unset")
+_mail_security = env_choice(
+    "MAIL_SECURITY",
+    ("starttls", "tls", "none"),
+    "How the connection to the mail server is secured.",
+)
+EMAIL_USE_TLS, EMAIL_USE_SSL = _mail_security == "starttls", _mail_security == "tls"
+DEFAULT_FROM_EMAIL = env_str(
+    "MAIL_FROM",
+    f"cutline@{urlsplit(PUBLIC_URL).hostname}",
+    "Sender of e-mails.",
+    shown="cutline@ the host of PUBLIC_URL",
+)
+EMAIL_TIMEOUT = 15  # seconds
+
 # --- limits on requests and uploads --------------------------------------------------------
 
 MAX_UPLOAD_BYTES = env_int("MAX_UPLOAD_BYTES", 2 * 1024**3, "Largest uploaded file.")
@@ -289,6 +316,7 @@ INSTALLED_APPS = [
     "webapp.accounts",
     "webapp.teams",
     "webapp.sso",
+    "webapp.notices",
     "snapshots",
 ]
 

@@ -10,6 +10,7 @@ urlpatterns = [
     *single_sign_on,  # before sign-in/TOKEN
     path("", include("webapp.accounts.urls")),
     path("", include("webapp.teams.urls")),
+    path("", include("webapp.notices.urls")),
     path("", include("snapshots.urls")),
     path("api/", api.urls),
     path("healthz", health.healthz),

@@ -21,6 +21,7 @@ from django.utils import timezone
 
 from snapshots.jobs import live
 from snapshots.models import Job, Recording
+from webapp.notices import events
 
 logger = logging.getLogger(__name__)
 
@@ -117,11 +118,17 @@ class Lease:
         )
 
     def write(self, **fields) -> None:
-        """Change the job's row, and notify the open pages when that is committed."""
-        if not self.row.update(**fields):
-            raise LeaseLost(f"{self.job} is no longer run by {self.job.worker}")
-        for name, value in fields.items():
-            setattr(self.job, name, value)
+        """Change the job's row, and notify the open pages when that is committed.
+
+        The notice of a job's end is written in the same transaction.
+        """
+        with transaction.atomic():
+            if not self.row.update(**fields):
+                raise LeaseLost(f"{self.job} is no longer run by {self.job.worker}")
+            for name, value in fields.items():
+                setattr(self.job, name, value)
+            if "state" in fields:
+                events.job_ended(self.job)
         self._written_at = time.monotonic()
         transaction.on_commit(lambda: live.job_changed(self.job), robust=True)
 

@@ -18,6 +18,7 @@ from snapshots.services import retention
 from tasks.queue.jobs import enqueue
 from tasks.spark import scratch
 from webapp.edge import idempotency
+from webapp.notices import sending
 from webapp.operating import presence
 
 logger = logging.getLogger(__name__)
@@ -116,6 +117,7 @@ PARTS = (
     scratch.sweep,
     _hourly(retention.sweep),
     _hourly(idempotency.forget_old),
+    _hourly(sending.forget_old),
     presence.note_sweep,
 )
 """The parts of a sweep, in order. The last one records for operators that the sweep is done."""

@@ -71,6 +71,9 @@ def furnish(stack: Stack, shared_data: Path) -> dict[str, str]:
     api = Api(stack)
     made = json.loads(stack.manage("shell", "--verbosity", "0", "-c", FURNISH))
     made["late"] = _late(api)
+    hook = {"url": "https://hooks.example.org/cutline", "kinds": ["job.failed"]}
+    made["webhook"] = api.post("/webhooks", hook).body["id"]
+    api.post(f"/webhooks/{made['webhook']}/test")
     made["mapping"] = api.post("/mappings", {"name": "spans", "document": MAPPING}).body["id"]
     flink = zipped(shared_data / "flink" / "unaligned-orders", "files", "rest").read()
     made["flink"] = api.ingested(flink, "flink.zip")
@@ -174,6 +177,9 @@ ADDRESSES = {
     "recordings-of-team": "/?team={team}",
     "operator-team": "/operator/teams/{team}",
     "activity": "/account/activity",
+    "notifications": "/account/notifications",
+    "webhook": "/account/notifications/webhooks/{webhook}",
+    "webhook-delete": "/account/notifications/webhooks/{webhook}/delete",
     "operator": "/operator",
     "people": "/operator/people",
     "person": "/operator/people/{other}",

@@ -20,6 +20,7 @@ HIDDEN = "[hidden]"
 _SECRETS = (
     re.compile(r"(?<=/sign-in/)[^\s\"'?#/<>]+"),
     re.compile(r"\bcut_[A-Za-z0-9_-]{6,}"),
+    re.compile(r"\bwhsec_[A-Za-z0-9+/=_-]{6,}"),
     re.compile(r"(?i)(?<=bearer )[^\s\"',]+"),
     re.compile(r"(?i)(?<=sessionid=)[^\s\"';,]+"),
     re.compile(r"(?i)(?<=csrftoken=)[^\s\"';,]+"),

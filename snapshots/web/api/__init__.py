@@ -30,6 +30,7 @@ from snapshots.web.api.auth import Bearer, SessionWithCsrf
 from snapshots.web.api.reference import Reference
 from snapshots.web.json import OrjsonParser, OrjsonRenderer
 from webapp.accounts import api as accounts
+from webapp.notices import api as notices
 from webapp.operating import api as operating
 from webapp.operating import health_api
 from webapp.teams import api as teams
@@ -87,6 +88,7 @@ api.add_router("", mappings.router, tags=["mappings"])
 api.add_router("", sharing.router, tags=["teams"])
 api.add_router("", accounts.router, tags=["account"])
 api.add_router("", teams.router, tags=["teams"])
+api.add_router("", notices.router, tags=["notifications"])
 api.add_router("", operating.router, tags=["operator"])
 api.add_router("", health_api.router, tags=["operator"])
 

@@ -1,0 +1,1 @@
+"""Tell people and programs what happened: by webhook and by e-mail."""
