@@ -9,6 +9,7 @@ from django.urls import URLPattern, resolve
 
 import snapshots.urls
 import webapp.accounts.urls
+import webapp.notices.urls
 import webapp.operating.urls
 from bench.browser import OBSERVE, watch_weights
 from tests.browser.every_page import ADDRESSES
@@ -53,7 +54,9 @@ NO_PAGES = {
     *("ingest-again", "original", "compare-failovers", "change-collector", "cancel-job"),
     *("follow-link", "sign-out", "create-token", "revoke-token", "end-other-sessions"),
     *("end-session", "allow-person", None),
+    *("choose-mail", "create-webhook", "change-webhook-secret", "test-webhook", "send-again"),
 }
+SITE = (snapshots.urls, webapp.accounts.urls, webapp.notices.urls, webapp.operating.urls)
 
 
 def test_every_page_of_the_site_is_visited():
@@ -61,7 +64,7 @@ def test_every_page_of_the_site_is_visited():
     visited = {resolve(address.partition("?")[0]).url_name for address in numbered.values()}
     patterns = [
         pattern
-        for module in (snapshots.urls, webapp.accounts.urls, webapp.operating.urls)
+        for module in SITE
         for pattern in module.urlpatterns
         if isinstance(pattern, URLPattern)
     ]
