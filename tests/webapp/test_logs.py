@@ -77,6 +77,7 @@ def test_what_a_line_is_about_ends_with_its_block():
         "Authorization: Bearer {}",
         "{{'authorization': 'bearer {}'}}",
         "token cut_{} was used",
+        "webhook whsec_{}",
         "Cookie: sessionid={}; csrftoken={}",
         "redis://:{}@127.0.0.1:6379/0",
         "postgres://cutline:{}@db/cutline",

@@ -80,8 +80,9 @@ def _note(delivery: Delivery, attempt: Attempt, failure: NotDelivered | None) ->
     else:
         delivery.next_at = timezone.now() + PAUSES[delivery.tries - 1]
     delivery.save(update_fields=["tries", "state", "next_at"])
-    if failure is not None and failure.is_gone:
-        Webhook.objects.filter(pk=delivery.webhook_id).update(is_on=False, off_reason=str(failure))
+    if failure is not None and failure.is_gone and delivery.webhook is not None:
+        same = Webhook.objects.filter(pk=delivery.webhook.pk)
+        same.update(is_on=False, off_reason=str(failure))
 
 
 def send_again(delivery: Delivery) -> None:
