@@ -422,7 +422,7 @@ def test_a_verdict_that_is_not_consistent_is_an_event_once_for_each_recording(ad
     )
     again = Job.objects.create(kind="ingest", owner=ada, recording=lease.job.recording)
     leases.claim(again.pk).write(state="done", result={"verdicts": {"orphan": 1}})
-    assert Notice.objects.filter(kind=kinds.NOT_CONSISTENT).count() == 1
+    assert Delivery.objects.filter(notice__kind=kinds.NOT_CONSISTENT).count() == 1
 
 
 @pytest.mark.parametrize("verdicts", [{}, {"consistent": 4}, {"unknown": 2, "incomplete": 1}])
@@ -438,6 +438,7 @@ def test_a_follow_up_that_is_due_is_an_event_for_each_day(ada, webhook):
         "The follow-up “add a disk” is due on 2026-11-23.",
         "The follow-up “add a disk” is due on 2026-11-24.",
     ]
+    assert Delivery.objects.filter(webhook=webhook).count() == 2
 
 
 def test_mentioning_oneself_is_no_event(ada, webhook):

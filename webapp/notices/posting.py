@@ -82,24 +82,25 @@ def _connected(parts: SplitResult) -> Iterator[http.client.HTTPConnection]:
     host, port = str(parts.hostname), addresses.port_of(parts)
     connection = http.client.HTTPConnection(host, port)
     connection.sock = _first_that_answers(addresses.resolved(host, port), port)
-    cut = threading.Timer(ANSWER_SECONDS, _cut, [connection])
+    is_late = threading.Event()
+    cut = threading.Timer(ANSWER_SECONDS, _cut, [connection, is_late])
     cut.start()
     try:
         if parts.scheme == "https":
             _secure(connection, host)
         yield connection
     except (OSError, http.client.HTTPException):
-        _require_time(cut)
+        _require_time(is_late)
         raise
     else:
-        _require_time(cut)  # a head that was cut off is read as if it had ended there
+        _require_time(is_late)  # a head that was cut off is read as if it had ended there
     finally:
         cut.cancel()
         connection.close()
 
 
-def _require_time(cut: threading.Timer) -> None:
-    if not cut.is_alive():
+def _require_time(is_late: threading.Event) -> None:
+    if is_late.is_set():
         raise TimeoutError
 
 
@@ -119,7 +120,8 @@ def _first_that_answers(candidates: list[str], port: int) -> socket.socket:
     return socket.create_connection((candidates[-1], port), CONNECT_SECONDS)
 
 
-def _cut(connection: http.client.HTTPConnection) -> None:
+def _cut(connection: http.client.HTTPConnection, is_late: threading.Event) -> None:
+    is_late.set()
     with suppress(OSError, AttributeError):  # it has ended meanwhile
         connection.sock.shutdown(socket.SHUT_RDWR)
 
