@@ -76,6 +76,7 @@ def site(live_redis, provider, tmp_path_factory):
         OIDC_NEW_PEOPLE="new.example",
         TRUSTED_PROXIES="127.0.0.1",
     )
+    stack.manage("migrate", "--verbosity", "0")  # the tables that only this setting needs
     made = prepared(
         stack,
         people=f"[a_person(email).pk for email in {[ADA, BOB, CLOSED]}]",
