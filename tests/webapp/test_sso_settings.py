@@ -1,9 +1,12 @@
-"""The settings of single sign-on, where it is off and where it cannot work."""
+"""Single sign-on where it is off or cannot work, and what operators undo."""
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
+from django.core.management import CommandError, call_command
 
+from webapp.accounts.models import AuditEntry
 from webapp.sso import configuration
+from webapp.sso.models import Identity
 
 
 @pytest.mark.parametrize(
@@ -30,3 +33,16 @@ def test_the_sign_in_page_without_a_provider_offers_none(client):
     page = client.get("/sign-in").text
     assert "sso" not in page
     assert "Or with a link" not in page
+
+
+@pytest.mark.django_db
+def test_an_operator_unlinks_a_person(ada, capsys):
+    Identity.objects.create(user=ada, issuer="https://login.example.org", subject="1")
+    call_command("unlink_sso", "Ada@example.org")
+    assert "no longer linked" in capsys.readouterr().out
+    assert not Identity.objects.exists()
+    entry = AuditEntry.objects.get(action="identity-unlinked")
+    assert (entry.person_id, entry.subject) == (ada.pk, "ada@example.org")
+    for email, sentence in (("ada@example.org", "is not linked"), ("x@y.example", "no person")):
+        with pytest.raises(CommandError, match=sentence):
+            call_command("unlink_sso", email)
