@@ -154,6 +154,7 @@ ADDRESSES = {
     "archive-job": "/archive/{archived}",
     "archive-compare": "/archive/{archived}/compare",
     "archive-checkpoint": "/archive/{archived}/checkpoints/0/30",
+    "bisect-archived": "/archive/{archived}/bisect",
     "archive-delete": "/archive/{archived}/delete",
     "learn": "/learn",
     "topologies": "/topologies",

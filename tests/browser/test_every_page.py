@@ -11,6 +11,7 @@ import snapshots.urls
 import webapp.accounts.urls
 import webapp.notices.urls
 import webapp.operating.urls
+import webapp.teams.urls
 from bench.browser import OBSERVE, watch_weights
 from tests.browser.every_page import ADDRESSES
 from tests.conftest import watch_for_errors
@@ -53,10 +54,17 @@ MOST_SHIFT = 0.05  # of what stands in view, while the page loads
 NO_PAGES = {
     *("ingest-again", "original", "compare-failovers", "change-collector", "cancel-job"),
     *("follow-link", "sign-out", "create-token", "revoke-token", "end-other-sessions"),
-    *("end-session", "allow-person", None),
+    *("end-session", "allow-person", "allow-team", "move", None),
+    *("invite", "withdraw", "change-role", "remove-member", "rename-team"),
     *("choose-mail", "create-webhook", "change-webhook-secret", "test-webhook", "send-again"),
 }
-SITE = (snapshots.urls, webapp.accounts.urls, webapp.notices.urls, webapp.operating.urls)
+SITE = (
+    snapshots.urls,
+    webapp.accounts.urls,
+    webapp.notices.urls,
+    webapp.operating.urls,
+    webapp.teams.urls,
+)
 
 
 def test_every_page_of_the_site_is_visited():
