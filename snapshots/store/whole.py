@@ -1,5 +1,6 @@
 """Answer what shrinking asks of a stored recording, by searches and without reading all of it."""
 
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
@@ -30,8 +31,14 @@ _BLOCK = 4096  # events that are searched at once
 class StoredWhole:
     """A stored recording and one snapshot, as ``domain.shrinking.whole.Whole`` describes them."""
 
-    def __init__(self, tables: Tables, snapshot: SnapshotId, name: str) -> None:
-        """Take the tables of a recording, and the name that people know it by.
+    def __init__(
+        self, tables: Tables, snapshot: SnapshotId, name: str, initiators: Sequence[ProcessId]
+    ) -> None:
+        """Take the tables of a recording.
+
+        Args:
+            name: the name that people know the recording by.
+            initiators: the processes that began the snapshot.
 
         Raises: KeyError if there is no such snapshot.
         """
@@ -39,6 +46,7 @@ class StoredWhole:
         self._tables = tables
         self._code = tables.snapshot_code(snapshot)
         self._name = name
+        self._initiators = initiators
         self._positions = events.snapshot_positions(tables, self._code)
 
     @cached_property
@@ -133,6 +141,11 @@ class StoredWhole:
         )
         return EventKey(process, int(received.min())) if len(received) else None
 
+    def way_to(self, process: ProcessId) -> ChannelId | None:
+        """Return the last channel of the shortest path from a process that began the snapshot."""
+        channel = self._last_channels.get(process)
+        return None if channel is None else channel.id
+
     def sends(self, channel: ChannelId, message: MessageId) -> tuple[EventKey, ...]:
         """Return the sends of the messages with an id on a channel; search all its messages."""
         code, messages = self._tables.channel_code(channel), self._tables.messages.table
@@ -155,6 +168,11 @@ class StoredWhole:
         """Return the send of one marker of the snapshot."""
         channels = self.header.topology.channels
         return next((key for channel in channels for key in self.markers(channel.id)), None)
+
+    @cached_property
+    def _last_channels(self) -> dict[ProcessId, Channel | None]:
+        scope = self._tables.scope(self._code)
+        return scope.last_channels(self._initiators)
 
     @cached_property
     def _records(self) -> pa.RecordBatch:

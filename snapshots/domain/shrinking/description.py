@@ -14,8 +14,8 @@ from snapshots.domain.shrinking.witness import Witness
 
 PART_OF = "part_of"
 PROVES_NOTHING = (
-    "Its witness is a witness in the whole recording, too. What else this part shows proves nothing "
-    "about the rest."
+    "Its witness is a witness in the whole recording, too. What else this part shows proves "
+    "nothing about the rest."
 )
 CONSISTENT_PART = (
     "A consistent snapshot has no witness, so this part only shows the smallest case of it. It "

@@ -8,10 +8,9 @@
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from operator import attrgetter
 
 from snapshots.domain.assembling.assembly import Header
 from snapshots.domain.model.recording import (
@@ -45,12 +44,19 @@ class Part:
     left_out_of_lists: int = 0
 
 
-def part_of(header: Header, around: Surroundings, witness: Witness, units: Iterable[Unit]) -> Part:
+def part_of(
+    header: Header,
+    around: Surroundings,
+    witness: Witness,
+    units: Iterable[Unit],
+    goals: Collection[ProcessId],
+) -> Part:
     """Return the part that consists of these units.
 
     Args:
         header: the header of the part, whose topology is replaced.
         witness: the finding whose processes and channels stay in the header.
+        goals: the processes to which the header must have the shortest path.
     """
     keys = sorted((key for unit in units for key in unit), key=lambda key: around.events[key].line)
     indexes: dict[ProcessId, list[int]] = defaultdict(list)
@@ -63,7 +69,9 @@ def part_of(header: Header, around: Surroundings, witness: Witness, units: Itera
         len(around.events[key].messages or ()) - len(event.messages or ())
         for key, event in zip(keys, events, strict=True)
     )
-    topology = _topology(around.topology, witness, events, standing)
+    topology = _topology(around, witness, events, goals)
+    processes = tuple(_process(process, standing) for process in topology.processes)
+    topology = replace(topology, processes=processes)
     return Part(replace(header, topology=topology), tuple(events), dict(indexes), left_out)
 
 
@@ -118,18 +126,32 @@ def _projected(
 
 
 def _topology(
-    topology: Topology,
+    around: Surroundings,
     witness: Witness,
     events: Collection[LoggedEvent],
-    standing: Collection[EventKey],
+    goals: Collection[ProcessId],
 ) -> Topology:
-    """Keep the channels and processes that the events or the witness name, and channels' ends."""
-    used = {event.channel for event in events} | set(witness.channels)
-    channels = tuple(channel for channel in topology.channels if channel.id in used)
-    names = {event.process for event in events} | set(witness.processes)
-    names |= set(map(attrgetter("source"), channels)) | set(map(attrgetter("target"), channels))
-    processes = (process for process in topology.processes if process.id in names)
-    return Topology(tuple(_process(process, standing) for process in processes), channels)
+    """Keep what the events or the witness name, the paths to the goals, and ends of channels."""
+    topology = around.topology
+    channels = {event.channel for event in events if event.channel is not None}
+    channels.update(witness.channels)
+    for goal in goals:
+        channels.update(_path(around, goal))
+    processes = {event.process for event in events} | set(witness.processes)
+    for channel in channels:
+        ends = topology.channel_by_id[channel]
+        processes |= {ends.source, ends.target}
+    return Topology(
+        tuple(process for process in topology.processes if process.id in processes),
+        tuple(channel for channel in topology.channels if channel.id in channels),
+    )
+
+
+def _path(around: Surroundings, goal: ProcessId) -> Iterator[ChannelId]:
+    """Yield the channels of the shortest path to a process, the last one first."""
+    while (channel := around.ways.get(goal)) is not None:
+        yield channel
+        goal = around.topology.channel_by_id[channel].source
 
 
 def _process(process: Process, standing: Collection[EventKey]) -> Process:

@@ -9,18 +9,20 @@ A consistent snapshot has no witness. Its part shows one message that was in fli
 one recorded state if there is no such message.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from snapshots.domain.assembling.assembly import assemble
+from snapshots.domain.judging.findings import INCOMPLETE
 from snapshots.domain.judging.verdicts import SnapshotReport, judge
 from snapshots.domain.model.as_json import as_json
+from snapshots.domain.model.derived import is_derived
 from snapshots.domain.model.recording import MARKER_SEND, SnapshotId
-from snapshots.domain.model.topology import JsonText
+from snapshots.domain.model.topology import ProcessId
 from snapshots.domain.shrinking import description
 from snapshots.domain.shrinking.minimal import OutOfTrials, minimal
 from snapshots.domain.shrinking.part import Part, part_of
-from snapshots.domain.shrinking.surroundings import Surroundings, Unit, surroundings
+from snapshots.domain.shrinking.surroundings import Unit, surroundings
 from snapshots.domain.shrinking.whole import Whole
 from snapshots.domain.shrinking.witness import Json, Witness, identity, in_the_whole
 
@@ -61,22 +63,20 @@ def shrink(whole: Whole, witness: Witness) -> Shrunk:
         raise NoEvents
     trial = _Trial(whole, witness)
     units, is_minimal = minimal(trial.begin(), trial.holds)
-    part = trial.part(units)
-    report = _report(part, whole.snapshot)
-    assert report is not None  # the trial with these units held
+    part, findings = trial.judged(units)
     named = replace(part, header=description.header_of(whole, witness, part))
-    return Shrunk(named, whole.snapshot, witness, report.verdict, is_minimal)
+    return Shrunk(named, whole.snapshot, witness, findings[0]["verdict"], is_minimal)
 
 
 class _Trial:
     """Judges parts of the surroundings of one witness."""
 
     def __init__(self, whole: Whole, witness: Witness) -> None:
-        self._snapshot = whole.snapshot
         self._witness = witness
-        self._around: Surroundings = surroundings(whole, witness)
+        self._whole = whole
+        self._around = surroundings(whole, witness, with_ways=witness.verdict == INCOMPLETE)
         self._header = description.bare_header(whole.header, whole.snapshot)
-        self._allowed: frozenset[JsonText] = frozenset()
+        self._allowed: frozenset[str] = frozenset()
         self._left = MOST_JUDGED
 
     def begin(self) -> Sequence[Unit]:
@@ -84,10 +84,14 @@ class _Trial:
 
         Raises: NotShown.
         """
-        units = self._around.units
-        self._allowed = self._found(units)
+        _, found = self.judged(self._around.units)
+        if not self._around.ways and self._goals(found):
+            self._around = surroundings(self._whole, self._witness, with_ways=True)
+            _, found = self.judged(self._around.units)
+        self._allowed = frozenset(map(identity, found))
         if self._witness.identity not in self._allowed:
             raise NotShown
+        units = self._around.units
         without_markers = [unit for unit in units if not self._is_marker(unit)]
         return without_markers if self.holds(without_markers) else units
 
@@ -96,20 +100,52 @@ class _Trial:
         self._left -= sum(map(len, units))
         if self._left < 0:
             raise OutOfTrials
-        found = self._found(units)
+        _, findings = self.judged(units)
+        found = set(map(identity, findings))
         return self._witness.identity in found and found <= self._allowed
 
-    def part(self, units: Sequence[Unit]) -> Part:
-        """Return the part that consists of these units."""
-        return part_of(self._header, self._around, self._witness, units)
+    def judged(self, units: Sequence[Unit]) -> tuple[Part, Sequence[Json]]:
+        """Return the part that consists of these units, and what is found in it.
 
-    def _found(self, units: Sequence[Unit]) -> frozenset[JsonText]:
-        """Return the findings of a part; none if it does not show the message that it is to."""
-        part = self.part(units)
-        report = _report(part, self._snapshot)
-        if report is None or not self._shows_message(report):
+        A finding that something is missing names the path there, which the header then needs.
+        """
+        part, found = self._judged(units, frozenset())
+        goals: frozenset[ProcessId] = frozenset()
+        while not (more := self._goals(found)) <= goals:
+            goals |= more
+            part, found = self._judged(units, goals)
+        return part, found
+
+    def _judged(
+        self, units: Sequence[Unit], goals: Collection[ProcessId]
+    ) -> tuple[Part, Sequence[Json]]:
+        part = part_of(self._header, self._around, self._witness, units, goals)
+        return part, self._findings(part)
+
+    def _goals(self, findings: Sequence[Json]) -> frozenset[ProcessId]:
+        """Return the processes to which findings name a path; a derived recording has none."""
+        if is_derived(self._header.extra):
             return frozenset()
-        return frozenset(map(identity, _findings(report, part)))
+        channel_by_id = self._around.topology.channel_by_id
+        return frozenset(
+            channel_by_id[finding["channel"]].source if "channel" in finding else finding["process"]
+            for finding in findings
+            if finding["verdict"] == INCOMPLETE
+        )
+
+    def _findings(self, part: Part) -> Sequence[Json]:
+        """Return what is found in a part, worst first, with the indexes of the whole recording.
+
+        That is nothing if the part does not show the message of a consistent snapshot.
+        """
+        reports = judge(assemble(part.header, part.events).recording)
+        own = [report for report in reports if report.snapshot == self._whole.snapshot]
+        return [
+            in_the_whole(as_json(finding), part.indexes)
+            for report in own
+            if self._shows_message(report)
+            for finding in report.findings
+        ]
 
     def _shows_message(self, report: SnapshotReport) -> bool:
         channel = self._witness.shown_on
@@ -119,13 +155,3 @@ class _Trial:
 
     def _is_marker(self, unit: Unit) -> bool:
         return any(self._around.events[key].kind == MARKER_SEND for key in unit)
-
-
-def _report(part: Part, snapshot: SnapshotId) -> SnapshotReport | None:
-    recording = assemble(part.header, part.events).recording
-    return next((report for report in judge(recording) if report.snapshot == snapshot), None)
-
-
-def _findings(report: SnapshotReport, part: Part) -> Iterator[Json]:
-    for finding in report.findings:
-        yield in_the_whole(as_json(finding), part.indexes)

@@ -12,7 +12,6 @@ from snapshots.domain.judging.findings import (
     CONSISTENT,
     DUPLICATED,
     FIFO_VIOLATION,
-    INCOMPLETE,
     LOST,
     STATE_MISMATCH,
     UNKNOWN,
@@ -46,17 +45,27 @@ class Surroundings:
         events: all events, by key.
         following: the next application event after each one in ``events`` and after each start; no
             entry if there is none.
+        ways: the last channel of the shortest path to each process from those that began the
+            snapshot, if that was asked for.
         topology: the processes and channels of these events, in the order of the whole header.
     """
 
     units: tuple[Unit, ...]
     events: dict[EventKey, LoggedEvent]
     following: dict[EventKey, int]
+    ways: dict[ProcessId, ChannelId]
     topology: Topology
 
 
-def surroundings(whole: Whole, witness: Witness) -> Surroundings:
-    """Return the events around a witness. Raises: TooManyEvents, KeyError for an unknown event."""
+def surroundings(whole: Whole, witness: Witness, *, with_ways: bool) -> Surroundings:
+    """Return the events around a witness.
+
+    Args:
+        with_ways: add what led from those who began the snapshot to every process. Findings about
+            missing records and markers name such paths.
+
+    Raises: TooManyEvents, KeyError if the witness names what does not exist.
+    """
     collection = _Collection(whole)
     for process in witness.processes:
         collection.take_process(process)
@@ -64,12 +73,12 @@ def surroundings(whole: Whole, witness: Witness) -> Surroundings:
         collection.take_channel(channel)
     for key in (*witness.events, *_needed(whole, witness)):
         collection.take_event(key)
-    if witness.verdict == INCOMPLETE:
-        collection.take_what_led_there()
     if not collection.has_record:
         record = whole.any_record() or whole.any_marker()
         if record is not None:
             collection.take_event(record)
+    if with_ways:
+        collection.take_ways()
     return collection.surroundings()
 
 
@@ -98,6 +107,7 @@ class _Collection:
         self._events: dict[EventKey, LoggedEvent] = {}
         self._processes: dict[ProcessId, None] = {}
         self._channels: dict[ChannelId, None] = {}
+        self._ways: dict[ProcessId, ChannelId] = {}
 
     @property
     def has_record(self) -> bool:
@@ -138,10 +148,10 @@ class _Collection:
         if record is not None:
             self.take_event(record)
 
-    def take_what_led_there(self) -> None:
-        """Add the markers that made processes record, back to those that began the snapshot.
+    def take_ways(self) -> None:
+        """Add the shortest path to every process, and the markers that made processes record.
 
-        A process without the marker that made it record would pass for one that began it.
+        A process without the marker that made it record would pass for one that began the snapshot.
         """
         if not any(event.kind == MARKER_SEND for event in self._events.values()):
             marker = self._whole.any_marker()
@@ -152,12 +162,19 @@ class _Collection:
             settled |= pending
             for process in sorted(pending):
                 self._take_first_marker(process)
+                self._take_way(process)
 
     def _take_first_marker(self, process: ProcessId) -> None:
         record = self._whole.state_record(process)
         marker = self._whole.first_marker(process)
         if record is not None and marker is not None and marker.index < record.index:
             self.take_event(marker)
+
+    def _take_way(self, process: ProcessId) -> None:
+        channel = self._whole.way_to(process)
+        if channel is not None:
+            self._ways[process] = channel
+            self.take_channel(channel)
 
     def surroundings(self) -> Surroundings:
         """Return what was collected."""
@@ -166,6 +183,7 @@ class _Collection:
             units=tuple(self._units),
             events=self._events,
             following=dict(self._following()),
+            ways=self._ways,
             topology=Topology(
                 tuple(process for process in topology.processes if process.id in self._processes),
                 tuple(channel for channel in topology.channels if channel.id in self._channels),

@@ -65,6 +65,12 @@ class Whole(Protocol):
     def first_marker(self, process: ProcessId) -> EventKey | None:
         """Return the receive of the snapshot's first marker at a process."""
 
+    def way_to(self, process: ProcessId) -> ChannelId | None:
+        """Return the last channel of the shortest path from a process that began the snapshot.
+
+        It is None for a process that began it, and for one to which no path leads.
+        """
+
     def sends(self, channel: ChannelId, message: MessageId) -> tuple[EventKey, ...]:
         """Return the sends of the messages with an id on a channel."""
 

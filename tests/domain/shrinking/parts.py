@@ -21,7 +21,8 @@ PAIRS |= {receive: send for send, receive in PAIRS.items()}
 def shrunk(recording: Recording, snapshot: str, finding: dict, **shown) -> Shrunk:
     """Shrink a recording to one finding of a snapshot."""
     with stored(recording) as opened:
-        whole = StoredWhole(opened.tables, snapshot, recording.name)
+        [initiators] = (r.initiators for r in judge(recording) if r.snapshot == snapshot)
+        whole = StoredWhole(opened.tables, snapshot, recording.name, initiators)
         return shrink(whole, Witness(finding, **shown))
 
 
@@ -37,9 +38,7 @@ def found_in(part: Shrunk, events: list[LoggedEvent], header: Header) -> set[str
     for event in events:
         indexes.setdefault(event.process, []).append(original(event)["index"])
     recording = assemble(header, events).recording
-    return {
-        identity(in_the_whole(item, indexes)) for item in findings(recording, part.snapshot)
-    }
+    return {identity(in_the_whole(item, indexes)) for item in findings(recording, part.snapshot)}
 
 
 def original(event: LoggedEvent) -> dict:
@@ -55,6 +54,7 @@ def without_each(part: Shrunk) -> Iterator[tuple[LoggedEvent, list[LoggedEvent],
         gone = {id(event), *map(id, _other_end(events, event))}
         rest = [item for item in events if id(item) not in gone]
         yield event, rest, _header(part, rest)
+        yield event, rest, part.part.header
 
 
 def _other_end(events: list[LoggedEvent], event: LoggedEvent) -> list[LoggedEvent]:
