@@ -54,7 +54,7 @@ def header_of(whole: Whole, witness: Witness, part: Part) -> Header:
     }
     if PART_OF in header.extra:
         own[PART_OF] = header.extra[PART_OF]
-    name = f"{header.name[:_LONGEST_NAME]}: {witness.verdict} of {whole.snapshot}"
+    name = f"{header.name[:_LONGEST_NAME]}, {witness.verdict} of {whole.snapshot}"
     extra = {**part.header.extra, PART_OF: own, "notes": notes(whole, witness, part)}
     return replace(part.header, name=name, extra=extra)
 
