@@ -46,7 +46,7 @@ class StoredWhole:
         self._tables = tables
         self._code = tables.snapshot_code(snapshot)
         self._name = name
-        self._initiators = initiators
+        self.initiators = initiators
         self._positions = events.snapshot_positions(tables, self._code)
 
     @cached_property
@@ -133,13 +133,13 @@ class StoredWhole:
 
     def first_marker(self, process: ProcessId) -> EventKey | None:
         """Return the receive of the snapshot's first marker at a process."""
-        received = np.concatenate(
-            [
-                np.zeros(0, np.int64),
-                *(self._received(channel.id) for channel in self._incoming(process)),
-            ]
-        )
-        return EventKey(process, int(received.min())) if len(received) else None
+        received = [
+            index
+            for channel in self.header.topology.incoming[process]
+            for index in self._received(channel.id).tolist()
+        ]
+        received += [key.index for key in self._stray_markers if key.process == process]
+        return EventKey(process, min(received)) if received else None
 
     def way_to(self, process: ProcessId) -> ChannelId | None:
         """Return the last channel of the shortest path from a process that began the snapshot."""
@@ -154,25 +154,43 @@ class StoredWhole:
         sent = messages.values("sent_index", np.full(len(ordinals), code), ordinals)
         return tuple(EventKey(source, index) for index in sent.tolist())
 
-    def any_record(self) -> EventKey | None:
+    def any_record(self, process: ProcessId | None = None) -> EventKey | None:
         """Return one record of the snapshot, of a state if there is one."""
-        recorded = np.flatnonzero(self._positions != NONE)
+        scopes = self._tables.scopes
+        is_in_scope = np.ones(len(scopes), np.bool_)
+        if process is not None:
+            is_in_scope = scopes == scopes[self._tables.process_code(process)]
+        recorded = np.flatnonzero((self._positions != NONE) & is_in_scope)
         if len(recorded):
             return self.state_record(self._process(int(recorded[0])))
-        if not self._records.num_rows:
+        codes = self._records.column("process").to_numpy()
+        rows = np.flatnonzero(is_in_scope[codes])
+        if not len(rows):
             return None
-        row = self._records.slice(0, 1).to_pylist()[0]
+        row = self._records.slice(int(rows[0]), 1).to_pylist()[0]
         return EventKey(self._process(row["process"]), row["index"])
 
     def any_marker(self) -> EventKey | None:
-        """Return the send of one marker of the snapshot."""
+        """Return the send of one marker of the snapshot, or a receive if the log has no send."""
         channels = self.header.topology.channels
-        return next((key for channel in channels for key in self.markers(channel.id)), None)
+        sends = (key for channel in channels for key in self.markers(channel.id))
+        return next(sends, None) or next(iter(self._stray_markers), None)
 
     @cached_property
     def _last_channels(self) -> dict[ProcessId, Channel | None]:
         scope = self._tables.scope(self._code)
-        return scope.last_channels(self._initiators)
+        return scope.last_channels(self.initiators)
+
+    @cached_property
+    def _stray_markers(self) -> tuple[EventKey, ...]:
+        """The receives of the snapshot's markers that no send explains."""
+        batch = self._tables.stray_markers
+        columns = (batch.column(name).to_pylist() for name in ("snapshot", "process", "index"))
+        return tuple(
+            EventKey(self._process(process), index)
+            for snapshot, process, index in zip(*columns, strict=True)
+            if snapshot == self._code
+        )
 
     @cached_property
     def _records(self) -> pa.RecordBatch:
@@ -191,9 +209,6 @@ class StoredWhole:
     def _own_markers(self, code: int) -> Ints:
         """Return the ordinals of the snapshot's markers on a channel."""
         return np.flatnonzero(self._tables.markers.table.run("snapshot", code) == self._code)
-
-    def _incoming(self, process: ProcessId) -> tuple[Channel, ...]:
-        return self.header.topology.incoming[process]
 
     def _received(self, channel: ChannelId) -> Ints:
         """Return the indexes at which the snapshot's markers on a channel arrive."""

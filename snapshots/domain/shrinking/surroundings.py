@@ -151,8 +151,11 @@ class _Collection:
     def take_ways(self) -> None:
         """Add the shortest path to every process, and the markers that made processes record.
 
+        A process belongs to the snapshot only if another one of its scope recorded for it.
         A process without the marker that made it record would pass for one that began the snapshot.
         """
+        for process in self._whole.initiators[:1]:
+            self.take_process(process)
         if not any(event.kind == MARKER_SEND for event in self._events.values()):
             marker = self._whole.any_marker()
             if marker is not None:
@@ -171,6 +174,9 @@ class _Collection:
             self.take_event(marker)
 
     def _take_way(self, process: ProcessId) -> None:
+        record = self._whole.any_record(process)
+        if record is not None and self._whole.state_record(process) is None:
+            self.take_event(record)
         channel = self._whole.way_to(process)
         if channel is not None:
             self._ways[process] = channel

@@ -1,5 +1,6 @@
 """What shrinking asks of the whole recording, which may be too large to be read."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -30,6 +31,10 @@ class Whole(Protocol):
     @property
     def header(self) -> Header:
         """The header of the recording."""
+
+    @property
+    def initiators(self) -> Sequence[ProcessId]:
+        """The processes that began the snapshot."""
 
     @property
     def event_count(self) -> int:
@@ -74,8 +79,12 @@ class Whole(Protocol):
     def sends(self, channel: ChannelId, message: MessageId) -> tuple[EventKey, ...]:
         """Return the sends of the messages with an id on a channel."""
 
-    def any_record(self) -> EventKey | None:
-        """Return one record of the snapshot, of a state if there is one."""
+    def any_record(self, process: ProcessId | None = None) -> EventKey | None:
+        """Return one record of the snapshot, of a state if there is one.
+
+        Args:
+            process: the process in whose scope the record is to be; None for any scope.
+        """
 
     def any_marker(self) -> EventKey | None:
-        """Return the send of one marker of the snapshot."""
+        """Return the send of one marker of the snapshot, or a receive if the log has no send."""
