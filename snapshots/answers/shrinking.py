@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from snapshots.domain.judging.findings import CONSISTENT
+from snapshots.domain.model.derived import is_untimed
 from snapshots.domain.model.recording import SnapshotId
 from snapshots.domain.model.topology import Topology
 from snapshots.domain.shrinking.shrink import NoEvents, NotShown, Shrunk, shrink
@@ -85,7 +86,8 @@ def file_name(shrunk: Shrunk) -> str:
 def summary(row: Snapshot, number: int, shrunk: Shrunk) -> SmallestPart:
     """Return what a part holds and what was left out."""
     stored = open_recording(row.recording)
-    notes = shrunk.part.header.extra["notes"]
+    extra = shrunk.part.header.extra
+    notes = extra["notes"]
     assert isinstance(notes, list)  # as the part's description writes them
     events = int(stored.tables.events.length.sum())
     return {
@@ -97,7 +99,7 @@ def summary(row: Snapshot, number: int, shrunk: Shrunk) -> SmallestPart:
         "sentences": [*notes, *([] if shrunk.is_minimal else [NOT_MINIMAL])],
         "kept": _sizes(len(shrunk.part.events), shrunk.part.header.topology),
         "whole": _sizes(events, stored.topology),
-        "events": _events(shrunk),
+        "events": _events(shrunk, has_times=not is_untimed(extra, row.snapshot)),
     }
 
 
@@ -109,13 +111,13 @@ def _sizes(events: int, topology: Topology) -> PartSizes:
     }
 
 
-def _events(shrunk: Shrunk) -> list[PartEvent]:
+def _events(shrunk: Shrunk, *, has_times: bool) -> list[PartEvent]:
     return [
         {
             "process": event.process,
             "index": json.loads(event.extra or "{}")["original"]["index"],
             "kind": event.kind,
-            "at": event.at,
+            "at": event.at if has_times else None,
             "channel": event.channel,
             "message": event.message,
             "snapshot": event.snapshot,

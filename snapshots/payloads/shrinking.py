@@ -30,7 +30,8 @@ class PartEvent(TypedDict):
         process: the process of the event.
         index: the number of the event within its process in the whole recording.
         kind: the kind of the event.
-        at: the instant of the event, in the time unit of the recording.
+        at: the instant of the event, in the time unit of the recording; null where it
+            is not known.
         channel: the channel; null where the event has none.
         message: the id of the message; null where the event has none.
         snapshot: the snapshot that the event takes part in; null where it takes part in none.

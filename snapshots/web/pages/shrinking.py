@@ -55,12 +55,10 @@ def _chosen(request: HttpRequest, pk: int) -> tuple[Snapshot, int]:
 
 def _context(row: Snapshot, number: int, shrunk: Shrunk) -> dict[str, Any]:
     part = summary(row, number, shrunk)
-    about, *sentences = part["sentences"]
     return {
         "recording": row.recording,
         "part": part,
-        "about": about,
-        "sentences": sentences,
+        "sentences": part["sentences"][1:],  # the first one gives the sizes, which stand above
         "is_consistent": part["witness"]["verdict"] == CONSISTENT,
         "colour": colour_of(part["verdict"]),
         "file_name": file_name(shrunk),
