@@ -81,6 +81,16 @@ def test_a_state_that_events_left_out_had_changed_is_not_known_in_the_part():
     assert starts == {"p": "10", "q": "5"}
 
 
+def test_a_message_that_shares_its_id_is_lost_only_beside_the_other_one():
+    run = a_run().send("p->q", "m1", value=1).send("p->q", "m1", value=2)
+    run.record("p", "s1").record("q", "s1").record_channel("p->q", "s1", "m1")
+    recording = recorded(run)
+    [finding] = findings(recording, "s1")
+    assert (finding["verdict"], finding["value"]) == ("lost", 2)
+    part = check_minimal(recording, "s1", finding).part
+    assert [event.value for event in part.events if event.kind == "send"] == ["1", "2"]
+
+
 def test_a_start_state_stays_only_until_an_event_that_was_left_out():
     run = a_run().internal("p", "earn", state=11).record("p", "s1").send("p->q", "m1", state=11)
     run.receive("p->q", "m1", state=5).record("q", "s1")
