@@ -9,6 +9,7 @@ import sys
 
 MEASUREMENTS = (
     ("The store in one process", "bench.store"),
+    ("The smallest part with a verdict", "bench.shrinking"),
     ("The Spark jobs beside DuckDB", "bench.jobs"),
     ("The simulators and the check", "bench.simulator"),
     ("Over HTTP and in the browser", "bench.server"),

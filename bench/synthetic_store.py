@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from snapshots.domain.model.recording import INTERNAL, KINDS, RECEIVE, SEND
+from snapshots.domain.model.recording import INTERNAL, KINDS, RECEIVE, RECORD_STATE, SEND
 from snapshots.store import parts, writer
 from snapshots.store.layout import (
     CHANNEL_COLUMNS,
@@ -48,14 +48,27 @@ class _Run:
 
 
 def write_synthetic(
-    folder: Path, events: int, processes: int = 50, channels: int = 800, seed: int = 1
+    folder: Path,
+    events: int,
+    processes: int = 50,
+    channels: int = 800,
+    seed: int = 1,
+    snapshots: tuple[str, ...] = (),
 ) -> Manifest:
-    """Write a recording of about ``events`` events into an empty folder."""
+    """Write a recording of about ``events`` events into an empty folder.
+
+    Args:
+        snapshots: the name of a snapshot, if every process is to record its state for it in the
+            middle of its events; none otherwise.
+    """
     random = np.random.default_rng(seed)
     source = random.integers(0, processes, channels)
     target = (source + random.integers(1, processes, channels)) % processes
     run = _run(random, events, source, target, processes)
+    recorded = _recorded(run, processes if snapshots else 0)
+    run.kind[recorded] = KINDS.index(RECORD_STATE)
     _write_small(folder, source, target, processes)
+    parts.write_table(folder / RECORDS, _records(run, recorded), RECORD_COLUMNS)
     written = [*_write_events(folder, run, processes), *_write_messages(folder, run, channels)]
     total = len(run.at)
     counts = {
@@ -63,11 +76,12 @@ def write_synthetic(
         "messages": len(run.sent),
         "processes": processes,
         "channels": channels,
-        **dict.fromkeys(("markers", "snapshots", "defects"), 0),
+        "snapshots": len(snapshots),
+        **dict.fromkeys(("markers", "defects"), 0),
     }
     extent = Extent(int(run.at.min()), int(run.at.max()), total)
     manifest = Manifest(
-        f"synthetic {total}", "us", "synthetic", KINDS, (), counts, extent, tuple(written)
+        f"synthetic {total}", "us", "synthetic", KINDS, snapshots, counts, extent, tuple(written)
     )
     return writer.finish(folder, manifest)
 
@@ -109,6 +123,29 @@ def _run(random, events: int, source: np.ndarray, target: np.ndarray, processes:
     )
 
 
+def _recorded(run: _Run, processes: int) -> np.ndarray:
+    """Return the row of the middle one of each process's internal events, if it has any."""
+    rows = np.flatnonzero(run.kind == KINDS.index(INTERNAL))
+    bounds = np.searchsorted(run.process[rows], np.arange(processes + 1))
+    begin, end = bounds[:-1], bounds[1:]
+    return rows[((begin + end) // 2)[begin < end]]
+
+
+def _records(run: _Run, rows: np.ndarray) -> pa.Table:
+    columns = {
+        "snapshot": np.zeros(len(rows), np.int32),
+        "process": run.process[rows],
+        "index": run.index(rows),
+        "at": run.at[rows],
+        "kind": run.kind[rows],
+        "channel": np.full(len(rows), -1),
+        "state": pa.array(run.at[rows] % 10_000).cast(pa.large_string()),
+        "messages": pa.nulls(len(rows), pa.list_(pa.large_string())),
+        "line": run.step[rows] + 2,
+    }
+    return pa.table(columns).cast(RECORD_COLUMNS)
+
+
 def _write_small(folder: Path, source: np.ndarray, target: np.ndarray, processes: int) -> None:
     ids = [f"p{code}" for code in range(processes)]
     known = {"id": ids, "state": ["0"] * processes, "scope": [None] * processes}
@@ -122,7 +159,6 @@ def _write_small(folder: Path, source: np.ndarray, target: np.ndarray, processes
     }
     parts.write_table(folder / PROCESSES, states, PROCESS_COLUMNS)
     parts.write_table(folder / CHANNELS, pa.table(links).cast(CHANNEL_COLUMNS), CHANNEL_COLUMNS)
-    parts.write_table(folder / RECORDS, RECORD_COLUMNS.empty_table(), RECORD_COLUMNS)
     parts.write_table(folder / STRAYS, STRAY_COLUMNS.empty_table(), STRAY_COLUMNS)
 
 
@@ -142,7 +178,7 @@ def _write_events(folder: Path, run: _Run, processes: int) -> list[Part]:
             "step": run.step[rows],
             "line": run.step[rows] + 2,
             "channel": channel,
-            "snapshot": np.full(count, -1),
+            "snapshot": np.where(run.kind[rows] == KINDS.index(RECORD_STATE), 0, -1),
             "message": ids,
             "value": absent,
             "state": pa.array(run.at[rows] % 10_000).cast(pa.large_string()),

@@ -10,12 +10,12 @@ import sys
 import pytest
 
 from bench import __main__ as bench
-from bench import jobs, server, simulator
+from bench import jobs, server, shrinking, simulator
 from tests.stack import ROOT
 
 pytestmark = pytest.mark.slow
 
-HERE = {"bench.jobs", "bench.simulator", "bench.store"}
+HERE = {"bench.jobs", "bench.shrinking", "bench.simulator", "bench.store"}
 IN_THE_BROWSER = {"bench.server", "bench.fairness", "bench.archive", "bench.weights"}
 WITH_SPARK = {  # and a word of what each prints last
     jobs: "memory of this process",
@@ -50,6 +50,12 @@ def test_the_measurement_of_the_store_runs_to_its_end():
     answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert answer.returncode == 0, answer.stderr
     assert "p95 at 4e+03 / p95 at 2e+03" in answer.stdout
+
+
+def test_the_measurement_of_shrinking_runs_to_its_end(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["bench", "4e3"])
+    shrinking.main()
+    assert "4e+03 events, positions of a cut" in capsys.readouterr().out
 
 
 def test_make_bench_runs_every_measurement():

@@ -121,6 +121,7 @@ ADDRESSES = {
     "snapshot": "/recordings/{banks}/snapshots/s1",
     "snapshot-inconsistent": "/recordings/{late}/snapshots/s1",
     "snapshot-by-query": "/recordings/{banks}/snapshots?id=s1",
+    "smallest-part": "/recordings/{late}/smallest-part?snapshot=s1",
     "proof": "/recordings/{banks}/proof?snapshot=s1",
     "states": "/recordings/{banks}/states?snapshot=s1",
     "rules": "/learn/rules?channel=A-%3EB&rule=late_markers",

@@ -92,6 +92,22 @@ class Topology:
 
     def path(self, starts: Iterable[ProcessId], goal: ProcessId) -> tuple[ChannelId, ...] | None:
         """Return the shortest path of channels from one of ``starts`` to ``goal``, or None."""
+        arrived_by = self.last_channels(starts, goal)
+        if goal not in arrived_by:
+            return None
+        path: list[ChannelId] = []
+        while (last := arrived_by[goal]) is not None:
+            path.append(last.id)
+            goal = last.source
+        return tuple(reversed(path))
+
+    def last_channels(
+        self, starts: Iterable[ProcessId], goal: ProcessId | None = None
+    ) -> dict[ProcessId, Channel | None]:
+        """Return the last channel of the shortest path to each process that can be reached.
+
+        It is None for ``starts``. Processes farther away than ``goal`` may be left out.
+        """
         arrived_by: dict[ProcessId, Channel | None] = dict.fromkeys(starts)
         frontier = list(arrived_by)
         while frontier and goal not in arrived_by:
@@ -100,10 +116,4 @@ class Topology:
                 if channel.target not in arrived_by:
                     arrived_by[channel.target] = channel
                     frontier.append(channel.target)
-        if goal not in arrived_by:
-            return None
-        path: list[ChannelId] = []
-        while (last := arrived_by[goal]) is not None:
-            path.append(last.id)
-            goal = last.source
-        return tuple(reversed(path))
+        return arrived_by

@@ -12,7 +12,7 @@ from django.core.management.base import BaseCommand, CommandParser
 
 from snapshots.domain.assembling.assembly import Assembly, assemble
 from snapshots.domain.judging.answers import FAILS, HOLDS, NOT_KNOWN
-from snapshots.domain.judging.findings import CONSISTENT
+from snapshots.domain.judging.findings import CONSISTENT, VERDICTS
 from snapshots.domain.judging.verdicts import SnapshotReport, judge
 from snapshots.domain.model.defects import MOST_LISTED, Defect, Defects, InputRefused, refuse, times
 from snapshots.domain.model.recording import LoggedEvent
@@ -22,7 +22,7 @@ from snapshots.readers.engines import registry
 from snapshots.readers.formats.excerpt import with_excerpt
 from snapshots.readers.formats.head import read_head
 
-NOT_CONSISTENT = 1
+NOT_AS_EXPECTED = 1
 REFUSED = 2
 _COLUMNS = ("snapshot", "verdict", "processes", "in flight", "began", "duration")
 _ANSWERS = {HOLDS: "holds", FAILS: "does not hold", NOT_KNOWN: "is not known"}
@@ -37,7 +37,8 @@ _PROGRESS_EVERY = 50_000  # events
 class Command(BaseCommand):
     help = (
         "Check every snapshot in a recorded event log and print the verdicts. Exit code: 0 if "
-        "all are consistent, 1 if one is not, 2 if the file cannot be read."
+        "all are consistent (or have the verdict after --expect), 1 if one is not, 2 if the file "
+        "cannot be read."
     )
     requires_system_checks = ()
 
@@ -48,9 +49,17 @@ class Command(BaseCommand):
             choices=recognition.names(),
             help="read it as this format instead of recognising it",
         )
+        parser.add_argument(
+            "--expect",
+            choices=VERDICTS,
+            default=CONSISTENT,
+            help="the verdict that every snapshot must have; without a snapshot it fails",
+        )
         parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
 
-    def handle(self, *, file: Path, format: str | None, json: bool, **_: object) -> None:
+    def handle(
+        self, *, file: Path, format: str | None, expect: str, json: bool, **_: object
+    ) -> None:
         try:
             checked = self._checked(file, format)
         except InputRefused as refused:
@@ -65,8 +74,9 @@ class Command(BaseCommand):
             self._print_json(checked, reports)
         else:
             self._print_tables(checked, reports)
-        if any(report.verdict != CONSISTENT for report in reports):
-            sys.exit(NOT_CONSISTENT)
+        is_other = any(report.verdict != expect for report in reports)
+        if is_other or (expect != CONSISTENT and not reports):
+            sys.exit(NOT_AS_EXPECTED)
 
     def _checked(self, file: Path, format: str | None) -> Assembly:
         limits, defects = recording_limits(), Defects()

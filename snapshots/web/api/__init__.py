@@ -23,6 +23,7 @@ from snapshots.web.api import (
     replay,
     reruns,
     sharing,
+    shrinking,
     snapshots,
     topologies,
 )
@@ -73,6 +74,7 @@ api = Api(
 errors.install(api)
 api.add_router("", recordings.router, tags=["recordings"])
 api.add_router("", snapshots.router, tags=["snapshots"])
+api.add_router("", shrinking.router, tags=["snapshots"])
 api.add_router("", first_answer.router, tags=["answer"])
 api.add_router("", checkpoints.router, tags=["checkpoints"])
 api.add_router("", inventory.router, tags=["contents"])

@@ -21,6 +21,18 @@ def to_proof(recording: int, snapshot: str) -> str:
     return f"/recordings/{recording}/proof?{urlencode({'snapshot': snapshot})}"
 
 
+def to_smallest_part(recording: int, snapshot: str, finding: int) -> str:
+    """Return the address of the smallest part that shows a finding about a snapshot."""
+    query = urlencode({"snapshot": snapshot, "finding": finding})
+    return f"/recordings/{recording}/smallest-part?{query}"
+
+
+def to_file_of_smallest_part(recording: int, snapshot: str, finding: int) -> str:
+    """Return the address of the same part as a file."""
+    query = urlencode({"snapshot": snapshot, "finding": finding})
+    return f"/recordings/{recording}/smallest-part/file?{query}"
+
+
 def to_states(recording: int, snapshot: str) -> str:
     """Return the address of the graph of global states with what a snapshot recorded."""
     return f"/recordings/{recording}/states?{urlencode({'snapshot': snapshot})}"

@@ -1,7 +1,7 @@
 """The page of one snapshot: verdict, witnesses, contents, restore."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.core.paginator import Page, Paginator
@@ -16,6 +16,7 @@ from snapshots.domain.model import durations
 from snapshots.domain.model.derived import ABOUT
 from snapshots.domain.model.engine_words import words_of
 from snapshots.domain.model.recording import SnapshotId
+from snapshots.domain.shrinking.description import PART_OF
 from snapshots.files.recordings import open_recording
 from snapshots.models import Job, Recording, Snapshot
 from snapshots.payloads.jobs import job_detail
@@ -34,6 +35,7 @@ from snapshots.web.pages.snapshot_rows import (
     answer_rows,
     channel_rows,
     silent_channels,
+    smallest_part_link,
     state_rows,
     witnesses,
 )
@@ -89,6 +91,7 @@ def _context(request: HttpRequest, recording: Recording, row: Snapshot) -> dict[
         "answers": answer_rows(row.answers),
         "witnesses": witnesses(recording.pk, row.snapshot, row.verdicts),
         "checkpoint_link": _checkpoint_link(stored, recording, row),
+        "smallest_link": _smallest_link(row),
         "proof_link": links.to_proof(recording.pk, row.snapshot),
         "states_link": links.to_states(recording.pk, row.snapshot),
         "workbench_link": links.to_workbench(recording.pk, snapshot=row.snapshot),
@@ -110,7 +113,7 @@ def _context(request: HttpRequest, recording: Recording, row: Snapshot) -> dict[
 def _derived(
     stored: StoredRecording, states: Sequence[StateRow], channels: Sequence[ChannelRow]
 ) -> dict[str, Any]:
-    """Return the explanation and the notes of a derived recording.
+    """Return the explanation and the notes of a derived recording, and the notes of a part.
 
     Such a recording recomputes what it recorded, so the recomputed columns are shown only if
     anything differs.
@@ -118,17 +121,28 @@ def _derived(
     extra = stored.manifest.header_extra
     words = words_of(extra)
     if words is None:
-        return {"has_recomputed": True}
-    notes = extra.get("notes")
+        is_part = PART_OF in extra
+        return {"has_recomputed": True, "part_notes": _notes(extra) if is_part else []}
     return {
         "about_derived": ABOUT,
         "words": words,
-        "notes": [note for note in notes if isinstance(note, str)][:MOST_NOTES]
-        if isinstance(notes, list)
-        else [],
+        "notes": _notes(extra),
         "has_recomputed": any(row.differs for row in states)
         or any(row.differs for row in channels),
     }
+
+
+def _smallest_link(row: Snapshot) -> str:
+    """Return the address of the smallest recording with the verdict; empty if it has no event."""
+    if not row.verdicts:
+        return ""
+    return smallest_part_link(row.recording_id, row.snapshot, 0, row.verdicts[0])
+
+
+def _notes(header_extra: Mapping[str, object]) -> list[str]:
+    notes = header_extra.get("notes")
+    texts = notes if isinstance(notes, list) else []
+    return [note for note in texts if isinstance(note, str)][:MOST_NOTES]
 
 
 def _counts(stored: StoredRecording, snapshot: StoredSnapshot, number: str | None) -> Page[Any]:

@@ -10,6 +10,7 @@ from snapshots import quantities
 from snapshots.domain.model.derived import is_derived, why_empty, why_unknown
 from snapshots.domain.model.recording import Message, MessageId
 from snapshots.domain.model.topology import ChannelId, JsonText
+from snapshots.domain.shrinking import witness as shrinking
 from snapshots.store.stored_snapshot import SnapshotChannel, StoredSnapshot
 from snapshots.web.pages import links
 
@@ -159,12 +160,15 @@ class Witness:
 
     Attributes:
         nouns: what the finding names, each as (word, text, address in the workbench).
+        smallest: the address of the smallest recording with this finding; empty if it names no
+            event.
     """
 
     verdict: str
     sentence: str
     nouns: list[tuple[str, str, str]]
     path: list[str]
+    smallest: str
 
 
 def witnesses(
@@ -176,10 +180,20 @@ def witnesses(
             finding["sentence"],
             list(_nouns(recording, snapshot, finding)),
             finding.get("path", []),
+            smallest_part_link(recording, snapshot, number, finding),
         )
-        for finding in findings
+        for number, finding in enumerate(findings)
         if finding["verdict"] != "consistent"
     ]
+
+
+def smallest_part_link(
+    recording: int, snapshot: str, number: int, finding: Mapping[str, Any]
+) -> str:
+    """Return the address of the smallest recording with a finding; empty if it names no event."""
+    if not shrinking.Witness(finding).rests_on_events:
+        return ""
+    return links.to_smallest_part(recording, snapshot, number)
 
 
 def _nouns(

@@ -1,0 +1,1 @@
+"""Shrink a recording to the smallest part that still shows one witness of a verdict."""
