@@ -17,6 +17,8 @@ _IN_HTML = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 
+_READ = re.compile(r"""\s(title|aria-label|alt|placeholder)=("[^"]*"|'[^']*')""", re.IGNORECASE)
+
 
 def in_text(text: str) -> str:
     """Return the text with the number of each such character in its place."""
@@ -24,10 +26,8 @@ def in_text(text: str) -> str:
 
 
 def in_html(html: str) -> str:
-    """Return HTML with such characters shown in what is read, and kept in tags and in forms."""
-    if not _IN_TEXT.search(html):
-        return html
-    return _IN_HTML.sub(lambda match: _number(match[0]) if len(match[0]) == 1 else match[0], html)
+    """Return HTML with such characters shown in what is read, and kept in addresses and forms."""
+    return _IN_HTML.sub(lambda match: _part(match[0]), html) if _IN_TEXT.search(html) else html
 
 
 def middleware(get_response):
@@ -43,6 +43,14 @@ def middleware(get_response):
         return response
 
     return answer
+
+
+def _part(part: str) -> str:
+    """Return a tag, an element that stays as it is, or a single character as it is shown."""
+    if len(part) == 1:
+        return _number(part)
+    end = part.index(">")
+    return _READ.sub(lambda match: in_text(match[0]), part[:end]) + part[end:]
 
 
 def _number(character: str) -> str:

@@ -68,10 +68,16 @@ def _note(hidden: int) -> str:
     return f"<p><em>{hidden:,} more characters are not shown.</em></p>" if hidden > 0 else ""
 
 
+class _Parser(MarkdownIt):
+    """The parser, with our rule of what may be a link; anything else stays as it was written."""
+
+    def validateLink(self, url: str) -> bool:  # noqa: N802, the name of the library
+        return is_link(url)
+
+
 def _parser() -> MarkdownIt:
-    parser = MarkdownIt("commonmark", {"html": False, "maxNesting": MOST_NESTED})
+    parser = _Parser("commonmark", {"html": False, "maxNesting": MOST_NESTED})
     parser.enable(["table", "strikethrough"]).disable("image")
-    parser.validateLink = is_link  # type: ignore[method-assign]  # its documented hook
     for name in ("heading_open", "heading_close"):
         parser.add_render_rule(name, _heading)
     for name in ("td_open", "th_open"):

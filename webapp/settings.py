@@ -278,6 +278,7 @@ MIDDLEWARE = [
     "csp.middleware.CSPMiddleware",
     "webapp.edge.caching.middleware",
     "webapp.edge.compression.middleware",
+    "webapp.direction.middleware",
     "snapshots.problems.middleware",
     "webapp.edge.hosts.middleware",
     "webapp.edge.static_files.middleware",

@@ -36,7 +36,9 @@ INSIDE = {
     "a script inside": re.compile(r"<script(?![^>]*(\ssrc=|application/json))"),
     "a javascript: address": re.compile(r"javascript:", re.IGNORECASE),
 }
-PARSED = re.compile(r"innerHTML\s*=|outerHTML|insertAdjacentHTML|document\.write|[\"']style[\"']\s*,")
+PARSED = re.compile(
+    r"innerHTML\s*=|outerHTML|insertAdjacentHTML|document\.write|[\"']style[\"']\s*,"
+)
 
 
 def directives(policy: str) -> dict[str, list[str]]:
