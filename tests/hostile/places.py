@@ -6,6 +6,7 @@ the addresses of the pages on which they stand.
 
 import io
 import json
+import unicodedata
 import zipfile
 from collections.abc import Callable
 from itertools import pairwise
@@ -13,11 +14,14 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from tests.hostile.payloads import ALL, FORMULA, PAYLOADS, SVG
+from tests.hostile.payloads import ALL, ATTRIBUTE, HANDLER, PAYLOADS, SCRIPT, SVG
 from tests.webapp.over_http import Api
 
 FIRST_OF_EACH = [payloads[0] for payloads in PAYLOADS.values()]
-EVERYTHING = "\n".join(ALL)
+EVERYTHING = "\n".join(ALL)[:3000]
+PRINTABLE = [
+    payload for payload in ALL if not any(unicodedata.category(c) == "Cc" for c in payload)
+]
 LONGEST_NAME = 200
 FLINK_NAMES = ("unaligned-orders", "enrich", "apply-rules", "slow-sink", "Source: rules")
 
@@ -37,13 +41,18 @@ def log_of(names: list[str]) -> bytes:
     for name, other in ring:
         message = {"channel": name, "message": name, "value": {name: name}}
         lines += [
-            {"kind": "internal", "process": name, "label": name, "state": name},
-            {"kind": "send", "process": name, "state": name, **message},
-            {"kind": "record_state", "process": name, "snapshot": name, "state": [name]},
-            {"kind": "record_state", "process": other, "snapshot": name, "state": other},
-            {"kind": "receive", "process": other, "state": name, **message},
-            {"kind": "record_channel", "process": other, "snapshot": name, "channel": name,
-             "messages": [name]},
+            {"kind": "internal", "process": name, "label": name, "state": name, "at": 5},
+            {"kind": "send", "process": name, "state": name, "at": 20, **message},
+            {"kind": "receive", "process": other, "state": name, "at": 10, **message},
+        ]
+    (one, other), *_ = ring
+    for snapshot in FIRST_OF_EACH:
+        recorded = {"snapshot": snapshot, "at": 30}
+        lines += [
+            {"kind": "record_state", "process": one, "state": [snapshot], **recorded},
+            {"kind": "record_state", "process": other, "state": snapshot, **recorded},
+            {"kind": "record_channel", "process": other, "channel": one, "messages": [snapshot],
+             **recorded},
         ]  # fmt: skip
     return b"\n".join(json.dumps(line).encode() for line in lines)
 
@@ -53,13 +62,12 @@ def recording(api: Api, shared_data: Path) -> list[str]:
     names = [name for name in dict.fromkeys(ALL) if len(name) <= LONGEST_NAME]
     number = api.ingested(log_of(names), f"{SVG[0]}.jsonl".replace('"', "%22"))
     here = f"/recordings/{number}"
-    snapshots = [urlencode({"id": payload}) for payload in (*FIRST_OF_EACH[:3], FORMULA[0])]
-    pages = ["", "/answer", "/snapshots", "/snapshots?page=2", "/properties", "/rename", "/delete"]
+    pages = ["", "/answer", "/snapshots", "/defects", "/rename", "/delete"]
     return [
         *(here + page for page in pages),
-        *(f"{here}/snapshots?{query}" for query in snapshots),
-        f"{here}/states?{urlencode({'snapshot': names[0]})}",
-        f"{here}/proof?{urlencode({'snapshot': names[1]})}",
+        f"{here}/snapshots?{urlencode({'id': HANDLER[0]})}",
+        f"{here}/states?{urlencode({'snapshot': ATTRIBUTE[0]})}",
+        f"{here}/proof?{urlencode({'snapshot': SCRIPT[0]})}",
         *reflecting(here),
     ]
 
@@ -67,33 +75,20 @@ def recording(api: Api, shared_data: Path) -> list[str]:
 def reflecting(here: str) -> list[str]:
     """Return addresses of a recording whose queries are payloads."""
     return [
-        f"{here}/properties?{urlencode({'expression': EVERYTHING[:3000]})}",
-        f"{here}/predicates?{urlencode({'expression': EVERYTHING[:3000]})}",
+        f"{here}/properties?{urlencode({'expression': EVERYTHING})}",
+        f"{here}/predicates?{urlencode({'expression': EVERYTHING})}",
         f"{here}/rules?{urlencode({'channel': SVG[0], 'rule': SVG[0]})}",
         f"{here}/snapshots/{quote(SVG[0], safe='')}",
         f"{here}?{urlencode({'snapshot': SVG[0], 't': SVG[1], 'sel': SVG[2]})}",
     ]
 
 
-def refusals(api: Api, shared_data: Path) -> list[str]:
-    """Plant payloads in a log that is refused, so that the sentences of its defects have them."""
-    header, *_ = log_of(ALL[:3]).splitlines()
-    lines = [
-        json.dumps({"kind": "send", "process": name, "channel": name, "message": name})
-        for name in ALL[3:]
-    ]
-    accepted = api.upload(b"\n".join([header, *(line.encode() for line in lines)]), "<b>.jsonl")
-    api.ended(accepted.body["job"])
-    here = f"/recordings/{accepted.body['id']}"
-    return [here, f"{here}/defects", f"/jobs/{accepted.body['job']}"]
-
-
 def topologies(api: Api, shared_data: Path) -> list[str]:
     """Plant payloads in names of topologies, of their processes and of their channels."""
     pages = ["/topologies"]
-    for number, first in enumerate(range(0, len(ALL), 100)):
-        names = [name for name in ALL[first : first + 100] if len(name) <= LONGEST_NAME]
-        processes = [{"id": name, "state": name} for name in names]
+    named = [payload for payload in PRINTABLE if len(payload) <= LONGEST_NAME]
+    for number, first in enumerate(range(0, len(named), 100)):
+        processes = [{"id": name, "state": name} for name in named[first : first + 100]]
         ids = [process["id"] for process in processes]
         channels = [
             {"id": f"{one}{other}"[:LONGEST_NAME], "source": one, "target": other}
@@ -109,7 +104,7 @@ def topologies(api: Api, shared_data: Path) -> list[str]:
 
 def mappings(api: Api, shared_data: Path) -> list[str]:
     """Plant payloads in the name, the paths and the rules of a mapping."""
-    rules = [{"value": payload, "kind": "internal"} for payload in ALL]
+    rules = [{"value": payload, "kind": "internal"} for payload in ALL[:100]]
     document = {"process": "a", "kind": {"path": "b", "rules": rules, "otherwise": "internal"}}
     made = api.post("/mappings", {"name": FIRST_OF_EACH[1], "document": document})
     assert made.status == 201, made.body
@@ -127,7 +122,7 @@ def engine(api: Api, shared_data: Path) -> list[str]:
                 if path.is_file():
                     package.writestr(str(path.relative_to(case)), _renamed(path))
         folder = next((case / "files").iterdir()).name
-        for payload in ALL:
+        for payload in PRINTABLE:
             safe = payload.replace("/", "∕").replace("\\", "⧵")[:120]
             package.writestr(f"files/{folder}/chk-1/{safe}", b"")
     number = api.ingested(packed.getvalue(), "flink.zip")
@@ -156,13 +151,15 @@ def people(api: Api, shared_data: Path) -> list[str]:
 
 PEOPLE = """
 from django.contrib.auth.models import User
+from django.db import transaction
 from webapp.accounts import account_pages, audit
 owner = User.objects.get(username="owner@localhost")
-for place, text in enumerate({texts!r}):
-    name = f"{{text[:110]}}{{place}}"
-    person = User.objects.create(username=name, email=name)
-    audit.note(audit.TOKEN_MADE, person, text)
-    account_pages.make_token(owner, text[:60], "read", None)
+with transaction.atomic():
+    for place, text in enumerate({texts!r}):
+        name = f"{{text[:110]}}{{place}}"
+        person = User.objects.create(username=name, email=name)
+        audit.note(audit.TOKEN_MADE, person, text)
+        account_pages.make_token(owner, text[:60], "read", None)
 """
 
 
@@ -181,7 +178,7 @@ def queries(api: Api, shared_data: Path) -> list[str]:
         "/learn/side-by-side": "seed",
         "/sign-in": "next",
     }
-    whole = EVERYTHING[:3000]
+    whole = EVERYTHING
     return [
         *(f"{page}?{urlencode({name: whole})}" for page, name in pages.items()),
         f"/?{urlencode({'sort': SVG[0], 'page': SVG[0], 'status': SVG[0]})}",
@@ -190,6 +187,5 @@ def queries(api: Api, shared_data: Path) -> list[str]:
 
 
 PLACES: dict[str, Callable[[Api, Path], list[str]]] = {
-    place.__name__: place
-    for place in (recording, refusals, topologies, mappings, engine, people, queries)
+    place.__name__: place for place in (recording, topologies, mappings, engine, people, queries)
 }

@@ -182,7 +182,8 @@ export function ticks(from, to, count, whole = false) {
  * @param {string} text
  */
 export function showDirection(text) {
-  return text.replace(/[\u202a-\u202e\u2066-\u2069]/g, (sign) => `⟨U+${sign.charCodeAt(0).toString(16).toUpperCase()}⟩`);
+  const number = (/** @type {string} */ sign) => sign.charCodeAt(0).toString(16).toUpperCase();
+  return text.replace(/[\u202a-\u202e\u2066-\u2069]/g, (sign) => `⟨U+${number(sign)}⟩`);
 }
 
 /**
