@@ -1,7 +1,9 @@
 """Texts that try to run, in every place that takes text: no page of them does anything."""
 
 import re
+from functools import cache
 from urllib.parse import urlsplit
+from xml.etree import ElementTree
 
 import pytest
 
@@ -39,6 +41,13 @@ TRACES = r"""() => {
 }"""
 
 
+@pytest.fixture(scope="module")
+def planted(stack, shared_data):
+    """Return a function that plants the payloads of a place once, and gives the addresses."""
+    api = Api(stack)
+    return cache(lambda place: PLACES[place](api, shared_data))
+
+
 @pytest.fixture
 def watched(browser, server, signed_in_state):
     """Provide a page with the canary, and what happened on it that must not happen."""
@@ -68,16 +77,34 @@ def test_there_are_enough_different_payloads():
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_no_text_does_anything_on_a_page(stack, shared_data, watched, place):
+def test_no_text_does_anything_on_a_page(planted, watched, place):
     page, happened = watched
     faults = []
-    for address in PLACES[place](Api(stack), shared_data):
+    for address in planted(place):
         answer = page.goto(address)
         assert answer.status < 500, address
         look_around(page)
         faults += [f"{address}: {fault}" for fault in [*page.evaluate(TRACES), *happened]]
         happened.clear()
     assert not faults, "\n".join(faults)
+
+
+def test_an_exported_picture_of_such_names_holds_text_alone(planted, watched):
+    page, happened = watched
+    page.goto(planted("recording")[0])
+    page.locator("#workbench.is-ready").wait_for()
+    section = page.locator("[data-panel=spacetime]")
+    section.get_by_label("Download this chart").click()
+    with page.expect_download() as saved:
+        section.get_by_role("button", name="Download as SVG").click()
+    picture = ElementTree.parse(saved.value.path()).getroot()
+    names = {element.tag.rpartition("}")[2] for element in picture.iter()}
+    assert "text" in names
+    assert not names & {"script", "foreignObject", "iframe", "a", "image", "animate", "set"}
+    attributes = [name for element in picture.iter() for name in element.attrib]
+    assert not [name for name in attributes if name.lower().startswith("on")]
+    assert "canary" in "".join(picture.itertext())
+    assert not happened
 
 
 def look_around(page) -> None:
