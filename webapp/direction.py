@@ -13,7 +13,7 @@ _CONTROLS = "\u202a-\u202e\u2066-\u2069"  # embeddings, overrides, isolates, and
 _IN_TEXT = re.compile(f"[{_CONTROLS}]")
 # What must stay as it is comes first: elements whose text is sent back or read, and any tag.
 _IN_HTML = re.compile(
-    rf"<(textarea|script|style)\b.*?</\1>|<option>.*?</option>|<[a-z/!][^<>]*>|[{_CONTROLS}]",
+    rf"<(textarea|script|style)\b.*?</\1>|<[a-z/!][^<>]*>|[{_CONTROLS}]",
     re.IGNORECASE | re.DOTALL,
 )
 

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.conftest import watch_for_errors
-from tests.hostile.payloads import ALL
+from tests.hostile.payloads import ADDRESS, ALL, CSS, DIRECTION, HANDLER, SVG
 from tests.hostile.places import PLACES
 from tests.webapp.over_http import Api
 
@@ -74,6 +74,15 @@ def watched(browser, server, signed_in_state):
 
 def test_there_are_enough_different_payloads():
     assert len(set(ALL)) >= 150
+
+
+@pytest.mark.parametrize("payload", [HANDLER[0], SVG[0], CSS[3], ADDRESS[17], DIRECTION[0]])
+def test_a_payload_that_got_through_would_be_seen(watched, payload):
+    page, happened = watched
+    page.goto("/account")
+    page.evaluate("text => document.body.insertAdjacentHTML('beforeend', text)", payload)
+    page.evaluate("() => new Promise((done) => setTimeout(done))")  # the policy tells in a task
+    assert happened or page.evaluate(TRACES)
 
 
 @pytest.mark.parametrize("place", PLACES)

@@ -79,7 +79,6 @@ def reflecting(here: str) -> list[str]:
         f"{here}/predicates?{urlencode({'expression': EVERYTHING})}",
         f"{here}/rules?{urlencode({'channel': SVG[0], 'rule': SVG[0]})}",
         f"{here}/snapshots/{quote(SVG[0], safe='')}",
-        f"{here}?{urlencode({'snapshot': SVG[0], 't': SVG[1], 'sel': SVG[2]})}",
     ]
 
 
