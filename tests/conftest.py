@@ -230,9 +230,19 @@ def page(signed_in):
     assert not errors, f"the page complained: {errors}"
 
 
+# The browser's own line does not say which element or script it was.
+TELL_VIOLATIONS = """document.addEventListener("securitypolicyviolation", (event) => {
+  const { effectiveDirective, blockedURI, sourceFile, lineNumber, target } = event;
+  const element = target?.outerHTML?.slice(0, 200);
+  console.error(`${effectiveDirective} stops ${blockedURI} on ${location.pathname}: ${element}`);
+  if (sourceFile) console.error(`by line ${lineNumber} of ${sourceFile}`);
+})"""
+
+
 def watch_for_errors(page) -> list[str]:
     """Collect uncaught errors and what the content policy stops, but not refused requests."""
     errors = []
+    page.add_init_script(TELL_VIOLATIONS)
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.on(
         "console",

@@ -1,4 +1,4 @@
-"""Apply the content policy and the sign-in to every request."""
+"""Ask for a sign-in wherever a page is not public."""
 
 from django.conf import settings
 from django.contrib.auth.views import redirect_to_login
@@ -16,15 +16,6 @@ PUBLIC = (
     "/metrics",
     "/api/",
 )
-
-
-def content_security_policy(get_response):
-    def middleware(request):
-        response = get_response(request)
-        response.headers.setdefault("Content-Security-Policy", settings.CONTENT_SECURITY_POLICY)
-        return response
-
-    return middleware
 
 
 def is_public(path: str) -> bool:

@@ -47,6 +47,12 @@ def percent(share: float) -> str:
 
 
 @register.filter
+def percent_width(share: float) -> str:
+    """Return a share as the width of a bar: 0.4217 is "42.17%"."""
+    return f"{share * 100:.2f}%"
+
+
+@register.filter
 def date_text(moment: str) -> str:
     """Return a date of a payload to the minute, such as "2026-11-20 23:57"."""
     return moment[:16].replace("T", " ")

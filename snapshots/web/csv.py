@@ -18,12 +18,12 @@ def csv_file(name: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow(head)
-    writer.writerows([_harmless(cell) for cell in row] for row in rows)
+    writer.writerows([harmless(cell) for cell in row] for row in rows)
     answer = HttpResponse(text.getvalue(), content_type="text/csv; charset=utf-8")
     answer["Content-Disposition"] = f'attachment; filename="{name}"'
     return answer
 
 
-def _harmless(cell: object) -> object:
+def harmless(cell: object) -> object:
     """Return a cell, and a text that a spreadsheet would compute with an apostrophe before it."""
     return f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) else cell

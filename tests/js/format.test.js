@@ -4,8 +4,10 @@ import { test } from "node:test";
 import {
   counted,
   duration,
+  escapeText,
   instant,
   shortenedInside,
+  showDirection,
   threeDigits,
   ticks,
   valueText,
@@ -66,4 +68,11 @@ test("a name is shortened inside, where names that belong together are alike", (
   assert.equal(shortenedInside("kv-node-12", 3), "k…2");
   assert.equal(shortenedInside("Source: rates-numbers -> to-rate[0]", 18), "Source: r…-rate[0]");
   assert.equal([...shortenedInside("🏦🏦🏦🏦🏦", 4)].length, 4);
+});
+
+test("a character that changes the direction of text is shown by its number", () => {
+  assert.equal(showDirection("a\u202etxt.exe"), "a⟨U+202E⟩txt.exe");
+  assert.equal(showDirection("\u2066\u2069\u202a"), "⟨U+2066⟩⟨U+2069⟩⟨U+202A⟩");
+  assert.equal(showDirection("שלום \u200f حساب"), "שלום \u200f حساب");
+  assert.equal(escapeText("<a\u202e>"), "&lt;a⟨U+202E⟩&gt;");
 });

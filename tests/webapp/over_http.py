@@ -36,6 +36,7 @@ def sign_in(stack: Stack) -> CookieJar:
 
 class Api:
     def __init__(self, stack: Stack, email: str = "owner@localhost") -> None:
+        self.stack = stack
         self.port = stack.port
         self.headers = {"Authorization": f"Bearer {stack.token(email)}"}
 

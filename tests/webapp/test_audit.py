@@ -193,6 +193,7 @@ def test_the_page_shows_who_did_what(ada, owner):
 def test_the_csv_has_every_entry_and_no_formula(ada, owner, monkeypatch):
     mallory = a_person("=cmd@example.org")
     audit.note(audit.UPLOADED, mallory, "recording 1, “x”")
+    audit.note(audit.DELETED, ada, "＝1+1")
     audit.note(audit.DELETED, ada, "@SUM(A1)")
     answer = signed_in(owner).get("/operator/audit?format=csv")
     assert answer.headers["Content-Type"].startswith("text/csv")
@@ -200,6 +201,7 @@ def test_the_csv_has_every_entry_and_no_formula(ada, owner, monkeypatch):
     assert head == ["at", "actor", "action", "subject", "address", "detail"]
     assert [(row[1], row[3]) for row in rows] == [
         ("ada@example.org", "'@SUM(A1)"),
+        ("ada@example.org", "'＝1+1"),
         ("'=cmd@example.org", "recording 1, “x”"),
     ]
     monkeypatch.setattr("webapp.operating.audit_filter.MOST_LINES", 1)

@@ -18,6 +18,8 @@ async def answer(scope, send, problem: Problem) -> None:
         "Content-Length": str(len(content)),
         "Connection": "close",
         "Cache-Control": "no-store",
+        "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+        "X-Content-Type-Options": "nosniff",
         **problems.headers(body),
     }
     pairs = [(name.lower().encode(), value.encode()) for name, value in headers.items()]

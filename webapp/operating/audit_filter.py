@@ -11,13 +11,13 @@ from django.contrib.auth.models import User
 from django.db.models import Q, QuerySet
 
 from snapshots.problems import Invalid, TooLarge
+from snapshots.web.csv import harmless
 from webapp.accounts.audit import ACTIONS
 from webapp.accounts.models import AuditEntry
 
 LONGEST_PERSON = 150
 MOST_LINES = 100_000
 COLUMNS = ("at", "actor", "action", "subject", "address", "detail")
-FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet would compute such a cell
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +89,9 @@ def as_csv(entries: QuerySet[AuditEntry]) -> str:
     return text.getvalue()
 
 
-def _cell(entry: AuditEntry, name: str) -> str:
+def _cell(entry: AuditEntry, name: str) -> object:
     value = getattr(entry, name)
     if name == "at":
         return value.isoformat()
     text = json.dumps(value) if name == "detail" else value
-    return f"'{text}" if text.startswith(FORMULA) else text
+    return harmless(text)

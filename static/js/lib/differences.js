@@ -1,5 +1,7 @@
 /** In which fields two values of JSON differ. Pure. */
 
+import { own } from "./own.js";
+
 /**
  * Returns the fields that differ, by their path: `users[2].name`. A field that one value lacks is undefined there.
  * @param {any} recorded @param {any} recomputed @param {string} [path] @returns {Difference[]}
@@ -9,7 +11,7 @@ export function differences(recorded, recomputed, path = "") {
     return isSame(recorded, recomputed) ? [] : [{ path, recorded, recomputed }];
   }
   const keys = new Set([...Object.keys(recorded), ...Object.keys(recomputed)]);
-  return [...keys].flatMap((key) => differences(recorded[key], recomputed[key], inside(path, key, recorded)));
+  return [...keys].flatMap((key) => differences(own(recorded, key), own(recomputed, key), inside(path, key, recorded)));
 }
 
 /**

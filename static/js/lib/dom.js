@@ -1,5 +1,7 @@
 /** Building and changing elements. Text never passes through innerHTML. */
 
+import { showDirection } from "./format.js";
+
 /**
  * Makes an element, such as h("button.quiet", {type: "button", onclick}, "Play"). Null children are left out.
  * @param {string} selector @param {Record<string, any>} [attributes] @param {...any} children @returns {any}
@@ -9,8 +11,17 @@ export function h(selector, attributes = {}, ...children) {
   const element = document.createElement(tag);
   if (classes.length) element.className = classes.join(" ");
   for (const [name, value] of Object.entries(attributes)) setAttribute(element, name, value);
-  element.append(...children.flat().filter((child) => child !== null && child !== undefined));
+  const kept = children.flat().filter((child) => child !== null && child !== undefined);
+  element.append(...(tag === "textarea" ? kept : kept.map(shown)));
   return element;
+}
+
+/**
+ * Returns a text as it is read; anything else is returned as it is.
+ * @param {any} child
+ */
+function shown(child) {
+  return typeof child === "string" ? showDirection(child) : child;
 }
 
 /** @param {any} element @param {string} name @param {any} value */
@@ -36,7 +47,8 @@ export function showNote(text, level = "warning") {
  * @param {Element} element @param {string} text
  */
 export function setText(element, text) {
-  if (element.textContent !== text) element.textContent = text;
+  const next = showDirection(text);
+  if (element.textContent !== next) element.textContent = next;
 }
 
 /**

@@ -178,11 +178,20 @@ export function ticks(from, to, count, whole = false) {
 }
 
 /**
+ * Shows the number of each character that changes the direction of text, as webapp/direction.py does in pages.
+ * @param {string} text
+ */
+export function showDirection(text) {
+  const number = (/** @type {string} */ sign) => sign.charCodeAt(0).toString(16).toUpperCase();
+  return text.replace(/[\u202a-\u202e\u2066-\u2069]/g, (sign) => `⟨U+${number(sign)}⟩`);
+}
+
+/**
  * Escapes a text for Plotly, which reads a little HTML in its texts.
  * @param {string} text
  */
 export function escapeText(text) {
-  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+  return showDirection(text).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
 
 /**
@@ -190,7 +199,7 @@ export function escapeText(text) {
  * @param {string} text
  */
 export function plainText(text) {
-  return text.replaceAll("<b>", "").replaceAll("</b>", "").split("<br>").map(
+  return text.split("<br>").map(
     (line) => line.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&"),
   );
 }

@@ -2,6 +2,11 @@
 
 import { h } from "./dom.js";
 
+// Plotly puts its rules into <style> elements of its own making, which the content security policy stops. It takes
+// elements with these ids instead, if there are any. The second would be for its maps, which no chart here uses.
+const RULES = "plotly.js-style-global";
+const RULES_OF_MAPS = "9f215cf04c5486422605d13261cb87401f4e7763b6296af81e98efbc0130da53";
+
 /** @type {Promise<any> | null} */
 let reading = null;
 
@@ -14,7 +19,14 @@ export function readPlotly(src) {
     const script = h("script", { src });
     script.addEventListener("load", () => setTimeout(() => resolve(window.Plotly))); // it draws in a task of its own
     script.addEventListener("error", () => reject(new Error("Plotly could not be loaded.")));
-    document.head.append(script);
+    document.head.append(sheetHolder(), h("meta", { id: RULES_OF_MAPS }), script);
   });
   return reading;
+}
+
+/** Returns an element that stands for a <style>; its style sheet is made by script, which the policy allows. */
+function sheetHolder() {
+  const sheet = new CSSStyleSheet();
+  document.adoptedStyleSheets.push(sheet);
+  return Object.assign(h("meta", { id: RULES }), { sheet });
 }

@@ -113,13 +113,13 @@ function paintTicksX(context, frame, font) {
 function paintTicksY(context, frame, font) {
   const { yaxis, left, top, bottom } = frame;
   if (yaxis.visible === false) return;
-  const { color, size } = /** @type {any} */ ({ ...font, ...yaxis.tickfont });
+  const { color, size, weight = "normal" } = /** @type {any} */ ({ ...font, ...yaxis.tickfont });
   context.textAlign = "right";
   context.textBaseline = "middle";
   context.fillStyle = color;
   yaxis.tickvals.forEach((value, i) => {
     const text = yaxis.ticktext[i];
-    context.font = `${text.startsWith("<b>") ? "bold " : ""}${size}px ${font.family}`;
+    context.font = `${weight} ${size}px ${font.family}`;
     context.fillText(plainText(text)[0], left - 1, frame.y(value));
   });
   if (yaxis.title?.text) paintTitleY(context, yaxis.title.text, { x: left - TITLE_Y, y: (top + bottom) / 2 }, font);
@@ -161,7 +161,7 @@ function paintNote(context, { margin, font }, { width, height, frame }, { x, y, 
   context.textAlign = xanchor ?? "left";
   context.textBaseline = "alphabetic";
   context.fillStyle = own?.color ?? font.color;
-  context.font = `${text.startsWith("<b>") ? "bold " : ""}${own?.size ?? font.size}px ${font.family}`;
+  context.font = `${own?.weight ?? "normal"} ${own?.size ?? font.size}px ${font.family}`;
   const at = xref === "paper" ? margin.l + x * (width - margin.l - margin.r) : frame.x(x);
   context.fillText(
     plainText(text)[0],

@@ -1,6 +1,7 @@
 /** The source of the workbench's data: the websocket, or HTTP while that is not open. */
 
 import { summed } from "./cuts.js";
+import { own } from "./own.js";
 import { latestWins, Refused } from "./socket.js";
 import { openWindow } from "./window.js";
 
@@ -150,14 +151,14 @@ export function openCut(answer, topology) {
   const { processes, channelCode } = topology;
   const channels = new Map();
   for (const [id, values] of Object.entries(answer.channels ?? {})) {
-    const ids = answer.messages?.[id] ?? [];
+    const ids = own(answer.messages, id) ?? [];
     if (values.length) channels.set(channelCode.get(id), values.map((value, i) => ({ id: ids[i], value })));
   }
   return summed({
     positions: inOrder(answer.positions, processes),
-    states: processes.map(({ id }) => answer.states?.[id] ?? null),
-    known: processes.map(({ id }) => answer.states !== undefined && id in answer.states),
-    watermarks: processes.map(({ id }) => answer.watermarks?.[id] ?? null),
+    states: processes.map(({ id }) => own(answer.states, id) ?? null),
+    known: processes.map(({ id }) => own(answer.states, id) !== undefined),
+    watermarks: processes.map(({ id }) => own(answer.watermarks, id) ?? null),
     channels,
     consistent: answer.consistent !== false, // null in a derived recording without an orphan
     orphans: answer.orphans ?? [],
@@ -174,7 +175,7 @@ export function openCut(answer, topology) {
  */
 export function inOrder(positions, processes) {
   if (Array.isArray(positions)) return positions.map((n) => n ?? -1);
-  return processes.map(({ id }) => positions?.[id] ?? -1);
+  return processes.map(({ id }) => own(positions, id) ?? -1);
 }
 
 /**

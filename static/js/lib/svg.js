@@ -1,5 +1,7 @@
 /** Making SVG elements. Text never passes through innerHTML. */
 
+import { showDirection } from "./format.js";
+
 const SVG = "http://www.w3.org/2000/svg";
 
 /**
@@ -8,7 +10,7 @@ const SVG = "http://www.w3.org/2000/svg";
 export function create(name, attributes = {}, ...children) {
   const element = document.createElementNS(SVG, name);
   for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
-  element.append(...children);
+  element.append(...children.map((child) => (typeof child === "string" ? showDirection(child) : child)));
   return element;
 }
 

@@ -1,6 +1,7 @@
 /** A card that shows the progress of one job. templates/snapshots/jobs/card.html is its first state. */
 
 import { h, setText } from "../../lib/dom.js";
+import { create } from "../../lib/svg.js";
 import { isOpen, jobWords } from "./words.js";
 
 /**
@@ -21,7 +22,7 @@ export function showJob(card, job) {
   card.dataset.state = job.state;
   const bar = part("bar");
   bar.setAttribute("aria-valuenow", String(Math.round(job.progress * 100)));
-  bar.firstElementChild.style.setProperty("--done", job.progress.toFixed(4));
+  bar.firstElementChild.setAttribute("width", `${100 * job.progress}%`);
   const cancel = part("cancel");
   cancel.hidden = !isOpen(job);
   const button = cancel.querySelector("button");
@@ -47,7 +48,7 @@ export function makeCard(job, onCancel) {
         "aria-valuemax": "100",
         "data-job-bar": true,
       },
-      h("span"),
+      create("svg"),
     ),
     h(
       "dl.job-numbers",

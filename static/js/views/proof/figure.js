@@ -103,9 +103,9 @@ function layout({ lanes, count, colours, state, width }) {
     yref: "paper",
     yanchor: "bottom",
     xanchor: state < count / 2 ? "left" : "right",
-    text: "<b>recorded state</b>",
+    text: "recorded state",
     showarrow: false,
-    font: { color: colours("recorded") },
+    font: { color: colours("recorded"), weight: "bold" },
   };
   return {
     ...figureLayout(colours),
@@ -128,7 +128,8 @@ function layout({ lanes, count, colours, state, width }) {
       range: [lanes.length - 0.4, -0.7],
       gridcolor: colours("lane"),
       tickvals: names.map((_, row) => row),
-      ticktext: names.map((name) => `<b>${escapeText(name)}</b>`),
+      ticktext: names.map(escapeText),
+      tickfont: { color: colours("text-soft"), weight: "bold" },
     },
     shapes: state === null ? [] : [verticalLine(state + 0.5, { color: colours("recorded"), width: 2 })],
     annotations: state === null ? [] : [label],

@@ -2,6 +2,7 @@
 
 import { h, setText } from "../../lib/dom.js";
 import { thousands, threeDigits } from "../../lib/format.js";
+import { create } from "../../lib/svg.js";
 import { makeCard, showJob } from "../jobs/card.js";
 import { isOpen } from "../jobs/words.js";
 import { offered, placeOf, withFormat } from "./upload-queue.js";
@@ -62,12 +63,12 @@ export function mountUploadRows(root, { cancelJob, again, formats }) {
         h(
           "div.progress",
           { role: "progressbar", "aria-label": "Upload", "aria-valuemin": "0", "aria-valuemax": "100" },
-          h("span"),
+          create("svg"),
         ),
       );
     }
     body.firstChild.setAttribute("aria-valuenow", String(Math.round(share * 100)));
-    body.firstChild.firstChild.style.setProperty("--done", share.toFixed(4));
+    body.firstChild.firstChild.setAttribute("width", `${100 * share}%`);
   }
 
   /**

@@ -1,6 +1,6 @@
 /** The topology page: one history, drawn and in tables. */
 
-import { setText } from "../../lib/dom.js";
+import { h, setText } from "../../lib/dom.js";
 import { counted } from "../../lib/format.js";
 import { mountDrawing } from "./drawing.js";
 import { mountForm, openEditor, pressOnly } from "./form.js";
@@ -119,7 +119,7 @@ function mountEditor(form, start) {
     if (initiators.dataset.ids === ids) return;
     const chosen = new Set([...initiators.selectedOptions].map(({ value }) => value));
     initiators.dataset.ids = ids;
-    initiators.replaceChildren(...processes.map(({ id }) => new Option(id, id, false, chosen.has(id))));
+    initiators.replaceChildren(...processes.map(({ id }) => h("option", { value: id, selected: chosen.has(id) }, id)));
   }
 
   const tools = [...form.querySelectorAll("[data-tool]")];

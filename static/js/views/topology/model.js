@@ -6,6 +6,8 @@
  * "A->B", and follows when they are renamed.
  */
 
+import { own } from "../../lib/own.js";
+
 const GRID = 500; // places across the drawing
 
 /** @param {any} document @returns {EditedTopology} */
@@ -14,7 +16,7 @@ export function fromDocument(document) {
   const processes = (document.processes ?? []).map((/** @type {any} */ process, /** @type {number} */ place) => {
     const key = `p${place}`;
     keyOf.set(process.id, key);
-    const [x, y] = document.layout?.[process.id] ?? [null, null];
+    const [x, y] = own(document.layout, process.id) ?? [null, null];
     return { key, id: process.id, state: stateText(process.state), x, y };
   });
   const channels = (document.channels ?? []).map((/** @type {any} */ channel, /** @type {number} */ place) => ({
@@ -31,9 +33,7 @@ export function fromDocument(document) {
 /** @param {EditedTopology} topology */
 export function toDocument(topology) {
   const idOf = processIds(topology);
-  /** @type {Record<string, (number | null)[]>} */
-  const layout = {};
-  for (const process of topology.processes) layout[process.id] = [process.x, process.y];
+  const layout = Object.fromEntries(topology.processes.map(({ id, x, y }) => [id, [x, y]])); // also of "__proto__"
   return {
     name: topology.name,
     processes: topology.processes.map(({ id, state }) => {

@@ -4,6 +4,7 @@ import { h, renderOnce, setText } from "../../lib/dom.js";
 import { counted, thousands, valueText } from "../../lib/format.js";
 import { blockedAt, spansOf } from "../../lib/blocked.js";
 import { isInside, markersAt, messagesInFlight } from "../../lib/cuts.js";
+import { own } from "../../lib/own.js";
 import { hasAny } from "../../lib/player.js";
 import { derivedContents } from "./sentences.js";
 
@@ -64,8 +65,8 @@ export function createContents(app) {
   function isFull({ code, id }, cut, detail) {
     return (
       (cut?.channels.get(code)?.length ?? 0) > 0 ||
-      (detail?.recorded?.channels?.[id]?.length ?? 0) > 0 ||
-      (detail?.recomputed?.channels?.[id]?.length ?? 0) > 0
+      (own(detail?.recorded?.channels, id)?.length ?? 0) > 0 ||
+      (own(detail?.recomputed?.channels, id)?.length ?? 0) > 0
     );
   }
 
@@ -76,9 +77,12 @@ export function createContents(app) {
   function row(channel, state, detail, markers, selected) {
     const element = rows.get(channel.code) ?? makeRow(channel);
     const messages = state.shown?.channels.get(channel.code) ?? [];
-    const recorded = detail ? detail.recorded?.channels?.[channel.id] : undefined;
-    const recomputed = detail ? detail.recomputed?.channels?.[channel.id] : undefined;
-    const ids = { recorded: detail?.recorded_messages?.[channel.id], recomputed: detail?.messages?.[channel.id] };
+    const recorded = own(detail?.recorded?.channels, channel.id);
+    const recomputed = own(detail?.recomputed?.channels, channel.id);
+    const ids = {
+      recorded: own(detail?.recorded_messages, channel.id),
+      recomputed: own(detail?.messages, channel.id),
+    };
     const key = JSON.stringify([
       state.cut ? "cut" : "cursor",
       messages.map(({ id, value }) => [id, value]),

@@ -2,6 +2,7 @@
 
 import { h } from "../../lib/dom.js";
 import { counted, isGiven, thousands, valueText } from "../../lib/format.js";
+import { own } from "../../lib/own.js";
 import { eventRow, IN_FLIGHT } from "../../lib/window.js";
 import { describe } from "./hover.js";
 
@@ -185,7 +186,11 @@ export function createDetails(app) {
     const detail = app.snapshots.detail();
     const [recorded, recomputed] = [detail?.recorded?.processes, detail?.recomputed?.processes];
     /** @param {Record<string, any> | undefined} states */
-    const text = (states) => (detail ? (states && id in states ? valueText(states[id], 2000) : "not known") : null);
+    function text(states) {
+      if (!detail) return null;
+      const state = own(states, id);
+      return state === undefined ? "not known" : valueText(state, 2000);
+    }
     facts(`process ${id}`, [
       ["events so far", shown ? thousands(shown.positions[process]) : null],
       ["event time", shown?.watermarks[process] ?? null],

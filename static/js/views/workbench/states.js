@@ -4,6 +4,7 @@ import { differences, isCompound } from "../../lib/differences.js";
 import { h, renderOnce, setText } from "../../lib/dom.js";
 import { thousands, valueText } from "../../lib/format.js";
 import { total } from "../../lib/cuts.js";
+import { own } from "../../lib/own.js";
 import { hasAny } from "../../lib/player.js";
 
 const MOST_ROWS = 200;
@@ -69,16 +70,16 @@ export function createStates(app) {
     const { element, cells, more, fields, watermark } = rows.get(p) ?? makeRow(p);
     const { id } = topology.processes[p];
     const detail = app.snapshots.detail();
-    const recorded = detail?.recorded?.processes;
-    const recomputed = detail?.recomputed?.processes;
-    const areKnown = recorded && recomputed && id in recorded && id in recomputed;
-    const differing = areKnown ? differences(recorded[id], recomputed[id]) : [];
-    const isAgreed = areKnown && !differing.length && isCompound(recorded[id]);
+    const recorded = own(detail?.recorded?.processes, id);
+    const recomputed = own(detail?.recomputed?.processes, id);
+    const areKnown = recorded !== undefined && recomputed !== undefined;
+    const differing = areKnown ? differences(recorded, recomputed) : [];
+    const isAgreed = areKnown && !differing.length && isCompound(recorded);
     setCell(cells[0], state.shown ? (state.shown.known[p] ? valueText(state.shown.states[p]) : "not known") : "…");
     setText(watermark, state.shown?.watermarks[p] ?? "");
     watermark.hidden = !state.shown?.watermarks[p];
-    setCell(cells[1], detail ? stateOf(recorded, id) : "");
-    setCell(cells[2], detail ? (isAgreed ? "the same" : stateOf(recomputed, id)) : "");
+    setCell(cells[1], detail ? knownText(recorded) : "");
+    setCell(cells[2], detail ? (isAgreed ? "the same" : knownText(recomputed)) : "");
     setCell(cells[3], app.snapshots.phaseOf(p, state) ?? "");
     cells[1].classList.toggle("is-different", differing.length > 0);
     const isListed = differing.some(({ path }) => path);
@@ -119,9 +120,9 @@ export function createStates(app) {
     return h("ul", { "aria-label": `Fields of ${id} that differ` }, list);
   }
 
-  /** @param {Record<string, unknown> | undefined} states @param {string} id */
-  function stateOf(states, id) {
-    return states && id in states ? valueText(states[id]) : "not known";
+  /** @param {unknown} state */
+  function knownText(state) {
+    return state === undefined ? "not known" : valueText(state);
   }
 
   /**

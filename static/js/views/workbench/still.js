@@ -289,8 +289,12 @@ function layout({ g, colours, axis, unit, topology, dragging }) {
     yaxis: plainAxis(colours, {
       range: laneRange(g),
       tickvals: shown.map((_, i) => g.first + i),
-      ticktext: names.map((name, i) => (i % every ? "" : `<b>${escapeText(name)}</b>`)),
-      tickfont: { color: dragging ? colours.accent : colours.ink, size: g.pitch && g.pitch < 18 ? 10 : 12 },
+      ticktext: names.map((name, i) => (i % every ? "" : escapeText(name))),
+      tickfont: {
+        color: dragging ? colours.accent : colours.ink,
+        size: g.pitch && g.pitch < 18 ? 10 : 12,
+        weight: "bold",
+      },
       ticks: "",
       showline: false,
     }),

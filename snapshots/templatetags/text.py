@@ -1,0 +1,14 @@
+"""The filter for texts that people write in Markdown."""
+
+from django import template
+from django.utils.safestring import SafeString
+
+from webapp.markdown import to_html
+
+register = template.Library()
+
+
+@register.filter
+def markdown(text: str) -> SafeString:
+    """Return the HTML of a text in Markdown: ``{{ entry.text|markdown }}``."""
+    return to_html(text)
