@@ -40,6 +40,7 @@ export function createOverview(app) {
       const window = await app.source.aside({ axis, from, to, width: Math.max(200, Math.round(app.plotWidth())) });
       await app.firstPicture;
       if (axis !== player.state.axis) return;
+      player.set({ overview: window });
       density = window.exact ? countedBins(window) : summedBins(window);
       drawStill();
     } catch (error) {
