@@ -140,7 +140,7 @@ export function createPlayer(extent, { schedule = nextFrame } = {}) {
   /** Returns the ends of the recording with a small margin at both. */
   function margins() {
     const { from, to } = bounds();
-    const air = (to - from) * 0.03;
+    const air = scaleFor(from, to).span * 0.03;
     return { from: from - air, to: to + air };
   }
 

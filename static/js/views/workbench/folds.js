@@ -47,11 +47,16 @@ export function createFolds(app) {
     const { folds } = idle ? player.scale() : foldedScale(activity, from, to, mark());
     const share = folds.reduce((sum, fold) => sum + Math.min(fold.to, to) - Math.max(fold.from, from), 0) / (to - from);
     const percent = `${Math.min(99, Math.floor(share * 100))} %`;
-    if (idle) return folds.length ? `Folded: ${percent} of this view, in which nothing happens on these lanes. ` : "";
-    return share >= MUCH ? `Nothing happens in ${percent} of this view: i folds it. ` : "";
+    if (idle) return folds.length ? `Idle time is folded: ${percent} of this view. ` : "";
+    return share >= MUCH ? `${percent} of this view is idle: i folds it. ` : "";
   }
 
-  player.useScale((from, to) => (player.state.idle ? scaleOf(known(), from, to, mark()) : plainScale(from, to)));
+  player.useScale((from, to) => {
+    const all = player.bounds();
+    if (from === all.from && to === all.to) return whole();
+    return player.state.idle ? scaleOf(known(), from, to, mark()) : plainScale(from, to);
+  });
+  player.subscribe(({ from, to }, keys) => keys.has("idle") && player.zoom(from, to)); // the margins have changed
 
   return {
     whole,

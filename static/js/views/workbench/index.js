@@ -59,7 +59,7 @@ export async function mountWorkbench(root, data) {
   }));
   app.say = speaker(root.querySelector("#wb-message"));
   /** @param {number} at */
-  app.readInstant = (at) => instant(at, recording.time_unit, player.state.to - player.state.from);
+  app.readInstant = (at) => instant(at, recording.time_unit, player.scale().span);
   /** @param {number} amount */
   app.readDuration = (amount) => duration(amount, recording.time_unit);
   /** @param {number} x */

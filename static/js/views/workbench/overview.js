@@ -155,9 +155,9 @@ export function createOverview(app) {
     /** @param {PlayerState} state @param {Set<string>} keys */
     update(state, keys) {
       if (keys.has("axis")) load();
-      if (keys.has("theme") || keys.has("size")) drawStill();
+      if (hasAny(keys, "theme", "size", "idle")) drawStill();
       const moved = keys.has("now") && Math.round(toX(state.now)) !== cursorAt;
-      if (moved || hasAny(keys, "from", "to", "snapshot", "theme", "size", "axis", "marks")) drawMoving();
+      if (moved || hasAny(keys, "from", "to", "snapshot", "theme", "size", "axis", "marks", "idle")) drawMoving();
     },
   };
 }

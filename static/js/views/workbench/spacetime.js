@@ -216,7 +216,9 @@ export function createSpacetime(app) {
         ? `${counted(window.eventsTotal, "event")} in this window: zoom in to see single messages.`
         : "";
     const empty = window?.exact && window.eventsTotal === 0 ? "No event in this window." : "";
-    setText(notice, lanes + bins + empty);
+    const words = lanes + bins + empty;
+    setText(notice, words);
+    if (notice.title !== words) notice.title = words; // what does not fit is cut off
   }
 
   /**

@@ -99,8 +99,8 @@ function density({ window, colours, g }) {
   for (let row = 0; row < window.events.count; row += 1) {
     const slot = g.slot(window.events.process[row]);
     if (!(slot >= 0 && slot < g.lanes) || !isGroup(g.rows[slot])) continue;
-    const bin = Math.floor(((u(window.events.x[row]) - u(from)) / span) * DENSITY_BINS);
-    if (bin >= 0 && bin < DENSITY_BINS) rows[slot][bin] += 1;
+    const share = (u(window.events.x[row]) - u(from)) / span;
+    if (share >= 0 && share <= 1) rows[slot][Math.min(Math.floor(share * DENSITY_BINS), DENSITY_BINS - 1)] += 1;
   }
   const edges = Array.from({ length: DENSITY_BINS + 1 }, (_, i) => u(from) + (span * i) / DENSITY_BINS);
   return [heatMap(edges, rows, colours, g)];
@@ -446,7 +446,8 @@ export function timeAxis(colours, axis, unit, scale, width, more = {}) {
   const { from, to, u } = scale;
   const shown = scale.folds.length ? ticksBetweenFolds(scale, width) : evenTicks(from, to, width);
   const largest = Math.max(Math.abs(from), Math.abs(to));
-  const [name, size] = unitFor(largest, unit);
+  const isLong = scale.folds.length && SECONDS[unit] < largest;
+  const [name, size] = unitFor(isLong ? SECONDS[unit] : largest, unit); // minutes would need many decimals
   /** @param {{ value: number, step: number }} tick */
   const text = ({ value, step }) => (axis === "order" || size === null ? thousands(value) : withoutUnit(value, step));
   return plainAxis(colours, {
@@ -461,11 +462,13 @@ export function timeAxis(colours, axis, unit, scale, width, more = {}) {
   /** @param {number} value @param {number} step */
   function withoutUnit(value, step) {
     const scale = { ns: 1, us: 1e3, ms: 1e6, s: 1e9 }[unit] / size;
-    const digits = Math.max(0, Math.min(6, Math.ceil(-Math.log10(step * scale) - 1e-9)));
+    const digits = Math.max(0, Math.min(9, Math.ceil(-Math.log10(step * scale) - 1e-9)));
     return (value * scale).toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
   }
 }
 
+/** @type {Record<string, number>} */
+const SECONDS = { ns: 1e9, us: 1e6, ms: 1e3, s: 1 };
 const TICK_ROOM = 110; // pixels from one tick to the next
 const TICK_LEAST = 64; // pixels between ticks at two sides of a fold
 
@@ -504,7 +507,7 @@ function ticksBetweenFolds(scale, width) {
  * @param {number} value
  */
 function stepOf(value) {
-  let step = 1;
+  let step = value === 0 ? Number.MAX_SAFE_INTEGER : 1;
   while (value && value % (step * 10) === 0) step *= 10;
   return step;
 }
