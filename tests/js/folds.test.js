@@ -7,7 +7,7 @@ import { arrange, PLAIN_LANES } from "../../static/js/lib/lanes.js";
 import { createPlayer } from "../../static/js/lib/player.js";
 import { openWindow } from "../../static/js/lib/window.js";
 import { geometry, inFlight, lineOf } from "../../static/js/views/workbench/geometry.js";
-import { timeAxis } from "../../static/js/views/workbench/still.js";
+import { timeAxis } from "../../static/js/views/workbench/time-axis.js";
 import { aRecording, encode } from "./builders.js";
 
 const MARK = 0.04;
@@ -29,7 +29,8 @@ function bursts(count = 3, idle = 21 * SECOND) {
     const begin = burst * idle;
     for (let i = 0; i < 20; i += 1) events.push({ process: i % 2 ? "A" : "B", kind: "internal", at: begin + i * 10 });
     events.push({ process: "A", kind: "send", at: begin + 200, channel: "A->B", message: `m${burst}`, value: 1 });
-    if (burst) events.push({ process: "B", kind: "receive", at: begin + 205, channel: "A->B", message: `m${burst - 1}` });
+    const message = `m${burst - 1}`;
+    if (burst) events.push({ process: "B", kind: "receive", at: begin + 205, channel: "A->B", message });
   }
   return aRecording({ processes: { A: 0, B: 0, C: 0 }, channels: ["A->B"], events });
 }

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { boxAround, distinctNames, overlap, placeLabels } from "../../static/js/lib/labels.js";
 import { ticks } from "../../static/js/lib/format.js";
 import { plainScale } from "../../static/js/lib/folds.js";
-import { timeAxis } from "../../static/js/views/workbench/still.js";
+import { timeAxis } from "../../static/js/views/workbench/time-axis.js";
 
 test("names that differ only in their middle stay different", () => {
   const names = [];

@@ -8,11 +8,14 @@ import { geometry, lineOf, nearestEvent } from "../../static/js/views/workbench/
 import { stillFigure } from "../../static/js/views/workbench/still.js";
 import { twoBanks } from "./builders.js";
 
-const SIZES = [["sink[0]", 7, 30], ["map[0]", 90, 3], ["map[10]", 5, 9], ["map[2]", 8, 4], ["source[0]", 50, 0], ["x", 0]];
+const SIZES = [
+  ["sink[0]", 7, 30], ["map[0]", 90, 3], ["map[10]", 5, 9], ["map[2]", 8, 4], ["source[0]", 50, 0], ["x", 0],
+];
+const EDGES = [["source[0]", "map[0]"], ["source[0]", "map[2]"], ["source[0]", "map[10]"], ["map[0]", "sink[0]"],
+  ["map[2]", "sink[0]"], ["map[10]", "sink[0]"]];
 const topology = openTopology({
   processes: SIZES.map(([id, events, first_step]) => ({ id, events, first_step })),
-  channels: [["source[0]", "map[0]"], ["source[0]", "map[2]"], ["source[0]", "map[10]"], ["map[0]", "sink[0]"],
-    ["map[2]", "sink[0]"], ["map[10]", "sink[0]"]].map(([source, target]) => ({ id: `${source}->${target}`, source, target })),
+  channels: EDGES.map(([source, target]) => ({ id: `${source}->${target}`, source, target })),
 });
 
 const names = (changes) => arrange(topology, { ...PLAIN_LANES, ...changes }).rows.map(({ name }) => name);

@@ -75,7 +75,8 @@ for (const [field, value] of cases) {
 }
 
 test("a view is plain JSON, and its JSON brings back everything at once", () => {
-  const everything = aState(Object.fromEntries(Object.entries(VALUES).map(([field, values]) => [field, values.at(-1)])));
+  const last = Object.entries(VALUES).map(([field, values]) => [field, values.at(-1)]);
+  const everything = aState(Object.fromEntries(last));
   const view = toView(everything, topology);
   const { view: back, ignored } = checkView(JSON.parse(JSON.stringify(view)), topology, known);
   assert.deepEqual(ignored, []);

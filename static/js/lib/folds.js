@@ -1,8 +1,8 @@
 /**
  * Idle stretches of an axis, and the scale that folds them. Pure.
  *
- * Places on the axis are called x, as in a window. A scale maps them to u, which runs evenly along the screen: outside of
- * folds u grows as x does, and a fold takes the same width however long it is.
+ * Places on the axis are called x, as in a window. A scale maps them to u, which runs evenly along the screen: outside
+ * of folds u grows as x does, and a fold takes the same width however long it is.
  */
 
 import { upperBound } from "./arrays.js";
@@ -115,8 +115,8 @@ export function plainScale(from, to) {
 }
 
 /**
- * Returns the scale of the view [from, to]. It folds the stretches that are much longer than the mean of what else is in
- * view; `mark` is the share of the view that a fold takes.
+ * Returns the scale of the view [from, to]. It folds the stretches that are much longer than the mean of what else is
+ * in view. `mark` is the share of the view that a fold takes.
  * @param {Activity | null} known @param {number} from @param {number} to @param {number} mark @returns {FoldScale}
  */
 export function foldedScale(known, from, to, mark) {

@@ -36,8 +36,16 @@ export function arrange(topology, lanes) {
   const shown = [...top, ...rest];
   const rowOf = new Int32Array(processes.length).fill(-1);
   shown.forEach((row, i) => row.processes.forEach((p) => (rowOf[p] = i)));
-  const first = Math.max(0, rest.findIndex(({ name }) => name === lanes.first));
-  return { rows: shown, pinned: top.length, rowOf, first, hidden: rowOf.filter((row) => row < 0).length };
+  const arrangement = { rows: shown, pinned: top.length, rowOf, hidden: rowOf.filter((row) => row < 0).length };
+  return { ...arrangement, first: firstInView(arrangement, lanes) };
+}
+
+/**
+ * Returns the place of the first lane in view among those that are not pinned.
+ * @param {{ rows: LaneRow[], pinned: number }} arrangement @param {Lanes} lanes
+ */
+export function firstInView({ rows, pinned }, { first }) {
+  return Math.max(0, rows.findIndex(({ name }) => name === first) - pinned);
 }
 
 /** @param {OpenTopology} topology @param {number} p @returns {LaneRow} */
@@ -150,7 +158,8 @@ export function hiddenSentence({ rows, hidden }, processes, write) {
     ? `${write(inGroups)} processes in ${write(groups.length)} closed ${groups.length === 1 ? "group" : "groups"}. `
     : "";
   if (!hidden) return together;
-  return `${write(processes - hidden)} of ${write(processes)} processes; ${write(hidden)} hidden by the filter. ${together}`;
+  const shown = `${write(processes - hidden)} of ${write(processes)} processes`;
+  return `${shown}; ${write(hidden)} hidden by the filter. ${together}`;
 }
 
 /**

@@ -9,11 +9,12 @@ import { hasAny } from "../../lib/player.js";
 import { faded, heatScale } from "./colours.js";
 import { baseLayout, plainAxis, wirePanel } from "./panel.js";
 import { countCell } from "./sentences.js";
-import { timeAxis } from "./still.js";
+import { timeAxis } from "./time-axis.js";
 
 const ROW_LEAST = 12; // pixels
 const BINS = 200;
 const SETTLE = 120; // ms between a change and the next drawing
+const DRAWN = ["window", "from", "to", "axis", "selection", "theme", "size", "folded", "idle", "lanes", "overview"];
 const LETTER = 6.2; // pixels of a letter of a name
 
 /** @param {App} app */
@@ -48,7 +49,9 @@ export function createDepth(app) {
   function measure() {
     const { window, from, to } = player.state;
     if (!window) return { edges: [], channels: [], rows: [] };
-    if (window.exact) return depthBins(window, Math.max(from, window.from), Math.min(to, window.to), BINS, player.scale());
+    if (window.exact) {
+      return depthBins(window, Math.max(from, window.from), Math.min(to, window.to), BINS, player.scale());
+    }
     const { depth, edges, channels } = window.bins;
     const cells = channels.map((_, row) => depth.values.subarray(row * depth.columns, (row + 1) * depth.columns));
     return { edges, channels, rows: cells };
@@ -219,7 +222,7 @@ export function createDepth(app) {
     /** @param {PlayerState} state @param {Set<string>} keys */
     update(state, keys) {
       panel.update(state, keys);
-      const isStale = hasAny(keys, "window", "from", "to", "axis", "selection", "theme", "size", "folded", "idle", "lanes");
+      const isStale = hasAny(keys, ...DRAWN);
       if (state.window && isStale && !settle) {
         settle = drawn ? setTimeout(drawStill, SETTLE) : app.firstPicture.then(drawStill);
       }

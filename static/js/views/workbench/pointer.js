@@ -94,7 +94,8 @@ export function wirePointer(app, { canvas, measures, window, setHover, scrollLan
     if (pointers.has(event.pointerId)) pointers.set(event.pointerId, [px, py]);
     if (!press) {
       const target = hit(px, py, 12);
-      canvas.style.cursor = target && target.of !== "fold" ? "pointer" : mode(px, py) === "scrub" ? "ew-resize" : "grab";
+      const isLink = target && target.of !== "fold";
+      canvas.style.cursor = isLink ? "pointer" : mode(px, py) === "scrub" ? "ew-resize" : "grab";
       setHover(target, px, py);
       return;
     }

@@ -229,10 +229,8 @@ export function createSpacetime(app) {
     if (!window || !arrangement.hidden) return "";
     if (!window.exact) return "Messages to hidden lanes are not counted in this window. ";
     const { oneEnd, both } = hiddenMessages(window, arrangement);
-    const stubs = oneEnd ? `${counted(oneEnd, "message")} from or to them ${oneEnd === 1 ? "is a stub" : "are stubs"}` : "";
-    const among = both ? `${thousands(both)} among them ${both === 1 ? "is" : "are"} not drawn` : "";
-    const words = [stubs, among].filter(Boolean).join(", ");
-    return words ? `${words}. ` : "";
+    const stubs = oneEnd ? `Messages from or to them: ${thousands(oneEnd)}, drawn as stubs. ` : "";
+    return stubs + (both ? `Messages among them: ${thousands(both)}, not drawn. ` : "");
   }
 
   /** @returns {TableRows} */

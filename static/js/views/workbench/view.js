@@ -17,6 +17,7 @@ export function wireView(app) {
   /** Shows a view. What means nothing here is left out, which a sentence says. */
   app.applyView = (value) => {
     const { view, ignored } = checkView(value, topology, app.known());
+    app.panels.keepOwn();
     player.set(toState(view, player.state, topology));
     if (view.from !== undefined) player.zoom(view.from, view.to);
     if (view.now !== undefined) player.set({ now: within(view.now) });
@@ -34,6 +35,6 @@ export function wireView(app) {
     if (!ignored.length) return;
     const more = ignored.length - MOST_SAID;
     const rest = more > 0 ? `, and ${more} more` : "";
-    app.say(`What this view names does not exist here, or is no value: ${ignored.slice(0, MOST_SAID).join(", ")}${rest}.`);
+    app.say(`Left out, because it means nothing in this recording: ${ignored.slice(0, MOST_SAID).join(", ")}${rest}.`);
   };
 }
