@@ -8,11 +8,11 @@ from playwright.sync_api import expect
 
 from tests.browser.conftest import open_sample
 from tests.browser.pictures import DIFFERENCE
-from tests.browser.test_workbench import wait_for_address
+from tests.browser.test_workbench import point_at, wait_for_address
 from tests.conftest import watch_for_errors
 from tests.stack import PICTURES
 
-SETTLED = 700  # ms, until the address is written and sketches are drawn
+SETTLED = 700  # ms, until the address is written
 
 
 @pytest.fixture
@@ -54,7 +54,9 @@ def arrange(page) -> None:
 
 
 def seen(page) -> bytes:
-    """Return a screenshot of the charts and lists, without what is said for a moment."""
+    """Return a screenshot of charts by Plotly and lists, without what is said for a moment."""
+    point_at(page)
+    page.mouse.move(1, 1)
     page.wait_for_timeout(SETTLED)
     page.add_style_tag(content=".wb-message { display: none }")
     return page.locator(".wb-columns").screenshot()

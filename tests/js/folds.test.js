@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { handleX } from "../../static/js/lib/cuts.js";
 import { depthBins } from "../../static/js/lib/depth.js";
 import { activityOf, foldedScale, joined, openParts, plainScale } from "../../static/js/lib/folds.js";
 import { arrange, PLAIN_LANES } from "../../static/js/lib/lanes.js";
@@ -178,6 +179,15 @@ test("zooming keeps the place under the pointer, also where a fold comes or goes
   }
 });
 
+test("a cursor that leaves the view takes as much of it along as was shown, folds or not", () => {
+  const { player } = aPlayer();
+  player.zoom(0, 21 * SECOND + 100);
+  const { span } = player.scale();
+  player.seek(42 * SECOND + 100);
+  assert.ok(player.state.from > 21 * SECOND && player.state.from < 42 * SECOND, `from ${player.state.from}`);
+  assert.ok(Math.abs(player.scale().span - span) < span * 0.5, `${player.scale().span} of ${span}`);
+});
+
 test("panning goes through folds, and back to where it began", () => {
   const { player } = aPlayer();
   player.zoom(0, 250);
@@ -201,6 +211,13 @@ test("pixels and places are each other's inverse, and a message is drawn across 
   const [{ from, to }] = g.scale.folds;
   assert.ok(x0 <= g.x(from) && x1 >= g.x(to) && x1 - x0 < 500, `${x0} to ${x1}`);
   assert.ok(inFlight(window.messages, 0, 10 * SECOND));
+});
+
+test("a cut in idle time stands a little after the last event before it, in pixels", () => {
+  const { g, window } = measured(burstScale());
+  const last = window.rows[0].filter((row) => window.events.x[row] < 22 * SECOND).length; // of A in two bursts
+  const place = handleX(window, 0, last, g.perPixel * 8, g.scale.u);
+  assert.ok(Math.abs(g.fromU(place) - g.x(21 * SECOND + 200) - 8) < 1e-6, `${g.fromU(place)}`);
 });
 
 test("ticks stand at their instants beside the folds and do not overprint", () => {

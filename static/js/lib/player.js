@@ -152,8 +152,18 @@ export function createPlayer(extent, { schedule = nextFrame } = {}) {
     const { from, to } = bounds();
     const at = Math.min(Math.max(now, from), to);
     set({ now: at });
-    const span = state.to - state.from;
-    if (at < state.from || at > state.to) zoom(at - span / 2, at + span / 2);
+    bringIntoView(at);
+  }
+
+  /**
+   * Moves the view so that `x` is in its middle, unless it is in view.
+   * @param {number} x
+   */
+  function bringIntoView(x) {
+    if (x >= state.from && x <= state.to) return;
+    const scale = scaleFor(state.from, state.to);
+    const middle = scale.u(x);
+    show(scale, middle - scale.span / 2, middle + scale.span / 2);
   }
 
   /** @param {number} factor @param {number} [around] */
@@ -193,6 +203,7 @@ export function createPlayer(extent, { schedule = nextFrame } = {}) {
       show(scale, scale.u(state.from) + shift, scale.u(state.to) + shift);
     },
     show,
+    bringIntoView,
     scale: () => scaleFor(state.from, state.to),
     /** @param {(from: number, to: number) => FoldScale} next returns the scale of a view */
     useScale(next) {
