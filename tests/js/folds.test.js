@@ -57,6 +57,13 @@ test("events that are evenly apart are not folded, however few", () => {
   }
 });
 
+test("of very many stretches the longest are considered", () => {
+  const at = (i) => i * 10 + (i > 999 ? 1e6 : 0);
+  const events = Array.from({ length: 2000 }, (_, i) => ({ process: "A", kind: "internal", at: at(i) }));
+  const known = activityOf(aRecording({ processes: { A: 0 }, channels: [], events }).window(0, 1.1e6), everyone);
+  assert.deepEqual(foldedScale(known, 0, 1.02e6, MARK).folds.map(({ from, to }) => to - from), [1e6 + 10, 80010]);
+});
+
 test("a view inside of idle time is as it was", () => {
   const { folds, u } = burstScale(3 * SECOND, 4 * SECOND);
   assert.deepEqual([folds.length, u(3.5 * SECOND)], [0, 3.5 * SECOND]);

@@ -25,9 +25,10 @@ export function activityOf(window, shows) {
 
 /** @param {OpenEvents} events @param {(process: number) => boolean} shows */
 function instants({ count, process, x }, shows) {
-  const places = [];
-  for (let row = 0; row < count; row += 1) if (shows(process[row])) places.push(x[row]);
-  const starts = Float64Array.from(places).sort();
+  const places = new Float64Array(count);
+  let filled = 0;
+  for (let row = 0; row < count; row += 1) if (shows(process[row])) places[filled++] = x[row];
+  const starts = places.slice(0, filled).sort();
   return { starts, ends: starts };
 }
 
@@ -54,25 +55,23 @@ function busyBins({ bins, positions, positionsTo }, shows) {
 }
 
 /**
+ * Returns what is known of a window, with its longest idle stretches.
  * @param {number} from @param {number} to @param {{ starts: Float64Array, ends: Float64Array }} busy
  * @returns {Activity}
  */
 function activity(from, to, { starts, ends }) {
+  const count = starts.length;
+  /** @param {number} i */
+  const begin = (i) => (i === 0 ? from : Math.max(from, ends[i - 1]));
+  /** @param {number} i */
+  const end = (i) => (i === count ? to : Math.min(starts[i], to));
+  const lengths = Float64Array.from({ length: count + 1 }, (_, i) => end(i) - begin(i));
+  const longestLeft = lengths.slice().sort()[count - MOST_STRETCHES] ?? 0;
   const stretches = [];
-  let left = from;
-  for (let i = 0; i <= starts.length; i += 1) {
-    const right = i < starts.length ? Math.min(starts[i], to) : to;
-    if (right > left) stretches.push({ from: left, to: right });
-    if (i < starts.length) left = Math.max(left, ends[i]);
+  for (let i = 0; i <= count; i += 1) {
+    if (lengths[i] > longestLeft) stretches.push({ from: begin(i), to: end(i) });
   }
-  return { from, to, starts, stretches: longest(stretches) };
-}
-
-/** @param {Stretch[]} stretches */
-function longest(stretches) {
-  if (stretches.length <= MOST_STRETCHES) return stretches;
-  const kept = stretches.toSorted((a, b) => b.to - b.from - (a.to - a.from)).slice(0, MOST_STRETCHES);
-  return kept.sort((a, b) => a.from - b.from);
+  return { from, to, starts, stretches };
 }
 
 /**
