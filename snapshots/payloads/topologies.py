@@ -2,6 +2,7 @@
 
 from typing import Any, NotRequired
 
+import numpy as np
 import orjson
 from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
 
@@ -48,6 +49,21 @@ class ChannelItem(TypedDict):
 
 
 @described
+class RecordedProcess(ProcessItem):
+    """A process of a recording.
+
+    Attributes:
+        events: the number of its events.
+        first_at: the instant of its first event, in the recording's time unit; absent without one.
+        first_step: the step of its first event; absent without one.
+    """
+
+    events: int
+    first_at: NotRequired[int]
+    first_step: NotRequired[int]
+
+
+@described
 class TopologyOfRecording(TypedDict):
     """Processes and the channels between them.
 
@@ -56,15 +72,17 @@ class TopologyOfRecording(TypedDict):
         channels: the channels, in the order in which other answers list them.
     """
 
-    processes: list[ProcessItem]
+    processes: list[RecordedProcess]
     channels: list[ChannelItem]
 
 
 @described
-class TopologyDetail(TopologyOfRecording):
+class TopologyDetail(TypedDict):
     """A saved topology.
 
     Attributes:
+        processes: the processes, in the order in which other answers list them.
+        channels: the channels, in the order in which other answers list them.
         id: the number of the topology.
         name: the name that people gave it.
         sample: whether it is a sample, which everybody can read and nobody can change.
@@ -75,6 +93,8 @@ class TopologyDetail(TopologyOfRecording):
         updated_at: when it was saved last, as ISO 8601 in UTC.
     """
 
+    processes: list[ProcessItem]
+    channels: list[ChannelItem]
     id: int
     name: str
     sample: bool
@@ -113,9 +133,25 @@ TopologyList = list_of(TopologySummary, "TopologyList")
 
 def topology_of_recording(stored: StoredRecording) -> TopologyOfRecording:
     return {
-        "processes": list(map(_process, stored.topology.processes)),
+        "processes": _recorded_processes(stored),
         "channels": list(map(_channel, stored.topology.channels)),
     }
+
+
+def _recorded_processes(stored: StoredRecording) -> list[RecordedProcess]:
+    events = stored.tables.events
+    filled = np.flatnonzero(events.length)
+    first = events.pick(filled, np.zeros_like(filled))
+    items: list[RecordedProcess] = [
+        {**_process(process), "events": count}
+        for process, count in zip(stored.topology.processes, events.length.tolist(), strict=True)
+    ]
+    places = zip(
+        filled.tolist(), first.values("at").tolist(), first.values("step").tolist(), strict=True
+    )
+    for code, at, step in places:
+        items[code]["first_at"], items[code]["first_step"] = at, step
+    return items
 
 
 def _process(process: Process) -> ProcessItem:

@@ -91,6 +91,9 @@ interface ProcessPayload {
   id: string;
   state?: unknown;
   scope?: string | null;
+  events?: number;
+  first_at?: number | null;
+  first_step?: number | null;
 }
 
 interface ChannelPayload {
@@ -330,19 +333,141 @@ type Chosen =
   | { of: "channel"; channel: number };
 
 /** Something in the diagram, with its row in the window. */
-type Target = { of: string; process?: number; index?: number; channel?: number; id?: string; row?: number };
+type Target = {
+  of: string;
+  process?: number;
+  index?: number;
+  channel?: number;
+  id?: string;
+  row?: number;
+  lane?: LaneRow;
+  fold?: Stretch;
+};
 
-/** What a link to the workbench names. */
+/** How lanes are ordered: as in the log, by name, by number of events, by first event, or along the channels. */
+type LaneSort = "log" | "name" | "events" | "first" | "topology";
+
+/** Which lanes the diagram shows. Lanes are named by their process; the lane of a closed group is "GROUP[*]". */
+interface Lanes {
+  /** Words that the names of shown processes hold. */
+  filter: string;
+  sort: LaneSort;
+  grouped: boolean;
+  /** Groups whose processes have lanes of their own. */
+  open: string[];
+  /** Lanes that stay at the top, in this order. */
+  pinned: string[];
+  /** The first lane in view below the pinned ones; null for the first of all. */
+  first: string | null;
+}
+
+interface LaneRow {
+  name: string;
+  processes: number[];
+  group: string | null;
+}
+
+/** The lanes that are shown. */
+interface Arrangement {
+  rows: LaneRow[];
+  /** How many rows at the top are pinned. */
+  pinned: number;
+  /** The row of each process, -1 for a hidden one. */
+  rowOf: Int32Array;
+  /** The first row in view, counted below the pinned ones. */
+  first: number;
+  /** How many processes are hidden. */
+  hidden: number;
+}
+
+/** A part of the axis. */
+interface Stretch {
+  from: number;
+  to: number;
+}
+
+/** What is known of when something happens between `from` and `to`. */
+interface Activity extends Stretch {
+  /** Instants of events, or the begins of bins with events, in order. */
+  starts: Float64Array;
+  /** Where nothing happens, in order. */
+  stretches: Stretch[];
+}
+
+/** A folded stretch: `begin` and `end` are its places on the screen's even scale u. */
+interface Fold extends Stretch {
+  begin: number;
+  end: number;
+  removed: number;
+}
+
+/** A monotone map from the axis to u, which runs evenly along the screen, and its inverse. */
+interface FoldScale extends Stretch {
+  /** The folds in view. */
+  folds: Fold[];
+  /** The length of the view in u. */
+  span: number;
+  u(x: number): number;
+  x(u: number): number;
+}
+
+/** What is selected, by ids. */
+type ViewSelection =
+  | { of: "event"; process: string; index: number }
+  | { of: "message"; channel: string; message: string }
+  | { of: "process"; process: string }
+  | { of: "channel"; channel: string };
+
+/** What the lists beside the diagram show. `full` is null as long as nobody has chosen. */
+interface Filters {
+  channels: string;
+  full: boolean | null;
+  states: string;
+}
+
+/** How panels are arranged. `sizes` are thousandths of the window's height; that of "read" of the page's width. */
+interface PanelsView {
+  folded: string[];
+  tables: string[];
+  order: string[];
+  sizes: Record<string, number>;
+  tab: string;
+}
+
+/** The complete state of the workbench as plain JSON, by the ids of the log. */
 interface View {
-  axis?: Axis;
-  now?: number;
-  from?: number;
-  to?: number;
-  snapshot?: string | null;
-  selection?: any;
-  cut?: number[] | null;
-  folded?: Set<string>;
-  tables?: Set<string>;
+  axis: Axis;
+  now: number;
+  from: number;
+  to: number;
+  snapshot: string | null;
+  compared: string | null;
+  selection: ViewSelection | null;
+  cut: number[] | null;
+  idle: boolean;
+  lanes: Lanes;
+  filters: Filters;
+  panels: PanelsView;
+}
+
+/** A view of which some fields may be absent. */
+interface PartialView extends Partial<Omit<View, "lanes" | "filters" | "panels">> {
+  lanes?: Partial<Lanes>;
+  filters?: Partial<Filters>;
+  panels?: Partial<PanelsView>;
+}
+
+/** A view that was read, and its fields that were left out because they mean nothing here. */
+interface CheckedView {
+  view: PartialView;
+  ignored: string[];
+}
+
+/** What exists on this page, for checking a view. What is absent is not checked. */
+interface KnownNames {
+  snapshots?: { has(name: string): boolean };
+  panels?: string[];
+  tabs?: string[];
 }
 
 interface SocketOptions {
@@ -535,6 +660,18 @@ interface PlayerState {
   marks: Record<Axis, number[]> | null;
   folded: Set<string>;
   tables: Set<string>;
+  /** The order of the panels that were moved; empty as at first. */
+  order: string[];
+  sizes: Record<string, number>;
+  tab: string;
+  filters: Filters;
+  /** The snapshot that the chosen one is compared with. */
+  compared: string | null;
+  lanes: Lanes;
+  /** Whether idle time is folded. */
+  idle: boolean;
+  /** A window of the whole recording on this axis, once it has been loaded. */
+  overview: OpenWindow | null;
 }
 
 type Player = ReturnType<typeof import("./lib/player.js").createPlayer>;
@@ -940,10 +1077,8 @@ interface Measures extends Size {
   right: number;
   top: number;
   bottom: number;
-  from: number;
-  to: number;
-  processes: number;
-  first: number;
+  scale: FoldScale;
+  arrangement: Arrangement;
 }
 
 /** The geometry of the space-time diagram. */
@@ -954,6 +1089,7 @@ interface Scene {
   window: OpenWindow | null;
   g: Geometry;
   topology: OpenTopology;
+  arrangement: Arrangement;
   colours: WorkbenchColours;
   axis: Axis;
   unit: string;
@@ -1050,6 +1186,16 @@ interface App {
   snapshots: ReturnType<typeof import("./views/workbench/snapshots.js").createSnapshots>;
   pictures: ReturnType<typeof import("./views/workbench/pictures.js").createPictures>;
   spacetime: ReturnType<typeof import("./views/workbench/spacetime.js").createSpacetime>;
+  lanes: ReturnType<typeof import("./views/workbench/lanes.js").createLanes>;
+  folds: ReturnType<typeof import("./views/workbench/folds.js").createFolds>;
+  panels: ReturnType<typeof import("./views/workbench/panels.js").createPanels>;
+  /** What exists on this page, for checking a view. */
+  known(): KnownNames;
+  /** Returns the complete state of the page. */
+  view(): View;
+  /** Shows a view, and returns its fields that were left out. */
+  applyView(value: unknown): string[];
+  sayIgnored(ignored: string[]): void;
   palette: { open(toFind?: boolean): void; draw(): void };
   help: HTMLDialogElement;
   firstPicture: Promise<void>;

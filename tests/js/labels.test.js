@@ -3,7 +3,8 @@ import { test } from "node:test";
 
 import { boxAround, distinctNames, overlap, placeLabels } from "../../static/js/lib/labels.js";
 import { ticks } from "../../static/js/lib/format.js";
-import { timeAxis } from "../../static/js/views/workbench/still.js";
+import { plainScale } from "../../static/js/lib/folds.js";
+import { timeAxis } from "../../static/js/views/workbench/time-axis.js";
 
 test("names that differ only in their middle stay different", () => {
   const names = [];
@@ -79,6 +80,6 @@ test("an axis has a number wherever it is zoomed to", () => {
 });
 
 test("no number is hidden at the end of an axis, which would leave its title without a place", () => {
-  const axis = timeAxis({}, "order", "us", 4999995.2, 5000000.05, 300);
+  const axis = timeAxis({}, "order", "us", plainScale(4999995.2, 5000000.05), 300);
   assert.equal(axis.ticklabeloverflow, "allow");
 });

@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { plainScale } from "../../static/js/lib/folds.js";
+import { arrange, PLAIN_LANES } from "../../static/js/lib/lanes.js";
+import { openTopology } from "../../static/js/lib/topology.js";
 import { keyName } from "../../static/js/lib/keys.js";
 import { alongEdge, drawnProcesses, layoutTopology, MOST_DRAWN } from "../../static/js/lib/layout.js";
 import { matching } from "../../static/js/lib/palette.js";
@@ -27,19 +30,20 @@ import {
 import { describeCut } from "../../static/js/lib/cuts.js";
 import { twoBanks } from "./builders.js";
 
-const measures = (more) => geometry({
+/** Measures a diagram of `processes` lanes of which `first` is the first in view. */
+const measures = ({ from = 0, to = 100, processes = 2, first = 0 } = {}) => geometry({
   width: 420,
   height: 130,
   left: 100,
   right: 20,
   top: 10,
   bottom: 20,
-  from: 0,
-  to: 100,
-  processes: 2,
-  first: 0,
-  ...more,
+  scale: plainScale(from, to),
+  arrangement: { ...arrange(aTopology(processes), PLAIN_LANES), first },
 });
+
+const aTopology = (count) =>
+  openTopology({ processes: Array.from({ length: count }, (_, i) => ({ id: `p${i}` })), channels: [] });
 
 test("time runs along x and lanes down y", () => {
   const g = measures();

@@ -1,13 +1,18 @@
 /** The number of messages in channels (their depth) over time: in bins, or as the steps of one channel. Pure. */
 
+import { plainScale } from "./folds.js";
 import { IN_FLIGHT } from "./window.js";
 
 /**
- * Returns the largest depth of each channel in each of `count` bins, without the channels that are always empty.
- * @param {OpenWindow} window @param {number} from @param {number} to @param {number} count
+ * Returns the largest depth of each channel in each of `count` bins, without the channels that are always empty. The
+ * bins are equally wide on the scale.
+ * @param {OpenWindow} window @param {number} from @param {number} to @param {number} count @param {FoldScale} [scale]
  */
-export function depthBins(window, from, to, count) {
-  const edges = Float64Array.from({ length: count + 1 }, (_, i) => from + ((to - from) * i) / count);
+export function depthBins(window, from, to, count, scale = plainScale(from, to)) {
+  const { u, x } = scale;
+  const [begin, end] = [u(from), u(to)];
+  const edges = Float64Array.from({ length: count + 1 }, (_, i) => x(begin + ((end - begin) * i) / count));
+  [edges[0], edges[count]] = [from, to];
   const changes = changesByChannel(window);
   const channels = [];
   const rows = [];

@@ -2,8 +2,13 @@
  * The one object that owns the cursor, the zoom and everything chosen. Views subscribe to it and draw from it.
  *
  * now, from and to are places on the axis: instants in the time unit or, on the axis "order", the number of events
- * that have happened. At speed 1 the part in view passes in SECONDS_PER_VIEW seconds.
+ * that have happened. At speed 1 the part in view passes in SECONDS_PER_VIEW seconds. The scale (folds.js) says how
+ * places lie along the screen: what moves there, moves evenly on it.
  */
+
+import { plainScale } from "./folds.js";
+import { PLAIN_LANES } from "./lanes.js";
+import { PLAIN_FILTERS, PLAIN_PANELS } from "./view.js";
 
 export const SPEEDS = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100];
 export const SECONDS_PER_VIEW = 20;
@@ -28,6 +33,8 @@ export function createPlayer(extent, { schedule = nextFrame } = {}) {
   let scheduled = false;
   /** @type {number | null} */
   let lastTick = null;
+  /** @type {(from: number, to: number) => FoldScale} */
+  let scaleFor = plainScale;
 
   /** @type {PlayerState} */
   const state = {
@@ -46,6 +53,14 @@ export function createPlayer(extent, { schedule = nextFrame } = {}) {
     marks: null,
     folded: new Set(),
     tables: new Set(),
+    order: PLAIN_PANELS.order,
+    sizes: PLAIN_PANELS.sizes,
+    tab: PLAIN_PANELS.tab,
+    filters: PLAIN_FILTERS,
+    compared: null,
+    lanes: PLAIN_LANES,
+    idle: false,
+    overview: null,
   };
 
   /** Returns the first and the last place of the recording on an axis, which are never the same. */
@@ -86,16 +101,26 @@ export function createPlayer(extent, { schedule = nextFrame } = {}) {
     const elapsed = lastTick === null ? 0 : Math.min(time - lastTick, 250) / 1000;
     lastTick = time;
     const end = bounds().to;
-    const rate = ((state.to - state.from) / SECONDS_PER_VIEW) * state.speed;
-    const now = Math.min(state.now + elapsed * rate, end);
+    const scale = scaleFor(state.from, state.to);
+    const rate = (scale.span / SECONDS_PER_VIEW) * state.speed;
+    const now = Math.min(scale.x(scale.u(state.now) + elapsed * rate), end);
     set({ now });
     if (now >= end) set({ playing: false });
-    else if (now > state.from + (state.to - state.from) * FLIP_AT && state.to < end) turnPage();
+    else if (scale.u(now) > scale.u(state.from) + scale.span * FLIP_AT && state.to < end) turnPage(scale);
   }
 
-  function turnPage() {
-    const span = state.to - state.from;
-    zoom(state.now - span * FLIP_TO, state.now + span * (1 - FLIP_TO));
+  /** @param {FoldScale} scale */
+  function turnPage(scale) {
+    const at = scale.u(state.now);
+    show(scale, at - scale.span * FLIP_TO, at + scale.span * (1 - FLIP_TO));
+  }
+
+  /**
+   * Shows what lies between two places of a scale.
+   * @param {FoldScale} scale @param {number} begin @param {number} end
+   */
+  function show(scale, begin, end) {
+    zoom(scale.x(begin), scale.x(end));
   }
 
   /**
@@ -115,7 +140,7 @@ export function createPlayer(extent, { schedule = nextFrame } = {}) {
   /** Returns the ends of the recording with a small margin at both. */
   function margins() {
     const { from, to } = bounds();
-    const air = (to - from) * 0.03;
+    const air = scaleFor(from, to).span * 0.03;
     return { from: from - air, to: to + air };
   }
 
@@ -127,14 +152,39 @@ export function createPlayer(extent, { schedule = nextFrame } = {}) {
     const { from, to } = bounds();
     const at = Math.min(Math.max(now, from), to);
     set({ now: at });
-    const span = state.to - state.from;
-    if (at < state.from || at > state.to) zoom(at - span / 2, at + span / 2);
+    bringIntoView(at);
+  }
+
+  /**
+   * Moves the view so that `x` is in its middle, unless it is in view.
+   * @param {number} x
+   */
+  function bringIntoView(x) {
+    if (x >= state.from && x <= state.to) return;
+    const scale = scaleFor(state.from, state.to);
+    const middle = scale.u(x);
+    show(scale, middle - scale.span / 2, middle + scale.span / 2);
   }
 
   /** @param {number} factor @param {number} [around] */
   function zoomBy(factor, around = state.now) {
-    const anchor = around < state.from || around > state.to ? (state.from + state.to) / 2 : around;
-    zoom(anchor - (anchor - state.from) * factor, anchor + (state.to - anchor) * factor);
+    const scale = scaleFor(state.from, state.to);
+    const [begin, end] = [scale.u(state.from), scale.u(state.to)];
+    const isInView = around >= state.from && around <= state.to;
+    const anchor = isInView ? scale.u(around) : (begin + end) / 2;
+    show(scale, anchor - (anchor - begin) * factor, anchor + (end - anchor) * factor);
+    if (isInView && scale.folds.length) align(around, (anchor - begin) / scale.span);
+  }
+
+  /**
+   * Moves the view until `x` stands at this share of it, for the folds of another view may be others.
+   * @param {number} x @param {number} share
+   */
+  function align(x, share) {
+    const scale = scaleFor(state.from, state.to);
+    const shift = scale.u(x) - scale.u(state.from) - share * scale.span;
+    if (Math.abs(shift) < scale.span * 1e-6) return;
+    show(scale, scale.u(state.from) + shift, scale.u(state.to) + shift);
   }
 
   return {
@@ -148,8 +198,16 @@ export function createPlayer(extent, { schedule = nextFrame } = {}) {
     zoomBy,
     /** @param {number} fraction */
     pan(fraction) {
-      const shift = (state.to - state.from) * fraction;
-      zoom(state.from + shift, state.to + shift);
+      const scale = scaleFor(state.from, state.to);
+      const shift = scale.span * fraction;
+      show(scale, scale.u(state.from) + shift, scale.u(state.to) + shift);
+    },
+    show,
+    bringIntoView,
+    scale: () => scaleFor(state.from, state.to),
+    /** @param {(from: number, to: number) => FoldScale} next returns the scale of a view */
+    useScale(next) {
+      scaleFor = next;
     },
     fitAll: () => zoom(margins().from, margins().to),
     play: () => set({ playing: true, now: state.now >= bounds().to ? bounds().from : state.now }),

@@ -1,50 +1,111 @@
-/** The view that a link to the workbench names. docs/workbench.md lists the parameters. Pure. */
+/** The view in the address of the workbench. docs/workbench.md lists the parameters. Pure. */
+
+import { PLAIN_FILTERS, PLAIN_PANELS, checkView } from "./view.js";
+import { PLAIN_LANES } from "./lanes.js";
 
 const LONGEST_CUT = 1500; // characters
 
 /**
- * Reads the view of a query string. Parameters that are absent or wrong are absent from the view.
- * @param {string} query @param {OpenTopology} topology @returns {View}
+ * Fields that are one text, as [parameter, path of the field, what is not written].
+ * @type {[string, string, any][]}
  */
-export function readView(query, topology) {
+const TEXTS = [
+  ["snapshot", "snapshot", null],
+  ["compared", "compared", null],
+  ["lanes", "lanes.filter", PLAIN_LANES.filter],
+  ["sort", "lanes.sort", PLAIN_LANES.sort],
+  ["lane", "lanes.first", PLAIN_LANES.first],
+  ["channels", "filters.channels", PLAIN_FILTERS.channels],
+  ["states", "filters.states", PLAIN_FILTERS.states],
+  ["tab", "panels.tab", PLAIN_PANELS.tab],
+];
+
+/**
+ * Fields that are true or false, as [parameter, path].
+ * @type {[string, string][]}
+ */
+const FLAGS = [["idle", "idle"], ["group", "lanes.grouped"], ["full", "filters.full"]];
+
+/**
+ * Lists of names, as [parameter, path]; their parameter is repeated.
+ * @type {[string, string][]}
+ */
+const LISTS = [["open", "lanes.open"], ["pin", "lanes.pinned"]];
+
+/**
+ * Lists of panels, as [parameter, path]; their names are joined by dots.
+ * @type {[string, string][]}
+ */
+const PANELS = [["fold", "panels.folded"], ["table", "panels.tables"], ["order", "panels.order"]];
+
+/** @type {[string, string][]} */
+const NUMBERS = [["t", "now"], ["from", "from"], ["to", "to"]];
+
+/**
+ * Reads the view of a query string. Parameters that mean nothing here are absent from the view, and listed.
+ * @param {string} query @param {OpenTopology} topology @param {KnownNames} [known] @returns {CheckedView}
+ */
+export function readView(query, topology, known) {
   const params = new URLSearchParams(query);
-  /** @type {View} */
-  const view = {};
-  if (["time", "order"].includes(params.get("axis"))) view.axis = /** @type {Axis} */ (params.get("axis"));
-  for (const [name, key] of /** @type {const} */ ([["t", "now"], ["from", "from"], ["to", "to"]])) {
-    if (params.get(name) && Number.isFinite(Number(params.get(name)))) view[key] = Number(params.get(name));
-  }
-  if (!(view.from < view.to)) {
-    delete view.from;
-    delete view.to;
-  }
-  if (params.has("snapshot")) view.snapshot = params.get("snapshot");
+  const raw = {};
+  if (params.has("axis")) put(raw, "axis", params.get("axis"));
+  for (const [name, path] of NUMBERS) if (params.get(name)) put(raw, path, Number(params.get(name)));
+  for (const [name, path] of TEXTS) if (params.has(name)) put(raw, path, params.get(name));
+  for (const [name, path] of FLAGS) if (params.has(name)) put(raw, path, flagOf(params.get(name)));
+  for (const [name, path] of LISTS) if (params.has(name)) put(raw, path, params.getAll(name));
+  for (const [name, path] of PANELS) if (params.get(name)) put(raw, path, params.get(name).split("."));
+  if (params.get("size")) put(raw, "panels.sizes", readSizes(params.get("size")));
+  if (params.get("cut")) put(raw, "cut", params.get("cut").split(".").map(positionOf));
   const selection = readSelection(params, topology);
-  if (selection) view.selection = selection;
-  const cut = readCut(params.get("cut"), topology.processes.length);
-  if (cut) view.cut = cut;
-  for (const [name, key] of /** @type {const} */ ([["fold", "folded"], ["table", "tables"]])) {
-    if (params.get(name)) view[key] = new Set(params.get(name).split("."));
-  }
-  return view;
+  if (selection) put(raw, "selection", selection);
+  return checkView(raw, topology, known);
 }
 
 /**
- * Writes the query string (without "?") of a view; the inverse of readView.
- * @param {View} view @param {OpenTopology} topology @returns {string}
+ * Writes the query string (without "?") of a view; the inverse of readView. Fields that are as at first are left out.
+ * @param {PartialView} view @returns {string}
  */
-export function writeView(view, topology) {
+export function writeView(view) {
   const params = new URLSearchParams();
   if (view.axis === "order") params.set("axis", "order");
-  params.set("t", plain(view.now));
-  params.set("from", plain(view.from));
-  params.set("to", plain(view.to));
-  if (view.snapshot !== null && view.snapshot !== undefined) params.set("snapshot", view.snapshot);
-  writeSelection(params, view.selection, topology);
+  for (const [name, path] of NUMBERS) if (get(view, path) !== undefined) params.set(name, plain(get(view, path)));
+  for (const [name, path, usual] of TEXTS) if ((get(view, path) ?? usual) !== usual) params.set(name, get(view, path));
+  writeSelection(params, view.selection);
   if (view.cut && cutFits(view.cut)) params.set("cut", cutText(view.cut));
-  if (view.folded?.size) params.set("fold", [...view.folded].sort().join("."));
-  if (view.tables?.size) params.set("table", [...view.tables].sort().join("."));
+  for (const [name, path] of FLAGS) {
+    const value = get(view, path);
+    if (value || (value === false && path === "filters.full")) params.set(name, value ? "1" : "0");
+  }
+  for (const [name, path] of LISTS) for (const item of get(view, path) ?? []) params.append(name, item);
+  for (const [name, path] of PANELS) if (get(view, path)?.length) params.set(name, get(view, path).join("."));
+  const sizes = Object.entries(view.panels?.sizes ?? {}).sort();
+  if (sizes.length) params.set("size", sizes.map(([name, size]) => `${name}-${size}`).join("."));
   return params.toString();
+}
+
+/** @param {any} object @param {string} path */
+function get(object, path) {
+  return path.split(".").reduce((inner, name) => inner?.[name], object);
+}
+
+/** @param {any} object @param {string} path @param {any} value */
+function put(object, path, value) {
+  const [group, name] = path.split(".");
+  if (name) (object[group] ??= {})[name] = value;
+  else object[group] = value;
+}
+
+/** @param {string} text @returns {boolean | string} */
+function flagOf(text) {
+  return text === "1" ? true : text === "0" ? false : text;
+}
+
+/** @param {string} text */
+function readSizes(text) {
+  return Object.fromEntries(text.split(".").map((part) => {
+    const at = part.lastIndexOf("-");
+    return [part.slice(0, Math.max(at, 0)), Number(part.slice(at + 1))];
+  }));
 }
 
 /**
@@ -60,57 +121,46 @@ function cutText(cut) {
   return cut.map((n) => n.toString(36)).join(".");
 }
 
+/** @param {string} part */
+function positionOf(part) {
+  return /^[0-9a-z]+$/.test(part) ? parseInt(part, 36) : NaN;
+}
+
 /** @param {number} number */
 function plain(number) {
   return String(Number(number.toFixed(3)));
 }
 
-/** @param {URLSearchParams} params @param {OpenTopology} topology @returns {Chosen | null} */
+/** @param {URLSearchParams} params @param {OpenTopology} topology @returns {ViewSelection | null} */
 function readSelection(params, topology) {
-  const event = split(params.get("event"));
+  const event = params.get("event");
   if (event) {
-    const process = topology.processCode.get(event[1]);
-    if (process !== undefined && /^\d+$/.test(event[0])) return { of: "event", process, index: Number(event[0]) };
+    const at = event.indexOf("@");
+    const index = /^\d+$/.test(event.slice(0, at)) ? Number(event.slice(0, at)) : NaN;
+    return { of: "event", process: event.slice(at + 1), index };
   }
-  const message = splitLast(params.get("message"), topology);
-  if (message) return message;
-  for (const of of /** @type {const} */ (["process", "channel"])) {
-    const code = topology[`${of}Code`].get(params.get(of));
-    if (code !== undefined) return /** @type {Chosen} */ ({ of, [of]: code });
-  }
-  return null;
-}
-
-/** @param {string | null} text */
-function split(text) {
-  const at = (text ?? "").indexOf("@");
-  return at > 0 ? [text.slice(0, at), text.slice(at + 1)] : null;
+  if (params.get("message")) return readMessage(params.get("message"), topology);
+  if (params.get("process")) return { of: "process", process: params.get("process") };
+  return params.get("channel") ? { of: "channel", channel: params.get("channel") } : null;
 }
 
 /**
  * Reads a message and its channel. Both ids may hold an @, so the first split whose right half is a channel counts.
- * @param {string | null} text @param {OpenTopology} topology @returns {Chosen | null}
+ * @param {string} text @param {OpenTopology} topology @returns {ViewSelection}
  */
-function splitLast(text, topology) {
-  for (let at = (text ?? "").indexOf("@"); at >= 0; at = text.indexOf("@", at + 1)) {
-    const channel = topology.channelCode.get(text.slice(at + 1));
-    if (channel !== undefined) return { of: "message", channel, id: text.slice(0, at) };
+function readMessage(text, topology) {
+  for (let at = text.indexOf("@"); at >= 0; at = text.indexOf("@", at + 1)) {
+    const channel = text.slice(at + 1);
+    if (topology.channelCode.has(channel)) return { of: "message", channel, message: text.slice(0, at) };
   }
-  return null;
+  return { of: "message", channel: "", message: text };
 }
 
-/** @param {URLSearchParams} params @param {any} selection @param {OpenTopology} topology */
-function writeSelection(params, selection, topology) {
+/** @param {URLSearchParams} params @param {ViewSelection | null | undefined} selection */
+function writeSelection(params, selection) {
   if (!selection) return;
-  const { of } = selection;
-  if (of === "event") params.set("event", `${selection.index}@${topology.processes[selection.process].id}`);
-  else if (of === "message") params.set("message", `${selection.id}@${topology.channels[selection.channel].id}`);
-  else params.set(of, topology[of === "process" ? "processes" : "channels"][selection[of]].id);
-}
-
-/** @param {string | null} text @param {number} processes @returns {number[] | null} */
-function readCut(text, processes) {
-  if (!text) return null;
-  const positions = text.split(".").map((part) => (/^[0-9a-z]+$/.test(part) ? parseInt(part, 36) : NaN));
-  return positions.length === processes && positions.every(Number.isSafeInteger) ? positions : null;
+  if (selection.of === "event") params.set("event", `${selection.index}@${selection.process}`);
+  else if (selection.of === "message") params.set("message", `${selection.message}@${selection.channel}`);
+  else if (selection.of === "process") params.set("process", selection.process);
+  else params.set("channel", selection.channel);
 }

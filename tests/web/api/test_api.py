@@ -71,8 +71,18 @@ def test_a_recording_has_its_counts_and_snapshots(api, banks):
 
 def test_the_topology_of_a_recording_has_the_start_states(api, banks):
     found = fits(TopologyOfRecording, api.get(f"/api/recordings/{banks.pk}/topology"))
-    assert found["processes"] == [{"id": "A", "state": 10000}, {"id": "B", "state": 5000}]
+    starts = [{"id": item["id"], "state": item["state"]} for item in found["processes"]]
+    assert starts == [{"id": "A", "state": 10000}, {"id": "B", "state": 5000}]
     assert [channel["id"] for channel in found["channels"]] == ["A->B", "B->A"]
+
+
+def test_the_topology_of_a_recording_counts_events_and_has_the_first_of_each(api, banks):
+    found = fits(TopologyOfRecording, api.get(f"/api/recordings/{banks.pk}/topology"))
+    steps = api.get(f"/api/recordings/{banks.pk}").json()["extent"]["steps"]
+    assert sum(item["events"] for item in found["processes"]) == steps
+    for item in found["processes"]:
+        event = api.get(f"/api/recordings/{banks.pk}/events/{item['id']}/0").json()
+        assert (item["first_at"], item["first_step"]) == (event["at"], event["step"])
 
 
 def test_snapshots_are_listed_without_their_contents(api, banks):

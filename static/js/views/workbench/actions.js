@@ -39,14 +39,8 @@ export function wireActions(app) {
     app.spacetime.showLane(process);
     const place = await placeOf(process, index, at);
     if (place === null) return;
-    if (player.state.cut) intoView(place);
+    if (player.state.cut) player.bringIntoView(place);
     else player.seek(place);
-  }
-
-  /** @param {number} place */
-  function intoView(place) {
-    const { from, to } = player.state;
-    if (place < from || place > to) player.zoom(place - (to - from) / 2, place + (to - from) / 2);
   }
 
   /** @param {number} process @param {number} index @param {number | undefined} at @returns {Promise<number | null>} */

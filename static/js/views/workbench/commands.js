@@ -45,6 +45,11 @@ export function commandList(app) {
     { name: "undo", title: "Undo the last move of the cut", keys: ["ctrl+z"], run: () => app.undoCut() },
     { name: "redo", title: "Redo it", keys: ["ctrl+shift+z", "ctrl+y"], run: () => app.redoCut() },
     { name: "nearest", title: "Nearest consistent cut", keys: ["n"], run: () => app.nearest() },
+    { name: "idle", title: "Fold idle time, or show it", keys: ["i"], run: () => app.folds.toggle() },
+    { name: "lanes", title: "Choose lanes: filter, sort, group, pin", keys: ["l"], run: () => app.lanes.openMenu() },
+    { name: "group", title: "Group lanes by name, or one for each", keys: ["g"], run: () => app.lanes.toggleGroups() },
+    { name: "pin", title: "Pin the selected lane to the top, or let it go", keys: ["p"], run: () => app.lanes.pin() },
+    { name: "panels", title: "Panels as at first: order, sizes, folds", keys: [], run: () => app.panels.reset() },
     { name: "tables", title: "Tables or charts", keys: ["t"], run: toggleTables },
     {
       name: "find",

@@ -24,12 +24,17 @@ export function createContents(app) {
   const totals = app.root.querySelector("#wb-contents-totals");
   const rows = new Map();
 
-  onlyFull.checked = topology.channels.length > FEW;
-  filter.addEventListener("input", () => {
-    filter.closest(".wb-filter").classList.toggle("is-used", filter.value !== "");
-    draw(player.state);
-  });
-  onlyFull.addEventListener("change", () => draw(player.state));
+  /** @param {Partial<Filters>} change */
+  const narrow = (change) => player.set({ filters: { ...player.state.filters, ...change } });
+  filter.addEventListener("input", () => narrow({ channels: filter.value }));
+  onlyFull.addEventListener("change", () => narrow({ full: onlyFull.checked }));
+
+  /** @param {Filters} filters */
+  function showFilters({ channels, full }) {
+    if (filter.value !== channels) filter.value = channels;
+    filter.closest(".wb-filter").classList.toggle("is-used", channels !== "");
+    onlyFull.checked = full ?? topology.channels.length > FEW;
+  }
 
   /** @param {PlayerState} state */
   function draw(state) {
@@ -222,7 +227,8 @@ export function createContents(app) {
   return {
     /** @param {PlayerState} state @param {Set<string>} keys */
     update(state, keys) {
-      if (hasAny(keys, "shown", "snapshot", "detail", "selection", "cut")) draw(state);
+      if (keys.has("filters")) showFilters(state.filters);
+      if (hasAny(keys, "shown", "snapshot", "detail", "selection", "cut", "filters")) draw(state);
     },
   };
 }

@@ -9,11 +9,12 @@ import { hasAny } from "../../lib/player.js";
 import { faded, heatScale } from "./colours.js";
 import { baseLayout, plainAxis, wirePanel } from "./panel.js";
 import { countCell } from "./sentences.js";
-import { timeAxis } from "./still.js";
+import { timeAxis } from "./time-axis.js";
 
 const ROW_LEAST = 12; // pixels
 const BINS = 200;
 const SETTLE = 120; // ms between a change and the next drawing
+const DRAWN = ["window", "from", "to", "axis", "selection", "theme", "size", "folded", "idle", "lanes", "overview"];
 const LETTER = 6.2; // pixels of a letter of a name
 
 /** @param {App} app */
@@ -48,7 +49,9 @@ export function createDepth(app) {
   function measure() {
     const { window, from, to } = player.state;
     if (!window) return { edges: [], channels: [], rows: [] };
-    if (window.exact) return depthBins(window, Math.max(from, window.from), Math.min(to, window.to), BINS);
+    if (window.exact) {
+      return depthBins(window, Math.max(from, window.from), Math.min(to, window.to), BINS, player.scale());
+    }
     const { depth, edges, channels } = window.bins;
     const cells = channels.map((_, row) => depth.values.subarray(row * depth.columns, (row + 1) * depth.columns));
     return { edges, channels, rows: cells };
@@ -70,14 +73,14 @@ export function createDepth(app) {
   }
 
   function figure() {
-    const { axis, from, to } = player.state;
+    const { axis } = player.state;
     const margin = margins();
     const width = plot.clientWidth - margin.l - margin.r;
     const layout = {
       ...baseLayout(app.colours, margin),
       width: plot.clientWidth,
       height: plot.clientHeight,
-      xaxis: timeAxis(app.colours, axis, recording.time_unit, from, to, width, { title: {} }),
+      xaxis: timeAxis(app.colours, axis, recording.time_unit, player.scale(), width, { title: {} }),
     };
     const channel = selectedChannel();
     return channel === null ? heatFigure(layout) : stepFigure(layout, channel);
@@ -101,7 +104,7 @@ export function createDepth(app) {
     setText(notice, player.state.window ? sentence(kept.length, deepest, hidden) : "");
     const data = kept.length === 0 ? [] : [{
       type: "heatmap",
-      x: Array.from(matrix.edges),
+      x: Array.from(matrix.edges, player.scale().u),
       y: kept.map((_, i) => i),
       z: kept.map((i) => Array.from(matrix.rows[i])),
       ygap: 1,
@@ -133,7 +136,7 @@ export function createDepth(app) {
       {
         type: "scatter",
         mode: "lines",
-        x,
+        x: x.map(player.scale().u),
         y: depth,
         line: { shape: "hv", dash: "solid", color: app.colours.accent, width: 1.5 },
         fill: "tozeroy",
@@ -173,11 +176,12 @@ export function createDepth(app) {
   }
 
   function drawCursor(isStale = true) {
-    const { now, from, to } = player.state;
+    const { now, from } = player.state;
+    const { u, span } = player.scale();
     const margin = margins();
     const { width: all, height } = sizeOf(canvas);
     const width = all - margin.l - margin.r;
-    const x = Math.round(margin.l + ((now - from) / (to - from)) * width);
+    const x = Math.round(margin.l + ((u(now) - u(from)) / span) * width);
     if (x === cursorAt && !isStale) return;
     cursorAt = x;
     const context = fitCanvas(canvas);
@@ -200,7 +204,7 @@ export function createDepth(app) {
   /** @param {MouseEvent} event */
   function cellAt(event) {
     if (selectedChannel() !== null || !matrix.channels.length) return null;
-    const { from, to } = player.state;
+    const scale = player.scale();
     const { kept } = fitting(matrix);
     const margin = margins();
     const inner = {
@@ -208,7 +212,7 @@ export function createDepth(app) {
       height: canvas.clientHeight - margin.t - margin.b,
     };
     const row = Math.floor(((event.offsetY - margin.t) / inner.height) * kept.length);
-    const x = from + ((event.offsetX - margin.l) / inner.width) * (to - from);
+    const x = scale.x(scale.u(scale.from) + ((event.offsetX - margin.l) / inner.width) * scale.span);
     const bin = Array.from(matrix.edges).findIndex((edge, i) => edge <= x && x < matrix.edges[i + 1]);
     if (kept[row] === undefined || bin < 0) return null;
     return { channel: matrix.channels[kept[row]], depth: matrix.rows[kept[row]][bin], x };
@@ -218,7 +222,7 @@ export function createDepth(app) {
     /** @param {PlayerState} state @param {Set<string>} keys */
     update(state, keys) {
       panel.update(state, keys);
-      const isStale = hasAny(keys, "window", "from", "to", "axis", "selection", "theme", "size", "folded");
+      const isStale = hasAny(keys, ...DRAWN);
       if (state.window && isStale && !settle) {
         settle = drawn ? setTimeout(drawStill, SETTLE) : app.firstPicture.then(drawStill);
       }

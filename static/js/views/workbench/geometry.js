@@ -1,35 +1,78 @@
-/** The geometry of the space-time diagram: time runs along x, lanes down y. Pure; lengths are in pixels. */
+/**
+ * The geometry of the space-time diagram: time runs along x, lanes down y. Pure; lengths are in pixels.
+ *
+ * A row is a lane of the arrangement (lib/lanes.js), a slot is the place of a row on the screen.
+ */
 
 import { IN_FLIGHT } from "../../lib/window.js";
 
 export const LANE_LEAST = 10;
 const PAD = 14;
+const STUB = 0.42; // how far the line of a message leads towards a hidden lane, in lanes
+export const STUB_WIDTH = 14; // pixels along the axis
 
 /**
- * Measures a diagram. As many lanes are drawn, from the process `first` on, as fit into the height.
+ * Measures a diagram. As many lanes are drawn as fit into the height: the pinned ones, then those from the first on.
  * @param {Measures} measures
  */
-export function geometry({ width, height, left, right, top, bottom, from, to, processes, first }) {
+export function geometry({ width, height, left, right, top, bottom, scale, arrangement }) {
   const inner = { width: Math.max(width - left - right, 1), height: Math.max(height - top - bottom, 1) };
-  const lanes = Math.min(processes, Math.max(1, Math.floor(inner.height / LANE_LEAST)));
-  const start = Math.max(0, Math.min(first, processes - lanes));
+  const { rows, rowOf } = arrangement;
+  const lanes = Math.min(rows.length, Math.max(1, Math.floor(inner.height / LANE_LEAST)));
+  const pinned = Math.min(arrangement.pinned, Math.max(lanes - 1, 0));
+  const first = Math.max(0, Math.min(arrangement.first, rows.length - arrangement.pinned - (lanes - pinned)));
+  const skipped = arrangement.pinned - pinned + first;
   const pitch = lanes > 1 ? (inner.height - 2 * PAD) / (lanes - 1) : 0;
-  /** @param {number} at */
-  const x = (at) => left + ((at - from) / (to - from)) * inner.width;
+  const begin = scale.u(scale.from);
+  /** @param {number} place */
+  const fromU = (place) => left + ((place - begin) / scale.span) * inner.width;
+  /** @param {number} row */
+  const slotOfRow = (row) => {
+    if (row < pinned) return row;
+    return row - skipped >= pinned ? row - skipped : row - skipped - pinned;
+  };
   /** @param {number} process */
-  const y = (process) => (lanes > 1 ? top + PAD + (process - start) * pitch : top + inner.height / 2);
+  const slot = (process) => (rowOf[process] < 0 ? NaN : slotOfRow(rowOf[process]));
+  /** @param {number} place */
+  const yOfSlot = (place) => (lanes > 1 ? top + PAD + place * pitch : top + (inner.height / 2) * (1 + place));
   return {
-    width, height, left, right, top, bottom, from, to, lanes, first: start, pitch,
+    width, height, left, right, top, bottom, from: scale.from, to: scale.to, lanes, first, pitch, scale, pinned,
     plotWidth: inner.width,
     plotBottom: height - bottom,
-    x,
-    y,
-    /** @param {number} px */
-    at: (px) => from + ((px - left) / inner.width) * (to - from),
-    perPixel: (to - from) / inner.width,
+    /** The rows in view, from top to bottom. */
+    rows: Array.from({ length: lanes }, (_, i) => rows[i < pinned ? i : i + skipped]),
+    fromU,
+    /** @param {number} at */
+    x: (at) => fromU(scale.u(at)),
+    slot,
+    yOfSlot,
     /** @param {number} process */
-    shows: (process) => process >= start && process < start + lanes,
+    y: (process) => yOfSlot(slot(process)),
+    /** @param {number} px */
+    at: (px) => scale.x(begin + ((px - left) / inner.width) * scale.span),
+    perPixel: scale.span / inner.width, // in u
+    /** @param {number} process */
+    shows: (process) => slot(process) >= 0 && slot(process) < lanes,
   };
+}
+
+/**
+ * Returns the slots between which the line of a channel runs, or null if both of its ends are hidden. Towards a hidden
+ * end it is a stub.
+ * @param {OpenChannel} channel @param {Geometry} g
+ */
+export function slotsOf({ sourceCode, targetCode }, g) {
+  const [source, target] = [g.slot(sourceCode), g.slot(targetCode)];
+  if (Number.isNaN(source)) return Number.isNaN(target) ? null : [target - STUB, target];
+  return Number.isNaN(target) ? [source, source + STUB] : [source, target];
+}
+
+/**
+ * Returns whether one end of a channel has no lane.
+ * @param {OpenChannel} channel @param {Geometry} g
+ */
+export function isStub({ sourceCode, targetCode }, g) {
+  return Number.isNaN(g.slot(sourceCode)) !== Number.isNaN(g.slot(targetCode));
 }
 
 /**
@@ -62,7 +105,9 @@ export function nearestLine(table, channels, g, now, px, py, reach) {
   let best = -1;
   let least = reach;
   for (let row = 0; row < table.count; row += 1) {
-    const [x0, y0, x1, y1] = lineOf(table, channels, g, now, row);
+    const line = lineOf(table, channels, g, now, row);
+    if (!line) continue;
+    const [x0, y0, x1, y1] = line;
     if (px < Math.min(x0, x1) - reach || px > Math.max(x0, x1) + reach) continue;
     const d = distanceToLine(px, py, x0, y0, x1, y1);
     if (d < least) {
@@ -74,16 +119,23 @@ export function nearestLine(table, channels, g, now, px, py, reach) {
 }
 
 /**
- * Returns the line of a message, [x0, y0, x1, y1]. If it never arrives, it ends at `now`, short of its target.
+ * Returns the line of a message, [x0, y0, x1, y1], or null if both of its ends are hidden. If it never arrives, it ends
+ * at `now`, short of its target. The line of a message from or to a hidden lane is a stub.
  * @param {OpenFlights} table @param {OpenChannel[]} channels @param {Geometry} g @param {number} now
- * @param {number} row @returns {[number, number, number, number]}
+ * @param {number} row @returns {[number, number, number, number] | null}
  */
 export function lineOf(table, channels, g, now, row) {
-  const { sourceCode, targetCode } = channels[table.channel[row]];
-  const y0 = g.y(sourceCode);
-  const y1 = g.y(targetCode);
-  if (table.received_index[row] !== IN_FLIGHT) return [g.x(table.sentX[row]), y0, g.x(table.receivedX[row]), y1];
-  return [g.x(table.sentX[row]), y0, g.x(Math.max(now, table.sentX[row])), y0 + (y1 - y0) * 0.6];
+  const channel = channels[table.channel[row]];
+  const slots = slotsOf(channel, g);
+  if (!slots) return null;
+  const [y0, y1] = slots.map(g.yOfSlot);
+  const hasArrived = table.received_index[row] !== IN_FLIGHT;
+  const [x0, x1] = [table.sentX[row], hasArrived ? table.receivedX[row] : Math.max(now, table.sentX[row])].map(g.x);
+  if (isStub(channel, g)) {
+    if (Number.isNaN(g.slot(channel.targetCode))) return [x0, y0, Math.min(x1, x0 + STUB_WIDTH), y1];
+    return hasArrived ? [Math.max(x0, x1 - STUB_WIDTH), y0, x1, y1] : null;
+  }
+  return [x0, y0, x1, hasArrived ? y1 : y0 + (y1 - y0) * 0.6];
 }
 
 /** @param {number} px @param {number} py @param {number} x0 @param {number} y0 @param {number} x1 @param {number} y1 */

@@ -2,6 +2,7 @@
 
 import { h, setText } from "../../lib/dom.js";
 import { readView } from "../../lib/url-state.js";
+import { chosenOf } from "../../lib/view.js";
 
 const NARROW = "(max-width: 900px)"; // as in workbench-reading.css
 
@@ -44,9 +45,9 @@ export function mountGuide(app, guide) {
 
   /** @param {Record<string, string>} params */
   function apply(params) {
-    const view = readView(new URLSearchParams(params).toString(), topology);
+    const { view } = readView(new URLSearchParams(params).toString(), topology);
     player.pause();
-    player.set({ axis: view.axis ?? "time", cut: view.cut ?? null, selection: view.selection ?? null });
+    player.set({ axis: view.axis ?? "time", cut: view.cut ?? null, selection: chosenOf(view.selection, topology) });
     if (view.from === undefined) player.fitAll();
     else player.zoom(view.from, view.to);
     player.set({ snapshot: view.snapshot });

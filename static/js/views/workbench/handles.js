@@ -97,16 +97,30 @@ export function createHandles(app, box, measures, steer) {
     const events = EVENTS_BY_KEY[event.key];
     const lanes = LANES_BY_KEY[event.key];
     if (events) steer(p, Math.max(0, Math.min(player.state.cut[p] + events, app.eventsOf(p))));
-    if (lanes) focus(p + lanes);
+    if (lanes) focus(nextLane(p, lanes));
     if (events || lanes) {
       event.preventDefault();
       event.stopPropagation();
     }
   }
 
+  /**
+   * Returns the process of the next lane with a handle. The lanes of closed groups have none.
+   * @param {number} p @param {number} step
+   */
+  function nextLane(p, step) {
+    const { rows, rowOf } = app.lanes.arrangement();
+    let row = rowOf[p] + step;
+    while (rows[row]?.processes.length > 1) row += step;
+    return rows[row]?.processes[0] ?? p;
+  }
+
   /** @param {number} p */
   function focus(p) {
-    const goal = Math.max(0, Math.min(p, topology.processes.length - 1));
+    const { rows, rowOf } = app.lanes.arrangement();
+    const isAlone = rows[rowOf[p]]?.processes.length === 1;
+    const goal = isAlone ? p : rows.find(({ processes }) => processes.length === 1)?.processes[0];
+    if (goal === undefined) return app.say("No lane has a handle: open a group, or change the filter of the lanes.");
     app.spacetime.showLane(goal);
     app.spacetime.drawFrame();
     buttons.get(goal)?.focus();
@@ -122,9 +136,11 @@ export function createHandles(app, box, measures, steer) {
     if (!shown) return;
     const wrong = wrongLanes(state.shown);
     const height = Math.min(40, Math.max(g.pitch || 40, 18));
-    for (const [p, button] of buttons) if (!g.shows(p)) button.hidden = true;
-    const tabStop = g.shows(focused) ? focused : g.first;
-    for (let p = g.first; p < g.first + g.lanes; p += 1) {
+    const lanes = g.rows.filter(({ processes }) => processes.length === 1).map(({ processes: [p] }) => p);
+    const inView = new Set(lanes);
+    for (const [p, button] of buttons) if (!inView.has(p)) button.hidden = true;
+    const tabStop = inView.has(focused) ? focused : lanes[0];
+    for (const p of lanes) {
       const button = buttons.get(p) ?? make(p);
       button.hidden = cutX[p] < g.left - 20 || cutX[p] > g.width - g.right + 20;
       button.style.transform = `translate(${cutX[p] - 20}px, ${g.y(p) - height / 2}px)`;

@@ -1,8 +1,9 @@
 /** The card beside the pointer, with the fields of the event or message under it. */
 
 import { h } from "../../lib/dom.js";
-import { isGiven, valueText } from "../../lib/format.js";
+import { counted, isGiven, thousands, valueText } from "../../lib/format.js";
 import { IN_FLIGHT } from "../../lib/window.js";
+import { laneTitle } from "./still.js";
 
 /** @param {App} app @param {HTMLElement} box */
 export function createHover(app, box) {
@@ -12,11 +13,20 @@ export function createHover(app, box) {
   /** @param {Target | null} target @param {number} px @param {number} py */
   function show(target, px, py) {
     const { window } = app.player.state;
+    if (target?.of === "fold") return showCard("Idle", foldFacts(app, target.fold), px, py);
+    if (target?.of === "lane" && target.lane.processes.length > 1) {
+      return showCard(laneTitle(target.lane), groupFacts(app, target.lane), px, py);
+    }
     if (!target || target.row === undefined || target.row < 0 || !window?.exact) {
       card.hidden = true;
       return;
     }
     const [title, facts] = describe(app, window, target);
+    showCard(title, facts, px, py);
+  }
+
+  /** @param {string} title @param {[string, any][]} facts @param {number} px @param {number} py */
+  function showCard(title, facts, px, py) {
     card.replaceChildren(
       h("b", {}, title),
       h("dl", {}, facts.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, String(value))])),
@@ -28,6 +38,19 @@ export function createHover(app, box) {
   }
 
   return { show };
+}
+
+/** @param {App} app @param {Stretch} fold @returns {[string, any][]} */
+function foldFacts({ player, readDuration, readPlace }, { from, to }) {
+  const isOrder = player.state.axis === "order";
+  const length = isOrder ? counted(Math.round(to - from), "event") + " of hidden lanes" : readDuration(to - from);
+  return [["from", readPlace(from)], ["to", readPlace(to)], ["length", length]];
+}
+
+/** @param {App} app @param {LaneRow} lane @returns {[string, any][]} */
+function groupFacts({ topology }, { processes }) {
+  const events = processes.reduce((sum, p) => sum + (topology.processes[p].events ?? 0), 0);
+  return [["processes", thousands(processes.length)], ["events", thousands(events)], ["click", "one lane for each"]];
 }
 
 /**

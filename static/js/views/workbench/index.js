@@ -14,19 +14,23 @@ import { createContents } from "./contents.js";
 import { createDepth } from "./depth.js";
 import { createDetails } from "./details.js";
 import { createFeed } from "./feed.js";
+import { createFolds } from "./folds.js";
+import { createLanes } from "./lanes.js";
 import { keepLink, openingView } from "./link.js";
 import { mountGuide } from "./guide.js";
 import { createOverview } from "./overview.js";
+import { createPanels } from "./panels.js";
 import { createPictures } from "./pictures.js";
 import { createSnapshots } from "./snapshots.js";
 import { wireShare } from "./share.js";
 import { createSpacetime } from "./spacetime.js";
 import { createStates } from "./states.js";
 import { createSteps } from "./steps.js";
-import { wireTabs } from "./tabs.js";
+import { createTabs } from "./tabs.js";
 import { createTopology } from "./topology.js";
 import { createTransport } from "./transport.js";
 import { wireUndo } from "./undo.js";
+import { wireView } from "./view.js";
 
 const MESSAGE_STAYS = 6000; // ms
 
@@ -55,7 +59,7 @@ export async function mountWorkbench(root, data) {
   }));
   app.say = speaker(root.querySelector("#wb-message"));
   /** @param {number} at */
-  app.readInstant = (at) => instant(at, recording.time_unit, player.state.to - player.state.from);
+  app.readInstant = (at) => instant(at, recording.time_unit, player.scale().span);
   /** @param {number} amount */
   app.readDuration = (amount) => duration(amount, recording.time_unit);
   /** @param {number} x */
@@ -77,6 +81,8 @@ export async function mountWorkbench(root, data) {
   wireShare(app);
   app.snapshots = createSnapshots(app, summaries);
   app.pictures = createPictures(app);
+  app.lanes = createLanes(app);
+  app.folds = createFolds(app);
   app.spacetime = createSpacetime(app);
   app.plotWidth = app.spacetime.plotWidth;
   const feed = createFeed(app);
@@ -89,15 +95,19 @@ export async function mountWorkbench(root, data) {
     createStates(app),
     createDetails(app),
     createCones(app),
+    createTabs(app),
   ];
   const charts = [app.spacetime, overview, createTopology(app), createDepth(app)];
+  app.panels = createPanels(app);
   wireCommands(app);
-  app.showTab = wireTabs(root);
+  wireView(app);
+  app.showTab = (tab) => player.set({ tab });
   app.loadView = () => feed.reload();
+  app.panels.recall();
   await openingView(app);
   await feed.reload();
   wireUndo(app);
-  player.subscribe((state, keys) => [...panels, ...charts].forEach((view) => view.update(state, keys)));
+  player.subscribe((state, keys) => [app.panels, ...panels, ...charts].forEach((view) => view.update(state, keys)));
   player.notifyAll();
   keepLink(app);
   mountGuide(app, data.guide);

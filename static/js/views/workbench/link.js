@@ -2,8 +2,12 @@
 
 import { hasAny } from "../../lib/player.js";
 import { readView, writeView } from "../../lib/url-state.js";
+import { toState } from "../../lib/view.js";
 
-const HELD = ["now", "from", "to", "axis", "selection", "snapshot", "cut", "folded", "tables"];
+const HELD = [
+  ...["now", "from", "to", "axis", "selection", "snapshot", "cut", "folded", "tables"],
+  ...["lanes", "idle", "order", "sizes", "tab", "filters", "compared"],
+];
 const WAIT = 250; // ms
 const WAIT_PLAYING = 1000; // ms
 const EVENTS_AROUND = 60;
@@ -14,19 +18,19 @@ const EVENTS_AROUND = 60;
  */
 export async function openingView(app) {
   const { player, topology, snapshots } = app;
-  const view = readView(location.search, topology);
+  const { view, ignored } = readView(location.search, topology, app.known());
+  app.sayIgnored(ignored);
   const axis = view.axis ?? bestAxis(app);
   const named = [view.snapshot, app.recording.worst].find((name) => snapshots.byId.has(name));
   const snapshot = named ?? snapshots.list()[0]?.snapshot ?? null;
-  player.set({ axis, snapshot, folded: view.folded ?? new Set(), tables: view.tables ?? new Set() });
+  const { selection, cut, ...others } = toState(view, player.state, topology);
+  player.set({ ...others, axis, snapshot });
   player.fitAll();
   if (view.from !== undefined) player.zoom(view.from, view.to);
-  if (view.selection?.of !== "event" || view.from !== undefined) app.loadView();
+  if (selection?.of !== "event" || view.from !== undefined) app.loadView();
   const now = view.now ?? (await startingPlace(app, axis));
-  player.set({ now: Math.min(Math.max(now, player.bounds().from), player.bounds().to) });
-  if (view.cut) player.set({ cut: view.cut });
-  if (view.selection) player.set({ selection: view.selection });
-  if (view.selection?.of === "event" && view.from === undefined) await centre(app, view.selection);
+  player.set({ now: Math.min(Math.max(now, player.bounds().from), player.bounds().to), cut, selection });
+  if (selection?.of === "event" && view.from === undefined) await centre(app, selection);
 }
 
 /**
@@ -69,7 +73,7 @@ async function centre(app, { process, index }) {
 export function keepLink(app) {
   /** @type {number | null} */
   let timer = null;
-  app.link = () => `${location.origin}${location.pathname}?${writeView(app.player.state, app.topology)}`;
+  app.link = () => `${location.origin}${location.pathname}?${writeView(app.view())}`;
   const write = () => {
     timer = null;
     history.replaceState(history.state, "", app.link());

@@ -7,7 +7,7 @@
 
 import { fitCanvas } from "../../lib/canvas.js";
 import { messagesInFlight } from "../../lib/cuts.js";
-import { lineOf, inFlight, progress } from "./geometry.js";
+import { lineOf, inFlight } from "./geometry.js";
 import { faded } from "./colours.js";
 
 const FEW_LINES = 40; // more lines than these are drawn as hairlines
@@ -61,7 +61,8 @@ function drawCones(context, { g, state, colours }) {
   const { past, future } = state.cones;
   /** @param {ConeEdge} edge @param {number} p */
   const coordinate = (edge, p) => (state.axis === "order" ? edge.step[p] + 1 : edge.at[p]);
-  for (let p = g.first; p < g.first + g.lanes; p += 1) {
+  for (const { processes: [p, ...others] } of g.rows) {
+    if (others.length) continue; // the processes of a closed group differ
     const [y, height] = [g.y(p), Math.min(10, (g.pitch || 30) * 0.7)];
     context.fillStyle = faded(colours.accent, 0.35);
     if (past.at[p] !== null) context.fillRect(g.left, y - height / 2, g.x(coordinate(past, p)) - g.left, height);
@@ -74,6 +75,7 @@ function drawCones(context, { g, state, colours }) {
 /** @param {Context} context @param {MovingScene} scene */
 function drawFlights(context, { window, g, topology, colours, state, flights }) {
   const { now } = state;
+  const cursor = g.x(now);
   for (const { table, rows, colour } of [
     { table: window.messages, rows: flights.messages, colour: colours.message },
     { table: window.markers, rows: flights.markers, colour: colours.marker },
@@ -82,8 +84,10 @@ function drawFlights(context, { window, g, topology, colours, state, flights }) 
     const lines = [];
     for (const row of rows) {
       if (!inFlight(table, row, now)) continue;
-      const [x0, y0, x1, y1] = lineOf(table, topology.channels, g, now, row);
-      const along = progress(table, row, now);
+      const line = lineOf(table, topology.channels, g, now, row);
+      if (!line) continue;
+      const [x0, y0, x1, y1] = line;
+      const along = x1 > x0 ? Math.max(0, Math.min(1, (cursor - x0) / (x1 - x0))) : 1;
       const x = x0 + (x1 - x0) * along;
       const y = y0 + (y1 - y0) * along;
       if (x >= g.left) lines.push(...fromLeft(g.left, x0, y0, x, y));
@@ -145,24 +149,25 @@ function drawHighlight(context, scene, target, strength) {
   if (!target) return;
   context.strokeStyle = faded(colours.accent, strength);
   context.lineWidth = 2;
-  if (target.of === "event" && target.row >= 0) {
+  if (target.of === "event" && target.row >= 0 && g.shows(target.process)) {
     context.beginPath();
     context.arc(g.x(window.events.x[target.row]), g.y(target.process), 8, 0, 2 * Math.PI);
     context.stroke();
   } else if ((target.of === "message" || target.of === "marker") && target.row >= 0) {
     const table = target.of === "message" ? window.messages : window.markers;
-    const [x0, y0, x1, y1] = lineOf(table, topology.channels, g, state.now, target.row);
+    const line = lineOf(table, topology.channels, g, state.now, target.row);
     context.lineWidth = 3;
-    strokeLine(context, x0, y0, x1, y1);
+    if (line) strokeLine(context, ...line);
   } else if (target.of === "process" && g.shows(target.process)) {
     context.lineWidth = 3;
     strokeLine(context, g.left, g.y(target.process), g.width - g.right, g.y(target.process));
   } else if (target.of === "channel") {
     context.lineWidth = 2;
     for (let row = 0; row < window.messages.count; row += 1) {
-      if (window.messages.channel[row] === target.channel) {
-        strokeLine(context, ...lineOf(window.messages, topology.channels, g, state.now, row));
-      }
+      const line = window.messages.channel[row] === target.channel
+        ? lineOf(window.messages, topology.channels, g, state.now, row)
+        : null;
+      if (line) strokeLine(context, ...line);
     }
   }
 }
@@ -181,8 +186,12 @@ function strokeLine(context, x0, y0, x1, y1) {
  */
 function drawCut(context, scene) {
   const { window, g, colours, cutX, shown } = scene;
-  const xs = [];
-  for (let p = g.first; p < g.first + g.lanes; p += 1) xs.push([cutX[p], g.y(p)]);
+  const xs = g.rows.flatMap(({ processes }, slot) => {
+    const places = processes.map((p) => cutX[p]);
+    const ends = processes.length > 1 ? [Math.min(...places), Math.max(...places)] : places;
+    return ends.map((x) => [x, g.yOfSlot(slot)]);
+  });
+  if (!xs.length) return;
   const [top, bottom] = [[xs[0][0], g.top], [xs.at(-1)[0], g.plotBottom]];
   context.beginPath();
   const right = g.width - g.right;
@@ -212,7 +221,7 @@ function tracePath(context, points) {
  */
 function drawRows(context, { window, g, topology, state }, messages, colour, dash) {
   const rows = messages.map(({ row }) => row).filter((row) => row !== undefined);
-  const lines = rows.flatMap((row) => lineOf(window.messages, topology.channels, g, state.to, row));
+  const lines = rows.flatMap((row) => lineOf(window.messages, topology.channels, g, state.to, row) ?? []);
   context.setLineDash(dash);
   strokeThick(context, lines, colour);
   context.setLineDash([]);

@@ -40,6 +40,7 @@ export function createOverview(app) {
       const window = await app.source.aside({ axis, from, to, width: Math.max(200, Math.round(app.plotWidth())) });
       await app.firstPicture;
       if (axis !== player.state.axis) return;
+      player.set({ overview: window });
       density = window.exact ? countedBins(window) : summedBins(window);
       drawStill();
     } catch (error) {
@@ -154,9 +155,9 @@ export function createOverview(app) {
     /** @param {PlayerState} state @param {Set<string>} keys */
     update(state, keys) {
       if (keys.has("axis")) load();
-      if (keys.has("theme") || keys.has("size")) drawStill();
+      if (hasAny(keys, "theme", "size", "idle")) drawStill();
       const moved = keys.has("now") && Math.round(toX(state.now)) !== cursorAt;
-      if (moved || hasAny(keys, "from", "to", "snapshot", "theme", "size", "axis", "marks")) drawMoving();
+      if (moved || hasAny(keys, "from", "to", "snapshot", "theme", "size", "axis", "marks", "idle")) drawMoving();
     },
   };
 }

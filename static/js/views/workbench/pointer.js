@@ -25,15 +25,37 @@ export function wirePointer(app, { canvas, measures, window, setHover, scrollLan
   function hit(px, py, reach) {
     const shown = window();
     const g = measures();
-    if (!shown?.exact || py > g.plotBottom) return null;
+    if (py > g.plotBottom) return null;
+    if (!shown?.exact) return px < g.left ? laneAt(g, py) : foldAt(g, px);
     const { now } = player.state;
+    if (px < g.left) return laneAt(g, py);
     const event = nearestEvent(shown, g, px, py, reach);
     if (event >= 0) return { of: "event", process: shown.events.process[event], index: shown.events.index[event] };
     const marker = nearestLine(shown.markers, topology.channels, g, now, px, py, reach * 0.7);
     if (marker >= 0) return { of: "marker", row: marker, channel: shown.markers.channel[marker] };
     const row = nearestLine(shown.messages, topology.channels, g, now, px, py, reach * 0.7);
-    if (row < 0) return null;
+    if (row < 0) return foldAt(g, px);
     return { of: "message", row, channel: shown.messages.channel[row], id: shown.messages.id[row] };
+  }
+
+  /**
+   * Returns the lane whose name is at this height.
+   * @param {Geometry} g @param {number} py @returns {Target | null}
+   */
+  function laneAt(g, py) {
+    const slot = g.lanes > 1 ? Math.round((py - g.yOfSlot(0)) / g.pitch) : 0;
+    const lane = g.rows[slot];
+    return lane ? { of: "lane", lane, process: lane.processes[0] } : null;
+  }
+
+  /**
+   * Returns the fold at a pixel.
+   * @param {Geometry} g @param {number} px @returns {Target | null}
+   */
+  function foldAt(g, px) {
+    const at = g.at(px);
+    const fold = g.scale.folds.find(({ from, to }) => from < at && at < to);
+    return fold ? { of: "fold", fold } : null;
   }
 
   /** @param {number} px @param {number} py */
@@ -60,8 +82,7 @@ export function wirePointer(app, { canvas, measures, window, setHover, scrollLan
       mode: mode(px, py),
       px,
       py,
-      from: player.state.from,
-      to: player.state.to,
+      scale: player.scale(),
       moved: false,
       touch: event.pointerType === "touch",
     };
@@ -73,7 +94,8 @@ export function wirePointer(app, { canvas, measures, window, setHover, scrollLan
     if (pointers.has(event.pointerId)) pointers.set(event.pointerId, [px, py]);
     if (!press) {
       const target = hit(px, py, 12);
-      canvas.style.cursor = target ? "pointer" : mode(px, py) === "scrub" ? "ew-resize" : "grab";
+      const isLink = target && target.of !== "fold";
+      canvas.style.cursor = isLink ? "pointer" : mode(px, py) === "scrub" ? "ew-resize" : "grab";
       setHover(target, px, py);
       return;
     }
@@ -87,14 +109,15 @@ export function wirePointer(app, { canvas, measures, window, setHover, scrollLan
     if (!press.moved && Math.hypot(px - press.px, py - press.py) < CLICK) return;
     press.moved = true;
     canvas.style.cursor = "grabbing";
-    const shift = ((px - press.px) / measures().plotWidth) * (press.to - press.from);
-    player.zoom(press.from - shift, press.to - shift);
+    const { scale } = press;
+    const shift = ((px - press.px) / measures().plotWidth) * scale.span;
+    player.show(scale, scale.u(scale.from) - shift, scale.u(scale.to) - shift);
   }
 
   function pinch() {
     const [[ax], [bx]] = pointers.values();
-    const g = measures();
-    return { a: g.at(ax), b: g.at(bx) };
+    const { at, scale } = measures();
+    return { a: scale.u(at(ax)), b: scale.u(at(bx)), scale };
   }
 
   /** Keeps the two instants that were touched first under the two fingers. */
@@ -104,8 +127,8 @@ export function wirePointer(app, { canvas, measures, window, setHover, scrollLan
     const g = measures();
     const perPixel = (press.b - press.a) / (bx - ax);
     if (!(perPixel > 0)) return;
-    const from = press.a - (ax - g.left) * perPixel;
-    player.zoom(from, from + g.plotWidth * perPixel);
+    const begin = press.a - (ax - g.left) * perPixel;
+    player.show(press.scale, begin, begin + g.plotWidth * perPixel);
   }
 
   /** @param {PointerEvent} event */
@@ -119,8 +142,9 @@ export function wirePointer(app, { canvas, measures, window, setHover, scrollLan
   function click(event) {
     const [px, py] = local(event);
     const target = hit(px, py, press.touch ? 20 : 12);
-    if (target?.of === "marker") app.select(app.markerEvent(target.row));
-    else if (target) app.select(withoutRow(target));
+    if (target?.of === "lane") app.lanes.activate(target.lane);
+    else if (target?.of === "marker") app.select(app.markerEvent(target.row));
+    else if (target && target.of !== "fold") app.select(withoutRow(target));
     else {
       player.set({ selection: null });
       if (!player.state.cut) player.seek(app.snap(measures().at(px)));
@@ -136,7 +160,7 @@ export function wirePointer(app, { canvas, measures, window, setHover, scrollLan
     const [px] = local(event);
     setHover(null);
     const unit = event.deltaMode === 1 ? 16 : 1;
-    if (event.shiftKey && topology.processes.length > measures().lanes) {
+    if (event.shiftKey && app.lanes.arrangement().rows.length > measures().lanes) {
       scrollLanes(Math.sign(event.deltaY || event.deltaX) * 3);
     } else if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
       player.pan((event.deltaX * unit) / measures().plotWidth);

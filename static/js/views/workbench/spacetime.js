@@ -2,6 +2,7 @@
 
 import { afterPaint, sizeOf } from "../../lib/canvas.js";
 import { handleX } from "../../lib/cuts.js";
+import { hiddenMessages, hiddenSentence } from "../../lib/lanes.js";
 import { counted, thousands, valueText } from "../../lib/format.js";
 import { setText } from "../../lib/dom.js";
 import { hasAny } from "../../lib/player.js";
@@ -28,7 +29,6 @@ export function createSpacetime(app) {
   const notice = app.root.querySelector("#wb-window-notice");
   const longest = Math.max(...topology.processes.map(({ id }) => id.length * LANE_LETTER), 0);
   const longestChannel = Math.max(...topology.channels.map(({ id }) => id.length * DEPTH_LETTER), 0);
-  let first = 0;
   let isPictured = false;
   /** @type {number[] | null} */
   let cutX = null;
@@ -49,22 +49,19 @@ export function createSpacetime(app) {
   const handles = createHandles(app, box, measures, steer);
   const card = createHover(app, box);
 
-  function measures() {
-    const { from, to } = player.state;
+  function frame() {
     const { width, height } = sizeOf(box);
     const left = Math.round(Math.min(width < 500 ? 76 : 132, 16 + Math.max(longest, longestChannel)));
-    return geometry({
-      width,
-      height,
-      left,
-      right: 12,
-      top: 14,
-      bottom: 44,
-      from,
-      to,
-      processes: topology.processes.length,
-      first,
-    });
+    return { width, height, left, right: 12, top: 14, bottom: 44 };
+  }
+
+  function plotWidth() {
+    const { width, left, right } = frame();
+    return Math.max(width - left - right, 1);
+  }
+
+  function measures() {
+    return geometry({ ...frame(), scale: player.scale(), arrangement: app.lanes.arrangement() });
   }
 
   function scene(state = player.state) {
@@ -73,6 +70,7 @@ export function createSpacetime(app) {
       window: state.window?.axis === state.axis ? state.window : null,
       g: measures(),
       topology,
+      arrangement: app.lanes.arrangement(),
       colours: app.colours,
       axis: state.axis,
       unit: recording.time_unit,
@@ -138,11 +136,10 @@ export function createSpacetime(app) {
     const dragged = handles.dragged(p);
     if (dragged !== null) return dragged;
     const window = state.window?.axis === state.axis ? state.window : null;
-    const at = window?.exact ? handleX(window, p, n, g.perPixel * 8) : roughX(state, window, p, n);
-    return Math.max(
-      g.left - 30,
-      Math.min(g.width - g.right + 30, g.x(Number.isFinite(at) || Math.abs(at) === Infinity ? at : state.now)),
-    );
+    const { u } = g.scale;
+    const place = window?.exact ? handleX(window, p, n, g.perPixel * 8, u) : u(roughX(state, window, p, n));
+    const x = g.fromU(Number.isNaN(place) ? u(state.now) : place);
+    return Math.max(g.left - 30, Math.min(g.width - g.right + 30, x));
   }
 
   /**
@@ -189,11 +186,12 @@ export function createSpacetime(app) {
     if (panel.isFolded() || !state.window) return;
     const isZoomed = hasAny(keys, "from", "to");
     const isStale =
-      hasAny(keys, "window", "snapshot", "axis", "theme", "size") ||
+      hasAny(keys, "window", "snapshot", "axis", "theme", "size", "lanes", "idle") ||
+      (state.idle && keys.has("overview")) ||
       (keys.has("detail") && !state.window.events.count) ||
       (keys.has("cut") && Boolean(state.cut) !== handles.wereShown());
     if (!isPictured || isStale || isZoomed) drawStill();
-    if (keys.has("window") || isZoomed) {
+    if (isZoomed || hasAny(keys, "window", "lanes", "idle", "overview", "size")) {
       drawNotice(state);
       hover = null;
     }
@@ -206,16 +204,33 @@ export function createSpacetime(app) {
    */
   function drawNotice({ window }) {
     const g = measures();
-    const hidden = topology.processes.length - g.lanes;
-    const range = `${thousands(g.first + 1)}–${thousands(g.first + g.lanes)}`;
-    const all = thousands(topology.processes.length);
-    const lanes = hidden > 0 ? `Lanes ${range} of ${all}: shift and wheel shows others. ` : "";
+    const arrangement = app.lanes.arrangement();
+    const count = arrangement.rows.length;
+    const begin = g.pinned + g.first;
+    const range = `${thousands(begin + 1)}–${thousands(begin + g.lanes - g.pinned)}`;
+    const scrolled = count > g.lanes ? `Lanes ${range} of ${thousands(count)}: shift and wheel shows others. ` : "";
+    const hidden = hiddenSentence(arrangement, topology.processes.length, thousands);
+    const lanes = hidden + unseen(window, arrangement) + scrolled + app.folds.sentence();
     const bins =
       window && !window.exact
         ? `${counted(window.eventsTotal, "event")} in this window: zoom in to see single messages.`
         : "";
     const empty = window?.exact && window.eventsTotal === 0 ? "No event in this window." : "";
-    setText(notice, lanes + bins + empty);
+    const words = lanes + bins + empty;
+    setText(notice, words);
+    if (notice.title !== words) notice.title = words; // what does not fit is cut off
+  }
+
+  /**
+   * Says how many messages of the window lead to hidden lanes.
+   * @param {OpenWindow | null} window @param {Arrangement} arrangement
+   */
+  function unseen(window, arrangement) {
+    if (!window || !arrangement.hidden) return "";
+    if (!window.exact) return "Messages to hidden lanes are not counted in this window. ";
+    const { oneEnd, both } = hiddenMessages(window, arrangement);
+    const stubs = oneEnd ? `Messages from or to them: ${thousands(oneEnd)}, drawn as stubs. ` : "";
+    return stubs + (both ? `Messages among them: ${thousands(both)}, not drawn. ` : "");
   }
 
   /** @returns {TableRows} */
@@ -267,31 +282,28 @@ export function createSpacetime(app) {
     /** @param {number} count */
     scrollLanes(count) {
       const g = measures();
-      const next = Math.max(0, Math.min(topology.processes.length - g.lanes, g.first + count));
-      if (next === first) return;
-      first = next;
-      drawStill();
-      drawNotice(player.state);
-      drawFrame();
+      app.lanes.scrollTo(g.first + count, g.lanes - g.pinned);
     },
   });
 
   return {
     update,
-    plotWidth: () => measures().plotWidth,
+    plotWidth,
     /**
      * Returns where a lane is in the browser's window.
      * @param {number} p
      */
     laneAt: (p) => box.getBoundingClientRect().top + measures().y(p),
-    plotMargins: () => ({ l: measures().left, r: measures().right }),
-    /** @param {number} p */
+    plotMargins: () => ({ l: frame().left, r: frame().right }),
+    /**
+     * Scrolls to the lane of process `p`. If no lane shows it, a sentence says so.
+     * @param {number} p
+     */
     showLane(p) {
       const g = measures();
-      if (!g.shows(p)) {
-        first = Math.max(0, p - Math.floor(g.lanes / 2));
-        drawStill();
-      }
+      const { rowOf, pinned } = app.lanes.arrangement();
+      if (rowOf[p] < 0) app.say(`${topology.processes[p].id} is hidden by the filter of the lanes.`);
+      else if (!g.shows(p)) app.lanes.scrollTo(rowOf[p] - pinned - Math.floor(g.lanes / 2), g.lanes - g.pinned);
     },
     handles,
     drawFrame,

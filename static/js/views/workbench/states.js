@@ -22,10 +22,13 @@ export function createStates(app) {
   const start = total(topology.processes.map(({ state }) => state));
   const rows = new Map();
   body.replaceChildren();
-  filter.addEventListener("input", () => {
-    filter.closest(".wb-filter").classList.toggle("is-used", filter.value !== "");
-    draw(player.state);
-  });
+  filter.addEventListener("input", () => player.set({ filters: { ...player.state.filters, states: filter.value } }));
+
+  /** @param {Filters} filters */
+  function showFilter({ states }) {
+    if (filter.value !== states) filter.value = states;
+    filter.closest(".wb-filter").classList.toggle("is-used", states !== "");
+  }
 
   /** @param {number} p */
   function makeRow(p) {
@@ -142,7 +145,8 @@ export function createStates(app) {
   return {
     /** @param {PlayerState} state @param {Set<string>} keys */
     update(state, keys) {
-      if (hasAny(keys, "shown", "snapshot", "detail", "phases", "selection", "cut")) draw(state);
+      if (keys.has("filters")) showFilter(state.filters);
+      if (hasAny(keys, "shown", "snapshot", "detail", "phases", "selection", "cut", "filters")) draw(state);
     },
   };
 }

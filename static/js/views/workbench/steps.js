@@ -113,12 +113,15 @@ export function createSteps(app) {
   function snap(x) {
     const window = windowAtCursor() ?? (player.state.window?.exact ? player.state.window : null);
     if (!window || window.axis !== player.state.axis) return x;
-    const reach = (player.state.to - player.state.from) * 0.01;
+    const { u, span } = player.scale();
+    const reach = span * 0.01;
+    /** @param {number} place */
+    const distance = (place) => Math.abs(u(place) - u(x));
     const before = neighbour(window.events.x, x + 1e-9, -1);
     const after = neighbour(window.events.x, x - 1e-9, 1);
     const near = [before, after].filter(
-      (place) => place !== null && Math.abs(place - x) <= reach,
-    ).sort((a, b) => Math.abs(a - x) - Math.abs(b - x));
+      (place) => place !== null && distance(place) <= reach,
+    ).sort((a, b) => distance(a) - distance(b));
     return near[0] ?? x;
   }
 

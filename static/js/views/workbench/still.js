@@ -1,15 +1,19 @@
 /** The still half of the space-time diagram: lanes, messages, markers, events and cuts, as Plotly traces. */
 
 import { channelsAt, handleX, isInside } from "../../lib/cuts.js";
-import { escapeText, thousands, ticks, unitFor } from "../../lib/format.js";
+import { escapeText, thousands } from "../../lib/format.js";
 import { distinctNames } from "../../lib/labels.js";
 import { spansOf } from "../../lib/blocked.js";
 import { eventRow, IN_FLIGHT } from "../../lib/window.js";
 import { faded, heatScale } from "./colours.js";
+import { isStub, slotsOf, STUB_WIDTH } from "./geometry.js";
 import { baseLayout, plainAxis } from "./panel.js";
+import { foldText, timeAxis } from "./time-axis.js";
 
 const MANY = 400; // messages, markers or events from which on they are drawn lighter
 const NEVER = 0.6; // share of the way to its target to which a message that never arrives is drawn
+const DENSITY_BINS = 200;
+const FOLD_LABEL = 7; // pixels from the top of the plot to the middle of a fold's label
 
 /**
  * Makes the figure of a scene.
@@ -18,22 +22,86 @@ const NEVER = 0.6; // share of the way to its target to which a message that nev
 export function stillFigure(scene) {
   const { window } = scene;
   /** @type {Trace[]} */
-  const data = [lanes(scene)];
+  const data = [...folds(scene), lanes(scene), ...pinnedEdge(scene)];
   if (window?.exact) {
-    data.push(...blocked(scene), ...messages(scene), ...markers(scene), ...events(scene), ...cutLine(scene));
+    data.push(...density(scene), ...blocked(scene), ...messages(scene));
+    data.push(...markers(scene), ...events(scene), ...cutLine(scene));
   } else if (window?.bins) data.push(heat(scene), ...markers(scene), ...events(scene), ...cutLine(scene));
   return { data, layout: layout(scene) };
 }
 
 /** @param {Scene} scene */
 function lanes({ g, colours, bounds }) {
-  const x = [];
-  const y = [];
-  for (let p = g.first; p < g.first + g.lanes; p += 1) {
-    x.push(Math.max(bounds.from, g.from - (g.to - g.from)), Math.min(bounds.to, g.to + (g.to - g.from)), null);
-    y.push(p, p, null);
+  const { u, span, from, to } = g.scale;
+  const ends = [Math.max(u(bounds.from), u(from) - span), Math.min(u(bounds.to), u(to) + span)];
+  const { x, y } = lineSet();
+  for (let slot = 0; slot < g.lanes; slot += 1) {
+    x.push(...ends, null);
+    y.push(slot, slot, null);
   }
   return line(x, y, colours.rule, 1);
+}
+
+/**
+ * Draws the line below the pinned lanes.
+ * @param {Scene} scene @returns {Trace[]}
+ */
+function pinnedEdge({ g, colours }) {
+  const { u, span, from } = g.scale;
+  const y = g.pinned - 0.5;
+  return g.pinned && g.pinned < g.lanes ? [line([u(from), u(from) + span], [y, y], colours.line, 2)] : [];
+}
+
+/**
+ * Draws the folds as bands that say how long they are.
+ * @param {Scene} scene @returns {Trace[]}
+ */
+function folds({ g, colours, axis, unit }) {
+  if (!g.scale.folds.length) return [];
+  const [bottom, top] = laneRange(g);
+  const band = lineSet();
+  for (const { begin, end } of g.scale.folds) {
+    band.x.push(begin, begin, end, end, begin, null);
+    band.y.push(bottom, top, top, bottom, bottom, null);
+  }
+  const fill = { fill: "toself", fillcolor: faded(colours.rule, 0.35) };
+  const at = top + ((bottom - top) * FOLD_LABEL) / Math.max(g.plotBottom - g.top, 1);
+  return [
+    { ...line(band.x, band.y, colours.rule, 0), ...fill },
+    {
+      type: "scatter",
+      mode: "text",
+      x: g.scale.folds.map(({ begin, end }) => (begin + end) / 2),
+      y: g.scale.folds.map(() => at),
+      text: g.scale.folds.map(({ from, to }) => foldText(to - from, axis, unit)),
+      textposition: "middle center",
+      textfont: { size: 11, color: colours.ink },
+      hoverinfo: "skip",
+    },
+  ];
+}
+
+/**
+ * Draws how many events happen when on the lanes of closed groups, where single events would hide each other.
+ * @param {Scene} scene @returns {Trace[]}
+ */
+function density({ window, colours, g }) {
+  if (!g.rows.some(isGroup)) return [];
+  const { u, span, from } = g.scale;
+  const rows = g.rows.map(() => new Float64Array(DENSITY_BINS));
+  for (let row = 0; row < window.events.count; row += 1) {
+    const slot = g.slot(window.events.process[row]);
+    if (!(slot >= 0 && slot < g.lanes) || !isGroup(g.rows[slot])) continue;
+    const share = (u(window.events.x[row]) - u(from)) / span;
+    if (share >= 0 && share <= 1) rows[slot][Math.min(Math.floor(share * DENSITY_BINS), DENSITY_BINS - 1)] += 1;
+  }
+  const edges = Array.from({ length: DENSITY_BINS + 1 }, (_, i) => u(from) + (span * i) / DENSITY_BINS);
+  return [heatMap(edges, rows, colours, g)];
+}
+
+/** @param {LaneRow} row */
+function isGroup({ processes }) {
+  return processes.length > 1;
 }
 
 /**
@@ -41,11 +109,12 @@ function lanes({ g, colours, bounds }) {
  * @param {Scene} scene @returns {Trace[]}
  */
 function blocked({ window, colours, g }) {
-  const x = [];
-  const y = [];
+  const { x, y } = lineSet();
   for (const { process, from, to } of spansOf(window)) {
-    x.push(from, to, null);
-    y.push(process, process, null);
+    const slot = g.slot(process);
+    if (Number.isNaN(slot)) continue;
+    x.push(g.scale.u(from), g.scale.u(to), null);
+    y.push(slot, slot, null);
   }
   return x.length ? [line(x, y, faded(colours.orphan, 0.35), Math.min(9, (g.pitch || 30) * 0.6))] : [];
 }
@@ -117,25 +186,41 @@ function lineSet() {
   return { x: [], y: [] };
 }
 
-/** @param {Scene} scene @param {OpenFlights} table @param {number} row @param {LineSet} set */
-function addLine({ topology, window }, table, row, set) {
-  const { sourceCode, targetCode } = topology.channels[table.channel[row]];
-  const arrived = table.received_index[row] !== IN_FLIGHT;
-  set.x.push(table.sentX[row], arrived ? table.receivedX[row] : window.to, null);
-  set.y.push(sourceCode, arrived ? targetCode : sourceCode + (targetCode - sourceCode) * NEVER, null);
+/**
+ * Adds the line of a message or marker, from or to a hidden lane only a stub. Returns whether its end was added.
+ * @param {Scene} scene @param {OpenFlights} table @param {number} row @param {LineSet} set
+ */
+function addLine({ topology, window, g }, table, row, set) {
+  const channel = topology.channels[table.channel[row]];
+  const slots = slotsOf(channel, g);
+  if (!slots) return false;
+  const hasArrived = table.received_index[row] !== IN_FLIGHT;
+  const [source, target] = slots;
+  const [sent, end] = [table.sentX[row], hasArrived ? table.receivedX[row] : window.to].map(g.scale.u);
+  const reach = STUB_WIDTH * g.perPixel;
+  if (!isStub(channel, g)) {
+    set.x.push(sent, end, null);
+    set.y.push(source, hasArrived ? target : source + (target - source) * NEVER, null);
+    return true;
+  }
+  const isSent = Number.isNaN(g.slot(channel.targetCode));
+  if (!isSent && !hasArrived) return false;
+  set.x.push(isSent ? sent : Math.max(sent, end - reach), isSent ? Math.min(end, sent + reach) : end, null);
+  set.y.push(source, target, null);
+  return !isSent;
 }
 
 /** @param {Scene} scene @returns {Trace[]} */
 function markers(scene) {
   const { window, colours, snapshot } = scene;
-  const chosen = lineSet();
-  const others = lineSet();
+  const [chosen, others, ends] = [lineSet(), lineSet(), lineSet()];
   for (let row = 0; row < window.markers.count; row += 1) {
     const isChosen = snapshot === null || window.snapshots[window.markers.snapshot[row]] === snapshot;
-    if (isChosen || window.exact) addLine(scene, window.markers, row, isChosen ? chosen : others);
+    if (!isChosen && !window.exact) continue;
+    const hasEnd = addLine(scene, window.markers, row, isChosen ? chosen : others);
+    if (hasEnd && isChosen) push(ends.x, ends.y, chosen.x.at(-2), chosen.y.at(-2));
   }
   const many = window.markers.count > MANY;
-  const ends = { x: chosen.x.filter((_, i) => i % 3 === 1), y: chosen.y.filter((_, i) => i % 3 === 1) };
   return [
     line(others.x, others.y, faded(colours.marker, 0.35), 1),
     line(chosen.x, chosen.y, faded(colours.marker, many ? 0.6 : 1), many ? 0.8 : 1.5),
@@ -171,15 +256,18 @@ function strokes({ x, y }, colour, height, g) {
   return line(set.x, set.y, colour, 1.5);
 }
 
+const CROWDED = new Set(["event", "control"]); // what the density of a closed group shows
+
 /** @param {Scene} scene @returns {Trace[]} */
 function events({ window, colours, snapshot, g }) {
   const places = new Map();
   for (let row = 0; row < window.events.count; row += 1) {
     const isChosen = snapshot === null || window.snapshots[window.events.snapshot[row]] === snapshot;
     const key = lookOf(window.kinds[window.events.kind[row]], isChosen);
+    const slot = g.slot(window.events.process[row]);
+    if (Number.isNaN(slot) || (g.rows[slot] && isGroup(g.rows[slot]) && CROWDED.has(key))) continue;
     if (!places.has(key)) places.set(key, lineSet());
-    places.get(key).x.push(window.events.x[row]);
-    places.get(key).y.push(window.events.process[row]);
+    push(places.get(key).x, places.get(key).y, g.scale.u(window.events.x[row]), slot);
   }
   const size = g.pitch && g.pitch < 24 ? 4 : 6;
   /** @type {Record<string, [string, number, string, string?]>} */
@@ -220,17 +308,19 @@ function cutLine(scene) {
   if (!positions || scene.dragging) return [];
   const { x, y } = lineSet();
   const { scope } = scene.topology.processes[positions.findIndex((n) => n >= 0)] ?? {};
-  for (let p = g.first; p < g.first + g.lanes; p += 1) {
-    const place = cutX(scene, p);
-    if (place === null) {
-      const isOtherScope = scene.topology.processes[p].scope !== scope;
+  g.rows.forEach(({ processes }, slot) => {
+    const places = processes.map((p) => cutX(scene, p)).filter((place) => place !== null);
+    if (!places.length) {
+      const isOtherScope = scene.topology.processes[processes[0]].scope !== scope;
       if (isOtherScope && x.length) push(x, y, null, null); // the line does not cross lanes of other scopes
-      continue;
+      return;
     }
-    if (p === g.first) push(x, y, place, p - 0.4);
-    push(x, y, place, p);
-    if (p === g.first + g.lanes - 1) push(x, y, place, p + 0.4);
-  }
+    const [first, last] = [Math.min(...places), Math.max(...places)];
+    if (slot === 0) push(x, y, first, slot - 0.4);
+    push(x, y, first, slot);
+    if (last !== first) push(x, y, last, slot); // a closed group from its first to its last process
+    if (slot === g.lanes - 1) push(x, y, last, slot + 0.4);
+  });
   return x.length ? [line(x, y, colours.accent, 2)] : [];
 }
 
@@ -241,31 +331,42 @@ function push(x, y, a, b) {
 }
 
 /**
- * Returns where the chosen cut crosses lane `p`, or null if it is not known.
+ * Returns where the chosen cut crosses the lane of process `p`, on the scale's u, or null if it is not known.
  * @param {Scene} scene @param {number} p @returns {number | null}
  */
 export function cutX({ window, g, positions, recordedAt, topology }, p) {
   if (!positions || positions[p] < 0) return null;
-  const far = g.to - g.from;
+  const { u, span, from, to } = g.scale;
   if (window?.exact) {
-    const x = handleX(window, p, positions[p], g.perPixel * 8);
-    return Math.max(g.from - far, Math.min(g.to + far, x));
+    const place = handleX(window, p, positions[p], g.perPixel * 8, u);
+    return Math.max(u(from) - span, Math.min(u(to) + span, place));
   }
   const row = window ? eventRow(window, p, positions[p]) : -1; // a window of bins still holds records
-  return row >= 0 ? window.events.x[row] : recordedAt?.[topology.processes[p].id] ?? null;
+  const at = row >= 0 ? window.events.x[row] : recordedAt?.[topology.processes[p].id] ?? null;
+  return at === null ? null : u(at);
 }
 
 /** @param {Scene} scene @returns {Trace} */
 function heat({ window, colours, g }) {
-  const { bins } = window;
-  const rows = bins.processes.map((p, row) => [p, row]).filter(([p]) => g.shows(p));
-  const z = rows.map(
-    ([, row]) => bins.events.values.subarray(row * bins.events.columns, (row + 1) * bins.events.columns),
-  );
+  const { edges, events: { columns, values }, processes } = window.bins;
+  const rows = g.rows.map(() => new Float64Array(columns));
+  processes.forEach((p, row) => {
+    if (!g.shows(p)) return;
+    const sums = rows[g.slot(p)];
+    for (let bin = 0; bin < columns; bin += 1) sums[bin] += values[row * columns + bin];
+  });
+  return heatMap(Array.from(edges, g.scale.u), rows, colours, g);
+}
+
+/**
+ * Makes a heat map with a row for each lane in view. `x` are the edges of its bins, in u.
+ * @param {number[]} x @param {Float64Array[]} z @param {WorkbenchColours} colours @param {Geometry} g @returns {Trace}
+ */
+function heatMap(x, z, colours, g) {
   return {
     type: "heatmap",
-    x: Array.from(bins.edges),
-    y: rows.map(([p]) => p),
+    x,
+    y: z.map((_, slot) => slot),
     z,
     ygap: g.pitch > 12 ? Math.min(g.pitch * 0.4, 10) : 1,
     colorscale: heatScale(colours),
@@ -276,20 +377,19 @@ function heat({ window, colours, g }) {
 }
 
 /** @param {Scene} scene */
-function layout({ g, colours, axis, unit, topology, dragging }) {
-  const shown = topology.processes.slice(g.first, g.first + g.lanes);
+function layout({ g, colours, axis, unit, arrangement, dragging }) {
   const every = g.pitch && g.pitch < 13 ? 2 : 1;
   const most = Math.max(3, Math.floor((g.left - 12) / 7.2)); // characters of a name
-  const names = distinctNames(topology.processes.map(({ id }) => id), most).slice(g.first, g.first + g.lanes);
+  const short = shortNames(arrangement.rows, most);
   return {
     ...baseLayout(colours, { l: g.left, r: g.right, t: g.top, b: g.bottom }),
     width: g.width,
     height: g.height,
-    xaxis: timeAxis(colours, axis, unit, g.from, g.to, g.plotWidth),
+    xaxis: timeAxis(colours, axis, unit, g.scale, g.plotWidth),
     yaxis: plainAxis(colours, {
       range: laneRange(g),
-      tickvals: shown.map((_, i) => g.first + i),
-      ticktext: names.map((name, i) => (i % every ? "" : escapeText(name))),
+      tickvals: g.rows.map((_, slot) => slot),
+      ticktext: g.rows.map((row, i) => (i % every ? "" : escapeText(short.get(row)))),
       tickfont: {
         color: dragging ? colours.accent : colours.ink,
         size: g.pitch && g.pitch < 18 ? 10 : 12,
@@ -301,40 +401,35 @@ function layout({ g, colours, axis, unit, topology, dragging }) {
   };
 }
 
-/** @param {Geometry} g */
-function laneRange(g) {
-  if (g.lanes === 1) return [g.first + 1, g.first - 1];
-  const px = (g.plotBottom - g.top) / g.pitch;
-  const pad = (px - (g.lanes - 1)) / 2;
-  return [g.first + g.lanes - 1 + pad, g.first - pad];
+/** @type {WeakMap<LaneRow[], Map<number, Map<LaneRow, string>>>} */
+const shortened = new WeakMap();
+
+/**
+ * Returns the short names of all lanes, which are the same wherever one has scrolled to.
+ * @param {LaneRow[]} rows @param {number} most
+ */
+function shortNames(rows, most) {
+  if (!shortened.has(rows)) shortened.set(rows, new Map());
+  const kept = shortened.get(rows);
+  if (!kept.has(most)) {
+    const names = distinctNames(rows.map(laneTitle), most);
+    kept.set(most, new Map(rows.map((row, i) => [row, names[i]])));
+  }
+  return kept.get(most);
 }
 
 /**
- * Makes the x axis, with ticks in the unit that fits the part in view.
- * @param {WorkbenchColours} colours @param {Axis} axis @param {string} unit @param {number} from @param {number} to
- * @param {number} width @param {Layout} [more]
+ * Returns the name of a lane; that of a closed group ends with the number of its processes.
+ * @param {LaneRow} row
  */
-export function timeAxis(colours, axis, unit, from, to, width, more = {}) {
-  const count = Math.max(3, Math.floor(width / 110));
-  const values = ticks(from, to, count, true);
-  const step = values.length > 1 ? values[1] - values[0] : to - from;
-  const largest = Math.max(Math.abs(from), Math.abs(to));
-  const [name, size] = unitFor(largest, unit);
-  /** @param {number} value */
-  const text = (value) => (axis === "order" || size === null ? thousands(value) : withoutUnit(value));
-  return plainAxis(colours, {
-    range: [from, to],
-    tickvals: values,
-    ticktext: values.map(text),
-    ticklabeloverflow: "allow", // Plotly places the title below the numbers, and nowhere if it hides them all
-    title: { text: axis === "order" ? "events that have happened" : `time (${name})`, font: { size: 12 }, standoff: 4 },
-    ...more,
-  });
+export function laneTitle({ name, group, processes }) {
+  return processes.length > 1 ? `${group} ×${thousands(processes.length)}` : name;
+}
 
-  /** @param {number} value */
-  function withoutUnit(value) {
-    const scale = { ns: 1, us: 1e3, ms: 1e6, s: 1e9 }[unit] / size;
-    const digits = Math.max(0, Math.min(6, Math.ceil(-Math.log10(step * scale) - 1e-9)));
-    return (value * scale).toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
-  }
+/** @param {Geometry} g */
+function laneRange(g) {
+  if (g.lanes <= 1) return [1, -1];
+  const px = (g.plotBottom - g.top) / g.pitch;
+  const pad = (px - (g.lanes - 1)) / 2;
+  return [g.lanes - 1 + pad, -pad];
 }

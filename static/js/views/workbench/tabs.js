@@ -1,20 +1,15 @@
 /** The reading column, which is tabs on a narrow screen and while a tour is open. Otherwise all panels are shown. */
 
 /**
- * Wires the tabs. Returns a function that brings the panel `wb-tab-${name}` to the front.
- * @param {any} root
+ * Wires the tabs. Returns the part that shows the chosen one.
+ * @param {App} app @returns {WorkbenchPart}
  */
-export function wireTabs(root) {
+export function createTabs({ root, player }) {
   const tabs = [...root.querySelectorAll(".wb-tabs [role=tab]")];
   /** @param {any} tab */
-  const choose = (tab) => {
-    for (const other of tabs) {
-      const chosen = other === tab;
-      other.setAttribute("aria-selected", String(chosen));
-      other.tabIndex = chosen ? 0 : -1;
-      document.getElementById(other.getAttribute("aria-controls")).classList.toggle("is-chosen", chosen);
-    }
-  };
+  const nameOf = (tab) => tab.getAttribute("aria-controls").replace("wb-tab-", "");
+  /** @param {any} tab */
+  const choose = (tab) => player.set({ tab: nameOf(tab) });
   for (const [i, tab] of tabs.entries()) {
     tab.addEventListener("click", () => choose(tab));
     tab.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
@@ -27,9 +22,17 @@ export function wireTabs(root) {
       next.focus();
     });
   }
-  if (tabs.length) choose(tabs[0]);
-  return (/** @type {string} */ name) => {
-    const tab = tabs.find((each) => each.getAttribute("aria-controls") === `wb-tab-${name}`);
-    if (tab) choose(tab);
+
+  return {
+    /** @param {PlayerState} state @param {Set<string>} keys */
+    update(state, keys) {
+      if (!keys.has("tab")) return;
+      for (const tab of tabs) {
+        const isChosen = nameOf(tab) === state.tab;
+        tab.setAttribute("aria-selected", String(isChosen));
+        tab.tabIndex = isChosen ? 0 : -1;
+        document.getElementById(tab.getAttribute("aria-controls")).classList.toggle("is-chosen", isChosen);
+      }
+    },
   };
 }

@@ -17,6 +17,7 @@ export function createTransport(app) {
   const scrub = bar.querySelector("#wb-scrub");
   const readout = bar.querySelector("#wb-readout");
   const rate = bar.querySelector("#wb-rate");
+  const idle = bar.querySelector("[data-command=idle]");
   for (const value of SPEEDS) speed.append(new Option(`${value}×`, String(value), false, value === 1));
   scrub.max = String(SCRUB_STEPS);
   let readAt = 0;
@@ -28,8 +29,8 @@ export function createTransport(app) {
   });
   speed.addEventListener("change", () => player.set({ speed: Number(speed.value) }));
   scrub.addEventListener("input", () => {
-    const { from, to } = player.bounds();
-    player.seek(from + (Number(scrub.value) / SCRUB_STEPS) * (to - from));
+    const whole = app.folds.whole();
+    player.seek(whole.x(whole.u(whole.from) + (Number(scrub.value) / SCRUB_STEPS) * whole.span));
   });
   for (const button of bar.querySelectorAll("[data-axis]")) {
     button.addEventListener("click", () => app.changeAxis(button.dataset.axis));
@@ -76,8 +77,8 @@ export function createTransport(app) {
   function drawReadout(state) {
     readAt = performance.now();
     setText(readout, text(state));
-    const { from, to } = player.bounds();
-    const place = String(Math.round(((state.now - from) / (to - from)) * SCRUB_STEPS));
+    const { from, span, u } = app.folds.whole();
+    const place = String(Math.round(((u(state.now) - u(from)) / span) * SCRUB_STEPS));
     if (scrub.value !== place && (document.activeElement !== scrub || state.playing)) scrub.value = place;
     scrub.setAttribute("aria-valuetext", readout.textContent);
   }
@@ -94,13 +95,14 @@ export function createTransport(app) {
         button.setAttribute("aria-pressed", String(button.dataset.axis === state.axis));
       }
     }
-    if (hasAny(keys, "speed", "from", "to", "axis")) {
+    if (keys.has("idle")) idle.setAttribute("aria-pressed", String(state.idle));
+    if (hasAny(keys, "speed", "from", "to", "axis", "idle", "lanes", "window")) {
       speed.value = String(state.speed);
-      const perSecond = ((state.to - state.from) / SECONDS_PER_VIEW) * state.speed;
+      const perSecond = (player.scale().span / SECONDS_PER_VIEW) * state.speed;
       const rounded = Number(perSecond.toPrecision(3));
       setText(rate, state.axis === "order" ? `${thousands(rounded)} events/s` : `${app.readDuration(rounded)}/s`);
     }
-    if (hasAny(keys, "now", "window", "shown", "axis", "playing", "cut")) {
+    if (hasAny(keys, "now", "window", "shown", "axis", "playing", "cut", "idle", "overview")) {
       const isEarly = state.playing && !keys.has("playing") && performance.now() - readAt < READ_EVERY;
       if (!isEarly) drawReadout(state);
     }

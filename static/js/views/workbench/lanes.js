@@ -1,0 +1,94 @@
+/** The lanes of the workbench: their arrangement, and what buttons and keys do to it. */
+
+import { counted } from "../../lib/format.js";
+import { arrange, firstInView, groupOf } from "../../lib/lanes.js";
+import { createLaneMenu } from "./lane-menu.js";
+
+/** @param {App} app */
+export function createLanes(app) {
+  const { player, topology } = app;
+  /** @type {Arrangement} */
+  let arranged = null;
+  /** @type {Lanes} */
+  let last = null;
+
+  /** Returns the lanes that are shown. Scrolling keeps their list. */
+  function arrangement() {
+    const { lanes } = player.state;
+    if (lanes === last) return arranged;
+    const isScrolled = last && isSameList(last, lanes);
+    arranged = isScrolled ? { ...arranged, first: firstInView(arranged, lanes) } : arrange(topology, lanes);
+    last = lanes;
+    return arranged;
+  }
+
+  /** @param {Partial<Lanes>} change */
+  function change(change) {
+    player.set({ lanes: { ...player.state.lanes, ...change } });
+  }
+
+  /**
+   * Makes the lane at this place below the pinned ones the first, as far as `room` lanes fill the diagram.
+   * @param {number} place @param {number} room
+   */
+  function scrollTo(place, room) {
+    const { rows, pinned, first } = arrangement();
+    const next = Math.max(0, Math.min(place, rows.length - pinned - room));
+    if (next !== first) change({ first: next === 0 ? null : rows[pinned + next].name });
+  }
+
+  /** Pins the lane of what is selected, or lets it go. */
+  function pin() {
+    const p = /** @type {any} */ (player.state.selection)?.process;
+    if (p === undefined) return app.say("Select a process or an event first: its lane is pinned.");
+    const { rows, rowOf } = arrangement();
+    togglePin(rows[rowOf[p]]?.name ?? topology.processes[p].id);
+  }
+
+  /** @param {string} name */
+  function togglePin(name) {
+    const { pinned } = player.state.lanes;
+    const isPinned = pinned.includes(name);
+    change({ pinned: isPinned ? pinned.filter((other) => other !== name) : [...pinned, name] });
+    app.say(isPinned ? `${name} is no longer pinned.` : `${name} is pinned to the top.`);
+  }
+
+  /** @param {string} group */
+  function toggleGroup(group) {
+    const { open } = player.state.lanes;
+    change({ open: open.includes(group) ? open.filter((other) => other !== group) : [...open, group] });
+  }
+
+  /**
+   * Opens the group of a lane, or selects its process.
+   * @param {LaneRow} lane
+   */
+  function activate(lane) {
+    if (lane.processes.length > 1) toggleGroup(lane.group);
+    else app.select({ of: "process", process: lane.processes[0] });
+  }
+
+  /** Groups the processes by name, or gives each a lane of its own. */
+  function toggleGroups() {
+    const grouped = !player.state.lanes.grouped;
+    const groups = new Set(topology.processes.map(({ id }) => groupOf(id)));
+    const hasNone = groups.size === topology.processes.length;
+    if (grouped && hasNone) app.say("There are no groups: no two names differ only in a number.");
+    else app.say(grouped ? `${counted(groups.size, "lane")} for ${counted(topology.processes.length, "process",
+      "processes")}.` : "A lane for each process.");
+    change({ grouped: grouped && !hasNone, open: [] });
+  }
+
+  const openMenu = createLaneMenu(app, { arrangement, change, toggleGroups, toggleGroup, togglePin });
+
+  return { arrangement, scrollTo, pin, activate, toggleGroups, openMenu };
+}
+
+/**
+ * Returns whether lanes differ at most in the first one in view.
+ * @param {Lanes} a @param {Lanes} b
+ */
+function isSameList(a, b) {
+  return a.filter === b.filter && a.sort === b.sort && a.grouped === b.grouped && a.open === b.open
+    && a.pinned === b.pinned;
+}
