@@ -12,6 +12,7 @@ Sizes are only compared if they count the same. The order is therefore by measur
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from snapshots.domain.judging.answers import QUESTIONS
 from snapshots.domain.model.as_json import Absent
 from snapshots.domain.model.recording import Instant, MessageId, SnapshotId
 from snapshots.domain.model.topology import ChannelId, JsonText, ProcessId
@@ -95,10 +96,11 @@ class Difference:
     right_spot: Spot | None = None
 
     @property
-    def rank(self) -> tuple[int, int | float, str, str]:
+    def rank(self) -> tuple[int, int | float, str, int, str]:
         """Return the key that sorts the largest difference first."""
-        name = self.process or self.channel or self.snapshot or self.question or ""
-        return MEASURES.index(self.measure), -self.size, name, self.sentence
+        name = self.process or self.channel or self.snapshot or ""
+        question = QUESTIONS.index(self.question) if self.question else 0
+        return MEASURES.index(self.measure), -self.size, name, question, self.sentence
 
 
 @dataclass(frozen=True, slots=True)
