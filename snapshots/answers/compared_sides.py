@@ -131,14 +131,15 @@ def names_of(sides: tuple[Side, Side]) -> Names:
 
 def state_names(sides: tuple[Side, Side]) -> Names:
     """Return how sentences call two states: ``s1``, or ``s1 of “before”`` in two recordings."""
-    left, right = map(_own_name, sides)
+    left, right = map(state_name, sides)
     if sides[0].recording.pk == sides[1].recording.pk:
         return left, right
     recordings = names_of(sides)
     return f"{left} of {recordings[0]}", f"{right} of {recordings[1]}"
 
 
-def _own_name(side: Side) -> str:
+def state_name(side: Side) -> str:
+    """Return how a snapshot or a cut is called within its recording. Raises: Invalid."""
     if side.snapshot is not None:
         return side.snapshot.snapshot
     if "at" in side.cut:

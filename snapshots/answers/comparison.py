@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from snapshots.answers import replay
 from snapshots.answers.compared_sides import (
     Side,
     judgements_of,
@@ -168,6 +169,22 @@ def alignment(sides: tuple[Side, Side]) -> dict[str, Any]:
         "left": typed_array(joined[0]),
         "right": typed_array(joined[1]),
     }
+
+
+def positions_in_order(side: Side) -> list[int]:
+    """Return the positions of a cut in the order of the processes. Raises: Invalid."""
+    return replay.positions_of(side.stored, side.cut).tolist()
+
+
+def last_inside(side: Side) -> dict[str, int] | None:
+    """Return instant and step of the last event inside a snapshot or cut; None without one."""
+    if not side.is_state:
+        return None
+    states = state_of(side, "").states.values()
+    spots = [held.spot for held in states if held.spot is not None]
+    if not spots:
+        return None
+    return {"at": max(spot.at for spot in spots), "step": max(spot.step for spot in spots)}
 
 
 def _stored(recording: Recording) -> StoredRecording:

@@ -49,9 +49,18 @@ def compare(request: HttpRequest) -> HttpResponse:
         "has_failures": any(row["failure"] for row in failures),
         "is_same_run": _differ_in(_runs(rows)) == ["failover"],
         "parameters": _parameters(rows),
+        "event_by_event": _event_by_event(rows),
         "waiting": sum(recording.status in UNDER_WAY for recording in rows),
     }
     return render(request, "snapshots/recordings/compare.html", context)
+
+
+def _event_by_event(rows: list[Recording]) -> str:
+    """Return where two recordings are compared event by event; empty unless two are ready."""
+    if len(rows) != 2 or not all(row.is_ready for row in rows):
+        return ""
+    query = {"left": rows[0].pk, "right": rows[1].pk}
+    return f"{reverse('compare-two')}?{urlencode(query)}"
 
 
 def _ids(request: HttpRequest) -> list[str]:
