@@ -56,10 +56,14 @@ def compare(request: HttpRequest) -> HttpResponse:
 
 
 def _event_by_event(rows: list[Recording]) -> str:
-    """Return where two recordings are compared event by event; empty unless two are ready."""
+    """Return where two recordings are compared event by event, the older one on the left.
+
+    It is empty unless two recordings are given that are ready.
+    """
     if len(rows) != 2 or not all(row.is_ready for row in rows):
         return ""
-    query = {"left": rows[0].pk, "right": rows[1].pk}
+    older, newer = sorted(rows, key=lambda row: row.pk)
+    query = {"left": older.pk, "right": newer.pk}
     return f"{reverse('compare-two')}?{urlencode(query)}"
 
 

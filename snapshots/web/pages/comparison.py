@@ -205,9 +205,9 @@ def _choose_recording(request: HttpRequest, values: Mapping[str, str], name: str
         "hidden": max(0, rows.count() - len(shown)),
     }
     if side is not None and side.is_state:
-        context |= _states(kept | {name: str(side.recording.pk)}, name, side.recording)
-        own = side.snapshot and side.snapshot.snapshot
-        context["snapshots"] = [item for item in context["snapshots"] if item["name"] != own]
+        own = side.snapshot.snapshot if side.snapshot else None
+        pair = kept | {name: str(side.recording.pk)}
+        context |= _states(pair, name, side.recording, without=own)
     return render(request, "snapshots/compare/choose.html", context)
 
 
@@ -216,17 +216,22 @@ def _choose_state(
 ) -> HttpResponse:
     """Show the snapshots of a recording, one of which is to be compared, and ask for a cut."""
     kept = {key: value for key, value in values.items() if _is_of_side(key)}
-    context = {"name": name, "other": None, **_states(kept, name, recording)}
+    context: dict[str, Any] = {"name": name, "other": None, **_states(kept, name, recording)}
     return render(request, "snapshots/compare/choose.html", context)
 
 
-def _states(kept: Mapping[str, str], name: str, recording: Recording) -> dict[str, Any]:
+def _states(
+    kept: Mapping[str, str], name: str, recording: Recording, *, without: str | None = None
+) -> dict[str, Any]:
+    """Return what a recording offers as one side, except the snapshot ``without``."""
     rows = recording.snapshots.select_related("recording")[:MOST_CHOICES]
     return {
         "of": recording,
         "kept_state": kept,
         "snapshots": [
-            _choice(row, _address({**kept, f"{name}_snapshot": row.snapshot})) for row in rows
+            _choice(row, _address({**kept, f"{name}_snapshot": row.snapshot}))
+            for row in rows
+            if row.snapshot != without
         ],
         "snapshots_hidden": max(0, recording.snapshot_count - MOST_CHOICES),
         "at_field": f"{name}_at",
