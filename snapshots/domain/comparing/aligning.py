@@ -2,19 +2,21 @@
 
 First the common beginning and end are set aside. What is between is split at events that occur once
 on each side and stand in one order on both. Each part between them is aligned with the fewest
-insertions and deletions. That search is bounded, so that the time grows about as the length: a part
-that takes more than MOST_EDITS edits, or what is left when the steps are used up, is not aligned.
+insertions and deletions. That search is bounded, so that the time grows about as the length: it
+looks ahead over MOST_EDITS edits, keeps the way that got farthest, and goes on from there. What is
+left when the steps are used up is not aligned.
 
 Sources: Myers, "An O(ND) Difference Algorithm and Its Variations", Algorithmica 1, 1986; Cohen,
 "Patience Diff Advantages", 2010, for the events that occur once.
 """
 
+from array import array
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
-MOST_EDITS = 1_000  # insertions and deletions between two events that both sides have
+MOST_EDITS = 1_000  # insertions and deletions over which the search looks ahead
 MOST_STEPS = 2_000_000  # comparisons of two events in the bounded search, in all
 
 
@@ -156,12 +158,8 @@ def _part(
     ours, theirs = (ours[0] + start, ours[1]), (theirs[0] + start, theirs[1])
     tail = _shared_end(left, right, ours, theirs)
     ours, theirs = (ours[0], ours[1] - tail), (theirs[0], theirs[1] - tail)
-    middle = _fewest_edits(left[slice(*ours)], right[slice(*theirs)], effort)
-    if middle is None:
-        yield Gap(ours, theirs, is_searched=False)
-    else:
-        for stretch in middle:
-            yield Stretch(ours[0] + stretch.left, theirs[0] + stretch.right, stretch.length)
+    for stretch in _middle(left[slice(*ours)], right[slice(*theirs)], effort):
+        yield _moved(stretch, ours[0], theirs[0])
     if tail:
         yield Stretch(ours[1], theirs[1], tail)
 
@@ -192,55 +190,83 @@ def _shared_end(
     return most
 
 
+def _moved(item: Stretch | Gap, left: int, right: int) -> Stretch | Gap:
+    """Return a stretch or a gap of a part with its places in the whole."""
+    if isinstance(item, Stretch):
+        return Stretch(item.left + left, item.right + right, item.length)
+    ours, theirs = item.left, item.right
+    return Gap(
+        (ours[0] + left, ours[1] + left), (theirs[0] + right, theirs[1] + right), is_searched=False
+    )
+
+
+def _middle(
+    left: Sequence[Hashable], right: Sequence[Hashable], effort: Effort
+) -> Iterator[Stretch | Gap]:
+    """Align a part whose ends differ: yield what both sides share, and what was not searched."""
+    x, y = 0, 0
+    while x < len(left) and y < len(right):
+        if effort.steps <= 0:
+            yield Gap((x, len(left)), (y, len(right)), is_searched=False)
+            return
+        stretches, end = _fewest_edits(left[x:], right[y:], effort)
+        for stretch in stretches:
+            yield _moved(stretch, x, y)
+        x, y = x + end[0], y + end[1]
+
+
 def _fewest_edits(
     left: Sequence[Hashable], right: Sequence[Hashable], effort: Effort
-) -> list[Stretch] | None:
-    """Return what both sides share with the fewest edits; None if that takes too many.
+) -> tuple[list[Stretch], tuple[int, int]]:
+    """Return what both sides share with the fewest edits, and how far on each side that goes.
 
-    ``reach[k]`` is how far the left side gets on diagonal k = left index - right index.
+    ``reach[centre + k]`` is how far the left side gets on diagonal k = left index - right index.
     """
-    if not left or not right:
-        return []
-    reach = {1: 0}
-    rounds: list[dict[int, int]] = []
-    for edits in range(min(len(left) + len(right), MOST_EDITS) + 1):
-        rounds.append(reach.copy())
+    most = min(len(left) + len(right), MOST_EDITS)
+    centre = most + 1
+    reach = array("q", [0]) * (2 * most + 3)
+    rounds: list[array[int]] = []
+    for edits in range(most + 1):
+        rounds.append(reach[centre - edits - 1 : centre + edits + 2])
         for diagonal in range(-edits, edits + 1, 2):
-            x = start = _next_start(reach, diagonal, edits)
+            x = start = _next_start(reach, centre, diagonal, edits)
             while x < len(left) and x - diagonal < len(right) and left[x] == right[x - diagonal]:
                 x += 1
-            reach[diagonal] = x
+            reach[centre + diagonal] = x
             effort.steps -= x - start + 1
             if x >= len(left) and x - diagonal >= len(right):
-                return _walked_back(rounds, len(left), len(right))
+                return _walked_back(rounds, len(left), len(right)), (len(left), len(right))
         if effort.steps <= 0:
-            return None
-    return None
+            break
+    ends = ((reach[centre + k], reach[centre + k] - k) for k in range(-edits, edits + 1, 2))
+    inside = (end for end in ends if end[0] <= len(left) and end[1] <= len(right))
+    farthest = max(inside, key=sum)
+    return _walked_back(rounds, *farthest), farthest
 
 
-def _next_start(reach: dict[int, int], diagonal: int, edits: int) -> int:
+def _next_start(reach: Sequence[int], centre: int, diagonal: int, edits: int) -> int:
     """Return where a diagonal begins after one more edit: the farther of its two neighbours."""
-    if _goes_down(reach, diagonal, edits):
-        return reach[diagonal + 1]
-    return reach[diagonal - 1] + 1
+    if _goes_down(reach, centre, diagonal, edits):
+        return reach[centre + diagonal + 1]
+    return reach[centre + diagonal - 1] + 1
 
 
-def _goes_down(reach: dict[int, int], diagonal: int, edits: int) -> bool:
+def _goes_down(reach: Sequence[int], centre: int, diagonal: int, edits: int) -> bool:
     """Tell whether the last edit before a diagonal takes an item of the right side."""
     if diagonal in (-edits, edits):
         return diagonal == -edits
-    return reach[diagonal - 1] < reach[diagonal + 1]
+    return reach[centre + diagonal - 1] < reach[centre + diagonal + 1]
 
 
-def _walked_back(rounds: Sequence[dict[int, int]], x: int, y: int) -> list[Stretch]:
+def _walked_back(rounds: Sequence[Sequence[int]], x: int, y: int) -> list[Stretch]:
     """Return the stretches of the path that ends at ``x`` and ``y``, from its beginning."""
     path = []
     for edits in range(len(rounds) - 1, -1, -1):
-        diagonal, reach = x - y, rounds[edits]
-        start = _next_start(reach, diagonal, edits)
+        diagonal, reach, centre = x - y, rounds[edits], edits + 1
+        start = _next_start(reach, centre, diagonal, edits)
         if x > start:
             path.append(Stretch(start, start - diagonal, x - start))
-        is_down = _goes_down(reach, diagonal, edits)
+        is_down = _goes_down(reach, centre, diagonal, edits)
         x, y = (start, start - diagonal - 1) if is_down else (start - 1, start - diagonal)
     return path[::-1]
 
@@ -254,7 +280,7 @@ def _between(
     x, y = 0, 0
     for item in [*items, Stretch(len(left), len(right), 0)]:
         if isinstance(item, Gap):
-            gaps.append(item)
+            gaps.append(Gap((x, item.left[1]), (y, item.right[1]), is_searched=False))
             x, y = item.left[1], item.right[1]
             continue
         if (x, y) != (item.left, item.right):

@@ -8,7 +8,7 @@ compared, for they number the messages of one run; nor are times, which no two r
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from snapshots.domain.comparing.aligning import MOST_EDITS, Alignment, Effort, Gap, align
+from snapshots.domain.comparing.aligning import Alignment, Effort, Gap, align
 from snapshots.domain.comparing.model import (
     EVENTS,
     EXISTENCE,
@@ -189,8 +189,8 @@ def _pairs_of_states(
 def _unsearched(runs: tuple[Run, Run], gap: Gap) -> str:
     return (
         f"events {_range(gap.left)} of {runs[0].name} and {_range(gap.right)} of {runs[1].name} "
-        f"are not aligned, because they differ in more than {MOST_EDITS:,} places, or the "
-        "comparison would take too long. They count as different."
+        "are not aligned, because the search for what both share would take too long. They count "
+        "as different."
     )
 
 

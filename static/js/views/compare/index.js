@@ -161,8 +161,8 @@ async function mount(compared, differences) {
     return axis() === "time" ? spot.at : spot.step + 1;
   }
 
-  async function turn() {
-    await Promise.all(sides.map((side) => side.turn(axis())));
+  function turn() {
+    for (const side of sides) side.turn(axis()).catch(({ message }) => say(message));
     begin();
   }
 
