@@ -50,8 +50,8 @@ def cut(stored: StoredRecording, question: Mapping[str, Any]) -> dict[str, Any]:
 
     Raises: Invalid.
     """
-    stored_cut = StoredCut(stored.tables, _positions(stored, question))
-    contents, omitted = _contents(stored_cut)
+    stored_cut = StoredCut(stored.tables, positions_of(stored, question))
+    contents, omitted = contents_of(stored_cut)
     is_whole = not is_derived(stored.manifest.header_extra)
     if not is_whole:
         contents = {channel: messages for channel, messages in contents.items() if messages}
@@ -71,7 +71,7 @@ def cut(stored: StoredRecording, question: Mapping[str, Any]) -> dict[str, Any]:
         },
         "messages": {name: [m.id for m in listed] for name, listed in contents.items()},
         "omitted": omitted,
-        "orphans": [as_json(_orphan(stored, m)) for m in orphans],
+        "orphans": [as_json(orphan(stored, m)) for m in orphans],
         "orphans_total": int(stored_cut.orphan_counts.sum()),
         "strays": [asdict(stray) for stray in stored_cut.strays(MOST_STRAYS)],
         "strays_total": stored_cut.stray_count,
@@ -82,7 +82,8 @@ def cut(stored: StoredRecording, question: Mapping[str, Any]) -> dict[str, Any]:
     return answer
 
 
-def _positions(stored: StoredRecording, question: Mapping[str, Any]) -> Ints:
+def positions_of(stored: StoredRecording, question: Mapping[str, Any]) -> Ints:
+    """Return the positions of a cut that a question names as ``cut`` has it. Raises: Invalid."""
     given = [key for key in ("positions", "at", "step") if question.get(key) is not None]
     if len(given) != 1:
         raise Invalid(
@@ -152,7 +153,7 @@ def _checked(stored: StoredRecording, positions: Sequence[Any]) -> Sequence[int]
     return positions
 
 
-def _contents(
+def contents_of(
     stored_cut: StoredCut,
 ) -> tuple[dict[ChannelId, tuple[Message, ...]], dict[ChannelId, int]]:
     """Return the messages in every channel, and how many of each channel are not listed."""
@@ -168,7 +169,7 @@ def _contents(
     return contents, omitted
 
 
-def _orphan(stored: StoredRecording, message: Message) -> Finding:
+def orphan(stored: StoredRecording, message: Message) -> Finding:
     """Return the finding for an orphan, in words that fit a cut that no snapshot recorded."""
     channel = stored.topology.channel_by_id[message.channel]
     sentence = (

@@ -1260,3 +1260,34 @@ interface OrderPlaces {
   pre?: boolean;
   named?: boolean;
 }
+
+/** The events that two recordings share: steps of each side, rising, beside those of the other side. */
+interface Alignment {
+  from: [Column, Column];
+  to: [Column, Column];
+}
+
+/** One side of the page that compares two recordings, snapshots or cuts. */
+interface ComparedSide {
+  recording: number;
+  name: string;
+  unit: string;
+  extent: { from: number; to: number; steps: number };
+  positions: Record<string, number> | null;
+  snapshot: string | null;
+  /** The last event inside the snapshot or cut. */
+  start: { at: number; step: number } | null;
+}
+
+interface ComparedData {
+  kind: "recordings" | "states";
+  alignment: string;
+  sides: [ComparedSide, ComparedSide];
+}
+
+/** What the diagrams show of a difference that is chosen. */
+interface ComparedDifference {
+  process: string | null;
+  channel: string | null;
+  spots: ({ at: number; step: number } | null)[];
+}

@@ -117,8 +117,8 @@ def state_mismatch(
     """
     return Finding(
         STATE_MISMATCH,
-        f"{process} recorded the state {_short(recorded)}, but its state there is "
-        f"{_short(recomputed)}.",
+        f"{process} recorded the state {short(recorded)}, but its state there is "
+        f"{short(recomputed)}.",
         process=process,
         event=event,
         recorded=recorded,
@@ -274,10 +274,11 @@ def named(travelling: Message | Marker) -> str:
         return f"the marker of {travelling.snapshot}"
     if travelling.value is None:
         return travelling.id
-    return f"{travelling.id} ({_short(travelling.value)})"
+    return f"{travelling.id} ({short(travelling.value)})"
 
 
-def _short(text: JsonText) -> str:
+def short(text: JsonText) -> str:
+    """Return a state or value for a sentence; of a longer one the beginning and its length."""
     if len(text) <= LONGEST_SHOWN:
         return text
     return f"{text[:LONGEST_SHOWN]}… ({len(text):,} characters)"

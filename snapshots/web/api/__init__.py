@@ -12,6 +12,7 @@ from snapshots.web.api import (
     archive,
     bisect,
     checkpoints,
+    comparison,
     errors,
     first_answer,
     inventory,
@@ -81,6 +82,7 @@ api.add_router("", inventory.router, tags=["contents"])
 api.add_router("", archive.router, tags=["archive"])
 api.add_router("", replay.router, tags=["replay"])
 api.add_router("", reruns.router, tags=["replay"])
+api.add_router("", comparison.router, tags=["replay"])
 api.add_router("", properties.router, tags=["properties"])
 api.add_router("", bisect.router, tags=["properties"])
 api.add_router("", predicates.router, tags=["predicates"])

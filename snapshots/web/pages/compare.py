@@ -49,9 +49,22 @@ def compare(request: HttpRequest) -> HttpResponse:
         "has_failures": any(row["failure"] for row in failures),
         "is_same_run": _differ_in(_runs(rows)) == ["failover"],
         "parameters": _parameters(rows),
+        "event_by_event": _event_by_event(rows),
         "waiting": sum(recording.status in UNDER_WAY for recording in rows),
     }
     return render(request, "snapshots/recordings/compare.html", context)
+
+
+def _event_by_event(rows: list[Recording]) -> str:
+    """Return where two recordings are compared event by event, the older one on the left.
+
+    It is empty unless two recordings are given that are ready.
+    """
+    if len(rows) != 2 or not all(row.is_ready for row in rows):
+        return ""
+    older, newer = sorted(rows, key=lambda row: row.pk)
+    query = {"left": older.pk, "right": newer.pk}
+    return f"{reverse('compare-two')}?{urlencode(query)}"
 
 
 def _ids(request: HttpRequest) -> list[str]:

@@ -38,6 +38,12 @@ def to_states(recording: int, snapshot: str) -> str:
     return f"/recordings/{recording}/states?{urlencode({'snapshot': snapshot})}"
 
 
+def to_comparison(recording: int, snapshot: str = "") -> str:
+    """Return where one chooses what a recording, or a snapshot of it, is compared with."""
+    query = {"left": recording} | ({"left_snapshot": snapshot} if snapshot else {})
+    return f"/compare/two?{urlencode(query)}"
+
+
 def to_checkpoint(recording: int, checkpoint: str) -> str:
     return f"/recordings/{recording}/checkpoints?{urlencode({'checkpoint': checkpoint})}"
 

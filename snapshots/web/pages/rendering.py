@@ -25,7 +25,7 @@ def page(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBas
             return problem_page(request, refusal.as_json())
         except StoreError as error:
             body = problem(
-                "store-damaged", "Damaged recording", 409, str(error), again=kwargs["pk"]
+                "store-damaged", "Damaged recording", 409, str(error), again=kwargs.get("pk")
             )
             return problem_page(request, body)
 

@@ -92,6 +92,7 @@ def _context(request: HttpRequest, recording: Recording, row: Snapshot) -> dict[
         "witnesses": witnesses(recording.pk, row.snapshot, row.verdicts),
         "checkpoint_link": _checkpoint_link(stored, recording, row),
         "smallest_link": _smallest_link(row),
+        "compare_link": links.to_comparison(recording.pk, row.snapshot),
         "proof_link": links.to_proof(recording.pk, row.snapshot),
         "states_link": links.to_states(recording.pk, row.snapshot),
         "workbench_link": links.to_workbench(recording.pk, snapshot=row.snapshot),

@@ -59,11 +59,24 @@ export function commandList(app) {
     },
     { name: "commands", title: "Find a command or a name", keys: ["ctrl+k"], run: () => app.palette.open(false) },
     { name: "copy", title: "Copy a link to this view", keys: [], run: () => app.copyLink() },
+    { name: "compare", title: "Compare this cut with…", keys: [], run: () => location.assign(compareAddress(app)) },
     { name: "present", title: "Present: share my cursor", keys: [], run: () => app.takeRole("presenter") },
     { name: "follow", title: "Follow the presenter's cursor", keys: [], run: () => app.takeRole("follower") },
     { name: "help", title: "List of keys", keys: ["?"], run: () => app.help.showModal() },
     { name: "back", title: "Back: end the cut, the selection", keys: ["escape"], run: () => app.back() },
   ];
+}
+
+/**
+ * Returns the page on which one chooses what the cut is compared with: the dragged one, else that of the cursor.
+ * @param {App} app
+ */
+function compareAddress({ recording, player }) {
+  const { cut, axis, now } = player.state;
+  const place = cut
+    ? { left_positions: JSON.stringify(cut) }
+    : { [axis === "order" ? "left_step" : "left_at"]: String(Math.floor(now)) };
+  return `/compare/two?${new URLSearchParams({ left: recording.id, ...place })}`;
 }
 
 /** @type {Record<string, string>} */

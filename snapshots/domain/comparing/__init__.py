@@ -1,0 +1,1 @@
+"""Compare two global states, or two recordings, and put the largest differences first."""
