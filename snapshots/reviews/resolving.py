@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from snapshots.archive import queries
+from snapshots.archive import filling, queries
 from snapshots.domain.model.topology import ChannelId, ProcessId
 from snapshots.domain.reviewing import places
 from snapshots.domain.reviewing.place_text import NotAPlace, read_place
@@ -279,6 +279,10 @@ def _in_archive(job: EngineJob, place: Place) -> Resolved:
         row = queries.checkpoint(job, place.pipeline, archived_number(place.checkpoint))
     except NotFound as error:
         raise _Gone(error.detail) from None
+    if isinstance(place, places.SubtaskPlace):
+        names = [name for name, _ in filling.facts_of(row).all_subtasks()]
+        if place.subtask not in names:
+            raise _Gone(f"The archive knows no subtask {in_words(place)}.")
     return Resolved(at=row.triggered_at)
 
 
