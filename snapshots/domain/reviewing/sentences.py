@@ -156,6 +156,8 @@ def event_sentence(event: Json, log: LogFacts) -> str:
         log: what is known of the recording.
     """
     what = [event["kind"].replace("_", " ")]
+    if event.get("label"):
+        what.append(_value(event["label"]))
     if event.get("message") is not None:
         what.append(str(event["message"]))
     if "value" in event:
