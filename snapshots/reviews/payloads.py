@@ -2,7 +2,7 @@
 
 from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
 
-from snapshots.payloads.declaring import described, list_of
+from snapshots.payloads.declaring import described, documented, list_of
 
 
 @described
@@ -125,7 +125,11 @@ class EntryItem(AnswerToEntry):
     answers: list[AnswerToEntry]
 
 
-EntryList = list_of(EntryItem, "EntryList")
+EntryList = list_of(
+    EntryItem,
+    "EntryList",
+    more={"may_write": documented(bool, "Whether you may write entries here.")},
+)
 
 
 @described

@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
-import { placeOfCut, placeOfMoment, placeOfSelection, placeOfSnapshot, placeOfStop } from "../../static/js/lib/places.js";
+import {
+  placeOfCut, placeOfMoment, placeOfSelection, placeOfSnapshot, placeOfStop,
+} from "../../static/js/lib/places.js";
 import { openTopology } from "../../static/js/lib/topology.js";
 
 const topology = openTopology({

@@ -162,7 +162,9 @@ def _entries(
 ) -> HttpResponse:
     rows = filtered(entries.entries(request.user, subject), kind, state)
     rows = rows.filter(place=place) if place else rows
-    return reply_page(rows, offset, limit, Reader(request.user, subject).entry)
+    reader = Reader(request.user, subject)
+    items = [reader.entry(row) for row in rows[offset : offset + limit]]
+    return reply({"items": items, "total": rows.count(), "may_write": reader.may_comment})
 
 
 def filtered(rows: QuerySet[Entry], kind: str, state: str) -> QuerySet[Entry]:

@@ -16,6 +16,7 @@ import { createDetails } from "./details.js";
 import { createFeed } from "./feed.js";
 import { keepLink, openingView } from "./link.js";
 import { mountGuide } from "./guide.js";
+import { mountNotes } from "./notes/index.js";
 import { createOverview } from "./overview.js";
 import { createPictures } from "./pictures.js";
 import { createSnapshots } from "./snapshots.js";
@@ -104,6 +105,7 @@ export async function mountWorkbench(root, data) {
   redrawOnChange(app, feed);
   await overview.load();
   root.classList.add("is-ready");
+  mountNotes(app);
   return app;
 }
 

@@ -278,6 +278,7 @@ export function createSpacetime(app) {
 
   return {
     update,
+    measures,
     plotWidth: () => measures().plotWidth,
     /**
      * Returns where a lane is in the browser's window.
