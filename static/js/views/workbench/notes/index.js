@@ -77,6 +77,7 @@ export async function mountNotes(app) {
     panel.hidden = !isOpen;
     root.classList.toggle("has-notes", isOpen);
     toggle.setAttribute("aria-expanded", String(isOpen));
+    if (isOpen) panel.scrollIntoView({ block: "nearest" });
   }
 
   /** @param {NoteEntry} entry */
