@@ -46,7 +46,7 @@ export function commandList(app) {
     { name: "redo", title: "Redo it", keys: ["ctrl+shift+z", "ctrl+y"], run: () => app.redoCut() },
     { name: "nearest", title: "Nearest consistent cut", keys: ["n"], run: () => app.nearest() },
     { name: "note", title: "Write a note about what you see", keys: ["m"], run: () => app.writeNote?.() },
-    { name: "keep", title: "Keep where I stopped as a note", keys: ["k"], run: () => app.keepNote?.() },
+    { name: "keep", title: "Keep where I am as a note, in its own words", keys: ["k"], run: () => app.keepNote?.() },
     { name: "notes", title: "Show or hide the notes", keys: ["b"], run: () => app.toggleNotes?.() },
     { name: "tables", title: "Tables or charts", keys: ["t"], run: toggleTables },
     {

@@ -157,12 +157,9 @@ export async function mountNotes(app) {
     app.say(`Kept as note ${entry.number}: ${entry.sentence}`);
   }
 
-  async function keepHere() {
-    if (!entries.mayWrite()) return app.say("Your role allows you to look at notes, not to write them.");
-    await trail.stop();
-    const [last] = trail.items();
-    if (last) return attempt(keep(last));
-    return app.say("Your trail is empty: stop at a cut, an event or a snapshot first.");
+  function keepHere() {
+    if (entries.mayWrite()) attempt(trail.here().then(keep));
+    else app.say("Your role allows you to look at notes, not to write them.");
   }
 
   async function save() {

@@ -1,7 +1,7 @@
 /** The trail: where the person stopped in this recording. Nobody else sees it. */
 
 import { hasAny } from "../../../lib/player.js";
-import { placeOfScreen, placeOfStop } from "../../../lib/places.js";
+import { placeOfScreen, placeOfSelection, placeOfStop } from "../../../lib/places.js";
 import { getJson, sendJson } from "../../../lib/source.js";
 
 const STOPPED = 1200; // ms without a change
@@ -27,19 +27,36 @@ export function createTrail(app, token, changed) {
     changed();
   }
 
-  /** Sends the place at which the person stands now, if it is a new one. */
-  async function stop() {
+  /** Returns the place at which the person has stopped since the last one, or null. */
+  function newPlace() {
     clearTimeout(timer);
     const place = placeOfStop(player.state, since, topology, player.bounds());
     since = new Set();
-    if (place === null) return;
+    return place;
+  }
+
+  /**
+   * Adds a place to the trail, with where the screen stands. Resolves with the item.
+   * @param {string} place @returns {Promise<TrailItem>}
+   */
+  async function record(place) {
     const seen = placeOfScreen(player.state, topology, player.bounds());
-    try {
-      await sendJson("POST", address, { place, seen }, token());
-      await load();
-    } catch {
-      // The trail is a convenience: a place that could not be looked up is left out.
-    }
+    const item = await sendJson("POST", address, { place, seen }, token());
+    await load();
+    return item;
+  }
+
+  async function stop() {
+    const place = newPlace();
+    // The trail is a convenience: a place that cannot be looked up is left out.
+    if (place !== null) await record(place).catch(() => {});
+  }
+
+  /** Adds where the person is now: at a new stop, else at the selection, else where the screen stands. */
+  function here() {
+    const { state } = player;
+    const screen = () => placeOfScreen(state, topology, player.bounds());
+    return record(newPlace() ?? (state.selection ? placeOfSelection(state.selection, topology) : screen()));
   }
 
   /** @param {PlayerState} state @param {Set<string>} keys */
@@ -56,7 +73,7 @@ export function createTrail(app, token, changed) {
 
   return {
     load,
-    stop,
+    here,
     /** Begins to record, from the next change on. */
     begin: () => player.subscribe(watch),
     items: () => page.items,
