@@ -9,9 +9,8 @@ from django.contrib.auth.models import User
 from django.db.models import Q, QuerySet
 
 from snapshots.models import Collector, EngineJob, Job, Mapping, Recording, Snapshot, Topology
-from snapshots.problems import Conflict, NeedsRole, NotFound, ReadOnly
-from webapp.notices.models import Webhook
 from snapshots.problems import Conflict, NeedsRole, NotFound, NotYours, ReadOnly
+from webapp.notices.models import Webhook
 from webapp.teams.models import Membership, Team
 from webapp.teams.roles import Role
 
