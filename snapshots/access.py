@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from django.db.models import Q, QuerySet
 
 from snapshots.models import Collector, EngineJob, Job, Mapping, Recording, Snapshot, Topology
-from snapshots.problems import Conflict, NeedsRole, NotFound, ReadOnly
+from snapshots.problems import Conflict, NeedsRole, NotFound, NotYours, ReadOnly
 from webapp.notices.models import Webhook
 from webapp.teams.models import Membership, Team
 from webapp.teams.roles import Role
@@ -233,6 +233,57 @@ def role(user, owner_id: int | None) -> Role | None:
     return Role(membership.role) if membership is not None else None
 
 
+def noted(user) -> Q:
+    """Return the condition that a row is about a recording or archived job that is visible."""
+    return Q(recording__in=recordings(user)) | Q(engine_job__in=engine_jobs(user))
+
+
+def require_commenter(user, row: Recording | EngineJob) -> None:
+    """Refuse a person who may not write notes on a visible row. Raises: ReadOnly, NeedsRole."""
+    if row.owner_id is None:
+        raise ReadOnly(
+            f"“{row}” is a sample, which strangers share, so it has no notes. Upload a log of "
+            "your own, and write them there."
+        )
+    _require_role(user, row.owner_id, Role.COMMENTER)
+
+
+def require_author(user, row: Recording | EngineJob, author_id: int | None) -> None:
+    """Refuse to change a note of somebody else. Raises: ReadOnly, NeedsRole, NotYours."""
+    require_commenter(user, row)
+    if author_id != _key(user):
+        raise NotYours("Only the person who wrote this can change its text. You can answer it.")
+
+
+def require_author_or_editor(user, row: Recording | EngineJob, author_id: int | None) -> None:
+    """Refuse whoever neither wrote a note nor is an editor. Raises: ReadOnly, NeedsRole."""
+    require_commenter(user, row)
+    if author_id != _key(user):
+        _require_role(user, row.owner_id, Role.EDITOR)
+
+
+def may_comment(user, row: Recording | EngineJob) -> bool:
+    """Tell whether the person may write notes on a row."""
+    return _reaches(user, row, Role.COMMENTER)
+
+
+def may_edit(user, row: Recording | EngineJob) -> bool:
+    """Tell whether the person may change a row, and resolve and delete what others noted."""
+    return _reaches(user, row, Role.EDITOR)
+
+
+def _reaches(user, row: Recording | EngineJob, least: Role) -> bool:
+    has = role(user, row.owner_id)
+    return has is not None and has.reaches(least)
+
+
+def readers(row: Recording | EngineJob) -> QuerySet[User]:
+    """Return the people who see what the row's owner has: the owner, or the team's people."""
+    return User.objects.filter(
+        Q(pk=row.owner_id, team=None) | Q(memberships__team_id=row.owner_id)
+    ).distinct()
+
+
 def snapshot(recording: Recording, snapshot_id: str) -> Snapshot:
     """Return a snapshot of a recording that the person may see. Raises: NotFound."""
     found = recording.snapshots.filter(snapshot=snapshot_id).first()
@@ -293,7 +344,7 @@ def _changeable(user, row):
     return row
 
 
-def _require_role(user, owner_id: int, least: Role) -> None:
+def _require_role(user, owner_id: int | None, least: Role) -> None:
     """Refuse a person whose role in a team does not reach ``least``. Raises: NeedsRole."""
     has = role(user, owner_id)
     if has is None or not has.reaches(least):

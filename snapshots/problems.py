@@ -49,6 +49,12 @@ class NeedsRole(Problem):
     code, title, status = "needs-role", "Your role in the team does not allow this", 403
 
 
+class NotYours(Problem):
+    """The person may see what somebody else wrote, and not change it."""
+
+    code, title, status = "not-yours", "Somebody else wrote this", 403
+
+
 class Unauthorized(Problem):
     code, title, status = "unauthorized", "Sign in, or send a token", 401
 

@@ -320,7 +320,9 @@ INSTALLED_APPS = [
     "webapp.teams",
     "webapp.sso",
     "webapp.notices",
+    "simple_history",
     "snapshots",
+    "snapshots.reviews",
 ]
 
 MIDDLEWARE = [

@@ -81,6 +81,15 @@ def recording_moved(recording_id: int) -> None:
     _send(viewers_group(recording_id), {"type": "right.changed"})
 
 
+def entry_changed(recording_id: int, entry_id: int, change: str) -> None:
+    """Send the number of an entry that was ``made``, ``changed`` or ``deleted`` to open pages.
+
+    Each page asks for the entry itself, so that each person gets what they may see and do.
+    """
+    event = {"type": "entry.changed", "entry": {"id": entry_id, "change": change}}
+    _send(viewers_group(recording_id), event)
+
+
 def recording_deleted(recording_id: int) -> None:
     """Close the websockets of all pages that show the recording."""
     _close(viewers_group(recording_id), NOT_FOUND, "This recording has been deleted.")

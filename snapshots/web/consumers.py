@@ -280,6 +280,9 @@ class RecordingConsumer(JsonConsumer):
     async def cursor_moved(self, event: Mapping[str, Any]) -> None:
         await self.send_payload({"type": "cursor", **event["cursor"]})
 
+    async def entry_changed(self, event: Mapping[str, Any]) -> None:
+        await self.send_payload({"type": "entry", **event["entry"]})
+
 
 class NowhereConsumer(AsyncWebsocketConsumer):
     """Closes connections to an address that does not exist."""

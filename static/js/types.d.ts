@@ -1225,6 +1225,10 @@ interface App {
   copyLink(): Promise<void>;
   takeRole(name: "presenter" | "follower"): void;
   peerNow(axis: Axis): number | null;
+  /** The three commands of the notes; a sample has none. */
+  writeNote?(): void;
+  keepNote?(): unknown;
+  toggleNotes?(): void;
   onNews?(news: any): void;
   onConnected?(): void;
 }
@@ -1290,4 +1294,67 @@ interface ComparedDifference {
   process: string | null;
   channel: string | null;
   spots: ({ at: number; step: number } | null)[];
+}
+
+/** A place in a recording, as the API says. */
+interface NotePlace {
+  text: string;
+  kind: string;
+  words: string;
+  state: string;
+  reason: string;
+  at: number | null;
+  step: number | null;
+  process: string | null;
+  address: string | null;
+  workbench: string | null;
+}
+
+interface NoteAnswer {
+  id: number;
+  text: string;
+  author: string | null;
+  created_at: string;
+  edited_at: string | null;
+  may: { edit: boolean; resolve: boolean; delete: boolean; answer: boolean };
+}
+
+interface NoteEntry extends NoteAnswer {
+  number: number;
+  kind: string;
+  parent: number | null;
+  place: NotePlace | null;
+  sentence: string;
+  resolved_at: string | null;
+  resolved_by: string | null;
+  answers: NoteAnswer[];
+}
+
+interface TrailItem {
+  id: number;
+  place: NotePlace | null;
+  sentence: string;
+}
+
+interface TrailPage {
+  items: TrailItem[];
+  total: number;
+}
+
+/** What the form of the notes is open for. */
+interface Draft {
+  of: "new" | "answer" | "edit" | "keep";
+  text?: string;
+  entry?: any;
+  item?: TrailItem;
+  place?: string;
+  seen?: string;
+}
+
+interface NoteActions {
+  compose(draft: Draft): void;
+  jump(place: NotePlace): unknown;
+  keep(item: TrailItem): unknown;
+  resolve(entry: NoteEntry, resolved: boolean): unknown;
+  remove(entry: NoteAnswer, parent?: NoteEntry): void;
 }

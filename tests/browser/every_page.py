@@ -120,6 +120,7 @@ ADDRESSES = {
     "all-snapshots": "/recordings/{late}/snapshots",
     "snapshot": "/recordings/{banks}/snapshots/s1",
     "snapshot-inconsistent": "/recordings/{late}/snapshots/s1",
+    "notes": "/recordings/{late}/notes",
     "snapshot-by-query": "/recordings/{banks}/snapshots?id=s1",
     "smallest-part": "/recordings/{late}/smallest-part?snapshot=s1",
     "proof": "/recordings/{banks}/proof?snapshot=s1",

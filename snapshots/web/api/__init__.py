@@ -23,6 +23,7 @@ from snapshots.web.api import (
     recordings,
     replay,
     reruns,
+    reviews,
     sharing,
     shrinking,
     snapshots,
@@ -88,6 +89,7 @@ api.add_router("", bisect.router, tags=["properties"])
 api.add_router("", predicates.router, tags=["predicates"])
 api.add_router("", jobs.router, tags=["jobs"])
 api.add_router("", topologies.router, tags=["topologies"])
+api.add_router("", reviews.router, tags=["reviews"])
 api.add_router("", mappings.router, tags=["mappings"])
 api.add_router("", sharing.router, tags=["teams"])
 api.add_router("", accounts.router, tags=["account"])

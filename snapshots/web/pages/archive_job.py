@@ -22,9 +22,13 @@ from snapshots.domain.archive.model import COMPLETED, STATUSES
 from snapshots.domain.archive.trends import BAND_LEAST
 from snapshots.domain.model import durations
 from snapshots.domain.model.as_json import as_json
+from snapshots.domain.reviewing.place_text import write_place
+from snapshots.domain.reviewing.places import CheckpointPlace
 from snapshots.models import EngineCheckpoint, EngineJob
 from snapshots.problems import Invalid
 from snapshots.web.pages.rendering import page, wants_list_alone
+from snapshots.web.pages.reviews import notes_at
+from webapp.accounts.auth import SignedInRequest
 
 ROWS = 100
 MOST_UPLOADS = 10
@@ -179,7 +183,7 @@ def _head(request: HttpRequest, title: str, field: str, sort: str) -> dict[str, 
 
 @page
 @require_safe
-def checkpoint(request: HttpRequest, pk: int, pipeline: int, number: int) -> HttpResponse:
+def checkpoint(request: SignedInRequest, pk: int, pipeline: int, number: int) -> HttpResponse:
     """Show one checkpoint: the times of every subtask, and where to read on."""
     row = access.engine_job(request.user, pk)
     archived = queries.checkpoint(row, pipeline, number)
@@ -202,6 +206,7 @@ def checkpoint(request: HttpRequest, pk: int, pipeline: int, number: int) -> Htt
         "after": after,
         "healthy": queries.healthy_beside(row, archived),
         "held": archived.recording if archived.contents is not None else None,
+        **notes_at(request, row, write_place(CheckpointPlace(str(number), pipeline))),
     }
     return render(request, "snapshots/archive/checkpoint.html", context)
 

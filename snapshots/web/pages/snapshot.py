@@ -16,6 +16,8 @@ from snapshots.domain.model import durations
 from snapshots.domain.model.derived import ABOUT
 from snapshots.domain.model.engine_words import words_of
 from snapshots.domain.model.recording import SnapshotId
+from snapshots.domain.reviewing.place_text import write_place
+from snapshots.domain.reviewing.places import SnapshotPlace
 from snapshots.domain.shrinking.description import PART_OF
 from snapshots.files.recordings import open_recording
 from snapshots.models import Job, Recording, Snapshot
@@ -28,6 +30,7 @@ from snapshots.store.reader import StoredRecording
 from snapshots.store.stored_snapshot import StoredSnapshot
 from snapshots.web.pages import links
 from snapshots.web.pages.rendering import back, page
+from snapshots.web.pages.reviews import notes_at
 from snapshots.web.pages.snapshot_list import snapshot_list
 from snapshots.web.pages.snapshot_rows import (
     ChannelRow,
@@ -39,6 +42,7 @@ from snapshots.web.pages.snapshot_rows import (
     state_rows,
     witnesses,
 )
+from webapp.accounts.auth import SignedInRequest
 
 ROWS = 200
 MOST_NOTES = 20
@@ -47,7 +51,7 @@ MOST_DRAWN = 2_000  # processes in the picture of who recorded when
 
 @page
 @require_http_methods(["GET", "HEAD", "POST"])
-def by_query(request: HttpRequest, pk: int) -> HttpResponse:
+def by_query(request: SignedInRequest, pk: int) -> HttpResponse:
     """Show a snapshot whose id no path can hold (see ``links``); without an id, the list of all."""
     if "id" not in request.GET:
         return snapshot_list(request, pk)
@@ -56,17 +60,19 @@ def by_query(request: HttpRequest, pk: int) -> HttpResponse:
 
 @page
 @require_http_methods(["GET", "HEAD", "POST"])
-def snapshot(request: HttpRequest, pk: int, snapshot_id: str) -> HttpResponse:
+def snapshot(request: SignedInRequest, pk: int, snapshot_id: str) -> HttpResponse:
     return _snapshot(request, pk, snapshot_id)
 
 
-def _snapshot(request: HttpRequest, pk: int, snapshot_id: str) -> HttpResponse:
+def _snapshot(request: SignedInRequest, pk: int, snapshot_id: str) -> HttpResponse:
     """Show a snapshot; a POST starts a restore."""
     recording = access.ready_recording(request.user, pk)
     row = access.snapshot(recording, snapshot_id)
     if request.method == "POST":
         return _restore(request, recording, row)
-    return render(request, "snapshots/snapshot/snapshot.html", _context(request, recording, row))
+    place = write_place(SnapshotPlace(row.snapshot))
+    context = _context(request, recording, row) | notes_at(request, recording, place)
+    return render(request, "snapshots/snapshot/snapshot.html", context)
 
 
 def _restore(request: HttpRequest, recording: Recording, row: Snapshot) -> HttpResponse:

@@ -187,11 +187,15 @@ export async function getJson(url) {
 }
 
 /** @param {string} url @param {object} body @param {string} token */
-async function postJson(url, body, token) {
+const postJson = (url, body, token) => sendJson("POST", url, body, token);
+
+/**
+ * Sends JSON, and resolves with the answer's. Throws an Error with the server's sentence if the server refuses.
+ * @param {string} method @param {string} url @param {object} body @param {string} token
+ */
+export async function sendJson(method, url, body, token) {
   const headers = { "Content-Type": "application/json", "X-CSRFToken": token };
-  return answered(
-    await fetch(url, { method: "POST", headers, body: JSON.stringify(body), credentials: "same-origin" }),
-  );
+  return answered(await fetch(url, { method, headers, body: JSON.stringify(body), credentials: "same-origin" }));
 }
 
 /** @param {Response} response */

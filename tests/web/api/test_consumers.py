@@ -17,6 +17,7 @@ from snapshots.answers import replay
 from snapshots.jobs import live
 from snapshots.models import Job, Recording
 from snapshots.payloads.jobs import job_detail
+from snapshots.reviews import entries
 from snapshots.routing import websocket_urlpatterns
 from snapshots.web import consumers
 from tests.web.given import a_person, a_ready_recording
@@ -323,3 +324,17 @@ async def test_an_address_that_is_not_there_is_closed():
     for address in ("ws/nope", "ws/", "", "ws/recordings/x", "ws/recordings/1/x"):
         socket = await connected(AnonymousUser(), address)
         assert await closed_with(socket) == consumers.NOT_FOUND
+
+
+async def test_a_new_entry_is_announced_to_everybody_and_its_answer_as_a_change(ada, banks):
+    sockets = [await connected(ada, f"ws/recordings/{banks.pk}") for _ in range(2)]
+    for socket in sockets:
+        await asked(socket, {"type": "cut", "at": 0})  # it is answered after the groups are joined
+    entry = await database_sync_to_async(entries.write)(ada, banks, {"text": "see B"})
+    number = entry.pk  # which the deletion takes away
+    await database_sync_to_async(entries.answer)(ada, entry, "seen")
+    await database_sync_to_async(entries.delete)(ada, entry)
+    for socket in sockets:
+        news = [await socket.receive_json_from(10) for _ in range(3)]
+        assert [(item["type"], item["id"]) for item in news] == [("entry", number)] * 3
+        assert [item["change"] for item in news] == ["made", "changed", "deleted"]

@@ -3,6 +3,8 @@
 import { h, setText } from "../../lib/dom.js";
 import { mountFigure } from "../../lib/figure.js";
 import { counted, instant, thousands } from "../../lib/format.js";
+import { plainScale } from "../../lib/folds.js";
+import { PLAIN_LANES, arrange } from "../../lib/lanes.js";
 import { createSource, defaultUrls, getJson, inOrder } from "../../lib/source.js";
 import { openTopology } from "../../lib/topology.js";
 import { neighbour } from "../../lib/window.js";
@@ -37,6 +39,7 @@ export async function mountSide(section, data, { csrf, onSeek }) {
   let axis = "order";
   let view = bounds();
   let x = view.from;
+  const plain = arrange(topology, PLAIN_LANES);
   let first = 0;
   /** @type {number[]} */
   let lanes = [];
@@ -61,10 +64,8 @@ export async function mountSide(section, data, { csrf, onSeek }) {
       right: 12,
       top: 14,
       bottom: 44,
-      from: view.from - pad,
-      to: view.to + pad,
-      processes: topology.processes.length,
-      first,
+      scale: plainScale(view.from - pad, view.to + pad),
+      arrangement: { ...plain, first },
     });
   }
 
@@ -77,6 +78,7 @@ export async function mountSide(section, data, { csrf, onSeek }) {
       axis,
       unit: data.unit,
       bounds: { from: view.from, to: view.to },
+      arrangement: { ...plain, first },
       snapshot: data.snapshot,
       positions,
       recordedAt: null,

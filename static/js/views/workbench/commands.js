@@ -50,6 +50,9 @@ export function commandList(app) {
     { name: "group", title: "Group lanes by name, or one for each", keys: ["g"], run: () => app.lanes.toggleGroups() },
     { name: "pin", title: "Pin the selected lane to the top, or let it go", keys: ["p"], run: () => app.lanes.pin() },
     { name: "panels", title: "Panels as at first: order, sizes, folds", keys: [], run: () => app.panels.reset() },
+    { name: "note", title: "Write a note about what you see", keys: ["m"], run: () => app.writeNote?.() },
+    { name: "keep", title: "Keep where I am as a note, in its own words", keys: ["k"], run: () => app.keepNote?.() },
+    { name: "notes", title: "Show or hide the notes", keys: ["b"], run: () => app.toggleNotes?.() },
     { name: "tables", title: "Tables or charts", keys: ["t"], run: toggleTables },
     {
       name: "find",

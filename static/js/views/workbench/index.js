@@ -18,6 +18,7 @@ import { createFolds } from "./folds.js";
 import { createLanes } from "./lanes.js";
 import { keepLink, openingView } from "./link.js";
 import { mountGuide } from "./guide.js";
+import { mountNotes } from "./notes/index.js";
 import { createOverview } from "./overview.js";
 import { createPanels } from "./panels.js";
 import { createPictures } from "./pictures.js";
@@ -114,6 +115,7 @@ export async function mountWorkbench(root, data) {
   redrawOnChange(app, feed);
   await overview.load();
   root.classList.add("is-ready");
+  mountNotes(app);
   return app;
 }
 

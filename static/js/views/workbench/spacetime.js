@@ -289,6 +289,7 @@ export function createSpacetime(app) {
   return {
     update,
     plotWidth,
+      measures,
     /**
      * Returns where a lane is in the browser's window.
      * @param {number} p

@@ -1,0 +1,1 @@
+"""Places that notes point at, and the sentences of the trail: pure values, without I/O."""

@@ -1,0 +1,273 @@
+"""Write, change, resolve and delete entries.
+
+Raises: problems.Problem for a wrong request. Who may do what is decided by ``snapshots.access``.
+"""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import Max, QuerySet
+from django.utils import timezone
+
+from snapshots import access
+from snapshots.domain.reviewing.place_text import NotAPlace, read_place
+from snapshots.domain.reviewing.places import CutPlace, MomentPlace
+from snapshots.jobs import live
+from snapshots.problems import Conflict, Invalid, NotFound
+from snapshots.reviews import resolving
+from snapshots.reviews.describing import Seen, describe
+from snapshots.reviews.mentions import mentioned
+from snapshots.reviews.models import Entry
+from snapshots.reviews.subjects import Subject, field_of
+from webapp.accounts import audit
+
+LONGEST_TEXT = 20_000  # characters
+MOST_ENTRIES = 10_000  # of one recording or archived job, with the answers
+LARGEST = 2**62
+MADE, CHANGED, DELETED = "made", "changed", "deleted"
+
+
+def entries(user, subject: Subject) -> QuerySet[Entry]:
+    """Return the entries of a visible recording or archived job by number, without answers."""
+    rows = Entry.objects.filter(**field_of(subject), parent=None).order_by("number")
+    return _with_people(rows)
+
+
+def entry(user, pk: int) -> Entry:
+    """Return an entry or an answer that the person may see. Raises: NotFound."""
+    row = _with_people(Entry.objects.filter(access.noted(user))).filter(pk=pk).first()
+    if row is None:
+        raise NotFound(f"There is no entry {pk}, or it belongs to someone else.")
+    return row
+
+
+def _with_people(rows: QuerySet[Entry]) -> QuerySet[Entry]:
+    joined = rows.select_related("author", "resolved_by", "recording", "engine_job")
+    return joined.prefetch_related("mentions", "answers__author", "answers__mentions")
+
+
+def located(subject: Subject, place: object, seen: object = None) -> dict[str, Any]:
+    """Return the fields of a row at a place: its text, mark and time, and the sentence about it.
+
+    Args:
+        subject: the recording or archived job.
+        place: the text of the place. Empty or None for the whole.
+        seen: the text of the moment or cut at which the screen stood. None if it does not matter.
+
+    Raises: Invalid if a text is no place; Conflict if the place is gone or not known.
+    """
+    if place in (None, ""):
+        return {"place": "", "mark": "", "sentence": "", "at": None}
+    parsed = _read(place, "place")
+    resolved = resolving.resolve(subject, str(place))
+    if not resolved.is_there:
+        raise Conflict(resolved.reason, field="place")
+    return {
+        "place": place,
+        "mark": resolved.mark,
+        "sentence": describe(subject, parsed, _seen(subject, seen)),
+        "at": resolved.at,
+    }
+
+
+def looked_up(subject: Subject, text: str) -> resolving.Resolved:
+    """Look for a place, which need not be there. Raises: Invalid if the text is no place."""
+    _read(text, "place")
+    return resolving.resolve(subject, text)
+
+
+def _seen(subject: Subject, text: object) -> Seen | None:
+    if text in (None, ""):
+        return None
+    seen = _read(text, "seen")
+    if not isinstance(seen, MomentPlace | CutPlace):
+        raise Invalid("seen must be a moment or a cut.", field="seen")
+    resolved = resolving.resolve(subject, str(text))
+    if not resolved.is_there:
+        raise Conflict(resolved.reason, field="seen")
+    return seen
+
+
+def _read(text: object, field: str):
+    if not isinstance(text, str):
+        raise Invalid(f"{field} must be a text, such as event:B:2.", field=field)
+    try:
+        return read_place(text)
+    except NotAPlace as error:
+        raise Invalid(str(error), field=field) from None
+
+
+@transaction.atomic
+def write(user: User, subject: Subject, fields: Mapping[str, Any]) -> Entry:
+    """Write an entry.
+
+    Args:
+        user: the author.
+        subject: a recording or archived job that the author may see.
+        fields: has ``text``, and optionally ``kind``, ``place``, ``seen`` and ``at``.
+
+    Raises: Invalid, Conflict, ReadOnly, NeedsRole.
+    """
+    access.require_commenter(user, subject)
+    kind, text = checked_kind(fields.get("kind")), checked_text(fields.get("text"))
+    place = located(subject, fields.get("place"), fields.get("seen"))
+    if fields.get("at") is not None:
+        place["at"] = _instant(fields["at"])
+    return add(user, subject, kind, text, place)
+
+
+def add(user: User, subject: Subject, kind: str, text: str, place: Mapping[str, Any]) -> Entry:
+    """Add an entry whose fields have been checked; ``place`` is that of ``located``."""
+    _lock(subject)
+    of_subject = Entry.objects.filter(**field_of(subject))
+    if of_subject.count() >= MOST_ENTRIES:
+        raise Conflict(f"“{subject}” has {MOST_ENTRIES:,} entries already, which is the most.")
+    number = (of_subject.aggregate(last=Max("number"))["last"] or 0) + 1
+    row = Entry(**field_of(subject), **place, kind=kind, text=text, number=number, author=user)
+    return _save_new(row, user)
+
+
+@transaction.atomic
+def answer(user: User, question: Entry, text: object) -> Entry:
+    """Answer an entry; an answer has no answers of its own.
+
+    Raises: Invalid, Conflict, ReadOnly, NeedsRole.
+    """
+    access.require_commenter(user, question.subject)
+    if question.parent_id is not None:
+        raise Conflict(f"Entry {question.pk} is an answer. Answer entry {question.parent_id}.")
+    checked = checked_text(text)
+    _lock(question.subject)
+    if Entry.objects.filter(**field_of(question.subject)).count() >= MOST_ENTRIES:
+        raise Conflict(f"“{question.subject}” has {MOST_ENTRIES:,} entries already.")
+    row = Entry(**field_of(question.subject), text=checked, parent=question, author=user)
+    return _save_new(row, user)
+
+
+def _lock(subject: Subject) -> None:
+    """Let one request at a time add an entry to the subject, so that each has its own number."""
+    type(subject).objects.select_for_update().get(pk=subject.pk)
+
+
+def _save_new(row: Entry, user: User) -> Entry:
+    _save(row, user)
+    _mention(row)
+    audit.note(audit.NOTED, user, row.title, person=row.subject.owner)
+    _announce(row, MADE if row.parent_id is None else CHANGED)
+    return row
+
+
+@transaction.atomic
+def change(user: User, row: Entry, fields: Mapping[str, Any]) -> Entry:
+    """Change the text and the kind, which the author alone may, or resolve and reopen an entry.
+
+    Args:
+        user: who changes it.
+        row: an entry that the person may see.
+        fields: has ``text``, ``kind`` and ``resolved``; what is absent or None stays.
+
+    Raises: Invalid, Conflict, ReadOnly, NeedsRole, NotYours.
+    """
+    if fields.get("text") is not None or fields.get("kind") is not None:
+        _edit(user, row, fields)
+    if fields.get("resolved") is not None:
+        _resolve(user, row, fields["resolved"])
+    return row
+
+
+def _edit(user: User, row: Entry, fields: Mapping[str, Any]) -> None:
+    access.require_author(user, row.subject, row.author_id)
+    before = row.kind, row.text
+    if fields.get("kind") is not None:
+        if row.parent_id is not None:
+            raise Invalid("An answer has no kind.", field="kind")
+        row.kind = checked_kind(fields["kind"])
+    if fields.get("text") is not None:
+        row.text = checked_text(fields["text"])
+    if (row.kind, row.text) == before:
+        return
+    row.edited_at = timezone.now()
+    _save(row, user)
+    _mention(row)
+    audit.note(audit.NOTE_EDITED, user, row.title, person=row.subject.owner)
+    _announce(row, CHANGED)
+
+
+def _resolve(user: User, row: Entry, wanted: object) -> None:
+    if not isinstance(wanted, bool):
+        raise Invalid("resolved must be true or false.", field="resolved")
+    if row.parent_id is not None:
+        raise Invalid("An answer cannot be resolved; its entry can.", field="resolved")
+    access.require_author_or_editor(user, row.subject, row.author_id)
+    if wanted == (row.resolved_at is not None):
+        return
+    row.resolved_at = timezone.now() if wanted else None
+    row.resolved_by = user if wanted else None
+    _save(row, user)
+    action = audit.NOTE_RESOLVED if wanted else audit.NOTE_REOPENED
+    audit.note(action, user, row.title, person=row.subject.owner)
+    _announce(row, CHANGED)
+
+
+@transaction.atomic
+def delete(user: User, row: Entry) -> None:
+    """Delete an entry with its answers and its history.
+
+    Raises: ReadOnly; NeedsRole; Conflict if others have answered and the person is no editor.
+    """
+    access.require_author_or_editor(user, row.subject, row.author_id)
+    if row.answers.exclude(author=user).exists() and not access.may_edit(user, row.subject):
+        raise Conflict(
+            "Others have answered this, and their answers would go with it. An editor can delete "
+            "all of it."
+        )
+    audit.note(audit.NOTE_DELETED, user, row.title, person=row.subject.owner)
+    _announce(row, DELETED if row.parent_id is None else CHANGED)
+    row.delete()
+
+
+def _save(row: Entry, user: User) -> None:
+    row._history_user = user  # type: ignore[attr-defined]  # simple_history reads it
+    row.save()
+
+
+def _mention(row: Entry) -> None:
+    row.mentions.set(mentioned(row.subject, row.text))
+
+
+def _announce(row: Entry, change: str) -> None:
+    """Send the change of an entry to open pages after the commit; an answer changes its entry."""
+    if row.recording_id is not None:
+        number = row.parent_id or row.pk
+        send = partial(live.entry_changed, row.recording_id, number, change)
+        transaction.on_commit(send, robust=True)
+
+
+def checked_kind(kind: object) -> str:
+    """Return the kind of an entry, which is a note by default. Raises: Invalid."""
+    if kind in (None, ""):
+        return Entry.Kind.NOTE
+    if kind not in Entry.Kind.values:
+        *others, last = Entry.Kind.values
+        raise Invalid(f"The kind must be {', '.join(others)} or {last}.", field="kind")
+    return str(kind)
+
+
+def checked_text(text: object) -> str:
+    """Return the text of an entry without white space at its ends. Raises: Invalid."""
+    if not isinstance(text, str) or not text.strip():
+        raise Invalid("An entry needs a text.", field="text")
+    if len(text) > LONGEST_TEXT:
+        raise Invalid(
+            f"A text has at most {LONGEST_TEXT:,} characters, not {len(text):,}.", field="text"
+        )
+    return text.strip()
+
+
+def _instant(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or abs(value) > LARGEST:
+        raise Invalid("at must be a whole number, in the recording's time unit.", field="at")
+    return value

@@ -1,0 +1,195 @@
+"""Declare what the API says of places, entries and trails."""
+
+from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
+
+from snapshots.payloads.declaring import described, documented, list_of
+
+
+@described
+class PlaceItem(TypedDict):
+    """A place in a recording or an archived job, and what became of it.
+
+    Attributes:
+        text: the place as a text, such as ``event:B:2``; see docs/reviews.md.
+        kind: the first word of the text.
+        words: the name of the place for people.
+        state: ``there``; ``gone``; ``changed`` if another event is there since the upload was read
+            again; ``not-known`` if the recording cannot be read now.
+        reason: why it is not simply there, as a sentence; empty if it is.
+        at: its instant in the recording's time unit, or in epoch ms for an archived job; null if it
+            has none, or if that is not known.
+        step: how many events have happened there; null if that is not known.
+        process: the process in whose lane the diagram shows it; null if it is in no lane.
+        address: the page that shows it; null if it is not there.
+        workbench: the workbench at this place; null if the workbench does not show it.
+    """
+
+    text: str
+    kind: str
+    words: str
+    state: str
+    reason: str
+    at: int | None
+    step: int | None
+    process: str | None
+    address: str | None
+    workbench: str | None
+
+
+@described
+class DescribedPlace(PlaceItem):
+    """A place with the sentence about it.
+
+    Attributes:
+        sentence: what is there, worded from the answer that the pages show; empty if the place is
+            not there.
+    """
+
+    sentence: str
+
+
+@described
+class EntryRights(TypedDict):
+    """What you may do with an entry.
+
+    Attributes:
+        edit: whether you may change its text, as its author.
+        resolve: whether you may resolve and reopen it.
+        delete: whether you may delete it.
+        answer: whether you may answer it.
+    """
+
+    edit: bool
+    resolve: bool
+    delete: bool
+    answer: bool
+
+
+@described
+class AnswerToEntry(TypedDict):
+    """An answer to an entry.
+
+    Attributes:
+        id: the number under which the API knows it.
+        text: the text, in Markdown.
+        html: the text as HTML, of which nothing can run.
+        author: the e-mail address of the author; null if the account is deleted.
+        mentions: the addresses of the people whom the text mentions and who can see it.
+        created_at: when it was written, as ISO 8601 in UTC.
+        edited_at: when its text was last changed, as ISO 8601 in UTC; null if it never was.
+        may: what you may do with it.
+    """
+
+    id: int
+    text: str
+    html: str
+    author: str | None
+    mentions: list[str]
+    created_at: str
+    edited_at: str | None
+    may: EntryRights
+
+
+@described
+class EntryItem(AnswerToEntry):
+    """A note, finding, question, decision or follow-up, with its answers.
+
+    Attributes:
+        number: the number that people see, counted from 1 in its recording or archived job; null
+            for an answer.
+        kind: ``note``, ``finding``, ``question``, ``decision`` or ``follow-up``.
+        recording: the number of its recording; null if it is about an archived job.
+        archived_job: the number of its archived job; null if it is about a recording.
+        parent: the entry that it answers; null if it is no answer.
+        place: the place that it points at; null if it is about the whole.
+        sentence: what was at the place when it was written; empty if it is about the whole.
+        at: the time in the system of which it speaks, in the recording's time unit or in epoch ms
+            for an archived job; null if that is not known.
+        when: the same time in words; empty if that is not known.
+        resolved_at: when it was resolved, as ISO 8601 in UTC; null if it is open.
+        resolved_by: the address of who resolved it; null if it is open or the account is deleted.
+        answers: the answers to it, the oldest first.
+    """
+
+    number: int | None
+    kind: str
+    recording: int | None
+    archived_job: int | None
+    parent: int | None
+    place: PlaceItem | None
+    sentence: str
+    at: int | None
+    when: str
+    resolved_at: str | None
+    resolved_by: str | None
+    answers: list[AnswerToEntry]
+
+
+EntryList = list_of(
+    EntryItem,
+    "EntryList",
+    more={"may_write": documented(bool, "Whether you may write entries here.")},
+)
+
+
+@described
+class TextChange(TypedDict):
+    """A part of a text that a version keeps, adds or takes away.
+
+    Attributes:
+        change: ``same``, ``added`` or ``removed``.
+        text: the words.
+    """
+
+    change: str
+    text: str
+
+
+@described
+class EntryVersion(TypedDict):
+    """One version of an entry, beside the version before.
+
+    Attributes:
+        at: when it was made, as ISO 8601 in UTC.
+        by: the address of who made it; null if the account is deleted.
+        kind: the kind of the entry in this version.
+        kind_before: the kind before; null if it is the same, or if this is the first version.
+        resolved: whether the entry was resolved in this version.
+        text: the text of this version.
+        changes: the text as parts that are the same, added or removed since the version before.
+    """
+
+    at: str
+    by: str | None
+    kind: str
+    kind_before: str | None
+    resolved: bool
+    text: str
+    changes: list[TextChange]
+
+
+EntryHistory = list_of(EntryVersion, "EntryHistory", is_paged=False)
+
+
+@described
+class TrailEntry(TypedDict):
+    """A place at which you stopped; only you see it.
+
+    Attributes:
+        id: the number of the item.
+        place: the place.
+        sentence: what was there.
+        at: the time in the system, as in an entry.
+        when: the same time in words; empty if it is not known.
+        made_at: when you stopped there, as ISO 8601 in UTC.
+    """
+
+    id: int
+    place: PlaceItem | None
+    sentence: str
+    at: int | None
+    when: str
+    made_at: str
+
+
+TrailList = list_of(TrailEntry, "TrailList")

@@ -1,0 +1,129 @@
+"""Build what API and pages say of entries, trails and places, for one person."""
+
+from django.contrib.auth.models import User
+
+from snapshots import access, quantities
+from snapshots.domain.reviewing.place_text import NotAPlace, kind_of, read_place
+from snapshots.domain.reviewing.places import in_words
+from snapshots.models import EngineJob
+from snapshots.payloads.dates import date, optional_date
+from snapshots.reviews import payloads
+from snapshots.reviews.models import AtPlace, Entry, TrailItem
+from snapshots.reviews.resolving import GONE, Resolved, resolve
+from snapshots.reviews.subjects import Subject
+from snapshots.web import places
+from webapp.markdown import to_html
+
+
+class Reader:
+    """Builds what one person gets of one recording or archived job; asks for their rights once."""
+
+    def __init__(self, user, subject: Subject) -> None:
+        self.user, self.subject = user, subject
+        self.may_comment = access.may_comment(user, subject)
+        self.may_edit = access.may_edit(user, subject)
+
+    def entry(self, row: Entry) -> payloads.EntryItem:
+        """Return an entry with its place and its answers."""
+        return {
+            **self.answer(row),
+            "number": row.number,
+            "kind": row.kind,
+            "recording": row.recording_id,
+            "archived_job": row.engine_job_id,
+            "parent": row.parent_id,
+            "place": self.place(row),
+            "sentence": row.sentence,
+            "at": row.at,
+            "when": self.when(row.at),
+            "resolved_at": optional_date(row.resolved_at),
+            "resolved_by": _name(row.resolved_by),
+            "answers": [self.answer(answer) for answer in row.answers.all()],
+        }
+
+    def answer(self, row: Entry) -> payloads.AnswerToEntry:
+        """Return what entries and answers have in common."""
+        return {
+            "id": row.pk,
+            "text": row.text,
+            "html": to_html(row.text),
+            "author": _name(row.author),
+            "mentions": sorted(person.get_username() for person in row.mentions.all()),
+            "created_at": date(row.created_at),
+            "edited_at": optional_date(row.edited_at),
+            "may": self._rights(row),
+        }
+
+    def _rights(self, row: Entry) -> payloads.EntryRights:
+        is_own = self.may_comment and row.author_id == self.user.pk
+        is_answer = row.parent_id is not None
+        return {
+            "edit": is_own,
+            "resolve": (is_own or self.may_edit) and not is_answer,
+            "delete": is_own or self.may_edit,
+            "answer": self.may_comment and not is_answer,
+        }
+
+    def trail_item(self, row: TrailItem) -> payloads.TrailEntry:
+        """Return an item of the person's trail."""
+        return {
+            "id": row.pk,
+            "place": self.place(row),
+            "sentence": row.sentence,
+            "at": row.at,
+            "when": self.when(row.at),
+            "made_at": date(row.made_at),
+        }
+
+    def place(self, row: AtPlace) -> payloads.PlaceItem | None:
+        """Return the place of a row and what became of it; None if it has none."""
+        if not row.place:
+            return None
+        return self.found(row.place, resolve(self.subject, row.place, row.mark))
+
+    def found(self, text: str, resolved: Resolved) -> payloads.PlaceItem:
+        """Return a place that has been looked up."""
+        try:
+            place = read_place(text)
+        except NotAPlace as error:  # a text of a later version of Cutline
+            return _unreadable(text, str(error))
+        return {
+            "text": text,
+            "kind": kind_of(place),
+            "words": in_words(place),
+            "state": resolved.state,
+            "reason": resolved.reason,
+            "at": resolved.at,
+            "step": resolved.step,
+            "process": resolved.process,
+            "address": places.address(self.subject, place, resolved),
+            "workbench": places.workbench(self.subject, place, resolved),
+        }
+
+    def when(self, at: int | None) -> str:
+        """Word a time in the system; empty if it is not known."""
+        if at is None:
+            return ""
+        if isinstance(self.subject, EngineJob):
+            return quantities.epoch(at)
+        return quantities.instant(at, self.subject.time_unit)
+
+
+def _name(person: User | None) -> str | None:
+    return None if person is None else person.get_username()
+
+
+def _unreadable(text: str, reason: str) -> payloads.PlaceItem:
+    """Return a place whose text this version of Cutline does not read."""
+    return {
+        "text": text,
+        "kind": text.partition(":")[0],
+        "words": text,
+        "state": GONE,
+        "reason": reason,
+        "at": None,
+        "step": None,
+        "process": None,
+        "address": None,
+        "workbench": None,
+    }

@@ -1,0 +1,138 @@
+"""The page of all notes of a recording or an archived job, and what other pages show of them."""
+
+import contextlib
+from typing import Any
+
+from django.core.paginator import Paginator
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST
+
+from snapshots import access
+from snapshots.models import EngineJob
+from snapshots.problems import Conflict, Invalid, Problem
+from snapshots.reviews import entries, trail
+from snapshots.reviews.models import Entry
+from snapshots.reviews.subjects import Subject
+from snapshots.web.api.reviews import OPEN, RESOLVED, filtered
+from snapshots.web.entries import Reader
+from snapshots.web.pages.rendering import page, wants_list_alone
+from webapp.accounts.auth import SignedInRequest
+
+ROWS = 50
+SHOWN = 20  # entries of one place on another page
+
+
+@page
+@require_http_methods(["GET", "HEAD", "POST"])
+def of_recording(request: SignedInRequest, pk: int) -> HttpResponse:
+    """List the notes of a recording, and write one."""
+    return _notes(request, access.recording(request.user, pk))
+
+
+@page
+@require_http_methods(["GET", "HEAD", "POST"])
+def of_archived_job(request: SignedInRequest, pk: int) -> HttpResponse:
+    """List the notes of an archived job, and write one."""
+    return _notes(request, access.engine_job(request.user, pk))
+
+
+def _notes(request: SignedInRequest, subject: Subject) -> HttpResponse:
+    if request.method != "POST":
+        return _list(request, subject)
+    fields = {name: request.POST.get(name, "") for name in ("text", "kind", "place")}
+    try:
+        row = entries.write(request.user, subject, fields)
+    except (Invalid, Conflict) as refusal:
+        return _list(request, subject, refusal)
+    return redirect(f"{_address(subject)}#entry-{row.pk}")
+
+
+def _list(
+    request: SignedInRequest, subject: Subject, refusal: Problem | None = None
+) -> HttpResponse:
+    kind, state = request.GET.get("kind", ""), request.GET.get("state", "")
+    rows = filtered(entries.entries(request.user, subject), kind, state)
+    shown = Paginator(rows, ROWS).get_page(request.GET.get("page"))
+    reader = Reader(request.user, subject)
+    context = {
+        "subject": subject,
+        "back": _home(subject),
+        "notes": [reader.entry(row) for row in shown],
+        "page": shown,
+        "kinds": Entry.Kind.values,
+        "states": (OPEN, RESOLVED),
+        "kind": kind,
+        "state": state,
+        "may_write": reader.may_comment,
+        "address": _address(subject),
+        "place": request.POST.get("place", ""),
+        "typed": request.POST.get("text", ""),
+        "refusal": refusal.detail if refusal else "",
+        "is_sample": subject.owner_id is None,
+    }
+    name = "rows" if wants_list_alone(request) else "notes"
+    status = refusal.status if refusal else 200
+    return render(request, f"snapshots/reviews/{name}.html", context, status=status)
+
+
+@page
+@require_POST
+def change(request: SignedInRequest, pk: int) -> HttpResponse:
+    """Answer, edit, resolve, reopen or delete an entry, as the pressed button says."""
+    row = entries.entry(request.user, pk)
+    action, text = request.POST.get("action", ""), request.POST.get("text", "")
+    anchor = row.parent_id or row.pk
+    if action == "answer":
+        entries.answer(request.user, row, text)
+    elif action == "edit":
+        entries.change(request.user, row, {"text": text})
+    elif action in ("resolve", "reopen"):
+        entries.change(request.user, row, {"resolved": action == "resolve"})
+    elif action == "delete":
+        entries.delete(request.user, row)
+    else:
+        raise Invalid("The action must be answer, edit, resolve, reopen or delete.", field="action")
+    return redirect(f"{_address(row.subject)}#entry-{anchor}")
+
+
+def notes_at(request: SignedInRequest, subject: Subject, place: str) -> dict[str, Any]:
+    """Return the context of the section of notes on the page of a place, and note the visit.
+
+    A sample has no notes, and no trail of it is kept.
+    """
+    if subject.owner_id is None:
+        return {}
+    if request.method == "GET":
+        _stop(request, subject, place)
+    rows = entries.entries(request.user, subject).filter(place=place)
+    reader = Reader(request.user, subject)
+    total = rows.count()
+    return {
+        "noted": {
+            "notes": [reader.entry(row) for row in rows[:SHOWN]],
+            "total": total,
+            "hidden": max(0, total - SHOWN),
+            "may_write": reader.may_comment,
+            "address": _address(subject),
+            "place": place,
+            "kinds": Entry.Kind.values,
+        }
+    }
+
+
+def _stop(request: SignedInRequest, subject: Subject, place: str) -> None:
+    """Add the place to the trail, unless it has gone since the page was asked for."""
+    with contextlib.suppress(Conflict):
+        trail.record(request.user, subject, place)
+
+
+def _address(subject: Subject) -> str:
+    name = "archived-notes" if isinstance(subject, EngineJob) else "notes"
+    return reverse(name, args=[subject.pk])
+
+
+def _home(subject: Subject) -> str:
+    name = "archived-job" if isinstance(subject, EngineJob) else "recording"
+    return reverse(name, args=[subject.pk])

@@ -1,0 +1,42 @@
+"""Notes in the workbench by keyboard alone, in two browsers that have the same recording open."""
+
+import pytest
+from playwright.sync_api import expect
+
+from snapshots.domain.simulators.samples import two_banks
+from tests.browser.test_snapshot_page import uploaded
+
+
+@pytest.fixture
+def colleague(browser, server, signed_in_state):
+    """Return another page of the same person, such as a second browser has."""
+    context = browser.new_context(base_url=server.url, storage_state=signed_in_state)
+    yield context.new_page()
+    context.close()
+
+
+def test_a_note_is_written_kept_and_seen_elsewhere_by_keyboard(stack, page, colleague):
+    address = uploaded(page, two_banks(), "noted.jsonl")
+    page.goto(f"{address}?event=2@B")
+    colleague.goto(address)
+    for each in (page, colleague):
+        each.locator("#workbench.is-ready").wait_for()
+        expect(each.locator("#wb-notes")).to_be_hidden()
+    expect(page.locator("#wb-notes-list")).to_contain_text("No notes yet.")
+    page.keyboard.press("m")
+    expect(page.locator("#wb-notes-subject")).to_contain_text("event 2 of B at 3.8 ms: receive m1")
+    page.keyboard.type("<b>why</b> so late?")
+    page.keyboard.press("Control+Enter")
+    note = page.locator("#wb-notes-list .wb-note")
+    expect(note.locator(".wb-note-text")).to_have_text("<b>why</b> so late?")
+    expect(page.locator(".wb-pin")).to_have_text(["1"])
+    expect(colleague.locator("#wb-notes-count")).to_have_text("1")
+    expect(colleague.locator(".wb-pin")).to_have_text(["1"])
+    page.keyboard.press("c")
+    page.keyboard.press("Escape")
+    page.keyboard.press("k")
+    expect(colleague.locator("#wb-notes-count")).to_have_text("2")
+    page.keyboard.press("b")
+    expect(page.locator("#wb-notes")).to_be_hidden()
+    colleague.locator(".wb-pin").first.click()
+    expect(colleague.locator(".wb-note").first).to_be_focused()

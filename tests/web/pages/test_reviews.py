@@ -1,0 +1,67 @@
+"""Notes on pages: the list of a recording, and the section on the page of a snapshot."""
+
+import pytest
+
+from snapshots.reviews.models import Entry, TrailItem
+from tests.web.given import a_person, a_ready_recording, signed_in, text_of
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
+
+HOSTILE = "<script>alert(1)</script> & *<b>*"
+
+
+@pytest.fixture
+def banks(ada):
+    return a_ready_recording(ada)
+
+
+def test_a_note_is_written_answered_resolved_and_deleted_without_javascript(client, banks):
+    address = f"/recordings/{banks.pk}/notes"
+    assert "No notes yet." in text_of(client.get(address))
+    form = {"text": HOSTILE, "kind": "question", "place": "snapshot:s1"}
+    page = text_of(client.post(address, form, follow=True))
+    assert "&lt;script&gt;alert(1)&lt;/script&gt; &amp; *&lt;b&gt;*" in page
+    assert "<script>alert" not in page
+    assert "snapshot s1: consistent</a>" in page
+    change = f"/entries/{Entry.objects.get().pk}/change"
+    page = text_of(client.post(change, {"action": "answer", "text": HOSTILE}, follow=True))
+    assert page.count("&lt;script&gt;") == 3, "twice as text, and once in the form that edits it"
+    client.post(change, {"action": "resolve"})
+    assert "No note passes the filter." in text_of(client.get(f"{address}?state=open"))
+    assert client.post(change, {"action": "explode"}).status_code == 422
+    client.post(change, {"action": "delete"})
+    assert not Entry.objects.exists()
+
+
+def test_a_refused_note_keeps_what_was_typed(client, banks):
+    answer = client.post(f"/recordings/{banks.pk}/notes", {"text": "B?", "place": "event:C:1"})
+    page = text_of(answer, 409)
+    assert "The recording has no process C." in page
+    assert "B?</textarea>" in page
+
+
+def test_the_page_of_a_snapshot_shows_its_notes_and_joins_the_trail(client, ada, banks):
+    form = {"text": "why?", "kind": "question", "place": "snapshot:s1"}
+    client.post(f"/recordings/{banks.pk}/notes", form)
+    client.post(f"/recordings/{banks.pk}/notes", {"text": "elsewhere", "place": "event:B:2"})
+    page = text_of(client.get(f"/recordings/{banks.pk}/snapshots/s1"))
+    assert "why?" in page
+    assert "elsewhere" not in page
+    assert [item.sentence for item in ada.trail.all()] == ["snapshot s1: consistent"]
+
+
+def test_a_sample_shows_no_notes_and_keeps_no_trail(client):
+    sample = a_ready_recording(None)
+    assert 'id="notes"' not in text_of(client.get(f"/recordings/{sample.pk}/snapshots/s1"))
+    assert 'id="wb-notes"' not in text_of(client.get(f"/recordings/{sample.pk}"))
+    assert "A sample has no notes" in text_of(client.get(f"/recordings/{sample.pk}/notes"))
+    assert not TrailItem.objects.exists()
+
+
+def test_an_outsider_gets_404_everywhere(client, banks):
+    client.post(f"/recordings/{banks.pk}/notes", {"text": "mine"})
+    eve = signed_in(a_person("eve@example.org"))
+    assert eve.get(f"/recordings/{banks.pk}/notes").status_code == 404
+    change = f"/entries/{Entry.objects.get().pk}/change"
+    assert eve.post(change, {"action": "delete"}).status_code == 404
+    assert Entry.objects.count() == 1
