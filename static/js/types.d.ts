@@ -1313,6 +1313,7 @@ interface NotePlace {
 interface NoteAnswer {
   id: number;
   text: string;
+  html: string;
   author: string | null;
   created_at: string;
   edited_at: string | null;

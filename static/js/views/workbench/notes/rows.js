@@ -1,6 +1,7 @@
-/** The elements of entries, answers and trail items. Text becomes textContent, never HTML. */
+/** The elements of entries, answers and trail items. */
 
 import { h } from "../../../lib/dom.js";
+import { richText } from "../../../lib/rich-text.js";
 
 /** @type {Record<string, string>} */
 const TITLES = {
@@ -40,7 +41,7 @@ export function entryRow(entry, actions) {
       h("span.soft.small", {}, signature(entry)),
     ),
     placeLine(entry, actions),
-    entry.text ? h("p.wb-note-text", {}, entry.text) : null,
+    entry.text ? h("div.wb-note-text", {}, richText(entry.html)) : null,
     answers.length ? h("ul.wb-answers", {}, answers.map((answer) => answerRow(entry, answer, actions))) : null,
     h("p.wb-note-tools", {}, buttons.filter(Boolean)),
   );
@@ -56,7 +57,7 @@ function answerRow(entry, answer, actions) {
     "li",
     {},
     h("p.soft.small", {}, signature(answer)),
-    h("p.wb-note-text", {}, answer.text),
+    h("div.wb-note-text", {}, richText(answer.html)),
     h("p.wb-note-tools", {}, buttons.filter(Boolean)),
   );
 }
