@@ -160,6 +160,7 @@ ADDRESSES = {
     "archive-compare": "/archive/{archived}/compare",
     "archive-checkpoint": "/archive/{archived}/checkpoints/0/30",
     "bisect-archived": "/archive/{archived}/bisect",
+    "archive-notes": "/archive/{archived}/notes",
     "archive-delete": "/archive/{archived}/delete",
     "learn": "/learn",
     "topologies": "/topologies",

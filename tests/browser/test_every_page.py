@@ -54,7 +54,15 @@ MOST_SHIFT = 0.05  # of what stands in view, while the page loads
 NO_PAGES = {
     *("ingest-again", "original", "compare-failovers", "change-collector", "cancel-job"),
     *("follow-link", "sign-out", "create-token", "revoke-token", "end-other-sessions"),
-    *("end-session", "allow-person", "allow-team", "move", "smallest-part-file", None),
+    *(
+        "end-session",
+        "allow-person",
+        "allow-team",
+        "move",
+        "smallest-part-file",
+        "change-entry",
+        None,
+    ),
     *("invite", "withdraw", "change-role", "remove-member", "rename-team"),
     *("choose-mail", "create-webhook", "change-webhook-secret", "test-webhook", "send-again"),
 }
