@@ -14,6 +14,8 @@ from webapp.notices.models import Webhook
 from webapp.teams.models import Membership, Team
 from webapp.teams.roles import Role
 
+LARGEST_KEY = 2**63 - 1  # that the column of a database holds
+
 
 def recordings(user) -> QuerySet[Recording]:
     """Return the recordings that the person may see, the newest first."""
@@ -150,7 +152,8 @@ def membership(user, team_id: int, person_id: int) -> Membership:
     seen = team(user, team_id)
     if person_id != _key(user):
         _require_role(user, seen.account_id, Role.OWNER)
-    row = seen.memberships.filter(person_id=person_id).first()
+    rows = seen.memberships.filter(person_id=person_id)
+    row = rows.first() if abs(person_id) <= LARGEST_KEY else None
     if row is None:
         raise NotFound(f"No person {person_id} belongs to {seen.name}.")
     return row
@@ -331,7 +334,7 @@ def _own_or_sample(user) -> Q:
 
 
 def _get(visible: QuerySet, pk: int, noun: str):
-    row = visible.prefetch_related(None).filter(pk=pk).first()
+    row = visible.prefetch_related(None).filter(pk=pk).first() if abs(pk) <= LARGEST_KEY else None
     if row is None:
         raise NotFound(f"There is no {noun} {pk}, or it belongs to someone else.")
     return row

@@ -39,9 +39,9 @@ MARK = """() => {
     const kind = button.hasAttribute("aria-pressed") ? "toggle" : "";
     if (isSeen) button.setAttribute("data-tried", kind);
   }
-  const still = document.createElement("style");
-  still.textContent = "* { transition: none !important; }";
-  document.head.append(still);
+  const still = new CSSStyleSheet();
+  still.replaceSync("* { transition: none !important; }");
+  document.adoptedStyleSheets.push(still);
 }"""
 
 PRESS = """isPressed => {

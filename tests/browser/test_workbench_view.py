@@ -58,7 +58,9 @@ def seen(page) -> bytes:
     point_at(page)
     page.mouse.move(1, 1)
     page.wait_for_timeout(SETTLED)
-    page.add_style_tag(content=".wb-message { display: none }")
+    page.locator(".wb-message").evaluate_all(
+        "all => all.forEach((each) => { each.hidden = true; })"
+    )
     return page.locator(".wb-columns").screenshot()
 
 

@@ -31,7 +31,7 @@ def reader() -> Client:
 def changing_calls() -> list[tuple[str, str]]:
     """Return every call of the API that changes something, as (method, path)."""
     return [
-        (method, re.sub(r"\{\w+\}", "1", path))
+        (method, re.sub(r"\{\w+\}", "1", path.replace("{kind}", "recordings")))
         for path, calls in api.get_openapi_schema(path_prefix="/api/")["paths"].items()
         for method in calls
         if method in CHANGING

@@ -53,7 +53,7 @@ def get_smallest_part(
     return reply(summary(row, finding, smallest_part(row, finding)))
 
 
-@router.get("/recordings/{int:id}/smallest-part/file", response={200: None})
+@router.get("/recordings/{int:id}/smallest-part/file", response=str)
 def get_smallest_part_file(
     request: HttpRequest, id: RecordingId, snapshot: Snapshot, finding: Finding = 0
 ) -> HttpResponse:
