@@ -45,6 +45,9 @@ TOO_LARGE = 1009
 MOST_BYTES = 1024**2  # of one message of a client; a cut of the largest recording fits
 MOST_REASON_BYTES = 120  # of a close frame
 CURSORS_A_SECOND = 20
+ASKED = ("window", "cut", "search")  # the types of messages that a recording's websocket takes
+MOVED = ("play", "pause", "seek", "speed")
+TAKEN = (*ASKED, *MOVED, "follow")
 CHECK_SECONDS = 30  # the most between two checks whether a person may still be here
 
 Answer = Callable[[StoredRecording, Mapping[str, Any]], dict[str, Any]]
@@ -242,16 +245,14 @@ class RecordingConsumer(JsonConsumer):
     async def _take(self, message: dict[str, Any]) -> None:
         kind, request = message.get("type"), message.get("request")
         try:
-            if kind in ("window", "cut", "search"):
+            if kind in ASKED:
                 await self.newest[kind].ask(message)
             elif kind == "follow":
                 await self._follow(message)
-            elif kind in ("play", "pause", "seek", "speed"):
+            elif kind in MOVED:
                 self._present(kind, message)
             else:
-                raise Invalid(
-                    "type must be window, cut, search, play, pause, seek, speed or follow."
-                )
+                raise Invalid(f"type must be {', '.join(TAKEN[:-1])} or {TAKEN[-1]}.")
         except Problem as problem:
             await self.refuse(problem.detail, request)
 

@@ -1,0 +1,449 @@
+"""The table of who may do what: each request with the rule that it follows.
+
+A rule says what each of PEOPLE gets. Public links do not exist yet: they become one more person of
+PEOPLE, one more column of RULES, and a client in ``access_world``.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from snapshots.services.sharing import KINDS
+from webapp.operating.people_pages import ACTIONS
+
+DONE = "done"
+ROLE = "role"  # 403 needs-role: the person sees it, and their role does not allow the request
+NOT_YOURS = "not-yours"  # 403 not-yours: somebody else wrote it
+DOWN = "503"  # a probe says that no Redis runs beside the tests
+HIDDEN = "404"  # the same answer as for what does not exist
+SIGN_IN = "sign-in"  # a page leads to the sign-in, a call answers 401
+
+# The first four belong to the team that owns everything in the table.
+PEOPLE = ("owner", "editor", "commenter", "viewer", "outsider", "operator", "signed-out")
+_RULES = """
+              owner      editor     commenter  viewer     outsider   operator   signed-out
+sees          done       done       done       done       404        404        sign-in
+comments      done       done       done       role       404        404        sign-in
+edits         done       done       role       role       404        404        sign-in
+leads         done       role       role       role       404        404        sign-in
+leaves        done       role       role       done       404        404        sign-in
+wrote         not-yours  not-yours  done       role       404        404        sign-in
+has           done       404        404        404        404        404        sign-in
+operates      404        404        404        404        404        done       sign-in
+anyone        done       done       done       done       done       done       sign-in
+public        done       done       done       done       done       done       done
+nothing       404        404        404        404        404        404        404
+probes        503        503        503        503        503        503        503
+by-link       done       done       done       done       done       done       done
+"""
+RULES = {
+    name: dict(zip(PEOPLE, outcomes, strict=True))
+    for name, *outcomes in map(str.split, _RULES.strip().splitlines()[1:])
+}
+
+# Written as they are asked. A name in braces is the number or text of a thing of access_world; a
+# JSON object is the body of a call, or the fields of a form.
+_TABLE = {
+    "public": """
+GET /sign-in
+GET /livez
+GET /api/docs
+GET /api/openapi.json
+GET /static/css/base.css
+""",
+    "nothing": """
+GET /api/
+""",
+    "probes": """
+GET /healthz
+GET /readyz
+""",
+    "by-link": """
+POST /sign-in {"link": "http://testserver/sign-in/{sign_in}"}
+GET /sign-in/{sign_in}
+POST /sign-in/{sign_in}
+GET /teams/join/{link}
+POST /teams/join/{link}
+""",
+    "operates": """
+GET /metrics
+GET /operator
+GET /operator/people
+GET /operator/people/{outsider}
+POST /operator/people/{outsider}/limits {"collectors": "3"}
+GET /operator/people/{outsider}/hand-over
+POST /operator/people/{outsider}/hand-over {"to": "owner@quetzal.example"}
+GET /operator/people/{outsider}/ACTION
+POST /operator/people/{outsider}/ACTION
+GET /operator/teams/{team}
+POST /operator/teams/{team}/limits {"collectors": "3"}
+GET /operator/audit
+GET /api/operator/people
+GET /api/operator/people/{outsider}
+PATCH /api/operator/people/{outsider} {"is_operator": true}
+DELETE /api/operator/people/{closed}
+PATCH /api/operator/people/{outsider}/limits {"collectors": 3}
+POST /api/operator/people/{outsider}/end-sessions
+POST /api/operator/people/{outsider}/hand-over {"to": "owner@quetzal.example"}
+GET /api/operator/teams
+GET /api/operator/teams/{team}
+PATCH /api/operator/teams/{team}/limits {"collectors": 3}
+GET /api/operator/audit
+GET /api/operator/health
+""",
+    "anyone": """
+POST /sign-out
+GET /account
+GET /account/activity
+POST /account/tokens {"name": "mine", "scope": "read"}
+POST /account/sessions/end
+GET /teams
+POST /teams {"name": "another"}
+GET /account/notifications
+POST /account/notifications/mail {"kinds": "job.failed"}
+POST /account/notifications/webhooks {"url": "https://hooks.example.org/a", "kinds": "job.failed"}
+GET /
+GET /?team={team}
+POST / {"file": "@log"}
+GET /archive
+GET /archive?team={team}
+POST /archive {"url": "http://jobmanager:8081"}
+GET /topologies
+GET /topologies?team={team}
+GET /topologies/new
+POST /topologies/new {"name": "pair", "document": "@topology"}
+GET /mappings
+GET /mappings?team={team}
+GET /mappings/new
+POST /mappings/new {"name": "spans", "action": "save", "process": "host", "kind": "event"}
+GET /learn
+GET /learn/side-by-side
+GET /learn/rules
+POST /learn/rules?rule=late_markers&channel=A-%3EB
+GET /jobs
+GET /jobs?team={team}
+GET /compare/two
+GET /recordings/{sample}
+GET /api/recordings
+GET /api/recordings?team={team}
+POST /api/recordings {"file": "@log"}
+GET /api/recordings/{sample}
+GET /api/archive
+GET /api/archive?team={team}
+GET /api/collectors
+GET /api/collectors?team={team}
+POST /api/collectors {"url": "http://jobmanager:8081"}
+GET /api/marker-rules
+GET /api/learn/side-by-side
+GET /api/learn/broken-rule?rule=late_markers&at=A-%3EB
+POST /api/learn/broken-rule?rule=late_markers&at=A-%3EB
+GET /api/properties
+GET /api/jobs
+GET /api/jobs?team={team}
+GET /api/topologies
+GET /api/topologies?team={team}
+POST /api/topologies {"name": "pair", "processes": [{"id": "A"}], "channels": []}
+POST /api/topologies/import {"text": "@topology", "name": "pair"}
+GET /api/mappings
+GET /api/mappings?team={team}
+POST /api/mappings {"name": "spans", "document": {"process": "host", "kind": "event"}}
+POST /api/mappings/preview {"file": "@lines", "mapping": "@mapping"}
+GET /api/account
+GET /api/account/activity
+GET /api/account/sessions
+GET /api/account/tokens
+GET /api/teams
+POST /api/teams {"name": "another"}
+GET /api/notifications/kinds
+GET /api/notifications/mail
+PUT /api/notifications/mail {"kinds": ["job.failed"]}
+GET /api/webhooks
+POST /api/webhooks {"url": "https://hooks.example.org/a", "kinds": ["job.failed"]}
+""",
+    "has": """
+POST /account/tokens/{token}/revoke
+POST /account/sessions/{session}/end
+GET /account/notifications/webhooks/{webhook}
+POST /account/notifications/webhooks/{webhook} {"url": "https://hooks.example.org/b"}
+POST /account/notifications/webhooks/{webhook}/secret
+POST /account/notifications/webhooks/{webhook}/test
+POST /account/notifications/webhooks/{webhook}/deliveries/{delivery}/again
+GET /account/notifications/webhooks/{webhook}/delete
+POST /account/notifications/webhooks/{webhook}/delete
+DELETE /api/account/sessions/{session}
+DELETE /api/account/tokens/{token}
+GET /api/webhooks/{webhook}
+PATCH /api/webhooks/{webhook} {"is_on": false}
+DELETE /api/webhooks/{webhook}
+POST /api/webhooks/{webhook}/secret
+POST /api/webhooks/{webhook}/test
+GET /api/webhooks/{webhook}/deliveries
+POST /api/webhooks/{webhook}/deliveries/{delivery}/again
+DELETE /api/trail/{stop}
+POST /api/trail/{stop}/keep {"text": "Look here."}
+""",
+    "sees": """
+GET /teams/{team}
+GET /recordings/{banks}
+GET /recordings/{banks}/answer
+GET /recordings/{banks}/original
+GET /recordings/{banks}/defects
+GET /recordings/{banks}/snapshots?id=s1
+POST /recordings/{banks}/snapshots?id=s1
+GET /recordings/{banks}/snapshots/s1
+POST /recordings/{banks}/snapshots/s1
+GET /recordings/{banks}/checkpoints
+POST /recordings/{failing}/compare-failovers
+GET /recordings/{flink}/contents
+GET /recordings/{flink}/contents/1
+GET /recordings/{flink}/contents/1/bytes
+GET /recordings/{flink}/contents/check
+GET /recordings/{flink}/contents/1/check
+GET /recordings/{flink}/contents/1/difference?since=0
+GET /recordings/{flink}/contents/1/difference/keys?since=0&OPERATOR
+GET /recordings/{flink}/contents/1/restore-plan?parallelism=3
+GET /recordings/{flink}/contents/1/upgrade
+POST /recordings/{flink}/contents/1/upgrade {"job": "[{\\"uid\\": \\"count\\"}]"}
+GET /recordings/{banks}/notes
+GET /archive/{archived}/notes
+GET /compare?recordings={failing},{failing}
+GET /compare/two?left={banks}&right={banks}
+GET /recordings/{banks}/proof?snapshot=s1
+POST /recordings/{banks}/proof?snapshot=s1
+GET /recordings/{late}/smallest-part?snapshot=s1
+POST /recordings/{late}/smallest-part?snapshot=s1
+GET /recordings/{late}/smallest-part/file?snapshot=s1
+GET /recordings/{simulated}/side-by-side
+GET /recordings/{simulated}/rules
+POST /recordings/{simulated}/rules?rule=late_markers&channel=A-%3EB
+GET /recordings/{banks}/states?snapshot=s1
+GET /recordings/{banks}/properties?property=conservation
+GET /recordings/{banks}/predicates
+POST /recordings/{banks}/predicates {"expression": "A == 9000"}
+GET /recordings/{banks}/bisect?expression=A+%3C+9500
+GET /archive/{archived}
+GET /archive/{archived}/bisect
+GET /archive/{archived}/compare
+GET /archive/{archived}/checkpoints/0/1
+GET /topologies/{topology}
+POST /topologies/{topology} {"name": "pair", "document": "@topology"}
+GET /mappings/{mapping}
+GET /THING/sharing
+GET /jobs/{job}
+GET /api/recordings/{banks}
+GET /api/recordings/{banks}/topology
+GET /api/recordings/{banks}/defects
+GET /api/recordings/{banks}/snapshots
+POST /api/recordings/{banks}/snapshots/s1/restore
+POST /api/recordings/{banks}/snapshots/s1/reordering
+GET /api/recordings/{banks}/knowledge?snapshot=s1
+GET /api/recordings/{banks}/channel-counts?snapshot=s1
+GET /api/recordings/{banks}/snapshots/s1
+GET /api/recordings/{late}/smallest-part?snapshot=s1
+POST /api/recordings/{late}/smallest-part {"snapshot": "s1"}
+GET /api/recordings/{late}/smallest-part/file?snapshot=s1
+GET /api/recordings/{banks}/answer
+GET /api/recordings/{failing}/checkpoints
+GET /api/recordings/{failing}/checkpoints/1
+GET /api/recordings/{failing}/checkpoint-files
+GET /api/recordings/{failing}/checkpoint-requests
+GET /api/recordings/{failing}/failovers
+GET /api/recordings/{flink}/contents
+GET /api/recordings/{flink}/contents/files
+GET /api/recordings/{flink}/contents/1
+GET /api/recordings/{flink}/contents/1/entries?OPERATOR
+GET /api/recordings/{flink}/contents/1/channels/0
+GET /api/recordings/{flink}/contents/1/bytes
+GET /api/recordings/{flink}/contents/1/bytes.csv
+GET /api/recordings/{flink}/contents/0/compare/1?OPERATOR
+GET /api/recordings/{flink}/contents/0/compare/1/keys?OPERATOR
+GET /api/recordings/{flink}/contents/0/difference/1
+GET /api/recordings/{flink}/contents/1/restore-plan?parallelism=3
+GET /api/recordings/{flink}/contents/check
+GET /api/recordings/{flink}/contents/1/check
+GET /api/recordings/{flink}/contents/1/upgrade
+POST /api/recordings/{flink}/contents/1/upgrade {"job": [{"uid": "count"}]}
+GET /api/archive/{archived}
+GET /api/archive/{archived}/overview
+GET /api/archive/{archived}/checkpoints
+GET /api/archive/{archived}/checkpoints/0/1
+GET /api/archive/{archived}/compare?slow=2&healthy=1
+GET /api/collectors/{collector}
+POST /api/recordings/{banks}/cuts {"step": 3}
+GET /api/recordings/{banks}/window
+GET /api/recordings/{banks}/search?query=m1
+GET /api/recordings/{banks}/events/A/0
+GET /api/recordings/{banks}/cones/A/0
+GET /api/recordings/{banks}/states
+GET /api/recordings/{simulated}/side-by-side
+GET /api/recordings/{simulated}/broken-rule?rule=late_markers&at=A-%3EB
+POST /api/recordings/{simulated}/broken-rule?rule=late_markers&at=A-%3EB
+GET /api/compare?left={banks}&right={banks}
+GET /api/compare.csv?left={banks}&right={banks}
+GET /api/compare/alignment?left={banks}&right={banks}
+POST /api/recordings/{banks}/properties {"property": "conservation"}
+POST /api/recordings/{banks}/bisect {"expression": "A < 9500"}
+POST /api/archive/{archived}/bisect {"expression": "snapshot >= \\"1\\""}
+POST /api/recordings/{banks}/predicates {"expression": "A == 9000"}
+GET /api/jobs/{job}
+GET /api/topologies/{topology}
+POST /api/topologies/{topology}/simulate {"seed": 1}
+GET /api/recordings/{banks}/place?place=snapshot:s1
+GET /api/archive/{archived}/place?place=checkpoint:1:0
+GET /api/recordings/{banks}/entries
+GET /api/archive/{archived}/entries
+GET /api/entries/{entry}
+GET /api/entries/{entry}/history
+GET /api/recordings/{banks}/trail
+POST /api/recordings/{banks}/trail {"place": "snapshot:s1"}
+DELETE /api/recordings/{banks}/trail
+GET /api/archive/{archived}/trail
+POST /api/archive/{archived}/trail {"place": "checkpoint:1:0"}
+DELETE /api/archive/{archived}/trail
+GET /api/mappings/{mapping}
+GET /api/THING/sharing
+GET /api/teams/{team}
+""",
+    "comments": """
+POST /recordings/{banks}/notes {"text": "Why?", "kind": "question"}
+POST /archive/{archived}/notes {"text": "Why?", "kind": "question"}
+POST /entries/{entry}/change {"action": "answer", "text": "So."}
+POST /entries/{entry}/change {"action": "resolve"}
+POST /entries/{entry}/change {"action": "delete"}
+POST /api/recordings/{banks}/entries {"text": "Why?"}
+POST /api/archive/{archived}/entries {"text": "Why?"}
+PATCH /api/entries/{entry} {"resolved": true}
+DELETE /api/entries/{entry}
+POST /api/entries/{entry}/answers {"text": "So."}
+""",
+    "wrote": """
+POST /entries/{entry}/change {"action": "edit", "text": "Another text."}
+PATCH /api/entries/{entry} {"text": "Another text."}
+""",
+    "edits": """
+POST / {"file": "@log", "team": {team}}
+POST /archive {"url": "http://jobmanager:8081", "team": {team}}
+POST /topologies/new {"name": "pair", "document": "@topology", "team": {team}}
+POST /mappings/new {"name": "spans", "action": "save", "process": "h", "kind": "e", "team": {team}}
+GET /recordings/{banks}/rename
+POST /recordings/{banks}/rename {"name": "better"}
+GET /recordings/{banks}/delete
+POST /recordings/{banks}/delete
+POST /recordings/{banks}/again
+POST /entries/{finding}/change {"action": "resolve"}
+POST /entries/{finding}/change {"action": "delete"}
+GET /archive/{archived}/delete
+POST /archive/{archived}/delete
+POST /collectors/{collector}/change {"action": "stop"}
+POST /collectors/{collector}/change {"action": "delete"}
+GET /topologies/{topology}/delete
+POST /topologies/{topology}/delete
+POST /mappings/{mapping} {"name": "spans", "action": "save", "process": "h", "kind": "e"}
+GET /mappings/{mapping}/delete
+POST /mappings/{mapping}/delete
+POST /THING/move {"team": ""}
+POST /jobs/{job}/cancel
+POST /api/recordings {"file": "@log", "team": {team}}
+PATCH /api/recordings/{banks} {"name": "better"}
+DELETE /api/recordings/{banks}
+POST /api/recordings/{banks}/ingest
+DELETE /api/archive/{archived}
+POST /api/collectors?team={team} {"url": "http://jobmanager:8081"}
+PATCH /api/collectors/{collector} {"is_collecting": false}
+DELETE /api/collectors/{collector}
+POST /api/jobs/{job}/cancel
+POST /api/topologies?team={team} {"name": "pair", "processes": [{"id": "A"}], "channels": []}
+POST /api/topologies/import {"text": "@topology", "name": "pair", "team": {team}}
+PUT /api/topologies/{topology} {"name": "pair", "processes": [{"id": "A"}], "channels": []}
+DELETE /api/topologies/{topology}
+POST /api/topologies/{topology}/simulate?team={team} {"seed": 1}
+PATCH /api/entries/{finding} {"resolved": true}
+DELETE /api/entries/{finding}
+POST /api/mappings?team={team} {"name": "spans", "document": {"process": "h", "kind": "e"}}
+PUT /api/mappings/{mapping} {"name": "spans", "document": {"process": "h", "kind": "e"}}
+DELETE /api/mappings/{mapping}
+POST /api/THING/move {"team": null}
+""",
+    "leads": """
+POST /teams/{team}/rename {"name": "renamed"}
+GET /teams/{spare}/delete
+POST /teams/{spare}/delete
+POST /teams/{team}/invite {"address": "grace@elsewhere.example", "role": "viewer"}
+POST /teams/{team}/invitations/{invitation}/withdraw
+POST /teams/{team}/people/{editor}/role {"role": "viewer"}
+PATCH /api/teams/{team} {"name": "renamed"}
+DELETE /api/teams/{spare}
+POST /api/teams/{team}/invitations {"address": "grace@elsewhere.example", "role": "viewer"}
+DELETE /api/teams/{team}/invitations/{invitation}
+PATCH /api/teams/{team}/people/{editor} {"role": "viewer"}
+""",
+    "leaves": """
+POST /teams/{team}/people/{viewer}/remove
+DELETE /api/teams/{team}/people/{viewer}
+""",
+}
+
+THINGS = {
+    "recordings": "{banks}",
+    "topologies": "{topology}",
+    "mappings": "{mapping}",
+    "archive": "{archived}",
+    "collectors": "{collector}",
+}
+OPERATOR = "operator=9c32e3838cee893dbb2fc90ccad79598&state=totalAmount"
+_NAME = re.compile(r"\{(\w+)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One request of the table.
+
+    Attributes:
+        rule: the name of the rule that it follows.
+        method: the HTTP method.
+        address: the path with its query; names in braces stand for things.
+        body: a JSON object with such names, or an empty text.
+    """
+
+    rule: str
+    method: str
+    address: str
+    body: str
+
+    def __str__(self) -> str:
+        return " ".join(filter(None, [self.method, self.address, self.body]))
+
+    @property
+    def is_call(self) -> bool:
+        return self.address.startswith("/api/")
+
+    @property
+    def is_file(self) -> bool:
+        """Tell whether it asks for a static file, which has no pattern."""
+        return self.address.startswith("/static/")
+
+
+def filled(text: str, things: Mapping[str, object]) -> str:
+    """Replace each name in braces by the number or text of its thing."""
+    return _NAME.sub(lambda match: str(things[match[1]]), text)
+
+
+def _rows() -> list[Row]:
+    lines = [(rule, line) for rule, text in _TABLE.items() for line in text.split("\n") if line]
+    return [_row(rule, line) for rule, each in lines for line in _expanded(each)]
+
+
+def _expanded(line: str) -> list[str]:
+    """Return the line for each kind of thing, or for each action of an operator."""
+    line = line.replace("OPERATOR", OPERATOR)
+    if "THING" in line:
+        return [line.replace("THING", f"{kind}/{THINGS[kind]}") for kind in KINDS]
+    return [line.replace("ACTION", action) for action in ACTIONS] if "ACTION" in line else [line]
+
+
+def _row(rule: str, line: str) -> Row:
+    method, address, *body = line.split(" ", 2)
+    return Row(rule, method, address, "".join(body))
+
+
+ROWS = _rows()

@@ -1,0 +1,228 @@
+"""Every page and every call of the API, tried by everybody: access_rows says who gets what."""
+
+import difflib
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+from django.db import connection, transaction
+from django.test import Client, override_settings
+from django.urls import URLResolver, get_resolver, resolve
+
+from snapshots.files import identity
+from snapshots.models import Collector, EngineJob, Job, Recording, Topology
+from snapshots.models import Mapping as LogMapping
+from snapshots.reviews.models import Entry
+from snapshots.web.api import api
+from tests.web.access_rows import (
+    DONE,
+    HIDDEN,
+    NOT_YOURS,
+    ROLE,
+    ROWS,
+    RULES,
+    SIGN_IN,
+    Row,
+    filled,
+)
+from tests.web.access_world import MEMBERS, WORD, World, file_named, make_world
+from webapp.accounts.models import ApiToken, Session
+from webapp.teams.models import Invitation, Membership, Team
+
+pytestmark = pytest.mark.django_db
+
+SCHEMA = api.get_openapi_schema(path_prefix="/api/")
+NOWHERE: Mapping[str, object] = defaultdict(lambda: 999_999_999, session="0" * 64)
+CHANGE = re.compile(r'(INSERT|UPDATE|DELETE)[A-Z ]* "(\w+)"')
+NOTED = {model._meta.db_table for model in (ApiToken, Session)}  # when they were last used
+SHARED = {
+    model._meta.db_table
+    for model in (Recording, Topology, LogMapping, EngineJob, Collector, Job)
+    + (Entry, Team, Membership, Invitation)
+}
+OWN_PLACE = ("leaves", "by-link")  # a viewer leaves a team, and whoever has a link joins one
+IN_A_FORM = re.compile("where you are an? [a-z]+, and it takes an?")
+CHANGES_EACH_TIME = re.compile(r'nonce="[^"]*"|"X-CSRFToken": "\w+"|value="\w{64}"|\d+')
+PLACEHOLDER = re.compile(r"<(?:\w+:)?(\w+)>")
+
+
+@pytest.fixture(scope="module")
+def world(django_db_setup, django_db_blocker, shared_data, tmp_path_factory) -> Iterator[World]:
+    """Provide a team with people and things, which are made once for all rows."""
+    folder = tmp_path_factory.mktemp("data")
+    (folder / "uploads").mkdir()
+    changed = override_settings(
+        DATA_DIR=folder,
+        UPLOADS_DIR=folder / "uploads",
+        FILE_UPLOAD_TEMP_DIR=folder / "uploads",
+        STORE_URL=(folder / "store").as_uri(),
+        COLLECTOR_HOSTS=["jobmanager:8081"],
+    )
+    # Each time that the document of the API is made takes half a second.
+    made = patch.object(api, "get_openapi_schema", lambda *args, **options: SCHEMA)
+    with changed, made, django_db_blocker.unblock(), transaction.atomic():
+        identity.require_pair()
+        yield make_world(shared_data, tmp_path_factory.mktemp("upload"))
+        transaction.set_rollback(True)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=str)
+def test_everybody_gets_what_the_rule_says_and_no_more(world, row):
+    wrong = []
+    for person, expected in RULES[row.rule].items():
+        answer = asked(world.client(person, by_token=row.is_call), row, world.things)
+        if answer.outcome != expected:
+            wrong.append(f"{person}: {answer.outcome} instead of {expected}")
+        wrong += [f"{person}: {sentence}" for sentence in excesses(world, row, person, answer)]
+    assert not wrong, "\n".join(wrong)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a request was answered and did.
+
+    Attributes:
+        outcome: as RULES names it, or the status with the end of the answer.
+        text: the body; empty for a download.
+        changed: the tables that it changed, each with the kind of change.
+    """
+
+    outcome: str
+    text: str
+    changed: list[tuple[str, str]]
+
+
+def asked(client: Client, row: Row, things: Mapping[str, object]) -> Answer:
+    """Send the request of a row, undo what it did, and return the answer."""
+    body = json.loads(filled(row.body, things)) if row.body else {}
+    changed: list[tuple[str, str]] = []
+    with transaction.atomic(), connection.execute_wrapper(partial(noting, changed)):
+        response = sent(client, row, filled(row.address, things), body)
+        transaction.set_rollback(True)
+    text = "" if response.streaming else response.content.decode()
+    return Answer(outcome_of(response, text), text, changed)
+
+
+def noting(changed: list[tuple[str, str]], execute, sql, params, many, context):
+    """Execute a statement for Django, and note what it changes."""
+    if change := CHANGE.match(sql):
+        changed.append((change[1], change[2]))
+    return execute(sql, params, many, context)
+
+
+def sent(client: Client, row: Row, address: str, body: dict[str, Any]):
+    if row.method == "GET":
+        return client.get(address)
+    is_form = any(str(value).startswith("@") for value in body.values())
+    fields = {name: _value(value) for name, value in body.items()}
+    if is_form or not row.is_call:
+        return client.post(address, fields)
+    return client.generic(row.method, address, json.dumps(fields), content_type="application/json")
+
+
+def _value(value: object) -> object:
+    return file_named(value) if isinstance(value, str) and value.startswith("@") else value
+
+
+def outcome_of(response, text: str) -> str:
+    status = response.status_code
+    if status == 401 or response.get("Location", "").startswith("/sign-in?next="):
+        return SIGN_IN
+    if status in (200, 201, 202, 204, 302):
+        return DONE
+    if status == 403 and ("/problems/needs-role" in text or IN_A_FORM.search(text)):
+        return ROLE
+    if status == 403 and "/problems/not-yours" in text:
+        return NOT_YOURS
+    return str(status) if status in (404, 503) else f"{status} {words(text)[-300:]}"
+
+
+def words(text: str) -> str:
+    return re.sub(r"(<[^>]+>|\s)+", " ", text)
+
+
+def excesses(world: World, row: Row, person: str, answer: Answer) -> Iterator[str]:
+    """Yield a sentence for each thing that a person learned or changed beyond the rule."""
+    changed = {f"{kind} {name}" for kind, name in answer.changed if name not in NOTED}
+    if answer.outcome != DONE and changed:
+        yield f"was refused, and yet: {changed}"
+    if person == "viewer" and row.rule not in OWN_PLACE and (shared := changes_of_others(answer)):
+        yield f"may only look, and yet: {shared}"
+    if may_not_know(row, person) and WORD in answer.text.lower():
+        at = answer.text.lower().index(WORD)
+        yield f"reads what is the team's: {answer.text[max(at - 100, 0) : at + 50]}"
+    if person == "outsider" and answer.outcome == HIDDEN and "{" in row.address:
+        nothing = asked(world.client(person, by_token=row.is_call), row, NOWHERE)
+        if kept(nothing.text) != kept(answer.text):
+            yield "\n".join(
+                difflib.unified_diff(
+                    kept(answer.text).split("\n"), kept(nothing.text).split("\n"), lineterm="", n=0
+                )
+            )
+
+
+def may_not_know(row: Row, person: str) -> bool:
+    """Return whether a person may read nothing of the team in this answer."""
+    if person == "operator":
+        return row.rule not in ("operates", "by-link")
+    return person not in MEMBERS and row.rule != "by-link"
+
+
+def changes_of_others(answer: Answer) -> set[str]:
+    """Return the changes of rows that others share; to add a row of one's own is none."""
+    return {
+        f"{kind} {name}" for kind, name in answer.changed if kind != "INSERT" and name in SHARED
+    }
+
+
+def kept(text: str) -> str:
+    """Return a text without numbers, and without what is another in each answer."""
+    return CHANGES_EACH_TIME.sub("", text)
+
+
+# --- no address is without a row ------------------------------------------------------------------
+
+
+def routes(resolver: URLResolver, prefix: str = "") -> Iterator[str]:
+    """Yield the route of each URL pattern."""
+    for pattern in resolver.url_patterns:
+        route = prefix + str(pattern.pattern)
+        yield from routes(pattern, route) if isinstance(pattern, URLResolver) else [route]
+
+
+def route_of(row: Row) -> str:
+    """Return the route that answers a row. Raises: Resolver404 if there is none."""
+    return resolve(filled(row.address, defaultdict(lambda: 1)).partition("?")[0]).route
+
+
+def test_every_address_has_a_row_and_every_row_an_address():
+    assert {route_of(row) for row in ROWS if not row.is_file} == set(routes(get_resolver()))
+
+
+def test_every_call_of_the_api_has_a_row_and_every_row_a_call():
+    calls = {(method.upper(), path) for path, each in SCHEMA["paths"].items() for method in each}
+    rows = {
+        (row.method, "/" + PLACEHOLDER.sub(r"{\1}", route_of(row))) for row in ROWS if row.is_call
+    }
+    no_calls = {"/api/", "/api/docs", "/api/openapi.json"}
+    assert {row for row in rows if row[1] not in no_calls} == calls
+
+
+def test_every_method_of_a_page_has_a_row(world):
+    tried = defaultdict(set)
+    for row in ROWS:
+        if not (row.is_call or row.is_file):
+            tried[route_of(row)].add(row.method)
+    client = world.client("operator", by_token=False)
+    taken = {}
+    for row in ROWS:
+        if not (row.is_call or row.is_file):
+            answer = client.generic("PROPFIND", filled(row.address, world.things))
+            taken[route_of(row)] = set(answer.get("Allow", "GET").split(", ")) - {"HEAD"}
+    assert tried == taken
