@@ -56,17 +56,16 @@ class World:
 
     def client(self, person: str, *, by_token: bool) -> Client:
         """Return a client of a person, who is signed in as in a browser or sends a token."""
-        client = self._clients.setdefault((person, by_token), _client())
+        key = (person, by_token)
+        if key not in self._clients:
+            self._clients[key] = Client(raise_request_exception=False)
+        client = self._clients[key]
         client.cookies.clear()  # of the request before, which was undone
         if person in self.sessions and by_token:
             client.defaults["HTTP_AUTHORIZATION"] = f"Bearer {self.tokens[person]}"
         elif person in self.sessions:
             client.cookies[settings.SESSION_COOKIE_NAME] = self.sessions[person]
         return client
-
-
-def _client() -> Client:
-    return Client(raise_request_exception=False)
 
 
 def make_world(shared_data: Path, folder: Path) -> World:

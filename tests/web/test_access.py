@@ -20,6 +20,7 @@ from snapshots.models import Collector, EngineJob, Job, Recording, Topology
 from snapshots.models import Mapping as LogMapping
 from snapshots.reviews.models import Entry
 from snapshots.web.api import api
+from tests.stack import ROOT
 from tests.web.access_rows import (
     DONE,
     HIDDEN,
@@ -33,6 +34,7 @@ from tests.web.access_rows import (
 )
 from tests.web.access_world import MEMBERS, WORD, World, file_named, make_world
 from webapp.accounts.models import ApiToken, Session
+from webapp.middleware import is_public
 from webapp.teams.models import Invitation, Membership, Team
 
 pytestmark = pytest.mark.django_db
@@ -49,6 +51,8 @@ SHARED = {
 OWN_PLACE = ("leaves", "by-link")  # a viewer leaves a team, and whoever has a link joins one
 IN_A_FORM = re.compile("where you are an? [a-z]+, and it takes an?")
 CHANGES_EACH_TIME = re.compile(r'nonce="[^"]*"|"X-CSRFToken": "\w+"|value="\w{64}"|\d+')
+NO_CALLS = ("/api/", "/api/docs", "/api/openapi.json")
+BRACES = r"{\1}"
 PLACEHOLDER = re.compile(r"<(?:\w+:)?(\w+)>")
 
 
@@ -159,12 +163,12 @@ def excesses(world: World, row: Row, person: str, answer: Answer) -> Iterator[st
         yield f"reads what is the team's: {answer.text[max(at - 100, 0) : at + 50]}"
     if person == "outsider" and answer.outcome == HIDDEN and "{" in row.address:
         nothing = asked(world.client(person, by_token=row.is_call), row, NOWHERE)
-        if kept(nothing.text) != kept(answer.text):
-            yield "\n".join(
-                difflib.unified_diff(
-                    kept(answer.text).split("\n"), kept(nothing.text).split("\n"), lineterm="", n=0
-                )
-            )
+        if differing := difference(kept(answer.text), kept(nothing.text)):
+            yield f"can tell it from what does not exist: {differing}"
+
+
+def difference(text: str, other: str) -> str:
+    return "\n".join(difflib.unified_diff(text.split("\n"), other.split("\n"), lineterm="", n=0))
 
 
 def may_not_know(row: Row, person: str) -> bool:
@@ -202,27 +206,51 @@ def route_of(row: Row) -> str:
 
 
 def test_every_address_has_a_row_and_every_row_an_address():
-    assert {route_of(row) for row in ROWS if not row.is_file} == set(routes(get_resolver()))
+    rows = {route_of(row) for row in ROWS if not row.is_file}
+    assert not without_a_row(rows, set(routes(get_resolver())))
 
 
 def test_every_call_of_the_api_has_a_row_and_every_row_a_call():
-    calls = {(method.upper(), path) for path, each in SCHEMA["paths"].items() for method in each}
     rows = {
-        (row.method, "/" + PLACEHOLDER.sub(r"{\1}", route_of(row))) for row in ROWS if row.is_call
+        f"{row.method} /{PLACEHOLDER.sub(BRACES, route_of(row))}"
+        for row in ROWS
+        if row.is_call and row.address not in NO_CALLS
     }
-    no_calls = {"/api/", "/api/docs", "/api/openapi.json"}
-    assert {row for row in rows if row[1] not in no_calls} == calls
+    calls = {
+        f"{method.upper()} {path}" for path, each in SCHEMA["paths"].items() for method in each
+    }
+    assert not without_a_row(rows, calls)
 
 
 def test_every_method_of_a_page_has_a_row(world):
-    tried = defaultdict(set)
-    for row in ROWS:
-        if not (row.is_call or row.is_file):
-            tried[route_of(row)].add(row.method)
+    pages = {route_of(row): row for row in ROWS if not (row.is_call or row.is_file)}
+    rows = {f"{row.method} /{route_of(row)}" for row in ROWS if not (row.is_call or row.is_file)}
     client = world.client("operator", by_token=False)
-    taken = {}
-    for row in ROWS:
-        if not (row.is_call or row.is_file):
-            answer = client.generic("PROPFIND", filled(row.address, world.things))
-            taken[route_of(row)] = set(answer.get("Allow", "GET").split(", ")) - {"HEAD"}
-    assert tried == taken
+    methods = {
+        f"{method} /{route}"
+        for route, row in pages.items()
+        for method in taken_methods(client, filled(row.address, world.things))
+    }
+    assert not without_a_row(rows, methods)
+
+
+def taken_methods(client: Client, address: str) -> list[str]:
+    """Return the methods that a page takes, as it refuses another one; probes take every method."""
+    allowed = client.generic("PROPFIND", address).get("Allow", "GET").split(", ")
+    return [method for method in allowed if method != "HEAD"]
+
+
+def test_the_addresses_of_single_sign_on_are_known_and_public():
+    """Single sign-on has addresses only with a provider; tests/webapp/test_sso.py tries them."""
+    source = (ROOT / "webapp" / "sso" / "urls.py").read_text()
+    paths = {f"/{path}" for path in re.findall(r'path\("([^"]*)"', source)}
+    assert not without_a_row({"/sign-in/sso", "/sign-in/sso/callback"}, paths)
+    assert all(is_public(path) for path in paths)
+
+
+def without_a_row(rows: set[str], there: set[str]) -> list[str]:
+    """Return a sentence for each address that lacks a row, and for each row that lacks one."""
+    return [
+        *(f"{address!r} has no row in access_rows." for address in sorted(there - rows)),
+        *(f"{address!r} has a row, and does not exist." for address in sorted(rows - there)),
+    ]
