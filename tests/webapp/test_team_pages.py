@@ -58,6 +58,23 @@ def test_a_person_makes_a_team_on_the_page(client, ada):
     assert "payments" in text_of(client.get("/teams"))
 
 
+def test_a_person_owns_only_so_many_teams(client, api, ada, settings):
+    settings.MAX_TEAMS = 2
+    other = services.create_team(a_person(GRACE), "of another")
+    Membership.objects.create(team=other, person=ada, role=Role.EDITOR)  # which does not count
+    for name in ("one", "two"):
+        assert client.post("/teams", {"name": name}).status_code == 302
+    page = text_of(client.post("/teams", {"name": "three"}), 429)
+    assert "You own 2 teams, and may own 2" in page
+    assert 'value="three"' in page
+    refused = post_json(api, "/api/teams", {"name": "three"})
+    assert (refused.status_code, refused.json()["limit"], refused.json()["used"]) == (429, 2, 2)
+    client.post(f"/teams/{Team.objects.get(name='one').pk}/delete")
+    assert client.post("/teams", {"name": "three"}).status_code == 302
+    settings.MAX_TEAMS = 0
+    assert client.post("/teams", {"name": "four"}).status_code == 302
+
+
 def test_who_is_alone_sees_teams_only_on_the_account_page(client):
     assert "/teams" not in text_of(client.get("/"))
     assert 'href="/teams"' in text_of(client.get("/account"))

@@ -1,6 +1,7 @@
 """Note events for the people and teams whom they concern.
 
-Each call writes rows in the open transaction. Workers send them later (``sending.py``), so no caller waits for a receiver or fails with it.
+Each call writes rows in the open transaction. Workers send them later (``sending.py``), so no
+caller waits for a receiver or fails with it.
 """
 
 from typing import Any

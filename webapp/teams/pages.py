@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from snapshots import access, allowances
-from snapshots.problems import Conflict, Invalid, NotFound, Problem
+from snapshots.problems import Conflict, Invalid, NotFound, Problem, TooMany
 from snapshots.web.pages.rendering import ask_to_delete, back, page
 from webapp.accounts import audit, views
 from webapp.accounts.auth import SignedInRequest
@@ -27,7 +27,7 @@ def teams(request: SignedInRequest) -> HttpResponse:
         return _list(request)
     try:
         team = services.create_team(request.user, request.POST.get("name", ""))
-    except Invalid as refusal:
+    except (Invalid, TooMany) as refusal:
         return _list(request, refusal)
     return redirect("team", team.pk)
 

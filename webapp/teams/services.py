@@ -15,7 +15,8 @@ from django.core.validators import validate_email
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from snapshots.problems import Conflict, Invalid, NotFound
+from snapshots.problems import Conflict, Invalid, NotFound, TooMany
+from snapshots.quantities import counted, thousands
 from webapp.accounts import audit, people
 from webapp.accounts.services import OWNER, NotAnAddress, create_unproven, hashed
 from webapp.teams.invitations import end_those_of, made_by_an_owner
@@ -29,8 +30,9 @@ ACCOUNT_PREFIX = "team:"  # no address has a colon before its @, so that nobody 
 
 @transaction.atomic
 def create_team(by: User, name: str) -> Team:
-    """Make a team whose owner is the person who asked for it. Raises: Invalid."""
+    """Make a team whose owner is the person who asked for it. Raises: Invalid, TooMany."""
     name = checked_name(name)
+    _require_room(by)
     account = User(username=f"{ACCOUNT_PREFIX}{secrets.token_hex(8)}", is_active=False)
     account.set_unusable_password()
     account.save()
@@ -38,6 +40,22 @@ def create_team(by: User, name: str) -> Team:
     Membership.objects.create(team=team, person=by, role=Role.OWNER)
     audit.note(audit.TEAM_MADE, by, team.title, person=account)
     return team
+
+
+def _require_room(person: User) -> None:
+    """Refuse another team to whoever owns as many as allowed. Raises: TooMany.
+
+    Each team has limits of its own, so without this one a person would have none.
+    """
+    User.objects.select_for_update(no_key=True).get(pk=person.pk)  # the second request waits
+    used = person.memberships.filter(role=Role.OWNER).count()
+    if settings.MAX_TEAMS and used >= settings.MAX_TEAMS:
+        raise TooMany(
+            f"You own {counted(used, 'team')}, and may own {thousands(settings.MAX_TEAMS)}. Delete "
+            "one that you no longer need, or make another person its owner and leave it.",
+            limit=settings.MAX_TEAMS,
+            used=used,
+        )
 
 
 def checked_name(name: str) -> str:
