@@ -1,5 +1,7 @@
 """Prove that the person with an address has the account that an invitation made for it."""
 
+from typing import Any
+
 from django.contrib.auth.models import User
 from django.db import transaction
 
@@ -22,7 +24,7 @@ def prove(user: User) -> None:
     row = rows.first()
     if row is None:
         return
-    ended = {
+    ended: dict[str, Any] = {
         "sessions": closing.end_sessions(user),
         "tokens": user.api_tokens.count(),
         "webhooks": user.webhooks.count(),
