@@ -48,13 +48,27 @@ def mappings(user) -> QuerySet[Mapping]:
 
 
 def webhooks(user) -> QuerySet[Webhook]:
-    """Return the person's webhooks, the oldest first."""
-    return Webhook.objects.filter(owner_id=_key(user))
+    """Return the webhooks of the person and of the teams that they own, the oldest first.
+
+    A webhook sends what happens to another server, so it takes an owner also to see it.
+    """
+    led = _accounts_with(user, Role.OWNER)
+    return _with_teams(Webhook.objects.filter(Q(owner_id=_key(user)) | Q(owner_id__in=led)))
 
 
 def webhook(user, pk: int) -> Webhook:
-    """Return a webhook of the person. Raises: NotFound."""
+    """Return a webhook that the person may see and change. Raises: NotFound."""
     return _get(webhooks(user), pk, "webhook")
+
+
+def webhook_holder(user, team_number: int | str | None) -> User:
+    """Return who will own a webhook: the account of a team that the person owns, or the person.
+
+    Raises: NotFound, NeedsRole.
+    """
+    if team_number in (None, ""):
+        return user
+    return led_team(user, _number(team_number)).account
 
 
 def mapping(user, pk: int) -> Mapping:
@@ -184,6 +198,11 @@ def rerun_holder(user, source: Recording | Topology | None) -> User:
 def editable_teams(user) -> QuerySet[Team]:
     """Return the teams into which the person may put something, by name."""
     return Team.objects.filter(pk__in=_accounts_with(user, Role.EDITOR))
+
+
+def led_teams(user) -> QuerySet[Team]:
+    """Return the teams that the person owns, by name."""
+    return Team.objects.filter(pk__in=_accounts_with(user, Role.OWNER))
 
 
 def owned_by(user, rows: QuerySet, team_number: str) -> QuerySet:

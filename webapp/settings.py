@@ -243,6 +243,7 @@ MAX_OPEN_JOBS = env_int("MAX_OPEN_JOBS", 200, "Most open jobs of a person; 0: no
 MAX_COLLECTORS = env_int(
     "MAX_COLLECTORS", 20, "Most collectors of a person; 0: no limit.", minimum=0
 )
+MAX_TEAMS = env_int("MAX_TEAMS", 20, "Most teams that a person owns; 0: no limit.", minimum=0)
 MAX_STORED_BYTES = env_int(
     "MAX_STORED_BYTES",
     100 * 1024**3,

@@ -2,7 +2,7 @@
 
 import logging
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 
 from celery.signals import worker_ready, worker_shutting_down
 from django.db import DatabaseError, connections
@@ -31,18 +31,32 @@ def end_sending(**_) -> None:
 
 def _send_until_stopped() -> None:
     with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="notice") as pool:
+        sender = Sender(pool)
         while not _stopping.wait(LOOK_SECONDS):
-            send_due(pool)
+            sender.send_due()
 
 
-def send_due(pool: ThreadPoolExecutor) -> None:
-    """Send what is due; a failure of the database is logged, and the next look repeats it."""
-    try:
-        list(pool.map(_deliver, sending.claim_due(AT_ONCE)))
-    except DatabaseError as error:
-        logger.warning("Sending notices was put off: %s", error)
-    finally:
-        connections.close_all()
+class Sender:
+    """Sends up to AT_ONCE deliveries at once. None of them waits for another to end."""
+
+    def __init__(self, pool: Executor) -> None:
+        self._pool = pool
+        self._under_way: dict[Future[None], int] = {}  # with the key of its owner
+
+    def send_due(self) -> None:
+        """Begin to send what is due; the next look repeats what a failure of the database stopped.
+
+        It returns at once, while the deliveries are under way.
+        """
+        self._under_way = {job: owner for job, owner in self._under_way.items() if not job.done()}
+        try:
+            free = AT_ONCE - len(self._under_way)
+            for row in sending.claim_due(free, list(self._under_way.values())) if free else ():
+                self._under_way[self._pool.submit(_deliver, row)] = row.notice.owner_id
+        except DatabaseError as error:
+            logger.warning("Sending notices was put off: %s", error)
+        finally:
+            connections.close_all()
 
 
 def _deliver(delivery: Delivery) -> None:

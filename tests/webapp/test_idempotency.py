@@ -10,6 +10,7 @@ from django.db import connection
 from django.utils import timezone
 
 from snapshots.domain.simulators.samples import two_banks
+from snapshots.files import dump
 from snapshots.models import IdempotentRequest, Job, Mapping, Recording, Topology
 from snapshots.services import recordings
 from tests.web.given import (
@@ -22,6 +23,7 @@ from tests.web.given import (
     uploads_of,
 )
 from webapp.edge import idempotency
+from webapp.teams.services import create_team
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("data_dir")]
 
@@ -158,6 +160,26 @@ def test_what_creates_takes_a_key(api, ada):
     assert Job.objects.count() == 3
     assert Topology.objects.count() == 2
     assert Mapping.objects.count() == 1
+
+
+def test_a_secret_is_in_the_first_answer_and_kept_nowhere(api, ada):
+    team = create_team(ada, "payments")
+    asked = {
+        f"/api/teams/{team.pk}/invitations": {"address": "g@example.org", "role": "viewer"},
+        "/api/webhooks": {"url": "https://hooks.example.org", "kinds": []},
+    }
+    for (path, body), name in zip(asked.items(), ["link", "secret"], strict=True):
+        first, second = (
+            api.post(path, body, content_type="application/json", headers={"Idempotency-Key": name})
+            for _ in range(2)
+        )
+        assert (first.status_code, second.status_code) == (201, 201)
+        assert len(first.json()[name]) > 20
+        assert second.headers[REPLAYED] == "true"
+        assert second.json() == first.json() | {name: ""}
+        assert first.json()[name] not in IdempotentRequest.objects.get(key=name).body
+    assert (team.invitations.count(), ada.webhooks.count()) == (1, 1)
+    assert IdempotentRequest not in dump.kept_models()
 
 
 def test_the_same_key_at_another_address_is_another_request(api, ada):

@@ -74,6 +74,7 @@ def test_what_a_line_is_about_ends_with_its_block():
     [
         "GET /sign-in/{} HTTP/1.1",
         "http://127.0.0.1:8000/sign-in/{}",
+        "POST /teams/join/{} HTTP/1.1",
         "Authorization: Bearer {}",
         "{{'authorization': 'bearer {}'}}",
         "token cut_{} was used",

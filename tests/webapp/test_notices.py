@@ -4,7 +4,7 @@ import ipaddress
 import json
 import socket
 import subprocess
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
@@ -16,12 +16,14 @@ from standardwebhooks import WebhookVerificationError
 from snapshots.jobs import leases
 from snapshots.models import Job, Recording
 from snapshots.problems import Conflict, Invalid, TooMany
-from tasks.queue.notices import send_due
+from tasks.queue.notices import Sender
 from tests.web.given import a_person, post_json, signed_in
 from tests.webapp.receiver import Receiver
 from webapp.accounts.models import AuditEntry
 from webapp.notices import addresses, events, kinds, posting, sending, services
 from webapp.notices.models import Attempt, Delivery, Notice, Webhook
+from webapp.teams import services as teams
+from webapp.teams.models import Membership
 
 pytestmark = pytest.mark.django_db
 
@@ -48,18 +50,31 @@ def webhook(ada, receiver) -> Webhook:
     return services.create(ada, ada, receiver.url, kinds.NAMES)
 
 
-class Here:
+class Here(Executor):
     """Runs in this thread what a worker runs in others, which would not see the test's rows."""
 
-    def map(self, function, rows):
-        return [function(row) for row in rows]
+    def submit(self, function, /, *arguments):
+        future = Future()
+        future.set_result(function(*arguments))
+        return future
+
+
+class Never(Executor):
+    """Begins everything and ends nothing, as with receivers that never answer."""
+
+    def __init__(self):
+        self.owners = []
+
+    def submit(self, function, delivery, /):
+        self.owners.append(delivery.notice.owner.username)
+        return Future()
 
 
 @pytest.fixture
 def send(monkeypatch):
     """Return the function with which workers send what is due."""
     monkeypatch.setattr("tasks.queue.notices.connections.close_all", lambda: None)
-    return lambda: send_due(Here())
+    return Sender(Here()).send_due
 
 
 def later(**by: float) -> None:
@@ -195,6 +210,7 @@ def test_a_receiver_that_is_not_there_is_a_failure_that_says_so(ada, webhook, re
         *["127.0.0.1", "10.1.2.3", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1"],
         *["0.0.0.0", "224.0.0.1", "255.255.255.255", "::1", "::", "fe80::1", "fd00::1", "ff02::1"],
         *["::ffff:127.0.0.1", "::ffff:10.0.0.1", "64:ff9b::7f00:1", "2002:7f00:1::1"],
+        *["fec0::1", "feff::1", "::ffff:0:10.0.0.1", "::10.0.0.1", "::5db8:d822"],
     ],
 )
 def test_addresses_that_are_not_public_are_refused(ada, settings, address, monkeypatch):
@@ -306,9 +322,50 @@ def test_two_workers_send_one_delivery_once(ada, webhook):
 def test_a_worker_sends_from_its_threads(ada, webhook, receiver):
     happened(ada)
     with ThreadPoolExecutor(2) as pool:
-        send_due(pool)
+        Sender(pool).send_due()
     assert len(receiver.received) == 1
     assert Attempt.objects.get().status == 204
+
+
+@pytest.mark.usefixtures("send")
+def test_receivers_that_never_answer_delay_nobody_else(ada, webhook, receiver):
+    for number in range(20):
+        happened(ada, key=str(number))
+    bob, never = a_person("bob@example.org"), Never()
+    sender = Sender(never)
+    sender.send_due()
+    services.create(bob, bob, receiver.url, kinds.NAMES)
+    happened(bob)
+    sender.send_due()
+    sender.send_due()
+    assert never.owners == ["ada@example.org"] * sending.MOST_OF_ONE + ["bob@example.org"]
+
+
+def test_whoever_has_nothing_under_way_comes_before_those_who_waited_longer(ada, webhook):
+    bob = a_person("bob@example.org")
+    services.create(bob, bob, webhook.url, kinds.NAMES)
+    for number in range(3):
+        happened(ada, key=str(number))
+    happened(bob)
+    owners = [row.notice.owner for row in sending.claim_due(2)]
+    assert owners == [ada, bob]
+    assert [row.notice.owner for row in sending.claim_due(8, [ada.pk])] == [ada]
+
+
+def test_many_addresses_that_do_not_answer_take_no_longer_than_one(monkeypatch):
+    waits, now = [], [100.0]
+
+    def unreachable(address, timeout):
+        waits.append(timeout)
+        now[0] += timeout
+        raise TimeoutError
+
+    monkeypatch.setattr(posting.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(posting.socket, "create_connection", unreachable)
+    ends_at = now[0] + posting.ANSWER_SECONDS - 1
+    with pytest.raises(TimeoutError):
+        posting._first_that_answers([f"192.0.2.{number}" for number in range(50)], 443, ends_at)
+    assert waits == [5.0, 5.0, 4.0]
 
 
 def test_a_closed_account_is_sent_nothing(ada, webhook, receiver, send):
@@ -598,3 +655,94 @@ def test_names_are_text_on_the_pages(ada, webhook):
     page = signed_in(ada).get(address(webhook)).text
     assert "<script>alert" not in page
     assert "&lt;script&gt;alert" in page
+
+
+# --- teams
+
+
+@pytest.fixture
+def team(ada):
+    return teams.create_team(ada, "payments")
+
+
+@pytest.fixture
+def teams_webhook(ada, team, receiver) -> Webhook:
+    return services.create(team.account, ada, receiver.url, kinds.NAMES)
+
+
+def test_a_team_is_notified_of_its_jobs_and_verdicts(ada, team, teams_webhook, receiver, send):
+    ended(team.account, {"orphan": 1})
+    services.send_test(teams_webhook)
+    for _ in range(2):  # a team has only so many under way at once
+        send()
+    came = sorted(json.loads(came.body)["type"] for came in receiver.received)
+    assert came == ["job.done", "test", "verdict.not-consistent"]
+    assert {row.delivery.state for row in Attempt.objects.all()} == {"delivered"}
+    assert outbox.outbox == []
+
+
+def test_a_persons_webhook_gets_nothing_of_a_team(ada, webhook, team):
+    ended(team.account, {"orphan": 1})
+    assert not Notice.objects.exists()
+
+
+def test_a_team_without_an_open_owner_is_sent_nothing(ada, team, teams_webhook, receiver, send):
+    happened(team.account)
+    ada.is_active = False
+    ada.save()
+    send()
+    assert receiver.received == []
+    assert happened(team.account, key="2") is None
+
+
+@pytest.mark.parametrize("role", ["viewer", "commenter", "editor", None])
+def test_only_owners_make_see_and_change_a_webhook_of_a_team(team, teams_webhook, role):
+    grace = a_person("grace@example.org")
+    if role is not None:
+        Membership.objects.create(team=team, person=grace, role=role)
+    client, status = signed_in(grace), 404 if role is None else 403
+    body = {"url": "https://hooks.example.org", "kinds": []}
+    assert post_json(client, f"/api/webhooks?team={team.pk}", body).status_code == status
+    form = body | {"team": str(team.pk)}
+    assert client.post("/account/notifications/webhooks", form).status_code == status
+    assert client.get("/api/webhooks").json() == {"items": []}
+    assert 'name="team"' not in client.get("/account/notifications").text
+    for path in ("", "/secret", "/test", "/delete"):
+        assert client.post(address(teams_webhook) + path, {}).status_code == 404
+    assert client.delete(f"/api/webhooks/{teams_webhook.pk}").status_code == 404
+    assert Webhook.objects.count() == 1
+
+
+def test_another_owner_changes_a_webhook_of_the_team(team, teams_webhook):
+    grace = a_person("grace@example.org")
+    Membership.objects.create(team=team, person=grace, role="owner")
+    client = signed_in(grace)
+    [item] = client.get("/api/webhooks").json()["items"]
+    assert item["team"] == {"id": team.pk, "name": "payments"}
+    client.post(address(teams_webhook), {"url": teams_webhook.url, "kinds": ["job.failed"]})
+    teams_webhook.refresh_from_db()
+    assert teams_webhook.kinds == ["job.failed"]
+    entry = AuditEntry.objects.filter(action="webhook-changed").get()
+    assert (entry.actor, entry.person_id) == ("grace@example.org", team.pk)
+
+
+def test_the_page_offers_the_teams_that_one_owns(ada, api, team):
+    client = signed_in(ada)
+    assert "team payments" in client.get("/account/notifications").text
+    form = {"url": "https://hooks.example.org", "kinds": ["job.done"], "team": str(team.pk)}
+    assert client.post("/account/notifications/webhooks", form).status_code == 200
+    body = {"url": "https://hooks.example.org", "kinds": ["job.done"]}
+    assert post_json(api, f"/api/webhooks?team={team.pk}", body).status_code == 201
+    assert post_json(api, "/api/webhooks", body).status_code == 201
+    owners = [row.owner for row in Webhook.objects.all()]
+    assert owners == [team.account, team.account, ada]
+    page = client.get("/account/notifications").text
+    assert page.count("It belongs to this team") == 2
+    refused = client.post("/account/notifications/webhooks", form | {"url": "gopher://a"})
+    assert f'value="{team.pk}" selected' in refused.text
+
+
+@pytest.mark.parametrize("number", ["x", "-1", "99999", "1" * 30])
+def test_a_team_that_there_is_not_gets_no_webhook(ada, team, number):
+    form = {"url": "https://hooks.example.org", "kinds": [], "team": number}
+    assert signed_in(ada).post("/account/notifications/webhooks", form).status_code == 404

@@ -1,10 +1,15 @@
 """The pages and calls of teams: invite, join, change roles, remove, leave, rename, delete."""
 
+import re
+from urllib.parse import urlsplit
+
 import pytest
+from django.contrib.auth.models import User
 from django.test import Client
 
 from tests.web.given import a_client, a_person, post_json, signed_in, text_of
 from webapp.accounts.models import AuditEntry
+from webapp.accounts.services import make_sign_in_link
 from webapp.teams import services
 from webapp.teams.models import Invitation, Membership, Team
 from webapp.teams.roles import Role
@@ -53,6 +58,23 @@ def test_a_person_makes_a_team_on_the_page(client, ada):
     assert "payments" in text_of(client.get("/teams"))
 
 
+def test_a_person_owns_only_so_many_teams(client, api, ada, settings):
+    settings.MAX_TEAMS = 2
+    other = services.create_team(a_person(GRACE), "of another")
+    Membership.objects.create(team=other, person=ada, role=Role.EDITOR)  # which does not count
+    for name in ("one", "two"):
+        assert client.post("/teams", {"name": name}).status_code == 302
+    page = text_of(client.post("/teams", {"name": "three"}), 429)
+    assert "You own 2 teams, and may own 2" in page
+    assert 'value="three"' in page
+    refused = post_json(api, "/api/teams", {"name": "three"})
+    assert (refused.status_code, refused.json()["limit"], refused.json()["used"]) == (429, 2, 2)
+    client.post(f"/teams/{Team.objects.get(name='one').pk}/delete")
+    assert client.post("/teams", {"name": "three"}).status_code == 302
+    settings.MAX_TEAMS = 0
+    assert client.post("/teams", {"name": "four"}).status_code == 302
+
+
 def test_who_is_alone_sees_teams_only_on_the_account_page(client):
     assert "/teams" not in text_of(client.get("/"))
     assert 'href="/teams"' in text_of(client.get("/account"))
@@ -73,14 +95,49 @@ def test_an_invitation_makes_an_account_and_signs_it_in(client, team):
 def test_an_invited_account_signs_in_first(client, team):
     a_person(GRACE)
     path = invited(client, team)
-    text = text_of(Client().get(path))
-    assert "grace@example.org has an account" in text
-    assert "Join as" not in text
     assert Client().post(path).status_code == 409
-    assert "you are signed in as ada@example.org" in text_of(client.get(path))
+    assert "You are signed in as ada@example.org" in text_of(client.get(path))
     own = signed_in(a_person(GRACE))
     assert own.post(path).status_code == 302
     assert Membership.objects.get(person__username=GRACE).role == "editor"
+
+
+def test_the_page_of_an_invitation_does_not_say_whether_there_is_an_account(client, team):
+    path = invited(client, team)
+    before, as_ada = text_of(Client().get(path)), text_of(client.get(path))
+    a_person(GRACE)
+    for visitor, page in ((Client(), before), (client, as_ada)):
+        assert without_tokens(text_of(visitor.get(path))) == without_tokens(page)
+
+
+def without_tokens(page: str) -> str:
+    return re.sub(r"[A-Za-z0-9]{64}", "", page)
+
+
+def test_with_single_sign_on_an_invitation_makes_no_account(client, team, settings):
+    path = invited(client, team)
+    settings.OIDC_ISSUER, settings.OIDC_NAME = "https://login.example", "Example Login"
+    page = text_of(Client().get(path))
+    assert "Sign in through Example Login as grace@example.org first" in page
+    assert "Join as" not in page
+    for somebody in (Client(), client):
+        assert "Sign in through Example Login" in text_of(somebody.post(path), 409)
+    assert not User.objects.filter(username=GRACE).exists()
+    assert signed_in(a_person(GRACE)).post(path).status_code == 302
+
+
+def test_a_sign_in_that_was_broken_off_does_not_shorten_the_session(client, team):
+    path = invited(client, team)
+    links = [make_sign_in_link(a_person("bob@example.org")), path]
+    for link in links:
+        visitor = Client()
+        session = visitor.session
+        session.set_expiry(600)  # as the beginning of single sign-on does
+        session.save()
+        visitor.cookies["sessionid"] = session.session_key
+        answer = visitor.post(urlsplit(link).path)
+        assert answer.status_code == 302
+        assert int(answer.cookies["sessionid"]["max-age"]) == 14 * 86_400
 
 
 @pytest.mark.parametrize(

@@ -137,6 +137,38 @@ def test_an_invitation_ends_by_time_by_withdrawal_and_by_the_next(ada, team):
     assert not Invitation.objects.exists()
 
 
+def close(person, team, owner):
+    people.close(person, owner)
+
+
+def remove(person, team, owner):
+    services.remove(team.memberships.get(person=person), owner)
+
+
+def demote(person, team, owner):
+    services.change_role(team.memberships.get(person=person), owner, "editor")
+
+
+@pytest.mark.parametrize("end", [close, remove, demote])
+def test_who_is_an_owner_no_more_does_not_come_back_by_an_invitation(ada, team, end):
+    grace = joined(team, "grace@example.org", "owner")
+    _, own = services.invite(team, grace, "grace@home.example", "owner")
+    _, others = services.invite(team, ada, "bob@example.org", "viewer")
+    end(grace, team, ada)
+    with pytest.raises(NotFound, match="unknown or was withdrawn"):
+        services.accept(own.rpartition("/")[2], None)
+    assert services.accept(others.rpartition("/")[2], None).role == "viewer"
+
+
+def test_an_invitation_of_before_needs_an_owner_behind_it(ada, team):
+    """Servers have such rows from versions that kept the invitations of removed people."""
+    grace = joined(team, "grace@example.org", "owner")
+    _, link = services.invite(team, grace, "bob@example.org", "owner")
+    team.memberships.filter(person=grace).update(role="viewer")
+    with pytest.raises(NotFound, match="no longer an owner"):
+        services.accept(link.rpartition("/")[2], None)
+
+
 @pytest.mark.parametrize(
     ("address", "role", "field"),
     [

@@ -20,6 +20,24 @@ class SignInLink(models.Model):
         return f"sign-in link of {self.user}"
 
 
+class UnprovenAccount(models.Model):
+    """Marks an account that an invitation made, whose address nobody has proven to have.
+
+    Whoever made the invitation may have opened its link. The first sign-in link, or the first
+    sign-in through the provider, proves the address and removes this row (``proving.prove``).
+    ``invited_by`` is a name as it was then, so that it outlives the account.
+    """
+
+    user = models.OneToOneField(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="unproven", primary_key=True
+    )
+    invited_by = Line(max_length=150)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    def __str__(self) -> str:
+        return f"{self.user}, invited by {self.invited_by}"
+
+
 class Session(AbstractBaseSession):
     """One person's session; ``session_key`` holds the SHA-256 of the key in the cookie.
 

@@ -20,9 +20,10 @@ from snapshots.models import Allowance, Collector, EngineJob, Job, Recording
 from snapshots.problems import Conflict, Invalid, NotFound
 from snapshots.quantities import counted
 from snapshots.services.jobs import cancel_job
-from webapp.accounts import audit, closing
+from webapp.accounts import audit, closing, proving
 from webapp.accounts.models import ApiToken, Session, SignInLink
-from webapp.teams.models import Membership, Team
+from webapp.teams.invitations import end_those_of
+from webapp.teams.models import Invitation, Membership, Team
 from webapp.teams.roles import Role
 
 MOST = {"stored_bytes": 2**63 - 1}
@@ -119,6 +120,7 @@ def close(user: User, by: User | None) -> Closed:
     _require_another_operator(user)
     _set(user, is_active=False)
     SignInLink.objects.filter(user=user).delete()
+    end_those_of(user, Invitation.objects.all())
     closed = Closed(
         closing.end_sessions(user),
         _cancel_open_jobs(user),
@@ -168,11 +170,15 @@ def end_sessions(user: User, by: User | None) -> int:
 
 @transaction.atomic
 def make_operator(user: User, by: User | None) -> None:
-    """Make a person an operator. Raises: Conflict if they are one or their account is closed."""
+    """Make a person an operator.
+
+    Raises: Conflict if they are one, if the account is closed, or if the address is not proven.
+    """
     if user.is_staff:
         raise Conflict(f"{user} is already an operator.")
     if not user.is_active:
         raise Conflict(f"The account of {user} is closed: open it first.")
+    _require_proven(user)
     _set(user, is_staff=True)
     audit.note(audit.OPERATOR_MADE, by, str(user), person=user)
 
@@ -185,6 +191,15 @@ def unmake_operator(user: User, by: User | None) -> None:
     _require_another_operator(user)
     _set(user, is_staff=False)
     audit.note(audit.OPERATOR_UNMADE, by, str(user), person=user)
+
+
+def _require_proven(user: User) -> None:
+    """Refuse an account that may be somebody else's. Raises: Conflict."""
+    if (name := proving.inviter(user)) is not None:
+        raise Conflict(
+            f"An invitation of {name} made the account of {user}, and nobody has proven to have "
+            "the address. Send this person a sign-in link first."
+        )
 
 
 def _require_another_operator(user: User) -> None:
@@ -279,6 +294,7 @@ def hand_over(giver: User, taker: User, by: User | None) -> HandOver:
         raise Conflict(f"{giver} has them already: name another person.")
     if not taker.is_active:
         raise Conflict(f"The account of {taker} is closed: open it first.")
+    _require_proven(taker)
     Job.objects.filter(owner=giver).update(owner=taker)
     moved = {
         kind: model._default_manager.filter(owner=giver).update(owner=taker)

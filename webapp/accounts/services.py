@@ -12,9 +12,11 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
+from django.db import transaction
 from django.utils import timezone
 
-from webapp.accounts.models import ApiToken, SignInLink
+from webapp.accounts import proving
+from webapp.accounts.models import ApiToken, SignInLink, UnprovenAccount
 from webapp.edge.optional_writes import optionally
 
 OWNER = "owner@localhost"
@@ -41,17 +43,37 @@ def get_or_create_user(email: str) -> User:
 
     Raises: NotAnAddress.
     """
-    email = email.strip().lower()
-    try:
-        validate_email(email)
-    except ValidationError:
-        raise NotAnAddress(f"{email!r} is not an e-mail address.") from None
+    email = checked_address(email)
     user, created = User.objects.get_or_create(username=email, defaults={"email": email})
     if created:
         user.is_staff = email == OWNER
         user.set_unusable_password()
         user.save()
     return user
+
+
+@transaction.atomic
+def create_unproven(email: str, invited_by: str) -> User:
+    """Create an account for an invited address, which nobody has proven to have.
+
+    Raises: NotAnAddress; IntegrityError if the address has an account.
+    """
+    email = checked_address(email)
+    user = User(username=email, email=email)
+    user.set_unusable_password()
+    user.save(force_insert=True)
+    UnprovenAccount.objects.create(user=user, invited_by=invited_by)
+    return user
+
+
+def checked_address(email: str) -> str:
+    """Return an e-mail address as accounts have it. Raises: NotAnAddress."""
+    email = email.strip().lower()
+    try:
+        validate_email(email)
+    except ValidationError:
+        raise NotAnAddress(f"{email!r} is not an e-mail address.") from None
+    return email
 
 
 def make_sign_in_link(user: User) -> str:
@@ -78,13 +100,18 @@ def invited(token: str) -> User:
     return link.user
 
 
+@transaction.atomic
 def redeem(token: str) -> User:
-    """Return the person of an unused link and mark it as used. Raises: SignInRefused."""
+    """Return the person of an unused link, which is used then and proves their address.
+
+    Raises: SignInRefused.
+    """
     user = invited(token)
     unused = SignInLink.objects.filter(token_hash=hashed(token), used_at=None)
     # The update decides: of two requests with the same link, only one changes the row.
     if not unused.update(used_at=timezone.now()):
         raise SignInRefused(USED)
+    proving.prove(user)
     return user
 
 

@@ -52,6 +52,7 @@ def redeem(request: HttpRequest, form: SignInForm, token: str) -> HttpResponse:
 
 def begin_session(request: HttpRequest, user: User, how: str = "") -> None:
     """Sign a person in; ``how`` is what the audit log says beside it."""
+    request.session.set_expiry(None)  # a sign-in that was broken off has shortened it
     login(request, user)
     request.session["address"] = audit.client_address(request)
     request.session.clear_expired()

@@ -6,6 +6,7 @@ while. If its request continues after that, it cannot store its answer, and its 
 """
 
 import hashlib
+import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from datetime import timedelta
@@ -59,14 +60,22 @@ class Attempt:
 
     def __init__(self, row: IdempotentRequest | None = None) -> None:
         self._row = row
+        self.left_out: tuple[str, ...] = ()
 
     def keep(self, reply: HttpResponse) -> None:
         """Store the answer, in the open transaction. Raises: UnderWay if it is too late."""
         if self._row is None:
             return
         mine = IdempotentRequest.objects.filter(pk=self._row.pk, status=None)
-        if not mine.update(status=reply.status_code, body=reply.content.decode()):
+        if not mine.update(status=reply.status_code, body=self._stored(reply)):
             raise under_way()
+
+    def _stored(self, reply: HttpResponse) -> str:
+        """Return the answer as a repetition gets it: secrets, which are kept nowhere, are empty."""
+        body = reply.content.decode()
+        if not self.left_out:
+            return body
+        return json.dumps(json.loads(body) | dict.fromkeys(self.left_out, ""))
 
     @contextmanager
     def released_on_failure(self) -> Iterator[None]:
@@ -81,21 +90,28 @@ class Attempt:
 
 
 def idempotent(
-    view: Callable[..., HttpResponse] | None = None, *, keeps_itself: bool = False
+    view: Callable[..., HttpResponse] | None = None,
+    *,
+    keeps_itself: bool = False,
+    left_out: tuple[str, ...] = (),
 ) -> Callable[..., Any]:
     """Carry out a call of the API once for each key of a person.
 
-    With ``keeps_itself`` the view calls ``request.attempt.keep`` in a transaction of its own,
-    because its earlier work would lock the database for too long.
+    Args:
+        view: the call.
+        keeps_itself: whether the view calls ``request.attempt.keep`` in a transaction of its own,
+            because its earlier work would lock the database for too long.
+        left_out: the members of the answer that are secret, and empty in a repeated answer.
     """
     if view is None:
-        return lambda view: idempotent(view, keeps_itself=keeps_itself)
+        return lambda view: idempotent(view, keeps_itself=keeps_itself, left_out=left_out)
 
     @wraps(view)
     def answer(request: SignedInRequest, *args, **kwargs) -> HttpResponse:
         request.attempt = attempt = _claimed(request)  # type: ignore[attr-defined]
         if isinstance(attempt, HttpResponse):
             return attempt
+        attempt.left_out = left_out
         if attempt._row is None:
             return view(request, *args, **kwargs)
         with attempt.released_on_failure(), nullcontext() if keeps_itself else transaction.atomic():

@@ -17,8 +17,15 @@ from webapp.notices.outcomes import NotDelivered
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
-TRANSLATED = tuple(map(ipaddress.ip_network, ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16")))
+TRANSLATED = tuple(
+    map(
+        ipaddress.ip_network,
+        ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "::ffff:0:0:0/96", "::/96"),
+    )
+)
 """Networks whose addresses carry an IPv4 address, to which a gateway would lead."""
+SITE_LOCAL = ipaddress.ip_network("fec0::/10")
+"""Private addresses of before 2004, which Python 3.11 takes for public ones."""
 
 
 def checked_url(url: Any) -> str:
@@ -84,8 +91,8 @@ def is_allowed(address: Address) -> bool:
         address = address.ipv4_mapped
     if any(address in network for network in settings.WEBHOOK_PRIVATE_NETWORKS):
         return True
-    is_translated = any(address in network for network in TRANSLATED)
-    return address.is_global and not address.is_multicast and not is_translated
+    is_refused = any(address in network for network in (*TRANSLATED, SITE_LOCAL))
+    return address.is_global and not address.is_multicast and not is_refused
 
 
 def _refusal(host: str) -> str:

@@ -6,7 +6,7 @@ from django.http import HttpResponse
 from ninja import Field, Path, Router, Schema
 
 from snapshots import access
-from snapshots.web.api.parameters import Limit, Offset
+from snapshots.web.api.parameters import Holder, Limit, Offset
 from snapshots.web.json import reply, reply_page
 from webapp.accounts.auth import SignedInRequest
 from webapp.edge.idempotency import DOCUMENTED, idempotent
@@ -60,16 +60,20 @@ def choose_mail(request: SignedInRequest, body: MailChange) -> HttpResponse:
 
 @router.get("/webhooks", response=payloads.WebhookList)
 def list_webhooks(request: SignedInRequest) -> HttpResponse:
-    """List your webhooks, without their secrets."""
+    """List your webhooks and those of the teams that you own, without their secrets."""
     rows = access.webhooks(request.user)
     return reply({"items": [payloads.webhook_detail(row) for row in rows]})
 
 
 @router.post("/webhooks", response={201: payloads.WebhookSecret}, openapi_extra=DOCUMENTED)
-@idempotent
-def create_webhook(request: SignedInRequest, body: NewWebhook) -> HttpResponse:
-    """Make a webhook. The answer has its secret, which is not shown again."""
-    row = services.create(request.user, request.user, body.url, body.kinds)
+@idempotent(left_out=("secret",))
+def create_webhook(request: SignedInRequest, body: NewWebhook, team: Holder) -> HttpResponse:
+    """Make a webhook, of a team only if you own it. The secret in the answer is not shown again.
+
+    A repetition with the same `Idempotency-Key` gets an empty secret: replace it to get one.
+    """
+    owner = access.webhook_holder(request.user, team)
+    row = services.create(owner, request.user, body.url, body.kinds)
     return reply({"id": row.pk, "secret": row.secret}, 201)
 
 

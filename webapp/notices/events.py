@@ -1,6 +1,7 @@
-"""Note events for the people whom they concern. Each call writes rows in the open transaction.
+"""Note events for the people and teams whom they concern.
 
-Workers send them later (``sending.py``), so no caller waits for a receiver or fails with it.
+Each call writes rows in the open transaction. Workers send them later (``sending.py``), so no
+caller waits for a receiver or fails with it.
 """
 
 from typing import Any
@@ -13,6 +14,8 @@ from snapshots.models import Job
 from snapshots.quantities import counted
 from webapp.notices import kinds, mail
 from webapp.notices.models import Delivery, MailChoice, Notice, Webhook
+from webapp.teams.models import Membership
+from webapp.teams.roles import Role
 
 NOT_CONSISTENT = {verdict.name for verdict in REGISTRY if verdict.colour == "inconsistent"}
 """Verdicts that say what is wrong. ``incomplete`` and ``unknown`` claim nothing of the kind."""
@@ -29,10 +32,11 @@ def notify(
     path: str = "",
     data: dict[str, Any] | None = None,
 ) -> Notice | None:
-    """Note an event for a person, once for each ``key``; return None if nothing is to be sent.
+    """Note an event, once for each ``key``; return None if nothing is to be sent.
 
     Args:
-        owner: whom it concerns; None for a sample, of which nobody is notified.
+        owner: the person or the account of the team whom it concerns; None for a sample, of which
+            nobody is notified.
         kind: one of ``kinds.NAMES``.
         key: a name of the event: a second call with the same one does nothing.
         title: the subject of an e-mail.
@@ -40,7 +44,7 @@ def notify(
         path: the page that shows it.
         data: further members of a webhook's ``data``.
     """
-    if owner is None or not owner.is_active:
+    if owner is None or not is_heard(owner):
         return None
     webhooks = [row for row in Webhook.objects.filter(owner=owner, is_on=True) if kind in row.kinds]
     is_mailed = kind in mailed_kinds(owner) and mail.is_possible(owner)
@@ -57,6 +61,19 @@ def notify(
     receivers: list[Webhook | None] = [*webhooks, *([None] if is_mailed else [])]
     Delivery.objects.bulk_create([Delivery(notice=notice, webhook=row) for row in receivers])
     return notice
+
+
+def is_heard(owner: User) -> bool:
+    """Tell whether events are sent for a person or a team: one with an open account decides it.
+
+    Nobody signs in to a team's account, which is therefore never active.
+    """
+    return (
+        owner.is_active
+        or Membership.objects.filter(
+            team=owner.pk, role=Role.OWNER, person__is_active=True
+        ).exists()
+    )
 
 
 def mailed_kinds(owner: User) -> list[str]:

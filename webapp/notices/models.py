@@ -10,7 +10,7 @@ LONGEST_URL = 500
 
 
 class Webhook(models.Model):
-    """An address to which events of its owner are posted.
+    """An address to which events of its owner are posted: of a person, or of a team's account.
 
     ``secret`` signs what is sent, so it must be readable here. ``off_reason`` says why the server
     switched the webhook off; it is blank if a person did.
@@ -44,7 +44,7 @@ class MailChoice(models.Model):
 
 
 class Notice(models.Model):
-    """Something that happened, for one person. ``key`` names it, so that it is told once.
+    """Something that happened, for one person or team. ``key`` names it, so that it is told once.
 
     ``path`` is the page that shows it. ``data`` has further members of a webhook's ``data``.
     """

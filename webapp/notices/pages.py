@@ -33,6 +33,7 @@ def render_notifications(request: SignedInRequest, *, status=200, **more) -> Htt
         "mail_address": mail.address_of(user),
         "mails": mails.prefetch_related("attempts")[:SHOWN_MAILS],
         "webhooks": access.webhooks(user),
+        "teams": access.led_teams(user),
         "chosen": [],
         **more,
     }
@@ -52,12 +53,13 @@ def choose_mail(request: SignedInRequest) -> HttpResponse:
 def create_webhook(request: SignedInRequest) -> HttpResponse:
     """Make a webhook and show its secret at once, which a redirect could not show."""
     url, names = request.POST.get("url", ""), request.POST.getlist("kinds")
+    team = request.POST.get("team", "")
+    owner = access.webhook_holder(request.user, team)
     try:
-        row = services.create(request.user, request.user, url, names)
+        row = services.create(owner, request.user, url, names)
     except Problem as problem:
-        return render_notifications(
-            request, status=problem.status, problem=problem.detail, url=url, chosen=names
-        )
+        typed = {"url": url, "chosen": names, "team": team}
+        return render_notifications(request, status=problem.status, problem=problem.detail, **typed)
     return render_webhook(request, row, secret=row.secret)
 
 

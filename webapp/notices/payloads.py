@@ -5,6 +5,7 @@ from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
 
 from snapshots.payloads.dates import date
 from snapshots.payloads.declaring import described, list_of
+from snapshots.payloads.teams import OwningTeam, team_of
 from webapp.notices import events, kinds, mail
 from webapp.notices.models import Attempt, Delivery, Webhook
 
@@ -51,6 +52,7 @@ class WebhookDetail(TypedDict):
         is_on: whether events are posted.
         off_reason: why the server switched it off; empty where it did not.
         created_at: when it was made, as ISO 8601 in UTC.
+        team: the team whose events are posted; null where they are your own.
     """
 
     id: int
@@ -59,6 +61,7 @@ class WebhookDetail(TypedDict):
     is_on: bool
     off_reason: str
     created_at: str
+    team: OwningTeam | None
 
 
 WebhookList = list_of(WebhookDetail, "WebhookList", is_paged=False)
@@ -70,7 +73,8 @@ class WebhookSecret(TypedDict):
 
     Attributes:
         id: the number of the webhook.
-        secret: the secret, ``whsec_`` and 32 bytes in base64. It is shown this once.
+        secret: the secret, ``whsec_`` and 32 bytes in base64. It is shown this once, and is empty
+            in a repeated answer.
     """
 
     id: int
@@ -140,6 +144,7 @@ def webhook_detail(row: Webhook) -> WebhookDetail:
         "is_on": row.is_on,
         "off_reason": row.off_reason,
         "created_at": date(row.created_at),
+        "team": team_of(row),
     }
 
 

@@ -5,6 +5,7 @@ import json
 import socket
 import ssl
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
@@ -20,7 +21,7 @@ from webapp.notices.outcomes import NotDelivered
 from webapp.version import VERSION
 
 CONNECT_SECONDS = 5.0
-ANSWER_SECONDS = 15.0  # from the connection to the answer's head, however slowly it comes
+ANSWER_SECONDS = 15.0  # from the first connection to the answer's head, however slowly it comes
 
 
 def body_of(notice: Notice) -> str:
@@ -81,9 +82,11 @@ def _connected(parts: SplitResult) -> Iterator[http.client.HTTPConnection]:
     """Connect to an address that was checked, and cut the connection off in time."""
     host, port = str(parts.hostname), addresses.port_of(parts)
     connection = http.client.HTTPConnection(host, port)
-    connection.sock = _first_that_answers(addresses.resolved(host, port), port)
+    candidates = addresses.resolved(host, port)
+    ends_at = time.monotonic() + ANSWER_SECONDS
+    connection.sock = _first_that_answers(candidates, port, ends_at)
     is_late = threading.Event()
-    cut = threading.Timer(ANSWER_SECONDS, _cut, [connection, is_late])
+    cut = threading.Timer(max(0.0, ends_at - time.monotonic()), _cut, [connection, is_late])
     cut.start()
     try:
         if parts.scheme == "https":
@@ -113,11 +116,18 @@ def _secure(connection: http.client.HTTPConnection, host: str) -> None:
     secured.do_handshake()
 
 
-def _first_that_answers(candidates: list[str], port: int) -> socket.socket:
-    for address in candidates[:-1]:
-        with suppress(OSError):
-            return socket.create_connection((address, port), CONNECT_SECONDS)
-    return socket.create_connection((candidates[-1], port), CONNECT_SECONDS)
+def _first_that_answers(candidates: list[str], port: int, ends_at: float) -> socket.socket:
+    """Connect to the first address that answers before ``ends_at``. Raises: OSError."""
+    failure: OSError = TimeoutError()
+    for address in candidates:
+        left = ends_at - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        try:
+            return socket.create_connection((address, port), min(CONNECT_SECONDS, left))
+        except OSError as error:
+            failure = error
+    raise failure
 
 
 def _cut(connection: http.client.HTTPConnection, is_late: threading.Event) -> None:

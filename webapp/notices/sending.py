@@ -6,12 +6,15 @@ it waits for its next attempt. The rows say what is to be sent, and each worker 
 
 import logging
 import time
+from collections import Counter
+from collections.abc import Sequence
 from datetime import timedelta
 
 from django.db import transaction
+from django.db.models import Min, QuerySet
 from django.utils import timezone
 
-from webapp.notices import mail, posting
+from webapp.notices import events, mail, posting
 from webapp.notices.models import Attempt, Delivery, Notice, Webhook
 from webapp.notices.outcomes import NotDelivered
 
@@ -24,16 +27,37 @@ PAUSES = (
     *[timedelta(hours=hours) for hours in (2, 5, 10, 14, 20, 24)],
 )
 """Between one attempt and the next: ten attempts in a little more than three days."""
+MOST_OF_ONE = 2  # deliveries of one person or team that a worker sends at once
 CLAIM = timedelta(minutes=2)  # after which another worker tries what one began and never ended
 KEPT = timedelta(days=30)
 
 
-def claim_due(most: int) -> list[Delivery]:
-    """Return deliveries that are due, and keep other workers from them for a while."""
-    now = timezone.now()
-    waiting = Delivery.objects.filter(state=Delivery.State.WAITING, next_at__lte=now)
-    rows = waiting.select_related("notice__owner", "webhook").order_by("next_at")[:most]
+def claim_due(most: int, under_way: Sequence[int] = ()) -> list[Delivery]:
+    """Return deliveries that are due, and keep other workers from them for a while.
+
+    Owners take turns, so that receivers that never answer delay nobody else: whoever has the
+    fewest deliveries under way comes first, and after that whoever has waited longest.
+
+    Args:
+        most: how many there may be.
+        under_way: the owner of each delivery that this worker is sending.
+    """
+    now, busy = timezone.now(), Counter(under_way)
+    due = Delivery.objects.filter(state=Delivery.State.WAITING, next_at__lte=now)
+    oldest = due.order_by().values_list("notice__owner").annotate(Min("next_at"))
+    owners = sorted((busy[owner], at, owner) for owner, at in oldest if busy[owner] < MOST_OF_ONE)
+    turns = [
+        (turn, row.next_at, row.pk, row)
+        for _, _, owner in owners[:most]
+        for turn, row in enumerate(_oldest(due, owner, MOST_OF_ONE - busy[owner]), busy[owner])
+    ]
+    rows = [row for *_, row in sorted(turns)[:most]]
     return [row for row in rows if _claim(row, now + CLAIM)]
+
+
+def _oldest(due: QuerySet[Delivery], owner: int, most: int) -> QuerySet[Delivery]:
+    rows = due.filter(notice__owner=owner).select_related("notice__owner", "webhook")
+    return rows.order_by("next_at", "pk")[:most]
 
 
 def _claim(delivery: Delivery, until) -> bool:
@@ -58,7 +82,7 @@ def deliver(delivery: Delivery) -> Attempt:
 
 def _send(delivery: Delivery) -> int | None:
     """Send a notice; return the receiver's status, None for e-mail. Raises: NotDelivered."""
-    if not delivery.notice.owner.is_active:
+    if not events.is_heard(delivery.notice.owner):
         raise NotDelivered("The account is closed.", is_final=True)
     if delivery.webhook is None:
         mail.send(delivery.notice)

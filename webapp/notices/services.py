@@ -14,7 +14,7 @@ from webapp.accounts import audit
 from webapp.notices import addresses, kinds, sending
 from webapp.notices.models import Delivery, MailChoice, Notice, Webhook
 
-MOST_WEBHOOKS = 20  # of one person
+MOST_WEBHOOKS = 20  # of one person or team
 MOST_TESTS = 10  # of one webhook that wait
 
 

@@ -6,6 +6,7 @@ from snapshots import allowances
 from snapshots.domain.model.as_json import as_json
 from snapshots.payloads.dates import optional_date
 from snapshots.payloads.declaring import described, list_of
+from webapp.accounts import proving
 from webapp.accounts.payloads import LimitsPayload, UsagePayload
 from webapp.teams.roles import Role
 
@@ -42,10 +43,13 @@ class PersonDetail(PersonItem):
     Attributes:
         limits: how much the person may use.
         own_limits: the limits that differ from the server's settings, by name.
+        unproven_invited_by: who made the invitation that made the account, while nobody has
+            proven to have the address; null otherwise.
     """
 
     limits: LimitsPayload
     own_limits: dict[str, int]
+    unproven_invited_by: str | None
 
 
 @described
@@ -131,4 +135,5 @@ def person_detail(user) -> PersonDetail:
         **person_item(user),
         "limits": as_json(allowances.allowance(user)),
         "own_limits": allowances.own_limits(user),
+        "unproven_invited_by": proving.inviter(user),
     }

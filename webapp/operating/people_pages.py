@@ -15,7 +15,7 @@ from snapshots.problems import Conflict, NotFound, Problem
 from snapshots.quantities import counted, file_size
 from snapshots.web.pages.listing import Column, Listing
 from snapshots.web.pages.rendering import wants_list_alone
-from webapp.accounts import audit, people
+from webapp.accounts import audit, people, proving
 from webapp.accounts.auth import SignedInRequest
 from webapp.operating.pages import operator_page
 
@@ -144,6 +144,7 @@ def _render_person(
 ) -> HttpResponse:
     context = {
         "person": user,
+        "inviter": proving.inviter(user),
         "quotas": allowances.quotas(user),
         "fields": _fields(request, user, refusal),
         "refusal": refusal,

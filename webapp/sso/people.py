@@ -6,7 +6,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 
-from webapp.accounts import audit, services
+from webapp.accounts import audit, proving, services
 from webapp.accounts.services import SignInRefused
 from webapp.sso.models import Identity
 
@@ -22,6 +22,7 @@ def person(claims: dict[str, Any]) -> User:
     user = identity.user if identity else _linked_by_address(claims)
     if not user.is_active:
         raise SignInRefused("This account is closed.")
+    proving.prove(user)
     return user
 
 

@@ -81,9 +81,12 @@ def delete_team(request: SignedInRequest, id: TeamId) -> HttpResponse:
     response={201: payloads.MadeInvitation},
     openapi_extra=DOCUMENTED,
 )
-@idempotent
+@idempotent(left_out=("link",))
 def invite_person(request: SignedInRequest, id: TeamId, body: Invited) -> HttpResponse:
-    """Invite an e-mail address. The link works once, within a week. It takes an owner."""
+    """Invite an e-mail address. The link works once, within a week. It takes an owner.
+
+    A repetition with the same `Idempotency-Key` gets an empty link: invite again to get one.
+    """
     team = access.led_team(request.user, id)
     invitation, link = services.invite(team, request.user, _text(body.address), _text(body.role))
     return reply({"invitation": payloads.invitation_item(invitation), "link": link}, 201)

@@ -62,7 +62,8 @@ class Invitation(models.Model):
 
     Whoever follows the link joins the team with the role. The link signs in only an account that
     it makes: a person who has an account already must be signed in, so that nobody can take over
-    an account by inviting it.
+    an account by inviting it. The new account is an ``UnprovenAccount``. With single sign-on the
+    link makes none.
     """
 
     team = models.ForeignKey(Team, models.CASCADE, related_name="invitations")

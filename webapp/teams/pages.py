@@ -1,16 +1,16 @@
 """Show teams: the list, one team with its people, and the page that an invitation opens."""
 
+from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth import login
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from snapshots import access, allowances
-from snapshots.problems import Conflict, Invalid, NotFound, Problem
+from snapshots.problems import Conflict, Invalid, NotFound, Problem, TooMany
 from snapshots.web.pages.rendering import ask_to_delete, back, page
-from webapp.accounts import audit
+from webapp.accounts import audit, views
 from webapp.accounts.auth import SignedInRequest
 from webapp.teams import services
 from webapp.teams.models import Team
@@ -27,7 +27,7 @@ def teams(request: SignedInRequest) -> HttpResponse:
         return _list(request)
     try:
         team = services.create_team(request.user, request.POST.get("name", ""))
-    except Invalid as refusal:
+    except (Invalid, TooMany) as refusal:
         return _list(request, refusal)
     return redirect("team", team.pk)
 
@@ -156,9 +156,7 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
         return _ask_to_join(request, token, person)
     membership = services.accept(token, person)
     if person != membership.person:
-        login(request, membership.person)
-        request.session["address"] = audit.client_address(request)
-        audit.note(audit.SIGNED_IN, membership.person)
+        views.begin_session(request, membership.person, "through an invitation")
     messages.success(request, f"You belong to {membership.team} as {membership.role}.")
     return redirect(f"{reverse('recordings')}?team={membership.team_id}")
 
@@ -167,8 +165,8 @@ def _ask_to_join(request: HttpRequest, token: str, person) -> HttpResponse:
     invitation = services.open_invitation(token)
     context = {
         "invitation": invitation,
-        "is_other": person is not None and person.username != invitation.address,
-        "must_sign_in": services.has_account(invitation)
-        and (person is None or person.username != invitation.address),
+        "is_invited": person is not None and person.username == invitation.address,
+        "makes_accounts": not settings.OIDC_ISSUER,
+        "provider": settings.OIDC_NAME,
     }
     return render(request, "teams/join.html", context)

@@ -100,7 +100,8 @@ class MadeInvitation(TypedDict):
 
     Attributes:
         invitation: the invitation.
-        link: the address that the invited person opens; it cannot be shown again.
+        link: the address that the invited person opens; it cannot be shown again, and is empty
+            in a repeated answer.
     """
 
     invitation: InvitationItem

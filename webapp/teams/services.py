@@ -12,12 +12,14 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from snapshots.problems import Conflict, Invalid, NotFound
+from snapshots.problems import Conflict, Invalid, NotFound, TooMany
+from snapshots.quantities import counted, thousands
 from webapp.accounts import audit, people
-from webapp.accounts.services import OWNER, NotAnAddress, get_or_create_user, hashed
+from webapp.accounts.services import OWNER, NotAnAddress, create_unproven, hashed
+from webapp.teams.invitations import end_those_of, made_by_an_owner
 from webapp.teams.models import LONGEST_NAME, Invitation, Membership, Team
 from webapp.teams.roles import Role
 from webapp.teams.signals import membership_changed
@@ -28,8 +30,9 @@ ACCOUNT_PREFIX = "team:"  # no address has a colon before its @, so that nobody 
 
 @transaction.atomic
 def create_team(by: User, name: str) -> Team:
-    """Make a team whose owner is the person who asked for it. Raises: Invalid."""
+    """Make a team whose owner is the person who asked for it. Raises: Invalid, TooMany."""
     name = checked_name(name)
+    _require_room(by)
     account = User(username=f"{ACCOUNT_PREFIX}{secrets.token_hex(8)}", is_active=False)
     account.set_unusable_password()
     account.save()
@@ -37,6 +40,22 @@ def create_team(by: User, name: str) -> Team:
     Membership.objects.create(team=team, person=by, role=Role.OWNER)
     audit.note(audit.TEAM_MADE, by, team.title, person=account)
     return team
+
+
+def _require_room(person: User) -> None:
+    """Refuse another team to whoever owns as many as allowed. Raises: TooMany.
+
+    Each team has limits of its own, so without this one a person would have none.
+    """
+    User.objects.select_for_update(no_key=True).get(pk=person.pk)  # the second request waits
+    used = person.memberships.filter(role=Role.OWNER).count()
+    if settings.MAX_TEAMS and used >= settings.MAX_TEAMS:
+        raise TooMany(
+            f"You own {counted(used, 'team')}, and may own {thousands(settings.MAX_TEAMS)}. Delete "
+            "one that you no longer need, or make another person its owner and leave it.",
+            limit=settings.MAX_TEAMS,
+            used=used,
+        )
 
 
 def checked_name(name: str) -> str:
@@ -115,7 +134,7 @@ def withdraw(invitation: Invitation, by: User) -> None:
 
 def open_invitation(token: str) -> Invitation:
     """Return the invitation of a link. Raises: NotFound, with what to do."""
-    rows = Invitation.objects.select_related("team")
+    rows = Invitation.objects.select_related("team", "made_by")
     invitation = rows.filter(token_hash=hashed(token)).first()
     if invitation is None:
         raise NotFound(
@@ -129,12 +148,12 @@ def open_invitation(token: str) -> Invitation:
             f"This invitation has expired: it works for {INVITATION_DAYS} days. Ask whoever sent "
             "it for another."
         )
+    if not made_by_an_owner(invitation):
+        raise NotFound(
+            "Whoever made this invitation is no longer an owner of the team. Ask an owner for "
+            "another."
+        )
     return invitation
-
-
-def has_account(invitation: Invitation) -> bool:
-    """Tell whether the invited address has an account, which the link cannot sign in."""
-    return User.objects.filter(username=invitation.address).exists()
 
 
 @transaction.atomic
@@ -144,21 +163,16 @@ def accept(token: str, by: User | None) -> Membership:
     Args:
         by: who is signed in; None if nobody is.
 
-    Raises: NotFound for a link that does not work; Conflict if the address has an account and
-        somebody else, or nobody, is signed in.
+    Raises: NotFound for a link that does not work; Conflict if somebody else, or nobody, is signed
+        in and the address has an account, or single sign-on makes the accounts.
     """
     invitation = open_invitation(token)
     if by is None or by.username != invitation.address:
-        if has_account(invitation):
-            raise Conflict(
-                f"This invitation is for {invitation.address}, who has an account. Sign in as "
-                "this person, and open the link again."
-            )
         by = _new_person(invitation)
     # The update decides: of two requests with the same link, only one changes the row.
     unused = Invitation.objects.filter(pk=invitation.pk, accepted_at=None)
     if not unused.update(accepted_at=timezone.now()):
-        raise NotFound("This invitation has been used: it works only once.")
+        raise NotFound("This invitation has been used or withdrawn meanwhile.")
     membership, _ = Membership.objects.get_or_create(
         team=invitation.team, person=by, defaults={"role": invitation.role}
     )
@@ -168,10 +182,22 @@ def accept(token: str, by: User | None) -> Membership:
 
 
 def _new_person(invitation: Invitation) -> User:
+    """Make an account for an invited address. Raises: Conflict, Invalid."""
+    address = invitation.address
+    if settings.OIDC_ISSUER:
+        raise Conflict(
+            f"This invitation is for {address}. Sign in through {settings.OIDC_NAME} as this "
+            "person first, then open the link again."
+        )
     try:
-        return get_or_create_user(invitation.address)
+        return create_unproven(address, str(invitation.made_by))
     except NotAnAddress as error:
         raise Invalid(str(error), field="address") from None
+    except IntegrityError:
+        raise Conflict(
+            f"This invitation is for {address}, who has an account. Sign in as this person, and "
+            "open the link again."
+        ) from None
 
 
 @transaction.atomic
@@ -183,6 +209,7 @@ def change_role(membership: Membership, by: User, role: str) -> None:
         return
     if chosen != Role.OWNER:
         _require_another_owner(membership)
+        end_those_of(membership.person, membership.team.invitations.all())
     membership.role = chosen
     membership.save(update_fields=["role"])
     _announce(membership)
@@ -200,6 +227,7 @@ def remove(membership: Membership, by: User) -> None:
     _require_another_owner(membership)
     team, person = membership.team, membership.person
     _announce(membership)
+    end_those_of(person, team.invitations.all())
     membership.delete()
     action = audit.LEFT if by.pk == person.pk else audit.REMOVED
     for account in (person, team.account):
