@@ -156,7 +156,8 @@ class EntryVersion(TypedDict):
         kind_before: the kind before; null if it is the same, or if this is the first version.
         resolved: whether the entry was resolved in this version.
         text: the text of this version.
-        changes: the text as parts that are the same, added or removed since the version before.
+        changes: the text as parts that are the same, added or removed since the version before. In
+            a text that takes too long to compare, a part that stayed may be removed and added.
     """
 
     at: str
@@ -168,7 +169,7 @@ class EntryVersion(TypedDict):
     changes: list[TextChange]
 
 
-EntryHistory = list_of(EntryVersion, "EntryHistory", is_paged=False)
+EntryHistory = list_of(EntryVersion, "EntryHistory")
 
 
 @described
