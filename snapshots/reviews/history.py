@@ -46,10 +46,7 @@ def changes(before: str, after: str, effort: Effort) -> list[TextChange]:
     old, new = _WORD.findall(before), _WORD.findall(after)
     spans = sorted(_spans(align(old, new, effort)), key=itemgetter(0, 1))
     words = {SAME: new, ADDED: new, REMOVED: old}
-    parts = (
-        (change, "".join(words[change][first:end]))
-        for _, _, change, (first, end) in spans
-    )
+    parts = ((change, "".join(words[change][first:end])) for _, _, change, (first, end) in spans)
     return [{"change": change, "text": text} for change, text in parts if text]
 
 

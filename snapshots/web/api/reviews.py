@@ -171,7 +171,7 @@ def _entries(
 ) -> HttpResponse:
     rows = filtered(entries.entries(request.user, subject), kind, state)
     rows = rows.filter(place=place) if place else rows
-    reader = Reader(request.user, subject)
+    reader = Reader(request.user, subject, is_list=True)
     items = [reader.entry(row) for row in rows[offset : offset + limit]]
     return reply({"items": items, "total": rows.count(), "may_write": reader.may_comment})
 
@@ -292,7 +292,8 @@ def list_trail_of_archived_job(
 
 def _trail(request: SignedInRequest, subject: Subject, offset: int, limit: int) -> HttpResponse:
     rows = trail.items(request.user, subject)
-    return reply_page(rows, offset, limit, Reader(request.user, subject).trail_item)
+    reader = Reader(request.user, subject, is_list=True)
+    return reply_page(rows, offset, limit, reader.trail_item)
 
 
 @router.post(
