@@ -83,7 +83,7 @@ def hide_uploads(user, rows: Sequence[EngineCheckpoint]) -> None:
 
     The rows are changed in memory alone, and must not be saved.
     """
-    uploads = {row.recording_id for row in rows}
+    uploads = {row.recording_id for row in rows if row.recording_id is not None}
     visible = set(recordings(user).filter(pk__in=uploads).values_list("pk", flat=True))
     for row in rows:
         if row.recording_id not in visible:

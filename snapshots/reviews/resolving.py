@@ -82,9 +82,9 @@ def resolve_in_list(subject: Subject, text: str, mark: str = "") -> Resolved:
     """
     try:
         place = read_place(text) if text else None
-        is_ready = isinstance(subject, Recording) and subject.is_ready
-        if is_ready and isinstance(place, places.StatePlace):
-            return _state_in_list(subject, recordings.open_recording(subject), place)
+        if isinstance(subject, Recording) and isinstance(place, places.StatePlace):
+            if subject.is_ready:
+                return _state_in_list(subject, recordings.open_recording(subject), place)
     except (_Gone, NotAPlace) as error:
         return Resolved(GONE, str(error))
     except StoreError as error:
@@ -304,7 +304,7 @@ def state_entries(recording: Recording, place: places.StatePlace) -> list[dict[s
 
 def _held_state(
     recording: Recording, place: places.StatePlace
-) -> tuple[StoredInventory, Mapping[str, Any]] | None:
+) -> tuple[StoredInventory, dict[str, Any]] | None:
     """Return the inventory and its checkpoint with the state of a place; None without one."""
     inventory = inventory_of(recording)
     number = checkpoint_number(recording, place.checkpoint)

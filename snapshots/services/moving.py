@@ -121,7 +121,8 @@ def _with_notes(noted: str) -> list[str]:
     if not noted:
         return []
     return [
-        f"Its notes go along, with the addresses of their authors and all earlier versions: {noted}."
+        "Its notes go along, with the addresses of their authors and all earlier versions: "
+        f"{noted}."
     ]
 
 

@@ -13,7 +13,7 @@ Names = Mapping[str, Sequence[Any]]
 
 def read_events(tables: Tables, most: int) -> Iterator[Events]:
     """Yield the first ``most`` events of each process, in the order of their codes."""
-    names = {
+    names: Names = {
         "kind": list(tables.manifest.kinds),
         "channel": [*(channel.id for channel in tables.topology.channels), None],
         "snapshot": [*tables.manifest.snapshots, None],

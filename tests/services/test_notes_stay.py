@@ -37,7 +37,7 @@ def noted(ada, team, subject):
 
 
 MAKE = {
-    "recordings": lambda account: a_ready_recording(account),
+    "recordings": a_ready_recording,
     "archive": lambda account: filling.take(account, FACTS),
 }
 
