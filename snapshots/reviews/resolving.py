@@ -82,9 +82,12 @@ def resolve_in_list(subject: Subject, text: str, mark: str = "") -> Resolved:
     """
     try:
         place = read_place(text) if text else None
-        if isinstance(subject, Recording) and isinstance(place, places.StatePlace):
-            if subject.is_ready:
-                return _state_in_list(subject, recordings.open_recording(subject), place)
+        if (
+            isinstance(place, places.StatePlace)
+            and isinstance(subject, Recording)
+            and subject.is_ready
+        ):
+            return _state_in_list(subject, recordings.open_recording(subject), place)
     except (_Gone, NotAPlace) as error:
         return Resolved(GONE, str(error))
     except StoreError as error:
