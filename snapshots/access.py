@@ -5,10 +5,21 @@ be changed. What a team owns can be changed by its editors and owners. A request
 is refused with the same 404 as for something that does not exist.
 """
 
+from collections.abc import Sequence
+
 from django.contrib.auth.models import User
 from django.db.models import Q, QuerySet
 
-from snapshots.models import Collector, EngineJob, Job, Mapping, Recording, Snapshot, Topology
+from snapshots.models import (
+    Collector,
+    EngineCheckpoint,
+    EngineJob,
+    Job,
+    Mapping,
+    Recording,
+    Snapshot,
+    Topology,
+)
 from snapshots.problems import Conflict, NeedsRole, NotFound, NotYours, ReadOnly
 from webapp.notices.models import Webhook
 from webapp.teams.models import Membership, Team
@@ -79,6 +90,18 @@ def mapping(user, pk: int) -> Mapping:
 def recording(user, pk: int) -> Recording:
     """Return a recording that the person may see. Raises: NotFound."""
     return _get(recordings(user), pk, "recording")
+
+
+def hide_uploads(user, rows: Sequence[EngineCheckpoint]) -> None:
+    """Take from archived checkpoints the upload that holds them, if the person may not see it.
+
+    The rows are changed in memory alone, and must not be saved.
+    """
+    uploads = {row.recording_id for row in rows if row.recording_id is not None}
+    visible = set(recordings(user).filter(pk__in=uploads).values_list("pk", flat=True))
+    for row in rows:
+        if row.recording_id not in visible:
+            row.recording = row.contents = None
 
 
 def topology(user, pk: int) -> Topology:

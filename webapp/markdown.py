@@ -3,10 +3,14 @@
 The parser knows no HTML, and its output passes an allow list. Links lead to web pages, to mail
 addresses and to paths of this server; pictures are shown as links, so that no page fetches
 anything from elsewhere.
+
+A text that would take long to render, such as one of thousands of table cells, is shown as it was
+typed.
 """
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 import nh3
 from django.utils.html import escape
@@ -20,6 +24,10 @@ from webapp import direction
 
 MOST_CHARACTERS = 50_000
 MOST_NESTED = 50  # quotes and lists in one another; the parser leaves out what is deeper
+MOST_CELLS = 3_000  # of tables; the parser adds the cells that short rows lack
+MOST_MARKS = 2_000  # characters that may begin or end a format
+MOST_TOKENS = 20_000  # of a parsed text
+KEPT = 128  # rendered texts in memory
 TAGS = {
     *("p", "br", "hr", "h3", "h4", "h5", "h6", "blockquote", "ul", "ol", "li"),
     *("em", "strong", "s", "code", "pre", "a"),
@@ -28,13 +36,17 @@ TAGS = {
 ATTRIBUTES = {"a": {"href", "title"}, "ol": {"start"}, "td": {"align"}, "th": {"align"}}
 _TOP_HEADING = 3  # a page has headings of its own above the text
 _LINK = re.compile(r"https?://[^/\\]|mailto:|/(?![/\\])|#", re.IGNORECASE)
+_MARK = re.compile(r"[\[\]*_~`<&\\]")
+_BELOW_HEAD = " \t|:->*+.)0123456789"  # with what may stand before it in lists and quotes
 _ALIGN = re.compile(r"text-align:(left|right|center)")
 
 
+@lru_cache(maxsize=KEPT)
 def to_html(text: str) -> SafeString:
     """Return the HTML of a text; of a longer one than MOST_CHARACTERS the beginning, and a note.
 
-    The note says how many characters are not shown.
+    The note says how many characters are not shown. Another note says why a text is shown as it was
+    typed.
     """
     clean = nh3.clean(
         _rendered(text[:MOST_CHARACTERS]),
@@ -53,11 +65,40 @@ def is_link(address: str) -> bool:
 
 
 def _rendered(text: str) -> str:
-    """Return the parser's HTML, or the text itself where the parser would leave out a part."""
+    """Return the parser's HTML, or the text itself with the reason why it is not formatted."""
+    if reason := _too_long_to_parse(text):
+        return _as_typed(text, reason)
     tokens = _PARSER.parse(text)
-    if any(token.level >= MOST_NESTED - 2 for token in tokens):
-        return f"<pre>{escape(text)}</pre>"
+    if any(token.level >= MOST_NESTED - 2 for token in tokens):  # the parser leaves out a part
+        return _as_typed(text, f"its lists and quotes are nested more than {MOST_NESTED // 2} deep")
+    if sum(1 + len(token.children or ()) for token in tokens) > MOST_TOKENS:
+        return _as_typed(text, f"it has more than {MOST_TOKENS:,} formatted parts")
     return _PARSER.renderer.render(tokens, _PARSER.options, {})
+
+
+def _too_long_to_parse(text: str) -> str:
+    """Say why a text would take long to parse; empty if it would not."""
+    marks = len(_MARK.findall(text))
+    if marks > MOST_MARKS:
+        return f"it has {marks:,} characters that may stand for a format, more than {MOST_MARKS:,}"
+    if _most_cells(text) > MOST_CELLS:
+        return f"its tables may have more than {MOST_CELLS:,} cells"
+    return ""
+
+
+def _most_cells(text: str) -> int:
+    """Return a number of cells that the tables of a text do not exceed.
+
+    Each row of a table has as many cells as the line below its head.
+    """
+    lines = text.splitlines()
+    below = (line for line in lines if "|" in line and not line.strip(_BELOW_HEAD))
+    return max((line.count("|") + 1 for line in below if "-" in line), default=0) * len(lines)
+
+
+def _as_typed(text: str, reason: str) -> str:
+    words = f"This text is shown as it was typed, because {reason}."
+    return f"<p><em>{words}</em></p><pre>{escape(text)}</pre>"
 
 
 def _kept(tag: str, attribute: str, value: str) -> str | None:

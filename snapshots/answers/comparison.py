@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -194,7 +195,11 @@ def _stored(recording: Recording) -> StoredRecording:
 def _runs(sides: tuple[Side, Side]) -> RunComparison:
     left, right = (side.recording for side in sides)
     folders = store().folder(left.store), store().folder(right.store)
-    return _compared_runs(folders, (left.pk, right.pk), names_of(sides))
+    with _COMPARING:
+        return _compared_runs(folders, (left.pk, right.pk), names_of(sides))
+
+
+_COMPARING = Lock()  # requests for the same comparison wait for the first, and get what it kept
 
 
 @lru_cache(maxsize=4)
@@ -217,8 +222,10 @@ def _run(recording: Recording, stored: StoredRecording, name: str) -> Run:
     return Run(
         name,
         {
-            process.id: read_events(tables, code, most)
-            for code, process in enumerate(stored.topology.processes)
+            process.id: events
+            for process, events in zip(
+                stored.topology.processes, read_events(tables, most), strict=True
+            )
         },
         lambda process, index: _spot(stored, process, index),
         lambda process, index: _words(stored, process, index),

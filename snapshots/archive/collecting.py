@@ -14,6 +14,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
+from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
@@ -46,8 +47,15 @@ class Round:
     problems: list[str] = field(default_factory=list)
 
 
+class Moved(Exception):
+    """The collector was deleted, or moved to another owner, since its round began."""
+
+
 def poll(owner, url: str, job_key: str = "", collector: Collector | None = None) -> Round:
-    """Poll once. ``url`` is a checked address; an empty ``job_key`` stands for all jobs."""
+    """Poll once. ``url`` is a checked address; an empty ``job_key`` stands for all jobs.
+
+    Raises: Moved.
+    """
     client, outcome = Client(url), Round()
     try:
         listed = _listed(client)
@@ -98,7 +106,7 @@ def _follow(client: Client, owner, key: str, collector: Collector | None, outcom
         facts_of(checkpoints_of([history]), names),
         counts=counts_of(statistics),
     )
-    row = filling.take(owner, job_facts, collector=collector)
+    row = _take(owner, job_facts, collector)
     EngineJob.objects.filter(pk=row.pk).update(heard_from=client.url, heard_at=timezone.now())
     outcome.jobs.append(row)
     for number in _lacking(row, job_facts.checkpoints):
@@ -108,8 +116,18 @@ def _follow(client: Client, owner, key: str, collector: Collector | None, outcom
             if silence.status == 404:  # Flink forgot it meanwhile; what the history said stays
                 continue
             raise
-        filling.take(owner, JobFacts(ENGINE, key, checkpoints=details), collector=collector)
+        _take(owner, JobFacts(ENGINE, key, checkpoints=details), collector)
         outcome.detailed += 1
+
+
+@transaction.atomic
+def _take(owner, job_facts: JobFacts, collector: Collector | None) -> EngineJob:
+    """Add facts to the archive of the owner. Raises: Moved if the collector is no longer theirs."""
+    if collector is not None:
+        rows = Collector.objects.select_for_update().filter(pk=collector.pk, owner=owner)
+        if rows.first() is None:
+            raise Moved
+    return filling.take(owner, job_facts, collector=collector)
 
 
 def _names(job: Mapping[str, Any]) -> dict[str, str]:
@@ -164,6 +182,10 @@ def collect(collector: Collector) -> None:
         require_listed(collector.url)
         outcome = poll(collector.owner, collector.url, collector.job_key, collector)
         problem = " ".join(outcome.problems)[:LONGEST_ERROR]
+    except Moved:
+        logger.info("The round of the collector %s ended: it was moved or deleted", collector.pk)
+        Collector.objects.filter(pk=collector.pk).update(next_poll_at=timezone.now())
+        return
     except Forbidden as refusal:
         problem = str(refusal)[:LONGEST_ERROR]
     except Exception:

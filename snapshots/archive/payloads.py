@@ -123,7 +123,7 @@ class ArchivedCheckpoint(TypedDict):
         cause: why it failed, in a few words that many failures share; empty if it did not fail.
         phase: the phase in which it failed; empty if it did not or it is not known.
         path: where the engine stored it; empty if it is not known.
-        recording: the number of an upload that holds it; null if none does.
+        recording: the number of an upload that holds it; null if none does that you may see.
         contents: its number in the inventory of that upload, from 0; null if no upload holds it.
     """
 

@@ -94,7 +94,8 @@ class ListedRecording(RecordingSummary):
         outcomes: how many of its snapshots have each outcome, the most serious first.
         answers: for each of the four questions how many snapshots have each answer; empty if the
             recording has more than 500 snapshots.
-        goes_at: when the retention setting of its owner removes the recording; null if it is kept.
+        goes_at: when the retention setting of its owner removes the recording; null if it is kept,
+            as every recording with notes is.
     """
 
     outcomes: dict[str, int]

@@ -10,6 +10,7 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Max, QuerySet
+from django.urls import reverse
 from django.utils import timezone
 
 from snapshots import access
@@ -23,9 +24,11 @@ from snapshots.reviews.mentions import mentioned
 from snapshots.reviews.models import Entry
 from snapshots.reviews.subjects import Subject, field_of
 from webapp.accounts import audit
+from webapp.notices import events
 
 LONGEST_TEXT = 20_000  # characters
 MOST_ENTRIES = 10_000  # of one recording or archived job, with the answers
+MOST_ANSWERS = 200  # to one entry
 LARGEST = 2**62
 MADE, CHANGED, DELETED = "made", "changed", "deleted"
 
@@ -141,6 +144,12 @@ def answer(user: User, question: Entry, text: object) -> Entry:
         raise Conflict(f"Entry {question.pk} is an answer. Answer entry {question.parent_id}.")
     checked = checked_text(text)
     _lock(question.subject)
+    question = _locked(question)
+    if question.answers.count() >= MOST_ANSWERS:
+        raise Conflict(
+            f"Entry {question.pk} has {MOST_ANSWERS:,} answers already, which is the most. Write a "
+            "new entry."
+        )
     if Entry.objects.filter(**field_of(question.subject)).count() >= MOST_ENTRIES:
         raise Conflict(f"“{question.subject}” has {MOST_ENTRIES:,} entries already.")
     row = Entry(**field_of(question.subject), text=checked, parent=question, author=user)
@@ -152,9 +161,20 @@ def _lock(subject: Subject) -> None:
     type(subject).objects.select_for_update().get(pk=subject.pk)
 
 
+def _locked(row: Entry) -> Entry:
+    """Return an entry as it is now; no other request changes it before the transaction ends.
+
+    Raises: NotFound if it was deleted since it was read.
+    """
+    now = Entry.objects.select_for_update().filter(pk=row.pk).first()
+    if now is None:
+        raise NotFound(f"Entry {row.pk} has just been deleted.")
+    return now
+
+
 def _save_new(row: Entry, user: User) -> Entry:
     _save(row, user)
-    _mention(row)
+    _mention(row, user)
     audit.note(audit.NOTED, user, row.title, person=row.subject.owner)
     _announce(row, MADE if row.parent_id is None else CHANGED)
     return row
@@ -169,8 +189,9 @@ def change(user: User, row: Entry, fields: Mapping[str, Any]) -> Entry:
         row: an entry that the person may see.
         fields: has ``text``, ``kind`` and ``resolved``; what is absent or None stays.
 
-    Raises: Invalid, Conflict, ReadOnly, NeedsRole, NotYours.
+    Raises: Invalid, Conflict, NotFound, ReadOnly, NeedsRole, NotYours.
     """
+    row = _locked(row)
     if fields.get("text") is not None or fields.get("kind") is not None:
         _edit(user, row, fields)
     if fields.get("resolved") is not None:
@@ -190,8 +211,8 @@ def _edit(user: User, row: Entry, fields: Mapping[str, Any]) -> None:
     if (row.kind, row.text) == before:
         return
     row.edited_at = timezone.now()
-    _save(row, user)
-    _mention(row)
+    _save(row, user, "kind", "text", "edited_at")
+    _mention(row, user)
     audit.note(audit.NOTE_EDITED, user, row.title, person=row.subject.owner)
     _announce(row, CHANGED)
 
@@ -206,7 +227,7 @@ def _resolve(user: User, row: Entry, wanted: object) -> None:
         return
     row.resolved_at = timezone.now() if wanted else None
     row.resolved_by = user if wanted else None
-    _save(row, user)
+    _save(row, user, "resolved_at", "resolved_by")
     action = audit.NOTE_RESOLVED if wanted else audit.NOTE_REOPENED
     audit.note(action, user, row.title, person=row.subject.owner)
     _announce(row, CHANGED)
@@ -216,8 +237,10 @@ def _resolve(user: User, row: Entry, wanted: object) -> None:
 def delete(user: User, row: Entry) -> None:
     """Delete an entry with its answers and its history.
 
-    Raises: ReadOnly; NeedsRole; Conflict if others have answered and the person is no editor.
+    Raises: NotFound, ReadOnly, NeedsRole; Conflict if others have answered and the person is no
+        editor.
     """
+    row = _locked(row)
     access.require_author_or_editor(user, row.subject, row.author_id)
     if row.answers.exclude(author=user).exists() and not access.may_edit(user, row.subject):
         raise Conflict(
@@ -229,13 +252,31 @@ def delete(user: User, row: Entry) -> None:
     row.delete()
 
 
-def _save(row: Entry, user: User) -> None:
+def _save(row: Entry, user: User, *fields: str) -> None:
+    """Save these fields of an entry, or all of a new one, with a version in its history."""
     row._history_user = user  # type: ignore[attr-defined]  # simple_history reads it
-    row.save()
+    row.save(update_fields=fields or None)
 
 
-def _mention(row: Entry) -> None:
-    row.mentions.set(mentioned(row.subject, row.text))
+def _mention(row: Entry, by: User) -> None:
+    """Store whom an entry mentions, and notify those whom it did not mention before."""
+    before = set(row.mentions.values_list("pk", flat=True))
+    people = mentioned(row.subject, row.text)
+    row.mentions.set(people)
+    for person in people:
+        if person.pk not in before:
+            _notify(person, by, row)
+
+
+def _notify(person: User, by: User, row: Entry) -> None:
+    page = "notes" if row.recording_id is not None else "archived-notes"
+    events.mentioned(
+        person,
+        by,
+        key=f"entry {row.pk}",
+        where=row.title,
+        path=f"{reverse(page, args=[row.subject.pk])}#entry-{row.parent_id or row.pk}",
+    )
 
 
 def _announce(row: Entry, change: str) -> None:

@@ -1,25 +1,31 @@
 """Show the versions of an entry as differences of words."""
 
-import difflib
 import re
+from collections.abc import Iterator
 from itertools import pairwise
+from operator import itemgetter
 
+from snapshots.domain.comparing.aligning import Alignment, Effort, align
 from snapshots.payloads.dates import date
 from snapshots.reviews.models import Entry
 from snapshots.reviews.payloads import EntryVersion, TextChange
 
 SAME, ADDED, REMOVED = "same", "added", "removed"
+MOST_VERSIONS = 50  # in one answer
+MOST_STEPS = 500_000  # comparisons of two words in one answer; beyond, parts are replaced whole
 _WORD = re.compile(r"\s+|\w+|[^\w\s]")
 
 
-def versions(entry: Entry) -> list[EntryVersion]:
-    """Return all versions of an entry, the newest first."""
-    rows = list(entry.history.select_related("history_user").order_by("history_date", "pk"))
-    pairs = pairwise([None, *rows])
-    return [_version(before, row) for before, row in pairs][::-1]
+def versions(entry: Entry, offset: int = 0, limit: int = MOST_VERSIONS) -> list[EntryVersion]:
+    """Return versions of an entry, the newest first, each beside the one before it."""
+    newest = entry.history.select_related("history_user").order_by("-history_date", "-pk")
+    rows = list(newest[offset : offset + limit + 1])
+    before = [*rows, None] if len(rows) <= limit else rows
+    effort = Effort(MOST_STEPS)
+    return [_version(older, row, effort) for row, older in pairwise(before)]
 
 
-def _version(before, row) -> EntryVersion:
+def _version(before, row, effort: Effort) -> EntryVersion:
     is_same_kind = before is None or before.kind == row.kind
     return {
         "at": date(row.history_date),
@@ -28,21 +34,26 @@ def _version(before, row) -> EntryVersion:
         "kind_before": None if is_same_kind else before.kind,
         "resolved": row.resolved_at is not None,
         "text": row.text,
-        "changes": changes("" if before is None else before.text, row.text),
+        "changes": changes("" if before is None else before.text, row.text, effort),
     }
 
 
-def changes(before: str, after: str) -> list[TextChange]:
-    """Return a text as parts that are the same, removed or added, compared word by word."""
+def changes(before: str, after: str, effort: Effort) -> list[TextChange]:
+    """Return a text as parts that are the same, removed or added, compared word by word.
+
+    When the effort is used up, what is left of the text counts as removed and added.
+    """
     old, new = _WORD.findall(before), _WORD.findall(after)
-    parts: list[TextChange] = []
-    matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
-    for tag, old_from, old_to, new_from, new_to in matcher.get_opcodes():
-        if tag == "equal":
-            parts.append({"change": SAME, "text": "".join(new[new_from:new_to])})
-            continue
-        if old_from < old_to:
-            parts.append({"change": REMOVED, "text": "".join(old[old_from:old_to])})
-        if new_from < new_to:
-            parts.append({"change": ADDED, "text": "".join(new[new_from:new_to])})
-    return parts
+    spans = sorted(_spans(align(old, new, effort)), key=itemgetter(0, 1))
+    words = {SAME: new, ADDED: new, REMOVED: old}
+    parts = ((change, "".join(words[change][first:end])) for _, _, change, (first, end) in spans)
+    return [{"change": change, "text": text} for change, text in parts if text]
+
+
+def _spans(alignment: Alignment) -> Iterator[tuple[int, int, str, tuple[int, int]]]:
+    """Yield where a part begins on both sides, what became of it, and its half-open range."""
+    for stretch in alignment.stretches:
+        yield stretch.left, stretch.right, SAME, (stretch.right, stretch.end[1])
+    for gap in alignment.gaps:
+        yield gap.left[0], gap.right[0], REMOVED, gap.left
+        yield gap.left[1], gap.right[0], ADDED, gap.right

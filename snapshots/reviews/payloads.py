@@ -14,13 +14,14 @@ class PlaceItem(TypedDict):
         kind: the first word of the text.
         words: the name of the place for people.
         state: ``there``; ``gone``; ``changed`` if another event is there since the upload was read
-            again; ``not-known`` if the recording cannot be read now.
+            again; ``not-known`` if the recording cannot be read now, and in lists for an entry of a
+            state, which only the answer about a single entry looks up.
         reason: why it is not simply there, as a sentence; empty if it is.
         at: its instant in the recording's time unit, or in epoch ms for an archived job; null if it
             has none, or if that is not known.
         step: how many events have happened there; null if that is not known.
         process: the process in whose lane the diagram shows it; null if it is in no lane.
-        address: the page that shows it; null if it is not there.
+        address: the page that shows it, or shows whether it is there; null if it is not there.
         workbench: the workbench at this place; null if the workbench does not show it.
     """
 
@@ -156,7 +157,8 @@ class EntryVersion(TypedDict):
         kind_before: the kind before; null if it is the same, or if this is the first version.
         resolved: whether the entry was resolved in this version.
         text: the text of this version.
-        changes: the text as parts that are the same, added or removed since the version before.
+        changes: the text as parts that are the same, added or removed since the version before. In
+            a text that takes too long to compare, a part that stayed may be removed and added.
     """
 
     at: str
@@ -168,7 +170,7 @@ class EntryVersion(TypedDict):
     changes: list[TextChange]
 
 
-EntryHistory = list_of(EntryVersion, "EntryHistory", is_paged=False)
+EntryHistory = list_of(EntryVersion, "EntryHistory")
 
 
 @described

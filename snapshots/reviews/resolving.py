@@ -61,6 +61,11 @@ class Resolved:
         """Tell whether the place can be shown, even if another event is there now."""
         return self.state in (THERE, CHANGED)
 
+    @property
+    def has_page(self) -> bool:
+        """Tell whether a page shows the place, or shows whether it is there."""
+        return self.is_there or self.number is not None
+
 
 class _Gone(Exception):
     """The place is not there; the message says why."""
@@ -68,6 +73,26 @@ class _Gone(Exception):
 
 class TooManyEntries(Exception):
     """A key is not among the entries that were looked at, and there are more."""
+
+
+def resolve_in_list(subject: Subject, text: str, mark: str = "") -> Resolved:
+    """Look for a place as ``resolve`` does, but not for an entry among the entries of a state.
+
+    That would read up to MOST_ENTRIES rows for each line of a list.
+    """
+    try:
+        place = read_place(text) if text else None
+        if (
+            isinstance(place, places.StatePlace)
+            and isinstance(subject, Recording)
+            and subject.is_ready
+        ):
+            return _state_in_list(subject, recordings.open_recording(subject), place)
+    except (_Gone, NotAPlace) as error:
+        return Resolved(GONE, str(error))
+    except StoreError as error:
+        return Resolved(NOT_KNOWN, str(error))
+    return resolve(subject, text, mark)
 
 
 def resolve(subject: Subject, text: str, mark: str = "") -> Resolved:
@@ -246,18 +271,26 @@ def _state(recording: Recording, stored: StoredRecording, place: places.StatePla
     return resolved
 
 
+def _state_in_list(
+    recording: Recording, stored: StoredRecording, place: places.StatePlace
+) -> Resolved:
+    """Look for the state of a place alone. Raises: _Gone if there is no such state."""
+    resolved = _checkpoint(recording, stored, place.checkpoint)
+    if _held_state(recording, place) is None:
+        raise _Gone(f"The upload has no {in_words(place)}.")
+    reason = "Lists do not look for a single entry of a state; its page shows whether it is there."
+    return replace(resolved, state=NOT_KNOWN, reason=reason)
+
+
 def state_entries(recording: Recording, place: places.StatePlace) -> list[dict[str, Any]]:
     """Return the entries with the key of a place; several if the state has namespaces.
 
     Raises: TooManyEntries if it is not among the first MOST_ENTRIES, and there are more.
     """
-    inventory = inventory_of(recording)
-    number = checkpoint_number(recording, place.checkpoint)
-    if inventory is None or number is None:
+    held_state = _held_state(recording, place)
+    if held_state is None:
         return []
-    held = inventory.checkpoint(number)
-    if all(state["name"] != place.state for state in states_of(held, place.operator)):
-        return []
+    inventory, held = held_state
     rows: list[dict[str, Any]] = []
     for offset in range(0, MOST_ENTRIES, _PAGE):
         page = inventory.entries(held, place.operator, place.state, offset=offset, limit=_PAGE)
@@ -270,6 +303,20 @@ def state_entries(recording: Recording, place: places.StatePlace) -> list[dict[s
             "further ones were not looked at."
         )
     return rows
+
+
+def _held_state(
+    recording: Recording, place: places.StatePlace
+) -> tuple[StoredInventory, dict[str, Any]] | None:
+    """Return the inventory and its checkpoint with the state of a place; None without one."""
+    inventory = inventory_of(recording)
+    number = checkpoint_number(recording, place.checkpoint)
+    if inventory is None or number is None:
+        return None
+    held = inventory.checkpoint(number)
+    if all(state["name"] != place.state for state in states_of(held, place.operator)):
+        return None
+    return inventory, held
 
 
 def _in_archive(job: EngineJob, place: Place) -> Resolved:

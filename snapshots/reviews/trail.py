@@ -67,9 +67,11 @@ def item(user: User, pk: int) -> TrailItem:
 def keep(user: User, row: TrailItem, kind: object, text: object) -> Entry:
     """Keep an item as an entry, which has its sentence and the words if any; it leaves the trail.
 
-    Raises: Invalid, ReadOnly, NeedsRole.
+    Raises: Invalid, NotFound if it was kept meanwhile, ReadOnly, NeedsRole.
     """
     access.require_commenter(user, row.subject)
+    if TrailItem.objects.select_for_update().filter(pk=row.pk).first() is None:
+        raise NotFound(f"Item {row.pk} is no longer in your trail.")
     place: dict[str, Any] = {
         "place": row.place,
         "mark": row.mark,

@@ -12,6 +12,7 @@ from snapshots.jobs import live
 from snapshots.models import Collector, EngineJob, Job, Mapping, Recording, Topology
 from snapshots.problems import Conflict
 from snapshots.quantities import counted
+from snapshots.services.noted import notes_of, notes_of_jobs
 from webapp.accounts import audit
 
 Movable = Recording | Topology | Mapping | Collector | EngineJob
@@ -72,6 +73,7 @@ def _move_jobs(recording: Recording, to: User) -> None:
 
 
 def _move_archived_jobs(collector: Collector, to: User) -> None:
+    Collector.objects.select_for_update().get(pk=collector.pk)  # a round waits, or has ended
     allowances.require_collector(to)
     for job in EngineJob.objects.filter(collector=collector, owner=collector.owner_id):
         _set_owner(job, to)
@@ -92,10 +94,11 @@ def consequences(row: Movable) -> list[str]:
     if isinstance(row, Recording):
         return _of_recording(row)
     if isinstance(row, Collector):
-        jobs = EngineJob.objects.filter(collector=row, owner=row.owner_id).count()
-        return [f"The archived jobs that it fills go along: {jobs}.", UPLOADS_STAY]
+        jobs = EngineJob.objects.filter(collector=row, owner=row.owner_id)
+        noted = _with_notes(notes_of_jobs(jobs))
+        return [f"The archived jobs that it fills go along: {len(jobs)}.", *noted, UPLOADS_STAY]
     if isinstance(row, EngineJob):
-        return ["Its checkpoints go along.", UPLOADS_STAY]
+        return ["Its checkpoints go along.", *_with_notes(notes_of(row)), UPLOADS_STAY]
     if isinstance(row, Topology):
         return ["Recordings that were simulated on it stay where they are."]
     return ["Recordings that were read with it stay where they are."]
@@ -106,10 +109,21 @@ def _of_recording(row: Recording) -> list[str]:
     parts = [counted(number, noun) for noun, number in numbers.items() if number]
     parts += ["the uploaded file"] * bool(row.upload)
     sentences = [f"These go along: {', '.join(parts)}."] if parts else []
+    sentences += _with_notes(notes_of(row))
     if row.topology is not None and row.topology.owner_id is not None:
         sentences.append(f"The topology “{row.topology}” stays: the recording holds a copy of it.")
     sentences += [f"The archived job “{job}” stays where it is." for job in row.engine_jobs.all()]
     return sentences
+
+
+def _with_notes(noted: str) -> list[str]:
+    """Say in a sentence that notes go along; no sentence without notes."""
+    if not noted:
+        return []
+    return [
+        "Its notes go along, with the addresses of their authors and all earlier versions: "
+        f"{noted}."
+    ]
 
 
 UPLOADS_STAY = "Uploads stay where they are."

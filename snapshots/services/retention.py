@@ -1,4 +1,7 @@
-"""Remove recordings after their owner's time of retention, and announce it a week before."""
+"""Remove recordings after their owner's time of retention, and announce it a week before.
+
+A recording with notes of people stays, for nothing else has these notes.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,7 +9,7 @@ from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.contrib.auth.models import User
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from snapshots import allowances
@@ -78,11 +81,17 @@ def announcements(rows: Sequence[Recording]) -> dict[int, datetime]:
 
 
 def _with_retention(rows: Sequence[Recording]) -> list[tuple[Recording, Retention]]:
-    """Pair each recording that is no sample with the retention of its owner."""
-    owned = [row for row in rows if row.owner_id is not None]
+    """Pair each recording that is no sample and has no notes with the retention of its owner."""
+    noted = set(_noted().filter(pk__in=[row.pk for row in rows]).values_list("pk", flat=True))
+    owned = [row for row in rows if row.owner_id is not None and row.pk not in noted]
     owners = {row.owner_id: row.owner for row in owned}
     retentions = {pk: retention_of(owner) for pk, owner in owners.items()}
     return [(row, retentions[row.owner_id]) for row in owned]
+
+
+def _noted() -> QuerySet[Recording]:
+    """Return the recordings with notes of people."""
+    return Recording.objects.filter(entry__isnull=False).distinct()
 
 
 def _changed_at(user) -> datetime | None:
@@ -99,7 +108,10 @@ def _is_of_retention(entry: AuditEntry) -> bool:
 
 
 def expired(now: datetime) -> list[Recording]:
-    """Return the recordings that are due for removal; one with an open job waits for its end."""
+    """Return the recordings that are due for removal.
+
+    One with an open job waits for its end; one with notes stays.
+    """
     owners = User.objects.filter(recording__isnull=False).distinct()
     return [row for owner in owners for row in _expired_of(owner, now)]
 
@@ -110,7 +122,7 @@ def _expired_of(owner, now: datetime) -> list[Recording]:
         return []
     old = Recording.objects.filter(
         owner=owner, created_at__lte=now - timedelta(days=retention.days)
-    ).exclude(jobs__state__in=Job.OPEN)
+    ).exclude(Q(jobs__state__in=Job.OPEN) | Q(pk__in=_noted()))
     due = ((row, retention.goes_at(row)) for row in old.select_related("owner"))
     return [row for row, goes_at in due if goes_at is not None and goes_at <= now]
 

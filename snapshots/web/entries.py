@@ -9,17 +9,26 @@ from snapshots.models import EngineJob
 from snapshots.payloads.dates import date, optional_date
 from snapshots.reviews import payloads
 from snapshots.reviews.models import AtPlace, Entry, TrailItem
-from snapshots.reviews.resolving import GONE, Resolved, resolve
+from snapshots.reviews.resolving import GONE, Resolved, resolve, resolve_in_list
 from snapshots.reviews.subjects import Subject
 from snapshots.web import places
 from webapp.markdown import to_html
 
 
 class Reader:
-    """Builds what one person gets of one recording or archived job; asks for their rights once."""
+    """Builds what one person gets of one recording or archived job; asks for their rights once.
 
-    def __init__(self, user, subject: Subject) -> None:
+    Attributes:
+        user: the person.
+        subject: the recording or archived job.
+        may_comment: whether the person may write entries.
+        may_edit: whether the person may change what others wrote.
+    """
+
+    def __init__(self, user, subject: Subject, *, is_list: bool = False) -> None:
+        """Ask for the rights; in a list, places in states are not looked up."""
         self.user, self.subject = user, subject
+        self._resolve = resolve_in_list if is_list else resolve
         self.may_comment = access.may_comment(user, subject)
         self.may_edit = access.may_edit(user, subject)
 
@@ -79,7 +88,7 @@ class Reader:
         """Return the place of a row and what became of it; None if it has none."""
         if not row.place:
             return None
-        return self.found(row.place, resolve(self.subject, row.place, row.mark))
+        return self.found(row.place, self._resolve(self.subject, row.place, row.mark))
 
     def found(self, text: str, resolved: Resolved) -> payloads.PlaceItem:
         """Return a place that has been looked up."""

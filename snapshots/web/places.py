@@ -17,7 +17,7 @@ LONGEST_CUT = 1500  # characters, as in static/js/lib/url-state.js
 
 def address(subject: Subject, place: Place, resolved: Resolved) -> str | None:
     """Return the address of the page that shows a place; None if it is not there."""
-    if not resolved.is_there:
+    if not resolved.has_page:
         return None
     if isinstance(subject, EngineJob):
         return _archived(subject, place)

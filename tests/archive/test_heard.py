@@ -210,3 +210,21 @@ def test_a_database_that_is_busy_costs_a_round_and_not_the_collector(flink, monk
     said = capsys.readouterr()
     assert "A round failed and will be repeated: database is locked" in said.err
     assert "3 more checkpoints of 1 job" in said.out
+
+
+@pytest.mark.parametrize("change", ["moved", "deleted"])
+def test_a_round_ends_when_its_collector_is_moved_or_deleted(ada, flink, change, monkeypatch):
+    eve, whole = a_person("eve@example.org"), collecting.Client.get
+
+    def get(client, path):
+        rows = Collector.objects.all()
+        if path.endswith("/checkpoints"):
+            _ = rows.delete() if change == "deleted" else rows.update(owner=eve)
+        return whole(client, path)
+
+    monkeypatch.setattr(collecting.Client, "get", get)
+    with Server(flink) as url:
+        row = Collector.objects.create(owner=ada, engine="flink", url=url)
+        with pytest.raises(collecting.Moved):
+            collecting.poll(ada, url, collector=row)
+    assert not EngineJob.objects.exists()

@@ -6,7 +6,16 @@ import pytest
 from django.template import Context, Template
 
 from tests.hostile.payloads import ALL
-from webapp.markdown import ATTRIBUTES, MOST_CHARACTERS, MOST_NESTED, TAGS, to_html
+from webapp import markdown
+from webapp.markdown import (
+    ATTRIBUTES,
+    MOST_CELLS,
+    MOST_CHARACTERS,
+    MOST_MARKS,
+    MOST_NESTED,
+    TAGS,
+    to_html,
+)
 
 ALLOWED = {**ATTRIBUTES, "a": {*ATTRIBUTES["a"], "rel"}}
 # The HTML of what people write.
@@ -96,6 +105,43 @@ def test_a_text_that_is_too_long_says_how_much_is_not_shown():
 @pytest.mark.parametrize("depth", [MOST_NESTED // 2 - 2, MOST_NESTED // 2, MOST_NESTED, 500])
 def test_no_depth_of_nesting_hides_a_text(opening, depth):
     assert "deep" in to_html(opening * depth + "deep")
+
+
+WIDE = f"{'a|' * 100}\n{'-|' * 100}\n"
+DEAR = {
+    "cells": WIDE + "|\n" * 2_000,
+    "cells in a quote": "> " + WIDE.replace("\n", "\n> ", 1) + "> |\n" * 2_000,
+    "cells with spaces": WIDE.replace("-", " :-: ") + "|\n" * 2_000,
+    "brackets": "[" * 20_000,
+    "stars": "*a " * 6_000,
+    "entities": "&" * 10_000,
+}
+
+
+@pytest.mark.parametrize("name", DEAR)
+def test_a_text_that_takes_long_to_render_is_shown_as_typed(name, monkeypatch):
+    monkeypatch.setattr(markdown._PARSER, "parse", lambda text: pytest.fail("It was parsed."))
+    html = to_html.__wrapped__(DEAR[name])
+    assert html.startswith("<p><em>This text is shown as it was typed, because it")
+    assert len(html) < 6 * len(DEAR[name])
+    assert html.count("|") >= DEAR[name].count("|")
+
+
+def test_texts_below_the_limits_are_formatted():
+    rows = MOST_CELLS // 101 - 2
+    assert to_html(WIDE + "|\n" * (rows - 1)).count("<td>") == 100 * (rows - 1)
+    assert to_html("*a* " * (MOST_MARKS // 2)).count("<em>") == MOST_MARKS // 2
+    assert "typed" not in to_html("a\n---\n" * 5_000)
+
+
+def test_many_parts_are_shown_as_typed():
+    assert to_html("- a\n" * 10_000).startswith("<p><em>This text is shown as it was typed")
+
+
+def test_a_text_is_rendered_once(monkeypatch):
+    first = to_html("the *same* text")
+    monkeypatch.setattr(markdown._PARSER, "parse", lambda text: pytest.fail("It was parsed."))
+    assert to_html("the *same* text") is first
 
 
 def test_a_template_shows_markdown():

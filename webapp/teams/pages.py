@@ -137,7 +137,7 @@ def rename(request: SignedInRequest, pk: int) -> HttpResponse:
 def delete(request: SignedInRequest, pk: int) -> HttpResponse:
     team = access.led_team(request.user, pk)
     if request.method != "POST":
-        consequence = "Its people lose the team, its collectors and its archived jobs."
+        consequence = "Its people lose the team and its collectors."
         return ask_to_delete(request, team.name, consequence, reverse("team", args=[pk]))
     try:
         services.delete_team(team, request.user)

@@ -15,6 +15,7 @@ from django.core.validators import validate_email
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from snapshots.models import EngineJob
 from snapshots.problems import Conflict, Invalid, NotFound, TooMany
 from snapshots.quantities import counted, thousands
 from webapp.accounts import audit, people
@@ -251,6 +252,9 @@ def _require_another_owner(membership: Membership) -> None:
 def delete_team(team: Team, by: User) -> None:
     """Delete a team that holds nothing any more. Raises: Conflict."""
     people.require_nothing_owned(team.account, f"The team {team.name}")
+    if archived := EngineJob.objects.filter(owner=team.account).count():
+        jobs = counted(archived, "archived job")
+        raise Conflict(f"The team {team.name} still has {jobs}: move or delete them first.")
     for membership in team.memberships.all():
         _announce(membership)
     audit.note(audit.TEAM_DELETED, by, team.title)

@@ -150,6 +150,7 @@ def list_archived_checkpoints(
     job, checkpoint_filter = access.engine_job(request.user, id), services.filter_of(request.GET)
     sort = services.sort_of(request.GET)
     rows, total = queries.listed(job, checkpoint_filter, sort, offset, limit)
+    access.hide_uploads(request.user, rows)
     return reply({"items": [payloads.checkpoint_item(row) for row in rows], "total": total})
 
 
@@ -165,6 +166,7 @@ def get_archived_checkpoint(
 ) -> HttpResponse:
     """Return one archived checkpoint with the times of every subtask."""
     row = queries.checkpoint(access.engine_job(request.user, id), pipeline, number)
+    access.hide_uploads(request.user, [row])
     return reply(payloads.checkpoint_detail(row))
 
 

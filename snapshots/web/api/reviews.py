@@ -9,7 +9,7 @@ from ninja import Field, Path, Query, Router, Schema
 from snapshots import access
 from snapshots.problems import Invalid
 from snapshots.reviews import entries, payloads, trail
-from snapshots.reviews.history import versions
+from snapshots.reviews.history import MOST_VERSIONS, versions
 from snapshots.reviews.models import Entry
 from snapshots.reviews.subjects import Subject
 from snapshots.web.api.parameters import ArchivedJobId, Limit, Offset, RecordingId
@@ -33,6 +33,15 @@ Kind = Annotated[
 State = Annotated[str, Query(description="Only `open` or `resolved` entries; empty for all.")]
 AtPlace = Annotated[
     str, Query(description="Only entries at this place, such as `snapshot:s1`; empty for all.")
+]
+Versions = Annotated[
+    int,
+    Query(
+        MOST_VERSIONS,
+        ge=1,
+        le=MOST_VERSIONS,
+        description="How many versions the answer has at most.",
+    ),
 ]
 PLACE = "The place as a text, such as `event:B:2`; docs/reviews.md lists the kinds."
 SEEN = (
@@ -162,7 +171,7 @@ def _entries(
 ) -> HttpResponse:
     rows = filtered(entries.entries(request.user, subject), kind, state)
     rows = rows.filter(place=place) if place else rows
-    reader = Reader(request.user, subject)
+    reader = Reader(request.user, subject, is_list=True)
     items = [reader.entry(row) for row in rows[offset : offset + limit]]
     return reply({"items": items, "total": rows.count(), "may_write": reader.may_comment})
 
@@ -254,9 +263,12 @@ def answer_entry(request: SignedInRequest, id: EntryId, body: NewAnswer) -> Http
 
 
 @router.get("/entries/{int:id}/history", response=payloads.EntryHistory)
-def get_history(request: SignedInRequest, id: EntryId) -> HttpResponse:
+def get_history(
+    request: SignedInRequest, id: EntryId, limit: Versions, offset: Offset
+) -> HttpResponse:
     """Return the versions of an entry, the newest first, each beside the one before."""
-    return reply({"items": versions(entries.entry(request.user, id))})
+    row = entries.entry(request.user, id)
+    return reply({"items": versions(row, offset, limit), "total": row.history.count()})
 
 
 @router.get("/recordings/{int:id}/trail", response=payloads.TrailList)
@@ -280,7 +292,8 @@ def list_trail_of_archived_job(
 
 def _trail(request: SignedInRequest, subject: Subject, offset: int, limit: int) -> HttpResponse:
     rows = trail.items(request.user, subject)
-    return reply_page(rows, offset, limit, Reader(request.user, subject).trail_item)
+    reader = Reader(request.user, subject, is_list=True)
+    return reply_page(rows, offset, limit, reader.trail_item)
 
 
 @router.post(

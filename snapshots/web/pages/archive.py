@@ -14,6 +14,7 @@ from snapshots.archive import services
 from snapshots.models import EngineCheckpoint
 from snapshots.problems import Invalid, Problem
 from snapshots.quantities import counted
+from snapshots.services.noted import notes_of
 from snapshots.web.pages.listing import Column, Listing
 from snapshots.web.pages.rendering import ask_to_delete, page, wants_list_alone
 
@@ -110,6 +111,8 @@ def delete(request: HttpRequest, pk: int) -> HttpResponse:
             "engine has forgotten most of them. Uploads stay: ingest one again to put its "
             "checkpoints back."
         )
+        noted = notes_of(job)
+        consequence += f" It takes {noted} with it." if noted else ""
         address = reverse("archived-job", args=[job.pk])
         return ask_to_delete(request, str(job), consequence, address)
     services.delete_job(job, request.user)

@@ -116,6 +116,7 @@ def _body(
     pages = Paginator(range(overview["shown"]), ROWS)
     shown = pages.get_page(request.GET.get("page", "1"))
     rows, _ = queries.listed(row, checkpoint_filter, sort, (shown.number - 1) * ROWS, ROWS)
+    access.hide_uploads(request.user, rows)
     newest = queries.newest(row)
     longest = max((item.duration or 0 for item in newest), default=0)
     causes = overview["failures"]["causes"]
@@ -187,6 +188,7 @@ def checkpoint(request: SignedInRequest, pk: int, pipeline: int, number: int) ->
     """Show one checkpoint: the times of every subtask, and where to read on."""
     row = access.engine_job(request.user, pk)
     archived = queries.checkpoint(row, pipeline, number)
+    access.hide_uploads(request.user, [archived])
     detail = payloads.checkpoint_detail(archived)
     tasks = sorted(detail["tasks"], key=_by_end)
     before, after = queries.neighbours(row, archived)

@@ -32,6 +32,7 @@ from snapshots.problems import Conflict, NotFound, Problem, Refused
 from snapshots.quantities import counted
 from snapshots.readers.engines import registry
 from snapshots.services import formats
+from snapshots.services.noted import notes_of
 from snapshots.services.recordings import (
     accept_uploads,
     delete_recording,
@@ -270,10 +271,12 @@ def delete(request: HttpRequest, pk: int) -> HttpResponse:
 def _ask_to_delete(request: HttpRequest, row: Recording) -> HttpResponse:
     events = counted(row.event_count, "event")
     snapshots = counted(row.snapshot_count, "snapshot")
+    noted = notes_of(row)
+    notes = f" It takes {noted} with it." if noted else ""
     return ask_to_delete(
         request,
         row.name,
-        f"Its {events}, {snapshots}, its jobs and the uploaded file are removed.",
+        f"Its {events}, {snapshots}, its jobs and the uploaded file are removed.{notes}",
         address=reverse("recording", args=[row.pk]),
         original=reverse("original", args=[row.pk]) if row.upload else None,
     )

@@ -1,6 +1,7 @@
 """The page of all notes of a recording or an archived job, and what other pages show of them."""
 
 import contextlib
+from functools import partial
 from typing import Any
 
 from django.core.paginator import Paginator
@@ -19,6 +20,7 @@ from snapshots.web.api.reviews import OPEN, RESOLVED, filtered
 from snapshots.web.entries import Reader
 from snapshots.web.pages.rendering import page, wants_list_alone
 from webapp.accounts.auth import SignedInRequest
+from webapp.edge.optional_writes import optionally
 
 ROWS = 50
 SHOWN = 20  # entries of one place on another page
@@ -55,7 +57,7 @@ def _list(
     kind, state = request.GET.get("kind", ""), request.GET.get("state", "")
     rows = filtered(entries.entries(request.user, subject), kind, state)
     shown = Paginator(rows, ROWS).get_page(request.GET.get("page"))
-    reader = Reader(request.user, subject)
+    reader = Reader(request.user, subject, is_list=True)
     context = {
         "subject": subject,
         "back": _home(subject),
@@ -107,7 +109,7 @@ def notes_at(request: SignedInRequest, subject: Subject, place: str) -> dict[str
     if request.method == "GET":
         _stop(request, subject, place)
     rows = entries.entries(request.user, subject).filter(place=place)
-    reader = Reader(request.user, subject)
+    reader = Reader(request.user, subject, is_list=True)
     total = rows.count()
     return {
         "noted": {
@@ -123,9 +125,9 @@ def notes_at(request: SignedInRequest, subject: Subject, place: str) -> dict[str
 
 
 def _stop(request: SignedInRequest, subject: Subject, place: str) -> None:
-    """Add the place to the trail, unless it has gone since the page was asked for."""
+    """Add the place to the trail, if it is still there and the database can be written now."""
     with contextlib.suppress(Conflict):
-        trail.record(request.user, subject, place)
+        optionally(partial(trail.record, request.user, subject, place))
 
 
 def _address(subject: Subject) -> str:
