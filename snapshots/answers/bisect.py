@@ -78,10 +78,12 @@ class _Condition(Protocol):
 
     Attributes:
         is_stable: whether theory says that it stays true in all states that can be reached.
+        stable_if: what a run must do for the theory to say so; empty if that makes no difference.
         named: the processes and channels that it names; None if it is about all.
     """
 
     is_stable: bool
+    stable_if: str
     named: Mapping[str, set[str]] | None
 
     def evaluate(self, states: Sequence[State]) -> list[Answer]:
@@ -97,6 +99,7 @@ class _BuiltIn:
         self._property = properties.built_in(name, phase)
         self._start = series.start
         self.is_stable = self._property.is_stable
+        self.stable_if = self._property.stable_if
 
     def evaluate(self, states: Sequence[State]) -> list[Answer]:
         asked = self._property
@@ -112,6 +115,7 @@ class _Own:
     """An expression that a person wrote. Raises: Refused."""
 
     is_stable = False
+    stable_if = ""
     named: Mapping[str, set[str]] | None
 
     def __init__(self, series: Series, text: str) -> None:
@@ -203,10 +207,22 @@ def _is_declared(question: Mapping[str, Any]) -> bool:
 
 def _basis(series: Series, condition: _Condition, *, is_declared: bool) -> tuple[str, str | None]:
     """Return why the condition is taken to be stable, and why its theory does not apply."""
-    reason = series.why_not_stable if condition.is_stable else None
+    reason = _why_not_stable(series, condition)
     if condition.is_stable and reason is None:
         return THEORY, None
     return (DECLARED if is_declared else NONE), reason
+
+
+def _why_not_stable(series: Series, condition: _Condition) -> str | None:
+    """Return why theory does not call the condition stable here; None if it does, or never does."""
+    if not condition.is_stable and not condition.stable_if:
+        return None
+    if series.why_not_stable is not None or condition.is_stable:
+        return series.why_not_stable
+    return (
+        f"The property is stable only if {condition.stable_if}; whether that is so in this run is "
+        "not known."
+    )
 
 
 def _sentences(series: Series, result: Bisection, basis: str) -> Iterator[str]:

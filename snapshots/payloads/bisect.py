@@ -134,8 +134,8 @@ class BisectAnswer(TypedDict):
         sentences: the answer in sentences.
         basis: why the condition is taken to be stable: ``theory``, ``declared``, or ``none`` if it
             is not.
-        why_not_stable: why the theory of a stable property does not apply to this series, as a
-            sentence; null if it applies, or if the condition is no stable property.
+        why_not_stable: why the theory of a stable property does not apply to this series or run,
+            as a sentence; null if it applies, or if the condition is stable in no run.
         stability: ``kept`` if all states were evaluated and it held from the first one on,
             ``refuted`` if it ceased to hold, else ``open``.
         searched: whether a few states decided the others; else they were evaluated in order.
