@@ -25,7 +25,16 @@ from snapshots.store.reader import StoredRecording
 Seen = places.MomentPlace | places.CutPlace
 """Where the screen stood: at a moment, or at a dragged cut."""
 
-_WORDED = ("at", "consistent", "channels", "omitted", "states", "orphans", "orphans_total")
+_WORDED = (
+    "at",
+    "consistent",
+    "channels",
+    "omitted",
+    "states",
+    "orphans",
+    "orphans_total",
+    "strays_total",
+)
 
 
 def describe(subject: Subject, place: Place, seen: Seen | None = None) -> str:

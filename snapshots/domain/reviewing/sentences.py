@@ -61,7 +61,7 @@ def cut_sentence(cut: Json, log: LogFacts, moment: MomentPlace | None) -> str:
         where = "cut before every event"
     else:
         where = f"cut up to {log.instant(cut['at'])}"
-    return f"{where}: {_contents(cut, log)}; {_consistency(cut)}"
+    return f"{where}: {_contents(cut, log)}; {_consistency(cut, log)}"
 
 
 def _contents(cut: Json, log: LogFacts) -> str:
@@ -102,9 +102,11 @@ def held(values: Sequence[Any], count: int) -> str:
     return f"{words} ({', '.join(shown)})"
 
 
-def _consistency(cut: Json) -> str:
+def _consistency(cut: Json, log: LogFacts) -> str:
     if cut["consistent"] is None:
-        return "whether it is consistent is not known"
+        strays = 0 if log.is_derived else cut["strays_total"]
+        reason = f": the log has no send for {counted(strays, 'receive')} inside it"
+        return f"whether it is consistent is not known{reason if strays else ''}"
     if cut["consistent"]:
         return CONSISTENT
     more = cut["orphans_total"] - 1

@@ -16,7 +16,8 @@ ORPHAN = {"verdict": "orphan", "sentence": "…", "message": "m17", "channel": "
 def a_cut(**changes: object) -> dict:
     """Return a CutAnswer, by default of a whole log without messages in flight."""
     cut = {"at": 5200, "consistent": True, "channels": {"A->B": [], "B->A": []}, "omitted": {}}
-    return cut | {"states": {}, "orphans": [], "orphans_total": 0} | changes
+    cut |= {"states": {}, "orphans": [], "orphans_total": 0, "strays_total": 0}
+    return cut | changes
 
 
 @pytest.mark.parametrize(
@@ -46,6 +47,13 @@ def a_cut(**changes: object) -> dict:
             AT,
             "cut at 5.2 ms: e holds 15 messages, d holds 4 messages, c holds 3 messages, 2 more "
             "channels hold 3 messages; consistent",
+        ),
+        (
+            a_cut(consistent=None, strays_total=2),
+            LOG,
+            AT,
+            "cut at 5.2 ms: all channels are empty; whether it is consistent is not known: the log "
+            "has no send for 2 receives inside it",
         ),
         (
             a_cut(consistent=None, channels={}),

@@ -1,9 +1,12 @@
 """Places are looked up and worded from the pages' answers; entries and trails follow the rights."""
 
+import json
+
 import pytest
 from django.utils import timezone
 
 from snapshots.archive import filling
+from snapshots.domain.model.recording import LoggedEvent
 from snapshots.domain.simulators.samples import two_banks
 from snapshots.models import Recording
 from snapshots.readers.engines.flink.rest.archive import facts_of_upload
@@ -153,6 +156,24 @@ def test_every_verdict_of_a_cut_is_that_of_the_cuts_call(api, banks):
             sentence = looked_up(api, banks, ":".join(["cut", *parts]))["sentence"]
             assert sentence.endswith("; consistent") == answer["consistent"]
             assert ("not consistent: orphan" in sentence) == (not answer["consistent"])
+
+
+def test_a_cut_with_a_receive_that_no_send_explains_is_not_called_consistent(api, ada):
+    log = two_banks()
+    index = sum(event.process == "A" for event in log.events)
+    stray = LoggedEvent(99, "A", "receive", index, 12000, channel="B->A", message="m9")
+    row = a_ready_recording(ada, log._replace(events=(*log.events, stray)))
+    for inside, is_consistent in ((index, True), (index + 1, None)):
+        cut = {"A": inside, "B": 10}
+        answer = post_json(api, f"/api/recordings/{row.pk}/cuts", {"positions": cut}).json()
+        assert answer["consistent"] is is_consistent
+    unknown = looked_up(api, row, f"cut:A={index + 1}:B=10")["sentence"]
+    assert unknown.endswith(
+        "; whether it is consistent is not known: the log has no send for 1 receive inside it"
+    )
+    query = {"left": row.pk, "right": row.pk, "left_snapshot": "s1"}
+    query["right_positions"] = json.dumps(cut)
+    assert api.get("/api/compare", query).json()["right"]["outcome"] == "not known"
 
 
 def test_a_snapshot_is_worded_by_its_witness(api, ada):
