@@ -55,7 +55,7 @@ def first_state(series: Series, question: Mapping[str, Any]) -> dict[str, Any]:
         "phase": phase if name == PHASE.name else None,
         "expression": text or None,
         "outcome": wording.outcome(result),
-        "sentences": list(_sentences(series, result, basis)),
+        "sentences": list(sentences(series, result, basis)),
         "basis": basis,
         "why_not_stable": why_not_stable,
         "stability": result.stability,
@@ -225,17 +225,26 @@ def _why_not_stable(series: Series, condition: _Condition) -> str | None:
     )
 
 
-def _sentences(series: Series, result: Bisection, basis: str) -> Iterator[str]:
+def sentences(series: Series, result: Bisection, basis: str) -> Iterator[str]:
+    """Yield the answer in sentences: the first state, what the series lacks, effort, stability."""
     words = series.words
     yield from wording.answer_sentences(result, words)
     if not result.total:
         return
-    if result.first and result.before is not None:
-        gap = series.gap(result.before, result.first)
-        if gap is not None:
-            yield gap
+    gaps = series.gaps(*_undecided(result))
+    if gaps is not None:
+        yield gaps
     yield wording.effort_sentence(result, words)
     yield wording.stability_sentence(result, words, basis)
+
+
+def _undecided(result: Bisection) -> tuple[int, int]:
+    """Return the places between which a state that the series lacks may be the first.
+
+    A state in which a stable condition does not hold decides all before it.
+    """
+    begin = result.before if result.is_searched and result.before is not None else 0
+    return begin, result.total - 1 if result.first is None else result.first
 
 
 def _difference(

@@ -16,6 +16,7 @@ from snapshots.domain.inventory.model import number_words
 from snapshots.domain.judging.findings import CONSISTENT
 from snapshots.domain.model.as_json import as_json
 from snapshots.domain.model.derived import is_derived
+from snapshots.domain.model.listing import listed
 from snapshots.domain.properties.global_state import GlobalState, at_start
 from snapshots.files.recordings import open_recording
 from snapshots.models import Recording, Snapshot
@@ -24,6 +25,7 @@ from snapshots.store.reader import StoredRecording
 
 SNAPSHOTS, CHECKPOINTS, ARCHIVE = "snapshots", "checkpoints", "archive"
 MOST_POSITIONS = 2_000_000  # positions that are compared to see whether snapshots follow each other
+MOST_GAPS = 5  # that a sentence names
 MOST_CHANGES = 200  # processes and channels that an answer lists
 NO_EVENTS = (
     "The causal past of the change is not known: checkpoints hold states and files, but no events."
@@ -88,8 +90,8 @@ class Series(ABC):
             named: the processes and channels that the condition names; None if it is about all.
         """
 
-    def gap(self, before: int, after: int) -> str | None:
-        """Say what the series lacks between two neighbours; None if it lacks nothing."""
+    def gaps(self, begin: int, end: int) -> str | None:
+        """Say what the series lacks between two of its places; None if it lacks nothing."""
         return None
 
 
@@ -261,18 +263,26 @@ class CheckpointSeries(Series):
             "notes": [],
         }
 
-    def gap(self, before: int, after: int) -> str | None:
-        first, last = self.items[before].id, self.items[after].id
-        missing = last - first - 1
-        if missing <= 0 or not self.items[before].is_numbered:
+    def gaps(self, begin: int, end: int) -> str | None:
+        numbers = [
+            _numbers(earlier.id + 1, later.id - 1)
+            for earlier, later in pairwise(self.items[begin : end + 1])
+            if earlier.is_numbered and later.is_numbered and later.id > earlier.id + 1
+        ]
+        if not numbers:
             return None
-        where = "No upload in the archive holds" if self.kind == ARCHIVE else "The upload lacks"
-        if missing == 1:
-            return f"{where} number {first + 1}, in which it may have held before."
+        is_archive = self.kind == ARCHIVE
+        where = "No upload that you may see holds" if is_archive else "The upload lacks"
+        if len(numbers) == 1 and numbers[0].isdecimal():
+            return f"{where} number {numbers[0]}, in which it may have held."
         return (
-            f"{where} any of the numbers {first + 1:,} to {last - 1:,}: it may have held before in "
-            "one of them, if there were such checkpoints."
+            f"{where} {'any of ' if is_archive else ''}the numbers {listed(numbers, MOST_GAPS)}: "
+            f"it may have held in one of them, if there were such {self.words.nouns}."
         )
+
+
+def _numbers(first: int, last: int) -> str:
+    return str(first) if first == last else f"{first} to {last}"
 
 
 def _item(

@@ -5,6 +5,7 @@ import zipfile
 import pytest
 
 from snapshots.answers import bisect as module
+from snapshots.answers.bisect_series import ARCHIVE, CHECKPOINTS, CheckpointSeries, HeldCheckpoint
 from snapshots.domain.bisecting import search
 from snapshots.domain.simulators.samples import SAMPLES
 from snapshots.domain.simulators.script import Script
@@ -19,6 +20,7 @@ from tests.web.stored_uploads import parts_of, stored_upload
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
 BY_SLUG = {sample.slug: sample for sample in SAMPLES}
+MANY = search.Limits(1_000)
 SEVERAL = "synthetic-two-pipelines-idle-reader"
 NEGATIVE = 'processes["withdraw"]["balance"] < 0'
 
@@ -350,7 +352,36 @@ def test_numbers_that_the_upload_lacks_are_named(api, ada, shared_data, tmp_path
     row = stored_upload(ada, FlinkReader(), folder)
     answer = found(api, row, series="checkpoints", expression='snapshot == "3"')
     assert title(answer["first"]) == "checkpoint 3"
-    assert "The upload lacks number 2, in which it may have held before." in answer["sentences"]
+    assert "The upload lacks number 2, in which it may have held." in answer["sentences"]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "answers", "is_stable", "sentence"),
+    [
+        ([1, 2, 3], [False, None, True], False, None),
+        ([1, 5, 6, 7], [False, False, False, True], False, "the numbers 2 to 4: it may have held "),
+        ([1, 5, 6, 7], [False, False, False, True], True, None),
+        ([1, 3, 5, 8], [False, False, None, True], True, "the numbers 4 and 6 to 7: it may have "),
+        ([1, 3], [False, False], False, "number 2, in which it may have held."),
+        ([1, 3], [True, True], False, None),
+    ],
+)
+def test_only_numbers_that_are_missing_and_may_be_first_are_named(
+    numbers, answers, is_stable, sentence
+):
+    items = [HeldCheckpoint(Recording(), 0, number, "checkpoint") for number in numbers]
+    for kind, where in (
+        (CHECKPOINTS, "The upload lacks "),
+        (ARCHIVE, "No upload that you may see"),
+    ):
+        result = search.bisect(
+            len(items), lambda places: [answers[n] for n in places], MANY, is_stable=is_stable
+        )
+        series = CheckpointSeries(items, "", kind)
+        said = module.sentences(series, result, "declared" if is_stable else "none")
+        named = [text for text in said if text.startswith(where)]
+        assert len(named) == (sentence is not None)
+        assert all(sentence in text for text in named)
 
 
 @pytest.mark.parametrize(
