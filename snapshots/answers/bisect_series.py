@@ -17,11 +17,13 @@ from snapshots.domain.judging.findings import CONSISTENT
 from snapshots.domain.model.as_json import as_json
 from snapshots.domain.model.derived import is_derived
 from snapshots.domain.model.listing import listed
+from snapshots.domain.model.recording import SnapshotId
 from snapshots.domain.properties.global_state import GlobalState, at_start
 from snapshots.files.recordings import open_recording
 from snapshots.models import Recording, Snapshot
 from snapshots.store.errors import StoreError
 from snapshots.store.reader import StoredRecording
+from snapshots.store.stored_snapshot import SnapshotChannel
 
 SNAPSHOTS, CHECKPOINTS, ARCHIVE = "snapshots", "checkpoints", "archive"
 MOST_POSITIONS = 2_000_000  # positions that are compared to see whether snapshots follow each other
@@ -146,10 +148,11 @@ class SnapshotSeries(Series):
         self, before: int, after: int, named: Mapping[str, set[str]] | None
     ) -> dict[str, Any]:
         earlier, later = self.rows[before], self.rows[after]
-        listed = named_first(changes(self.state(before), self.state(after)), named)
+        ids = self._ids(earlier), self._ids(later)
+        differing = named_first(changes(self.state(before), self.state(after), ids), named)
         body: dict[str, Any] = {
-            "changes": list(map(as_json, listed[:MOST_CHANGES])),
-            "changes_total": len(listed),
+            "changes": list(map(as_json, differing[:MOST_CHANGES])),
+            "changes_total": len(differing),
             "checkpoints": None,
             "past": None,
             "notes": [],
@@ -158,8 +161,21 @@ class SnapshotSeries(Series):
             body["notes"].append(_crossing(earlier, later))
         if is_derived(self.stored.manifest.header_extra):
             return body | {"why_no_past": DERIVED}
-        past, reason = past_of(self.stored, earlier.snapshot, later.snapshot, listed, named)
+        past, reason = past_of(self.stored, earlier.snapshot, later.snapshot, differing, named)
         return body | {"past": past, "why_no_past": reason}
+
+    def _ids(self, row: Snapshot) -> dict[str, tuple[str, ...]]:
+        """Return the messages in each channel of a snapshot; none if Cutline made up their ids."""
+        if is_derived(self.stored.manifest.header_extra):
+            return {}
+        channels = self.stored.snapshot(SnapshotId(row.snapshot)).channels
+        return {name: _ids_in(channel) for name, channel in channels.items()}
+
+
+def _ids_in(channel: SnapshotChannel) -> tuple[str, ...]:
+    if channel.recorded is not None:
+        return tuple(channel.recorded)
+    return tuple(message.id for message in channel.recomputed or ())
 
 
 def _follows(earlier: Mapping[str, int], later: Mapping[str, int]) -> bool:
