@@ -82,6 +82,7 @@ class CausalPast(TypedDict):
         causes: for each state that changed the event that set it; for each channel the last send of
             what is in it now, and the last receive of what left it. The first 50 are listed.
         causes_total: how many such events there are.
+        causes_joined: how many of them, the first ones, the past is that of.
         events: how many events since the snapshot before happened before these, or are these.
         events_between: how many events lie between the two snapshots.
         processes: the same events by process, those with the most first; the first 100.
@@ -90,6 +91,7 @@ class CausalPast(TypedDict):
 
     causes: list[CauseOfChange]
     causes_total: int
+    causes_joined: int
     events: int
     events_between: int
     processes: list[PastOfProcess]
