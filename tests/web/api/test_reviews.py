@@ -1,6 +1,8 @@
 """Places are looked up and worded from the pages' answers; entries and trails follow the rights."""
 
 import json
+from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from django.utils import timezone
@@ -11,7 +13,7 @@ from snapshots.domain.simulators.samples import two_banks
 from snapshots.models import Recording
 from snapshots.readers.engines.flink.rest.archive import facts_of_upload
 from snapshots.readers.engines.flink.upload import read_upload
-from snapshots.reviews import trail
+from snapshots.reviews import resolving, trail
 from snapshots.reviews.models import Entry, TrailItem
 from tests.builders import a_run, simulated
 from tests.damage import marker_sent_late
@@ -234,6 +236,36 @@ def test_an_entry_stays_and_says_what_became_of_its_place_after_reading_again(ap
     assert after["event:B:9"]["sentence"].startswith("event 9 of B at 10.6 ms: internal")
     Recording.objects.filter(pk=banks.pk).update(status="running")
     assert {item["place"]["state"] for item in listed(api, address)} == {"not-known"}
+
+
+def edited(log, change):
+    """Return a log in which each event has the fields that ``change`` returns for it."""
+    return log._replace(events=tuple(replace(event, **change(event)) for event in log.events))
+
+
+@pytest.mark.parametrize(
+    ("change", "state"),
+    [
+        (lambda event: {"at": event.at + 7}, "there"),
+        (lambda event: {"message": event.message and f"x{event.message}"}, "changed"),
+    ],
+)
+def test_a_place_is_another_one_if_its_events_are_and_not_if_their_clock_is(
+    api, ada, banks, change, state
+):
+    address = f"recordings/{banks.pk}/entries"
+    for place in ("event:B:2", "cut:A=2:B=5"):
+        posted(api, address, text="here", place=place)
+    read_again(banks, edited(two_banks(), change))
+    assert [item["place"]["state"] for item in listed(api, address)] == [state] * 2
+
+
+def test_a_name_that_two_checkpoints_share_is_not_known(api, banks, monkeypatch):
+    listed = SimpleNamespace(upload={"checkpoints": [{"id": 1}, {"id": 1, "snapshot": None}]})
+    monkeypatch.setattr(resolving, "inventory_of", lambda recording: listed)
+    item = looked_up(api, banks, "checkpoint:1:0")
+    assert item["state"] == "not-known"
+    assert "2 checkpoints with the name 1" in item["reason"]
 
 
 def a_team(ada) -> tuple:
