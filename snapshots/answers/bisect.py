@@ -55,7 +55,7 @@ def first_state(series: Series, question: Mapping[str, Any]) -> dict[str, Any]:
         "phase": phase if name == PHASE.name else None,
         "expression": text or None,
         "outcome": wording.outcome(result),
-        "sentences": list(_sentences(series, result, basis)),
+        "sentences": list(sentences(series, result, basis)),
         "basis": basis,
         "why_not_stable": why_not_stable,
         "stability": result.stability,
@@ -78,10 +78,12 @@ class _Condition(Protocol):
 
     Attributes:
         is_stable: whether theory says that it stays true in all states that can be reached.
+        stable_if: what a run must do for the theory to say so; empty if that makes no difference.
         named: the processes and channels that it names; None if it is about all.
     """
 
     is_stable: bool
+    stable_if: str
     named: Mapping[str, set[str]] | None
 
     def evaluate(self, states: Sequence[State]) -> list[Answer]:
@@ -97,6 +99,7 @@ class _BuiltIn:
         self._property = properties.built_in(name, phase)
         self._start = series.start
         self.is_stable = self._property.is_stable
+        self.stable_if = self._property.stable_if
 
     def evaluate(self, states: Sequence[State]) -> list[Answer]:
         asked = self._property
@@ -112,6 +115,7 @@ class _Own:
     """An expression that a person wrote. Raises: Refused."""
 
     is_stable = False
+    stable_if = ""
     named: Mapping[str, set[str]] | None
 
     def __init__(self, series: Series, text: str) -> None:
@@ -203,23 +207,44 @@ def _is_declared(question: Mapping[str, Any]) -> bool:
 
 def _basis(series: Series, condition: _Condition, *, is_declared: bool) -> tuple[str, str | None]:
     """Return why the condition is taken to be stable, and why its theory does not apply."""
-    reason = series.why_not_stable if condition.is_stable else None
+    reason = _why_not_stable(series, condition)
     if condition.is_stable and reason is None:
         return THEORY, None
     return (DECLARED if is_declared else NONE), reason
 
 
-def _sentences(series: Series, result: Bisection, basis: str) -> Iterator[str]:
+def _why_not_stable(series: Series, condition: _Condition) -> str | None:
+    """Return why theory does not call the condition stable here; None if it does, or never does."""
+    if not condition.is_stable and not condition.stable_if:
+        return None
+    if series.why_not_stable is not None or condition.is_stable:
+        return series.why_not_stable
+    return (
+        f"The property is stable only if {condition.stable_if}; whether that is so in this run is "
+        "not known."
+    )
+
+
+def sentences(series: Series, result: Bisection, basis: str) -> Iterator[str]:
+    """Yield the answer in sentences: the first state, what the series lacks, effort, stability."""
     words = series.words
     yield from wording.answer_sentences(result, words)
     if not result.total:
         return
-    if result.first and result.before is not None:
-        gap = series.gap(result.before, result.first)
-        if gap is not None:
-            yield gap
+    gaps = series.gaps(*_undecided(result))
+    if gaps is not None:
+        yield gaps
     yield wording.effort_sentence(result, words)
     yield wording.stability_sentence(result, words, basis)
+
+
+def _undecided(result: Bisection) -> tuple[int, int]:
+    """Return the places between which a state that the series lacks may be the first.
+
+    A state in which a stable condition does not hold decides all before it.
+    """
+    begin = result.before if result.is_searched and result.before is not None else 0
+    return begin, result.total - 1 if result.first is None else result.first
 
 
 def _difference(

@@ -59,6 +59,7 @@ def past_of(
             for of, process, index in causes[:MOST_CAUSES]
         ],
         "causes_total": len(causes),
+        "causes_joined": min(len(causes), MOST_CAUSES),
         **_between(stored, first, second, past),
     }, None
 

@@ -16,14 +16,18 @@ from snapshots.domain.inventory.model import number_words
 from snapshots.domain.judging.findings import CONSISTENT
 from snapshots.domain.model.as_json import as_json
 from snapshots.domain.model.derived import is_derived
+from snapshots.domain.model.listing import listed
+from snapshots.domain.model.recording import SnapshotId
 from snapshots.domain.properties.global_state import GlobalState, at_start
 from snapshots.files.recordings import open_recording
 from snapshots.models import Recording, Snapshot
 from snapshots.store.errors import StoreError
 from snapshots.store.reader import StoredRecording
+from snapshots.store.stored_snapshot import SnapshotChannel
 
 SNAPSHOTS, CHECKPOINTS, ARCHIVE = "snapshots", "checkpoints", "archive"
 MOST_POSITIONS = 2_000_000  # positions that are compared to see whether snapshots follow each other
+MOST_GAPS = 5  # that a sentence names
 MOST_CHANGES = 200  # processes and channels that an answer lists
 NO_EVENTS = (
     "The causal past of the change is not known: checkpoints hold states and files, but no events."
@@ -88,8 +92,8 @@ class Series(ABC):
             named: the processes and channels that the condition names; None if it is about all.
         """
 
-    def gap(self, before: int, after: int) -> str | None:
-        """Say what the series lacks between two neighbours; None if it lacks nothing."""
+    def gaps(self, begin: int, end: int) -> str | None:
+        """Say what the series lacks between two of its places; None if it lacks nothing."""
         return None
 
 
@@ -144,10 +148,11 @@ class SnapshotSeries(Series):
         self, before: int, after: int, named: Mapping[str, set[str]] | None
     ) -> dict[str, Any]:
         earlier, later = self.rows[before], self.rows[after]
-        listed = named_first(changes(self.state(before), self.state(after)), named)
+        ids = self._ids(earlier), self._ids(later)
+        differing = named_first(changes(self.state(before), self.state(after), ids), named)
         body: dict[str, Any] = {
-            "changes": list(map(as_json, listed[:MOST_CHANGES])),
-            "changes_total": len(listed),
+            "changes": list(map(as_json, differing[:MOST_CHANGES])),
+            "changes_total": len(differing),
             "checkpoints": None,
             "past": None,
             "notes": [],
@@ -156,8 +161,21 @@ class SnapshotSeries(Series):
             body["notes"].append(_crossing(earlier, later))
         if is_derived(self.stored.manifest.header_extra):
             return body | {"why_no_past": DERIVED}
-        past, reason = past_of(self.stored, earlier.snapshot, later.snapshot, listed, named)
+        past, reason = past_of(self.stored, earlier.snapshot, later.snapshot, differing, named)
         return body | {"past": past, "why_no_past": reason}
+
+    def _ids(self, row: Snapshot) -> dict[str, tuple[str, ...]]:
+        """Return the messages in each channel of a snapshot; none if Cutline made up their ids."""
+        if is_derived(self.stored.manifest.header_extra):
+            return {}
+        channels = self.stored.snapshot(SnapshotId(row.snapshot)).channels
+        return {name: _ids_in(channel) for name, channel in channels.items()}
+
+
+def _ids_in(channel: SnapshotChannel) -> tuple[str, ...]:
+    if channel.recorded is not None:
+        return tuple(channel.recorded)
+    return tuple(message.id for message in channel.recomputed or ())
 
 
 def _follows(earlier: Mapping[str, int], later: Mapping[str, int]) -> bool:
@@ -261,18 +279,26 @@ class CheckpointSeries(Series):
             "notes": [],
         }
 
-    def gap(self, before: int, after: int) -> str | None:
-        first, last = self.items[before].id, self.items[after].id
-        missing = last - first - 1
-        if missing <= 0 or not self.items[before].is_numbered:
+    def gaps(self, begin: int, end: int) -> str | None:
+        numbers = [
+            _numbers(earlier.id + 1, later.id - 1)
+            for earlier, later in pairwise(self.items[begin : end + 1])
+            if earlier.is_numbered and later.is_numbered and later.id > earlier.id + 1
+        ]
+        if not numbers:
             return None
-        where = "No upload in the archive holds" if self.kind == ARCHIVE else "The upload lacks"
-        if missing == 1:
-            return f"{where} number {first + 1}, in which it may have held before."
+        is_archive = self.kind == ARCHIVE
+        where = "No upload that you may see holds" if is_archive else "The upload lacks"
+        if len(numbers) == 1 and numbers[0].isdecimal():
+            return f"{where} number {numbers[0]}, in which it may have held."
         return (
-            f"{where} any of the numbers {first + 1:,} to {last - 1:,}: it may have held before in "
-            "one of them, if there were such checkpoints."
+            f"{where} {'any of ' if is_archive else ''}the numbers {listed(numbers, MOST_GAPS)}: "
+            f"it may have held in one of them, if there were such {self.words.nouns}."
         )
+
+
+def _numbers(first: int, last: int) -> str:
+    return str(first) if first == last else f"{first} to {last}"
 
 
 def _item(

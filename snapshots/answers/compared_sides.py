@@ -12,7 +12,15 @@ from snapshots.answers import replay
 from snapshots.answers.outcomes import outcome_of
 from snapshots.domain.comparing.model import Contents, Entry, GlobalState, Held, Judgement, Spot
 from snapshots.domain.comparing.states import Names
-from snapshots.domain.judging.answers import CUT, FAILS, HOLDS, NOT_KNOWN, QUESTIONS, VERDICTS_OF
+from snapshots.domain.judging.answers import (
+    CUT,
+    FAILS,
+    HOLDS,
+    NOT_KNOWN,
+    QUESTIONS,
+    VERDICTS_OF,
+    strays_sentence,
+)
 from snapshots.domain.model.derived import PROVES_NOTHING, is_derived, why_unknown
 from snapshots.domain.model.listing import listed
 from snapshots.domain.model.recording import Message, SnapshotId
@@ -217,6 +225,8 @@ def _of_cut(stored: StoredRecording, stored_cut: StoredCut) -> Judgement:
     if stored_cut.consistent:
         if is_derived(stored.manifest.header_extra):
             return Judgement(NOT_KNOWN, PROVES_NOTHING)
+        if stored_cut.stray_count:
+            return Judgement(NOT_KNOWN, strays_sentence(stored_cut.stray_count))
         return Judgement(HOLDS, "No message is received inside it and sent outside.")
     first = replay.orphan(stored, stored_cut.orphans(1)[0]).sentence
     return _failing(first, int(stored_cut.orphan_counts.sum()))

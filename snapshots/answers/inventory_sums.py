@@ -5,6 +5,7 @@ there.
 """
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -32,7 +33,8 @@ def sums(held: dict[str, Any], stored: StoredRecording) -> Sums:
     """Return the sums of a checkpoint.
 
     Members of the result:
-        states: {operator: {state: sum}}; for values that are objects, the sums of their fields.
+        states: {operator: {state: sum}}; for values that are objects, the sums of their fields. An
+            operator that shares its name is named by its id.
         in_flight: {edge: [sum]}, with a sum for each field of the records on an edge between known
             vertices; null if some record has no number there.
         rows: the same sums as a list, each with the expression that means it.
@@ -40,8 +42,9 @@ def sums(held: dict[str, Any], stored: StoredRecording) -> Sums:
     """
     states: dict[str, dict[str, Any]] = {}
     rows, left_out = [], []
+    names = operator_names(held)
     for operator in held["operators"]:
-        name = operator["name"] or operator["id"]
+        name = names[operator["id"]]
         for state in operator["states"]:
             for path, total in _totals(state):
                 row = {"where": name, "what": f"state {'.'.join(path)}", "sum": total}
@@ -61,6 +64,13 @@ def sums(held: dict[str, Any], stored: StoredRecording) -> Sums:
                     {"where": edge, "what": content, "sum": amount, "expression": expression}
                 )
     return {"states": states, "in_flight": flying, "rows": rows, "left_out": left_out}
+
+
+def operator_names(held: dict[str, Any]) -> dict[str, str]:
+    """Return the name of each operator by its id: the id itself where several share a name."""
+    names = {operator["id"]: operator["name"] or operator["id"] for operator in held["operators"]}
+    counts = Counter(names.values())
+    return {id_: name if counts[name] == 1 else id_ for id_, name in names.items()}
 
 
 def _totals(state: dict[str, Any]) -> Iterator[tuple[Path, Number]]:
@@ -153,10 +163,11 @@ def global_state(held: dict[str, Any], totals: Sums) -> GlobalState:
 
 def _partly_read(held: dict[str, Any]) -> Iterator[str]:
     """Yield the operators whose state is not whole in the upload."""
+    names = operator_names(held)
     for operator in held["operators"]:
         is_listed = bool(operator["states"] or not held["missing"])
         if not is_listed or not all(state["complete"] for state in operator["states"]):
-            yield operator["name"] or operator["id"]
+            yield names[operator["id"]]
 
 
 def _edges(held: dict[str, Any]) -> Iterator[str]:

@@ -57,7 +57,7 @@ def cut(stored: StoredRecording, question: Mapping[str, Any]) -> dict[str, Any]:
         contents = {channel: messages for channel, messages in contents.items() if messages}
     orphans = () if stored_cut.consistent else stored_cut.orphans(MOST_ORPHANS)
     answer = {
-        "consistent": stored_cut.consistent and (True if is_whole else None),
+        "consistent": is_consistent(stored, stored_cut),
         "positions": _by_process(stored, stored_cut.positions),
         "at": stored_cut.at,
         "states": states(stored, stored_cut.states),
@@ -80,6 +80,14 @@ def cut(stored: StoredRecording, question: Mapping[str, Any]) -> dict[str, Any]:
     if not stored_cut.consistent:
         answer["nearest"] = {"positions": _by_process(stored, stored_cut.nearest)}
     return answer
+
+
+def is_consistent(stored: StoredRecording, stored_cut: StoredCut) -> bool | None:
+    """Tell whether a cut is consistent; None if the log lacks events that decide it."""
+    if not stored_cut.consistent:
+        return False
+    lacks_events = is_derived(stored.manifest.header_extra) or stored_cut.stray_count
+    return None if lacks_events else True
 
 
 def positions_of(stored: StoredRecording, question: Mapping[str, Any]) -> Ints:

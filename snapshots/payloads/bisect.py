@@ -82,6 +82,7 @@ class CausalPast(TypedDict):
         causes: for each state that changed the event that set it; for each channel the last send of
             what is in it now, and the last receive of what left it. The first 50 are listed.
         causes_total: how many such events there are.
+        causes_joined: how many of them, the first ones, the past is that of.
         events: how many events since the snapshot before happened before these, or are these.
         events_between: how many events lie between the two snapshots.
         processes: the same events by process, those with the most first; the first 100.
@@ -90,6 +91,7 @@ class CausalPast(TypedDict):
 
     causes: list[CauseOfChange]
     causes_total: int
+    causes_joined: int
     events: int
     events_between: int
     processes: list[PastOfProcess]
@@ -134,8 +136,8 @@ class BisectAnswer(TypedDict):
         sentences: the answer in sentences.
         basis: why the condition is taken to be stable: ``theory``, ``declared``, or ``none`` if it
             is not.
-        why_not_stable: why the theory of a stable property does not apply to this series, as a
-            sentence; null if it applies, or if the condition is no stable property.
+        why_not_stable: why the theory of a stable property does not apply to this series or run,
+            as a sentence; null if it applies, or if the condition is stable in no run.
         stability: ``kept`` if all states were evaluated and it held from the first one on,
             ``refuted`` if it ceased to hold, else ``open``.
         searched: whether a few states decided the others; else they were evaluated in order.

@@ -65,8 +65,8 @@ class CutAnswer(TypedDict):
     """A cut, and what lies in it.
 
     Attributes:
-        consistent: whether the cut is consistent; null in a derived recording, unless a message
-            shows that it is not.
+        consistent: whether the cut is consistent; null in a derived recording, and where no send
+            explains a receive inside the cut, unless a message shows that it is not.
         positions: how many events of each process lie inside.
         at: the instant of the last event inside, in the time unit; null where no event is inside.
         states: the state of each process; absent where it is not known.

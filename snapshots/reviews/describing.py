@@ -1,6 +1,7 @@
 """Word what is at a place, with the same answers that the pages show."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,16 @@ from snapshots.store.reader import StoredRecording
 Seen = places.MomentPlace | places.CutPlace
 """Where the screen stood: at a moment, or at a dragged cut."""
 
-_WORDED = ("at", "consistent", "channels", "omitted", "states", "orphans", "orphans_total")
+_WORDED = (
+    "at",
+    "consistent",
+    "channels",
+    "omitted",
+    "states",
+    "orphans",
+    "orphans_total",
+    "strays_total",
+)
 
 
 def describe(subject: Subject, place: Place, seen: Seen | None = None) -> str:
@@ -87,7 +97,7 @@ class _Describer:
         log = self.log
         snapshot = event["snapshot"]
         if snapshot is not None and is_untimed(self.stored.manifest.header_extra, snapshot):
-            log = sentences.LogFacts(log.unit, log.is_derived, is_timed=False)
+            log = replace(log, is_timed=False)
         return sentences.event_sentence(json.loads(orjson.dumps(event)), log)
 
     def _message(self, channel: str, message: str) -> str:
@@ -113,7 +123,9 @@ class _Describer:
         recorded, recomputed = (
             detail[side]["channels"].get(channel) for side in ("recorded", "recomputed")
         )
-        return sentences.snapshot_channel_sentence(snapshot, channel, recorded, recomputed)
+        return sentences.snapshot_channel_sentence(
+            snapshot, channel, recorded, recomputed, self.log
+        )
 
     def _checkpoint(self, checkpoint: str) -> str:
         if (report := self._report(checkpoint)) is not None:
@@ -149,6 +161,7 @@ def log_facts(stored: StoredRecording) -> sentences.LogFacts:
         stored.manifest.time_unit,
         is_derived=is_derived(extra),
         is_timed=not (is_derived(extra) and extra.get("untimed")),
+        channels=len(stored.topology.channels),
     )
 
 

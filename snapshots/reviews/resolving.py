@@ -27,6 +27,7 @@ from snapshots.store.reader import StoredRecording
 THERE, GONE, CHANGED, NOT_KNOWN = STATES = ("there", "gone", "changed", "not-known")
 MOST_ENTRIES = 100_000  # of a state, among which a key is looked for
 _PAGE = 10_000
+_MARKED = ("kind", "channel", "message", "snapshot")  # of an event; a clock may be read anew
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,10 @@ class _Gone(Exception):
     """The place is not there; the message says why."""
 
 
+class AmbiguousName(Exception):
+    """Several checkpoints have the name that is looked for; the message says how many."""
+
+
 class TooManyEntries(Exception):
     """A key is not among the entries that were looked at, and there are more."""
 
@@ -110,7 +115,7 @@ def resolve(subject: Subject, text: str, mark: str = "") -> Resolved:
         resolved = _resolve(subject, place)
     except (_Gone, NotAPlace) as error:
         return Resolved(GONE, str(error))
-    except (StoreError, TooManyEntries) as error:
+    except (StoreError, AmbiguousName, TooManyEntries) as error:
         return Resolved(NOT_KNOWN, str(error))
     if mark and resolved.is_there and resolved.mark != mark:
         reason = (
@@ -187,7 +192,7 @@ def _event(stored: StoredRecording, process: str, index: int) -> Resolved:
     if index >= length:
         raise _Gone(f"{process} has {length:,} events, so there is no event {index:,}.")
     event = stored.event(ProcessId(process), index)
-    mark = _mark(event[name] for name in ("kind", "channel", "message", "snapshot", "at"))
+    mark = _mark(event[name] for name in _MARKED)
     return Resolved(at=event["at"], step=event["step"] + 1, process=process, mark=mark)
 
 
@@ -227,11 +232,13 @@ def _cut(stored: StoredRecording, positions: Mapping[str, int]) -> Resolved:
     instants, steps = (
         stored.tables.events.values(column, begun, counts[begun] - 1) for column in ("at", "step")
     )
+    ids = [process.id for process in stored.topology.processes]
+    last = [stored.event(ids[code], int(counts[code]) - 1) for code in begun]
     return Resolved(
         at=int(instants.max()) if len(begun) else None,
         step=int(steps.max()) + 1 if len(begun) else 0,
         positions=tuple(counts.tolist()),
-        mark=_mark(instants.tolist()),
+        mark=_mark(event[name] for event in last for name in _MARKED),
     )
 
 
@@ -257,10 +264,18 @@ def inventory_of(recording: Recording) -> StoredInventory | None:
 
 
 def checkpoint_number(recording: Recording, checkpoint: str) -> int | None:
-    """Return the place of a checkpoint in the list of the upload; None if it is not in it."""
+    """Return the place of a checkpoint in the list of the upload.
+
+    It is None if the list does not have it. Raises: AmbiguousName.
+    """
     inventory = inventory_of(recording)
     listed = inventory.upload["checkpoints"] if inventory is not None else []
     names = [item.get("snapshot") or str(item["id"]) for item in listed]
+    if names.count(checkpoint) > 1:
+        raise AmbiguousName(
+            f"The upload has {names.count(checkpoint):,} checkpoints with the name {checkpoint}, "
+            "so it is not known which of them is meant."
+        )
     return names.index(checkpoint) if checkpoint in names else None
 
 

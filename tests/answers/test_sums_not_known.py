@@ -1,8 +1,10 @@
 """What a checkpoint does not hold is not known to an expression over its sums."""
 
+from types import SimpleNamespace
+
 import pytest
 
-from snapshots.answers.inventory_sums import check, global_state, why_not_known
+from snapshots.answers.inventory_sums import check, global_state, sums, why_not_known
 
 
 def held(**fields) -> dict:
@@ -48,6 +50,24 @@ def test_an_operator_whose_files_are_all_missing_is_not_known():
     lost = {"id": "a", "name": "sink", "states": []}
     assert global_state(held(operators=[lost], missing=["f"]), TOTALS).processes["sink"] is None
     assert "sink" not in global_state(held(operators=[lost]), TOTALS).processes
+
+
+def test_operators_of_one_name_are_summed_by_their_ids():
+    """The sum of one is a number and that of the other an object, both in a state of one name."""
+    whole = {"name": "total", "kind": "value", "entries": 2, "complete": True}
+    sums_of = {"a": {"sum": 5, "sums": None}, "b": {"sum": None, "sums": {"left": 7}}}
+    operators = [
+        {"id": id_, "name": "keep", "states": [whole | total]} for id_, total in sums_of.items()
+    ]
+    checkpoint = held(operators=operators, snapshot="none")
+    stored = SimpleNamespace(snapshot={}.__getitem__)
+    totals = sums(checkpoint, stored)
+    assert totals["states"] == {"a": {"total": 5}, "b": {"total": {"left": 7}}}
+    assert {row["expression"] for row in totals["rows"]} == {
+        'processes["a"]["total"]',
+        'processes["b"]["total"]["left"]',
+    }
+    assert global_state(checkpoint, totals).processes == totals["states"]
 
 
 def test_a_checkpoint_without_state_says_why():

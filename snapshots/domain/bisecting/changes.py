@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from snapshots.domain.model.values import canonical
 from snapshots.domain.properties.global_state import GlobalState
 
 PROCESS, CHANNEL = "process", "channel"
@@ -35,11 +36,23 @@ class Change:
     counts: tuple[int | None, int | None] | None = None
 
 
-def changes(before: GlobalState, after: GlobalState) -> tuple[Change, ...]:
-    """Return the processes and channels whose recorded state differs or is not known."""
+Ids = Mapping[str, tuple[str, ...]]
+"""The ids of the messages in each channel."""
+_NO_IDS: tuple[Ids, Ids] = ({}, {})
+
+
+def changes(
+    before: GlobalState, after: GlobalState, ids: tuple[Ids, Ids] = _NO_IDS
+) -> tuple[Change, ...]:
+    """Return the processes and channels whose recorded state differs or is not known.
+
+    Args:
+        ids: the messages in the channels of both. Those that hold different messages differ, even
+            if the values are equal or not known.
+    """
     return (
-        *_changes(PROCESS, before.processes, after.processes),
-        *map(_counted, _changes(CHANNEL, before.channels, after.channels)),
+        *_changes(PROCESS, before.processes, after.processes, _NO_IDS),
+        *map(_counted, _changes(CHANNEL, before.channels, after.channels, ids)),
     )
 
 
@@ -57,11 +70,13 @@ def is_named(change: Change, named: Mapping[str, Collection[str]]) -> bool:
 
 
 def _changes(
-    kind: str, before: Mapping[str, object], after: Mapping[str, object]
+    kind: str, before: Mapping[str, object], after: Mapping[str, object], ids: tuple[Ids, Ids]
 ) -> Iterator[Change]:
     for name in dict.fromkeys((*before, *after)):
         pair = before.get(name, _ABSENT), after.get(name, _ABSENT)
         change = _word(*pair)
+        if change is None and None not in pair and ids[0].get(name) != ids[1].get(name):
+            change = CHANGED
         if change is not None:
             first, second = (None if side is _ABSENT else side for side in pair)
             yield Change(kind, name, change, first, second)
@@ -73,7 +88,7 @@ def _word(before: object, after: object) -> str | None:
         return ADDED if before is _ABSENT else REMOVED
     if before is None or after is None:
         return UNKNOWN
-    return CHANGED if before != after else None
+    return CHANGED if canonical(before) != canonical(after) else None
 
 
 def _counted(change: Change) -> Change:

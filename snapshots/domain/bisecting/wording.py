@@ -72,7 +72,9 @@ def answer_sentences(found: Bisection, words: Words) -> Iterator[str]:
 
 
 def _never(found: Bisection, words: Words) -> Iterator[str]:
-    if len(found.answers) == found.total:
+    if found.total == 1:
+        yield f"It does not hold in {words.titles[0]}, the only {words.noun}."
+    elif list(found.answers.values()) == [False] * found.total:
         yield f"It holds in none of the {words.count(found.total)}."
     else:
         last = words.titles[found.total - 1]
@@ -139,10 +141,19 @@ def stability_sentence(found: Bisection, words: Words, basis: str) -> str:
     if found.stability == KEPT:
         return _kept(found, words, basis)
     if found.is_searched:
-        return _SEARCHED[basis].format(nouns=words.nouns)
+        return _SEARCHED[basis].format(nouns=words.nouns, unchecked=_unchecked(found))
     return (
         f"Whether it stays true once it holds is not known: not all {words.nouns} have an answer."
     )
+
+
+def _unchecked(found: Bisection) -> str:
+    """Say which states a search left open: those without an evaluation, and those not known."""
+    parts = [
+        *(["were not evaluated"] if len(found.answers) < found.total else []),
+        *(["are not known"] if None in found.answers.values() else []),
+    ]
+    return " or ".join(parts)
 
 
 def _kept(found: Bisection, words: Words, basis: str) -> str:
@@ -169,6 +180,6 @@ _SEARCHED = {
     "The snapshots are consistent and follow each other, so those that were evaluated decide the "
     "others.",
     DECLARED: "You said that it stays true once it holds. No answer contradicts that, but it was "
-    "not checked in the {nouns} that were not evaluated: if it is wrong, an earlier one may be the "
+    "not checked in the {nouns} that {unchecked}: if it is wrong, an earlier one may be the "
     "first.",
 }

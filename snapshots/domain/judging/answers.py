@@ -127,15 +127,18 @@ def _cut(judged: Judged) -> Answer:
         sentence = f"{_count(orphans, 'message')} received inside the cut and sent outside it."
         return Answer(CUT, FAILS, sentence)
     if judged.strays:
-        return Answer(
-            CUT,
-            NOT_KNOWN,
-            f"The log has no send for {times(judged.strays, 'receive')} inside the cut, so nothing "
-            "tells on which side the message was sent.",
-        )
+        return Answer(CUT, NOT_KNOWN, strays_sentence(judged.strays))
     if judged.missing:
         return Answer(CUT, NOT_KNOWN, f"{_never_recorded(judged)}, so the cut does not pass there.")
     return Answer(CUT, HOLDS, "Every message received inside the cut was sent inside it.")
+
+
+def strays_sentence(strays: int) -> str:
+    """Say that receives without a send leave it open whether a cut is consistent."""
+    return (
+        f"The log has no send for {times(strays, 'receive')} inside the cut, so nothing "
+        "tells on which side the message was sent."
+    )
 
 
 def _channels(judged: Judged) -> Answer:

@@ -72,6 +72,8 @@ class Property:
         shape: what states and values must look like.
         look: a function that evaluates the property; it takes a state and the state at the start.
         conclusions: what a true and a false answer for a snapshot say about the run.
+        stable_if: what a run must do for the property to be stable; empty if it is stable in every
+            run, or in none.
     """
 
     name: Annotated[str, JsonName("property")]
@@ -80,11 +82,20 @@ class Property:
     shape: str
     look: Hidden[Callable[[GlobalState, GlobalState], Found]]
     conclusions: Hidden[Conclusions] = STABLE
+    stable_if: Hidden[str] = ""
 
     @property
     def is_stable(self) -> bool:
-        """Tell whether the property, once it holds, holds in every state that can be reached."""
+        """Tell whether the property, once it holds, holds in every state that can be reached.
+
+        It is False if that depends on the run.
+        """
         return self.conclusions is STABLE
+
+    @property
+    def may_be_stable(self) -> bool:
+        """Tell whether the property is stable, at least in some runs."""
+        return self.is_stable or bool(self.stable_if)
 
     def evaluate(self, state: GlobalState, start: GlobalState) -> "Answer":
         """Evaluate the property on one recorded state.

@@ -13,6 +13,7 @@ from functools import partial
 
 from snapshots.domain.properties.answers import (
     MOST_NAMED,
+    OWN,
     Found,
     Property,
     contents_missing,
@@ -129,16 +130,21 @@ def _running(phase: int, remains: _Remains) -> Found:
     )
 
 
+PHASES_ONLY_ADVANCE = (
+    "processes never go back to an earlier phase, and if a process takes up a finished phase again "
+    "only for a message of the phases up to it"
+)
 PHASE = Property(
     name="phase",
     title="The k-th phase has ended",
     definition="Every process has finished the k-th phase, and no message of the phases up to it "
-    "is in flight. The property is stable if processes never go back to an earlier phase, and if "
-    "a process takes up a finished phase again only for a message of the phases up to it.",
+    f"is in flight. The property is stable if {PHASES_ONLY_ADVANCE}.",
     shape='Every state is {"phase": k, …}: the phase, from 1, on which the process works. With '
     '"active": false it has finished the k-th phase. Every message is {"phase": k, …}: the phase '
     "in which it is sent.",
     look=partial(look, FIRST),
+    conclusions=OWN,
+    stable_if=PHASES_ONLY_ADVANCE,
 )
 
 

@@ -10,6 +10,7 @@ from snapshots.domain.model.values import canonical, number, same_amount
 from snapshots.domain.properties.answers import (
     INVARIANT,
     MOST_NAMED,
+    OWN,
     Found,
     Property,
     contents_missing,
@@ -116,13 +117,16 @@ def look_for_conservation(state: GlobalState, start: GlobalState) -> Found:
 
 NUMBERS = "Every state and every value is a number, or an object with exactly one number."
 
+LOSS_IS_FINAL = "lost tokens are not replaced and surplus ones are not removed"
 TOKEN = Property(
     name="token",
     title="Token lost or duplicated",
     definition="Processes and channels together do not hold as many tokens as at the start. The "
-    "property is stable if lost tokens are not replaced and surplus ones are not removed.",
+    f"property is stable if {LOSS_IS_FINAL}.",
     shape=f"{NUMBERS} The number counts tokens.",
     look=look_for_tokens,
+    conclusions=OWN,
+    stable_if=LOSS_IS_FINAL,
 )
 CONSERVATION = Property(
     name="conservation",

@@ -16,6 +16,7 @@ from snapshots.quantities import counted, duration, instant, value
 MOST_CHANNELS = 3  # named in a sentence
 MOST_VALUES = 5  # of one channel
 LONGEST_VALUE = 40  # characters
+NO_TIME = "a time that is not known"
 
 Json = Mapping[str, Any]
 
@@ -29,15 +30,17 @@ class LogFacts:
         is_derived: whether the recording was made from checkpoints, so that it lacks events and
             messages and does not show what they were.
         is_timed: whether the times of all events are known.
+        channels: how many channels the recording has.
     """
 
     unit: str
     is_derived: bool = False
     is_timed: bool = True
+    channels: int = 0
 
     def instant(self, at: int) -> str:
         """Word an instant, which is not known if some events have no times."""
-        return instant(at, self.unit) if self.is_timed else "a time that is not known"
+        return instant(at, self.unit) if self.is_timed else NO_TIME
 
 
 def moment_words(moment: MomentPlace, log: LogFacts) -> str:
@@ -61,7 +64,7 @@ def cut_sentence(cut: Json, log: LogFacts, moment: MomentPlace | None) -> str:
         where = "cut before every event"
     else:
         where = f"cut up to {log.instant(cut['at'])}"
-    return f"{where}: {_contents(cut, log)}; {_consistency(cut)}"
+    return f"{where}: {_contents(cut, log)}; {_consistency(cut, log)}"
 
 
 def _contents(cut: Json, log: LogFacts) -> str:
@@ -81,7 +84,7 @@ def _contents(cut: Json, log: LogFacts) -> str:
         total = sum(sizes[name] for name in rest)
         verb = "holds" if len(rest) == 1 else "hold"
         parts.append(f"{counted(len(rest), 'more channel')} {verb} {counted(total, 'message')}")
-    if log.is_derived:
+    if log.is_derived and len(filled) < log.channels:
         parts.append("what other channels hold is not known")
     return ", ".join(parts)
 
@@ -102,9 +105,11 @@ def held(values: Sequence[Any], count: int) -> str:
     return f"{words} ({', '.join(shown)})"
 
 
-def _consistency(cut: Json) -> str:
+def _consistency(cut: Json, log: LogFacts) -> str:
     if cut["consistent"] is None:
-        return "whether it is consistent is not known"
+        strays = 0 if log.is_derived else cut["strays_total"]
+        reason = f": the log has no send for {counted(strays, 'receive')} inside it"
+        return f"whether it is consistent is not known{reason if strays else ''}"
     if cut["consistent"]:
         return CONSISTENT
     more = cut["orphans_total"] - 1
@@ -167,12 +172,16 @@ def event_sentence(event: Json, log: LogFacts) -> str:
     if event.get("snapshot") is not None:
         what.append(f"for snapshot {event['snapshot']}")
     state = f"state {_value(event['state'])}" if "state" in event else "its state is not known"
-    where = f"event {event['index']:,} of {event['process']} at {log.instant(event['at'])}"
+    is_inferred = "at" in (event.get("extra") or {}).get("inferred", ())
+    when = NO_TIME if log.is_derived and is_inferred else log.instant(event["at"])
+    where = f"event {event['index']:,} of {event['process']} at {when}"
     return f"{where}: {' '.join(what)}; {state}"
 
 
 def message_sentence(message: Json, log: LogFacts, equal_ids: int) -> str:
     """Word a message: ``message m1 (1000) on A->B: sent at 1.5 ms, received at 3.8 ms``.
+
+    The instants of a derived recording are left out, because no file says them.
 
     Args:
         message: ``message``, ``channel``, ``sent_at`` and ``received_at``, which is null if it
@@ -181,15 +190,19 @@ def message_sentence(message: Json, log: LogFacts, equal_ids: int) -> str:
         equal_ids: how many messages of the channel have this id; the first is worded.
     """
     amount = f" ({_value(message['value'])})" if message["value"] is not None else ""
-    if message["received_at"] is not None:
-        arrival = f"received at {log.instant(message['received_at'])}"
-    elif log.is_derived:
-        arrival = "whether it arrived is not known"
+    if log.is_derived:
+        travel = "when it was sent and whether it arrived is not known"
     else:
-        arrival = "never received: in flight at the end"
+        travel = f"sent at {log.instant(message['sent_at'])}, {_arrival(message, log)}"
     more = f"; {equal_ids:,} messages of the channel have this id" if equal_ids > 1 else ""
     where = f"message {message['message']}{amount} on {message['channel']}"
-    return f"{where}: sent at {log.instant(message['sent_at'])}, {arrival}{more}"
+    return f"{where}: {travel}{more}"
+
+
+def _arrival(message: Json, log: LogFacts) -> str:
+    if message["received_at"] is None:
+        return "never received: in flight at the end"
+    return f"received at {log.instant(message['received_at'])}"
 
 
 def channel_sentence(channel: str, cut: Json, log: LogFacts, moment: MomentPlace | None) -> str:
@@ -220,13 +233,20 @@ def _when(cut: Json, log: LogFacts, moment: MomentPlace | None) -> str:
 
 
 def snapshot_channel_sentence(
-    snapshot: str, channel: str, recorded: Sequence[Any] | None, recomputed: Sequence[Any] | None
+    snapshot: str,
+    channel: str,
+    recorded: Sequence[Any] | None,
+    recomputed: Sequence[Any] | None,
+    log: LogFacts,
 ) -> str:
     """Word what a snapshot recorded of a channel, beside what the log recomputes.
 
-    None stands for contents that are not known.
+    None stands for contents that are not known. In a derived recording both come from the same
+    file, so what is recomputed is worded only if it differs.
     """
-    sides = (("recorded", recorded), ("recomputed", recomputed))
+    sides = [("recorded", recorded), ("recomputed", recomputed)]
+    if log.is_derived and recomputed in (None, recorded):
+        sides.pop()
     parts = [f"{name}: {_side(values)}" for name, values in sides]
     return f"channel {channel} in snapshot {snapshot}: {'; '.join(parts)}"
 

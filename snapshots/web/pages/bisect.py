@@ -25,7 +25,7 @@ from snapshots.web.pages import bisect_answer
 from snapshots.web.pages.rendering import page
 
 MOST_EXAMPLES = 3
-STABLE = [item for item in BUILT_IN.values() if item.is_stable]
+STABLE = [item for item in BUILT_IN.values() if item.may_be_stable]
 _FIELDS = ("property", "phase", "expression", "pipeline")
 
 

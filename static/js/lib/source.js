@@ -160,7 +160,7 @@ export function openCut(answer, topology) {
     known: processes.map(({ id }) => own(answer.states, id) !== undefined),
     watermarks: processes.map(({ id }) => own(answer.watermarks, id) ?? null),
     channels,
-    consistent: answer.consistent !== false, // null in a derived recording without an orphan
+    consistent: answer.consistent !== false, // null if the log lacks events and shows no orphan
     orphans: answer.orphans ?? [],
     orphansTotal: answer.orphans_total ?? answer.orphans?.length ?? 0,
     nearest: answer.nearest ? inOrder(answer.nearest.positions, processes) : null,

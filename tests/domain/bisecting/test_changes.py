@@ -23,6 +23,20 @@ def test_only_what_differs_or_is_not_known_is_listed():
     }
 
 
+def test_values_are_compared_as_json():
+    before = state({"A": True, "B": {"x": 0}, "C": 5}, {"A->B": (1,)})
+    after = state({"A": 1, "B": {"x": False}, "C": 5.0}, {"A->B": (True,)})
+    assert words(before, after) == {"A": "changed", "B": "changed", "A->B": "changed"}
+
+
+def test_messages_without_values_are_compared_by_their_ids():
+    before, after = (state({}, {"A->B": (None,)}) for _ in range(2))
+    same, other = {"A->B": ("m1",)}, {"A->B": ("m2",)}
+    assert not changes(before, after, (same, same))
+    (change,) = changes(before, after, (same, other))
+    assert (change.name, change.change) == ("A->B", "changed")
+
+
 def test_what_one_snapshot_has_outside_of_its_scope_was_added_or_removed():
     assert words(state({"A": 1, "B": 1}), state({"A": 1, "C": 1})) == {
         "B": "removed",

@@ -36,6 +36,7 @@ def words(total: int) -> Words:
         ([T, T], "at-start", "It holds already in checkpoint 0, the first checkpoint of the "
          "series. There is none before it to compare it with."),
         ([F, F], "never", "It holds in none of the 2 checkpoints."),
+        ([F], "never", "It does not hold in checkpoint 0, the only checkpoint."),
         ([F, U, U, U, U, T], "between", "The first checkpoint in which it is known to hold is "
          "checkpoint 5. It is known not to hold in checkpoint 0. What it comes to in checkpoint "
          "1, checkpoint 2, checkpoint 3 and 1 more is not known."),
@@ -47,6 +48,16 @@ def test_each_outcome_has_its_sentences(answers, word, sentences):
     result = found(answers)
     assert outcome(result) == word
     assert " ".join(answer_sentences(result, words(len(answers)))) == sentences
+
+
+def test_what_is_not_known_is_never_called_false():
+    result = found([U, U, F], is_stable=True)
+    assert list(answer_sentences(result, words(3))) == [
+        "It does not hold in checkpoint 2, the last of 3 checkpoints. If it is stable, it holds in "
+        "none of them."
+    ]
+    said = stability_sentence(result, words(3), DECLARED)
+    assert "not checked in the checkpoints that are not known:" in said
 
 
 def test_what_was_not_evaluated_is_never_called_false():

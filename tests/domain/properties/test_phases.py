@@ -12,7 +12,7 @@ from snapshots.domain.model import shapes
 from snapshots.domain.model.topology import JsonText
 from snapshots.domain.model.values import canonical, parsed
 from snapshots.domain.properties import built_in, strip
-from snapshots.domain.properties.answers import STABLE
+from snapshots.domain.properties.answers import OWN
 from snapshots.domain.properties.global_state import at_cut, at_start, of_report
 from snapshots.domain.simulators.workloads import Action
 from tests.builders import recorded, simulated
@@ -111,10 +111,10 @@ def test_what_a_snapshot_says_of_a_phase_is_what_the_paper_promises(recording, p
         began, ended = steps_of(recording, answer.snapshot)
         if answer.holds:
             assert all(holds[ended:])
-            assert answer.conclusion == STABLE.true
+            assert answer.conclusion == OWN.true
         else:
             assert not any(holds[: began + 1])
-            assert answer.conclusion == STABLE.false
+            assert answer.conclusion == OWN.false
 
 
 def test_sometimes_a_phase_has_ended_and_the_next_has_not():

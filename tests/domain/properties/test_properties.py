@@ -12,7 +12,7 @@ from snapshots.domain.judging.verdicts import judge
 from snapshots.domain.model import shapes
 from snapshots.domain.model.values import parsed
 from snapshots.domain.properties import BUILT_IN, strip
-from snapshots.domain.properties.answers import MOST_NAMED, STABLE
+from snapshots.domain.properties.answers import MOST_NAMED
 from snapshots.domain.properties.deadlock import circle
 from snapshots.domain.properties.global_state import (
     GlobalState,
@@ -134,10 +134,10 @@ def test_what_a_snapshot_says_is_what_the_paper_promises(run):
         began, ended = steps_of(recording, answer.snapshot)
         if answer.holds:
             assert all(holds[ended:])
-            assert answer.conclusion == STABLE.true
+            assert answer.conclusion == BUILT_IN[name].conclusions.true
         else:
             assert not any(holds[: began + 1])
-            assert answer.conclusion == STABLE.false
+            assert answer.conclusion == BUILT_IN[name].conclusions.false
 
 
 @settings(max_examples=examples(40), deadline=None)

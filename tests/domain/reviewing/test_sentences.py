@@ -7,8 +7,8 @@ from snapshots.domain.reviewing.places import ORDER, TIME, MomentPlace
 from snapshots.domain.reviewing.sentences import LogFacts
 
 LOG = LogFacts("us")
-DERIVED = LogFacts("ms", is_derived=True)
-UNTIMED = LogFacts("ms", is_derived=True, is_timed=False)
+DERIVED = LogFacts("ms", is_derived=True, channels=2)
+UNTIMED = LogFacts("ms", is_derived=True, is_timed=False, channels=2)
 AT = MomentPlace(TIME, 5200)
 ORPHAN = {"verdict": "orphan", "sentence": "…", "message": "m17", "channel": "p3->p9"}
 
@@ -16,7 +16,8 @@ ORPHAN = {"verdict": "orphan", "sentence": "…", "message": "m17", "channel": "
 def a_cut(**changes: object) -> dict:
     """Return a CutAnswer, by default of a whole log without messages in flight."""
     cut = {"at": 5200, "consistent": True, "channels": {"A->B": [], "B->A": []}, "omitted": {}}
-    return cut | {"states": {}, "orphans": [], "orphans_total": 0} | changes
+    cut |= {"states": {}, "orphans": [], "orphans_total": 0, "strays_total": 0}
+    return cut | changes
 
 
 @pytest.mark.parametrize(
@@ -46,6 +47,13 @@ def a_cut(**changes: object) -> dict:
             AT,
             "cut at 5.2 ms: e holds 15 messages, d holds 4 messages, c holds 3 messages, 2 more "
             "channels hold 3 messages; consistent",
+        ),
+        (
+            a_cut(consistent=None, strays_total=2),
+            LOG,
+            AT,
+            "cut at 5.2 ms: all channels are empty; whether it is consistent is not known: the log "
+            "has no send for 2 receives inside it",
         ),
         (
             a_cut(consistent=None, channels={}),
@@ -98,7 +106,9 @@ def test_what_a_derived_recording_does_not_show_is_not_known():
     assert process == "process A at 5.2 s: its state is not known"
     message = {"message": "m1", "channel": "A->B", "value": None, "sent_at": 7, "received_at": None}
     worded = sentences.message_sentence(message, DERIVED, 1)
-    assert worded == "message m1 on A->B: sent at 7 ms, whether it arrived is not known"
+    not_known = "message m1 on A->B: when it was sent and whether it arrived is not known"
+    assert worded == not_known
+    assert sentences.message_sentence(message | {"received_at": 9}, DERIVED, 1) == not_known
     in_flight = sentences.message_sentence(message | {"value": 4}, LOG, 2)
     assert in_flight == (
         "message m1 (4) on A->B: sent at 7 µs, never received: in flight at the end; 2 messages "
@@ -114,6 +124,36 @@ def test_an_archived_checkpoint_without_times_is_not_called_quick():
     assert waited == "checkpoint 41 of pipeline 2: completed, 21 s; sink[1] acknowledged last"
 
 
-def test_contents_that_are_not_known_are_not_empty():
-    worded = sentences.snapshot_channel_sentence("s1", "A->B", [], None)
-    assert worded == "channel A->B in snapshot s1: recorded: empty; recomputed: not known"
+@pytest.mark.parametrize(
+    ("recorded", "recomputed", "log", "sentence"),
+    [
+        ([], None, LOG, "recorded: empty; recomputed: not known"),
+        ([5], [5], LOG, "recorded: 1 message (5); recomputed: 1 message (5)"),
+        ([5], [5], DERIVED, "recorded: 1 message (5)"),
+        ([5], [6], DERIVED, "recorded: 1 message (5); recomputed: 1 message (6)"),
+        (None, None, DERIVED, "recorded: not known"),
+    ],
+)
+def test_contents_are_worded_as_far_as_they_are_known(recorded, recomputed, log, sentence):
+    worded = sentences.snapshot_channel_sentence("s1", "A->B", recorded, recomputed, log)
+    assert worded == f"channel A->B in snapshot s1: {sentence}"
+
+
+@pytest.mark.parametrize(
+    ("log", "inferred", "when"),
+    [
+        (LOG, ["at"], "3.8 ms"),
+        (DERIVED, ["at"], "a time that is not known"),
+        (DERIVED, ["index"], "3.8 s"),
+    ],
+)
+def test_the_instant_of_an_event_is_worded_if_a_file_says_it(log, inferred, when):
+    event = {"kind": "send", "process": "A", "index": 0, "at": 3_800, "state": 1}
+    worded = sentences.event_sentence(event | {"extra": {"inferred": inferred}}, log)
+    assert worded == f"event 0 of A at {when}: send; state 1"
+
+
+def test_a_derived_cut_that_lists_every_channel_knows_what_each_holds():
+    cut = a_cut(consistent=None, channels={"A->B": [1], "B->A": [2]})
+    worded = sentences.cut_sentence(cut, DERIVED, None)
+    assert "A->B holds 1 message (1), B->A holds 1 message (2); whether" in worded

@@ -5,6 +5,7 @@ import zipfile
 import pytest
 
 from snapshots.answers import bisect as module
+from snapshots.answers.bisect_series import ARCHIVE, CHECKPOINTS, CheckpointSeries, HeldCheckpoint
 from snapshots.domain.bisecting import search
 from snapshots.domain.simulators.samples import SAMPLES
 from snapshots.domain.simulators.script import Script
@@ -19,6 +20,7 @@ from tests.web.stored_uploads import parts_of, stored_upload
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
 BY_SLUG = {sample.slug: sample for sample in SAMPLES}
+MANY = search.Limits(1_000)
 SEVERAL = "synthetic-two-pipelines-idle-reader"
 NEGATIVE = 'processes["withdraw"]["balance"] < 0'
 
@@ -59,16 +61,35 @@ def counter(values, *, lost_at: int | None = None, also: str = ""):
         ("token-copied", "token", {"p2->p3", "p3->p1"}),
     ],
 )
-def test_the_first_snapshot_of_a_sample_is_found_by_theory(api, ada, slug, name, changed):
+def test_the_first_snapshot_of_a_sample_is_found(api, ada, slug, name, changed):
     row = a_ready_recording(ada, BY_SLUG[slug].log())
     answer = found(api, row, property=name)
     assert (title(answer["before"]), title(answer["first"])) == ("snapshot s3", "snapshot s4")
-    assert (answer["outcome"], answer["basis"], answer["searched"]) == ("exact", "theory", True)
+    by_theory = ("exact", "theory", True) if name != "token" else ("exact", "none", False)
+    assert (answer["outcome"], answer["basis"], answer["searched"]) == by_theory
     assert {item["name"] for item in answer["difference"]["changes"]} == changed
     assert answer["sentences"][:2] == [
         "It holds for the first time in snapshot s4.",
         "In snapshot s3, the one before, it does not hold.",
     ]
+
+
+@pytest.mark.parametrize(
+    ("question", "words"),
+    [
+        ({"property": "token"}, "only if lost tokens are not replaced"),
+        ({"property": "phase"}, "only if processes never go back to an earlier phase"),
+    ],
+)
+def test_theory_calls_no_property_stable_that_only_some_runs_keep(api, ada, question, words):
+    """There is a token too many in s5 alone; no few looks may call that never."""
+    row = a_ready_recording(ada, counter([0] * 5 + [1] + [0] * 34))
+    answer = found(api, row, **question)
+    assert (answer["basis"], answer["evaluated"], answer["searched"]) == ("none", 40, False)
+    assert words in answer["why_not_stable"]
+    assert not any("The property is stable:" in sentence for sentence in answer["sentences"])
+    declared = found(api, row, **question, stable=True)
+    assert declared["basis"] == "declared"
 
 
 def test_a_declared_condition_is_found_with_few_looks(api, ada, monkeypatch):
@@ -331,7 +352,36 @@ def test_numbers_that_the_upload_lacks_are_named(api, ada, shared_data, tmp_path
     row = stored_upload(ada, FlinkReader(), folder)
     answer = found(api, row, series="checkpoints", expression='snapshot == "3"')
     assert title(answer["first"]) == "checkpoint 3"
-    assert "The upload lacks number 2, in which it may have held before." in answer["sentences"]
+    assert "The upload lacks number 2, in which it may have held." in answer["sentences"]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "answers", "is_stable", "sentence"),
+    [
+        ([1, 2, 3], [False, None, True], False, None),
+        ([1, 5, 6, 7], [False, False, False, True], False, "the numbers 2 to 4: it may have held "),
+        ([1, 5, 6, 7], [False, False, False, True], True, None),
+        ([1, 3, 5, 8], [False, False, None, True], True, "the numbers 4 and 6 to 7: it may have "),
+        ([1, 3], [False, False], False, "number 2, in which it may have held."),
+        ([1, 3], [True, True], False, None),
+    ],
+)
+def test_only_numbers_that_are_missing_and_may_be_first_are_named(
+    numbers, answers, is_stable, sentence
+):
+    items = [HeldCheckpoint(Recording(), 0, number, "checkpoint") for number in numbers]
+    for kind, where in (
+        (CHECKPOINTS, "The upload lacks "),
+        (ARCHIVE, "No upload that you may see"),
+    ):
+        result = search.bisect(
+            len(items), lambda places: [answers[n] for n in places], MANY, is_stable=is_stable
+        )
+        series = CheckpointSeries(items, "", kind)
+        said = module.sentences(series, result, "declared" if is_stable else "none")
+        named = [text for text in said if text.startswith(where)]
+        assert len(named) == (sentence is not None)
+        assert all(sentence in text for text in named)
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,19 @@
 """Places are looked up and worded from the pages' answers; entries and trails follow the rights."""
 
+import json
+from dataclasses import replace
+from types import SimpleNamespace
+
 import pytest
 from django.utils import timezone
 
 from snapshots.archive import filling
+from snapshots.domain.model.recording import LoggedEvent
 from snapshots.domain.simulators.samples import two_banks
 from snapshots.models import Recording
 from snapshots.readers.engines.flink.rest.archive import facts_of_upload
 from snapshots.readers.engines.flink.upload import read_upload
-from snapshots.reviews import trail
+from snapshots.reviews import resolving, trail
 from snapshots.reviews.models import Entry, TrailItem
 from tests.builders import a_run, simulated
 from tests.damage import marker_sent_late
@@ -155,6 +160,24 @@ def test_every_verdict_of_a_cut_is_that_of_the_cuts_call(api, banks):
             assert ("not consistent: orphan" in sentence) == (not answer["consistent"])
 
 
+def test_a_cut_with_a_receive_that_no_send_explains_is_not_called_consistent(api, ada):
+    log = two_banks()
+    index = sum(event.process == "A" for event in log.events)
+    stray = LoggedEvent(99, "A", "receive", index, 12000, channel="B->A", message="m9")
+    row = a_ready_recording(ada, log._replace(events=(*log.events, stray)))
+    for inside, is_consistent in ((index, True), (index + 1, None)):
+        cut = {"A": inside, "B": 10}
+        answer = post_json(api, f"/api/recordings/{row.pk}/cuts", {"positions": cut}).json()
+        assert answer["consistent"] is is_consistent
+    unknown = looked_up(api, row, f"cut:A={index + 1}:B=10")["sentence"]
+    assert unknown.endswith(
+        "; whether it is consistent is not known: the log has no send for 1 receive inside it"
+    )
+    query = {"left": row.pk, "right": row.pk, "left_snapshot": "s1"}
+    query["right_positions"] = json.dumps(cut)
+    assert api.get("/api/compare", query).json()["right"]["outcome"] == "not known"
+
+
 def test_a_snapshot_is_worded_by_its_witness(api, ada):
     damaged = marker_sent_late(simulated())
     row = a_ready_recording(ada, damaged.log)
@@ -213,6 +236,36 @@ def test_an_entry_stays_and_says_what_became_of_its_place_after_reading_again(ap
     assert after["event:B:9"]["sentence"].startswith("event 9 of B at 10.6 ms: internal")
     Recording.objects.filter(pk=banks.pk).update(status="running")
     assert {item["place"]["state"] for item in listed(api, address)} == {"not-known"}
+
+
+def edited(log, change):
+    """Return a log in which each event has the fields that ``change`` returns for it."""
+    return log._replace(events=tuple(replace(event, **change(event)) for event in log.events))
+
+
+@pytest.mark.parametrize(
+    ("change", "state"),
+    [
+        (lambda event: {"at": event.at + 7}, "there"),
+        (lambda event: {"message": event.message and f"x{event.message}"}, "changed"),
+    ],
+)
+def test_a_place_is_another_one_if_its_events_are_and_not_if_their_clock_is(
+    api, ada, banks, change, state
+):
+    address = f"recordings/{banks.pk}/entries"
+    for place in ("event:B:2", "cut:A=2:B=5"):
+        posted(api, address, text="here", place=place)
+    read_again(banks, edited(two_banks(), change))
+    assert [item["place"]["state"] for item in listed(api, address)] == [state] * 2
+
+
+def test_a_name_that_two_checkpoints_share_is_not_known(api, banks, monkeypatch):
+    listed = SimpleNamespace(upload={"checkpoints": [{"id": 1}, {"id": 1, "snapshot": None}]})
+    monkeypatch.setattr(resolving, "inventory_of", lambda recording: listed)
+    item = looked_up(api, banks, "checkpoint:1:0")
+    assert item["state"] == "not-known"
+    assert "2 checkpoints with the name 1" in item["reason"]
 
 
 def a_team(ada) -> tuple:

@@ -1,9 +1,11 @@
 """The page that finds the first state of a series at which a condition holds."""
 
+import re
 from urllib.parse import urlencode
 
 import pytest
 
+from snapshots.answers import bisect_past
 from snapshots.domain.simulators.samples import SAMPLES
 from snapshots.readers.engines.flink.adapter.reader import FlinkReader
 from tests.web.api.test_bisect import NEGATIVE, counter
@@ -29,6 +31,16 @@ def test_the_page_says_what_is_first_what_changed_and_why(client, ada):
     assert "Kant->Mill channel empty 1 message: request: Kant" in said
     assert "28 of 36 events between the two" in said
     assert f"/recordings/{row.pk}?snapshot=s4&amp;event=33%40Mill" in page
+
+
+def test_a_past_that_leaves_out_causes_says_so(client, ada, monkeypatch):
+    row = a_ready_recording(ada, BY_SLUG["deadlock"].log())
+    address = f"/recordings/{row.pk}/bisect"
+    whole = words(shown(client, address, property="deadlock"))
+    assert "since the one before can have influenced them; they are among them" in whole
+    monkeypatch.setattr(bisect_past, "MOST_CAUSES", 2)
+    part = words(shown(client, address, property="deadlock"))
+    assert re.search(r"can have influenced the first 2 of the [3-9] events; they are", part)
 
 
 def test_states_that_were_not_evaluated_are_counted_in_the_strip(client, ada):
