@@ -1269,6 +1269,8 @@ interface OrderPlaces {
 interface Alignment {
   from: [Column, Column];
   to: [Column, Column];
+  /** Of each side, the first step of which it is not known whether the other side has its event. */
+  settled: [number, number];
 }
 
 /** One side of the page that compares two recordings, snapshots or cuts. */

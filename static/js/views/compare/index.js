@@ -1,6 +1,6 @@
 /** Two recordings, snapshots or cuts side by side: one cursor moves both diagrams. */
 
-import { counterpart, openAlignment } from "../../lib/alignment.js";
+import { aloneText, counterpart, openAlignment } from "../../lib/alignment.js";
 import { setText, table } from "../../lib/dom.js";
 import { counted, thousands, valueText } from "../../lib/format.js";
 import { listen } from "../../lib/keys.js";
@@ -66,7 +66,7 @@ async function mount(compared, differences) {
     if (isOne) return [place, ""];
     if (axis() === "time") return [place - compared.sides[side].extent.from + compared.sides[1 - side].extent.from, ""];
     const { step, isSame } = counterpart(alignment, side, place - 1);
-    return [step + 1, isSame ? "" : "an event that only this side has"];
+    return [step + 1, isSame ? "" : aloneText(alignment, side, place - 1)];
   }
 
   /** Shows what follows from the cursors' places. */
