@@ -387,6 +387,8 @@ interface Arrangement {
 interface Stretch {
   from: number;
   to: number;
+  /** Whether an event that is shown stands at `to`. */
+  endsAtEvent?: boolean;
 }
 
 /** What is known of when something happens between `from` and `to`. */

@@ -26,7 +26,8 @@ function stateRows(sides) {
 
 /** @param {CursorSide[]} sides @param {boolean} isOne @returns {CursorRow[]} */
 function channelRows(sides, isOne) {
-  const filled = sides.flatMap(({ topology, cut }) => [...cut.channels.keys()].map((code) => topology.channels[code].id));
+  const filled = sides.flatMap(({ topology: { channels }, cut }) =>
+    [...cut.channels.keys()].map((code) => channels[code].id));
   return [...new Set(filled)].map((id) => {
     const isOrdered = sides.every(({ topology }) => topology.channels[topology.channelCode.get(id)]?.fifo ?? true);
     return rowOf(id, sides.map((side) => contentsCell(side, id, isOne, isOrdered)));
