@@ -168,7 +168,8 @@ async function mount(compared, differences) {
   const kept = (opened.get("cursor") ?? "").split(".").map(Number);
   if (opened.has("cursor") && kept.length === 2 && kept.every(Number.isFinite)) place([kept[0], kept[1]]);
   else begin();
-  const hiding = sides.map((side, i) => (side.hasHidden() ? `${side.hidden()} of the ${i ? "right" : "left"} side` : ""));
+  const hiding = sides.map((side, i) =>
+    (side.hasHidden() ? `${side.hidden()} of the ${i ? "right" : "left"} side` : ""));
   if (hiding.some(Boolean)) say(`Not drawn: ${hiding.filter(Boolean).join(", ")}. “Show” brings a lane into view.`);
   by.addEventListener("change", turn);
   slider.addEventListener("input", () => lead(leader, Number(slider.value)));
