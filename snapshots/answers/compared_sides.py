@@ -1,7 +1,7 @@
 """Read the two sides of a comparison: recordings, or snapshots and cuts of them."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -202,8 +202,12 @@ def state_at(
     }
     contents, omitted = replay.contents_of(stored_cut)
     is_whole = not is_derived(stored.manifest.header_extra)
+    by_id = stored.topology.channel_by_id
     channels = {
-        channel: _contents(messages, omitted.get(channel, 0), is_whole=is_whole)
+        channel: replace(
+            _contents(messages, omitted.get(channel, 0), is_whole=is_whole),
+            is_fifo=by_id[channel].fifo,
+        )
         for channel, messages in contents.items()
     }
     return GlobalState(name, states, channels, judgements)
@@ -254,7 +258,8 @@ def _of_snapshot(stored: StoredRecording, row: Snapshot, name: str) -> GlobalSta
     for channel in snapshot.topology.channels:
         is_open = bool(never & {channel.source, channel.target})
         why = "one of its ends never recorded" if is_open else unknown
-        channels[channel.id] = _recorded(snapshot.channels[channel.id], why)
+        contents = _recorded(snapshot.channels[channel.id], why)
+        channels[channel.id] = replace(contents, is_fifo=channel.fifo)
     return GlobalState(name, states, channels, judgements_of(row))
 
 

@@ -147,13 +147,16 @@ def csv_rows(compared: Compared) -> Iterator[list[object]]:
 
 def alignment(sides: tuple[Side, Side]) -> dict[str, Any]:
     """Return which events of two recordings stand for each other, as AlignmentPayload."""
-    left, right = (side.stored for side in sides)
+    stored = [side.stored for side in sides]
+    compared = _runs(sides)
+    settled = [int(item.tables.events.length.sum()) for item in stored]
     pairs = [np.zeros((2, 0), np.int64)]
-    for process, aligned in _runs(sides).alignments.items():
+    for process, aligned in compared.alignments.items():
         steps = [
-            item.tables.events.run("step", item.tables.process_code(process))
-            for item in (left, right)
+            item.tables.events.run("step", item.tables.process_code(process)) for item in stored
         ]
+        for side, count in enumerate(compared.settled[process]):
+            settled[side] = min([settled[side], *steps[side][count : count + 1].tolist()])
         pairs += [
             np.array(
                 (
@@ -169,6 +172,7 @@ def alignment(sides: tuple[Side, Side]) -> dict[str, Any]:
         "count": joined.shape[1],
         "left": typed_array(joined[0]),
         "right": typed_array(joined[1]),
+        "settled": settled,
     }
 
 
@@ -207,18 +211,19 @@ def _compared_runs(
     folders: tuple[Path, Path], keys: tuple[int, int], names: Names
 ) -> RunComparison:
     """Compare the recordings with these keys; a published folder never changes, so it is kept."""
+    opened = [open_cached(folder) for folder in folders]
+    most = min(fair_share(item.tables.events.length.tolist(), MOST_EVENTS) for item in opened)
     left, right = (
-        _run(Recording.objects.get(pk=key), open_cached(folder), name)
-        for folder, key, name in zip(folders, keys, names, strict=True)
+        _run(Recording.objects.get(pk=key), stored, name, most)
+        for stored, key, name in zip(opened, keys, names, strict=True)
     )
     return compare_runs(left, right)
 
 
-def _run(recording: Recording, stored: StoredRecording, name: str) -> Run:
+def _run(recording: Recording, stored: StoredRecording, name: str, most: int) -> Run:
+    """Read one side, with the first ``most`` events of each process."""
     tables = stored.tables
-    lengths = tables.events.length
-    most = fair_share(lengths.tolist(), MOST_EVENTS)
-    end = StoredCut(tables, lengths)
+    end = StoredCut(tables, tables.events.length)
     return Run(
         name,
         {

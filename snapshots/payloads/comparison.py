@@ -78,8 +78,11 @@ class AlignmentPayload(TypedDict):
         count: how many events both recordings have.
         left: the steps of these events in the left recording, rising.
         right: the step of each of them in the right recording.
+        settled: of the left and of the right recording, the step of the first event of which it is
+            not known whether the other one has it; the number of events if there is none.
     """
 
     count: int
     left: TypedArray
     right: TypedArray
+    settled: list[int]

@@ -287,6 +287,7 @@ interface CutPayload {
   orphans_total?: number;
   nearest?: { positions: Record<string, number> } | null;
   at?: number;
+  omitted?: Record<string, number>;
 }
 
 /** A message in a channel at a cut; `row` is its row in the window, if the cut is from one. */
@@ -305,6 +306,8 @@ interface Cut {
   watermarks: (string | null)[];
   /** Messages in flight by the code of their channel, in order. */
   channels: Map<number, MessageInFlight[]>;
+  /** How many messages of a channel are not listed, by its code. */
+  omitted?: Map<number, number>;
   consistent: boolean;
   orphans: OrphanPayload[];
   orphansTotal: number;
@@ -384,6 +387,8 @@ interface Arrangement {
 interface Stretch {
   from: number;
   to: number;
+  /** Whether an event that is shown stands at `to`. */
+  endsAtEvent?: boolean;
 }
 
 /** What is known of when something happens between `from` and `to`. */
@@ -1269,6 +1274,8 @@ interface OrderPlaces {
 interface Alignment {
   from: [Column, Column];
   to: [Column, Column];
+  /** Of each side, the first step of which it is not known whether the other side has its event. */
+  settled: [number, number];
 }
 
 /** One side of the page that compares two recordings, snapshots or cuts. */
@@ -1281,6 +1288,34 @@ interface ComparedSide {
   snapshot: string | null;
   /** The last event inside the snapshot or cut. */
   start: { at: number; step: number } | null;
+  is_derived: boolean;
+}
+
+/** A side at the cursor. */
+interface CursorSide {
+  topology: OpenTopology;
+  cut: Cut;
+  isDerived: boolean;
+}
+
+/** What one side holds of a process or channel; two that are known are the same if their keys are. */
+interface CursorCell {
+  text: string;
+  key: string;
+  /** How many messages there are, 1 for a state; null if it is not known. */
+  count: number | null;
+  /** Whether the side lacks the process or channel. */
+  isAbsent: boolean;
+  isKnown: boolean;
+  /** Whether no other value has the same key. */
+  isExact: boolean;
+}
+
+/** A line of what both sides hold at the cursor; "open" if it is not compared. */
+interface CursorRow {
+  name: string;
+  texts: [string, string];
+  verdict: "other" | "open" | "same";
 }
 
 interface ComparedData {

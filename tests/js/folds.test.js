@@ -3,12 +3,12 @@ import { test } from "node:test";
 
 import { handleX } from "../../static/js/lib/cuts.js";
 import { depthBins } from "../../static/js/lib/depth.js";
-import { activityOf, foldedScale, joined, openParts, plainScale } from "../../static/js/lib/folds.js";
+import { activityOf, eventsInside, foldedScale, joined, openParts, plainScale } from "../../static/js/lib/folds.js";
 import { arrange, PLAIN_LANES } from "../../static/js/lib/lanes.js";
 import { createPlayer } from "../../static/js/lib/player.js";
 import { openWindow } from "../../static/js/lib/window.js";
 import { geometry, inFlight, lineOf } from "../../static/js/views/workbench/geometry.js";
-import { timeAxis } from "../../static/js/views/workbench/time-axis.js";
+import { foldText, timeAxis } from "../../static/js/views/workbench/time-axis.js";
 import { aRecording, encode } from "./builders.js";
 
 const MARK = 0.04;
@@ -254,4 +254,25 @@ test("the bins of the depth chart are equally wide on the screen", () => {
 test("a scale without folds is the axis itself", () => {
   const { u, x, span } = plainScale(5, 25);
   assert.deepEqual([u(7), x(7), span], [7, 7, 20]);
+});
+
+/** A window of the order axis: A's 5 events, 999 of B, A's 5 events, 100 of B. */
+function ordered(from, to) {
+  const process = Int32Array.from({ length: 1109 }, (_, i) => Number((i >= 5 && i < 1004) || i >= 1009));
+  const x = Float64Array.from(process, (_, i) => i + 1);
+  const rows = Array.from(x.keys()).filter((i) => x[i] >= from && x[i] <= to);
+  const pick = (column) => column.filter((_, i) => rows.includes(i));
+  return { from, to, exact: true, events: { count: rows.length, process: pick(process), x: pick(x) } };
+}
+
+test("a fold of the order axis holds the hidden events only", () => {
+  const ofA = (p) => p === 0;
+  const whole = activityOf(ordered(0, 1109), ofA);
+  const inside = (known) => known.stretches.filter(({ from, to }) => to - from > 50).map(eventsInside);
+  assert.deepEqual(inside(whole), [999, 100]);
+  for (const [from, to] of [[2, 500], [500, 1006], [1, 1109], [300, 700]]) {
+    assert.deepEqual(inside(joined(activityOf(ordered(from, to), ofA), whole)), [999, 100], `${from} to ${to}`);
+  }
+  const [fold] = foldedScale(whole, 0, 1109, MARK).folds;
+  assert.equal(foldText(fold, "order", "us"), "999");
 });

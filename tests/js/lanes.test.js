@@ -158,3 +158,13 @@ test("a closed group shows how much happens in it, and the cut from its first to
   const cut = data.at(-1);
   assert.ok(cut.x[1] < cut.x[2] && cut.y[1] === 0 && cut.y[2] === 0, JSON.stringify(cut));
 });
+
+test("the place of the first lane that scrolls is known, however many are pinned", () => {
+  const many = openTopology({ processes: Array.from({ length: 80 }, (_, i) => ({ id: `p-${i}` })), channels: [] });
+  for (const count of [0, 2, 60]) {
+    const pinned = many.processes.slice(0, count).map(({ id }) => id);
+    const arrangement = arrange(many, { ...PLAIN_LANES, pinned, first: "p-70" });
+    const g = measured(arrangement);
+    assert.equal(arrangement.rows[g.firstRow], g.rows[g.pinned], `${count} pinned lanes`);
+  }
+});

@@ -165,10 +165,12 @@ class Contents:
     Attributes:
         entries: the messages in their order; None if they are not known.
         why: why they are not known, as the end of a sentence; empty if they are known.
+        is_fifo: whether the channel keeps the order of messages.
     """
 
     entries: tuple[Entry, ...] | None
     why: str = ""
+    is_fifo: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,11 @@ class Events:
     states: Sequence[JsonText | None]
     total: int
 
+    @property
+    def is_cut_off(self) -> bool:
+        """Tell whether the process has further events, which are not compared."""
+        return self.total > len(self.keys)
+
 
 @dataclass(frozen=True, slots=True)
 class Run:
@@ -70,10 +75,13 @@ class RunComparison:
     Attributes:
         comparison: the differences, and what could not be compared.
         alignments: which events of each process stand for each other.
+        settled: how many events of each process are compared for certain, from the first one on,
+            on the left and on the right side.
     """
 
     comparison: Comparison
     alignments: dict[ProcessId, Alignment] = field(default_factory=dict)
+    settled: dict[ProcessId, tuple[int, int]] = field(default_factory=dict)
 
 
 def compare_runs(left: Run, right: Run) -> RunComparison:
@@ -85,8 +93,10 @@ def compare_runs(left: Run, right: Run) -> RunComparison:
     effort = Effort()
     for process in map(ProcessId, in_both_or_one(left.events, right.events)):
         if process in left.events and process in right.events:
-            alignment = align(left.events[process].keys, right.events[process].keys, effort)
+            pair = left.events[process], right.events[process]
+            alignment = align(pair[0].keys, pair[1].keys, effort)
             result.alignments[process] = alignment
+            result.settled[process] = _settled(pair, alignment)
             _compare_process(result.comparison, (left, right), process, alignment)
     return result
 
@@ -144,13 +154,51 @@ def _compare_process(
     comparison: Comparison, runs: tuple[Run, Run], process: ProcessId, alignment: Alignment
 ) -> None:
     """Add how the events of a process differ, and what of them is not compared."""
+    skipped = len(comparison.not_compared)
     _note_uncompared(comparison, runs, process, alignment)
-    if alignment.gaps:
-        comparison.differences.append(_other_events(runs, process, alignment))
+    gaps = _certain_gaps((runs[0].events[process], runs[1].events[process]), alignment)
+    if gaps:
+        comparison.differences.append(_other_events(runs, process, gaps))
     if difference := _other_states(runs, process, alignment):
         comparison.differences.append(difference)
-    if not alignment.gaps and not difference:
+    if not gaps and not difference and len(comparison.not_compared) == skipped:
         comparison.add_equal("events")
+
+
+def _tail(pair: tuple[Events, Events], alignment: Alignment) -> tuple[int, int]:
+    """Count the last taken events of each side that may stand for events that are not taken.
+
+    Such an event has no partner, and nothing after it has one. The other side goes on.
+    """
+    if not alignment.gaps:
+        return 0, 0
+    last = alignment.gaps[-1]
+    if (last.left[1], last.right[1]) != (len(pair[0].keys), len(pair[1].keys)):
+        return 0, 0
+    left, right = (last.left[1] - last.left[0]), (last.right[1] - last.right[0])
+    return left * pair[1].is_cut_off, right * pair[0].is_cut_off
+
+
+def _certain_gaps(pair: tuple[Events, Events], alignment: Alignment) -> list[Gap]:
+    """Return the gaps without the events that may stand for events that are not taken."""
+    tail = _tail(pair, alignment)
+    if not any(tail):
+        return list(alignment.gaps)
+    *gaps, last = alignment.gaps
+    (left, left_end), (right, right_end) = last.left, last.right
+    rest = replace(last, left=(left, left_end - tail[0]), right=(right, right_end - tail[1]))
+    return [*gaps, rest] if rest.size else gaps
+
+
+def _settled(pair: tuple[Events, Events], alignment: Alignment) -> tuple[int, int]:
+    """Count the first events of each side that are compared for certain."""
+    ends = [
+        len(events.keys) - rest for events, rest in zip(pair, _tail(pair, alignment), strict=True)
+    ]
+    for gap in alignment.gaps:
+        if not gap.is_searched:
+            return min(ends[0], gap.left[0]), min(ends[1], gap.right[0])
+    return ends[0], ends[1]
 
 
 def _note_uncompared(
@@ -163,6 +211,14 @@ def _note_uncompared(
                 "events",
                 f"{process}: the last {rest:,} of {events.total:,} events in {run.name} are not "
                 "compared: the recording has more events than one comparison takes.",
+            )
+    tail = _tail((runs[0].events[process], runs[1].events[process]), alignment)
+    for rest, run, other in zip(tail, runs, reversed(runs), strict=True):
+        if rest:
+            comparison.skip(
+                "events",
+                f"{process}: {_counted(rest, 'event')} of {run.name} may stand for events of "
+                f"{other.name} that are not compared.",
             )
     for gap in alignment.gaps:
         if not gap.is_searched:
@@ -198,11 +254,11 @@ def _range(half_open: tuple[int, int]) -> str:
     return f"{half_open[0]:,} to {half_open[1] - 1:,}"
 
 
-def _other_events(runs: tuple[Run, Run], process: ProcessId, alignment: Alignment) -> Difference:
+def _other_events(runs: tuple[Run, Run], process: ProcessId, gaps: Sequence[Gap]) -> Difference:
     """Return the difference between the events of a process that only one side has."""
-    first = alignment.gaps[0]
-    indices = first.left[0], first.right[0]
-    only = [sum(end - begin for begin, end in ranges) for ranges in _ranges(alignment)]
+    indices = gaps[0].left[0], gaps[0].right[0]
+    sides = [gap.left for gap in gaps], [gap.right for gap in gaps]
+    only = [sum(end - begin for begin, end in ranges) for ranges in sides]
     spots = [
         run.spot(process, index) if index < len(run.events[process].keys) else None
         for run, index in zip(runs, indices, strict=True)
@@ -227,10 +283,6 @@ def _beginning(shared: int) -> str:
     if shared == 0:
         return "they differ from the first event on"
     return "the first event agrees" if shared == 1 else f"the first {shared:,} events agree"
-
-
-def _ranges(alignment: Alignment) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-    return [gap.left for gap in alignment.gaps], [gap.right for gap in alignment.gaps]
 
 
 def _next(run: Run, process: ProcessId, index: int) -> str:
@@ -284,11 +336,11 @@ def _is_half_known(left: JsonText | None, right: JsonText | None) -> bool:
 def fair_share(lengths: Sequence[int], most: int) -> int:
     """Return how many events of each process can be taken, so that all together are ``most``.
 
-    Each process gives its first so many events, or all if it has fewer.
+    Each process gives its first so many events, or all if it has fewer. If all fit, it is ``most``.
     """
     left, open_ = most, len(lengths)
     for length in sorted(lengths):
         if length * open_ > left:
             return left // open_
         left, open_ = left - length, open_ - 1
-    return max(lengths, default=0)
+    return most

@@ -1,7 +1,8 @@
 """Measure how far two states, or the messages of two channels, are apart."""
 
 import json
-from collections.abc import Iterable
+import math
+from collections.abc import Callable, Iterable
 
 from snapshots.domain.comparing.model import AMOUNT, PARTS, Entry
 from snapshots.domain.model.topology import JsonText
@@ -47,14 +48,17 @@ def parts_that_differ(left: object, right: object) -> int:
 
 def _distance(one: int | float, other: int | float) -> int | float | None:
     """Return how far two numbers are apart; None if no number can hold that."""
-    try:
-        return abs(one - other)
-    except OverflowError:  # a whole number beyond every fraction, and a fraction
-        return None
+    return _finite(lambda: abs(one - other))
 
 
 def _sum(numbers: Iterable[int | float]) -> int | float | None:
+    return _finite(lambda: sum(numbers))
+
+
+def _finite(compute: Callable[[], int | float]) -> int | float | None:
+    """Return what a computation gives; None if no number can hold that."""
     try:
-        return sum(numbers)
-    except OverflowError:
+        result = compute()
+        return result if math.isfinite(result) else None
+    except OverflowError:  # a whole number beyond every fraction, and a fraction
         return None

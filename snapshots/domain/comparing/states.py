@@ -206,13 +206,46 @@ def _compare_channel(
     elif left.entries is None or right.entries is None:
         reasons = _reasons(names, (left.why, right.why))
         comparison.skip("contents", f"What {channel} held is not compared: {reasons}.")
+    elif not by_id and (lacking := _without_values(names, (left.entries, right.entries))):
+        counts = len(left.entries), len(right.entries)
+        _compare_counts(comparison, names, channel, counts, lacking)
     else:
         key = _whole if by_id else _value
-        difference = _other_contents(names, channel, (left.entries, right.entries), key)
+        is_ordered = left.is_fifo and right.is_fifo
+        entries = left.entries, right.entries
+        difference = _other_contents(names, channel, entries, key, is_ordered=is_ordered)
         if difference is None:
             comparison.add_equal("contents")
         else:
             comparison.differences.append(difference)
+
+
+def _without_values(names: Names, pair: tuple[Sequence[Entry], Sequence[Entry]]) -> str:
+    """Return where values of messages are not known; empty if all are known."""
+    sides = zip(names, pair, strict=True)
+    return listed(
+        [where(name) for name, entries in sides if any(entry.value is None for entry in entries)]
+    )
+
+
+def _compare_counts(
+    comparison: Comparison, names: Names, channel: ChannelId, counts: tuple[int, int], lacking: str
+) -> None:
+    """Compare the numbers of messages in a channel whose values are not all known."""
+    why = f"the values of its messages are not all known {lacking}"
+    if counts[0] == counts[1]:
+        comparison.skip("contents", f"What {channel} held is not compared: {why}.")
+        return
+    sentence = (
+        f"{channel} holds {_messages(counts[0])} {where(names[0])} and {_messages(counts[1])} "
+        f"{where(names[1])}. Which of them differ is not known: {why}."
+    )
+    size = abs(counts[0] - counts[1])
+    comparison.differences.append(Difference("contents", PARTS, size, sentence, channel=channel))
+
+
+def _messages(count: int) -> str:
+    return f"{count:,} {'message' if count == 1 else 'messages'}"
 
 
 def _whole(entry: Entry) -> Hashable:
@@ -228,6 +261,8 @@ def _other_contents(
     channel: ChannelId,
     pair: tuple[tuple[Entry, ...], tuple[Entry, ...]],
     key: Callable[[Entry], Hashable],
+    *,
+    is_ordered: bool,
 ) -> Difference | None:
     """Return the difference between the contents of a channel, or None if they are equal."""
     left, right = pair
@@ -238,6 +273,8 @@ def _other_contents(
     if only_left or only_right:
         measure, size = of_messages(only_left + only_right)
         sentence = f"{channel} holds {_only(names, only_left, only_right)}."
+    elif not is_ordered:
+        return None
     else:
         moved = sum(one != other for one, other in zip(ours, theirs, strict=True))
         measure, size = PARTS, moved

@@ -15,6 +15,7 @@ from snapshots.answers import comparison
 from snapshots.answers.compared_sides import SIDES, Side, read_side, read_sides, state_name
 from snapshots.answers.outcomes import colour_of, outcome_of
 from snapshots.domain.comparing.model import AMOUNT, EVENTS, PARTS, Difference, Spot
+from snapshots.domain.model.derived import is_derived
 from snapshots.models import Recording, Snapshot
 from snapshots.quantities import counted, thousands
 from snapshots.web.pages import links
@@ -179,6 +180,7 @@ def _data(
                 "positions": answer[name]["positions"],
                 "snapshot": answer[name]["snapshot"],
                 "start": comparison.last_inside(side),
+                "is_derived": is_derived(side.stored.manifest.header_extra),
             }
             for name, side in zip(SIDES, compared.sides, strict=True)
         ],

@@ -4,7 +4,7 @@ import { decode, upperBound } from "./arrays.js";
 
 /**
  * Opens the alignment that the API gives.
- * @param {{ left: Packed, right: Packed }} payload its left steps rise
+ * @param {{ left: Packed, right: Packed, settled: [number, number] }} payload its left steps rise
  * @returns {Alignment}
  */
 export function openAlignment(payload) {
@@ -13,7 +13,17 @@ export function openAlignment(payload) {
   return {
     from: [left, Float64Array.from(order, (place) => right[place])],
     to: [right, Float64Array.from(order, (place) => left[place])],
+    settled: payload.settled,
   };
+}
+
+/**
+ * Returns what is to be said of the event at `step` of a side for which the other side has no counterpart.
+ * @param {Alignment} alignment @param {number} side @param {number} step
+ */
+export function aloneText({ settled }, side, step) {
+  const text = "an event that only this side has";
+  return step < settled[side] ? text : `${text}, or that is not compared`;
 }
 
 /**

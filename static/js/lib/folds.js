@@ -69,7 +69,8 @@ function activity(from, to, { starts, ends }) {
   const longestLeft = lengths.slice().sort()[count - MOST_STRETCHES] ?? 0;
   const stretches = [];
   for (let i = 0; i <= count; i += 1) {
-    if (lengths[i] > longestLeft) stretches.push({ from: begin(i), to: end(i) });
+    const endsAtEvent = starts === ends && starts[i] <= to; // the begin of a bin is no event
+    if (lengths[i] > longestLeft) stretches.push({ from: begin(i), to: end(i), ...(endsAtEvent && { endsAtEvent }) });
   }
   return { from, to, starts, stretches };
 }
@@ -80,9 +81,9 @@ function activity(from, to, { starts, ends }) {
  */
 export function joined(fine, rough) {
   if (!fine || !rough) return fine ?? rough;
-  const beside = rough.stretches.flatMap(({ from, to }) => [
-    { from, to: Math.min(to, fine.from) },
-    { from: Math.max(from, fine.to), to },
+  const beside = rough.stretches.flatMap((stretch) => [
+    stretch.to <= fine.from ? stretch : { from: stretch.from, to: fine.from },
+    { ...stretch, from: Math.max(stretch.from, fine.to) },
   ]).filter(({ from, to }) => to > from);
   const before = rough.starts.subarray(0, upperBound(rough.starts, fine.from));
   const after = rough.starts.subarray(upperBound(rough.starts, fine.to));
@@ -100,10 +101,11 @@ export function joined(fine, rough) {
 function sewn(stretches, seams) {
   /** @type {Stretch[]} */
   const merged = [];
-  for (const { from, to } of stretches) {
+  for (const stretch of stretches) {
     const last = merged.at(-1);
-    if (last?.to === from && seams.includes(from)) merged[merged.length - 1] = { from: last.from, to };
-    else merged.push({ from, to });
+    const isSewn = last?.to === stretch.from && seams.includes(stretch.from);
+    if (isSewn) merged[merged.length - 1] = { ...stretch, from: last.from };
+    else merged.push(stretch);
   }
   return merged;
 }
@@ -158,6 +160,14 @@ function restOf(stretches, from, to) {
     count += 1;
   }
   return { rest, marks, count };
+}
+
+/**
+ * Returns how many events of hidden lanes a fold of the order axis holds. A shown event at its end is not inside.
+ * @param {Stretch} stretch
+ */
+export function eventsInside(stretch) {
+  return Math.round(lengthOf(stretch)) - (stretch.endsAtEvent ? 1 : 0);
 }
 
 /** @param {Stretch} stretch */

@@ -154,7 +154,9 @@ export function openCut(answer, topology) {
     const ids = own(answer.messages, id) ?? [];
     if (values.length) channels.set(channelCode.get(id), values.map((value, i) => ({ id: ids[i], value })));
   }
+  const omitted = new Map(Object.entries(answer.omitted ?? {}).map(([id, count]) => [channelCode.get(id), count]));
   return summed({
+    omitted,
     positions: inOrder(answer.positions, processes),
     states: processes.map(({ id }) => own(answer.states, id) ?? null),
     known: processes.map(({ id }) => own(answer.states, id) !== undefined),

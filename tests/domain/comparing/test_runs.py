@@ -127,9 +127,46 @@ def test_what_lies_beyond_the_limit_is_said():
     comparison = compare_runs(left, right).comparison
     assert [item.sentence for item in comparison.not_compared] == [
         "p: the last 997 of 1,000 events in one are not compared: the recording has more events "
-        "than one comparison takes."
+        "than one comparison takes.",
+        "p: 1 event of two may stand for events of one that are not compared.",
     ]
-    assert "in one further events are not compared" in comparison.differences[0].sentence
+    assert comparison.differences == []
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "cut_off", "size", "settled"),
+    [
+        ("abc", "abc", (True, True), None, (3, 3)),
+        ("abcd", "abcef", (True, True), None, (3, 3)),
+        ("abc", "abcef", (False, True), 2, (3, 5)),  # no event of the left side is left for e and f
+        ("abcd", "abcef", (False, True), 2, (3, 5)),  # d may follow on the right side
+        ("axbc", "abc", (True, True), 1, (4, 3)),
+        ("axbcd", "abc", (True, True), 1, (4, 3)),
+    ],
+)
+def test_events_that_may_stand_for_one_beyond_the_limit_do_not_count_as_different(
+    left, right, cut_off, size, settled
+):
+    sides = [
+        a_run(name, {"p": letters}, total=9 if is_cut_off else None)
+        for name, letters, is_cut_off in zip(("one", "two"), (left, right), cut_off, strict=True)
+    ]
+    result = compare_runs(*sides)
+    assert [item.size for item in result.comparison.differences] == ([size] if size else [])
+    assert result.settled == {"p": settled}
+    assert result.comparison.not_compared
+    assert "events" not in result.comparison.equal
+
+
+def test_a_process_whose_states_are_not_compared_is_not_the_same():
+    left, right = a_run("one", {"p": "ab"}, states=["1", "2"]), a_run("two", {"p": "ab"})
+    assert compare_runs(left, right).comparison.equal == {}
+
+
+def test_events_that_are_not_aligned_are_not_settled(monkeypatch):
+    monkeypatch.setattr(aligning.Effort.__init__, "__defaults__", (0,))
+    left, right = a_run("one", {"p": "abXYc"}), a_run("two", {"p": "abSTUc"})
+    assert compare_runs(left, right).settled == {"p": (2, 2)}
 
 
 def test_events_that_could_not_be_aligned_are_said(monkeypatch):
@@ -145,7 +182,7 @@ def test_events_that_could_not_be_aligned_are_said(monkeypatch):
 
 @pytest.mark.parametrize(
     ("lengths", "most", "share"),
-    [([5, 5], 20, 5), ([5, 5], 10, 5), ([5, 5], 9, 4), ([1, 100], 21, 20), ([], 9, 0)],
+    [([5, 5], 20, 20), ([5, 5], 10, 10), ([5, 5], 9, 4), ([1, 100], 21, 20), ([], 9, 9)],
 )
 def test_processes_share_what_can_be_compared(lengths, most, share):
     assert fair_share(lengths, most) == share

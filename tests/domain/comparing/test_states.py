@@ -219,3 +219,68 @@ def test_a_number_beyond_all_fractions_has_a_size_too():
     left, right = a_state("s1", {"p": 10**400}), a_state("s2", {"p": 0.5})
     [difference] = compare_states(left, right, by_id=True).differences
     assert (difference.measure, difference.size) == ("parts", 1)
+
+
+def holding(name: str, *values: str | None, is_fifo: bool = True) -> GlobalState:
+    entries = tuple(Entry(f"{name}-{n}", value) for n, value in enumerate(values))
+    return GlobalState(name, {}, {"k": Contents(entries, is_fifo=is_fifo)})
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "different", "not_compared"),
+    [
+        (
+            holding("one", None),
+            holding("two", None),
+            [],
+            [
+                "What k held is not compared: the values of its messages are not all known in one "
+                "and in two."
+            ],
+        ),
+        (
+            holding("one", "5", "6"),
+            holding("two", "5", None),
+            [],
+            ["What k held is not compared: the values of its messages are not all known in two."],
+        ),
+        (
+            holding("one", None, None, None),
+            holding("two", "5"),
+            [
+                "k holds 3 messages in one and 1 message in two. Which of them differ is not "
+                "known: the values of its messages are not all known in one."
+            ],
+            [],
+        ),
+    ],
+)
+def test_values_that_no_log_holds_are_neither_the_same_nor_different(
+    left, right, different, not_compared
+):
+    comparison = compare_states(left, right, by_id=False)
+    assert [item.sentence for item in comparison.differences] == different
+    assert [item.sentence for item in comparison.not_compared] == not_compared
+    assert comparison.equal == {}
+
+
+@pytest.mark.parametrize(("is_fifo", "count"), [(True, 1), (False, 0)])
+def test_another_order_is_a_difference_only_where_the_channel_keeps_the_order(is_fifo, count):
+    left, right = holding("one", "1", "2"), holding("two", "2", "1", is_fifo=is_fifo)
+    comparison = compare_states(left, right, by_id=False)
+    assert len(comparison.differences) == count
+    assert comparison.equal == ({} if is_fifo else {"contents": 1})
+
+
+def test_without_an_order_other_messages_are_still_a_difference():
+    left = holding("one", "1", "1", "2", is_fifo=False)
+    right = holding("two", "2", "2", "1", is_fifo=False)
+    assert len(compare_states(left, right, by_id=False).differences) == 1
+
+
+def test_a_size_is_a_number_even_between_the_largest_fractions():
+    left = a_state("s1", {"p": 1e308}, {"k": [("m1", 1e308), ("m2", 1e308)]})
+    right = a_state("s2", {"p": -1e308}, {"k": []})
+    differences = compare_states(left, right, by_id=True).worst_first()
+    sizes = [(item.about, item.measure, item.size) for item in differences]
+    assert sizes == [("contents", "parts", 2), ("state", "parts", 1)]

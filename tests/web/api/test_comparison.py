@@ -151,9 +151,35 @@ def test_what_exceeds_the_limit_is_said(api, runs, monkeypatch):
     comparison._compared_runs.cache_clear()
     body = compared(api, *runs).json()
     comparison._compared_runs.cache_clear()
-    assert body["not_compared_total"] == 6
+    assert body["not_compared_total"] == 8  # each process of each side, and C's last taken events
     assert "are not compared: the recording has more events" in body["not_compared"][0]["sentence"]
     assert sum(item["measure"] == "verdict" for item in body["items"]) == 2
+
+
+def test_a_longer_recording_is_compared_as_far_as_the_shorter_share_of_the_two(
+    api, ada, monkeypatch
+):
+    one, two = a_run({"p": 0, "q": 0}), a_run({"p": 0, "q": 0})
+    for _ in range(10):
+        one.internal("p", label="x")
+        two.internal("p", label="x")
+    for _ in range(10):
+        two.internal("q", label="y")
+    monkeypatch.setattr(comparison, "MOST_EVENTS", 10)
+    comparison._compared_runs.cache_clear()
+    rows = named(ada, one.log(), "one"), named(ada, two.log(), "two")
+    body = compared(api, *rows).json()
+    aligned = api.get("/api/compare/alignment", {"left": rows[0].pk, "right": rows[1].pk}).json()
+    comparison._compared_runs.cache_clear()
+    of_p = [item for item in body["items"] if item["process"] == "p"]
+    assert of_p == []
+    assert "events" not in body["equal"]
+    told = [item["sentence"] for item in body["not_compared"] if item["about"] == "events"]
+    assert [sentence.split(" events in ")[0] for sentence in told][:2] == [
+        "p: the last 5 of 10",
+        "p: the last 5 of 10",
+    ]
+    assert (aligned["count"], aligned["settled"]) == (5, [5, 5])
 
 
 def test_the_alignment_names_the_steps_of_the_same_event(api, runs):

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from html import unescape
 from urllib.parse import parse_qsl, urlsplit
 
@@ -160,3 +161,11 @@ def test_what_cannot_be_shown_is_refused(client, runs):
 def test_a_damaged_recording_is_said_to_be_damaged(client, runs):
     (open_recording(runs[0]).folder / "manifest.json").write_text("{")
     assert "Damaged recording" in text_of(shown(client, *runs), 409)
+
+
+def test_the_page_tells_its_diagrams_which_side_is_derived(client, ada, runs):
+    log = rerun_of(DEMONSTRATION).log()
+    derived = log._replace(header=replace(log.header, extra={"derived": True}))
+    text = text_of(shown(client, runs[0], a_ready_recording(ada, derived)))
+    data = re.search(r'<script id="compare-data"[^>]*>(.*?)</script>', text)
+    assert [side["is_derived"] for side in json.loads(data[1])["sides"]] == [False, True]

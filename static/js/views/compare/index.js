@@ -1,14 +1,14 @@
 /** Two recordings, snapshots or cuts side by side: one cursor moves both diagrams. */
 
-import { counterpart, openAlignment } from "../../lib/alignment.js";
+import { aloneText, counterpart, openAlignment } from "../../lib/alignment.js";
 import { setText, table } from "../../lib/dom.js";
-import { counted, thousands, valueText } from "../../lib/format.js";
+import { counted, thousands } from "../../lib/format.js";
 import { listen } from "../../lib/keys.js";
 import { getJson } from "../../lib/source.js";
+import { rowsAt } from "./rows.js";
 import { mountSide } from "./side.js";
 
 const MOST_ROWS = 200;
-const LONGEST_VALUE = 80; // characters
 const WAIT = 120; // ms after the last move until the states at the cursor are asked for
 
 const root = /** @type {HTMLElement} */ (document.getElementById("compare-two"));
@@ -66,7 +66,7 @@ async function mount(compared, differences) {
     if (isOne) return [place, ""];
     if (axis() === "time") return [place - compared.sides[side].extent.from + compared.sides[1 - side].extent.from, ""];
     const { step, isSame } = counterpart(alignment, side, place - 1);
-    return [step + 1, isSame ? "" : "an event that only this side has"];
+    return [step + 1, isSame ? "" : aloneText(alignment, side, place - 1)];
   }
 
   /** Shows what follows from the cursors' places. */
@@ -89,27 +89,15 @@ async function mount(compared, differences) {
   async function showCuts() {
     const cuts = await Promise.all(sides.map((side) => side.cut()));
     if (cuts.some((cut) => cut === null)) return;
-    const rows = [...stateRows(cuts), ...channelRows(cuts)];
-    const differing = rows.filter(([, left, right]) => left !== right);
-    const shown = [...differing, ...rows.filter((row) => !differing.includes(row))].slice(0, MOST_ROWS);
-    const hidden = rows.length - shown.length;
-    const count = `${counted(differing.length, "difference")}${hidden ? `; ${thousands(hidden)} more rows are not shown` : ""}`;
-    setText(root.querySelector("#at-cursor-count"), count);
-    const made = table("What both sides hold at the cursor", ["", "Left", "Right"], shown);
-    [...made.querySelectorAll("tbody tr")].forEach((row, i) => row.classList.toggle("is-other", i < differing.length));
+    const both = sides.map(({ topology }, i) => ({ topology, cut: cuts[i], isDerived: compared.sides[i].is_derived }));
+    const rows = rowsAt(both, isOne);
+    const shown = rows.slice(0, MOST_ROWS);
+    setText(root.querySelector("#at-cursor-count"), countText(rows));
+    const cells = shown.map(({ name, texts }) => [name, ...texts]);
+    const made = table("What both sides hold at the cursor", ["", "Left", "Right"], cells);
+    [...made.querySelectorAll("tbody tr")].forEach((row, i) =>
+      row.classList.toggle("is-other", shown[i].verdict === "other"));
     root.querySelector("#at-cursor").replaceChildren(made);
-  }
-
-  /** @param {Cut[]} cuts @returns {string[][]} */
-  function stateRows(cuts) {
-    const ids = new Set(sides.flatMap(({ topology }) => topology.processes.map(({ id }) => id)));
-    return [...ids].map((id) => [`state of ${id}`, ...cuts.map((cut, i) => stateText(sides[i].topology, cut, id))]);
-  }
-
-  /** @param {Cut[]} cuts @returns {string[][]} */
-  function channelRows(cuts) {
-    const filled = cuts.flatMap((cut, i) => [...cut.channels.keys()].map((code) => sides[i].topology.channels[code].id));
-    return [...new Set(filled)].map((id) => [id, ...cuts.map((cut, i) => contentsText(sides[i].topology, cut, id))]);
   }
 
   /** @param {string} text */
@@ -180,7 +168,8 @@ async function mount(compared, differences) {
   const kept = (opened.get("cursor") ?? "").split(".").map(Number);
   if (opened.has("cursor") && kept.length === 2 && kept.every(Number.isFinite)) place([kept[0], kept[1]]);
   else begin();
-  const hiding = sides.map((side, i) => (side.hasHidden() ? `${side.hidden()} of the ${i ? "right" : "left"} side` : ""));
+  const hiding = sides.map((side, i) =>
+    (side.hasHidden() ? `${side.hidden()} of the ${i ? "right" : "left"} side` : ""));
   if (hiding.some(Boolean)) say(`Not drawn: ${hiding.filter(Boolean).join(", ")}. “Show” brings a lane into view.`);
   by.addEventListener("change", turn);
   slider.addEventListener("input", () => lead(leader, Number(slider.value)));
@@ -205,18 +194,15 @@ async function mount(compared, differences) {
   root.classList.add("is-ready");
 }
 
-/** @param {OpenTopology} topology @param {Cut} cut @param {string} id */
-function stateText(topology, cut, id) {
-  const code = topology.processCode.get(id);
-  if (code === undefined) return "no such process";
-  return cut.known[code] ? valueText(cut.states[code], LONGEST_VALUE) : "not known";
-}
-
-/** @param {OpenTopology} topology @param {Cut} cut @param {string} id */
-function contentsText(topology, cut, id) {
-  const code = topology.channelCode.get(id);
-  if (code === undefined) return "no such channel";
-  const messages = cut.channels.get(code) ?? [];
-  const values = messages.map(({ id: name, value }) => (value === null ? name : valueText(value, LONGEST_VALUE)));
-  return values.length ? values.join(", ") : "empty";
+/** @param {CursorRow[]} rows */
+function countText(rows) {
+  /** @param {CursorRow["verdict"]} wanted */
+  const count = (wanted) => rows.filter(({ verdict }) => verdict === wanted).length;
+  const open = count("open");
+  const hidden = rows.length - MOST_ROWS;
+  return [
+    counted(count("other"), "difference"),
+    open ? `${thousands(open)} not compared` : "",
+    hidden > 0 ? `${counted(hidden, "more row is", "more rows are")} not shown` : "",
+  ].filter(Boolean).join("; ");
 }

@@ -39,6 +39,8 @@ export function geometry({ width, height, left, right, top, bottom, scale, arran
     width, height, left, right, top, bottom, from: scale.from, to: scale.to, lanes, first, pitch, scale, pinned,
     plotWidth: inner.width,
     plotBottom: height - bottom,
+    /** The place among all rows of the first one in view that is not pinned. */
+    firstRow: pinned + skipped,
     /** The rows in view, from top to bottom. */
     rows: Array.from({ length: lanes }, (_, i) => rows[i < pinned ? i : i + skipped]),
     fromU,

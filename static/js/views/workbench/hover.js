@@ -1,6 +1,7 @@
 /** The card beside the pointer, with the fields of the event or message under it. */
 
 import { h } from "../../lib/dom.js";
+import { eventsInside } from "../../lib/folds.js";
 import { counted, isGiven, thousands, valueText } from "../../lib/format.js";
 import { IN_FLIGHT } from "../../lib/window.js";
 import { laneTitle } from "./still.js";
@@ -41,9 +42,10 @@ export function createHover(app, box) {
 }
 
 /** @param {App} app @param {Stretch} fold @returns {[string, any][]} */
-function foldFacts({ player, readDuration, readPlace }, { from, to }) {
+function foldFacts({ player, readDuration, readPlace }, fold) {
+  const { from, to } = fold;
   const isOrder = player.state.axis === "order";
-  const length = isOrder ? counted(Math.round(to - from), "event") + " of hidden lanes" : readDuration(to - from);
+  const length = isOrder ? `${counted(eventsInside(fold), "event")} of hidden lanes` : readDuration(to - from);
   return [["from", readPlace(from)], ["to", readPlace(to)], ["length", length]];
 }
 

@@ -206,8 +206,7 @@ export function createSpacetime(app) {
     const g = measures();
     const arrangement = app.lanes.arrangement();
     const count = arrangement.rows.length;
-    const begin = g.pinned + g.first;
-    const range = `${thousands(begin + 1)}–${thousands(begin + g.lanes - g.pinned)}`;
+    const range = `${thousands(g.firstRow + 1)}–${thousands(g.firstRow + g.lanes - g.pinned)}`;
     const scrolled = count > g.lanes ? `Lanes ${range} of ${thousands(count)}: shift and wheel shows others. ` : "";
     const hidden = hiddenSentence(arrangement, topology.processes.length, thousands);
     const lanes = hidden + unseen(window, arrangement) + scrolled + app.folds.sentence();

@@ -73,7 +73,7 @@ function folds({ g, colours, axis, unit }) {
       mode: "text",
       x: g.scale.folds.map(({ begin, end }) => (begin + end) / 2),
       y: g.scale.folds.map(() => at),
-      text: g.scale.folds.map(({ from, to }) => foldText(to - from, axis, unit)),
+      text: g.scale.folds.map((fold) => foldText(fold, axis, unit)),
       textposition: "middle center",
       textfont: { size: 11, color: colours.ink },
       hoverinfo: "skip",

@@ -1,6 +1,6 @@
 /** The time axis of diagram and depth, and how long its folds are. Pure. */
 
-import { openParts } from "../../lib/folds.js";
+import { eventsInside, openParts } from "../../lib/folds.js";
 import { duration, thousands, ticks, unitFor } from "../../lib/format.js";
 import { plainAxis } from "./panel.js";
 
@@ -82,8 +82,8 @@ function stepOf(value) {
 
 /**
  * Writes how long a fold is: a duration, or a number of events that happen elsewhere.
- * @param {number} length @param {Axis} axis @param {string} unit
+ * @param {Stretch} fold @param {Axis} axis @param {string} unit
  */
-export function foldText(length, axis, unit) {
-  return axis === "order" ? thousands(Math.round(length)) : duration(length, unit);
+export function foldText(fold, axis, unit) {
+  return axis === "order" ? thousands(eventsInside(fold)) : duration(fold.to - fold.from, unit);
 }
