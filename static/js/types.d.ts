@@ -285,6 +285,7 @@ interface CutPayload {
   consistent: boolean | null;
   orphans?: OrphanPayload[];
   orphans_total?: number;
+  strays_total?: number;
   nearest?: { positions: Record<string, number> } | null;
   at?: number;
   omitted?: Record<string, number>;
@@ -309,6 +310,8 @@ interface Cut {
   /** How many messages of a channel are not listed, by its code. */
   omitted?: Map<number, number>;
   consistent: boolean;
+  /** How many receives inside it have no send in the log, where the server said. */
+  strays?: number;
   orphans: OrphanPayload[];
   orphansTotal: number;
   nearest: number[] | null;

@@ -152,7 +152,7 @@ test("a closed group shows how much happens in it, and the cut from its first to
     width: 500, height: 200, left: 100, right: 0, top: 0, bottom: 0, scale: plainScale(0, 70), arrangement,
   });
   const { data, layout } = figureOf({ window, arrangement, g }, { positions: [1, 4] });
-  assert.deepEqual(layout.yaxis.ticktext, ["<b>bank ×2</b>"]);
+  assert.deepEqual(layout.yaxis.ticktext, ["bank ×2"]);
   const heat = data.find(({ type }) => type === "heatmap");
   assert.equal(heat.z[0].reduce((sum, count) => sum + count, 0), window.events.count);
   const cut = data.at(-1);

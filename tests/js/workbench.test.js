@@ -285,6 +285,12 @@ test("a cut of a derived recording is not called consistent, and its channels ar
   assert.match(cutSentence(full, true), /passed\. 1 message of a checkpoint in flight\.$/);
 });
 
+test("a cut with a receive that no send explains is not called consistent", () => {
+  const cut = { consistent: true, strays: 2, channels: new Map() };
+  assert.deepEqual(cutResult(cut), ["unknown", "not known"]);
+  assert.match(cutSentence(cut), /^The log has no send for 2 receives inside it/);
+});
+
 test("only whole words are linked, and a channel before its processes", () => {
   const nouns = [{ text: "A", target: 1 }, { text: "A->B", target: 2 }];
   assert.deepEqual(linked("A sent on A->B. AB?", nouns), [nouns[0], " sent on ", nouns[1], ". AB?"]);

@@ -163,6 +163,7 @@ export function openCut(answer, topology) {
     watermarks: processes.map(({ id }) => own(answer.watermarks, id) ?? null),
     channels,
     consistent: answer.consistent !== false, // null if the log lacks events and shows no orphan
+    strays: answer.strays_total ?? 0,
     orphans: answer.orphans ?? [],
     orphansTotal: answer.orphans_total ?? answer.orphans?.length ?? 0,
     nearest: answer.nearest ? inOrder(answer.nearest.positions, processes) : null,

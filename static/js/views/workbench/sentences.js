@@ -101,7 +101,7 @@ export function concurrentWords(count, isDerived = false) {
  */
 export function cutResult(cut, isDerived = false) {
   if (!cut.consistent) return ["orphan", "not consistent"];
-  return isDerived ? ["unknown", "not known"] : ["consistent", "consistent"];
+  return isDerived || cut.strays ? ["unknown", "not known"] : ["consistent", "consistent"];
 }
 
 /**
@@ -114,6 +114,9 @@ export function cutSentence(cut, isDerived = false) {
     if (isDerived) {
       const there = waiting === 0 ? "" : ` ${counted(waiting, "message")} of a checkpoint in flight.`;
       return `The engine keeps no events between two checkpoints, so nothing tells what else passed.${there}`;
+    }
+    if (cut.strays) {
+      return `The log has no send for ${counted(cut.strays, "receive")} inside it, so it may be inconsistent.`;
     }
     const inFlight = waiting === 0 ? "All channels are empty." : `${thousands(waiting)} in flight.`;
     return `No message is received before it is sent. ${inFlight}`;
