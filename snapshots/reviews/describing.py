@@ -24,7 +24,7 @@ from snapshots.reviews.subjects import Subject
 from snapshots.store.reader import StoredRecording
 
 Seen = places.MomentPlace | places.CutPlace
-"""Where the screen stood: at a moment, or at a dragged cut."""
+"""What the screen showed when a place was noted: a moment, or a dragged cut."""
 
 _WORDED = (
     "at",
