@@ -1,4 +1,4 @@
-"""Define entries, which people write at places, and the items of their trails."""
+"""Define entries, which people write at places, the items of trails, and reviews of incidents."""
 
 from django.conf import settings
 from django.db import models
@@ -6,7 +6,7 @@ from django.db.models import Q
 from django.utils import timezone
 from simple_history.models import HistoricalRecords
 
-from snapshots.fields import Prose
+from snapshots.fields import Line, Prose
 
 _ONE_SUBJECT = Q(recording__isnull=False, engine_job__isnull=True) | Q(
     recording__isnull=True, engine_job__isnull=False
@@ -70,6 +70,7 @@ class Entry(AtPlace):
     resolved_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
     )
+    due_on = models.DateField(null=True)  # of a follow-up
     history = HistoricalRecords(
         cascade_delete_history=True,
         excluded_fields=[
@@ -107,3 +108,118 @@ class TrailItem(AtPlace):
         constraints = [
             models.CheckConstraint(condition=_ONE_SUBJECT, name="trail_item_has_one_subject"),
         ]
+
+
+class Review(models.Model):
+    """The review of one incident: what happened, to what, who took part, and what was found.
+
+    ``owner`` is the person or the account of the team to which it belongs. A null time is not
+    known. ``revision`` grows with each change of the review or its timeline.
+    """
+
+    class Severity(models.TextChoices):
+        UNKNOWN = "unknown"
+        MINOR = "minor"
+        MAJOR = "major"
+        CRITICAL = "critical"
+
+    class Status(models.TextChoices):
+        OPEN = "open"
+        IN_REVIEW = "in-review"
+        CLOSED = "closed"
+
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="reviews")
+    opened_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
+    )
+    title = Line(max_length=200)
+    summary = Prose(blank=True)  # Markdown
+    severity = models.CharField(max_length=8, choices=Severity.choices, default=Severity.UNKNOWN)
+    status = models.CharField(max_length=9, choices=Status.choices, default=Status.OPEN)
+    began_at = models.DateTimeField(null=True)
+    detected_at = models.DateTimeField(null=True)
+    mitigated_at = models.DateTimeField(null=True)
+    ended_at = models.DateTimeField(null=True)
+    created_at = models.DateTimeField(default=timezone.now)
+    changed_at = models.DateTimeField(default=timezone.now)
+    revision = models.BigIntegerField(default=0)
+
+    class Meta:
+        ordering = ["-changed_at", "-pk"]
+        indexes = [models.Index(fields=["owner", "-changed_at"])]
+
+    def __str__(self) -> str:
+        return self.title
+
+
+class Participant(models.Model):
+    """A person who took part in an incident, with what they did in it, such as “on call”."""
+
+    review = models.ForeignKey(Review, models.CASCADE, related_name="participants")
+    person = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
+    part = Line(max_length=100, blank=True)
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["review", "person"], name="one_part_in_a_review"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.person} in {self.review}"
+
+
+class Exhibit(models.Model):
+    """A recording, an archived job, or a checkpoint in one of them, that belongs to a review.
+
+    ``place`` is empty for the whole, else the place of a checkpoint or snapshot. Both subjects are
+    null once it was deleted; ``name`` keeps what it was called.
+    """
+
+    review = models.ForeignKey(Review, models.CASCADE, related_name="exhibits")
+    recording = models.ForeignKey("snapshots.Recording", models.SET_NULL, null=True)
+    engine_job = models.ForeignKey("snapshots.EngineJob", models.SET_NULL, null=True)
+    place = Prose(blank=True)
+    name = Line(max_length=400)
+    added_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["pk"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class TimelineRow(models.Model):
+    """One row of a review's curated timeline: an entry, words of its own, or a group of rows.
+
+    A null ``text``, ``kind`` or ``at`` follows the entry. What the entry said is written into the
+    row before the entry is deleted. ``at`` is a time in the system, like that of the entry, and
+    ``clock`` a time of day that somebody gave. Rows lie in the order of ``position``, which is
+    unique among the rows of a group, and among those outside groups.
+    """
+
+    review = models.ForeignKey(Review, models.CASCADE, related_name="rows")
+    group = models.ForeignKey("self", models.CASCADE, null=True, related_name="members")
+    is_group = models.BooleanField(default=False)
+    entry = models.ForeignKey(Entry, models.SET_NULL, null=True, related_name="+")
+    position = models.BigIntegerField()
+    is_hidden = models.BooleanField(default=False)
+    kind = models.CharField(max_length=9, choices=Entry.Kind.choices, null=True)  # noqa: DJ001, null is not known
+    text = Prose(null=True)  # Markdown
+    sentence = Prose(blank=True)
+    at = models.BigIntegerField(null=True)
+    clock = models.DateTimeField(null=True)
+    added_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
+    )
+    added_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["position", "pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["review", "entry"], name="entry_once_in_a_review"),
+        ]
+
+    def __str__(self) -> str:
+        return self.text or self.sentence or str(self.entry)
