@@ -18,7 +18,12 @@ from tests.web.given import a_ready_recording
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("data_dir")]
 
-SOCKETS = {"ws/recordings/<int:id>": "sees", "ws/jobs": "anyone", "": "nothing"}
+SOCKETS = {
+    "ws/recordings/<int:id>": "sees",
+    "ws/reviews/<int:id>": "sees",
+    "ws/jobs": "anyone",
+    "": "nothing",
+}
 CLOSED = {HIDDEN: consumers.NOT_FOUND, SIGN_IN: consumers.UNAUTHORIZED}
 # What each type of message leads to: an answer to who sends it, or a message to who follows.
 ANSWERED, FOLLOWED, SILENT = "answered", "followed", "silent"
@@ -35,6 +40,7 @@ MESSAGES = {
 # The events that each kind of socket relays, to the team's people alone.
 RELAYED = {
     consumers.RecordingConsumer: {"cursor_moved", "entry_changed"},
+    consumers.ReviewConsumer: {"review_changed"},
     consumers.JobsConsumer: {"job_changed"},
     consumers.NowhereConsumer: set(),
 }
