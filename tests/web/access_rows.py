@@ -214,7 +214,6 @@ GET /recordings/{flink}/contents/1/upgrade
 POST /recordings/{flink}/contents/1/upgrade {"job": "[{\\"uid\\": \\"count\\"}]"}
 GET /reviews/{review}
 GET /entries/{entry}
-POST /reviews {"recording": {banks}, "team": ""}
 GET /recordings/{banks}/notes
 GET /archive/{archived}/notes
 GET /compare?recordings={failing},{failing}
