@@ -8,7 +8,7 @@ from snapshots.reviews.models import Review
 from snapshots.web import incidents as shown
 from webapp.accounts.auth import SignedInRequest
 
-SHOWN = 200  # rows of a page, until the person asks for all
+SHOWN = 100  # rows of a page, until the person asks for all
 
 
 def timeline(request: SignedInRequest, review: Review) -> dict[str, Any]:
