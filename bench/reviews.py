@@ -29,9 +29,8 @@ def main() -> None:
         _set_up(Path(folder))
         client, names = _filled(entries)
         for words, address in PARTS.items():
-            print(
-                f"{entries:,} entries, {PEOPLE} people, {words}: {_measured(client, address, names)}"
-            )
+            took = _measured(client, address, names)
+            print(f"{entries:,} entries, {PEOPLE} people, {words}: {took}")
 
 
 def _set_up(folder: Path) -> None:

@@ -66,7 +66,8 @@ print(json.dumps({"refused": refused.pk, "running": running.pk, "job": job.pk,
     "topology": topology.pk, "banks": banks.pk, "pressed": pressed.pk, "twice": twice.pk,
     "batches": Recording.objects.get(slug="uncommitted-batch").pk,
     "fifty": Recording.objects.get(slug="fifty-processes").pk,
-    "review": review.pk, "row": row.pk, "archived": archived, "other": other.pk, "team": team.pk, "shared": shared.pk,
+    "review": review.pk, "row": row.pk,
+    "archived": archived, "other": other.pk, "team": team.pk, "shared": shared.pk,
     "invitation": invitation.rpartition("/")[2]}))
 """
 MAPPING = {"process": "host", "kind": "event", "at": "ts", "peer": "to"}
