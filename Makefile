@@ -32,10 +32,11 @@ coverage: .venv/test.stamp
 	@tail -1 artifacts/coverage.txt
 
 # What takes minutes: all cases of which make test runs one of each kind, strikes on everything,
-# Spark servers that are killed or frozen, a cluster.
+# Spark servers that are killed or frozen, a cluster. Then generated tests with all examples.
 test-long: .venv/test.stamp
 	@$(PYTHON) -m webapp.machine java
 	@$(PYTHON) -m pytest -m long
+	@THOROUGH_TESTS=yes $(PYTHON) -m pytest --numprocesses 2 -m "hypothesis and not long"
 
 test-fast: .venv/test.stamp
 	@FAST_TESTS=yes $(PYTHON) -m pytest --numprocesses 2 \

@@ -10,7 +10,7 @@ import pytest
 from django.core.management.commands import flush
 from xdist.scheduler import LoadScopeScheduling
 
-from tests import effort, postgres
+from tests import postgres
 from tests.stack import ROOT, Stack
 from webapp import machine
 
@@ -122,11 +122,10 @@ def emptied_tables_stay_empty():
 
 
 @pytest.fixture(scope="session", autouse=True)
-def fast_tests_do_not_wait_for_the_disk():
+def tests_do_not_wait_for_the_disk():
     """Leave out waiting for the disk, for no test cuts the power."""
     with pytest.MonkeyPatch.context() as patch:
-        if effort.FAST:
-            patch.setattr(os, "fsync", lambda descriptor: None)
+        patch.setattr(os, "fsync", lambda descriptor: None)
         yield
 
 
