@@ -5,7 +5,11 @@ payload. The OpenAPI document is the only list of calls: the docstring of a view
 of its call.
 """
 
+from functools import cache
+from typing import Any
+
 from ninja import NinjaAPI
+from ninja.openapi.schema import OpenAPISchema, get_schema
 from ninja.operation import Operation
 
 from snapshots.web.api import (
@@ -47,6 +51,17 @@ class Api(NinjaAPI):
         name = super().get_openapi_operation_id(operation)
         name = name.replace("snapshots_web_api_inventory_", "snapshots_web_api_contents_")
         return name.replace("snapshots_web_api_", "snapshots_api_")
+
+    def get_openapi_schema(
+        self, *, path_prefix: str | None = None, path_params: dict[str, Any] | None = None
+    ) -> OpenAPISchema:
+        """Return the OpenAPI document, which takes a second to make, so that it is made once."""
+        if path_prefix is None:
+            path_prefix = self.get_root_path(path_params or {})
+        return _document(self, path_prefix)
+
+
+_document = cache(get_schema)
 
 
 DESCRIPTION = """Whatever a page of Cutline can do, this API can do.
