@@ -103,9 +103,13 @@ def _known_states(recording: Recording, positions: Mapping[ProcessId, int]) -> d
 
 
 def event_says(recording: Recording, process: ProcessId, index: int) -> Says:
-    """Return the fields of an event. Raises: LookupError if there is none."""
+    """Return the fields of an event; its time only if the log itself has it.
+
+    Raises: LookupError if there is no such event.
+    """
     event = recording.events[process][index]
-    fields = ("kind", "at", "channel", "message", "snapshot")
+    at = () if is_derived(recording.header_extra) else ("at",)
+    fields = ("kind", *at, "channel", "message", "snapshot")
     return {
         "process": process,
         "index": index,

@@ -113,7 +113,7 @@ function eventSays({ evidence, topology }, { process, index }) {
   const event = evidence.events[topology.processCode.get(process)]?.[index];
   if (!event) return { process };
   const { kind, at, channel, message, snapshot } = event;
-  return { process, index, kind, at, channel, message, snapshot };
+  return { process, index, kind, at: evidence.derived ? undefined : at, channel, message, snapshot };
 }
 
 /** @param {CheckedLog} log @param {{ channel: string, message: string }} says */
