@@ -1470,6 +1470,7 @@ interface Claim {
   id: string;
   kind: "log" | "snapshot" | "cut" | "event" | "message" | "checkpoint";
   evidence: string;
+  place?: string;
   says: any;
   why_not?: string;
 }

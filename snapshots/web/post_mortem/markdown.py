@@ -5,16 +5,20 @@ import re
 import zipfile
 from collections.abc import Iterable, Iterator
 
+from markdown_it import MarkdownIt
+
 from snapshots.domain.proving.claims import CHECKPOINT
 from snapshots.quantities import counted
 from snapshots.web.post_mortem.document import Claim, Document, Figure, Row
 from snapshots.web.post_mortem.space_time import space_time_svg
 from snapshots.web.post_mortem.tables import Table
 from webapp import direction
+from webapp.markdown import is_link
 from webapp.version import VERSION
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()#+\-.!|~])")
-_UNSAFE = re.compile(r"[<>]|!\[|&#|javascript:|vbscript:|data:", re.IGNORECASE)
+_UNSAFE = re.compile(r"<|!\[|^ {0,3}\[[^\]]*\]:", re.MULTILINE)  # also addresses by reference
+_PARSER = MarkdownIt("commonmark", {"html": False})
 _FIRST_MOMENT = (1980, 1, 1, 0, 0, 0)  # of the files, so that equal documents are equal bytes
 _NOT_IN_IT = (
     "This file has no checker: the HTML file of the same document derives each claim again from "
@@ -127,8 +131,16 @@ def plain(text: str) -> str:
 def as_markdown(text: str) -> str:
     """Return people's Markdown; one with HTML, pictures or unusual addresses as it was typed."""
     shown = direction.in_text(text)
-    if not _UNSAFE.search(shown):
+    if not _UNSAFE.search(shown) and all(map(is_link, _addresses(shown))):
         return shown
     longest = max((len(run) for run in re.findall(r"~+", shown)), default=0)
     fence = "~" * max(3, longest + 1)
     return f"{fence}\n{shown}\n{fence}"
+
+
+def _addresses(text: str) -> Iterator[str]:
+    """Yield where the links of a text lead."""
+    for token in _PARSER.parse(text):
+        for part in token.children or ():
+            if part.type == "link_open":
+                yield str(part.attrs["href"])

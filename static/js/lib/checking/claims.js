@@ -5,6 +5,7 @@ import { IN_FLIGHT } from "../window.js";
 import { checkpointSays } from "./checkpoints.js";
 import { judge } from "./judging.js";
 import { contradictions, openLog } from "./log.js";
+import { subjectOf } from "./subjects.js";
 
 export const HOLDS = "holds";
 export const DIFFERS = "differs";
@@ -46,12 +47,17 @@ function checkClaim(claim, openOnce, checkpoints) {
   try {
     const derived = claim.kind === "checkpoint"
       ? checkpointSays(checkpoints[claim.evidence])
-      : DERIVATIONS[claim.kind](openOnce(claim.evidence), claim.says);
+      : derivedFrom(openOnce(claim.evidence), claim);
     const differences = [...differencesOf(claim.says, derived), ...contradictionsFor(claim, openOnce)];
     return { outcome: differences.length ? DIFFERS : HOLDS, differences: shortened(differences) };
   } catch (error) {
     return { outcome: DIFFERS, differences: [`The data cannot be read: ${error.message}`] };
   }
+}
+
+/** @param {CheckedLog} log @param {Claim} claim */
+function derivedFrom(log, claim) {
+  return DERIVATIONS[claim.kind](log, subjectOf(claim, log));
 }
 
 /** @param {Claim} claim @param {(key: string) => CheckedLog} openOnce @returns {string[]} */
