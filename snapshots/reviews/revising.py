@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from snapshots.jobs import live
 from snapshots.problems import Conflict, Invalid, NotFound
-from snapshots.reviews.models import Review
+from snapshots.reviews.models import Review, TimelineRow
 
 HEAD, PEOPLE, EXHIBITS, TIMELINE, ROW, LOG = PARTS = (
     *("head", "people", "exhibits", "timeline", "row", "log"),
@@ -27,11 +27,11 @@ def locked(review: Review) -> Review:
     return now
 
 
-def note_change(review: Review, by: User, part: str, row: int | None = None) -> None:
-    """Count a revision of a locked review, and send after the commit what changed.
+def note_change(review: Review, by: User, part: str, row: TimelineRow | None = None) -> None:
+    """Save a locked review, and send after the commit what changed.
 
     Args:
-        review: the review, whose changed fields are saved.
+        review: the review, whose ``revision`` has been counted.
         by: who changes it.
         part: one of PARTS.
         row: the row of the timeline that changed; None if it is none, or several.
@@ -41,10 +41,19 @@ def note_change(review: Review, by: User, part: str, row: int | None = None) -> 
     change: dict[str, Any] = {
         "revision": review.revision,
         "part": part,
-        "row": row,
         "by": by.get_username(),
+        **_row(row),
     }
     transaction.on_commit(partial(live.review_changed, review.pk, change), robust=True)
+
+
+def _row(row: TimelineRow | None) -> dict[str, Any]:
+    """Return which row changed, its group, and the row after it there."""
+    if row is None:
+        return {"row": None}
+    beside = TimelineRow.objects.filter(review=row.review_id, group=row.group_id)
+    after = beside.filter(position__gt=row.position).order_by("position", "pk").first()
+    return {"row": row.pk, "group": row.group_id, "next": None if after is None else after.pk}
 
 
 def require_seen(seen: object, changed_in: int, words: str) -> None:

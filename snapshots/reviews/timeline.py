@@ -164,7 +164,7 @@ def _added(review: Review, user: User, made: TimelineRow) -> TimelineRow:
     review.revision += 1
     made.changed_in = review.revision
     made.save()
-    note_change(review, user, ROW, made.pk)
+    note_change(review, user, TIMELINE)
     return made
 
 
@@ -212,7 +212,10 @@ def change(
     review.revision += 1
     now.changed_in = review.revision if is_edited else now.changed_in
     now.save()
-    note_change(review, user, ROW, now.pk)
+    if now.is_group or "is_hidden" in fields:
+        note_change(review, user, TIMELINE)
+    else:
+        note_change(review, user, ROW, now)
     return now
 
 
@@ -290,7 +293,7 @@ def remove(user: User, review: Review, pk: int) -> None:
         _dissolve(review, gone, members)
     gone.delete()
     review.revision += 1
-    note_change(review, user, TIMELINE if members else ROW, None if members else pk)
+    note_change(review, user, TIMELINE)
 
 
 def _dissolve(review: Review, group: TimelineRow, members: Sequence[TimelineRow]) -> None:

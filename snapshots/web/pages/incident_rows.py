@@ -8,7 +8,7 @@ from snapshots.reviews.models import Review
 from snapshots.web import incidents as shown
 from webapp.accounts.auth import SignedInRequest
 
-SHOWN = 200  # rows of a page, until the person asks for all
+SHOWN = 100  # rows of a page, until the person asks for all
 
 
 def timeline(request: SignedInRequest, review: Review) -> dict[str, Any]:
@@ -25,6 +25,7 @@ def timeline(request: SignedInRequest, review: Review) -> dict[str, Any]:
     return {
         "rows": _nested([items[pk] for pk in chosen if pk in items]),
         "rows_total": len(keys),
+        "rows_next": kept[len(chosen)] if len(kept) > len(chosen) else None,
         "rows_left": len(kept) - len(chosen),
         "rows_hidden": sum(is_hidden for _, is_hidden in keys),
         "with_hidden": with_hidden,

@@ -35,7 +35,7 @@ COLUMNS = [
     Column("Last changed, UTC", "changed_at", is_number=True),
 ]
 NAMED = 3  # people in a row of the list
-LOG_ROWS = 50
+LOG_ROWS = 30
 CHOICES = 100  # recordings and archived jobs to choose an exhibit from
 FOLLOW_UPS = 100
 PARTS = ("head", "timeline", "row", "log")

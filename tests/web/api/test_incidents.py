@@ -51,7 +51,7 @@ def noted(author, banks, text, **fields):
 
 
 def texts(api, review):
-    """Return the texts of a timeline as it is shown: a group as a list that begins with its name."""
+    """Return the texts of a timeline, a group as a list that begins with its name."""
     rows = asked(api, f"{review}/timeline")["items"]
     shown = []
     for row in rows:
