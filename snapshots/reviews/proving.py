@@ -21,6 +21,7 @@ from snapshots.domain.reviewing import place_text, places
 from snapshots.domain.reviewing.place_text import NotAPlace, read_place
 from snapshots.files.recordings import open_recording
 from snapshots.models import EngineJob, Recording, Snapshot
+from snapshots.quantities import counted
 from snapshots.reviews import describing, resolving
 from snapshots.reviews.subjects import Subject
 from snapshots.store.errors import StoreError
@@ -175,7 +176,8 @@ class Proof:
         log = source.log
         match place:
             case None:
-                return {"kind": LOG, "says": claims.log_says(log)}
+                says = claims.log_says(log)
+                return {"kind": LOG, "says": says, "sentence": _sizes(says)}
             case places.SnapshotPlace(snapshot) | places.SnapshotChannelPlace(snapshot, _):
                 return {"kind": SNAPSHOT, "says": _snapshot_says(source, snapshot)}
             case places.MomentPlace(axis, value):
@@ -257,6 +259,18 @@ def _sentence(subject: Subject, place: places.Place | None, text: str) -> str:
     if not resolved.is_there:
         raise _NotChecked(resolved.reason)
     return describing.describe(subject, place)
+
+
+def _sizes(says: Says) -> str:
+    """Word the sizes of a log; not all of its messages need have arrived."""
+    parts = [
+        counted(says["events"], "event"),
+        f"{counted(says['messages'], 'message')}, of which {says['arrived']:,} arrived",
+        counted(says["markers"], "marker"),
+    ]
+    if says["strays"]:
+        parts.append(f"{counted(says['strays'], 'receive')} without a send")
+    return f"the log has {'; '.join(parts)}, and fits together"
 
 
 def _cut_says(source: _Source, cut: Cut) -> Says:

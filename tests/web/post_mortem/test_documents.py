@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import pytest
 from markdown_it import MarkdownIt
 
-from snapshots.reviews import entries, proving
+from snapshots.reviews import entries, incidents, proving, timeline
 from tests.builders import a_run
 from tests.domain.proving.checking import a_checker
 from tests.hostile.payloads import ALL
@@ -239,3 +239,32 @@ def test_an_outsider_gets_404_and_a_wrong_format_is_refused(client, ada, banks):
     assert eve.get(f"/recordings/{banks.pk}/notes/document").status_code == 404
     answer = client.get(f"/recordings/{banks.pk}/notes/document?format=pdf")
     assert answer.status_code == 422
+
+
+def test_a_post_mortem_has_the_review_without_its_hidden_rows(client, ada, banks, api, checker):
+    review = incidents.open_review(
+        ada, ada, {"title": "Orders <b>were</b> lost", "summary": "It *began*."}
+    )
+    incidents.add_exhibit(ada, review, banks)
+    noted(ada, banks, "snapshot:s1", "shown")
+    noted(ada, banks, "event:B:2", "a hidden rumour")
+    timeline.add_all(ada, review)
+    timeline.add_words(ada, review, {"text": "They restarted it."})
+    review.rows.filter(entry__text="a hidden rumour").update(is_hidden=True)
+    answer = client.get(f"/reviews/{review.pk}/post-mortem")
+    html = answer.content.decode()
+    assert answer["Content-Disposition"] == f'attachment; filename="post-mortem-{review.pk}.html"'
+    visible = re.sub(r"<script.*?</script>", "", html, flags=re.DOTALL)
+    assert "<h1>Orders &lt;b&gt;were&lt;/b&gt; lost</h1>" in visible
+    assert "It <em>began</em>." in visible
+    assert "They restarted it." in visible
+    assert "a hidden rumour" not in html
+    assert "1 row of the timeline hidden by the authors" in visible
+    assert "<dt>to detect</dt><dd>not known</dd>" in visible
+    answers = checker.checked(data_of(html))
+    assert [answer["outcome"] for answer in answers] == ["holds", "holds"]
+    assert api.get(f"/api/reviews/{review.pk}/post-mortem").content.decode() == html
+    packed = api.get(f"/api/reviews/{review.pk}/post-mortem?format=markdown").content
+    text = zipfile.ZipFile(io.BytesIO(packed)).read("post-mortem.md").decode()
+    assert "a hidden rumour" not in text
+    assert "1 row of the timeline hidden" in text

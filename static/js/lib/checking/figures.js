@@ -4,11 +4,14 @@ import { axisLine, figureLayout, quietAxis } from "../figure-style.js";
 import { escapeText } from "../format.js";
 import { partAround } from "./part.js";
 
+const MARGIN = { l: 60, r: 12, t: 44, b: 40 };
+const LEGEND = { orientation: "h", x: 0, y: 1, yanchor: "bottom", traceorder: "normal" };
+
 /** Kinds of events, their shapes and their names in the legend. */
 const MARKS = /** @type {const} */ ([
-  ["record_state", "square", "recorded", "state recorded"],
-  ["marker", "diamond", "marker", "marker"],
-  ["other", "circle", "text-soft", "event"],
+  ["other", "circle", 8, "text-soft", "event"],
+  ["marker", "diamond", 12, "marker", "marker"],
+  ["record_state", "square", 7, "recorded", "state recorded"], // last: it often lies on a marker
 ]);
 
 /**
@@ -21,7 +24,9 @@ export function spaceTimeFigure(log, cut, colours) {
   const traces = [
     flightTrace(part.messages, { name: "message", color: colours("message"), width: 1.5 }),
     flightTrace(part.markers, { name: "marker on its way", color: colours("marker"), width: 1, dash: "dot" }),
-    ...MARKS.map(([mark, symbol, colour, name]) => eventTrace(part, mark, symbol, colours(colour), name, unit)),
+    ...MARKS.map(([mark, symbol, size, colour, name]) => eventTrace(part, mark, unit, {
+      name, marker: { symbol, size, color: colours(colour) },
+    })),
     {
       type: "scatter", mode: "lines", name: "cut", x: part.cut, y: part.cut.map((_, row) => row),
       line: { color: colours("cut"), width: 2.5 }, hoverinfo: "skip",
@@ -33,8 +38,7 @@ export function spaceTimeFigure(log, cut, colours) {
     tickvals: part.lanes.map((_, row) => row), ticktext: part.lanes.map((id) => escapeText(shortened(id))),
   };
   const layout = {
-    ...figureLayout(colours), height: 110 + 38 * part.lanes.length, margin: { l: 60, r: 12, t: 8, b: 40 },
-    legend: { orientation: "h", y: -0.35 }, hovermode: "closest", xaxis, yaxis,
+    ...figureLayout(colours), height: 104 + 38 * part.lanes.length, margin: MARGIN, legend: LEGEND, hovermode: "closest", xaxis, yaxis,
   };
   return { data: traces.filter(({ x }) => x.length), layout, hidden: part.hidden };
 }
@@ -56,15 +60,15 @@ function flightTrace(flights, { name, ...line }) {
   return { type: "scatter", mode: "lines", name, ...places, line, hoverinfo: "skip" };
 }
 
-/** @param {any} part @param {string} mark @param {string} symbol @param {string} color @param {string} name @param {string} unit */
-function eventTrace(part, mark, symbol, color, name, unit) {
+/** @param {any} part @param {string} mark @param {string} unit @param {{ name: string, marker: object }} look */
+function eventTrace(part, mark, unit, look) {
   const events = part.events.filter((/** @type {EvidenceEvent} */ { kind }) => markOf(kind) === mark);
   return {
-    type: "scatter", mode: "markers", name,
+    type: "scatter", mode: "markers", ...look,
     x: events.map((/** @type {any} */ { at }) => at),
     y: events.map((/** @type {any} */ { row }) => row),
     text: events.map((/** @type {any} */ event) => escapeText(wordsOf(event, part.lanes[event.row], unit))),
-    hoverinfo: "text", marker: { symbol, color, size: 8 },
+    hoverinfo: "text",
   };
 }
 
@@ -104,8 +108,7 @@ export function checkpointFigure({ tasks, time_unit: unit }, colours) {
     textposition: "none", hoverinfo: "text", marker: { color: colours(colour) },
   }));
   const layout = {
-    ...figureLayout(colours), barmode: "stack", height: 120 + 24 * shown.length, margin: { l: 60, r: 12, t: 8, b: 40 },
-    legend: { orientation: "h", y: -0.35 },
+    ...figureLayout(colours), barmode: "stack", height: 120 + 24 * shown.length, margin: MARGIN, legend: LEGEND,
     xaxis: { ...quietAxis(colours), ...axisLine(colours), title: { text: escapeText(unit) } },
     yaxis: {
       ...quietAxis(colours), autorange: "reversed", automargin: true, tickmode: "array",

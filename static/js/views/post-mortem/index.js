@@ -21,6 +21,7 @@ function showOutcomes({ claims, logs, checkpoints }) {
   const results = checkClaims(claims, logs, checkpoints);
   claims.forEach(({ id }, i) => {
     for (const element of document.querySelectorAll(`[data-claim="${CSS.escape(id)}"]`)) show(element, results[i]);
+    showNumbers(claims[i]);
   });
   const count = (/** @type {(outcome: string) => boolean} */ test) => results.filter((r) => test(r.outcome)).length;
   const held = count((outcome) => outcome === HOLDS);
@@ -41,6 +42,17 @@ function show(element, { outcome, differences }) {
   element.append(h("ul.differences", {}, differences.map((difference) => h("li", {}, difference))));
 }
 
+/**
+ * Shows the numbers of a claim where it first stands.
+ * @param {Claim} claim
+ */
+function showNumbers({ id, says, why_not: reason }) {
+  if (reason) return;
+  const numbers = h("pre", {}, JSON.stringify(says, null, 1));
+  document.querySelector(`[data-claim="${CSS.escape(id)}"]`)
+    ?.append(h("details", {}, h("summary.soft", {}, "the numbers of this claim"), numbers));
+}
+
 /** @param {{ claims: Claim[], logs: Record<string, Evidence>, checkpoints: any }} data */
 function drawFigures({ claims, logs, checkpoints }) {
   const byId = new Map(claims.map((claim) => [claim.id, claim]));
@@ -49,7 +61,7 @@ function drawFigures({ claims, logs, checkpoints }) {
     const figure = figureOf(claim, logs, checkpoints);
     if (!figure) continue;
     window.Plotly.newPlot(place, figure.data, figure.layout, CONFIG);
-    if (figure.hidden) place.after(h("p.soft", {}, `${counted(figure.hidden, "more lane")} not shown.`));
+    if (figure.hidden) place.after(h("p.soft", {}, `${counted(figure.hidden, "more process or task", "more processes or tasks")} not shown.`));
   }
 }
 
