@@ -38,7 +38,8 @@ export function spaceTimeFigure(log, cut, colours) {
     tickvals: part.lanes.map((_, row) => row), ticktext: part.lanes.map((id) => escapeText(shortened(id))),
   };
   const layout = {
-    ...figureLayout(colours), height: 104 + 38 * part.lanes.length, margin: MARGIN, legend: LEGEND, hovermode: "closest", xaxis, yaxis,
+    ...figureLayout(colours), height: 104 + 38 * part.lanes.length, margin: MARGIN, legend: LEGEND,
+    hovermode: "closest", xaxis, yaxis,
   };
   return { data: traces.filter(({ x }) => x.length), layout, hidden: part.hidden };
 }

@@ -49,10 +49,11 @@ function described(given, counts, strays) {
   const byProcess = (/** @type {Map<number, any>} */ map) =>
     Object.fromEntries(Array.from(map, ([process, value]) => [ids.process(process), value]));
   const inFlight = [...given.inFlight].map(([channel, flights]) => [channel, flights.map(({ id }) => id)]);
+  const found = Object.fromEntries(worst.map((verdict) => [verdict, counts.get(verdict)]));
   return {
     snapshot: given.snapshot,
     verdict: worst[0] ?? "consistent",
-    counts: worst.length ? Object.fromEntries(worst.map((verdict) => [verdict, counts.get(verdict)])) : { consistent: 1 },
+    counts: worst.length ? found : { consistent: 1 },
     answers: answersOf(given, counts, strays),
     positions: byProcess(given.positions),
     recorded_states: byProcess(given.recordedStates),

@@ -138,7 +138,8 @@ function* eventsNotNamedOnce(evidence, named) {
     for (const [index, { kind }] of events.entries()) {
       const times = named[process].get(index) ?? 0;
       if (times === Number(ENDS.has(kind))) continue;
-      yield `Event ${index} of ${evidence.processes[process].id}, a ${kind}, is an end of ${times} messages or markers.`;
+      const { id } = evidence.processes[process];
+      yield `Event ${index} of ${id}, a ${kind}, is an end of ${times} messages or markers.`;
     }
   }
 }

@@ -49,7 +49,8 @@ export function partAround(log, cut) {
     .filter(({ index }) => isNear(p, index)));
   const flights = (/** @type {Flight[][]} */ table) => table.flat()
     .map((flight) => ({ ...flight, ...ends(topology, flight) }))
-    .filter(({ from, to, sent, received }) => rows.has(from) && rows.has(to) && (isNear(from, sent) || isNear(to, received)))
+    .filter(({ from, to }) => rows.has(from) && rows.has(to))
+    .filter(({ from, to, sent, received }) => isNear(from, sent) || isNear(to, received))
     .map((flight) => ({ ...flight, fromRow: rows.get(flight.from), toRow: rows.get(flight.to) }));
   return {
     lanes: lanes.map((p) => evidence.processes[p].id),

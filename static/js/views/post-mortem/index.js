@@ -61,7 +61,7 @@ function drawFigures({ claims, logs, checkpoints }) {
     const figure = figureOf(claim, logs, checkpoints);
     if (!figure) continue;
     window.Plotly.newPlot(place, figure.data, figure.layout, CONFIG);
-    if (figure.hidden) place.after(h("p.soft", {}, `${counted(figure.hidden, "more process or task", "more processes or tasks")} not shown.`));
+    if (figure.hidden) place.after(h("p.soft", {}, `${figure.hidden} more processes or tasks are not shown.`));
   }
 }
 
