@@ -30,11 +30,10 @@ def test_a_document_holds_offline_and_names_the_claim_of_a_changed_number(
     address = uploaded(page, two_banks(), "kept.jsonl")
     page.goto(f"{address}/notes")
     for place in ("snapshot:s1", "event:B:2", "cut:A=3:B=2"):
-        page.locator("input[name=place]").evaluate("(box, place) => { box.value = place; }", place)
-        page.get_by_label("Text of the note").fill(
-            "<img src=x onerror=alert(1)> <script>1</script>"
-        )
-        page.get_by_role("button", name="Write").click()
+        form = page.locator("form:has(> .entry-input)")
+        form.locator("[name=place]").evaluate("(box, place) => { box.value = place; }", place)
+        form.locator("[name=text]").fill("<img src=x onerror=alert(1)> <script>1</script>")
+        form.get_by_role("button", name="Write").click()
         page.locator(".entry").first.wait_for()
     page.get_by_text("Save as").click()
     with page.expect_download() as saved:

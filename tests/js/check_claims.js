@@ -1,4 +1,4 @@
-/** Checks documents for tests in Python. A line is { claims, logs, checkpoints }, its answer the outcome of each claim. */
+/** Checks documents for tests in Python: a line is { claims, logs, checkpoints }, its answer the claims' outcomes. */
 
 import { createInterface } from "node:readline";
 import { checkClaims } from "../../static/js/lib/checking/claims.js";
