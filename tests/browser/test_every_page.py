@@ -61,6 +61,8 @@ NO_PAGES = {
         "move",
         "smallest-part-file",
         "change-entry",
+        "change-review",
+        "entry",
         None,
     ),
     *("invite", "withdraw", "change-role", "remove-member", "rename-team"),
