@@ -10,6 +10,10 @@ from snapshots.domain.proving.claims import CHECKPOINT, CUT, SNAPSHOT
 
 MOST_ROWS = 50
 NOT_KNOWN = "not known"
+_LEGEND = (
+    "Lines are messages, dotted lines markers on their way, diamonds markers, and squares recorded "
+    "states. The thick line is the cut."
+)
 _PHASES = ("start_delay", "alignment", "sync", "async", "duration")
 
 Json = Mapping[str, Any]
@@ -35,8 +39,8 @@ def caption_of(claim: Json) -> str:
     if claim["kind"] == CHECKPOINT:
         return f"{about}what the tasks of the checkpoint spent their time on."
     if claim["kind"] in (CUT, SNAPSHOT):
-        return f"{about}the events on both sides of the cut. The thick line is the cut."
-    return f"{about}the events around this one. The thick line is the cut at its time."
+        return f"{about}the events on both sides of the cut. {_LEGEND}"
+    return f"{about}the events around this one, and the cut at its time. {_LEGEND}"
 
 
 def tables_of(claim: Json, checkpoints: Json) -> list[Table]:

@@ -9,6 +9,8 @@ import { pageColour } from "../../lib/figure-style.js";
 import { counted } from "../../lib/format.js";
 import { holdRules } from "../../lib/plotly.js";
 
+const NARROW = 600; // pixels
+const LEGEND_LINES = 60; // pixels
 const CONFIG = { displayModeBar: false, responsive: true };
 
 /** Reads the data that stand in the document itself. */
@@ -60,9 +62,21 @@ function drawFigures({ claims, logs, checkpoints }) {
     const claim = byId.get(place.dataset.figure);
     const figure = figureOf(claim, logs, checkpoints);
     if (!figure) continue;
-    window.Plotly.newPlot(place, figure.data, figure.layout, CONFIG);
+    window.Plotly.newPlot(place, figure.data, fitted(figure.layout, claim.kind, place.clientWidth), CONFIG);
     if (figure.hidden) place.after(h("p.soft", {}, `${figure.hidden} more processes or tasks are not shown.`));
   }
+}
+
+/**
+ * Returns a layout for the width of the page. On a narrow one the caption alone explains a diagram, and the legend of
+ * bars gets room for its lines.
+ * @param {any} layout @param {string} kind @param {number} width
+ */
+function fitted(layout, kind, width) {
+  if (width >= NARROW) return layout;
+  if (kind !== "checkpoint") return { ...layout, showlegend: false };
+  const { height, margin } = layout;
+  return { ...layout, height: height + LEGEND_LINES, margin: { ...margin, t: margin.t + LEGEND_LINES } };
 }
 
 /** @param {Claim} claim @param {Record<string, Evidence>} logs @param {any} checkpoints */
