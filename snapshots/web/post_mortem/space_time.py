@@ -9,7 +9,15 @@ from typing import Any
 
 from django.utils.html import escape
 
-from snapshots.domain.model.recording import Event, Marker, Message, Recording
+from snapshots.domain.model.recording import (
+    MARKER_RECEIVE,
+    MARKER_SEND,
+    RECORD_STATE,
+    Event,
+    Marker,
+    Message,
+    Recording,
+)
 from snapshots.domain.model.topology import ProcessId
 from snapshots.domain.proving.claims import CUT, EVENT, SNAPSHOT
 from webapp import direction
@@ -18,7 +26,6 @@ EVENTS_BESIDE = 8
 MOST_LANES = 24
 _WIDTH, _LEFT, _LANE, _TOP = 960, 190, 36, 20
 _INNER = _WIDTH - _LEFT - 20
-_COLOURS = {"record_state": "#009e73", "marker_send": "#e69f00", "marker_receive": "#e69f00"}
 _STYLE = "font:12px system-ui,sans-serif"
 
 
@@ -95,7 +102,8 @@ class _Drawing:
         for row, name in enumerate(self.lanes):
             yield self._lane(row, name)
         yield from (self._flight(flight) for flight in self.flights)
-        yield from (self._event(event) for event in self.events)
+        for event in sorted(self.events, key=_layer):
+            yield self._event(event)
         path = " ".join(f"{x:.1f},{y}" for x, y in self._cut_places())
         yield f'<polyline points="{path}" fill="none" stroke="#0072b2" stroke-width="2.5"/>'
         unit, last = _text(self.recording.time_unit), self.first + self.span
@@ -126,12 +134,16 @@ class _Drawing:
         )
 
     def _event(self, event: Event) -> str:
-        colour = _COLOURS.get(event.kind, "#56626b")
         x, y = self._x(event.at), self._y(self.lanes.index(event.process))
         what = [event.kind.replace("_", " "), event.message, event.snapshot]
-        words = _text(" ".join(filter(None, what)))
-        place = f'cx="{x:.1f}" cy="{y}" r="4"'
-        return f'<circle {place} fill="{colour}"><title>{words}</title></circle>'
+        title = f"<title>{_text(' '.join(filter(None, what)))}</title>"
+        if event.kind == RECORD_STATE:
+            place = f'x="{x - 4:.1f}" y="{y - 4}" width="8" height="8"'
+            return f'<rect {place} fill="#009e73">{title}</rect>'
+        if event.kind in (MARKER_SEND, MARKER_RECEIVE):
+            corners = f"{x:.1f},{y - 7} {x + 7:.1f},{y} {x:.1f},{y + 7} {x - 7:.1f},{y}"
+            return f'<polygon points="{corners}" fill="#e69f00">{title}</polygon>'
+        return f'<circle cx="{x:.1f}" cy="{y}" r="4" fill="#56626b">{title}</circle>'
 
     def _cut_places(self) -> Iterator[tuple[float, int]]:
         for row, name in enumerate(self.lanes):
@@ -146,6 +158,11 @@ class _Drawing:
     @staticmethod
     def _y(row: int) -> int:
         return _TOP + _LANE * row + _LANE // 2
+
+
+def _layer(event: Event) -> bool:
+    """Put recorded states above the markers that are sent at the same time."""
+    return event.kind == RECORD_STATE
 
 
 def _text(text: str) -> str:

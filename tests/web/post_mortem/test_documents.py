@@ -222,7 +222,7 @@ def test_hostile_text_stays_text_in_both_formats(client, ada):
         if name.endswith(".svg"):
             root = ElementTree.fromstring(archive.read(name))
             tags = {element.tag.partition("}")[2] for element in root.iter()}
-            assert tags <= {"svg", "rect", "line", "text", "circle", "title", "polyline"}
+            assert tags <= {"svg", "rect", "line", "text", "circle", "polygon", "title", "polyline"}
     rendered = MarkdownIt("commonmark", {"html": True}).render(
         archive.read("post-mortem.md").decode()
     )
