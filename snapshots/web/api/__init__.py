@@ -23,6 +23,7 @@ from snapshots.web.api import (
     inventory,
     jobs,
     mappings,
+    post_mortem,
     predicates,
     properties,
     recordings,
@@ -107,6 +108,7 @@ api.add_router("", jobs.router, tags=["jobs"])
 api.add_router("", topologies.router, tags=["topologies"])
 api.add_router("", reviews.router, tags=["reviews"])
 api.add_router("", incidents.router, tags=["reviews"])
+api.add_router("", post_mortem.router, tags=["reviews"])
 api.add_router("", mappings.router, tags=["mappings"])
 api.add_router("", sharing.router, tags=["teams"])
 api.add_router("", accounts.router, tags=["account"])
