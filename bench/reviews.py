@@ -27,10 +27,15 @@ def main() -> None:
     entries = int(float(sys.argv[1])) if sys.argv[1:] else ENTRIES
     with tempfile.TemporaryDirectory(prefix="cutline-bench-") as folder:
         _set_up(Path(folder))
-        client, names = _filled(entries)
-        for words, address in PARTS.items():
-            took = _measured(client, address, names)
-            print(f"{entries:,} entries, {PEOPLE} people, {words}: {took}")
+        measure(entries)
+
+
+def measure(entries: int) -> None:
+    """Make a review in the database that is set up, and print how long its parts take."""
+    client, names = _filled(entries)
+    for words, address in PARTS.items():
+        took = _measured(client, address, names)
+        print(f"{entries:,} entries, {PEOPLE} people, {words}: {took}")
 
 
 def _set_up(folder: Path) -> None:

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from bench import __main__ as bench
-from bench import jobs, server, shrinking, simulator
+from bench import jobs, reviews, server, shrinking, simulator
 from tests.stack import ROOT
 
 pytestmark = pytest.mark.slow
@@ -52,11 +52,11 @@ def test_the_measurement_of_the_store_runs_to_its_end():
     assert "p95 at 4e+03 / p95 at 2e+03" in answer.stdout
 
 
-def test_the_measurement_of_a_review_runs_to_its_end():
-    command = [sys.executable, "-m", "bench.reviews", "20"]
-    answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    assert answer.returncode == 0, answer.stderr
-    assert "20 entries, 30 people, one row:" in answer.stdout
+@pytest.mark.django_db
+@pytest.mark.usefixtures("data_dir")
+def test_the_measurement_of_a_review_runs_to_its_end(capsys):
+    reviews.measure(20)
+    assert "20 entries, 30 people, 100 rows over the API:" in capsys.readouterr().out
 
 
 def test_the_measurement_of_shrinking_runs_to_its_end(monkeypatch, capsys):
