@@ -83,6 +83,11 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
+def pytest_unconfigure() -> None:
+    """Let libraries that count their objects at the end of the process find them freed."""
+    gc.unfreeze()
+
+
 def scope_of(test_id: str) -> str:
     """Return the scope of a test. The tests of a scope run in one process, one after another."""
     path = test_id.split("::", maxsplit=1)[0]
