@@ -9,6 +9,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from snapshots import access
+from snapshots.models import EngineJob, Recording
 from snapshots.problems import Problem
 from snapshots.services import sharing
 from snapshots.services.moving import Movable
@@ -19,14 +20,42 @@ from webapp.teams.roles import Role
 if TYPE_CHECKING:
     from webapp.teams.models import Team
 
+SHOWN_LINKS = 20  # short links; the API gives all
+
 
 @page
 @require_safe
 def who_can_open(request: SignedInRequest, kind: str, pk: int) -> HttpResponse:
     """Show who can open something; htmx and the dialog ask for the part without the frame."""
-    row = sharing.KINDS[kind].visible(request.user, pk)
+    return render_sharing(request, kind, sharing.KINDS[kind].visible(request.user, pk))
+
+
+def render_sharing(
+    request: SignedInRequest, kind: str, row: Movable, *, made_link: str = ""
+) -> HttpResponse:
+    """Show who can open a row; ``made_link`` is a new public link, which is shown only now."""
     name = "sharing_body" if wants_list_alone(request) else "sharing"
-    return render(request, f"teams/{name}.html", _context(request, kind, row))
+    context = _context(request, kind, row) | _links(request, row) | {"made_link": made_link}
+    return render(request, f"teams/{name}.html", context)
+
+
+def _links(request: SignedInRequest, row: Movable) -> dict[str, Any]:
+    """Return the short and public links of a recording or archived job."""
+    if not isinstance(row, Recording | EngineJob):
+        return {}
+    rows = access.short_links(request.user, row)
+    links = [(link, access.may_delete_link(request.user, link)) for link in rows[:SHOWN_LINKS]]
+    context: dict[str, Any] = {
+        "has_links": True,
+        "short_links": links,
+        "hidden_links": max(0, rows.count() - len(links)),
+    }
+    if isinstance(row, Recording) and access.may_change(request.user, row):
+        public = access.public_links(request.user, row)
+        working = set(access.public_links_that_work().filter(recording=row).values_list("pk"))
+        context["public_links"] = [(link, (link.pk,) in working) for link in public]
+        context["may_be_public"] = access.allows_public_links(row.owner_id)
+    return context
 
 
 def _context(request: SignedInRequest, kind: str, row: Movable) -> dict[str, Any]:

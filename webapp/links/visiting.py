@@ -1,0 +1,95 @@
+"""Recognise visitors, who have opened a public link and are not signed in.
+
+A cookie that only this server can write names the link. There is one for each recording that is
+shown, so that two links work side by side. It is worth nothing once the link does not work.
+"""
+
+from collections.abc import Mapping
+
+from django.conf import settings
+from django.core.signing import BadSignature, TimestampSigner
+from django.http import HttpRequest, HttpResponse
+from django.urls import Resolver404, resolve
+from django.utils import timezone
+
+from snapshots import access
+from snapshots.problems import NotFound
+from snapshots.web.pages.rendering import problem_page
+
+_signer = TimestampSigner(salt="webapp.links.visiting")
+
+
+def middleware(get_response):
+    """Let visitors reach what their link shows; everything else asks them to sign in."""
+
+    def answer(request: HttpRequest) -> HttpResponse:
+        try:
+            visitor = _visitor(request)
+        except NotFound as gone:
+            return keep_private(problem_page(request, gone.as_json()))
+        if visitor is None:
+            return get_response(request)
+        request.user = visitor
+        return keep_private(get_response(request))
+
+    return answer
+
+
+def _visitor(request: HttpRequest) -> access.Visitor | None:
+    """Return the visitor whose link allows the request, or None.
+
+    Raises: NotFound for a page whose link does not work any more.
+    """
+    if not any(name.startswith(_PREFIX) for name in request.COOKIES):
+        return None
+    try:
+        match = resolve(request.path_info)
+    except Resolver404:
+        return None
+    number = match.kwargs.get("pk") or match.kwargs.get("id")
+    link = None if number is None else link_of_cookies(request.COOKIES, number)
+    if link is None or request.user.is_authenticated:
+        return None
+    try:
+        visitor = access.visitor_of_link(link)
+    except NotFound:
+        if match.route.startswith("api/"):
+            return None
+        raise
+    return visitor if access.may_visit(visitor, request.method or "", match.route) else None
+
+
+_PREFIX = "visit_"
+
+
+def link_of_cookies(cookies: Mapping[str, str], recording: int) -> int | None:
+    """Return the number of the public link with which a recording was opened, or None."""
+    signed = cookies.get(f"{_PREFIX}{recording}", "")
+    try:
+        text = _signer.unsign(signed, max_age=settings.SESSION_COOKIE_AGE)
+    except BadSignature:
+        return None
+    return int(text)
+
+
+def begin_visit(response: HttpResponse, visitor: access.Visitor) -> None:
+    """Give the browser the cookie that opens the recording of the visitor's link."""
+    link = visitor.link
+    age = settings.SESSION_COOKIE_AGE
+    if link.expires_at is not None:
+        age = min(age, int((link.expires_at - timezone.now()).total_seconds()) + 1)
+    response.set_cookie(
+        f"{_PREFIX}{link.recording_id}",
+        _signer.sign(str(link.pk)),
+        max_age=age,
+        httponly=True,
+        samesite="Lax",
+        secure=settings.SESSION_COOKIE_SECURE,
+    )
+
+
+def keep_private(response: HttpResponse) -> HttpResponse:
+    """Keep search engines away, and the address from other sites."""
+    response["X-Robots-Tag"] = "noindex, nofollow"
+    response["Referrer-Policy"] = "no-referrer"
+    return response
