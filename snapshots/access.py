@@ -48,7 +48,7 @@ class Visitor(AnonymousUser):
 def recordings(user) -> QuerySet[Recording]:
     """Return the recordings that the person may see, the newest first."""
     if isinstance(user, Visitor):
-        return _with_teams(Recording.objects.filter(pk=user.link.recording_id))
+        return _with_teams(Recording.objects.filter(public_links=user.link))
     return _with_teams(Recording.objects.filter(_own_or_sample(user)))
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.core.cache import cache
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
@@ -44,7 +44,7 @@ def delete_short_link(request: SignedInRequest, key: str) -> HttpResponse:
 
 
 @require_safe
-def follow_public_link(request: HttpRequest, token: str) -> HttpResponse:
+def follow_public_link(request: HttpRequest, token: str) -> HttpResponseBase:
     """Open what a public link shows, for somebody who need not be signed in."""
     return visiting.keep_private(_follow(request, token))
 
@@ -66,7 +66,7 @@ def _follow(request: HttpRequest, token: str) -> HttpResponse:
 
 def _follow_signed_in(request: HttpRequest, link: PublicLink) -> HttpResponse:
     """Lead a person who may see the recording to it; tell others to open the link signed out."""
-    seen = access.recordings(request.user).filter(pk=link.recording_id)
+    seen = access.recordings(request.user).filter(public_links=link)
     if seen.exists():
         return redirect("recording", link.recording_id)
     return render(request, "links/signed_in.html")

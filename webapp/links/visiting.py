@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from django.conf import settings
 from django.core.signing import BadSignature, TimestampSigner
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.urls import Resolver404, resolve
 from django.utils import timezone
 
@@ -22,7 +22,7 @@ _signer = TimestampSigner(salt="webapp.links.visiting")
 def middleware(get_response):
     """Let visitors reach what their link shows; everything else asks them to sign in."""
 
-    def answer(request: HttpRequest) -> HttpResponse:
+    def answer(request: HttpRequest) -> HttpResponseBase:
         try:
             visitor = _visitor(request)
         except NotFound as gone:
@@ -88,7 +88,7 @@ def begin_visit(response: HttpResponse, visitor: access.Visitor) -> None:
     )
 
 
-def keep_private(response: HttpResponse) -> HttpResponse:
+def keep_private(response: HttpResponseBase) -> HttpResponseBase:
     """Keep search engines away, and the address from other sites."""
     response["X-Robots-Tag"] = "noindex, nofollow"
     response["Referrer-Policy"] = "no-referrer"

@@ -1,6 +1,6 @@
 """Identifies the caller by a bearer token, or by a session with its CSRF token."""
 
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.http import HttpRequest
 from ninja.security import HttpBearer
 from ninja.security.session import SessionAuth
@@ -37,12 +37,12 @@ class SessionWithCsrf(SessionAuth):
     calls that the link allows.
     """
 
-    def __call__(self, request: HttpRequest) -> AbstractBaseUser | access.Visitor | None:
+    def __call__(self, request: HttpRequest) -> AbstractBaseUser | AnonymousUser | None:
         return super().__call__(request) if _is_known(request) else None
 
     def authenticate(
         self, request: HttpRequest, key: str | None
-    ) -> AbstractBaseUser | access.Visitor | None:
+    ) -> AbstractBaseUser | AnonymousUser | None:
         return request.user if _is_known(request) else None
 
 

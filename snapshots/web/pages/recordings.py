@@ -190,6 +190,7 @@ def _show_visitor(request: HttpRequest, visitor: access.Visitor, row: Recording)
             "recording": workbench["recording"] | {"team": None, "job": None},
             "view": None if request.GET else link.view,
             "is_visitor": True,
+            "shows_notes": link.with_notes,
         },
     }
     return render(request, "snapshots/workbench/workbench.html", context)
@@ -225,6 +226,7 @@ def _workbench(row: Recording) -> dict[str, Any]:
         "guide": _guide(row.slug, row.pk) if row.slug in GUIDES else None,
         "view": None,
         "is_visitor": False,
+        "shows_notes": not row.is_sample,
         "urls": {},
     }
 

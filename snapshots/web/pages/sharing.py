@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
@@ -51,11 +52,22 @@ def _links(request: SignedInRequest, row: Movable) -> dict[str, Any]:
         "hidden_links": max(0, rows.count() - len(links)),
     }
     if isinstance(row, Recording) and access.may_change(request.user, row):
-        public = access.public_links(request.user, row)
-        working = set(access.public_links_that_work().filter(recording=row).values_list("pk"))
-        context["public_links"] = [(link, (link.pk,) in working) for link in public]
-        context["may_be_public"] = access.allows_public_links(row.owner_id)
+        context |= _public_links(request, row)
     return context
+
+
+def _public_links(request: SignedInRequest, row: Recording) -> dict[str, Any]:
+    """Return the public links to a recording; nothing where the server has none and never had."""
+    links = access.public_links(request.user, row)
+    if not (settings.PUBLIC_LINKS or links):
+        return {}
+    working = access.public_links_that_work().filter(recording=row)
+    keys = set(working.values_list("pk", flat=True))
+    return {
+        "public_links": [(link, link.pk in keys) for link in links],
+        "may_be_public": access.allows_public_links(row.owner_id),
+        "is_allowed_by_server": settings.PUBLIC_LINKS,
+    }
 
 
 def _context(request: SignedInRequest, kind: str, row: Movable) -> dict[str, Any]:
