@@ -36,7 +36,7 @@ from snapshots.store.errors import StoreError
 from snapshots.store.reader import StoredRecording
 from snapshots.web.json import dumps
 from webapp.accounts.sessions import key_hash
-from webapp.links.visiting import link_of_cookies
+from webapp.links.visiting import visitor_of
 
 logger = logging.getLogger(__name__)
 
@@ -229,9 +229,8 @@ class RecordingConsumer(JsonConsumer):
 
     def visitor(self) -> access.Visitor | None:
         """Return the visitor whose public link shows this recording, or None."""
-        link = link_of_cookies(self.scope.get("cookies", {}), self.id)
         try:
-            return None if link is None else access.visitor_of_link(link)
+            return visitor_of(self.scope.get("cookies", {}), self.id)
         except NotFound:
             return None
 

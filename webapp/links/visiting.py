@@ -47,29 +47,33 @@ def _visitor(request: HttpRequest) -> access.Visitor | None:
     except Resolver404:
         return None
     number = match.kwargs.get("pk") or match.kwargs.get("id")
-    link = None if number is None else link_of_cookies(request.COOKIES, number)
-    if link is None or request.user.is_authenticated:
+    if not isinstance(number, int) or request.user.is_authenticated:
         return None
     try:
-        visitor = access.visitor_of_link(link)
+        visitor = visitor_of(request.COOKIES, number)
     except NotFound:
         if match.route.startswith("api/"):
             return None
         raise
-    return visitor if access.may_visit(visitor, request.method or "", match.route) else None
+    may = visitor and access.may_visit(visitor, request.method or "", match.route)
+    return visitor if may else None
 
 
 _PREFIX = "visit_"
 
 
-def link_of_cookies(cookies: Mapping[str, str], recording: int) -> int | None:
-    """Return the number of the public link with which a recording was opened, or None."""
+def visitor_of(cookies: Mapping[str, str], recording: int) -> access.Visitor | None:
+    """Return the visitor who has opened this recording with a public link, or None.
+
+    Raises: NotFound if the link does not work any more.
+    """
     signed = cookies.get(f"{_PREFIX}{recording}", "")
     try:
-        text = _signer.unsign(signed, max_age=settings.SESSION_COOKIE_AGE)
+        link = int(_signer.unsign(signed, max_age=settings.SESSION_COOKIE_AGE))
     except BadSignature:
         return None
-    return int(text)
+    visitor = access.visitor_of_link(link)
+    return visitor if visitor.link.recording_id == recording else None
 
 
 def begin_visit(response: HttpResponse, visitor: access.Visitor) -> None:
