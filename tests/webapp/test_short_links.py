@@ -227,7 +227,8 @@ def test_a_recording_takes_its_links_with_it(api, ada, banks):
 
 
 @pytest.mark.parametrize(
-    "path", ["defects", "properties", "predicates", "states?snapshot=s1", "proof?snapshot=s1", "bisect"]
+    "path",
+    ["defects", "properties", "predicates", "states?snapshot=s1", "proof?snapshot=s1", "bisect"],
 )
 def test_pages_with_a_state_have_the_share_button(ada, banks, path):
     text = text_of(signed_in(ada).get(f"/recordings/{banks.pk}/{path}"))
