@@ -566,8 +566,8 @@ def _visitor(rows: QuerySet[PublicLink]) -> Visitor:
     row = rows.first()
     if row is None:
         raise NotFound(
-            "This public link does not work. It may have been withdrawn or have expired, or the "
-            "address is not complete. Ask whoever sent it for another."
+            "This public link does not work. It may be incomplete, withdrawn or expired. Ask "
+            "whoever sent it."
         )
     return Visitor(row)
 

@@ -8,6 +8,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from snapshots import access
+from snapshots.models import Recording
 from snapshots.payloads.teams import Reader, SharingDetail, team_of
 from snapshots.services import moving
 from webapp.teams import services as teams
@@ -50,6 +51,7 @@ def sharing_of(user: User, row: moving.Movable) -> SharingDetail:
         "team": team_of(row),
         "everybody": row.owner_id is None,
         "people": _readers(row),
+        "public_links": _public_links(row),
         "may_move": may_move,
         "consequences": moving.consequences(row) if may_move else [],
     }
@@ -61,6 +63,12 @@ def _readers(row: moving.Movable) -> list[Reader]:
         members = team.memberships.filter(person__is_active=True).select_related("person")
         return [{"email": one.person.username, "role": one.role} for one in members]
     return [{"email": row.owner.username, "role": "owner"}] if row.owner is not None else []
+
+
+def _public_links(row: moving.Movable) -> int:
+    if not isinstance(row, Recording):
+        return 0
+    return access.public_links_that_work().filter(recording=row).count()
 
 
 def move(user: User, row: moving.Movable, team_number: int | str | None) -> None:

@@ -161,11 +161,9 @@ def excesses(world: World, row: Row, person: str, answer: Answer) -> Iterator[st
         yield f"was refused, and yet: {changed}"
     if person == "viewer" and row.rule not in OWN_PLACE and (shared := changes_of_others(answer)):
         yield f"may only look, and yet: {shared}"
-    if secret := next(
-        (each for each in secrets_from(row, person) if each in answer.text.lower()), ""
-    ):
-        at = answer.text.lower().index(secret)
-        yield f"reads what is the team's: {answer.text[max(at - 100, 0) : at + 50]}"
+    for secret in secrets_from(row, person):
+        if (at := answer.text.lower().find(secret)) >= 0:
+            yield f"reads what is the team's: {answer.text[max(at - 100, 0) : at + 50]}"
     if person == "outsider" and answer.outcome == HIDDEN and "{" in row.address:
         nothing = asked(world.client(person, by_token=row.is_call), row, NOWHERE)
         if differing := difference(kept(answer.text), kept(nothing.text)):

@@ -139,14 +139,14 @@ def test_wrong_expired_and_withdrawn_links_get_the_same_answer(banks, editor):
         texts.add(re.sub(r'nonce="[^"]*"|"X-CSRFToken": "\w+"', "", text_of(answer, 404)))
         assert not any(name.startswith("visit_") for name in answer.cookies)
     assert len(texts) == 1
-    assert "It may have been withdrawn or have expired" in texts.pop()
+    assert "It may be incomplete, withdrawn or expired" in texts.pop()
 
 
 def test_a_visit_ends_with_its_link(banks, editor):
     row, address = a_link(banks, editor)
     client = a_visitor(address)
     public.withdraw(row, editor)
-    assert "may have been withdrawn" in text_of(client.get(f"/recordings/{banks.pk}"), 404)
+    assert "withdrawn or expired" in text_of(client.get(f"/recordings/{banks.pk}"), 404)
     assert client.get(f"/api/recordings/{banks.pk}/window").status_code == 401
 
 
@@ -255,6 +255,8 @@ def test_the_list_says_how_often_and_when_a_link_was_opened(banks, editor, ada):
     text = text_of(signed_in(ada).get(f"/recordings/{banks.pk}/sharing"))
     assert "for the vendor" in text
     assert "opened 2 times" in text
+    assert "whoever has its public link" in re.sub("</?strong>", "", text)
+    assert a_client(ada).get(f"/api/recordings/{banks.pk}/sharing").json()["public_links"] == 1
     public.withdraw(row, ada)
     actions = AuditEntry.objects.values_list("action", flat=True)
     assert {"public-link-made", "public-link-withdrawn"} <= set(actions)
