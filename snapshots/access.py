@@ -79,6 +79,8 @@ def mappings(user) -> QuerySet[Mapping]:
 
 def reviews(user) -> QuerySet[Review]:
     """Return the reviews of the person and of their teams, the last changed first."""
+    if isinstance(user, Visitor):
+        return _with_teams(Review.objects.filter(public_links=user.link))
     return _with_teams(Review.objects.filter(_own(user)))
 
 
@@ -528,8 +530,10 @@ def may_delete_link(user, row: ShortLink) -> bool:
 # --- public links ---------------------------------------------------------------------------------
 
 _READ = ("GET", "HEAD")
-# What the workbench needs, as the routes of the addresses; a visitor reaches nothing else.
+# What the workbench needs, and the page of a review, as the routes of the addresses; a visitor
+# reaches nothing else.
 _SHOWN = {
+    "reviews/<int:pk>": _READ,
     "recordings/<int:pk>": _READ,
     "api/recordings/<int:id>/topology": _READ,
     "api/recordings/<int:id>/snapshots": _READ,
@@ -545,7 +549,10 @@ _WITH_DOWNLOADS = {"recordings/<int:pk>/original": _READ}
 
 
 def may_visit(visitor: Visitor, method: str, route: str) -> bool:
-    """Tell whether the visitor may send such a request; ``recordings`` says about what."""
+    """Tell whether the visitor may send a request of this kind.
+
+    ``recordings`` and ``reviews`` decide about what it may be.
+    """
     shown = dict(_SHOWN)
     shown |= _WITH_NOTES if visitor.link.with_notes else {}
     shown |= _WITH_DOWNLOADS if visitor.link.with_downloads else {}
@@ -596,7 +603,7 @@ def public_links_that_work() -> QuerySet[PublicLink]:
     ).select_related("recording", "review")
 
 
-def public_links(user, row: Recording) -> QuerySet[PublicLink]:
+def public_links(user, row: Recording | Review) -> QuerySet[PublicLink]:
     """Return the public links to a row that the person may change, the newest first.
 
     Raises: ReadOnly, NeedsRole.
@@ -606,7 +613,8 @@ def public_links(user, row: Recording) -> QuerySet[PublicLink]:
 
 def public_link(user, pk: int) -> PublicLink:
     """Return a public link that the person may withdraw. Raises: NotFound, ReadOnly, NeedsRole."""
-    rows = PublicLink.objects.filter(recording__in=recordings(user))
+    visible = Q(recording__in=recordings(user)) | Q(review__in=reviews(user))
+    rows = PublicLink.objects.filter(visible)
     row = _get(rows.select_related("recording", "review", "made_by"), pk, "public link")
     _changeable(user, row.subject)
     return row

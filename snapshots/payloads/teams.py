@@ -40,7 +40,7 @@ class SharingDetail(TypedDict):
         everybody: whether everyone who signs in to this server can open it, as with samples.
         people: who can open it besides; for a person's own only that person.
         public_links: how many public links to it work; whoever has one sees the workbench of the
-            recording without an account.
+            recording, or the review, without an account.
         may_move: whether you may move it.
         consequences: what would go along and what would stay, as sentences; empty unless you may
             move it.

@@ -10,6 +10,7 @@ from django.db import transaction
 from snapshots import access
 from snapshots.models import Recording
 from snapshots.payloads.teams import Reader, SharingDetail, team_of
+from snapshots.reviews.models import Review
 from snapshots.services import moving
 from webapp.teams import services as teams
 
@@ -66,9 +67,10 @@ def _readers(row: moving.Movable) -> list[Reader]:
 
 
 def _public_links(row: moving.Movable) -> int:
-    if not isinstance(row, Recording):
+    if not isinstance(row, Recording | Review):
         return 0
-    return access.public_links_that_work().filter(recording=row).count()
+    working = access.public_links_that_work()
+    return working.filter(pk__in=row.public_links.values("pk")).count()
 
 
 def move(user: User, row: moving.Movable, team_number: int | str | None) -> None:

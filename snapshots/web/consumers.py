@@ -230,7 +230,7 @@ class RecordingConsumer(JsonConsumer):
     def visitor(self) -> access.Visitor | None:
         """Return the visitor whose public link shows this recording, or None."""
         try:
-            return visitor_of(self.scope.get("cookies", {}), self.id)
+            return visitor_of(self.scope.get("cookies", {}), "recordings", self.id)
         except NotFound:
             return None
 

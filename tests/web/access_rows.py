@@ -1,7 +1,8 @@
 """The table of who may do what: each request with the rule that it follows.
 
-A rule says what each of PEOPLE gets. The visitor has no account and has opened a public link to the
-recording ``banks``, which shows neither notes nor downloads.
+A rule says what each of PEOPLE gets. The visitor and the reader have no account. The visitor has
+opened a public link to the recording ``banks``, which shows neither notes nor downloads, and the
+reader one to the review ``review``.
 """
 
 import re
@@ -21,24 +22,25 @@ SIGN_IN = "sign-in"  # a page leads to the sign-in, a call answers 401
 # The first four belong to the team that owns everything in the table.
 PEOPLE = (
     *["owner", "editor", "commenter", "viewer"],
-    *["outsider", "operator", "signed-out", "visitor"],
+    *["outsider", "operator", "signed-out", "visitor", "reader"],
 )
 _RULES = """
-              owner      editor     commenter  viewer     outsider   operator   signed-out visitor
-sees          done       done       done       done       404        404        sign-in    sign-in
-shown         done       done       done       done       404        404        sign-in done
-comments      done       done       done       role       404        404        sign-in    sign-in
-edits         done       done       role       role       404        404        sign-in    sign-in
-leads         done       role       role       role       404        404        sign-in    sign-in
-leaves        done       role       role       done       404        404        sign-in    sign-in
-wrote         not-yours  not-yours  done       role       404        404        sign-in    sign-in
-has           done       404        404        404        404        404        sign-in    sign-in
-operates      404        404        404        404        404        done       sign-in    sign-in
-anyone        done       done       done       done       done       done       sign-in    sign-in
-public        done       done       done       done       done       done       done       done
-nothing       404        404        404        404        404        404        404        404
-probes        503        503        503        503        503        503        503        503
-by-link       done       done       done       done       done       done       done       done
+         owner     editor    commenter viewer outsider operator signed-out visitor reader
+sees     done      done      done      done   404      404      sign-in    sign-in sign-in
+shown    done      done      done      done   404      404      sign-in    done    sign-in
+read     done      done      done      done   404      404      sign-in    sign-in done
+comments done      done      done      role   404      404      sign-in    sign-in sign-in
+edits    done      done      role      role   404      404      sign-in    sign-in sign-in
+leads    done      role      role      role   404      404      sign-in    sign-in sign-in
+leaves   done      role      role      done   404      404      sign-in    sign-in sign-in
+wrote    not-yours not-yours done      role   404      404      sign-in    sign-in sign-in
+has      done      404       404       404    404      404      sign-in    sign-in sign-in
+operates 404       404       404       404    404      done     sign-in    sign-in sign-in
+anyone   done      done      done      done   done     done     sign-in    sign-in sign-in
+public   done      done      done      done   done     done     done       done    done
+nothing  404       404       404       404    404      404      404        404     404
+probes   503       503       503       503    503      503      503        503     503
+by-link  done      done      done      done   done     done     done       done    done
 """
 RULES = {
     name: dict(zip(PEOPLE, outcomes, strict=True))
@@ -206,6 +208,9 @@ GET /api/recordings/{banks}/search?query=m1
 GET /api/recordings/{banks}/events/A/0
 GET /api/recordings/{banks}/cones/A/0
 """,
+    "read": """
+GET /reviews/{review}
+""",
     "sees": """
 GET /v/{short}
 POST /api/links {"address": "/recordings/{banks}?t=1"}
@@ -233,7 +238,6 @@ GET /recordings/{flink}/contents/1/difference/keys?since=0&OPERATOR
 GET /recordings/{flink}/contents/1/restore-plan?parallelism=3
 GET /recordings/{flink}/contents/1/upgrade
 POST /recordings/{flink}/contents/1/upgrade {"job": "[{\\"uid\\": \\"count\\"}]"}
-GET /reviews/{review}
 GET /reviews/{review}/post-mortem
 GET /recordings/{banks}/notes/document
 GET /archive/{archived}/notes/document
@@ -359,6 +363,9 @@ PATCH /api/entries/{entry} {"text": "Another text."}
 POST /v/{short}/delete
 DELETE /api/links/{short}
 POST /recordings/{banks}/public-links {"name": "vendor", "days": "7"}
+POST /reviews/{review}/public-links {"name": "vendor"}
+GET /api/reviews/{review}/public-links
+POST /api/reviews/{review}/public-links {"name": "vendor"}
 POST /public-links/{public}/withdraw
 GET /api/recordings/{banks}/public-links
 POST /api/recordings/{banks}/public-links {"name": "vendor"}

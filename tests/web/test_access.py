@@ -32,7 +32,7 @@ from tests.web.access_rows import (
     Row,
     filled,
 )
-from tests.web.access_world import MEMBERS, VISITOR, WORD, World, file_named, make_world
+from tests.web.access_world import MEMBERS, READER, VISITOR, WORD, World, file_named, make_world
 from webapp.accounts.models import ApiToken, Session
 from webapp.links.models import ForbiddenTeam, PublicLink, ShortLink
 from webapp.middleware import is_public
@@ -177,14 +177,15 @@ def difference(text: str, other: str) -> str:
 def secrets_from(row: Row, person: str) -> Sequence[str]:
     """Return the texts that a person may not read in this answer.
 
-    Whoever does not belong to the team reads nothing of it; a visitor reads the recording, and no
-    names of people and teams.
+    Whoever does not belong to the team reads nothing of it. A visitor reads the recording, and a
+    reader the review; neither reads names of people and teams.
     """
     if person in MEMBERS or row.rule == "by-link" or (person, row.rule) == ("operator", "operates"):
         return ()
+    names = (f"@{WORD}", f"{WORD} team", f"{WORD} vendor", f"{WORD} link")
     if (person, row.rule) == (VISITOR, "shown"):
-        return (f"@{WORD}", f"{WORD} team", f"{WORD} was here", f"{WORD} vendor", f"{WORD} link")
-    return (WORD,)
+        return (*names, f"{WORD} was")  # notes and reviews
+    return names if (person, row.rule) == (READER, "read") else (WORD,)
 
 
 def changes_of_others(answer: Answer) -> set[str]:

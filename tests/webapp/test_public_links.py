@@ -14,7 +14,8 @@ from django.test import Client
 from django.utils import timezone
 
 from snapshots.jobs import live
-from snapshots.reviews import entries
+from snapshots.reviews import entries, incidents, timeline
+from snapshots.reviews.models import Review
 from snapshots.services import moving
 from snapshots.web import consumers
 from snapshots.web.json import dumps
@@ -294,13 +295,14 @@ def test_an_end_without_meaning_is_refused(banks, editor, days):
 def test_the_cookie_of_one_link_opens_nothing_else(banks, editor, team):
     other = a_ready_recording(team.account)
     row, address = a_link(banks, editor)
-    value = a_visitor(address).cookies[f"visit_{banks.pk}"].value
-    for name, stolen in ((f"visit_{other.pk}", value), (f"visit_{banks.pk}", str(row.pk))):
+    own, others = f"visit_recordings_{banks.pk}", f"visit_recordings_{other.pk}"
+    value = a_visitor(address).cookies[own].value
+    for name, stolen in ((others, value), (own, str(row.pk))):
         client = Client()
         client.cookies[name] = stolen
-        number = name.removeprefix("visit_")
+        number = name.rpartition("_")[2]
         assert client.get(f"/recordings/{number}")["Location"].startswith("/sign-in"), name
-    assert visiting.visitor_of({f"visit_{banks.pk}": "x:y:z"}, banks.pk) is None
+    assert visiting.visitor_of({own: "x:y:z"}, "recordings", banks.pk) is None
 
 
 def test_who_is_signed_in_and_may_not_see_it_is_told_how_to_open_it(banks, editor):
@@ -309,6 +311,53 @@ def test_who_is_signed_in_and_may_not_see_it_is_told_how_to_open_it(banks, edito
     text = text_of(signed_in(a_person("bob@example.org")).get(address))
     assert "private window" in text
     assert "two banks" not in text
+
+
+# --- reviews --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def review(team, editor, banks):
+    row = incidents.open_review(editor, team.account, {"title": "Orders were lost"})
+    incidents.add_exhibit(editor, row, banks)
+    note = entries.write(editor, banks, {"text": "B never got m7.", "kind": "finding"})
+    timeline.add_entry(editor, row, note.pk)
+    shown, hidden = (
+        timeline.add_words(editor, row, {"text": text}) for text in ("We restarted.", "Blame.")
+    )
+    assert shown
+    timeline.change(editor, row, hidden.pk, {"is_hidden": True})
+    return Review.objects.get(pk=row.pk)
+
+
+def test_a_public_link_to_a_review_shows_it_without_people_and_hidden_rows(
+    review, banks, editor, ada
+):
+    _, address = a_link(review, editor, name="for the vendor")
+    client = a_visitor(address)
+    text = text_of(client.get(f"/reviews/{review.pk}"))
+    for shown in ("Orders were lost", "B never got m7.", "We restarted.", "two banks"):
+        assert shown in text, shown
+    for kept in ("Blame.", editor.username, ada.username, "payments", "vendor", "/recordings/"):
+        assert kept not in text, kept
+    for path in (f"/recordings/{banks.pk}", "/reviews", f"/reviews/{review.pk}/change"):
+        assert client.get(path)["Location"].startswith("/sign-in?next="), path
+    assert client.get(f"/api/reviews/{review.pk}").status_code == 401
+
+
+def test_a_link_to_a_review_ends_when_it_moves_or_is_withdrawn(review, editor, ada):
+    row, address = a_link(review, editor)
+    [item] = a_client(ada).get(f"/api/reviews/{review.pk}/public-links").json()["items"]
+    assert (item["review"], item["recording"], item["works"]) == (review.pk, None, True)
+    assert "Make a public link" in text_of(signed_in(editor).get(f"/reviews/{review.pk}/sharing"))
+    answer = signed_in(editor).post(f"/reviews/{review.pk}/public-links", {"name": "second"})
+    second = re.search(r"/public/[\w-]+", text_of(answer))
+    assert second is not None
+    public.withdraw(row, editor)
+    assert Client().get(address).status_code == 404
+    client = a_visitor(second[0])
+    moving.move(review, ada, ada)
+    assert client.get(f"/reviews/{review.pk}").status_code == 404
 
 
 # --- websockets -----------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from webapp.teams.models import Team
 router = Router()
 
 Key = Annotated[str, Path(description="The random part of the short address.")]
+ReviewId = Annotated[int, Path(description="The number of the review.")]
 PublicLinkId = Annotated[int, Path(description="The number of the public link.")]
 NAME = "What the link is called, at most 100 characters; may be empty."
 
@@ -38,11 +39,16 @@ class NewShortLink(Schema):
     name: Any = Field("", description=NAME)
 
 
-class NewPublicLink(Schema):
-    """A public link to be made."""
+class NewPublicLinkOfReview(Schema):
+    """A public link to a review."""
 
     name: Any = Field("", description=NAME)
     days: Any = Field(None, description="After how many days it expires; null if it does not.")
+
+
+class NewPublicLink(NewPublicLinkOfReview):
+    """A public link to the workbench of a recording."""
+
     view: View | None = Field(None, description="What the workbench shows first; null for its own.")
     with_notes: bool = Field(
         default=False, description="Whether it shows the notes and the names of their authors."
@@ -140,6 +146,34 @@ def make_public_link(
         with_notes=body.with_notes,
         with_downloads=body.with_downloads,
     )
+    return reply({"public_link": payloads.public_link_item(row), "link": link}, 201)
+
+
+@router.get("/reviews/{int:id}/public-links", response=payloads.PublicLinkList)
+def list_public_links_of_review(
+    request: SignedInRequest, id: ReviewId, limit: Limit, offset: Offset
+) -> HttpResponse:
+    """List the public links to a review, newest first, with their use. It takes an editor."""
+    rows = access.public_links(request.user, access.review(request.user, id))
+    return reply_page(rows, offset, limit, payloads.public_link_item)
+
+
+@router.post(
+    "/reviews/{int:id}/public-links",
+    response={201: payloads.MadePublicLink},
+    openapi_extra=DOCUMENTED,
+)
+@idempotent(left_out=("link",))
+def make_public_link_of_review(
+    request: SignedInRequest, id: ReviewId, body: NewPublicLinkOfReview
+) -> HttpResponse:
+    """Make a link that shows a review, without names of people, to whoever has the link.
+
+    It takes an editor, and a server and a team that allow public links. A repetition with the same
+    `Idempotency-Key` gets an empty link.
+    """
+    review = access.own_review(request.user, id)
+    row, link = public.make(review, request.user, name=body.name, days=body.days)
     return reply({"public_link": payloads.public_link_item(row), "link": link}, 201)
 
 

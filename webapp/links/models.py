@@ -70,8 +70,8 @@ class PublicLink(models.Model):
         owner: the owner of the recording or review when the link was made; the link ends when
             that changes.
         view: what the workbench shows first; null for what it shows by itself.
-        with_notes: whether the notes and the names of their authors are shown.
-        with_downloads: whether the uploaded log can be downloaded.
+        with_notes: whether the notes of a recording and the names of their authors are shown.
+        with_downloads: whether the uploaded log of a recording can be downloaded.
         expires_at: when it stops working; null if it does not end by itself.
         last_used_at: when it was opened last; null if it never was.
         uses: how often it was opened.
@@ -81,7 +81,9 @@ class PublicLink(models.Model):
     recording = models.ForeignKey(
         "snapshots.Recording", models.CASCADE, null=True, related_name="public_links"
     )
-    review = models.ForeignKey("reviews.Review", models.CASCADE, null=True, related_name="+")
+    review = models.ForeignKey(
+        "reviews.Review", models.CASCADE, null=True, related_name="public_links"
+    )
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
     view = JsonField(null=True)
     name = Line(max_length=LONGEST_NAME, blank=True)
@@ -116,7 +118,9 @@ class PublicLink(models.Model):
     @property
     def title(self) -> str:
         """Return what the audit log keeps: public link 3 “for the vendor” to recording 7 “…”."""
-        subject = self.recording.title if self.recording else f"review {self.review_id}"
+        subject = (
+            self.recording.title if self.recording else f"review {self.review_id} “{self.review}”"
+        )
         return f"public link {self.pk}{f' “{self.name}”' if self.name else ''} to {subject}"
 
 

@@ -11,7 +11,10 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from snapshots import access
+from snapshots.models import Recording
 from snapshots.problems import Invalid, NotFound, Problem, TooMany
+from snapshots.reviews.models import Review
+from snapshots.services import sharing
 from snapshots.web.pages.rendering import back, page
 from snapshots.web.pages.sharing import render_sharing
 from webapp.accounts import audit
@@ -59,17 +62,22 @@ def _follow(request: HttpRequest, token: str) -> HttpResponse:
         raise
     if request.user.is_authenticated:
         return _follow_signed_in(request, visitor.link)
-    response = redirect("recording", visitor.link.recording_id)
+    response = redirect(_page_of(visitor.link))
     visiting.begin_visit(response, visitor)
     return response
 
 
 def _follow_signed_in(request: HttpRequest, link: PublicLink) -> HttpResponse:
-    """Lead a person who may see the recording to it; tell others to open the link signed out."""
-    seen = access.recordings(request.user).filter(public_links=link)
-    if seen.exists():
-        return redirect("recording", link.recording_id)
+    """Lead a person who may see it anyway to it; tell others to open the link signed out."""
+    seen = access.recordings(request.user) if link.recording_id else access.reviews(request.user)
+    if seen.filter(public_links=link).exists():
+        return redirect(_page_of(link))
     return render(request, "links/signed_in.html")
+
+
+def _page_of(link: PublicLink) -> str:
+    kind, number = visiting.shown_by(link)
+    return reverse(sharing.KINDS[kind].route, args=[number])
 
 
 def _require_few_wrong_ones(request: HttpRequest) -> None:
@@ -95,13 +103,23 @@ def _counter(request: HttpRequest) -> str:
 @page
 @require_POST
 def make_public_link(request: SignedInRequest, pk: int) -> HttpResponse:
-    """Make a public link, and show it at once, because it is kept nowhere."""
-    row = access.own_recording(request.user, pk)
+    """Make a public link to a recording, and show it at once, because it is kept nowhere."""
+    return _make(request, "recordings", access.own_recording(request.user, pk))
+
+
+@page
+@require_POST
+def make_public_link_to_review(request: SignedInRequest, pk: int) -> HttpResponse:
+    """Make a public link to a review, and show it at once."""
+    return _make(request, "reviews", access.own_review(request.user, pk))
+
+
+def _make(request: SignedInRequest, kind: str, row: Recording | Review) -> HttpResponse:
     try:
         _, link = public.make(row, request.user, **_fields(request))
     except Problem as refusal:
-        return back(request, reverse("sharing", args=["recordings", pk]), refusal)
-    return render_sharing(request, "recordings", row, made_link=link)
+        return back(request, reverse("sharing", args=[kind, row.pk]), refusal)
+    return render_sharing(request, kind, row, made_link=link)
 
 
 def _fields(request: SignedInRequest) -> dict[str, Any]:
@@ -122,12 +140,12 @@ def _fields(request: SignedInRequest) -> dict[str, Any]:
 @page
 @require_POST
 def withdraw(request: SignedInRequest, pk: int) -> HttpResponse:
-    """Withdraw a public link, and return to the page that shares its recording."""
+    """Withdraw a public link, and return to the page that shares what it showed."""
     row = access.public_link(request.user, pk)
-    recording = row.recording_id
+    kind, number = visiting.shown_by(row)
     public.withdraw(row, request.user)
     messages.success(request, "The public link no longer works.")
-    return redirect("sharing", "recordings", recording)
+    return redirect("sharing", kind, number)
 
 
 @page

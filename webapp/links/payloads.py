@@ -50,11 +50,12 @@ class PublicLinkItem(TypedDict):
     Attributes:
         id: the number of the link.
         name: what it is called; may be empty.
-        recording: the number of the recording that it shows.
+        recording: the number of the recording that it shows; null if it shows a review.
+        review: the number of the review that it shows; null if it shows a recording.
         with_notes: whether it shows the notes and the names of their authors.
         with_downloads: whether the uploaded log can be downloaded.
         works: whether it works now. It does not after its end, and while the server or the team
-            forbids public links, after the recording has moved, or once its maker is no editor.
+            forbids public links, after what it shows has moved, or once its maker is no editor.
         made_by: the e-mail address of whoever made it.
         made_at: when it was made, as ISO 8601 in UTC.
         expires_at: when it stops working, as ISO 8601 in UTC; null if it does not by itself.
@@ -65,6 +66,7 @@ class PublicLinkItem(TypedDict):
     id: int
     name: str
     recording: int | None
+    review: int | None
     with_notes: bool
     with_downloads: bool
     works: bool
@@ -128,6 +130,7 @@ def public_link_item(row: PublicLink) -> PublicLinkItem:
         "id": row.pk,
         "name": row.name,
         "recording": row.recording_id,
+        "review": row.review_id,
         "with_notes": row.with_notes,
         "with_downloads": row.with_downloads,
         "works": access.public_links_that_work().filter(pk=row.pk).exists(),

@@ -16,6 +16,7 @@ from django.utils import timezone
 from snapshots import access
 from snapshots.models import Recording
 from snapshots.problems import Invalid, TooMany
+from snapshots.reviews.models import Review
 from webapp.accounts import audit
 from webapp.accounts.services import hashed
 from webapp.edge.optional_writes import optionally
@@ -24,13 +25,13 @@ from webapp.links.models import ForbiddenTeam, PublicLink
 from webapp.links.short import checked_name
 from webapp.teams.models import Team
 
-MOST_LINKS = 200  # to one recording
+MOST_LINKS = 200  # to one recording or review
 LONGEST_DAYS = 3_650
 
 
 @transaction.atomic
 def make(
-    recording: Recording,
+    subject: Recording | Review,
     by: User,
     *,
     view: dict[str, Any] | None = None,
@@ -39,10 +40,10 @@ def make(
     with_notes: bool = False,
     with_downloads: bool = False,
 ) -> tuple[PublicLink, str]:
-    """Make a public link to a recording; return it, and its address, which is kept nowhere.
+    """Make a public link; return it, and its address, which is kept nowhere.
 
     Args:
-        recording: a recording that the person may change.
+        subject: a recording or review that the person may change.
         by: who makes the link.
         view: the checked view that the workbench shows first; None for what it shows by itself.
         name: what the link is called; may be empty.
@@ -52,30 +53,31 @@ def make(
 
     Raises: Invalid, Conflict where public links are forbidden, TooMany.
     """
-    assert recording.owner is not None  # samples cannot be changed
-    access.require_public_links(recording.owner)
-    _require_room(recording)
+    assert subject.owner is not None  # samples cannot be changed
+    access.require_public_links(subject.owner)
+    _require_room(subject)
+    field = "review" if isinstance(subject, Review) else "recording"
     token = secrets.token_urlsafe(32)
     row = PublicLink.objects.create(
         token_hash=hashed(token),
-        recording=recording,
-        owner=recording.owner,
+        owner=subject.owner,
         view=view,
         name=checked_name(name),
         with_notes=with_notes,
         with_downloads=with_downloads,
         made_by=by,
         expires_at=_end(days),
+        **{field: subject},
     )
     _note(audit.PUBLIC_LINK_MADE, by, row, expires_at=row.expires_at and str(row.expires_at))
     return row, f"{settings.PUBLIC_URL}/public/{token}"
 
 
-def _require_room(recording: Recording) -> None:
-    used = recording.public_links.count()
+def _require_room(subject: Recording | Review) -> None:
+    used = subject.public_links.count()
     if used >= MOST_LINKS:
         raise TooMany(
-            f"“{recording}” has {used} public links, which is the most. Withdraw one that is no "
+            f"“{subject}” has {used} public links, which is the most. Withdraw one that is no "
             "longer needed.",
             limit=MOST_LINKS,
             used=used,

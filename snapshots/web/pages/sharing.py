@@ -12,6 +12,7 @@ from django.views.decorators.http import require_POST, require_safe
 from snapshots import access
 from snapshots.models import EngineJob, Recording
 from snapshots.problems import Problem
+from snapshots.reviews.models import Review
 from snapshots.services import sharing
 from snapshots.services.moving import Movable
 from snapshots.web.pages.rendering import back, page, wants_list_alone
@@ -41,27 +42,28 @@ def render_sharing(
 
 
 def _links(request: SignedInRequest, row: Movable) -> dict[str, Any]:
-    """Return the short and public links of a recording or archived job."""
-    if not isinstance(row, Recording | EngineJob):
-        return {}
-    rows = access.short_links(request.user, row)
-    links = [(link, access.may_delete_link(request.user, link)) for link in rows[:SHOWN_LINKS]]
-    context: dict[str, Any] = {
-        "has_links": True,
-        "short_links": links,
-        "hidden_links": max(0, rows.count() - len(links)),
-    }
-    if isinstance(row, Recording) and access.may_change(request.user, row):
+    """Return the short and public links of a row, as far as such a row has any."""
+    context: dict[str, Any] = {}
+    if isinstance(row, Recording | EngineJob):
+        context |= _short_links(request, row)
+    if isinstance(row, Recording | Review) and access.may_change(request.user, row):
         context |= _public_links(request, row)
     return context
 
 
-def _public_links(request: SignedInRequest, row: Recording) -> dict[str, Any]:
-    """Return the public links to a recording; nothing where the server has none and never had."""
+def _short_links(request: SignedInRequest, row: Recording | EngineJob) -> dict[str, Any]:
+    rows = access.short_links(request.user, row)
+    links = [(link, access.may_delete_link(request.user, link)) for link in rows[:SHOWN_LINKS]]
+    hidden = max(0, rows.count() - len(links))
+    return {"has_links": True, "short_links": links, "hidden_links": hidden}
+
+
+def _public_links(request: SignedInRequest, row: Recording | Review) -> dict[str, Any]:
+    """Return the public links to a row; nothing where the server has none and never had."""
     links = access.public_links(request.user, row)
     if not (settings.PUBLIC_LINKS or links):
         return {}
-    working = access.public_links_that_work().filter(recording=row)
+    working = access.public_links_that_work().filter(pk__in=links.values("pk"))
     keys = set(working.values_list("pk", flat=True))
     return {
         "public_links": [(link, link.pk in keys) for link in links],

@@ -41,7 +41,7 @@ class Migration(migrations.Migration):
                 ('made_by', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='public_links', to=settings.AUTH_USER_MODEL)),
                 ('owner', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('recording', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='public_links', to='snapshots.recording')),
-                ('review', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='reviews.review')),
+                ('review', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='public_links', to='reviews.review')),
             ],
             options={
                 'ordering': ['-made_at', '-pk'],
