@@ -1,7 +1,8 @@
 """Recognise visitors, who have opened a public link and are not signed in.
 
 A cookie that only this server can write names the link. There is one for each recording or
-review that is shown, so that two links work side by side. It is worth nothing once the link does not work.
+review that is shown, so that two links work side by side. It is worth nothing once the link does
+not work.
 """
 
 from collections.abc import Mapping
