@@ -187,7 +187,7 @@ def queries(api: Api, shared_data: Path) -> list[str]:
 
 
 def links(api: Api, shared_data: Path) -> list[str]:
-    """Plant payloads in the names of short and public links, and in the addresses and views kept."""
+    """Plant payloads in the names of short and public links, and in what the short ones keep."""
     log = log_of(["A", "B"])
     here = f"/recordings/{api.ingested(log, 'linked.jsonl')}"
     pages = [f"{here}/sharing"]
