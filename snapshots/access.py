@@ -611,6 +611,13 @@ def public_links(user, row: Recording | Review) -> QuerySet[PublicLink]:
     return _changeable(user, row).public_links.select_related("made_by", "recording", "review")
 
 
+def working_public_links(row) -> int:
+    """Return how many public links to a row work now; only recordings and reviews have any."""
+    if not isinstance(row, Recording | Review):
+        return 0
+    return public_links_that_work().filter(pk__in=row.public_links.values("pk")).count()
+
+
 def public_link(user, pk: int) -> PublicLink:
     """Return a public link that the person may withdraw. Raises: NotFound, ReadOnly, NeedsRole."""
     visible = Q(recording__in=recordings(user)) | Q(review__in=reviews(user))

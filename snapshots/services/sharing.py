@@ -8,9 +8,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from snapshots import access
-from snapshots.models import Recording
 from snapshots.payloads.teams import Reader, SharingDetail, team_of
-from snapshots.reviews.models import Review
 from snapshots.services import moving
 from webapp.teams import services as teams
 
@@ -52,7 +50,7 @@ def sharing_of(user: User, row: moving.Movable) -> SharingDetail:
         "team": team_of(row),
         "everybody": row.owner_id is None,
         "people": _readers(row),
-        "public_links": _public_links(row),
+        "public_links": access.working_public_links(row),
         "may_move": may_move,
         "consequences": moving.consequences(row) if may_move else [],
     }
@@ -64,13 +62,6 @@ def _readers(row: moving.Movable) -> list[Reader]:
         members = team.memberships.filter(person__is_active=True).select_related("person")
         return [{"email": one.person.username, "role": one.role} for one in members]
     return [{"email": row.owner.username, "role": "owner"}] if row.owner is not None else []
-
-
-def _public_links(row: moving.Movable) -> int:
-    if not isinstance(row, Recording | Review):
-        return 0
-    working = access.public_links_that_work()
-    return working.filter(pk__in=row.public_links.values("pk")).count()
 
 
 def move(user: User, row: moving.Movable, team_number: int | str | None) -> None:
