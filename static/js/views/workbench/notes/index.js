@@ -95,7 +95,7 @@ export async function mountNotes(app) {
    * @param {NotePlace} place
    */
   function jump(place) {
-    if (!place.workbench && app.isVisitor) return app.say("This place is on a page that the public link does not show.");
+    if (!place.workbench && app.isVisitor) return app.say("The public link does not show the page of this place.");
     if (!place.workbench) return location.assign(place.address);
     const { view } = readView(place.workbench.split("?")[1] ?? "", topology);
     player.pause();
