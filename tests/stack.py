@@ -61,6 +61,7 @@ class Stack:
     def start_redis(self) -> None:
         self.redis = embedded_redis.prepare(self.folder / "redis")
         self.environment = clean_environment() | {
+            "PUBLIC_LINKS": "yes",
             "DATA_DIR": str(self.folder),
             "REDIS_URL": self.redis.url,
             "PORT": str(self.port),

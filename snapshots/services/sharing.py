@@ -50,6 +50,7 @@ def sharing_of(user: User, row: moving.Movable) -> SharingDetail:
         "team": team_of(row),
         "everybody": row.owner_id is None,
         "people": _readers(row),
+        "public_links": access.working_public_links(row),
         "may_move": may_move,
         "consequences": moving.consequences(row) if may_move else [],
     }

@@ -11,6 +11,7 @@ for a client that does not read its answers.
 import asyncio
 import contextlib
 import logging
+import math
 import random
 import uuid
 from collections.abc import Callable, Iterator, Mapping
@@ -22,6 +23,7 @@ from channels.auth import get_user
 from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.conf import settings
+from django.utils import timezone
 
 from snapshots import access
 from snapshots.answers import replay
@@ -34,6 +36,7 @@ from snapshots.store.errors import StoreError
 from snapshots.store.reader import StoredRecording
 from snapshots.web.json import dumps
 from webapp.accounts.sessions import key_hash
+from webapp.links.visiting import visitor_of
 
 logger = logging.getLogger(__name__)
 
@@ -66,10 +69,17 @@ class JsonConsumer(AsyncWebsocketConsumer):
         self.joined: set[str] = set()
         await self.accept()  # a close code reaches the page only over an open connection
         if not self.scope["user"].is_authenticated:
-            await self.end(UNAUTHORIZED, "Sign in first.")
-            return
+            visitor = await database_sync_to_async(self.visitor)()
+            if visitor is None:
+                await self.end(UNAUTHORIZED, "Sign in first.")
+                return
+            self.scope["user"] = visitor
         self._checking = asyncio.create_task(self._check_regularly())
         await asyncio.gather(self.begin(), *map(self.join, self._own_groups()))
+
+    def visitor(self) -> access.Visitor | None:
+        """Return the visitor of a public link, if this kind of connection takes one."""
+        return None
 
     async def begin(self) -> None:
         """Join the groups of this kind of connection, or end the connection."""
@@ -80,6 +90,8 @@ class JsonConsumer(AsyncWebsocketConsumer):
         await asyncio.gather(*map(self.leave, list(self.joined)))
 
     def _own_groups(self) -> list[str]:
+        if isinstance(self.scope["user"], access.Visitor):
+            return []
         groups = [live.account_group(self.scope["user"].pk)]
         if key := getattr(self.scope.get("session"), "session_key", None):
             groups.append(live.session_group(key_hash(key)))
@@ -106,10 +118,17 @@ class JsonConsumer(AsyncWebsocketConsumer):
     async def _check_regularly(self) -> None:
         while True:
             # Connections check at different moments, so that the database is asked evenly.
-            await asyncio.sleep(CHECK_SECONDS * random.uniform(0.5, 1))
+            await asyncio.sleep(min(CHECK_SECONDS * random.uniform(0.5, 1), self._seconds_left()))
             if not await self._may_stay():
                 return
             await asyncio.gather(*map(self.join, list(self.joined)))
+
+    def _seconds_left(self) -> float:
+        """Return in how many seconds the visitor's link expires; infinity without an end."""
+        user = self.scope["user"]
+        if not isinstance(user, access.Visitor) or user.link.expires_at is None:
+            return math.inf
+        return max(0.05, (user.link.expires_at - timezone.now()).total_seconds())
 
     async def right_changed(self, event: Mapping[str, Any]) -> None:
         """Check the right at once, because the person's place in a team has changed."""
@@ -128,7 +147,12 @@ class JsonConsumer(AsyncWebsocketConsumer):
         return True
 
     async def _person(self):
-        """Return the person of the session as the database has them now."""
+        """Return the person of the session, or the visitor, as the database has them now.
+
+        Raises: NotFound for a visitor whose link does not work any more.
+        """
+        if isinstance(self.scope["user"], access.Visitor):
+            return await database_sync_to_async(access.visitor_of_link)(self.scope["user"].link.pk)
         if "session" not in self.scope:
             return self.scope["user"]
         engine = import_module(settings.SESSION_ENGINE)
@@ -137,7 +161,7 @@ class JsonConsumer(AsyncWebsocketConsumer):
 
     async def require_right(self, user) -> None:
         """Check that ``user`` may still be here. Raises: Problem."""
-        if not user.is_authenticated:
+        if not user.is_authenticated and not isinstance(user, access.Visitor):
             raise Unauthorized("You are no longer signed in.")
 
     async def send_payload(self, payload: Mapping[str, Any]) -> None:
@@ -200,7 +224,20 @@ class RecordingConsumer(JsonConsumer):
                 raise
             await self.end(TRY_AGAIN, problem.detail)
         else:
-            await self.join(live.viewers_group(self.id))
+            group = live.visitors_group if self.is_visitor else live.viewers_group
+            await self.join(group(self.id))
+
+    def visitor(self) -> access.Visitor | None:
+        """Return the visitor whose public link shows this recording, or None."""
+        try:
+            return visitor_of(self.scope.get("cookies", {}), "recordings", self.id)
+        except NotFound:
+            return None
+
+    @property
+    def is_visitor(self) -> bool:
+        """Tell whether somebody with a public link is here, who can only ask."""
+        return isinstance(self.scope["user"], access.Visitor)
 
     def _open(self) -> StoredRecording:
         recording = access.ready_recording(self.scope["user"], self.id)
@@ -245,6 +282,8 @@ class RecordingConsumer(JsonConsumer):
     async def _take(self, message: dict[str, Any]) -> None:
         kind, request = message.get("type"), message.get("request")
         try:
+            if self.is_visitor and kind in TAKEN and kind not in ASKED:
+                raise Invalid("A public link shows the recording, and moves or follows nobody.")
             if kind in ASKED:
                 await self.newest[kind].ask(message)
             elif kind == "follow":

@@ -1178,6 +1178,8 @@ interface Guide {
 interface App {
   root: any;
   recording: any;
+  /** Whether somebody with a public link looks, who can open no other page and change nothing. */
+  isVisitor: boolean;
   topology: OpenTopology;
   player: Player;
   urls: Record<string, string>;
@@ -1232,6 +1234,7 @@ interface App {
   undoCut(): void;
   redoCut(): void;
   copyLink(): Promise<void>;
+  showSharing(): Promise<void>;
   takeRole(name: "presenter" | "follower"): void;
   peerNow(axis: Axis): number | null;
   /** The three commands of the notes; a sample has none. */

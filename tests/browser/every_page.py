@@ -196,6 +196,7 @@ ADDRESSES = {
     "team-delete": "/teams/{team}/delete",
     "team-join": "/teams/join/{invitation}",
     "sharing": "/topologies/{shared}/sharing",
+    "public-link-refused": "/public/not-a-link",
     "sharing-alone": "/recordings/{late}/sharing",
     "recordings-of-team": "/?team={team}",
     "operator-team": "/operator/teams/{team}",

@@ -13,14 +13,23 @@ from snapshots.reviews import incidents
 from snapshots.routing import websocket_urlpatterns
 from snapshots.web import consumers
 from tests.web.access_rows import DONE, HIDDEN, PEOPLE, RULES, SIGN_IN
-from tests.web.access_world import MEMBERS, make_people, make_team
+from tests.web.access_world import (
+    MEMBERS,
+    READER,
+    VISITOR,
+    WITHOUT_ACCOUNT,
+    make_people,
+    make_team,
+    visit_of,
+)
 from tests.web.api.test_consumers import asked, closed_with, connected
 from tests.web.given import a_ready_recording
+from webapp.links import public
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("data_dir")]
 
 SOCKETS = {
-    "ws/recordings/<int:id>": "sees",
+    "ws/recordings/<int:id>": "shown",
     "ws/reviews/<int:id>": "sees",
     "ws/jobs": "anyone",
     "": "nothing",
@@ -48,8 +57,9 @@ RELAYED = {
 
 
 @pytest.fixture
-def people():
-    return make_people() | {"signed-out": AnonymousUser()}
+def people(settings):
+    settings.PUBLIC_LINKS = True
+    return make_people() | dict.fromkeys(WITHOUT_ACCOUNT, AnonymousUser())
 
 
 @pytest.fixture
@@ -67,6 +77,14 @@ def review(people, team):
     return incidents.open_review(people["owner"], team.account, {"title": "Orders were lost"})
 
 
+@pytest.fixture
+def cookies(people, banks, review):
+    """Return the cookies of whoever has opened a public link, by their names."""
+    shown = {VISITOR: banks, READER: review}
+    links = {name: public.make(row, people["owner"])[1] for name, row in shown.items()}
+    return {name: dict([visit_of(link.rpartition("/")[2])]) for name, link in links.items()}
+
+
 def test_every_websocket_message_and_event_has_a_row():
     assert {str(pattern.pattern) for pattern in websocket_urlpatterns} == set(SOCKETS)
     assert {pattern.callback.consumer_class for pattern in websocket_urlpatterns} == set(RELAYED)
@@ -80,12 +98,12 @@ def takes_events(method: object) -> bool:
 
 
 @pytest.mark.parametrize("route", SOCKETS)
-async def test_a_socket_opens_for_whom_the_rule_names(people, banks, review, route):
+async def test_a_socket_opens_for_whom_the_rule_names(people, banks, review, cookies, route):
     row = review if "reviews" in route else banks
     address = route.replace("<int:id>", str(row.pk)) or "ws/nothing"
     outcomes = {}
     for person in PEOPLE:
-        socket = await connected(people[person], address)
+        socket = await connected(people[person], address, cookies.get(person))
         if RULES[SOCKETS[route]][person] == DONE:
             answer = await asked(socket, {"type": "nonsense"})
             outcomes[person] = DONE if answer["type"] == "refused" else str(answer)
@@ -96,16 +114,19 @@ async def test_a_socket_opens_for_whom_the_rule_names(people, banks, review, rou
     assert outcomes == {person: CLOSED.get(each, each) for person, each in expected.items()}
 
 
-async def test_every_message_is_taken_from_the_team_and_from_nobody_else(people, banks):
+async def test_every_message_is_taken_from_the_team_and_from_nobody_else(people, banks, cookies):
     address = f"ws/recordings/{banks.pk}"
     follower = await connected(people["owner"], address)
     await follower.send_json_to({"type": "follow", "role": "follower"})
     await asked(follower, {"type": "cut", "positions": [2, 5]})  # it follows by now
     for person in PEOPLE:
-        socket = await connected(people[person], address)
+        socket = await connected(people[person], address, cookies.get(person))
         if person in MEMBERS:
             for kind in MESSAGES:
                 assert await outcome_of(kind, socket, follower) == MESSAGES[kind][0], person
+        elif person == VISITOR:
+            assert await answered_kinds(socket) == set(consumers.ASKED)
+            assert await follower.receive_nothing(0.1)
         else:
             await closed_with(socket)
             for kind, (_, fields) in MESSAGES.items():
@@ -132,7 +153,17 @@ async def outcome_of(
     return SILENT if answer["type"] == "refused" else str(answer)
 
 
-async def test_every_event_reaches_the_team_and_nobody_else(people, team, banks, review):
+async def answered_kinds(socket: WebsocketCommunicator) -> set[str]:
+    """Send each message, and return the types that are answered; the others are refused."""
+    kinds = set()
+    for kind, (_, fields) in MESSAGES.items():
+        answer = await asked(socket, {"type": kind, **fields})
+        assert answer["type"] in (kind, "refused")
+        kinds |= {kind} & {answer["type"]}
+    return kinds
+
+
+async def test_every_event_reaches_the_team_and_nobody_else(people, team, banks, review, cookies):
     job = await Job.objects.acreate(kind=Job.Kind.RESTORE, owner=team.account, recording=banks)
     events = {
         f"ws/recordings/{banks.pk}": lambda: live.entry_changed(banks.pk, 1, "made"),
@@ -140,7 +171,10 @@ async def test_every_event_reaches_the_team_and_nobody_else(people, team, banks,
         "ws/jobs": lambda: live.job_changed(job),
     }
     for address, happen in events.items():
-        sockets = {person: await connected(people[person], address) for person in PEOPLE}
+        sockets = {
+            person: await connected(people[person], address, cookies.get(person))
+            for person in PEOPLE
+        }
         for person in MEMBERS:  # it has joined once it answers
             await asked(sockets[person], {"type": "nonsense"})
         await database_sync_to_async(happen)()

@@ -39,6 +39,7 @@ from snapshots.web.api.auth import Bearer, SessionWithCsrf
 from snapshots.web.api.reference import Reference
 from snapshots.web.json import OrjsonParser, OrjsonRenderer
 from webapp.accounts import api as accounts
+from webapp.links import api as links
 from webapp.notices import api as notices
 from webapp.operating import api as operating
 from webapp.operating import health_api
@@ -113,6 +114,7 @@ api.add_router("", mappings.router, tags=["mappings"])
 api.add_router("", sharing.router, tags=["teams"])
 api.add_router("", accounts.router, tags=["account"])
 api.add_router("", teams.router, tags=["teams"])
+api.add_router("", links.router, tags=["links"])
 api.add_router("", notices.router, tags=["notifications"])
 api.add_router("", operating.router, tags=["operator"])
 api.add_router("", health_api.router, tags=["operator"])

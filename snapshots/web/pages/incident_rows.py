@@ -3,6 +3,7 @@
 from collections import defaultdict
 from typing import Any
 
+from snapshots import access
 from snapshots.reviews import timeline as curating
 from snapshots.reviews.models import Review
 from snapshots.web import incidents as shown
@@ -32,6 +33,14 @@ def timeline(request: SignedInRequest, review: Review) -> dict[str, Any]:
         "all_rows": request.GET.get("rows") == "all",
         **_edited(request, review),
     }
+
+
+def shown_to_visitor(visitor: access.Visitor, review: Review) -> list[dict[str, Any]]:
+    """Return all rows that are not hidden, without who wrote them and what only members open."""
+    kept = [pk for pk, is_hidden in _in_order(review) if not is_hidden]
+    rows = list(curating.rows(review).filter(pk__in=kept))
+    items = {item["id"]: item for item in shown.rows_of(visitor, rows)}
+    return _nested([items[pk] for pk in kept if pk in items])
 
 
 def single(request: SignedInRequest, review: Review) -> dict[str, Any]:

@@ -123,11 +123,24 @@ def _whole(text: str) -> int:
 def review(request: SignedInRequest, pk: int) -> HttpResponse:
     """Show a review; the script of the page asks for its parts alone."""
     row = access.review(request.user, pk)
+    if isinstance(request.user, access.Visitor):
+        return _show_visitor(request, request.user, row)
     part = request.GET.get("part", "")
     if not wants_list_alone(request) or part not in PARTS:
         return _page(request, row)
     context = _context(request, row, [part])
     return render(request, f"snapshots/incidents/{part}.html", context)
+
+
+def _show_visitor(request: HttpRequest, visitor: access.Visitor, row: Review) -> HttpResponse:
+    """Show the review to somebody with a public link, without people and hidden rows."""
+    context = {
+        "review": shown.detail(visitor, row),
+        "row": row,
+        "visitor": visitor.link,
+        "rows": incident_rows.shown_to_visitor(visitor, row),
+    }
+    return render(request, "links/review.html", context)
 
 
 def _page(

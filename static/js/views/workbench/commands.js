@@ -62,6 +62,7 @@ export function commandList(app) {
     },
     { name: "commands", title: "Find a command or a name", keys: ["ctrl+k"], run: () => app.palette.open(false) },
     { name: "copy", title: "Copy a link to this view", keys: [], run: () => app.copyLink() },
+    { name: "sharing", title: "Who can open it, and other links", keys: [], run: () => app.showSharing() },
     { name: "compare", title: "Compare this cut with…", keys: [], run: () => location.assign(compareAddress(app)) },
     { name: "present", title: "Present: share my cursor", keys: [], run: () => app.takeRole("presenter") },
     { name: "follow", title: "Follow the presenter's cursor", keys: [], run: () => app.takeRole("follower") },
@@ -103,6 +104,9 @@ const PAGES = [
   ["API", "/api/docs"],
 ];
 
+/** What a visitor with a public link cannot do, because it writes, leads elsewhere or concerns other people. */
+const NOT_FOR_VISITORS = ["copy", "sharing", "compare", "present", "follow", "note", "keep"];
+
 /** @param {string} key */
 const keyText = (key) => SHOWN[key] ?? key;
 
@@ -111,7 +115,7 @@ const keyText = (key) => SHOWN[key] ?? key;
  * @param {App} app
  */
 export function wireCommands(app) {
-  const commands = commandList(app);
+  const commands = commandList(app).filter(({ name }) => !app.isVisitor || !NOT_FOR_VISITORS.includes(name));
   const byName = new Map(commands.map((command) => [command.name, command]));
   /** @param {string} name */
   app.run = (name) => byName.get(name).run();
@@ -148,7 +152,7 @@ function places(app) {
     ),
     ...topology.processes.map(({ id }) => entry(`Process ${id}`, () => app.go({ of: "process", process: id }))),
     ...topology.channels.map(({ id }) => entry(`Channel ${id}`, () => app.go({ of: "channel", channel: id }))),
-    ...PAGES.map(([name, address]) => entry(`Open ${name}`, () => location.assign(address))),
+    ...(app.isVisitor ? [] : PAGES).map(([name, address]) => entry(`Open ${name}`, () => location.assign(address))),
   ];
 }
 

@@ -95,6 +95,7 @@ export async function mountNotes(app) {
    * @param {NotePlace} place
    */
   function jump(place) {
+    if (!place.workbench && app.isVisitor) return app.say("The public link does not show the page of this place.");
     if (!place.workbench) return location.assign(place.address);
     const { view } = readView(place.workbench.split("?")[1] ?? "", topology);
     player.pause();
@@ -223,6 +224,7 @@ export async function mountNotes(app) {
   });
   listen(app, (news) => attempt(entries.hear(news)), () => attempt(entries.load()));
   await attempt(entries.load());
+  if (app.isVisitor) return;
   await attempt(trail.load());
   trail.begin();
 }
