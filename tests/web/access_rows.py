@@ -85,6 +85,8 @@ POST /operator/people/{outsider}/ACTION
 GET /operator/teams/{team}
 POST /operator/teams/{team}/limits {"collectors": "3"}
 GET /operator/audit
+GET /operator/audit?format=csv
+GET /api/table?page=/operator/audit&format=json
 GET /api/operator/people
 GET /api/operator/people/{outsider}
 PATCH /api/operator/people/{outsider} {"is_operator": true}
@@ -153,6 +155,7 @@ GET /api/learn/side-by-side
 GET /api/learn/broken-rule?rule=late_markers&at=A-%3EB
 POST /api/learn/broken-rule?rule=late_markers&at=A-%3EB
 GET /api/properties
+GET /api/tables
 GET /api/jobs
 GET /api/jobs?team={team}
 GET /api/topologies
@@ -223,6 +226,8 @@ GET /recordings/{banks}/answer
 GET /recordings/{banks}/original
 GET /recordings/{banks}/defects
 GET /recordings/{banks}/snapshots?id=s1
+GET /recordings/{banks}/snapshots?format=csv
+GET /api/table?page=/recordings/{banks}/snapshots&format=csv
 POST /recordings/{banks}/snapshots?id=s1
 GET /recordings/{banks}/snapshots/s1
 POST /recordings/{banks}/snapshots/s1

@@ -190,21 +190,17 @@ def test_the_page_shows_who_did_what(ada, owner):
     assert "reason: old" in page
 
 
-def test_the_csv_has_every_entry_and_no_formula(ada, owner, monkeypatch):
+def test_the_csv_has_every_entry_and_no_formula(ada, owner):
     mallory = a_person("=cmd@example.org")
     audit.note(audit.UPLOADED, mallory, "recording 1, “x”")
     audit.note(audit.DELETED, ada, "＝1+1")
     audit.note(audit.DELETED, ada, "@SUM(A1)")
     answer = signed_in(owner).get("/operator/audit?format=csv")
     assert answer.headers["Content-Type"].startswith("text/csv")
-    head, *rows = csv.reader(io.StringIO(answer.text))
+    head, *rows = csv.reader(io.StringIO(answer.getvalue().decode()))
     assert head == ["at", "actor", "action", "subject", "address", "detail"]
     assert [(row[1], row[3]) for row in rows] == [
         ("ada@example.org", "'@SUM(A1)"),
         ("ada@example.org", "'＝1+1"),
         ("'=cmd@example.org", "recording 1, “x”"),
     ]
-    monkeypatch.setattr("webapp.operating.audit_filter.MOST_LINES", 1)
-    refused = signed_in(owner).get("/operator/audit?format=csv")
-    assert refused.status_code == 413
-    assert "Choose fewer days" in refused.text

@@ -3,13 +3,15 @@
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.db import transaction
-from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.http import HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from snapshots import allowances
 from snapshots.quantities import counted
+from snapshots.web.pages.rendering import page
+from snapshots.web.tables.sending import show
 from webapp.accounts import audit, closing, services
 from webapp.accounts.auth import SignedInRequest
 from webapp.accounts.forms import TokenForm
@@ -20,15 +22,15 @@ SHOWN_ENTRIES = 20
 ENTRIES_ON_A_PAGE = 100
 
 
-@never_cache
+@page
 @require_safe
-def account(request: SignedInRequest) -> HttpResponse:
+def account(request: SignedInRequest) -> HttpResponseBase:
     return render_account(request, TokenForm())
 
 
 @never_cache
 @require_POST
-def create_token(request: SignedInRequest) -> HttpResponse:
+def create_token(request: SignedInRequest) -> HttpResponseBase:
     """Create a token and show it at once: it is stored nowhere, so a redirect could not show it."""
     form = TokenForm(request.POST)
     if not form.is_valid():
@@ -46,7 +48,7 @@ def make_token(user, name: str, scope: str, days: int | None) -> tuple[ApiToken,
 
 
 @require_POST
-def revoke_token(request: SignedInRequest, pk: int) -> HttpResponse:
+def revoke_token(request: SignedInRequest, pk: int) -> HttpResponseBase:
     token = get_object_or_404(request.user.api_tokens, pk=pk)
     forget_token(token)
     messages.success(request, f"The token {token.name} is revoked.")
@@ -61,7 +63,7 @@ def forget_token(token: ApiToken) -> None:
 
 
 @require_POST
-def end_session(request: SignedInRequest, pk: str) -> HttpResponse:
+def end_session(request: SignedInRequest, pk: str) -> HttpResponseBase:
     """End another session of the person; this one can only be ended by signing out."""
     session = get_object_or_404(request.user.sessions, pk=pk)
     if session.pk == this_session(request):
@@ -75,7 +77,7 @@ def end_session(request: SignedInRequest, pk: str) -> HttpResponse:
 
 
 @require_POST
-def end_other_sessions(request: SignedInRequest) -> HttpResponse:
+def end_other_sessions(request: SignedInRequest) -> HttpResponseBase:
     with transaction.atomic():
         ended = closing.end_sessions(request.user, keep=this_session(request))
         if ended:
@@ -84,13 +86,16 @@ def end_other_sessions(request: SignedInRequest) -> HttpResponse:
     return redirect("account")
 
 
-@never_cache
+@page
 @require_safe
-def activity(request: SignedInRequest) -> HttpResponse:
+def activity(request: SignedInRequest) -> HttpResponseBase:
     """Show all entries of the audit log that concern the person."""
     entries = Paginator(audit.entries_of(request.user), ENTRIES_ON_A_PAGE)
-    context = {"page": entries.get_page(request.GET.get("page"))}
-    return render(request, "accounts/activity.html", context)
+    context = {
+        "page": entries.get_page(request.GET.get("page")),
+        "all_entries": audit.entries_of(request.user),
+    }
+    return show(request, "accounts/activity.html", context)
 
 
 def this_session(request: SignedInRequest) -> str | None:
@@ -101,7 +106,7 @@ def this_session(request: SignedInRequest) -> str | None:
 
 def render_account(
     request: SignedInRequest, form: TokenForm, *, status: int = 200, **new: object
-) -> HttpResponse:
+) -> HttpResponseBase:
     user = request.user
     context = {
         "form": form,
@@ -111,6 +116,7 @@ def render_account(
         "quotas": allowances.quotas(user),
         "retention_days": allowances.allowance(user).retention_days,
         "entries": audit.entries_of(user)[:SHOWN_ENTRIES],
+        "all_entries": audit.entries_of(user),
         **new,
     }
-    return render(request, "accounts/account.html", context, status=status)
+    return show(request, "accounts/account.html", context, status=status)

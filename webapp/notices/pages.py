@@ -2,13 +2,14 @@
 
 from django.contrib import messages
 from django.core.paginator import Paginator
-from django.http import HttpResponse
-from django.shortcuts import redirect, render
+from django.http import HttpResponseBase
+from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from snapshots import access
 from snapshots.problems import Conflict, Problem
 from snapshots.web.pages.rendering import ask_to_delete, back, page
+from snapshots.web.tables.sending import show
 from webapp.accounts.auth import SignedInRequest
 from webapp.notices import events, kinds, mail, services
 from webapp.notices.models import Delivery, Webhook
@@ -19,11 +20,11 @@ SHOWN_MAILS = 10
 
 @page
 @require_safe
-def notifications(request: SignedInRequest) -> HttpResponse:
+def notifications(request: SignedInRequest) -> HttpResponseBase:
     return render_notifications(request)
 
 
-def render_notifications(request: SignedInRequest, *, status=200, **more) -> HttpResponse:
+def render_notifications(request: SignedInRequest, *, status=200, **more) -> HttpResponseBase:
     user = request.user
     mails = Delivery.objects.filter(notice__owner=user, webhook=None).select_related("notice")
     context = {
@@ -32,17 +33,18 @@ def render_notifications(request: SignedInRequest, *, status=200, **more) -> Htt
         "mail_is_on": mail.is_configured(),
         "mail_address": mail.address_of(user),
         "mails": mails.prefetch_related("attempts")[:SHOWN_MAILS],
+        "all_mails": mails.prefetch_related("attempts"),
         "webhooks": access.webhooks(user),
         "teams": access.led_teams(user),
         "chosen": [],
         **more,
     }
-    return render(request, "notices/notifications.html", context, status=status)
+    return show(request, "notices/notifications.html", context, status=status)
 
 
 @page
 @require_POST
-def choose_mail(request: SignedInRequest) -> HttpResponse:
+def choose_mail(request: SignedInRequest) -> HttpResponseBase:
     services.choose_mail(request.user, request.POST.getlist("kinds"))
     messages.success(request, "Your choice of e-mail is kept.")
     return redirect("notifications")
@@ -50,7 +52,7 @@ def choose_mail(request: SignedInRequest) -> HttpResponse:
 
 @page
 @require_POST
-def create_webhook(request: SignedInRequest) -> HttpResponse:
+def create_webhook(request: SignedInRequest) -> HttpResponseBase:
     """Make a webhook and show its secret at once, which a redirect could not show."""
     url, names = request.POST.get("url", ""), request.POST.getlist("kinds")
     team = request.POST.get("team", "")
@@ -65,7 +67,7 @@ def create_webhook(request: SignedInRequest) -> HttpResponse:
 
 @page
 @require_http_methods(["GET", "HEAD", "POST"])
-def webhook(request: SignedInRequest, pk: int) -> HttpResponse:
+def webhook(request: SignedInRequest, pk: int) -> HttpResponseBase:
     """Show a webhook with what was sent to it, and change it."""
     row = access.webhook(request.user, pk)
     if request.method != "POST":
@@ -85,7 +87,9 @@ def webhook(request: SignedInRequest, pk: int) -> HttpResponse:
     return redirect("webhook", pk)
 
 
-def render_webhook(request: SignedInRequest, row: Webhook, *, status=200, **more) -> HttpResponse:
+def render_webhook(
+    request: SignedInRequest, row: Webhook, *, status=200, **more
+) -> HttpResponseBase:
     rows = row.deliveries.select_related("notice").prefetch_related("attempts")
     context = {
         "webhook": row,
@@ -94,12 +98,12 @@ def render_webhook(request: SignedInRequest, row: Webhook, *, status=200, **more
         "page": Paginator(rows, DELIVERIES_ON_A_PAGE).get_page(request.GET.get("page")),
         **more,
     }
-    return render(request, "notices/webhook.html", context, status=status)
+    return show(request, "notices/webhook.html", context, status=status)
 
 
 @page
 @require_POST
-def change_secret(request: SignedInRequest, pk: int) -> HttpResponse:
+def change_secret(request: SignedInRequest, pk: int) -> HttpResponseBase:
     row = access.webhook(request.user, pk)
     services.change_secret(row, request.user)
     return render_webhook(request, row, secret=row.secret)
@@ -107,7 +111,7 @@ def change_secret(request: SignedInRequest, pk: int) -> HttpResponse:
 
 @page
 @require_POST
-def send_test(request: SignedInRequest, pk: int) -> HttpResponse:
+def send_test(request: SignedInRequest, pk: int) -> HttpResponseBase:
     row = access.webhook(request.user, pk)
     try:
         services.send_test(row)
@@ -119,7 +123,7 @@ def send_test(request: SignedInRequest, pk: int) -> HttpResponse:
 
 @page
 @require_POST
-def send_again(request: SignedInRequest, pk: int, delivery: int) -> HttpResponse:
+def send_again(request: SignedInRequest, pk: int, delivery: int) -> HttpResponseBase:
     row = access.webhook(request.user, pk)
     try:
         services.send_again(row, services.delivery_of(row, delivery))
@@ -131,7 +135,7 @@ def send_again(request: SignedInRequest, pk: int, delivery: int) -> HttpResponse
 
 @page
 @require_http_methods(["GET", "HEAD", "POST"])
-def delete_webhook(request: SignedInRequest, pk: int) -> HttpResponse:
+def delete_webhook(request: SignedInRequest, pk: int) -> HttpResponseBase:
     row = access.webhook(request.user, pk)
     if request.method == "POST":
         services.remove(row, request.user)

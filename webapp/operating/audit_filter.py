@@ -1,8 +1,5 @@
-"""Select entries of the audit log for an operator, and write them as CSV."""
+"""Select entries of the audit log for an operator."""
 
-import csv
-import io
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
@@ -10,14 +7,11 @@ from datetime import UTC, date, datetime, time, timedelta
 from django.contrib.auth.models import User
 from django.db.models import Q, QuerySet
 
-from snapshots.problems import Invalid, TooLarge
-from snapshots.web.csv import harmless
+from snapshots.problems import Invalid
 from webapp.accounts.audit import ACTIONS
 from webapp.accounts.models import AuditEntry
 
 LONGEST_PERSON = 150
-MOST_LINES = 100_000
-COLUMNS = ("at", "actor", "action", "subject", "address", "detail")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,27 +65,3 @@ def _day(query: Mapping[str, str], name: str) -> date | None:
 
 def _midnight(day: date) -> datetime:
     return datetime.combine(day, time(), UTC)
-
-
-def as_csv(entries: QuerySet[AuditEntry]) -> str:
-    """Return the entries as CSV, with a header. Raises: TooLarge."""
-    number = entries.count()
-    if number > MOST_LINES:
-        raise TooLarge(
-            f"{number:,} entries pass the filter, but a CSV has at most {MOST_LINES:,}. Choose "
-            "fewer days at a time.",
-            limit=MOST_LINES,
-        )
-    text = io.StringIO()
-    writer = csv.writer(text)
-    writer.writerow(COLUMNS)
-    writer.writerows([_cell(entry, name) for name in COLUMNS] for entry in entries.iterator())
-    return text.getvalue()
-
-
-def _cell(entry: AuditEntry, name: str) -> object:
-    value = getattr(entry, name)
-    if name == "at":
-        return value.isoformat()
-    text = json.dumps(value) if name == "detail" else value
-    return harmless(text)

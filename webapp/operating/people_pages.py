@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from django.contrib import messages
 from django.contrib.auth.models import User
-from django.http import HttpResponse
+from django.http import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -15,6 +15,7 @@ from snapshots.problems import Conflict, NotFound, Problem
 from snapshots.quantities import counted, file_size
 from snapshots.web.pages.listing import Column, Listing
 from snapshots.web.pages.rendering import wants_list_alone
+from snapshots.web.tables.sending import show
 from webapp.accounts import audit, people, proving
 from webapp.accounts.auth import SignedInRequest
 from webapp.operating.pages import operator_page
@@ -126,22 +127,22 @@ ACTIONS = {
 
 @operator_page
 @require_safe
-def people_list(request: SignedInRequest) -> HttpResponse:
+def people_list(request: SignedInRequest) -> HttpResponseBase:
     listing = Listing(request, people.people(), COLUMNS, search=["username"], sort="-stored")
     name = "people_rows" if wants_list_alone(request) else "people"
     context = {"listing": listing, "teams": people.team_accounts()}
-    return render(request, f"operating/{name}.html", context)
+    return show(request, f"operating/{name}.html", context)
 
 
 @operator_page
 @require_safe
-def person(request: SignedInRequest, pk: int) -> HttpResponse:
+def person(request: SignedInRequest, pk: int) -> HttpResponseBase:
     return _render_person(request, people.person(pk))
 
 
 def _render_person(
     request: SignedInRequest, user: User, *, refusal: Problem | None = None
-) -> HttpResponse:
+) -> HttpResponseBase:
     context = {
         "person": user,
         "inviter": proving.inviter(user),
@@ -157,13 +158,13 @@ def _render_person(
 
 @operator_page
 @require_safe
-def team(request: SignedInRequest, pk: int) -> HttpResponse:
+def team(request: SignedInRequest, pk: int) -> HttpResponseBase:
     return _render_team(request, people.team_account(pk))
 
 
 def _render_team(
     request: SignedInRequest, account: User, *, refusal: Problem | None = None
-) -> HttpResponse:
+) -> HttpResponseBase:
     context = {
         "account": account,
         "memberships": account.team.memberships.select_related("person"),
@@ -172,9 +173,10 @@ def _render_team(
         "refusal": refusal,
         "allow": reverse("allow-team", args=[account.pk]),
         "entries": audit.entries_of(account)[:SHOWN_ENTRIES],
+        "all_entries": audit.entries_of(account),
     }
     status = refusal.status if refusal else 200
-    return render(request, "operating/team.html", context, status=status)
+    return show(request, "operating/team.html", context, status=status)
 
 
 def _fields(request: SignedInRequest, user: User, refusal: Problem | None) -> list[dict]:
@@ -209,7 +211,7 @@ def _possible(user: User) -> list[str]:
 
 @operator_page
 @require_POST
-def allow(request: SignedInRequest, pk: int) -> HttpResponse:
+def allow(request: SignedInRequest, pk: int) -> HttpResponseBase:
     user = people.person(pk)
     try:
         people.allow(user, request.user, _changes(request))
@@ -221,7 +223,7 @@ def allow(request: SignedInRequest, pk: int) -> HttpResponse:
 
 @operator_page
 @require_POST
-def allow_team(request: SignedInRequest, pk: int) -> HttpResponse:
+def allow_team(request: SignedInRequest, pk: int) -> HttpResponseBase:
     account = people.team_account(pk)
     try:
         people.allow(account, request.user, _changes(request))
@@ -237,7 +239,7 @@ def _changes(request: SignedInRequest) -> dict[str, str]:
 
 @operator_page
 @require_http_methods(["GET", "HEAD", "POST"])
-def act(request: SignedInRequest, pk: int, slug: str) -> HttpResponse:
+def act(request: SignedInRequest, pk: int, slug: str) -> HttpResponseBase:
     """Ask before an action, then do it."""
     user = people.person(pk)
     if slug not in ACTIONS:
@@ -255,7 +257,7 @@ def act(request: SignedInRequest, pk: int, slug: str) -> HttpResponse:
 
 @operator_page
 @require_http_methods(["GET", "HEAD", "POST"])
-def hand_over(request: SignedInRequest, pk: int) -> HttpResponse:
+def hand_over(request: SignedInRequest, pk: int) -> HttpResponseBase:
     """Ask for the other person, then hand over."""
     giver = people.person(pk)
     to = request.POST.get("to", "")

@@ -3,8 +3,7 @@
 import hmac
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import render
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from prometheus_client import GC_COLLECTOR, PLATFORM_COLLECTOR, PROCESS_COLLECTOR
@@ -12,6 +11,7 @@ from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_late
 
 from snapshots import access, problems
 from snapshots.web.pages.rendering import page, wants_list_alone
+from snapshots.web.tables.sending import show
 from webapp.accounts.auth import bearer_user
 from webapp.operating import checks, observed
 from webapp.operating.report import report
@@ -51,10 +51,10 @@ def metrics(request: HttpRequest) -> HttpResponse:
 
 @page
 @require_safe
-def operator(request: HttpRequest) -> HttpResponse:
+def operator(request: HttpRequest) -> HttpResponseBase:
     access.require_operator(request.user)
     name = "operating/health.html" if wants_list_alone(request) else "operating/operator.html"
-    return render(request, name, {"health": report()})
+    return show(request, name, {"health": report()})
 
 
 def _require_reader(request: HttpRequest) -> None:

@@ -2,7 +2,7 @@
 
 from django.conf import settings
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -10,6 +10,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from snapshots import access, allowances
 from snapshots.problems import Conflict, Invalid, NotFound, Problem, TooMany
 from snapshots.web.pages.rendering import ask_to_delete, back, page
+from snapshots.web.tables.sending import show
 from webapp.accounts import audit, views
 from webapp.accounts.auth import SignedInRequest
 from webapp.teams import services
@@ -21,7 +22,7 @@ SHOWN_ENTRIES = 20
 
 @page
 @require_http_methods(["GET", "HEAD", "POST"])
-def teams(request: SignedInRequest) -> HttpResponse:
+def teams(request: SignedInRequest) -> HttpResponseBase:
     """List the person's teams, and make another."""
     if request.method != "POST":
         return _list(request)
@@ -32,24 +33,24 @@ def teams(request: SignedInRequest) -> HttpResponse:
     return redirect("team", team.pk)
 
 
-def _list(request: SignedInRequest, refusal: Problem | None = None) -> HttpResponse:
+def _list(request: SignedInRequest, refusal: Problem | None = None) -> HttpResponseBase:
     context = {
         "memberships": request.user.memberships.select_related("team").order_by("team__name"),
         "refusal": refusal,
         "typed": request.POST.get("name", ""),
     }
     status = refusal.status if refusal else 200
-    return render(request, "teams/teams.html", context, status=status)
+    return show(request, "teams/teams.html", context, status=status)
 
 
 @page
 @require_safe
-def team(request: SignedInRequest, pk: int) -> HttpResponse:
+def team(request: SignedInRequest, pk: int) -> HttpResponseBase:
     """Show a team: its people, its invitations, what it uses, and what was done in it."""
     return _render(request, access.team(request.user, pk))
 
 
-def _render(request: SignedInRequest, team: Team, **more: object) -> HttpResponse:
+def _render(request: SignedInRequest, team: Team, **more: object) -> HttpResponseBase:
     role = access.role(request.user, team.account_id)
     refusal = more.get("refusal")
     context = {
@@ -64,15 +65,16 @@ def _render(request: SignedInRequest, team: Team, **more: object) -> HttpRespons
         "has_public_links": settings.PUBLIC_LINKS,
         "forbids_public_links": access.forbids_public_links(team.pk),
         "entries": audit.entries_of(team.account)[:SHOWN_ENTRIES],
+        "all_entries": audit.entries_of(team.account),
         **more,
     }
     status = refusal.status if isinstance(refusal, Problem) else 200
-    return render(request, "teams/team.html", context, status=status)
+    return show(request, "teams/team.html", context, status=status)
 
 
 @page
 @require_POST
-def invite(request: SignedInRequest, pk: int) -> HttpResponse:
+def invite(request: SignedInRequest, pk: int) -> HttpResponseBase:
     """Invite an address, and show the link at once, because it is kept nowhere."""
     team = access.led_team(request.user, pk)
     address, role = request.POST.get("address", ""), request.POST.get("role", "")
@@ -85,7 +87,7 @@ def invite(request: SignedInRequest, pk: int) -> HttpResponse:
 
 @page
 @require_POST
-def withdraw(request: SignedInRequest, pk: int, invitation: int) -> HttpResponse:
+def withdraw(request: SignedInRequest, pk: int, invitation: int) -> HttpResponseBase:
     row = access.led_team(request.user, pk).invitations.filter(pk=invitation).first()
     if row is None:
         raise NotFound("There is no such invitation.")
@@ -96,7 +98,7 @@ def withdraw(request: SignedInRequest, pk: int, invitation: int) -> HttpResponse
 
 @page
 @require_POST
-def change_role(request: SignedInRequest, pk: int, person: int) -> HttpResponse:
+def change_role(request: SignedInRequest, pk: int, person: int) -> HttpResponseBase:
     access.led_team(request.user, pk)
     row = access.membership(request.user, pk, person)
     try:
@@ -109,7 +111,7 @@ def change_role(request: SignedInRequest, pk: int, person: int) -> HttpResponse:
 
 @page
 @require_POST
-def remove(request: SignedInRequest, pk: int, person: int) -> HttpResponse:
+def remove(request: SignedInRequest, pk: int, person: int) -> HttpResponseBase:
     """Remove a person, or leave the team oneself."""
     row = access.membership(request.user, pk, person)
     try:
@@ -125,7 +127,7 @@ def remove(request: SignedInRequest, pk: int, person: int) -> HttpResponse:
 
 @page
 @require_POST
-def rename(request: SignedInRequest, pk: int) -> HttpResponse:
+def rename(request: SignedInRequest, pk: int) -> HttpResponseBase:
     team = access.led_team(request.user, pk)
     try:
         services.rename_team(team, request.user, request.POST.get("name", ""))
@@ -136,7 +138,7 @@ def rename(request: SignedInRequest, pk: int) -> HttpResponse:
 
 @page
 @require_http_methods(["GET", "HEAD", "POST"])
-def delete(request: SignedInRequest, pk: int) -> HttpResponse:
+def delete(request: SignedInRequest, pk: int) -> HttpResponseBase:
     team = access.led_team(request.user, pk)
     if request.method != "POST":
         consequence = "Its people lose the team and its collectors."
@@ -151,7 +153,7 @@ def delete(request: SignedInRequest, pk: int) -> HttpResponse:
 
 @page
 @require_http_methods(["GET", "HEAD", "POST"])
-def join(request: HttpRequest, token: str) -> HttpResponse:
+def join(request: HttpRequest, token: str) -> HttpResponseBase:
     """Show what an invitation is for, with a button, so that a preview does not use it up."""
     person = request.user if request.user.is_authenticated else None
     if request.method != "POST":
@@ -163,7 +165,7 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
     return redirect(f"{reverse('recordings')}?team={membership.team_id}")
 
 
-def _ask_to_join(request: HttpRequest, token: str, person) -> HttpResponse:
+def _ask_to_join(request: HttpRequest, token: str, person) -> HttpResponseBase:
     invitation = services.open_invitation(token)
     context = {
         "invitation": invitation,

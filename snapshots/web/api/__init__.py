@@ -33,6 +33,7 @@ from snapshots.web.api import (
     sharing,
     shrinking,
     snapshots,
+    tables,
     topologies,
 )
 from snapshots.web.api.auth import Bearer, SessionWithCsrf
@@ -103,6 +104,7 @@ api.add_router("", replay.router, tags=["replay"])
 api.add_router("", reruns.router, tags=["replay"])
 api.add_router("", comparison.router, tags=["replay"])
 api.add_router("", properties.router, tags=["properties"])
+api.add_router("", tables.router, tags=["tables"])
 api.add_router("", bisect.router, tags=["properties"])
 api.add_router("", predicates.router, tags=["predicates"])
 api.add_router("", jobs.router, tags=["jobs"])

@@ -4,8 +4,8 @@ from django.conf import settings
 from django.contrib import messages
 from django.db.models import Count, Max, OuterRef, Subquery
 from django.db.models.functions import Coalesce
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.http import HttpRequest, HttpResponseBase
+from django.shortcuts import redirect
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
@@ -17,6 +17,7 @@ from snapshots.quantities import counted
 from snapshots.services.noted import notes_of
 from snapshots.web.pages.listing import Column, Listing
 from snapshots.web.pages.rendering import ask_to_delete, page, wants_list_alone
+from snapshots.web.tables.sending import show
 
 COLUMNS = [
     Column("Job", "name"),
@@ -30,14 +31,14 @@ COLUMNS = [
 
 @page
 @require_http_methods(["GET", "HEAD", "POST"])
-def job_list(request: HttpRequest) -> HttpResponse:
+def job_list(request: HttpRequest) -> HttpResponseBase:
     """Show the jobs and the collectors; a POST adds a collector."""
     if request.method == "POST":
         return _add(request)
     return _render_list(request)
 
 
-def _add(request: HttpRequest) -> HttpResponse:
+def _add(request: HttpRequest) -> HttpResponseBase:
     try:
         owner = access.holder(request.user, request.POST.get("team"))
         added = services.add_collector(owner, request.POST)
@@ -49,7 +50,7 @@ def _add(request: HttpRequest) -> HttpResponse:
 
 def _render_list(
     request: HttpRequest, *, refusal: Problem | None = None, status: int = 200
-) -> HttpResponse:
+) -> HttpResponseBase:
     rows = access.engine_jobs(request.user).select_related("collector")
     listing = Listing(
         request,
@@ -72,7 +73,7 @@ def _render_list(
         "typed": request.POST if refusal else {},
     }
     name = "rows" if wants_list_alone(request) else "jobs"
-    return render(request, f"snapshots/archive/{name}.html", context, status=status)
+    return show(request, f"snapshots/archive/{name}.html", context, status=status)
 
 
 def _over_checkpoints(aggregate: Count | Max) -> Subquery:
@@ -86,7 +87,7 @@ def _over_checkpoints(aggregate: Count | Max) -> Subquery:
 
 @page
 @require_POST
-def change_collector(request: HttpRequest, pk: int) -> HttpResponse:
+def change_collector(request: HttpRequest, pk: int) -> HttpResponseBase:
     """Stop, continue or delete a collector, as the field ``action`` says."""
     row = access.own_collector(request.user, pk)
     action = request.POST.get("action", "")
@@ -102,7 +103,7 @@ def change_collector(request: HttpRequest, pk: int) -> HttpResponse:
 
 @page
 @require_http_methods(["GET", "HEAD", "POST"])
-def delete(request: HttpRequest, pk: int) -> HttpResponse:
+def delete(request: HttpRequest, pk: int) -> HttpResponseBase:
     """Delete a job from the archive after asking for confirmation."""
     job = access.own_engine_job(request.user, pk)
     if request.method != "POST":

@@ -1,13 +1,13 @@
 """The pages of an archived job: trends and checkpoints, one as a Gantt chart, two compared."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlencode
 
 from django.core.paginator import Paginator
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.http import HttpRequest, HttpResponseBase
+from django.shortcuts import redirect
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
@@ -28,9 +28,11 @@ from snapshots.models import EngineCheckpoint, EngineJob
 from snapshots.problems import Invalid
 from snapshots.web.pages.rendering import page, wants_list_alone
 from snapshots.web.pages.reviews import notes_at
+from snapshots.web.tables.sending import show
 from webapp.accounts.auth import SignedInRequest
 
 ROWS = 100
+ROWS_OF_FILE = 2_000  # that are read at once for a file
 MOST_UPLOADS = 10
 MOST_TASKS = 300  # in the chart and the table; the slowest come first
 _TEXTS = ("status", "kind", "pipeline", "longer", "failing", "cause", "phase", "slowest")
@@ -55,7 +57,7 @@ _HEADS = (
 
 @page
 @require_safe
-def job(request: HttpRequest, pk: int) -> HttpResponse:
+def job(request: HttpRequest, pk: int) -> HttpResponseBase:
     """Show trends, failures and checkpoints that pass the filter.
 
     With ``?jump=`` it leads to the checkpoint of that number.
@@ -76,7 +78,7 @@ def job(request: HttpRequest, pk: int) -> HttpResponse:
         **_body(request, row, checkpoint_filter, sort),
     }
     name = "body" if wants_list_alone(request) else "job"
-    return render(request, f"snapshots/archive/{name}.html", context)
+    return show(request, f"snapshots/archive/{name}.html", context)
 
 
 def _uploads(request: HttpRequest, row: EngineJob) -> dict[str, Any]:
@@ -133,11 +135,21 @@ def _body(
         "strip": [_bar(item, longest or 1) for item in newest],
         "strip_longest": longest,
         "rows": rows,
+        "all_rows": _all_rows(row, checkpoint_filter, sort),
         "page": shown,
         "heads": [_head(request, title, field, sort) for title, field in _HEADS],
         "gaps": queries.gaps(row),
         "failed_unseen": queries.failed_unseen(row),
     }
+
+
+def _all_rows(row: EngineJob, chosen: Filter, sort: str) -> Iterator[EngineCheckpoint]:
+    """Yield the checkpoints of all pages, and read them only when they are wanted."""
+    offset, total = 0, 1
+    while offset < total:
+        rows, total = queries.listed(row, chosen, sort, offset, ROWS_OF_FILE)
+        yield from rows
+        offset += ROWS_OF_FILE
 
 
 def _either(words: list[str]) -> str:
@@ -184,7 +196,7 @@ def _head(request: HttpRequest, title: str, field: str, sort: str) -> dict[str, 
 
 @page
 @require_safe
-def checkpoint(request: SignedInRequest, pk: int, pipeline: int, number: int) -> HttpResponse:
+def checkpoint(request: SignedInRequest, pk: int, pipeline: int, number: int) -> HttpResponseBase:
     """Show one checkpoint: the times of every subtask, and where to read on."""
     row = access.engine_job(request.user, pk)
     archived = queries.checkpoint(row, pipeline, number)
@@ -202,6 +214,7 @@ def checkpoint(request: SignedInRequest, pk: int, pipeline: int, number: int) ->
         "busiest": _busiest(archived, busy),
         "took_means": durations.of_checkpoint(archived.status, row.engine),
         "tasks": tasks[:MOST_TASKS],
+        "all_tasks": tasks,
         "hidden": max(0, len(tasks) - MOST_TASKS),
         "chart": {"checkpoint": _gantt(archived, tasks[:MOST_TASKS], busy), "unit": "ms"},
         "before": before,
@@ -210,7 +223,7 @@ def checkpoint(request: SignedInRequest, pk: int, pipeline: int, number: int) ->
         "held": archived.recording if archived.contents is not None else None,
         **notes_at(request, row, write_place(CheckpointPlace(str(number), pipeline))),
     }
-    return render(request, "snapshots/archive/checkpoint.html", context)
+    return show(request, "snapshots/archive/checkpoint.html", context)
 
 
 def _by_end(task: dict[str, Any]) -> tuple[bool, int, str]:
@@ -271,7 +284,7 @@ def _plus(instant: int | None, duration: int | None) -> int | None:
 
 @page
 @require_safe
-def compare(request: HttpRequest, pk: int) -> HttpResponse:
+def compare(request: HttpRequest, pk: int) -> HttpResponseBase:
     """Compare two checkpoints; by default the slowest of the last hundred and a healthy one."""
     row = access.engine_job(request.user, pk)
     pipeline = services.whole(request.GET, "pipeline", most=2**31 - 1) or 0
@@ -290,7 +303,7 @@ def compare(request: HttpRequest, pk: int) -> HttpResponse:
     if slow is not None and healthy is not None:
         context |= _comparison(as_json(queries.compare(slow, healthy)))
         context["values"] = _values(request, slow, healthy)
-    return render(request, "snapshots/archive/compare.html", context)
+    return show(request, "snapshots/archive/compare.html", context)
 
 
 def _slowest_of_last(row: EngineJob) -> EngineCheckpoint | None:

@@ -48,7 +48,8 @@ def listed(recording: Recording, page_number: str | None) -> dict[str, Any]:
         for name, (words, colour) in PHASES.items()
         if name in present
     ]
-    return {"batches": rows, "batch_page": page, "legend": legend}
+    every_row = (_row(recording.pk, number, item, longest) for number, item in numbered)
+    return {"batches": rows, "all_batches": every_row, "batch_page": page, "legend": legend}
 
 
 def _took(item: Mapping[str, Any]) -> int | None:

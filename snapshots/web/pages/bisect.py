@@ -5,8 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.http import HttpRequest, HttpResponseBase
 from django.views.decorators.http import require_safe
 
 from snapshots import access
@@ -23,6 +22,7 @@ from snapshots.store.errors import StoreError
 from snapshots.store.inventory.reading import StoredInventory
 from snapshots.web.pages import bisect_answer
 from snapshots.web.pages.rendering import page
+from snapshots.web.tables.sending import show
 
 MOST_EXAMPLES = 3
 STABLE = [item for item in BUILT_IN.values() if item.may_be_stable]
@@ -31,7 +31,7 @@ _FIELDS = ("property", "phase", "expression", "pipeline")
 
 @page
 @require_safe
-def of_recording(request: HttpRequest, pk: int) -> HttpResponse:
+def of_recording(request: HttpRequest, pk: int) -> HttpResponseBase:
     """Search the snapshots of a recording, or with ``?series=checkpoints`` those of an upload."""
     recording = access.ready_recording(request.user, pk)
     opened = _inventory(recording)
@@ -53,7 +53,7 @@ def of_recording(request: HttpRequest, pk: int) -> HttpResponse:
 
 @page
 @require_safe
-def of_archived_job(request: HttpRequest, pk: int) -> HttpResponse:
+def of_archived_job(request: HttpRequest, pk: int) -> HttpResponseBase:
     """Search the checkpoints of an archived job that an upload holds."""
     job = access.engine_job(request.user, pk)
     uploads = access.recordings(request.user).filter(engine_jobs=job)
@@ -70,7 +70,7 @@ def _shown(
     context: dict[str, Any],
     question: dict[str, Any],
     series_of: Callable[[], Series],
-) -> HttpResponse:
+) -> HttpResponseBase:
     """Show the form, and the answer if something is asked."""
     status = 200
     try:
@@ -82,7 +82,7 @@ def _shown(
     except Problem as problem:
         context["refusal"], status = problem.as_json(), problem.status
     context |= {"asked": question, "stable_properties": STABLE}
-    return render(request, "snapshots/bisect/bisect.html", context, status=status)
+    return show(request, "snapshots/bisect/bisect.html", context, status=status)
 
 
 def _question(request: HttpRequest) -> dict[str, Any]:

@@ -28,6 +28,7 @@ def shown(answer: dict[str, Any], words: Words) -> dict[str, Any]:
         "cells": cells[:MOST_CELLS],
         "cells_hidden": max(0, len(cells) - MOST_CELLS),
         "rows": rows,
+        "all_rows": items,
         "rows_hidden": len(items) - len(rows),
         "first": _with_address(answer["first"]),
         "before": _with_address(answer["before"]),
@@ -115,6 +116,7 @@ def _difference(answer: Mapping[str, Any]) -> dict[str, Any]:
     past = difference["past"]
     return difference | {
         "changes": changes[:MOST_ROWS],
+        "all_changes": changes,
         "changes_hidden": difference["changes_total"] - len(changes[:MOST_ROWS]),
         "past": past and _past(past, first),
         "checkpoints": difference["checkpoints"] and _checkpoints(difference["checkpoints"]),
@@ -177,6 +179,7 @@ def _past(past: Mapping[str, Any], first: Mapping[str, Any]) -> dict[str, Any]:
         "causes": causes[:MOST_ROWS],
         "causes_hidden": past["causes_total"] - len(causes[:MOST_ROWS]),
         "processes": past["processes"][:MOST_ROWS],
+        "all_processes": past["processes"],
         "processes_hidden": past["processes_total"] - len(past["processes"][:MOST_ROWS]),
     }
 
@@ -198,6 +201,7 @@ def _checkpoints(change: Mapping[str, Any]) -> dict[str, Any]:
         **change,
         "differing": len(differing),
         "rows": rows[:MOST_ROWS],
+        "all_rows": rows,
         "rows_hidden": len(rows) - len(rows[:MOST_ROWS]),
     }
 

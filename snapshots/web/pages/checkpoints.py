@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.http import HttpRequest, HttpResponseBase
 from django.views.decorators.http import require_safe
 
 from snapshots import access, quantities
@@ -21,6 +20,7 @@ from snapshots.services.simulations import FAILOVERS
 from snapshots.store.reader import StoredRecording
 from snapshots.web.pages import batches, links
 from snapshots.web.pages.rendering import page
+from snapshots.web.tables.sending import show
 
 PHASES = {
     "trigger": "is triggered",
@@ -44,7 +44,7 @@ MOST_TASKS = 300  # in the chart and the table; the slowest come first
 
 @page
 @require_safe
-def checkpoint_list(request: HttpRequest, pk: int) -> HttpResponse:
+def checkpoint_list(request: HttpRequest, pk: int) -> HttpResponseBase:
     """Show all checkpoints and failures, or with ``?checkpoint=`` one checkpoint."""
     recording = access.ready_recording(request.user, pk)
     stored = open_recording(recording)
@@ -56,6 +56,8 @@ def checkpoint_list(request: HttpRequest, pk: int) -> HttpResponse:
     context = {
         "recording": recording,
         "files": incremental["files"][:MOST_LISTED],
+        "all_files": incremental["files"] or None,
+        "all_checkpoints": (_linked(recording, item, extra) for item in checkpoints),
         "files_hidden": max(0, len(incremental["files"]) - MOST_LISTED),
         "dropped_requests": [item for item in incremental["decisions"] if not item["checkpoint"]],
         "checkpoints": [_linked(recording, item, extra) for item in checkpoints[:MOST_LISTED]],
@@ -72,12 +74,12 @@ def checkpoint_list(request: HttpRequest, pk: int) -> HttpResponse:
         "can_compare": (recording.parameters or {}).get("protocol") in FAILOVERS,
         "longest": max((item["duration"] or 0 for item in checkpoints), default=0) or 1,
     }
-    return render(request, "snapshots/checkpoints/checkpoints.html", context)
+    return show(request, "snapshots/checkpoints/checkpoints.html", context)
 
 
 def _render_checkpoint(
     request: HttpRequest, recording: Recording, stored: StoredRecording, name: str
-) -> HttpResponse:
+) -> HttpResponseBase:
     checkpoints = stored.checkpoints()
     names = [item["checkpoint"] for item in checkpoints]
     if name not in names:
@@ -94,13 +96,14 @@ def _render_checkpoint(
         "took_means": durations.of_checkpoint(
             checkpoint["status"], stored.manifest.header_extra.get("engine")
         ),
+        "all_tasks": _tasks(checkpoint),
         "chart": {"checkpoint": shown, "unit": recording.time_unit},
         "workbench_link": links.to_workbench(recording.pk, snapshot=name),
         "snapshot_link": links.to_snapshot(recording.pk, name),
         "previous": names[index - 1] if index else "",
         "next": names[index + 1] if index + 1 < len(names) else "",
     }
-    return render(request, "snapshots/checkpoints/checkpoint.html", context)
+    return show(request, "snapshots/checkpoints/checkpoint.html", context)
 
 
 def _linked(recording: Recording, item: dict[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.http import HttpRequest, HttpResponseBase
+from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.http import urlencode
 from django.views.decorators.http import require_POST, require_safe
@@ -16,6 +16,7 @@ from snapshots.models import Recording
 from snapshots.problems import Conflict, Invalid
 from snapshots.services.simulations import request_failover_comparison
 from snapshots.web.pages.rendering import back, page
+from snapshots.web.tables.sending import show
 
 UNDER_WAY = (Recording.Status.QUEUED, Recording.Status.RUNNING)
 MOST_COMPARED = 10
@@ -23,7 +24,7 @@ MOST_COMPARED = 10
 
 @page
 @require_POST
-def begin(request: HttpRequest, pk: int) -> HttpResponse:
+def begin(request: HttpRequest, pk: int) -> HttpResponseBase:
     """Run the recording's simulation once for each strategy, and show the comparison."""
     recording = access.recording(request.user, pk)
     try:
@@ -36,7 +37,7 @@ def begin(request: HttpRequest, pk: int) -> HttpResponse:
 
 @page
 @require_safe
-def compare(request: HttpRequest) -> HttpResponse:
+def compare(request: HttpRequest) -> HttpResponseBase:
     """Show a row for each recording of ``?recordings=1,2,3`` or ``?recordings=1&recordings=2``."""
     rows = [access.recording(request.user, int(part[:18])) for part in _ids(request)]
     outcomes = outcomes_of(rows)
@@ -52,7 +53,7 @@ def compare(request: HttpRequest) -> HttpResponse:
         "event_by_event": _event_by_event(rows),
         "waiting": sum(recording.status in UNDER_WAY for recording in rows),
     }
-    return render(request, "snapshots/recordings/compare.html", context)
+    return show(request, "snapshots/recordings/compare.html", context)
 
 
 def _event_by_event(rows: list[Recording]) -> str:

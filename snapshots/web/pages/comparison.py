@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.core.paginator import Paginator
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.http import urlencode
@@ -20,6 +20,7 @@ from snapshots.models import Recording, Snapshot
 from snapshots.quantities import counted, thousands
 from snapshots.web.pages import links
 from snapshots.web.pages.rendering import page
+from snapshots.web.tables.sending import show
 
 ROWS = 100
 MOST_CHOICES = 200
@@ -30,7 +31,7 @@ _ABOUT = {"answer": "verdict", "contents": "channel"}
 
 @page
 @require_safe
-def two(request: HttpRequest) -> HttpResponse:
+def two(request: HttpRequest) -> HttpResponseBase:
     """Show the two sides that the address names, or what there is to choose for the second one.
 
     The fields are those of ``read_sides``: ``?left=4&left_snapshot=s1&right=5&right_snapshot=s1``.
@@ -46,7 +47,7 @@ def two(request: HttpRequest) -> HttpResponse:
     return _compared(request, values)
 
 
-def _compared(request: HttpRequest, values: Mapping[str, str]) -> HttpResponse:
+def _compared(request: HttpRequest, values: Mapping[str, str]) -> HttpResponseBase:
     compared = comparison.compare(read_sides(request.user, values))
     answer = comparison.as_payload(compared, 0, 0)
     rows = Paginator(compared.differences, ROWS).get_page(values.get("page"))
@@ -59,6 +60,7 @@ def _compared(request: HttpRequest, values: Mapping[str, str]) -> HttpResponse:
         ],
         "page": rows,
         "rows": shown_rows,
+        "all_rows": compared.differences,
         "equal": [_equal(about, count) for about, count in answer["equal"].items()],
         "not_compared": answer["not_compared"][:MOST_NOT_COMPARED],
         "not_compared_hidden": max(0, answer["not_compared_total"] - MOST_NOT_COMPARED),
@@ -68,7 +70,7 @@ def _compared(request: HttpRequest, values: Mapping[str, str]) -> HttpResponse:
         "data": _data(compared, answer, named),
         "shown": [row["shown"] for row in shown_rows],
     }
-    return render(request, "snapshots/compare/two.html", context)
+    return show(request, "snapshots/compare/two.html", context)
 
 
 def _is_of_side(name: str) -> bool:
@@ -187,7 +189,9 @@ def _data(
     }
 
 
-def _choose_recording(request: HttpRequest, values: Mapping[str, str], name: str) -> HttpResponse:
+def _choose_recording(
+    request: HttpRequest, values: Mapping[str, str], name: str
+) -> HttpResponseBase:
     """Show the recordings that can be one side, and the snapshots of the other side's recording."""
     other = SIDES[1 - SIDES.index(name)]
     side = read_side(request.user, values, other) if values.get(other) else None
@@ -215,7 +219,7 @@ def _choose_recording(request: HttpRequest, values: Mapping[str, str], name: str
 
 def _choose_state(
     request: HttpRequest, values: Mapping[str, str], name: str, recording: Recording
-) -> HttpResponse:
+) -> HttpResponseBase:
     """Show the snapshots of a recording, one of which is to be compared, and ask for a cut."""
     kept = {key: value for key, value in values.items() if _is_of_side(key)}
     context: dict[str, Any] = {"name": name, "other": None, **_states(kept, name, recording)}

@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.http import HttpRequest, HttpResponseBase
 from django.views.decorators.http import require_safe
 
 from snapshots import access
@@ -15,6 +14,7 @@ from snapshots.payloads.first_answer import first_answer_detail
 from snapshots.web.evidence import with_addresses
 from snapshots.web.pages import links
 from snapshots.web.pages.rendering import page
+from snapshots.web.tables.sending import show
 
 MOST_SUBJECTS = 10
 MOST_LOADS = 200
@@ -31,7 +31,7 @@ WORDS = {
 
 @page
 @require_safe
-def of_recording(request: HttpRequest, pk: int) -> HttpResponse:
+def of_recording(request: HttpRequest, pk: int) -> HttpResponseBase:
     """Show the sentences, their evidence, and where to read on."""
     recording = access.ready_recording(request.user, pk)
     answer = with_addresses(pk, first_answer_detail(first_answer(recording)))
@@ -40,6 +40,7 @@ def of_recording(request: HttpRequest, pk: int) -> HttpResponse:
         "recording": recording,
         "engine": answer["engine"],
         "subjects": subjects,
+        "all_subjects": answer["subjects"],
         "has_times": any(map(_has_times, subjects)),
         "hidden": len(answer["subjects"]) - len(subjects),
         "workbench_link": links.to_workbench(pk, t="0")
@@ -47,7 +48,7 @@ def of_recording(request: HttpRequest, pk: int) -> HttpResponse:
         else f"/recordings/{pk}",
         "archived": _archived(request, recording),
     }
-    return render(request, "snapshots/answer/answer.html", context)
+    return show(request, "snapshots/answer/answer.html", context)
 
 
 def _shown(subject: Mapping[str, Any]) -> dict[str, Any]:

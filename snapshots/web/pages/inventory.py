@@ -1,13 +1,13 @@
 """The pages of the inventory of an engine's upload: the list of checkpoints, and one of them."""
 
+from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlencode
 
 import orjson
 from django.core.paginator import Page, Paginator
 from django.db.models import Count
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.http import HttpRequest, HttpResponseBase
 from django.views.decorators.http import require_safe
 
 from snapshots import access, quantities
@@ -21,16 +21,18 @@ from snapshots.store.inventory.reading import StoredInventory, as_checkpoint, st
 from snapshots.web.pages import batches, entry_text, links
 from snapshots.web.pages.rendering import page
 from snapshots.web.pages.restore_check import worded
+from snapshots.web.tables.sending import show
 
 WORDS = {"same": "the same"}  # of kinds of differences, for people
 ROWS = 50
+ROWS_OF_FILE = 20_000  # that are read at once for a file
 MOST_FILES = 500
 MOST_CHANNELS = 300
 
 
 @page
 @require_safe
-def of_recording(request: HttpRequest, pk: int) -> HttpResponse:
+def of_recording(request: HttpRequest, pk: int) -> HttpResponseBase:
     """Show all checkpoints of the upload, and all its files."""
     recording = access.recording(request.user, pk)
     opened = inventory.opened(recording)
@@ -62,12 +64,12 @@ def of_recording(request: HttpRequest, pk: int) -> HttpResponse:
         .filter(pk__in=recording.engine_jobs.values("pk"))
         .annotate(others=Count("uploads") - 1),
     }
-    return render(request, "snapshots/inventory/list.html", context)
+    return show(request, "snapshots/inventory/list.html", context)
 
 
 @page
 @require_safe
-def of_checkpoint(request: HttpRequest, pk: int, number: int) -> HttpResponse:
+def of_checkpoint(request: HttpRequest, pk: int, number: int) -> HttpResponseBase:
     """Show one checkpoint; ``operator`` with ``state``, or ``channel``, opens what it names."""
     recording = access.recording(request.user, pk)
     opened = inventory.opened(recording)
@@ -79,6 +81,7 @@ def of_checkpoint(request: HttpRequest, pk: int, number: int) -> HttpResponse:
         "number": number,
         "checkpoint": checkpoint | {"channels": checkpoint["channels"][:MOST_CHANNELS]},
         "operators": [_operator(item, pk, number) for item in checkpoint["operators"]],
+        "all_channels": checkpoint["channels"],
         "channels_total": len(checkpoint["channels"]),
         "channels_hidden": max(0, len(checkpoint["channels"]) - MOST_CHANNELS),
         "in_flight": as_checkpoint(checkpoint).in_flight,
@@ -96,7 +99,7 @@ def of_checkpoint(request: HttpRequest, pk: int, number: int) -> HttpResponse:
         "lacking": sum_of_known(file["bytes"] for file in checkpoint["missing"]),
         "workbench_link": _workbench_link(recording, checkpoint),
     }
-    return render(request, "snapshots/inventory/checkpoint.html", context)
+    return show(request, "snapshots/inventory/checkpoint.html", context)
 
 
 def _workbench_link(recording: Recording, checkpoint: dict[str, Any]) -> str:
@@ -167,6 +170,7 @@ def _state(request: HttpRequest, opened: StoredInventory, number: int) -> dict[s
         "state": state,
         "q": q,
         "rows": rows,
+        "all_entries": _all_entries(opened, (number, operator, state), q),
         "page": _page(entries["total"], page_number),
         "total": entries["total"],
         "has_namespace": any(row["namespace"] for row in rows),
@@ -176,6 +180,18 @@ def _state(request: HttpRequest, opened: StoredInventory, number: int) -> dict[s
     if request.GET.get("with", "").isdecimal():
         chosen |= _comparison(opened, number, int(request.GET["with"]), operator, state, kind)
     return {"chosen": chosen}
+
+
+def _all_entries(
+    opened: StoredInventory, place: tuple[int, str, str], q: str
+) -> Iterator[dict[str, Any]]:
+    """Yield the entries of all pages, and read them only when they are wanted."""
+    offset, total = 0, 1
+    while offset < total:
+        page = inventory.entries(opened, *place, containing=q, offset=offset, limit=ROWS_OF_FILE)
+        total = page["total"]
+        yield from page["items"]
+        offset += ROWS_OF_FILE
 
 
 def _comparison(
@@ -190,6 +206,7 @@ def _comparison(
         "older": listed[comparison["before"]],
         "newer": listed[comparison["after"]],
         "comparison": _compared(comparison, kind),
+        "all_examples": comparison["examples"],
         "keys_address": f"?{urlencode(query)}",
     }
 
@@ -243,12 +260,30 @@ def _channel(request: HttpRequest, opened: StoredInventory, number: int) -> dict
         [inferred] = likely
         channel = channel_as(inferred)
     return {
-        "channel": channel | {"items": [_element(item) for item in channel["items"]]},
+        "channel": channel
+        | {
+            "items": [_element(item) for item in channel["items"]],
+            "all_elements": _all_elements(opened, (number, int(text)), typed or inferred),
+        },
         "typed": typed or inferred,
         "inferred": inferred,
         "type_refused": refused,
         "elements": _page(channel["total"] or 0, page_number),
     }
+
+
+def _all_elements(
+    opened: StoredInventory, place: tuple[int, int], type_name: str
+) -> Iterator[dict[str, Any]]:
+    """Yield the elements of all pages, and read them only when they are wanted."""
+    offset, total = 0, 1
+    while offset < total:
+        page = inventory.channel(
+            opened, *place, type_name=type_name, offset=offset, limit=ROWS_OF_FILE
+        )
+        total = page["total"] or 0
+        yield from page["items"]
+        offset += ROWS_OF_FILE
 
 
 def _element(item: dict[str, Any]) -> dict[str, Any]:

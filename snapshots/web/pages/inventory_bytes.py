@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlencode
 
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.http import HttpRequest, HttpResponseBase
 from django.views.decorators.http import require_safe
 
 from snapshots import access
@@ -20,6 +19,7 @@ from snapshots.domain.inventory.model import COMPLETED, number_words
 from snapshots.domain.inventory.series import Pair
 from snapshots.quantities import counted, file_size
 from snapshots.web.pages.rendering import page
+from snapshots.web.tables.sending import show
 
 MOST_SECTORS = 4_000  # of the map of entries
 MOST_KEYS = 10  # of each list
@@ -43,7 +43,7 @@ NEW_WORDS = {
 
 @page
 @require_safe
-def of_checkpoint(request: HttpRequest, pk: int, number: int) -> HttpResponse:
+def of_checkpoint(request: HttpRequest, pk: int, number: int) -> HttpResponseBase:
     """Show the bytes of a checkpoint by operator, state, key group and key."""
     recording = access.recording(request.user, pk)
     opened = inventory.opened(recording)
@@ -67,7 +67,7 @@ def of_checkpoint(request: HttpRequest, pk: int, number: int) -> HttpResponse:
         "by_entries": [_key(key, address) for key in shares.heaviest.by_entries[:MOST_KEYS]],
         "api": f"/api{address}/bytes",
     }
-    return render(request, "snapshots/inventory/bytes.html", context)
+    return show(request, "snapshots/inventory/bytes.html", context)
 
 
 def _largest_first(shares: CheckpointBytes) -> list[OperatorBytes]:

@@ -1,13 +1,12 @@
 """The page that compares two checkpoints of an upload: what was added, removed and changed."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
 
 from django.core.paginator import Paginator
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.http import HttpRequest, HttpResponseBase
 from django.views.decorators.http import require_safe
 
 from snapshots import access
@@ -19,17 +18,19 @@ from snapshots.store.inventory.differences import CHANGED, DIFFERENCES, Wanted
 from snapshots.store.inventory.reading import StoredInventory, states_of
 from snapshots.web.pages import entry_text
 from snapshots.web.pages.rendering import page
+from snapshots.web.tables.sending import show
 
 MOST_SUBTASKS = 100  # of an operator
 MOST_KEY_GROUPS = 100  # of an operator
 MOST_FILES = 300
 MOST_CHANNELS = 300
 ROWS = 50  # keys on a page
+ROWS_OF_FILE = 20_000  # keys that are compared at once for a file
 
 
 @page
 @require_safe
-def of_checkpoints(request: HttpRequest, pk: int, number: int) -> HttpResponse:
+def of_checkpoints(request: HttpRequest, pk: int, number: int) -> HttpResponseBase:
     """Compare a checkpoint with ``?since=NUMBER``, by default with the one before it.
 
     The older of the two always comes first.
@@ -62,14 +63,15 @@ def of_checkpoints(request: HttpRequest, pk: int, number: int) -> HttpResponse:
         "channels": change["in_channels"][:MOST_CHANNELS],
         "channels_hidden": max(0, len(change["in_channels"]) - MOST_CHANNELS),
         "shared": shared[:MOST_FILES],
+        "all_shared": shared or None,
         "shared_hidden": max(0, len(shared) - MOST_FILES),
     }
-    return render(request, "snapshots/inventory/difference.html", context)
+    return show(request, "snapshots/inventory/difference.html", context)
 
 
 @page
 @require_safe
-def of_keys(request: HttpRequest, pk: int, number: int) -> HttpResponse:
+def of_keys(request: HttpRequest, pk: int, number: int) -> HttpResponseBase:
     """Show the keys of ``?operator=&state=`` that differ since ``?since=NUMBER``, page by page.
 
     ``?change=`` chooses what happened to them, ``?q=`` a text in key, namespace or value.
@@ -107,11 +109,25 @@ def of_keys(request: HttpRequest, pk: int, number: int) -> HttpResponse:
         ],
         "notes": found["notes"],
         "rows": [_key(item, kind) for item in found["items"]],
+        "all_keys": _all_keys(opened, (since, number, operator, state), wanted),
         "has_namespace": any(_either(item)["namespace"] is not None for item in found["items"]),
         "total": found["total"],
         "page": Paginator(range(found["total"]), ROWS).get_page(page_number),
     }
-    return render(request, "snapshots/inventory/difference_keys.html", context)
+    return show(request, "snapshots/inventory/difference_keys.html", context)
+
+
+def _all_keys(
+    opened: StoredInventory, place: tuple[int, int, str, str], wanted: Wanted
+) -> Iterator[dict[str, Any]]:
+    """Yield the keys of all pages, and compare them only when they are wanted."""
+    offset, total = 0, 1
+    while offset < total:
+        part = replace(wanted, offset=offset, limit=ROWS_OF_FILE)
+        page = inventory_difference.keys(opened, *place, part)
+        total = page["total"]
+        yield from page["items"]
+        offset += ROWS_OF_FILE
 
 
 def _either(item: Mapping[str, Any]) -> dict[str, Any]:

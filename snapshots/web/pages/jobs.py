@@ -2,8 +2,8 @@
 
 from urllib.parse import urlencode
 
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.http import HttpRequest, HttpResponseBase
+from django.shortcuts import redirect
 from django.views.decorators.http import require_POST, require_safe
 
 from snapshots import access
@@ -12,6 +12,7 @@ from snapshots.problems import Conflict
 from snapshots.services.jobs import cancel_job
 from snapshots.web.pages.listing import Column, Listing
 from snapshots.web.pages.rendering import back, page, wants_list_alone
+from snapshots.web.tables.sending import show
 
 COLUMNS = [
     Column("Job", "kind"),
@@ -25,7 +26,7 @@ COLUMNS = [
 
 @page
 @require_safe
-def job_list(request: HttpRequest) -> HttpResponse:
+def job_list(request: HttpRequest) -> HttpResponseBase:
     listing = Listing(
         request,
         access.jobs(request.user).select_related("recording"),
@@ -39,21 +40,21 @@ def job_list(request: HttpRequest) -> HttpResponse:
         "jobs": [{**job_detail(row), "row": row} for row in listing.page],
     }
     name = "rows" if wants_list_alone(request) else "jobs"
-    return render(request, f"snapshots/jobs/{name}.html", context)
+    return show(request, f"snapshots/jobs/{name}.html", context)
 
 
 @page
 @require_safe
-def job(request: HttpRequest, pk: int) -> HttpResponse:
+def job(request: HttpRequest, pk: int) -> HttpResponseBase:
     row = access.job(request.user, pk)
     query = urlencode({"expression": row.expression})
     context = {"row": row, "job": job_detail(row), "expression_query": query}
-    return render(request, "snapshots/jobs/job.html", context)
+    return show(request, "snapshots/jobs/job.html", context)
 
 
 @page
 @require_POST
-def cancel(request: HttpRequest, pk: int) -> HttpResponse:
+def cancel(request: HttpRequest, pk: int) -> HttpResponseBase:
     """Cancel a job, and return to the page of its recording or to its own."""
     row = access.own_job(request.user, pk)
     to = f"/recordings/{row.recording_id}" if "to_recording" in request.POST else f"/jobs/{pk}"

@@ -86,6 +86,11 @@ class Listing:
             words.append(names.get(self.team, "another team"))
         return " in ".join(words)
 
+    @property
+    def whole(self) -> QuerySet:
+        """Return the rows that pass the filter, on all pages."""
+        return self._rows
+
     @cached_property
     def page(self) -> Page:
         return Paginator(self._rows, ROWS).get_page(self._page)

@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
@@ -26,6 +26,7 @@ from snapshots.web.json import dumps
 from snapshots.web.pages import mapping_form
 from snapshots.web.pages.listing import Column, Listing
 from snapshots.web.pages.rendering import ask_to_delete, page, wants_list_alone
+from snapshots.web.tables.sending import show
 
 COLUMNS = [
     Column("Name", "name"),
@@ -38,7 +39,7 @@ SAMPLE_BYTES = 256 * 1024  # of a log that stay in the page
 
 @page
 @require_safe
-def mapping_list(request: HttpRequest) -> HttpResponse:
+def mapping_list(request: HttpRequest) -> HttpResponseBase:
     rows = access.mappings(request.user)
     listing = Listing(request, rows, COLUMNS, search=["name"], sort="-updated_at", by_team=True)
     context = {
@@ -46,12 +47,12 @@ def mapping_list(request: HttpRequest) -> HttpResponse:
         "mappings": [{"row": row, "kind": _kind(row)} for row in listing.page],
     }
     name = "rows" if wants_list_alone(request) else "mappings"
-    return render(request, f"snapshots/mappings/{name}.html", context)
+    return show(request, f"snapshots/mappings/{name}.html", context)
 
 
 @page
 @require_http_methods(["GET", "HEAD", "POST"])
-def new(request: HttpRequest) -> HttpResponse:
+def new(request: HttpRequest) -> HttpResponseBase:
     if request.method == "POST":
         return _submitted(request, None)
     return _editor(request, None, mapping_form.blank())
@@ -59,7 +60,7 @@ def new(request: HttpRequest) -> HttpResponse:
 
 @page
 @require_http_methods(["GET", "HEAD", "POST"])
-def mapping(request: HttpRequest, pk: int) -> HttpResponse:
+def mapping(request: HttpRequest, pk: int) -> HttpResponseBase:
     row = access.mapping(request.user, pk)
     if request.method == "POST":
         return _submitted(request, row)
@@ -68,7 +69,7 @@ def mapping(request: HttpRequest, pk: int) -> HttpResponse:
 
 @page
 @require_http_methods(["GET", "HEAD", "POST"])
-def delete(request: HttpRequest, pk: int) -> HttpResponse:
+def delete(request: HttpRequest, pk: int) -> HttpResponseBase:
     row = access.own_mapping(request.user, pk)
     if request.method != "POST":
         consequence = "Recordings that were read with it stay, because they hold a copy of it."
@@ -83,7 +84,7 @@ def _kind(row: Mapping) -> str:
     return kind.get("path", "") if isinstance(kind, dict) else kind or ""
 
 
-def _submitted(request: HttpRequest, row: Mapping | None) -> HttpResponse:
+def _submitted(request: HttpRequest, row: Mapping | None) -> HttpResponseBase:
     """Handle the form: look at the log, try the mapping, save it, or read a log with it."""
     action, typed = request.POST.get("action"), mapping_form.posted(request.POST)
     sample = _sample(request)
@@ -127,7 +128,7 @@ def _editor(
     sample: str = "",
     tried: mapping_reader.Mapping | None = None,
     problem: Problem | None = None,
-) -> HttpResponse:
+) -> HttpResponseBase:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "sample"
         path.write_bytes(sample.encode(errors="replace"))

@@ -7,8 +7,8 @@ from urllib.parse import urlencode
 
 import numpy as np
 from django.db.models.fields.json import KT
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.http import HttpRequest, HttpResponseBase
+from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods
 
 from snapshots import access, quantities
@@ -24,6 +24,7 @@ from snapshots.services.jobs import current_jobs, request_search
 from snapshots.store.reader import StoredRecording
 from snapshots.web.pages import links
 from snapshots.web.pages.rendering import page
+from snapshots.web.tables.sending import show
 
 MOST_PROCESSES = 200  # in the table
 MOST_LEGS = 20
@@ -36,7 +37,7 @@ WORDS = {"true": "yes", "false": "no", "unknown": "not known"}
 
 @page
 @require_http_methods(["GET", "HEAD", "POST"])
-def of_recording(request: HttpRequest, pk: int) -> HttpResponse:
+def of_recording(request: HttpRequest, pk: int) -> HttpResponseBase:
     """Show the answer to ``?expression=``, or the progress of its search; a POST starts one."""
     recording = access.ready_recording(request.user, pk)
     if request.method == "POST":
@@ -46,7 +47,7 @@ def of_recording(request: HttpRequest, pk: int) -> HttpResponse:
     return _page(request, recording, text, row=row)
 
 
-def _ask(request: HttpRequest, recording: Recording) -> HttpResponse:
+def _ask(request: HttpRequest, recording: Recording) -> HttpResponseBase:
     text = request.POST.get("expression", "").strip().replace("\r\n", "\n")
     try:
         request_search(request.user, recording, text)
@@ -67,8 +68,9 @@ def _page(
     *,
     row: Job | None = None,
     refusal: Mapping[str, Any] | None = None,
-) -> HttpResponse:
+) -> HttpResponseBase:
     stored = open_recording(recording)
+    earlier = _earlier(request, recording, text)
     result = row.result if row and row.state == Job.State.DONE else None
     context = {
         "recording": recording,
@@ -78,11 +80,12 @@ def _page(
         "job": job_detail(row) if row else None,
         "refusal": refusal,
         "properties_query": urlencode({"expression": text}),
-        "earlier": _earlier(request, recording, text),
+        "earlier": earlier[:MOST_EARLIER],
+        "all_earlier": earlier or None,
         "found": _answer(recording, stored, result) if result else None,
     }
     status = refusal["status"] if refusal else 200
-    return render(request, "snapshots/predicates/predicates.html", context, status=status)
+    return show(request, "snapshots/predicates/predicates.html", context, status=status)
 
 
 def _earlier(request: HttpRequest, recording: Recording, text: str) -> list[dict[str, str]]:
@@ -100,7 +103,7 @@ def _earlier(request: HttpRequest, recording: Recording, text: str) -> list[dict
             "possibly": WORDS[possibly],
             "definitely": WORDS[definitely],
         }
-        for expression, possibly, definitely in answers[:MOST_EARLIER]
+        for expression, possibly, definitely in answers
     ]
 
 
@@ -157,6 +160,7 @@ def _answer(
         "links": {head: _link(recording, names, cut) for head, cut in cuts.items()},
         "heads": list(cuts),
         "rows": list(_rows(stored, cuts, shown, set(asked))) if cuts else [],
+        "all_rows": _whole_rows(stored, cuts, set(asked)),
         "rows_hidden": len(names) - len(shown),
         "legs": list(_legs(recording, names, asked, result)),
         "legs_hidden": max(result["avoiding_total"] - MOST_LEGS, 0),
@@ -176,16 +180,37 @@ def _rows(
     asked: set[str],
 ) -> Iterator[dict[str, Any]]:
     """Yield the position and the state of each process in each of the cuts."""
+    states = _states_of(stored, cuts)
+    for name in shown:
+        cells = [(head, cut[name], *_state(states[head][name])) for head, cut in cuts.items()]
+        yield {"name": name, "asked": name in asked, "cells": cells}
+
+
+def _states_of(
+    stored: StoredRecording, cuts: Mapping[str, Mapping[str, int]]
+) -> dict[str, dict[str, JsonText | None]]:
+    """Return the state of each process in each of the cuts."""
     names = [process.id for process in stored.topology.processes]
-    states = {
+    return {
         head: dict(
             zip(names, stored.cut(np.array([cut[name] for name in names])).states, strict=True)
         )
         for head, cut in cuts.items()
     }
-    for name in shown:
-        cells = [(head, cut[name], *_state(states[head][name])) for head, cut in cuts.items()]
-        yield {"name": name, "asked": name in asked, "cells": cells}
+
+
+def _whole_rows(
+    stored: StoredRecording, cuts: Mapping[str, Mapping[str, int]], asked: set[str]
+) -> Iterator[dict[str, Any]]:
+    """Yield the rows of the file: all processes, with their states as values."""
+    states = _states_of(stored, cuts)
+    for process in stored.topology.processes:
+        name = process.id
+        cells = {
+            head: {"position": cut[name], "state": parsed(states[head][name])}
+            for head, cut in cuts.items()
+        }
+        yield {"process": name, "asked": name in asked, **cells}
 
 
 def _state(text: JsonText | None) -> tuple[str, str]:

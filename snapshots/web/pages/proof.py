@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.http import HttpRequest, HttpResponseBase
+from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods
 
 from snapshots import access, quantities
@@ -16,6 +16,7 @@ from snapshots.problems import Conflict
 from snapshots.services.jobs import request_reordering
 from snapshots.web.pages import links
 from snapshots.web.pages.rendering import back, page
+from snapshots.web.tables.sending import show
 
 MOST_EVENTS = 500
 MOST_STATES = 200  # processes and channels in the table of states
@@ -24,16 +25,16 @@ COLUMNS = {"At the start": "start", "Recorded": "recorded", "At the end": "end"}
 
 @page
 @require_http_methods(["GET", "HEAD", "POST"])
-def proof(request: HttpRequest, pk: int) -> HttpResponse:
+def proof(request: HttpRequest, pk: int) -> HttpResponseBase:
     """Show the reordering of ``?snapshot=``; a POST starts it."""
     recording = access.ready_recording(request.user, pk)
     row = access.snapshot(recording, request.GET.get("snapshot", ""))
     if request.method == "POST":
         return _begin(request, recording, row)
-    return render(request, "snapshots/proof/proof.html", _context(request, recording, row))
+    return show(request, "snapshots/proof/proof.html", _context(request, recording, row))
 
 
-def _begin(request: HttpRequest, recording: Recording, row: Snapshot) -> HttpResponse:
+def _begin(request: HttpRequest, recording: Recording, row: Snapshot) -> HttpResponseBase:
     try:
         request_reordering(request.user, recording, row)
     except Conflict as conflict:
@@ -64,6 +65,8 @@ def _tables(result: Mapping[str, Any]) -> dict[str, Any]:
     events, states = _event_rows(result), _state_rows(result)
     return {
         "events": events[:MOST_EVENTS],
+        "all_events": events,
+        "all_states": states,
         "events_hidden": result["events_total"] - len(events[:MOST_EVENTS]),
         "states": states[:MOST_STATES],
         "states_hidden": len(states) - len(states[:MOST_STATES]),

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.http import HttpRequest, HttpResponseBase
 from django.views.decorators.http import require_safe
 
 from snapshots import access
@@ -16,11 +15,12 @@ from snapshots.models import Recording
 from snapshots.problems import Problem
 from snapshots.web.pages import links
 from snapshots.web.pages.rendering import page
+from snapshots.web.tables.sending import show
 
 
 @page
 @require_safe
-def of_recording(request: HttpRequest, pk: int) -> HttpResponse:
+def of_recording(request: HttpRequest, pk: int) -> HttpResponseBase:
     """Evaluate ``?property=`` or ``?expression=``; without either show only the form."""
     recording = access.ready_recording(request.user, pk)
     question: dict[str, Any] = {
@@ -37,7 +37,7 @@ def of_recording(request: HttpRequest, pk: int) -> HttpResponse:
             context["strip"] = _strip(recording, question)
         except Problem as problem:
             context["refusal"], status = problem.as_json(), problem.status
-    return render(request, "snapshots/properties/properties.html", context, status=status)
+    return show(request, "snapshots/properties/properties.html", context, status=status)
 
 
 def _phase(request: HttpRequest, name: str | None) -> int | str | None:

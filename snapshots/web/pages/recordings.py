@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 from django.contrib import messages
 from django.core.paginator import Paginator
-from django.http import FileResponse, HttpRequest, HttpResponse
+from django.http import FileResponse, HttpRequest, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import (
@@ -43,6 +43,7 @@ from snapshots.services.retention import announcements
 from snapshots.web.json import dumps
 from snapshots.web.pages.listing import Column, Listing
 from snapshots.web.pages.rendering import ask_to_delete, back, page, wants_list_alone
+from snapshots.web.tables.sending import show
 from webapp.accounts import audit
 from webapp.accounts.auth import SignedInRequest
 from webapp.teams.roles import Role
@@ -65,7 +66,7 @@ MOST_BYTES_INLINE = 2**16  # of the topology, and of the snapshots; above, likew
 
 @page
 @require_http_methods(["GET", "HEAD", "POST"])
-def recording_list(request: SignedInRequest) -> HttpResponse:
+def recording_list(request: SignedInRequest) -> HttpResponseBase:
     if request.method == "POST":
         return _upload(request)
     return _render_list(request)
@@ -77,7 +78,7 @@ def _render_list(
     refusals: Sequence[Mapping[str, Any]] = (),
     accepted: Sequence[Recording] = (),
     status: int = 200,
-) -> HttpResponse:
+) -> HttpResponseBase:
     visible = access.recordings(request.user)
     listing = Listing(
         request,
@@ -106,12 +107,12 @@ def _render_list(
         "accepted": accepted,
     }
     if wants_list_alone(request):
-        return render(request, "snapshots/recordings/rows.html", context)
+        return show(request, "snapshots/recordings/rows.html", context)
     samples = visible.filter(owner=None).order_by("pk")
     context["samples"] = [
         {"recording": row, "outcomes": outcomes} for row, outcomes, _ in _with_outcomes(samples)
     ]
-    return render(request, "snapshots/recordings/recordings.html", context, status=status)
+    return show(request, "snapshots/recordings/recordings.html", context, status=status)
 
 
 def _offered(refusals: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
@@ -133,7 +134,7 @@ def _with_outcomes(
         yield row, outcomes[row.pk], jobs.get(row.pk)
 
 
-def _upload(request: SignedInRequest) -> HttpResponse:
+def _upload(request: SignedInRequest) -> HttpResponseBase:
     """Accept each file of the plain form by itself, so that a refused one does not stop others."""
     owner = access.holder(request.user, request.POST.get("team"))
     files = uploads.drafts(request.FILES.getlist("file"))
@@ -157,7 +158,7 @@ def _upload(request: SignedInRequest) -> HttpResponse:
 
 @page
 @require_safe
-def recording(request: HttpRequest, pk: int) -> HttpResponse:
+def recording(request: HttpRequest, pk: int) -> HttpResponseBase:
     """Show the workbench of a ready recording, else its progress or why it failed.
 
     An engine's upload opens with its first answer, unless a link leads to a place in the workbench.
@@ -176,7 +177,7 @@ def recording(request: HttpRequest, pk: int) -> HttpResponse:
     context = {"recording": row, "row": job, "job": job_detail(job) if job else None}
     under_way = row.status in (Recording.Status.QUEUED, Recording.Status.RUNNING)
     name = "progress" if under_way else "reasons"
-    return render(request, f"snapshots/recordings/{name}.html", context)
+    return show(request, f"snapshots/recordings/{name}.html", context)
 
 
 def _show_visitor(request: HttpRequest, visitor: access.Visitor, row: Recording) -> HttpResponse:
@@ -252,7 +253,7 @@ def _inline(payload: Any) -> Any:
 
 @page
 @require_safe
-def defects(request: HttpRequest, pk: int) -> HttpResponse:
+def defects(request: HttpRequest, pk: int) -> HttpResponseBase:
     """Show what was wrong with the input: the first 1,000 defects, and the count of all."""
     row = access.recording(request.user, pk)
     listed = open_recording(row).defects()["defects"] if row.is_ready else row.defects
@@ -268,12 +269,12 @@ def defects(request: HttpRequest, pk: int) -> HttpResponse:
         "has_inventory": row.format in registry.READERS,
         "page": Paginator(chosen, DEFECTS_ON_A_PAGE).get_page(request.GET.get("page")),
     }
-    return render(request, "snapshots/recordings/defects.html", context)
+    return show(request, "snapshots/recordings/defects.html", context)
 
 
 @page
 @require_http_methods(["GET", "HEAD", "POST"])
-def rename(request: HttpRequest, pk: int) -> HttpResponse:
+def rename(request: HttpRequest, pk: int) -> HttpResponseBase:
     row = access.own_recording(request.user, pk)
     typed = request.POST.get("name", row.name)
     context = {"recording": row, "typed": typed}
@@ -290,7 +291,7 @@ def rename(request: HttpRequest, pk: int) -> HttpResponse:
 
 @page
 @require_http_methods(["GET", "HEAD", "POST"])
-def delete(request: HttpRequest, pk: int) -> HttpResponse:
+def delete(request: HttpRequest, pk: int) -> HttpResponseBase:
     row = access.own_recording(request.user, pk)
     if request.method != "POST":
         return _ask_to_delete(request, row)
@@ -299,7 +300,7 @@ def delete(request: HttpRequest, pk: int) -> HttpResponse:
     return redirect("recordings")
 
 
-def _ask_to_delete(request: HttpRequest, row: Recording) -> HttpResponse:
+def _ask_to_delete(request: HttpRequest, row: Recording) -> HttpResponseBase:
     events = counted(row.event_count, "event")
     snapshots = counted(row.snapshot_count, "snapshot")
     noted = notes_of(row)
@@ -315,7 +316,7 @@ def _ask_to_delete(request: HttpRequest, row: Recording) -> HttpResponse:
 
 @page
 @require_POST
-def again(request: HttpRequest, pk: int) -> HttpResponse:
+def again(request: HttpRequest, pk: int) -> HttpResponseBase:
     row = access.own_recording(request.user, pk)
     try:
         ingest_again(row)

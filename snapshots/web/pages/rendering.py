@@ -14,7 +14,7 @@ from snapshots.store.errors import StoreError
 
 
 def page(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
-    """Answer every Problem of a view with a page of its status."""
+    """Answer every Problem of a view with a page of its status, unless a call of the API asks."""
 
     @never_cache
     @wraps(view)
@@ -22,6 +22,8 @@ def page(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBas
         try:
             return view(request, *args, **kwargs)
         except Problem as refusal:
+            if getattr(request, "is_call", False):
+                raise
             return problem_page(request, refusal.as_json())
         except StoreError as error:
             body = problem(

@@ -6,8 +6,8 @@ Without a recording, in Learn, they show the demonstration.
 from typing import Any
 from urllib.parse import urlencode
 
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.http import HttpRequest, HttpResponseBase
+from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods, require_safe
 
 from snapshots import access
@@ -19,6 +19,7 @@ from snapshots.simulating.broken_rules import ALL_RULES, CHANNEL, PROCESS
 from snapshots.simulating.reruns import Rerun
 from snapshots.web.pages.circle_picture import circle_picture
 from snapshots.web.pages.rendering import page
+from snapshots.web.tables.sending import show
 
 MOST_ROWS = 300
 MOST_PLACES = 200  # channels or processes in a list
@@ -26,7 +27,7 @@ MOST_PLACES = 200  # channels or processes in a list
 
 @page
 @require_safe
-def side_by_side(request: HttpRequest, pk: int | None = None) -> HttpResponse:
+def side_by_side(request: HttpRequest, pk: int | None = None) -> HttpResponseBase:
     """Show the run of ``?seed=`` with and without snapshots, event by event."""
     recording = _recording(request, pk)
     again = reruns.rerun(recording, _seed(request))
@@ -39,12 +40,12 @@ def side_by_side(request: HttpRequest, pk: int | None = None) -> HttpResponse:
         "rows_after": answer["rows_after"] + len(answer["rows"]) - len(rows),
         "rules_link": _address(pk, "rules", {"seed": again.parameters.seed}),
     }
-    return render(request, "snapshots/reruns/side_by_side.html", context)
+    return show(request, "snapshots/reruns/side_by_side.html", context)
 
 
 @page
 @require_http_methods(["GET", "HEAD", "POST"])
-def rules(request: HttpRequest, pk: int | None = None) -> HttpResponse:
+def rules(request: HttpRequest, pk: int | None = None) -> HttpResponseBase:
     """Show the topology to choose a channel or process from, and what follows from a rule there.
 
     A POST keeps the run as a recording.
@@ -71,7 +72,7 @@ def rules(request: HttpRequest, pk: int | None = None) -> HttpResponse:
         "seed_query": urlencode({"seed": again.parameters.seed}),
     }
     if not at:
-        return render(request, "snapshots/reruns/rules.html", context)
+        return show(request, "snapshots/reruns/rules.html", context)
     refusal, rule = None, request.GET.get("rule", "")
     try:
         _require_place(again, kind, at)
@@ -83,7 +84,7 @@ def rules(request: HttpRequest, pk: int | None = None) -> HttpResponse:
         refusal = problem.as_json()
     context["refusal"] = refusal
     status = refusal["status"] if refusal else 200
-    return render(request, "snapshots/reruns/rules.html", context, status=status)
+    return show(request, "snapshots/reruns/rules.html", context, status=status)
 
 
 def _recording(request: HttpRequest, pk: int | None) -> Recording | None:

@@ -3,8 +3,7 @@
 from typing import Any
 
 from django.core.paginator import Paginator
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.http import HttpRequest, HttpResponseBase
 from django.views.decorators.http import require_safe
 
 from snapshots import access
@@ -12,6 +11,7 @@ from snapshots.answers import inventory
 from snapshots.answers.restore_check import restore_check, upload_check
 from snapshots.domain.inventory.restore_check import NOT_KNOWN, NOT_RESTORABLE, RESTORABLE
 from snapshots.web.pages.rendering import page
+from snapshots.web.tables.sending import show
 
 ROWS = 100  # checkpoints on a page
 MOST_FILES = 200
@@ -20,7 +20,7 @@ WORDS = {RESTORABLE: "yes", NOT_RESTORABLE: "no", NOT_KNOWN: "not known"}
 
 @page
 @require_safe
-def of_upload(request: HttpRequest, pk: int) -> HttpResponse:
+def of_upload(request: HttpRequest, pk: int) -> HttpResponseBase:
     """Show the answers about all checkpoints, and the files that are absent or not needed."""
     recording = access.recording(request.user, pk)
     check = upload_check(inventory.opened(recording))
@@ -33,12 +33,12 @@ def of_upload(request: HttpRequest, pk: int) -> HttpResponse:
         **_clipped("absent", check),
         **_clipped("unneeded", check),
     }
-    return render(request, "snapshots/restore_check/upload.html", context)
+    return show(request, "snapshots/restore_check/upload.html", context)
 
 
 @page
 @require_safe
-def of_checkpoint(request: HttpRequest, pk: int, number: int) -> HttpResponse:
+def of_checkpoint(request: HttpRequest, pk: int, number: int) -> HttpResponseBase:
     """Show the answer about one checkpoint, with every file that a restore reads."""
     recording = access.recording(request.user, pk)
     opened = inventory.opened(recording)
@@ -56,7 +56,7 @@ def of_checkpoint(request: HttpRequest, pk: int, number: int) -> HttpResponse:
         "previous": number - 1 if number else None,
         "next": number + 1 if number < last else None,
     }
-    return render(request, "snapshots/restore_check/checkpoint.html", context)
+    return show(request, "snapshots/restore_check/checkpoint.html", context)
 
 
 def worded(check: dict[str, Any]) -> dict[str, Any]:

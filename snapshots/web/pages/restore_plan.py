@@ -5,8 +5,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import orjson
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.http import HttpRequest, HttpResponseBase
 from django.views.decorators.http import require_safe
 
 from snapshots import access
@@ -19,6 +18,7 @@ from snapshots.domain.inventory.upgrade.upgrade import has_state
 from snapshots.problems import Refused
 from snapshots.store.inventory.reading import as_checkpoint
 from snapshots.web.pages.rendering import page
+from snapshots.web.tables.sending import show
 
 MOST_SUBTASKS = 100  # of an operator
 MOST_RECEIVERS = 100  # of an edge
@@ -32,7 +32,7 @@ _GAP = 2
 
 @page
 @require_safe
-def of_restore(request: HttpRequest, pk: int, number: int) -> HttpResponse:
+def of_restore(request: HttpRequest, pk: int, number: int) -> HttpResponseBase:
     """Show the answer and the plan for ``?parallelism=``, by default for the widest operator's.
 
     Each ``keep`` is the id of an operator that keeps its parallelism, each ``without`` the id of
@@ -60,11 +60,11 @@ def of_restore(request: HttpRequest, pk: int, number: int) -> HttpResponse:
     parallelism = int(typed) if typed.isdecimal() and len(typed) < 9 else 0
     try:
         plan = restore.restore_plan(recording, opened, number, parallelism, kept, without)
-        context["plan"] = _shown(plan)
+        context |= {"plan": _shown(plan), "whole_plan": plan}
     except Refused as refused:
         context["refused"] = refused.detail
     status = 422 if "refused" in context else 200
-    return render(request, "snapshots/restore_plan/restore_plan.html", context, status=status)
+    return show(request, "snapshots/restore_plan/restore_plan.html", context, status=status)
 
 
 def _usual(engine: str, checkpoint: dict[str, Any]) -> int:

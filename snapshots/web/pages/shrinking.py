@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.http import HttpRequest, HttpResponseBase
+from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods, require_safe
 
 from snapshots import access
@@ -19,25 +19,26 @@ from snapshots.services.parts import open_part
 from snapshots.web.native_files import native_attachment
 from snapshots.web.pages import links
 from snapshots.web.pages.rendering import page
+from snapshots.web.tables.sending import show
 
 MOST_EVENTS = 500  # in the table; the file has all
 
 
 @page
 @require_http_methods(["GET", "HEAD", "POST"])
-def of_snapshot(request: HttpRequest, pk: int) -> HttpResponse:
+def of_snapshot(request: HttpRequest, pk: int) -> HttpResponseBase:
     """Show the part for ``?snapshot=&finding=``; a POST opens it as a recording of one's own."""
     row, number = _chosen(request, pk)
     shrunk = smallest_part(row, number)
     if request.method == "POST":
         job = open_part(request.user, native_file(shrunk), file_name(shrunk))
         return redirect("recording", job.recording_id)
-    return render(request, "snapshots/shrinking/part.html", _context(row, number, shrunk))
+    return show(request, "snapshots/shrinking/part.html", _context(row, number, shrunk))
 
 
 @page
 @require_safe
-def file(request: HttpRequest, pk: int) -> HttpResponse:
+def file(request: HttpRequest, pk: int) -> HttpResponseBase:
     """Send the part for ``?snapshot=&finding=`` as a file of the native format."""
     shrunk = smallest_part(*_chosen(request, pk))
     return native_attachment(native_file(shrunk), file_name(shrunk))

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.core.paginator import Page, Paginator
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.http import HttpRequest, HttpResponseBase
+from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods
 
 from snapshots import access
@@ -42,6 +42,7 @@ from snapshots.web.pages.snapshot_rows import (
     state_rows,
     witnesses,
 )
+from snapshots.web.tables.sending import show
 from webapp.accounts.auth import SignedInRequest
 
 ROWS = 200
@@ -51,7 +52,7 @@ MOST_DRAWN = 2_000  # processes in the picture of who recorded when
 
 @page
 @require_http_methods(["GET", "HEAD", "POST"])
-def by_query(request: SignedInRequest, pk: int) -> HttpResponse:
+def by_query(request: SignedInRequest, pk: int) -> HttpResponseBase:
     """Show a snapshot whose id no path can hold (see ``links``); without an id, the list of all."""
     if "id" not in request.GET:
         return snapshot_list(request, pk)
@@ -60,11 +61,11 @@ def by_query(request: SignedInRequest, pk: int) -> HttpResponse:
 
 @page
 @require_http_methods(["GET", "HEAD", "POST"])
-def snapshot(request: SignedInRequest, pk: int, snapshot_id: str) -> HttpResponse:
+def snapshot(request: SignedInRequest, pk: int, snapshot_id: str) -> HttpResponseBase:
     return _snapshot(request, pk, snapshot_id)
 
 
-def _snapshot(request: SignedInRequest, pk: int, snapshot_id: str) -> HttpResponse:
+def _snapshot(request: SignedInRequest, pk: int, snapshot_id: str) -> HttpResponseBase:
     """Show a snapshot; a POST starts a restore."""
     recording = access.ready_recording(request.user, pk)
     row = access.snapshot(recording, snapshot_id)
@@ -72,10 +73,10 @@ def _snapshot(request: SignedInRequest, pk: int, snapshot_id: str) -> HttpRespon
         return _restore(request, recording, row)
     place = write_place(SnapshotPlace(row.snapshot))
     context = _context(request, recording, row) | notes_at(request, recording, place)
-    return render(request, "snapshots/snapshot/snapshot.html", context)
+    return show(request, "snapshots/snapshot/snapshot.html", context)
 
 
-def _restore(request: HttpRequest, recording: Recording, row: Snapshot) -> HttpResponse:
+def _restore(request: HttpRequest, recording: Recording, row: Snapshot) -> HttpResponseBase:
     address = links.to_snapshot(recording.pk, row.snapshot)
     try:
         request_restore(request.user, recording, row)
@@ -92,6 +93,8 @@ def _context(request: HttpRequest, recording: Recording, row: Snapshot) -> dict[
     channels = channel_rows(snapshot)
     return {
         "recording": recording,
+        "stored": stored,
+        "stored_snapshot": snapshot,
         "snapshot": summary,
         "colour": colour_of(summary["outcome"]),
         "answers": answer_rows(row.answers),
@@ -185,6 +188,7 @@ def _knowledge(recording: Recording, row: Snapshot) -> dict[str, Any] | None:
     rows.sort(key=lambda item: item["whole"]["at"] if item["whole"] else math.inf)
     return {
         "rows": rows[:ROWS],
+        "all_rows": rows,
         "hidden": len(rows[ROWS:]),
         "whole": sum(item["whole"] is not None for item in rows),
     }

@@ -1,35 +1,25 @@
-"""The list of a recording's snapshots with their four answers, also as CSV."""
+"""The list of a recording's snapshots with their four answers."""
 
-from collections.abc import Iterator
 from typing import Any
 
 from django.core.paginator import Paginator
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.http import HttpRequest, HttpResponseBase
 
 from snapshots import access
 from snapshots.answers.outcomes import colour_of, of_checkpoints, outcome_of
 from snapshots.domain.judging.answers import QUESTIONS
-from snapshots.models import Recording, Snapshot
+from snapshots.models import Snapshot
 from snapshots.payloads.recordings import snapshot_summary
-from snapshots.web.csv import csv_file
 from snapshots.web.pages import links
+from snapshots.web.tables.sending import show
 
 ROWS = 100
 _WORDS = {"holds": "holds", "does-not-hold": "does not hold", "not-known": "not known"}
-_HEAD = (
-    *("snapshot", "outcome", "verdict"),
-    *(f"{question}{part}" for question in QUESTIONS for part in ("", ": why", ": not compared")),
-    *("began at", "took", "unit"),
-)
 
 
-def snapshot_list(request: HttpRequest, pk: int) -> HttpResponse:
-    """Show the snapshots; with ``?format=csv`` send all of them as a file."""
+def snapshot_list(request: HttpRequest, pk: int) -> HttpResponseBase:
+    """Show the snapshots, a page at a time."""
     recording = access.ready_recording(request.user, pk)
-    if request.GET.get("format") == "csv":
-        name = f"cutline-snapshots-{recording.pk}.csv"
-        return csv_file(name, _HEAD, _csv_rows(recording))
     page = Paginator(recording.snapshots.all(), ROWS).get_page(request.GET.get("page"))
     context = {
         "recording": recording,
@@ -37,8 +27,9 @@ def snapshot_list(request: HttpRequest, pk: int) -> HttpResponse:
         "questions": QUESTIONS,
         "is_of_engine": of_checkpoints(recording) is not None,
         "rows": [_row(item) for item in page],
+        "all_rows": map(_row, recording.snapshots.select_related("recording").iterator()),
     }
-    return render(request, "snapshots/snapshot/list.html", context)
+    return show(request, "snapshots/snapshot/list.html", context)
 
 
 def _row(row: Snapshot) -> dict[str, Any]:
@@ -66,14 +57,3 @@ def _answers(row: Snapshot) -> list[dict[str, str]]:
         for question in QUESTIONS
         for item in [by_question.get(question, {})]
     ]
-
-
-def _csv_rows(recording: Recording) -> Iterator[list[object]]:
-    for row in recording.snapshots.select_related("recording").iterator():
-        answers = _answers(row)
-        took = snapshot_summary(row, "")["duration"]
-        yield [
-            *(row.snapshot, outcome_of(row), row.verdict),
-            *(item[field] for item in answers for field in ("word", "sentence", "not_compared")),
-            *(row.began_at, took, recording.time_unit),
-        ]

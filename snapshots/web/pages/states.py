@@ -3,8 +3,7 @@
 from typing import Any
 from urllib.parse import urlencode
 
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.http import HttpRequest, HttpResponseBase
 from django.views.decorators.http import require_safe
 
 from snapshots import access
@@ -22,19 +21,20 @@ from snapshots.web.pages.state_picture import (
     picture,
     state_words,
 )
+from snapshots.web.tables.sending import show
 
 MOST_ROWS = 200
 
 
 @page
 @require_safe
-def of_recording(request: HttpRequest, pk: int) -> HttpResponse:
+def of_recording(request: HttpRequest, pk: int) -> HttpResponseBase:
     """Show the graph, with the state that ``?snapshot=`` recorded and details of ``?state=``."""
     recording = access.ready_recording(request.user, pk)
     snapshot = request.GET.get("snapshot")
     row = access.snapshot(recording, snapshot) if snapshot is not None else None
     context = _context(request, recording, row)
-    return render(request, "snapshots/states/states.html", context)
+    return show(request, "snapshots/states/states.html", context)
 
 
 def _context(request: HttpRequest, recording: Recording, row: Snapshot | None) -> dict[str, Any]:
@@ -56,6 +56,7 @@ def _context(request: HttpRequest, recording: Recording, row: Snapshot | None) -
     can_fold = graph["distinct"] is not None and graph["distinct"] < graph["total"]
     is_folded = can_fold and request.GET.get("fold") == "1"
     query = {"snapshot": row.snapshot} if row else {}
+    rows = _rows(graph)
     chosen = _chosen(request, graph, is_folded=is_folded)
     return {
         **context,
@@ -65,7 +66,8 @@ def _context(request: HttpRequest, recording: Recording, row: Snapshot | None) -
         "is_folded": is_folded,
         "picture": picture(graph, is_folded=is_folded),
         "chosen": _details(recording, names, graph, chosen),
-        "rows": _rows(graph),
+        "rows": rows[:MOST_ROWS],
+        "all_states": rows,
         "rows_hidden": max(len(graph["states"]) - MOST_ROWS, 0),
     }
 
@@ -118,5 +120,5 @@ def _rows(graph: dict[str, Any]) -> list[dict[str, Any]]:
             "is_recorded": state["number"] == graph["recorded"],
             "paths": ", ".join(name for name, on in paths.items() if state["number"] in on),
         }
-        for state in graph["states"][:MOST_ROWS]
+        for state in graph["states"]
     ]

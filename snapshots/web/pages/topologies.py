@@ -5,8 +5,8 @@ from typing import Any
 
 import orjson
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.http import HttpRequest, HttpResponseBase
+from django.shortcuts import redirect
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
@@ -23,6 +23,7 @@ from snapshots.simulating import topology_documents
 from snapshots.web.pages import simulation_form
 from snapshots.web.pages.listing import Column, Listing
 from snapshots.web.pages.rendering import ask_to_delete, page, wants_list_alone
+from snapshots.web.tables.sending import show
 
 COLUMNS = [
     Column("Name", "name"),
@@ -39,6 +40,7 @@ FIRST_DATAFLOW = Dataflow(
     ),
     (Edge("source", "count", HASH), Edge("count", "sink", FORWARD)),
 )
+
 """The dataflow with which the editor of a new one begins, and which can be simulated."""
 LISTS = ("processes", "channels")
 LISTS_OF_DATAFLOWS = ("vertices", "edges")
@@ -47,17 +49,17 @@ RECENT_RECORDINGS = 10
 
 @page
 @require_safe
-def topology_list(request: HttpRequest) -> HttpResponse:
+def topology_list(request: HttpRequest) -> HttpResponseBase:
     rows = access.topologies(request.user)
     listing = Listing(request, rows, COLUMNS, search=["name"], sort="-updated_at", by_team=True)
     context = {"listing": listing, "topologies": listing.page}
     name = "rows" if wants_list_alone(request) else "topologies"
-    return render(request, f"snapshots/topology/{name}.html", context)
+    return show(request, f"snapshots/topology/{name}.html", context)
 
 
 @page
 @require_http_methods(["GET", "HEAD", "POST"])
-def new(request: HttpRequest) -> HttpResponse:
+def new(request: HttpRequest) -> HttpResponseBase:
     if request.method == "POST":
         return _submitted(request, None)
     return _editor(request, None, _blank(request))
@@ -65,7 +67,7 @@ def new(request: HttpRequest) -> HttpResponse:
 
 @page
 @require_http_methods(["GET", "HEAD", "POST"])
-def topology(request: HttpRequest, pk: int) -> HttpResponse:
+def topology(request: HttpRequest, pk: int) -> HttpResponseBase:
     row = access.topology(request.user, pk)
     if request.method == "POST":
         return _submitted(request, row)
@@ -74,7 +76,7 @@ def topology(request: HttpRequest, pk: int) -> HttpResponse:
 
 @page
 @require_http_methods(["GET", "HEAD", "POST"])
-def delete(request: HttpRequest, pk: int) -> HttpResponse:
+def delete(request: HttpRequest, pk: int) -> HttpResponseBase:
     row = access.own_topology(request.user, pk)
     if request.method != "POST":
         consequence = "Recordings that were simulated on it stay, because they hold a copy of it."
@@ -84,7 +86,7 @@ def delete(request: HttpRequest, pk: int) -> HttpResponse:
     return redirect("topologies")
 
 
-def _submitted(request: HttpRequest, row: Topology | None) -> HttpResponse:
+def _submitted(request: HttpRequest, row: Topology | None) -> HttpResponseBase:
     """Handle the form: read a text, save, or save and simulate."""
     if request.POST.get("action") == "read":
         return _read(request, row)
@@ -170,7 +172,7 @@ def _same(checked: dict[str, Any], definition: dict[str, Any]) -> bool:
     return all(checked[part] == definition.get(part, {}) for part in checked)
 
 
-def _read(request: HttpRequest, row: Topology | None) -> HttpResponse:
+def _read(request: HttpRequest, row: Topology | None) -> HttpResponseBase:
     """Show what a text or file holds, without saving it."""
     file = request.FILES.get("file")
     try:
@@ -222,7 +224,7 @@ def _editor(
     unsaved: bool = False,
     in_text: bool = False,
     was_read: bool = False,
-) -> HttpResponse:
+) -> HttpResponseBase:
     refusal = problem.as_json() if problem else None
     context = {
         "topology": row,
@@ -237,7 +239,7 @@ def _editor(
     }
     status = problem.status if problem else 200
     template = "dataflow" if _is_dataflow(document) else "topology"
-    return render(request, f"snapshots/topology/{template}.html", context, status=status)
+    return show(request, f"snapshots/topology/{template}.html", context, status=status)
 
 
 def _recordings(request: HttpRequest, row: Topology | None):
