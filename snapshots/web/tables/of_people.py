@@ -40,8 +40,8 @@ ENTRIES = Table(
     "all_entries",
     (
         moment("at"),
-        text("action"),
         text("what", "words"),
+        text("action"),
         text("subject"),
         text("actor", lambda row: row.actor or None),
         text("address", lambda row: row.address or None),

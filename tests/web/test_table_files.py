@@ -1,0 +1,185 @@
+"""What the files of tables hold, and how calls for them are refused."""
+
+import asyncio
+import io
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import pytest
+from pyarrow import parquet
+
+from snapshots.web.tables import writing
+from snapshots.web.tables.model import (
+    Column,
+    Table,
+    moment,
+    number,
+    text,
+    truth,
+    value,
+    whole,
+    wide,
+)
+from snapshots.web.tables.sending import TableFile, file_name
+from snapshots.web.tables.writing import FORMATS, Head
+from tests.web.given import a_client, a_person, a_ready_recording
+
+COLUMNS = (
+    text("name"),
+    whole("bytes", unit="B"),
+    wide("sum"),
+    number("share"),
+    truth("holds"),
+    moment("at"),
+    value("state"),
+)
+AT = datetime(2026, 11, 23, 4, 5, 6, tzinfo=UTC)
+FULL = ["a", 2**63 - 1, -(2**80), 0.25, True, AT, {"balance": 2**60}]
+NOTHING = [None] * len(COLUMNS)
+
+
+def head(*columns: Column) -> Head:
+    return Head("sums", "the sums", "/recordings/1", 0, columns or COLUMNS)
+
+
+def written(format: str, *rows: list[object], columns: tuple[Column, ...] = COLUMNS) -> bytes:
+    return b"".join(FORMATS[format].write(head(*columns), rows))
+
+
+def test_json_keeps_numbers_exactly_and_says_what_is_not_known():
+    document = json.loads(written("json", FULL, NOTHING))
+    full, nothing = document["rows"]
+    assert (full["bytes"], full["sum"], full["state"]) == (2**63 - 1, -(2**80), {"balance": 2**60})
+    assert full["at"] == "2026-11-23T04:05:06+00:00"
+    assert set(nothing.values()) == {None}
+    assert document["columns"][1] == {"name": "bytes", "kind": "whole number", "unit": "B"}
+
+
+def test_parquet_keeps_numbers_exactly_and_units_in_its_metadata():
+    table = parquet.read_table(io.BytesIO(written("parquet", FULL, NOTHING)))
+    full, nothing = table.to_pylist()
+    assert (full["bytes"], full["sum"], full["at"]) == (2**63 - 1, str(-(2**80)), AT)
+    assert set(nothing.values()) == {None}
+    assert str(table.schema.field("bytes").type) == "int64"
+    assert table.schema.field("bytes").metadata == {b"kind": b"whole number", b"unit": b"B"}
+
+
+def test_csv_keeps_numbers_exactly_and_leaves_empty_what_is_not_known():
+    names, full, nothing = written("csv", FULL, NOTHING).decode().splitlines()
+    assert names == '"name","bytes (B)","sum","share","holds","at","state"'
+    assert full == (
+        f'"a",{2**63 - 1},"{-(2**80)}",0.25,true,"2026-11-23T04:05:06+00:00",'
+        f'"{{""balance"":{2**60}}}"'
+    )
+    assert nothing == ",,,,,,"
+
+
+def test_csv_tells_an_empty_text_from_one_that_is_not_known():
+    _, empty, unknown = written(
+        "csv", ["", 1], [None, 1], columns=(text("name"), whole("bytes"))
+    ).splitlines()
+    assert (empty, unknown) == (b'"",1', b",1")
+
+
+@pytest.mark.parametrize("formula", ["=1+1", "+A1", "-A1", "@SUM(A1)", "\tA1", "\r=1", "＝1+1"])
+def test_no_cell_and_no_head_of_csv_is_a_formula(formula):
+    columns = (text(formula, "name"), value("state"))
+    content = written("csv", [formula, -5], columns=columns).decode()
+    assert content.startswith(f'"\'{formula}"')
+    assert f'"\'{formula}","-5"' in content
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_rows_are_read_as_the_file_is_sent(format, monkeypatch):
+    monkeypatch.setattr(writing, "ROWS_OF_A_BATCH", 10)
+    read = []
+
+    def rows() -> Iterator[list[object]]:
+        for number_ in range(1000):
+            read.append(number_)
+            yield [str(number_), number_]
+
+    parts = FORMATS[format].write(head(text("name"), whole("bytes")), rows())
+    next(parts)
+    next(parts)
+    assert len(read) <= 20
+    for _ in parts:
+        pass
+    assert len(read) == 1000
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_many_batches_make_one_file(format, monkeypatch):
+    monkeypatch.setattr(writing, "ROWS_OF_A_BATCH", 3)
+    columns = (text("name"), whole("bytes"))
+    content = written(format, *([str(n), n] for n in range(10)), columns=columns)
+    if format == "csv":
+        numbers = [int(line.split(b",")[1]) for line in content.splitlines()[1:]]
+    elif format == "json":
+        numbers = [row["bytes"] for row in json.loads(content)["rows"]]
+    else:
+        numbers = parquet.read_table(io.BytesIO(content)).column("bytes").to_pylist()
+    assert numbers == list(range(10))
+
+
+def test_a_server_of_many_requests_sends_part_by_part():
+    async def parts() -> list[bytes]:
+        return [part async for part in TableFile(iter([b"a", b"b"]))]
+
+    assert asyncio.run(parts()) == [b"a", b"b"]
+
+
+def test_the_name_of_a_file_says_what_and_of_what():
+    table = Table("states", "the states", "states", COLUMNS)
+    assert (
+        file_name("/recordings/12/snapshots/s1", table, "csv")
+        == "cutline-recordings-12-snapshots-s1-states.csv"
+    )
+    hostile = file_name('/recordings/12/snapshots/"\r\n../x', table, "json")
+    assert hostile == "cutline-recordings-12-snapshots-x-states.json"
+
+
+pytestmark = pytest.mark.django_db
+
+
+def asked(page: str, **more: str):
+    return a_client(a_person()).get("/api/table", {"page": page, "format": "json", **more})
+
+
+def test_the_api_sends_the_table_of_a_page_with_its_filter():
+    for name in ("one", "two"):
+        row = a_ready_recording(a_person())
+        type(row).objects.filter(pk=row.pk).update(name=name)
+    answer = asked("/?q=two&sort=name")
+    document = json.loads(answer.getvalue())
+    assert [row["name"] for row in document["rows"]] == ["two"]
+    assert document["address"] == "/?q=two&sort=name"
+    assert answer["Content-Disposition"] == 'attachment; filename="cutline-recordings.json"'
+
+
+@pytest.mark.parametrize(
+    ("page", "more", "status", "words"),
+    [
+        ("/nowhere", {}, 404, "no such page"),
+        ("/sign-out", {}, 404, "no page with tables"),
+        ("https://example.org/jobs", {}, 404, "no page with tables"),
+        ("/jobs", {"table": "people"}, 404, "can have: jobs"),
+        ("/jobs", {"format": "xlsx"}, 422, "format"),
+        ("/recordings/999999/snapshots", {}, 404, "recording"),
+        ("/operator/people", {}, 404, ""),
+    ],
+)
+def test_a_call_for_a_table_that_is_not_there_is_refused(page, more, status, words):
+    answer = asked(page, **more)
+    assert answer.status_code == status
+    assert answer["Content-Type"] == "application/problem+json"
+    assert words in answer.text
+
+
+def test_a_page_refuses_a_table_that_it_does_not_have(client):
+    client.force_login(a_person())
+    answer = client.get("/jobs?table=people&format=csv")
+    assert answer.status_code == 404
+    assert "The tables that it can have: jobs" in answer.text
+    assert client.get("/jobs?format=xlsx").status_code == 422
