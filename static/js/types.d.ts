@@ -1141,6 +1141,20 @@ interface Chart {
   plot: HTMLElement;
   /** Whether the table changes with the shown cut. */
   follows?: boolean;
+  /** Paints what moves, over the figure. */
+  over?: (context: Context) => void;
+}
+
+/** What an SVG file is made of; see lib/picture-file.js. */
+interface PictureParts {
+  title: string;
+  captions: string[];
+  /** Names with their colours. */
+  legend?: [string, string][];
+  width: number;
+  height: number;
+  drawing: string;
+  colours: { background: string; text: string; soft: string };
 }
 
 interface TableRows {

@@ -85,7 +85,15 @@ export function table(caption, head, rows) {
  * @param {string} name @param {string} text @param {string} type
  */
 export function saveText(name, text, type) {
-  const url = URL.createObjectURL(new Blob([text], { type }));
+  saveFile(name, new Blob([text], { type }));
+}
+
+/**
+ * Downloads a file under this name.
+ * @param {string} name @param {Blob} content
+ */
+export function saveFile(name, content) {
+  const url = URL.createObjectURL(content);
   h("a", { href: url, download: name }).click();
   setTimeout(() => URL.revokeObjectURL(url), 1000);
 }

@@ -2,12 +2,15 @@
 
 import { afterPaint } from "./canvas.js";
 import { h } from "./dom.js";
+import { downloadMenu, fileName, pictureEntries } from "./download-menu.js";
 import { createPicture } from "./picture.js";
+import { drawn, frameColours, savedSentence, svgFile } from "./picture-file.js";
+import { paintFigureOn } from "./sketch.js";
 
 const CONFIG = {
   displaylogo: false,
   doubleClick: false,
-  modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],
+  modeBarButtonsToRemove: ["toImage", "select2d", "lasso2d", "autoScale2d"],
 };
 
 /**
@@ -21,8 +24,9 @@ export function mountFigure(root, build, { config = {}, wire } = {}) {
   const plot = h("div.figure-plot");
   const canvas = h("canvas", { "aria-hidden": "true" });
   let width = 0;
+  const menu = downloadMenu(`the figure ${titleOf(root)}`, pictureEntries(nameOf(root), file), fail);
   root.classList.add("figure");
-  root.replaceChildren(plot, canvas);
+  root.replaceChildren(plot, canvas, menu);
   const picture = createPicture(plot, canvas, {
     src: root.dataset.plotly,
     config: { ...CONFIG, ...config },
@@ -31,6 +35,25 @@ export function mountFigure(root, build, { config = {}, wire } = {}) {
       root.title = `The picture does not answer the pointer: ${message}`;
     },
   });
+
+  /** Returns the figure as an SVG file, in the page's colours as they are now. */
+  function file() {
+    const figure = build(root.clientWidth);
+    const size = { width: root.clientWidth, height: figure.layout.height ?? canvas.clientHeight };
+    return svgFile({
+      ...size,
+      title: `${document.querySelector("h1")?.textContent ?? ""}: ${titleOf(root)}`,
+      captions: [savedSentence(new Date(), window.location.href)],
+      legend: legendOf(figure),
+      drawing: drawn((context) => paintFigureOn(context, size, figure)),
+      colours: frameColours(),
+    });
+  }
+
+  /** @param {Error} error */
+  function fail({ message }) {
+    root.title = `The download failed: ${message}`;
+  }
 
   function show() {
     width = root.clientWidth;
@@ -49,4 +72,29 @@ export function mountFigure(root, build, { config = {}, wire } = {}) {
       picture.destroy();
     },
   };
+}
+
+/**
+ * Returns the words for a figure: the heading of its section, else its label.
+ * @param {HTMLElement} root
+ */
+function titleOf(root) {
+  const heading = root.closest("section")?.querySelector("h2, h3")?.textContent;
+  return (heading ?? root.getAttribute("aria-label") ?? "").replace(/\s+/g, " ").trim();
+}
+
+/** @param {HTMLElement} root */
+function nameOf(root) {
+  return fileName(window.location.pathname, root.id || titleOf(root));
+}
+
+/**
+ * Returns the entries of the legend: what has a name and one colour.
+ * @param {Figure} figure @returns {[string, string][]}
+ */
+function legendOf({ data }) {
+  return data.flatMap(({ name, marker, line }) => {
+    const colour = marker?.color ?? line?.color;
+    return name && typeof colour === "string" ? [[name, colour]] : [];
+  });
 }

@@ -19,9 +19,16 @@ const LINE = 1.3; // distance from one line of text to the next, in heights of t
  * Paints a figure on a canvas that covers it.
  * @param {HTMLCanvasElement} canvas @param {Figure} figure
  */
-export function paintFigure(canvas, { data, layout }) {
-  const context = fitCanvas(canvas);
-  const frames = framesOf(layout, sizeOf(canvas));
+export function paintFigure(canvas, figure) {
+  paintFigureOn(fitCanvas(canvas), sizeOf(canvas), figure);
+}
+
+/**
+ * Paints a figure on a context, in a box of a size.
+ * @param {Context} context @param {Size} size @param {Figure} figure
+ */
+export function paintFigureOn(context, size, { data, layout }) {
+  const frames = framesOf(layout, size);
   for (const frame of frames.values()) paintGrid(context, frame);
   for (const trace of data) {
     inside(context, frames.get(trace.yaxis ?? "y"), (frame) => paintTrace(context, frame, trace, layout.font));
@@ -30,7 +37,7 @@ export function paintFigure(canvas, { data, layout }) {
   for (const shape of layout.shapes ?? []) paintShape(context, first, shape);
   for (const frame of frames.values()) paintTicksY(context, frame, layout.font);
   paintTicksX(context, [...frames.values()].at(-1), layout.font);
-  for (const note of layout.annotations ?? []) paintNote(context, layout, { ...sizeOf(canvas), frame: first }, note);
+  for (const note of layout.annotations ?? []) paintNote(context, layout, { ...size, frame: first }, note);
 }
 
 /**

@@ -23,7 +23,7 @@ export function createDepth(app) {
   const plot = app.root.querySelector("#wb-depth");
   const canvas = app.root.querySelector("#wb-depth-moving");
   const notice = app.root.querySelector("#wb-depth-notice");
-  const panel = wirePanel(app, "depth", { figure, rows, plot });
+  const panel = wirePanel(app, "depth", { figure, rows, plot, over });
   const picture = app.pictures.add(plot);
   const edges = { t: 6, b: 26 }; // the title of the axis stands below the diagram
   /** @type {any} */
@@ -175,16 +175,30 @@ export function createDepth(app) {
     drawCursor();
   }
 
-  function drawCursor(isStale = true) {
+  function cursorX() {
     const { now, from } = player.state;
     const { u, span } = player.scale();
     const margin = margins();
-    const { width: all, height } = sizeOf(canvas);
-    const width = all - margin.l - margin.r;
-    const x = Math.round(margin.l + ((u(now) - u(from)) / span) * width);
+    const width = sizeOf(canvas).width - margin.l - margin.r;
+    return Math.round(margin.l + ((u(now) - u(from)) / span) * width);
+  }
+
+  function drawCursor(isStale = true) {
+    const x = cursorX();
     if (x === cursorAt && !isStale) return;
     cursorAt = x;
-    const context = fitCanvas(canvas);
+    over(fitCanvas(canvas));
+  }
+
+  /**
+   * Paints the cursor.
+   * @param {Context} context
+   */
+  function over(context) {
+    const x = cursorX();
+    const margin = margins();
+    const { width: all, height } = sizeOf(canvas);
+    const width = all - margin.l - margin.r;
     if (x < margin.l || x > margin.l + width) return;
     context.fillStyle = app.colours.ink;
     context.fillRect(x - 0.75, margin.t, 1.5, height - margin.t - margin.b);

@@ -19,7 +19,16 @@ const HAIRS = [[0, 0], [0, 1], [0.7, 0.5]];
  */
 export function drawMoving(canvas, scene) {
   const context = fitCanvas(canvas);
-  const { g, state } = scene;
+  paintMoving(context, scene);
+  clearMargins(context, scene.g);
+}
+
+/**
+ * Paints one frame on a context; what lies outside the plot is painted too.
+ * @param {Context} context @param {MovingScene} scene
+ */
+export function paintMoving(context, scene) {
+  const { state } = scene;
   drawFuture(context, scene);
   if (state.cones) drawCones(context, scene);
   if (scene.window?.exact && scene.window.axis === state.axis) {
@@ -29,7 +38,6 @@ export function drawMoving(canvas, scene) {
   }
   if (scene.cutX) drawCut(context, scene);
   drawCursor(context, scene);
-  clearMargins(context, g);
 }
 
 /**

@@ -1,8 +1,13 @@
-/** What all charts share: folding, a table of the data, downloads (PNG, SVG, CSV), and the frame of a figure. */
+/** What all charts share: folding, a table of the data, downloads (PNG, SVG, CSV, JSON), and the frame of a figure. */
 
+import { sizeOf } from "../../lib/canvas.js";
 import { csv } from "../../lib/csv.js";
 import { h, saveText, table } from "../../lib/dom.js";
+import { downloadMenu, pictureEntries } from "../../lib/download-menu.js";
 import { thousands } from "../../lib/format.js";
+import { drawn, frameColours, savedSentence, svgFile } from "../../lib/picture-file.js";
+import { paintFigureOn } from "../../lib/sketch.js";
+import { readColours } from "./colours.js";
 
 const MOST_ROWS = 500;
 
@@ -58,7 +63,7 @@ export function wirePanel(app, name, chart) {
 function limitedTable(title, { head, rows, notice }) {
   const shown = rows.slice(0, MOST_ROWS);
   const more = rows.length - shown.length;
-  const note = more > 0 ? `${thousands(more)} more rows: zoom in, or download the CSV.` : notice;
+  const note = more > 0 ? `${thousands(more)} more rows: zoom in, or download the file.` : notice;
   return [table(title, head, shown), ...(note ? [h("p.quiet", {}, note)] : [])];
 }
 
@@ -70,41 +75,49 @@ function button(text, label, onclick) {
 /** @param {App} app @param {string} name @param {string} title @param {Chart} chart */
 function downloads(app, name, title, chart) {
   const file = `cutline-${app.recording.id}-${name}`;
-  /** @param {string} format */
-  const image = (format) => async () => {
-    const { data, layout } = chart.figure();
-    const { width, height } = chart.plot.getBoundingClientRect();
-    /** @type {Layout} */
-    const titled = { ...layout, title: { text: `${app.recording.name}: ${title}`, font: { size: 14 } } };
-    titled.margin = { ...layout.margin, t: 40 };
-    titled.paper_bgcolor = titled.plot_bgcolor = app.colours.panel;
-    const Plotly = await app.pictures.load();
-    await Plotly.downloadImage(
-      { data, layout: titled },
-      { format, width: Math.round(width), height: Math.round(height) + 32, scale: 2, filename: file },
-    );
+  const cells = () => {
+    const { head, rows, notice } = chart.rows();
+    return { head, rows: rows.map((row) => row.map(textOf)), notice };
   };
-  const rows = () => {
-    const { head, rows: cells } = chart.rows();
-    saveText(`${file}.csv`, csv(head, cells.map((row) => row.map(textOf))), "text/csv");
+  const saveCsv = () => {
+    const { head, rows } = cells();
+    saveText(`${file}.csv`, csv(head, rows), "text/csv");
   };
-  const menu = h(
-    "details.menu",
-    {},
-    h("summary.btn.btn-quiet", { title: "Download this chart", "aria-label": "Download this chart" }, "↓"),
-  );
-  /** @type {[string, () => unknown][]} */
-  const entries = [["PNG", image("png")], ["SVG", image("svg")], ["CSV", rows]];
-  /** @param {() => unknown} run */
-  const close = (run) => () => {
-    menu.open = false;
-    Promise.resolve(run()).catch((error) => app.say(`The download failed: ${error.message}`));
+  const saveJson = () => {
+    const { head, rows, notice } = cells();
+    const body = { table: name, title: `${app.recording.name}: ${title}`, notice: notice ?? null, columns: head, rows };
+    saveText(`${file}.json`, JSON.stringify(body), "application/json");
   };
-  menu.append(h("div", {}, entries.map(([text, run]) => button(text, `Download as ${text}`, close(run)))));
-  menu.addEventListener("focusout", (/** @type {FocusEvent} */ { relatedTarget }) => {
-    if (!menu.contains(relatedTarget)) menu.open = false;
-  });
-  return menu;
+  const entries = pictureEntries(file, () => chartFile(app, name, title, chart));
+  entries.push(["CSV", saveCsv], ["JSON", saveJson]);
+  return downloadMenu("this chart", entries, ({ message }) => app.say(`The download failed: ${message}`));
+}
+
+/**
+ * Returns the SVG file of a chart as it is now, with what it leaves out in the words of its notice.
+ * @param {App} app @param {string} name @param {string} title @param {Chart} chart
+ */
+function chartFile(app, name, title, chart) {
+  const before = app.colours;
+  app.colours = readColours();
+  try {
+    const { width, height } = sizeOf(chart.plot);
+    const notice = app.root.querySelector(`[data-panel="${name}"] .wb-notice`).textContent;
+    const drawing = drawn((context) => {
+      paintFigureOn(context, { width, height }, chart.figure());
+      chart.over?.(context);
+    });
+    return svgFile({
+      title: `${app.recording.name}: ${title}`,
+      captions: [notice, app.readPlace(app.player.state.now), savedSentence(new Date(), window.location.href)],
+      width,
+      height,
+      drawing,
+      colours: frameColours(),
+    });
+  } finally {
+    app.colours = before;
+  }
 }
 
 /** @param {any} cell */

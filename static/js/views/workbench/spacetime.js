@@ -10,7 +10,7 @@ import { eventRow } from "../../lib/window.js";
 import { geometry } from "./geometry.js";
 import { createHandles } from "./handles.js";
 import { createHover } from "./hover.js";
-import { drawMoving } from "./moving.js";
+import { drawMoving, paintMoving } from "./moving.js";
 import { wirePanel } from "./panel.js";
 import { wirePointer } from "./pointer.js";
 import { stillFigure } from "./still.js";
@@ -41,7 +41,7 @@ export function createSpacetime(app) {
   app.firstPicture = new Promise((resolve) => {
     markPictured = resolve;
   });
-  const panel = wirePanel(app, "spacetime", { figure, rows, plot });
+  const panel = wirePanel(app, "spacetime", { figure, rows, plot, over });
   const picture = app.pictures.add(plot);
   app.root.style.setProperty("--lanes", String(Math.min(topology.processes.length, 200)));
   app.root.style.setProperty("--channels", String(Math.min(topology.channels.length, 200)));
@@ -177,6 +177,31 @@ export function createSpacetime(app) {
       peer: app.peerNow(state.axis),
     });
     if (isGliding) requestAnimationFrame(drawFrame);
+  }
+
+  /**
+   * Paints what moves over the diagram, as the screen shows it, within the plot.
+   * @param {Context} context
+   */
+  function over(context) {
+    const { state } = player;
+    const current = scene(state);
+    const { left, plotBottom, width, right } = current.g;
+    findFlights(current.window);
+    context.save();
+    context.beginPath();
+    context.rect(left, 0, width - right - left, plotBottom);
+    context.clip();
+    paintMoving(context, {
+      ...current,
+      state: { ...state, selection: withRow(state.selection, current.window) },
+      flights,
+      cutX,
+      shown: state.shown,
+      hover: null,
+      peer: null,
+    });
+    context.restore();
   }
 
   /** @param {PlayerState} state @param {Set<string>} keys */

@@ -42,7 +42,7 @@ export function createTopology(app) {
   const both = new Set(links.map(([a, b]) => `${a} ${b}`));
   const radius = shown.length > MANY ? SMALL_NODE : NODE;
   const names = distinctNames(shown.map((p) => topology.processes[p].id), LONGEST_NAME);
-  const panel = wirePanel(app, "topology", { figure, rows, plot, follows: true });
+  const panel = wirePanel(app, "topology", { figure, rows, plot, over, follows: true });
   const picture = app.pictures.add(plot);
   let drawnKey = "";
   let waits = false;
@@ -238,7 +238,17 @@ export function createTopology(app) {
 
   /** @param {PlayerState} state */
   function drawMoving(state) {
-    const context = fitCanvas(canvas);
+    paintMoving(fitCanvas(canvas), state);
+  }
+
+  /** @param {Context} context */
+  function over(context) {
+    paintCounts(context, player.state.shown);
+    paintMoving(context, player.state);
+  }
+
+  /** @param {Context} context @param {PlayerState} state */
+  function paintMoving(context, state) {
     const { window } = state;
     if (window?.exact && window.axis === state.axis && !state.cut) drawTokens(context, window, state.now);
   }
@@ -280,7 +290,11 @@ export function createTopology(app) {
    * @param {Cut | null} cut
    */
   function drawCounts(cut) {
-    const context = fitCanvas(numbers);
+    paintCounts(fitCanvas(numbers), cut);
+  }
+
+  /** @param {Context} context @param {Cut | null} cut */
+  function paintCounts(context, cut) {
     if (!cut) return;
     if (!player.state.cut) drawBlocked(context, blockedAt(spansOf(player.state.window), player.state.now));
     const least = leastCounted(cut);
