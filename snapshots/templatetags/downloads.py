@@ -1,6 +1,6 @@
 """The tag that offers a table of a page as files."""
 
-from typing import Any
+from typing import Any, cast
 
 from django import template
 
@@ -24,8 +24,9 @@ def downloads(context: template.Context, name: str) -> dict[str, Any]:
     for parameter in PARAMETERS:
         query.pop(parameter, None)
     query["table"] = name
+    values = cast("dict[str, Any]", context.flatten())
     links = []
     for format in FORMATS:
         query["format"] = format
         links.append((FORMATS[format].title, f"{request.path}?{query.urlencode()}"))
-    return {"title": table.title, "links": links, "left_out": table.left_out(context.flatten())}
+    return {"title": table.title, "links": links, "left_out": table.left_out(values)}

@@ -1143,6 +1143,15 @@ interface Chart {
   follows?: boolean;
   /** Paints what moves, over the figure. */
   over?: (context: Context) => void;
+  /** What the server sends whole beside the table of the part in view. */
+  whole?: WholeTable;
+}
+
+/** A table of the workbench that the server sends whole. */
+interface WholeTable {
+  name: string;
+  title: string;
+  query?: () => Record<string, string>;
 }
 
 /** What an SVG file is made of; see lib/picture-file.js. */

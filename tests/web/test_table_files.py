@@ -3,12 +3,16 @@
 import asyncio
 import io
 import json
+from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from urllib.parse import urlencode
 
 import pytest
 from pyarrow import parquet
 
+from snapshots.domain.simulators.samples import two_banks
+from snapshots.readers.engines.flink.adapter.reader import FlinkReader
 from snapshots.web.tables import writing
 from snapshots.web.tables.model import (
     Column,
@@ -23,7 +27,11 @@ from snapshots.web.tables.model import (
 )
 from snapshots.web.tables.sending import TableFile, file_name
 from snapshots.web.tables.writing import FORMATS, Head
+from tests.builders import a_run
 from tests.web.given import a_client, a_person, a_ready_recording
+from tests.web.stored_uploads import parts_of, stored_upload
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
 
 COLUMNS = (
     text("name"),
@@ -140,9 +148,6 @@ def test_the_name_of_a_file_says_what_and_of_what():
     assert hostile == "cutline-recordings-12-snapshots-x-states.json"
 
 
-pytestmark = pytest.mark.django_db
-
-
 def asked(page: str, **more: str):
     return a_client(a_person()).get("/api/table", {"page": page, "format": "json", **more})
 
@@ -183,3 +188,73 @@ def test_a_page_refuses_a_table_that_it_does_not_have(client):
     assert answer.status_code == 404
     assert "The tables that it can have: jobs" in answer.text
     assert client.get("/jobs?format=xlsx").status_code == 422
+
+
+def of_workbench(table: str, **query: str) -> dict:
+    row = a_ready_recording(a_person(), two_banks())
+    answer = asked(f"/recordings/{row.pk}?{urlencode(query)}", table=table)
+    assert answer.status_code == 200, answer.text
+    return json.loads(answer.getvalue())
+
+
+def test_the_workbench_has_all_events_with_their_places():
+    log = two_banks()
+    document = of_workbench("events")
+    rows = {(row["process"], row["index"]): row for row in document["rows"]}
+    assert len(rows) == len(log.events)
+    counts: Counter[str] = Counter()
+    for event in log.events:
+        row = rows[event.process, counts[event.process]]
+        counts[event.process] += 1
+        assert (row["kind"], row["at"]) == (event.kind, event.at)
+        assert row["channel"] == getattr(event, "channel", None)
+    assert document["columns"][3] == {"name": "at", "kind": "whole number", "unit": "us"}
+
+
+def test_a_message_that_has_not_arrived_has_no_receive():
+    row = a_ready_recording(a_person(), a_run().send("p->q", "m").log())
+    [message] = json.loads(asked(f"/recordings/{row.pk}", table="messages").getvalue())["rows"]
+    assert (message["message"], message["sent_index"]) == ("m", 0)
+    assert (message["received_index"], message["received_at"]) == (None, None)
+
+
+@pytest.mark.parametrize("query", [{"step": "3"}, {"at": "5200"}, {"cut": "2.a"}])
+def test_a_cut_of_the_workbench_is_the_one_that_the_api_answers_with(query):
+    row = a_ready_recording(a_person(), two_banks())
+    question = {"positions": {"A": 2, "B": 10}} if "cut" in query else _numbers(query)
+    client = a_client(a_person())
+    address = f"/api/recordings/{row.pk}/cuts"
+    answer = client.post(address, question, content_type="application/json").json()
+    page = f"/recordings/{row.pk}?{urlencode(query)}"
+    states, channels = (
+        json.loads(asked(page, table=name).getvalue())["rows"]
+        for name in ("cut-states", "cut-channels")
+    )
+    assert {item["process"]: item["position"] for item in states} == answer["positions"]
+    assert {item["process"]: item["state"] for item in states} == answer["states"]
+    assert {
+        item["channel"]: [message["value"] for message in item["messages"]] for item in channels
+    } == answer["channels"]
+
+
+def _numbers(query: dict[str, str]) -> dict[str, int]:
+    return {name: int(number_) for name, number_ in query.items()}
+
+
+@pytest.mark.parametrize(
+    "query", [{"at": "x"}, {"step": "1.5"}, {"cut": "1"}, {"cut": "1.-"}, {"at": "1", "step": "1"}]
+)
+def test_a_cut_that_cannot_be_read_is_refused(query):
+    row = a_ready_recording(a_person(), two_banks())
+    answer = asked(f"/recordings/{row.pk}?{urlencode(query)}", table="cut-states")
+    assert answer.status_code == 422
+    assert answer.json()["detail"]
+
+
+def test_a_derived_recording_claims_no_empty_channel(shared_data, tmp_path):
+    case = shared_data / "flink" / "unaligned-orders"
+    folder = parts_of(case, ["files", "rest"], tmp_path / "upload")
+    row = stored_upload(a_person(), FlinkReader(), folder)
+    document = json.loads(asked(f"/recordings/{row.pk}?step=0", table="cut-channels").getvalue())
+    assert document["rows"]
+    assert all(item["messages"] is None for item in document["rows"])

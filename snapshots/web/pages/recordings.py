@@ -172,7 +172,7 @@ def recording(request: HttpRequest, pk: int) -> HttpResponseBase:
     if row.is_ready:
         workbench = _workbench(row) | {"view": _kept_view(request, row)}
         context = {"recording": row, "workbench": workbench}
-        return render(request, "snapshots/workbench/workbench.html", context)
+        return show(request, "snapshots/workbench/workbench.html", context)
     job = row.jobs.order_by("-pk").first()
     context = {"recording": row, "row": job, "job": job_detail(job) if job else None}
     under_way = row.status in (Recording.Status.QUEUED, Recording.Status.RUNNING)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from snapshots.web.tables import of_dataflows, of_inventory, of_people, of_recordings
+from snapshots.web.tables import of_dataflows, of_inventory, of_people, of_recordings, of_workbench
 from snapshots.web.tables.model import Table
 
 _OF_EDITOR = (
@@ -14,7 +14,7 @@ _OF_EDITOR = (
 
 TABLES: Mapping[str, tuple[Table, ...]] = {
     "recordings": (of_recordings.RECORDINGS,),
-    "recording": (of_recordings.DEFECTS,),
+    "recording": (*of_workbench.OF_WORKBENCH, of_recordings.DEFECTS),
     "defects": (of_recordings.DEFECTS,),
     "snapshot-by-query": (of_recordings.SNAPSHOTS, *of_recordings.OF_SNAPSHOT),
     "snapshot": of_recordings.OF_SNAPSHOT,

@@ -40,7 +40,7 @@ def show(
     Without ``table`` it is the first table of the page. Raises: NotFound, Invalid.
     """
     if "format" in request.GET and request.method in ("GET", "HEAD") and status == 200:
-        return _file(request, context)
+        return _file(request, {**context, "request": request})
     return render(request, template, context, status=status)
 
 

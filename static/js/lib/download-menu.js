@@ -23,7 +23,7 @@ export function downloadMenu(what, entries, onError) {
   };
   /** @type {(entry: [string, () => unknown]) => HTMLElement} */
   const button = ([text, run]) => {
-    const name = `${label} as ${text}`;
+    const name = `Download as ${text}`;
     return h("button.btn.btn-quiet", { type: "button", title: name, "aria-label": name, onclick: close(run) }, text);
   };
   menu.append(h("div", {}, entries.map(button)));
@@ -55,8 +55,8 @@ export function pictureEntries(file, build) {
   return [
     ["PNG", () => savePng(false)],
     ["SVG", () => saveSvg(false)],
-    ["PNG, light", () => savePng(true)],
-    ["SVG, light", () => saveSvg(true)],
+    ["light PNG", () => savePng(true)],
+    ["light SVG", () => saveSvg(true)],
   ];
 }
 

@@ -6,6 +6,7 @@ import { blockedAt, spansOf } from "../../lib/blocked.js";
 import { isInside, markersAt, messagesInFlight } from "../../lib/cuts.js";
 import { own } from "../../lib/own.js";
 import { hasAny } from "../../lib/player.js";
+import { offerCut } from "./cut-files.js";
 import { derivedContents } from "./sentences.js";
 
 const MOST_CHANNELS = 150;
@@ -17,6 +18,7 @@ const BETWEEN =
 /** @param {App} app */
 export function createContents(app) {
   const { player, topology } = app;
+  offerCut(app, "contents", "cut-channels");
   const list = app.root.querySelector("#wb-contents-list");
   const filter = app.root.querySelector("#wb-contents-filter");
   const onlyFull = app.root.querySelector("#wb-contents-full");

@@ -15,6 +15,7 @@ const ROW_LEAST = 12; // pixels
 const BINS = 200;
 const SETTLE = 120; // ms between a change and the next drawing
 const DRAWN = ["window", "from", "to", "axis", "selection", "theme", "size", "folded", "idle", "lanes", "overview"];
+const MESSAGES = { name: "messages", title: "all messages," };
 const LETTER = 6.2; // pixels of a letter of a name
 
 /** @param {App} app */
@@ -23,7 +24,7 @@ export function createDepth(app) {
   const plot = app.root.querySelector("#wb-depth");
   const canvas = app.root.querySelector("#wb-depth-moving");
   const notice = app.root.querySelector("#wb-depth-notice");
-  const panel = wirePanel(app, "depth", { figure, rows, plot, over });
+  const panel = wirePanel(app, "depth", { figure, rows, plot, over, whole: MESSAGES });
   const picture = app.pictures.add(plot);
   const edges = { t: 6, b: 26 }; // the title of the axis stands below the diagram
   /** @type {any} */

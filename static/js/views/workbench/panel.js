@@ -10,6 +10,7 @@ import { paintFigureOn } from "../../lib/sketch.js";
 import { readColours } from "./colours.js";
 
 const MOST_ROWS = 500;
+const WHOLE_FORMATS = [["CSV", "csv"], ["JSON", "json"], ["Parquet", "parquet"]];
 
 /**
  * Adds the buttons to the section `[data-panel=name]`, and the table that takes the place of its chart.
@@ -89,8 +90,21 @@ function downloads(app, name, title, chart) {
     saveText(`${file}.json`, JSON.stringify(body), "application/json");
   };
   const entries = pictureEntries(file, () => chartFile(app, name, title, chart));
-  entries.push(["CSV", saveCsv], ["JSON", saveJson]);
+  entries.push(["CSV", saveCsv], ["JSON", saveJson], ...(chart.whole ? wholeEntries(app, chart.whole) : []));
   return downloadMenu("this chart", entries, ({ message }) => app.say(`The download failed: ${message}`));
+}
+
+/**
+ * Returns the entries for a table that the server sends whole. `query` names what it is about, such as a cut.
+ * @param {App} app @param {WholeTable} table @returns {[string, () => unknown][]}
+ */
+export function wholeEntries(app, { name, title, query = () => ({}) }) {
+  return WHOLE_FORMATS.map(([text, format]) => [
+    `${title} ${text}`.trim(),
+    () => window.location.assign(
+      `/recordings/${app.recording.id}?${new URLSearchParams({ ...query(), table: name, format })}`,
+    ),
+  ]);
 }
 
 /**

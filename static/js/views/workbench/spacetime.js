@@ -18,6 +18,7 @@ import { stillFigure } from "./still.js";
 const LANE_LETTER = 8.5; // pixels of a letter of a lane's name
 const DEPTH_LETTER = 6.5; // pixels of a letter of a channel's name in the depth chart, which has the same margin
 const GLIDE = 0.35; // share of its way that a handle moves in a frame
+const EVENTS = { name: "events", title: "all events," };
 const FIRST_PICTURE = "first-picture"; // a mark of the browser's performance timeline
 
 /** @param {App} app */
@@ -41,7 +42,7 @@ export function createSpacetime(app) {
   app.firstPicture = new Promise((resolve) => {
     markPictured = resolve;
   });
-  const panel = wirePanel(app, "spacetime", { figure, rows, plot, over });
+  const panel = wirePanel(app, "spacetime", { figure, rows, plot, over, whole: EVENTS });
   const picture = app.pictures.add(plot);
   app.root.style.setProperty("--lanes", String(Math.min(topology.processes.length, 200)));
   app.root.style.setProperty("--channels", String(Math.min(topology.channels.length, 200)));

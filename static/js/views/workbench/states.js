@@ -6,6 +6,7 @@ import { thousands, valueText } from "../../lib/format.js";
 import { total } from "../../lib/cuts.js";
 import { own } from "../../lib/own.js";
 import { hasAny } from "../../lib/player.js";
+import { offerCut } from "./cut-files.js";
 
 const MOST_ROWS = 200;
 const MOST_FIELDS = 20; // of one state that differ
@@ -14,6 +15,7 @@ const LONGEST = 60; // characters of a cell
 /** @param {App} app */
 export function createStates(app) {
   const { player, topology } = app;
+  offerCut(app, "states", "cut-states");
   const body = app.root.querySelector("#wb-states-body");
   const sums = app.root.querySelector("#wb-states-totals");
   const filter = app.root.querySelector("#wb-states-filter");
