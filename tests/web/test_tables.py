@@ -18,10 +18,11 @@ from snapshots.web.tables.model import MOMENT, NUMBER, TRUTH, VALUE
 from snapshots.web.tables.registry import TABLES
 from snapshots.web.tables.writing import FORMATS
 from tests.stack import ROOT
+from tests.web import test_access
 from tests.web.access_rows import OPERATOR, filled
-from tests.web.test_access import world  # noqa: F401  # a fixture
 
 pytestmark = pytest.mark.django_db
+world = test_access.world
 
 TEMPLATES = ROOT / "templates"
 INCLUDED = re.compile(r'table="([\w-]+)"')
