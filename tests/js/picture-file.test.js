@@ -7,6 +7,7 @@ import { paintFigureOn } from "../../static/js/lib/sketch.js";
 import { createSvgContext, escapeXml } from "../../static/js/lib/svg-context.js";
 import { arrange, PLAIN_LANES } from "../../static/js/lib/lanes.js";
 import { plainScale } from "../../static/js/lib/folds.js";
+import { cutQuery } from "../../static/js/views/workbench/cut-files.js";
 import { geometry } from "../../static/js/views/workbench/geometry.js";
 import { paintMoving } from "../../static/js/views/workbench/moving.js";
 import { stillFigure } from "../../static/js/views/workbench/still.js";
@@ -95,6 +96,17 @@ test("a file has the title, the legend, the captions and the drawing one below t
   assert.deepEqual(places, [...places].sort((a, b) => a - b));
   assert.ok(places.at(-1) < Number(/height="(\d+)"/.exec(svg)[1]));
   assert.ok(places[1] > places[0] + 100);
+});
+
+test("a cut of the workbench is named by its positions, its instant or its step", () => {
+  assert.deepEqual(cutQuery({ cut: [2, 10, 36], axis: "time", now: 3 }), { cut: "2.a.10" });
+  assert.deepEqual(cutQuery({ cut: null, axis: "time", now: 5200.7 }), { at: "5200" });
+  assert.deepEqual(cutQuery({ cut: null, axis: "order", now: 3 }), { step: "3" });
+});
+
+test("a name that turns the direction of the text shows it by its number", () => {
+  const svg = svgFile({ title: "a\u202eb", captions: [], width: 300, height: 10, drawing: "", colours: FRAME });
+  assert.match(svg, /U\+202E/);
 });
 
 test("lines break between words", () => {

@@ -1,5 +1,6 @@
 /** Pictures as files: SVG with title, captions and date around a drawing, and PNG made from that SVG. */
 
+import { showDirection } from "./format.js";
 import { createSvgContext, escapeXml } from "./svg-context.js";
 
 const FAMILY = "system-ui, sans-serif";
@@ -16,7 +17,8 @@ const SHARPNESS = 2; // pixels of a PNG for each of the screen
  * `drawing` are elements of SVG for a box of `width` and `height`. `colours` are those of background and text.
  * @param {PictureParts} parts
  */
-export function svgFile({ title, captions, legend = [], width, height, drawing, colours }) {
+export function svgFile({ title: name, captions, legend = [], width, height, drawing, colours }) {
+  const title = showDirection(name);
   const wide = Math.max(Math.round(width), 200) + 2 * PAD;
   const head = wrapped(title, wide - 2 * PAD, TITLE);
   const keys = legendRows(legend, wide - 2 * PAD);

@@ -1,5 +1,6 @@
 /** The menus of the panels that show a cut: its states and contents, whole, as the server sends them. */
 
+import { h } from "../../lib/dom.js";
 import { downloadMenu } from "../../lib/download-menu.js";
 import { wholeEntries } from "./panel.js";
 
@@ -10,7 +11,7 @@ import { wholeEntries } from "./panel.js";
 export function offerCut(app, panel, name) {
   const entries = wholeEntries(app, { name, title: "", query: () => cutQuery(app.player.state) });
   const menu = downloadMenu("this table", entries, ({ message }) => app.say(`The download failed: ${message}`));
-  app.root.querySelector(`#wb-${panel}-title`).closest("header").append(menu);
+  app.root.querySelector(`#wb-${panel}-title`).closest("header").append(h("div.wb-files", {}, menu));
 }
 
 /**

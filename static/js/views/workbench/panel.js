@@ -123,7 +123,11 @@ function chartFile(app, name, title, chart) {
     });
     return svgFile({
       title: `${app.recording.name}: ${title}`,
-      captions: [notice, app.readPlace(app.player.state.now), savedSentence(new Date(), window.location.href)],
+      captions: [
+        notice,
+        `The cursor is at ${app.readPlace(app.player.state.now)}.`,
+        savedSentence(new Date(), window.location.href),
+      ],
       width,
       height,
       drawing,
