@@ -1,5 +1,6 @@
 /** The page of a checkpoint's bytes: its maps are sketches, which keys open. Plotly draws them for the pointer. */
 
+import "../../lib/svg-picture.js";
 import { h } from "../../lib/dom.js";
 import { pageColour } from "../../lib/figure-style.js";
 import { readPlotly } from "../../lib/plotly.js";

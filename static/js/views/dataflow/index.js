@@ -1,5 +1,6 @@
 /** The page of a dataflow: one history, drawn and in tables. */
 
+import "../../lib/svg-picture.js";
 import { setText } from "../../lib/dom.js";
 import { counted } from "../../lib/format.js";
 import { mountForm, openEditor, pressOnly } from "../topology/form.js";

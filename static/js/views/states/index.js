@@ -1,5 +1,7 @@
 /** The graph of global states: arrow keys go from state to state, and a chosen state is described in place. */
 
+import "../../lib/svg-picture.js";
+
 const LINK = "a[data-state]";
 const STEPS = new Map([
   ["ArrowRight", [1, 0]],

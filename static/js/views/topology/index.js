@@ -1,5 +1,6 @@
 /** The topology page: one history, drawn and in tables. */
 
+import "../../lib/svg-picture.js";
 import { h, setText } from "../../lib/dom.js";
 import { counted } from "../../lib/format.js";
 import { mountDrawing } from "./drawing.js";
