@@ -23,7 +23,6 @@ from snapshots.web.tables.model import (
     truth,
     value,
     whole,
-    wide,
 )
 from snapshots.web.tables.sending import TableFile, file_name
 from snapshots.web.tables.writing import FORMATS, Head
@@ -36,7 +35,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
 COLUMNS = (
     text("name"),
     whole("bytes", unit="B"),
-    wide("sum"),
+    value("sum"),
     number("share"),
     truth("holds"),
     moment("at"),

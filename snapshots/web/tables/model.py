@@ -17,11 +17,10 @@ from snapshots.web.json import dumps
 Context = Mapping[str, Any]
 TEXT = "text"
 WHOLE = "whole number"  # of 64 bits
-WIDE = "whole number of any size"
 NUMBER = "number"
 TRUTH = "truth"
 MOMENT = "moment"  # in UTC
-VALUE = "value"  # any JSON
+VALUE = "value"  # any JSON, with whole numbers of any size
 ROWS_AT_ONCE = 2_000  # that are taken from the database
 
 
@@ -82,7 +81,6 @@ def _json(value: Any) -> Any:
 _AS: Mapping[str, Callable[[Any], Any]] = {
     TEXT: str,
     WHOLE: operator.index,
-    WIDE: operator.index,
     NUMBER: _number,
     TRUTH: bool,
     MOMENT: _moment,
@@ -101,7 +99,6 @@ def _column(
 
 text = partial(_column, TEXT)
 whole = partial(_column, WHOLE)
-wide = partial(_column, WIDE)
 number = partial(_column, NUMBER)
 truth = partial(_column, TRUTH)
 moment = partial(_column, MOMENT)

@@ -202,17 +202,16 @@ BYTES = Table(
 )
 
 
-def _of_keys(measure: str) -> tuple[Column, ...]:
-    return (
-        text("key"),
-        whole("characters"),
-        text("first_bytes", "head"),
-        text("operator"),
-        text("state"),
-        whole("key_group"),
-        whole("bytes", unit="B"),
-        whole("entries"),
-    )
+_OF_HEAVY_KEYS = (
+    text("key"),
+    whole("characters"),
+    text("first_bytes", "head"),
+    text("operator"),
+    text("state"),
+    whole("key_group"),
+    whole("bytes", unit="B"),
+    whole("entries"),
+)
 
 
 def _not_listed(measure: str) -> Callable[[Context], int]:
@@ -227,14 +226,14 @@ HEAVIEST_BY_BYTES = Table(
     "keys-by-bytes",
     "the heaviest keys by bytes",
     "shares.heaviest.by_bytes",
-    _of_keys("bytes"),
+    _OF_HEAVY_KEYS,
     left_out=_not_listed("by_bytes"),
 )
 HEAVIEST_BY_ENTRIES = Table(
     "keys-by-entries",
     "the heaviest keys by entries",
     "shares.heaviest.by_entries",
-    _of_keys("entries"),
+    _OF_HEAVY_KEYS,
     left_out=_not_listed("by_entries"),
 )
 OF_BYTES = (BYTES, HEAVIEST_BY_BYTES, HEAVIEST_BY_ENTRIES)

@@ -12,7 +12,7 @@ import pyarrow.parquet
 
 from snapshots.web.csv import harmless
 from snapshots.web.json import dumps
-from snapshots.web.tables.model import MOMENT, NUMBER, TEXT, TRUTH, VALUE, WHOLE, WIDE, Column
+from snapshots.web.tables.model import MOMENT, NUMBER, TEXT, TRUTH, VALUE, WHOLE, Column
 
 ROWS_OF_A_BATCH = 5_000
 
@@ -159,9 +159,7 @@ class _Parts(io.RawIOBase):
 
 
 def _cell(kind: str, value: Any) -> Any:
-    if kind == VALUE:
-        return dumps(value).decode()
-    return str(value) if kind == WIDE else value
+    return dumps(value).decode() if kind == VALUE else value
 
 
 def _table(
