@@ -13,6 +13,7 @@ from pyarrow import parquet
 
 from snapshots.domain.simulators.samples import two_banks
 from snapshots.readers.engines.flink.adapter.reader import FlinkReader
+from snapshots.reviews import entries
 from snapshots.web.tables import writing
 from snapshots.web.tables.model import (
     Column,
@@ -257,3 +258,10 @@ def test_a_derived_recording_claims_no_empty_channel(shared_data, tmp_path):
     document = json.loads(asked(f"/recordings/{row.pk}?step=0", table="cut-channels").getvalue())
     assert document["rows"]
     assert all(item["messages"] is None for item in document["rows"])
+
+
+def test_the_file_of_follow_ups_has_those_that_the_page_lists():
+    row = a_ready_recording(a_person(), two_banks())
+    entries.write(a_person(), row, {"text": "Fix it.", "kind": "follow-up"})
+    document = json.loads(asked("/follow-ups").getvalue())
+    assert [(item["text"], item["due_on"]) for item in document["rows"]] == [("Fix it.", None)]

@@ -45,6 +45,7 @@ MORE = f"""
 /topologies topologies
 /topologies/{{topology}} processes
 /mappings mappings
+/reviews reviews
 /archive jobs collectors
 /learn/side-by-side events
 /account tokens sessions entries
@@ -83,6 +84,8 @@ MENUS_OF_SCRIPTS = {"events", "messages", "cut-states", "cut-channels"}  # of th
 WITHOUT_A_MENU = {
     "snapshots/upgrade/operator.html": "the answer to a form that holds a file, and no address",
     "snapshots/mappings/mapping.html": "a preview of what is typed in a form",
+    "snapshots/post_mortem/document.html": "a file of its own, opened without the server",
+    "snapshots/post_mortem/tables.html": "a part of that file, which also holds the data",
     "snapshots/workbench/reading.html": "the workbench, whose panels have menus of their own",
 }
 

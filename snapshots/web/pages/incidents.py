@@ -1,13 +1,13 @@
 """The pages of reviews of incidents, and of follow-ups."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.db import transaction
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -16,7 +16,7 @@ from snapshots import access
 from snapshots.models import EngineJob, Recording
 from snapshots.problems import Conflict, Invalid, Problem
 from snapshots.quantities import counted
-from snapshots.reviews import due, entries, incidents, log
+from snapshots.reviews import due, entries, incident_payloads, incidents, log
 from snapshots.reviews.models import Entry, Review
 from snapshots.reviews.subjects import Subject
 from snapshots.web import incidents as shown
@@ -24,6 +24,7 @@ from snapshots.web.entries import Reader
 from snapshots.web.pages import incident_actions, incident_rows
 from snapshots.web.pages.listing import Column, Listing
 from snapshots.web.pages.rendering import ask_to_delete, back, page, wants_list_alone
+from snapshots.web.tables.sending import show
 from webapp.accounts.auth import SignedInRequest
 
 COLUMNS = [
@@ -63,7 +64,7 @@ class ReviewListing(Listing):
 
 @page
 @require_http_methods(["GET", "HEAD", "POST"])
-def review_list(request: SignedInRequest) -> HttpResponse:
+def review_list(request: SignedInRequest) -> HttpResponseBase:
     """Show the reviews; a POST opens one, or adds an exhibit to one."""
     if request.method == "POST":
         return _opened(request)
@@ -75,7 +76,7 @@ def review_list(request: SignedInRequest) -> HttpResponse:
         "reviews": [{"row": row, **_people_in_words(row)} for row in listing.page],
     }
     name = "rows" if wants_list_alone(request) else "reviews"
-    return render(request, f"snapshots/incidents/{name}.html", context)
+    return show(request, f"snapshots/incidents/{name}.html", context)
 
 
 def _people_in_words(row: Review) -> dict[str, Any]:
@@ -240,19 +241,29 @@ def delete(request: SignedInRequest, pk: int) -> HttpResponse:
 
 @page
 @require_safe
-def follow_ups(request: SignedInRequest) -> HttpResponse:
+def follow_ups(request: SignedInRequest) -> HttpResponseBase:
     """List the follow-ups of everything that the person sees, those that are overdue first."""
     state = request.GET.get("state", due.OPEN)
     rows = due.follow_ups(request.user, state)
     shown_page = Paginator(rows, FOLLOW_UPS).get_page(request.GET.get("page"))
     context = {
         "items": shown.follow_ups_of(request.user, list(shown_page)),
+        "all_items": _all_follow_ups(request, rows),
         "page": shown_page,
         "state": state,
         "states": due.STATES,
         "overdue": due.follow_ups(request.user).filter(due_on__lt=due.today()).count(),
     }
-    return render(request, "snapshots/incidents/follow_ups.html", context)
+    return show(request, "snapshots/incidents/follow_ups.html", context)
+
+
+def _all_follow_ups(
+    request: SignedInRequest, rows: QuerySet[Entry]
+) -> Iterator[incident_payloads.FollowUp]:
+    """Yield the follow-ups of all pages, and read them only when they are wanted."""
+    for number in Paginator(rows, FOLLOW_UPS).page_range:
+        part = list(Paginator(rows, FOLLOW_UPS).page(number))
+        yield from shown.follow_ups_of(request.user, part)
 
 
 @page

@@ -1,4 +1,4 @@
-"""Declare the tables of people, teams, notifications and the server."""
+"""Declare the tables of people, teams, reviews, notifications and the server."""
 
 from snapshots.web.tables.model import (
     Table,
@@ -130,6 +130,39 @@ WORKERS = Table(
         value("jobs"),
         moment("started_at"),
         moment("swept_at"),
+    ),
+)
+REVIEWS = Table(
+    "reviews",
+    "the reviews that pass the filter",
+    "listing.whole",
+    (
+        whole("id", "pk"),
+        text("title"),
+        text("severity"),
+        text("status"),
+        moment("began_at"),
+        moment("detected_at"),
+        moment("mitigated_at"),
+        moment("ended_at"),
+        value("people", lambda row: [str(each.person) for each in row.participants.all()]),
+        moment("changed_at"),
+    ),
+)
+FOLLOW_UPS = Table(
+    "follow-ups",
+    "the follow-ups of this state",
+    "all_items",
+    (
+        whole("id"),
+        text("about"),
+        whole("note", "number"),
+        text("text", lambda item: item["text"] or None),
+        text("due_on"),
+        truth("is_overdue"),
+        moment("resolved_at"),
+        value("people"),
+        value("reviews"),
     ),
 )
 TEAMS = Table(

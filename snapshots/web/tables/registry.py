@@ -70,6 +70,8 @@ TABLES: Mapping[str, tuple[Table, ...]] = {
     "notifications": (of_people.WEBHOOKS, of_people.MAILS),
     "webhook": (of_people.DELIVERIES,),
     "teams": (of_people.TEAMS,),
+    "reviews": (of_people.REVIEWS,),
+    "follow-ups": (of_people.FOLLOW_UPS,),
     "team": (of_people.MEMBERS, of_people.INVITATIONS, of_people.ENTRIES),
     "operator": (of_people.WORKERS,),
     "people": (of_people.PEOPLE, of_people.TEAM_ACCOUNTS),
