@@ -87,6 +87,7 @@ urlpatterns = [
         name="upgrade",
     ),
     path("recordings/<int:pk>/notes", reviews.of_recording, name="notes"),
+    path("recordings/<int:pk>/with-notes", reviews.download, name="with-notes"),
     path("archive/<int:pk>/notes", reviews.of_archived_job, name="archived-notes"),
     path("entries/<int:pk>/change", reviews.change, name="change-entry"),
     path("compare", compare.compare, name="compare"),

@@ -47,6 +47,7 @@ class Reader:
             "when": self.when(row.at),
             "resolved_at": optional_date(row.resolved_at),
             "resolved_by": _name(row.resolved_by),
+            "resolution_imported_from": row.imported_resolver or None,
             "answers": [self.answer(answer) for answer in row.answers.all()],
         }
 
@@ -57,6 +58,7 @@ class Reader:
             "text": row.text,
             "html": to_html(row.text),
             "author": _name(row.author),
+            "imported_from": row.imported_author or None,
             "mentions": sorted(person.get_username() for person in row.mentions.all()),
             "created_at": date(row.created_at),
             "edited_at": optional_date(row.edited_at),
