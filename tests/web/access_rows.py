@@ -205,7 +205,7 @@ GET /recordings/{flink}/contents/1/restore-plan?parallelism=3
 GET /recordings/{flink}/contents/1/upgrade
 POST /recordings/{flink}/contents/1/upgrade {"job": "[{\\"uid\\": \\"count\\"}]"}
 GET /recordings/{banks}/notes
-GET /recordings/{flink}/with-notes
+GET /recordings/{banks}/with-notes
 GET /archive/{archived}/notes
 GET /compare?recordings={failing},{failing}
 GET /compare/two?left={banks}&right={banks}
@@ -233,7 +233,7 @@ GET /THING/sharing
 GET /jobs/{job}
 GET /api/recordings/{banks}
 GET /api/recordings/{banks}/topology
-GET /api/recordings/{flink}/with-notes
+GET /api/recordings/{banks}/with-notes
 GET /api/recordings/{banks}/defects
 GET /api/recordings/{banks}/snapshots
 POST /api/recordings/{banks}/snapshots/s1/restore
