@@ -21,6 +21,7 @@ from snapshots.models import (
     Topology,
 )
 from snapshots.problems import Conflict, NeedsRole, NotFound, NotYours, ReadOnly
+from snapshots.reviews.models import Review
 from webapp.notices.models import Webhook
 from webapp.teams.models import Membership, Team
 from webapp.teams.roles import Role
@@ -56,6 +57,50 @@ def collectors(user) -> QuerySet[Collector]:
 def mappings(user) -> QuerySet[Mapping]:
     """Return the mappings of the person and of their teams, the last changed first."""
     return _with_teams(Mapping.objects.filter(_own(user)))
+
+
+def reviews(user) -> QuerySet[Review]:
+    """Return the reviews of the person and of their teams, the last changed first."""
+    return _with_teams(Review.objects.filter(_own(user)))
+
+
+def review(user, pk: int) -> Review:
+    """Return a review that the person may see. Raises: NotFound."""
+    return _get(reviews(user).select_related("owner__team", "opened_by"), pk, "review")
+
+
+def own_review(user, pk: int) -> Review:
+    """Return a review that the person may change and move. Raises: see ``own_recording``."""
+    return _changeable(user, review(user, pk))
+
+
+def led_review(user, pk: int) -> Review:
+    """Return a review that the person may delete: their own, or one of a team that they own.
+
+    Raises: NotFound, NeedsRole.
+    """
+    row = review(user, pk)
+    _require_role(user, row.owner_id, Role.OWNER)
+    return row
+
+
+def require_curator(user, row: Review) -> None:
+    """Refuse a person who may not change a visible review. Raises: NeedsRole."""
+    _require_role(user, row.owner_id, Role.EDITOR)
+
+
+def require_contributor(user, row: Review, author_id: int | None) -> None:
+    """Refuse a person who may not add an entry to the timeline of a visible review.
+
+    An editor adds any entry, a commenter only their own. Raises: NeedsRole.
+    """
+    is_own = author_id == _key(user)
+    _require_role(user, row.owner_id, Role.COMMENTER if is_own else Role.EDITOR)
+
+
+def leads(user, row: Review) -> bool:
+    """Tell whether the person may delete a review that they see."""
+    return _reaches(user, row, Role.OWNER)
 
 
 def webhooks(user) -> QuerySet[Webhook]:
@@ -307,22 +352,22 @@ def require_author_or_editor(user, row: Recording | EngineJob, author_id: int | 
         _require_role(user, row.owner_id, Role.EDITOR)
 
 
-def may_comment(user, row: Recording | EngineJob) -> bool:
-    """Tell whether the person may write notes on a row."""
+def may_comment(user, row: Recording | EngineJob | Review) -> bool:
+    """Tell whether the person may write notes on a row, or add their own to a review."""
     return _reaches(user, row, Role.COMMENTER)
 
 
-def may_edit(user, row: Recording | EngineJob) -> bool:
+def may_edit(user, row: Recording | EngineJob | Review) -> bool:
     """Tell whether the person may change a row, and resolve and delete what others noted."""
     return _reaches(user, row, Role.EDITOR)
 
 
-def _reaches(user, row: Recording | EngineJob, least: Role) -> bool:
+def _reaches(user, row: Recording | EngineJob | Review, least: Role) -> bool:
     has = role(user, row.owner_id)
     return has is not None and has.reaches(least)
 
 
-def readers(row: Recording | EngineJob) -> QuerySet[User]:
+def readers(row: Recording | EngineJob | Review) -> QuerySet[User]:
     """Return the people who see what the row's owner has: the owner, or the team's people."""
     return User.objects.filter(
         Q(pk=row.owner_id, team=None) | Q(memberships__team_id=row.owner_id)

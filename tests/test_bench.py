@@ -15,7 +15,7 @@ from tests.stack import ROOT
 
 pytestmark = pytest.mark.slow
 
-HERE = {"bench.jobs", "bench.shrinking", "bench.simulator", "bench.store"}
+HERE = {"bench.jobs", "bench.reviews", "bench.shrinking", "bench.simulator", "bench.store"}
 IN_THE_BROWSER = {"bench.server", "bench.fairness", "bench.archive", "bench.weights"}
 WITH_SPARK = {  # and a word of what each prints last
     jobs: "memory of this process",
@@ -50,6 +50,13 @@ def test_the_measurement_of_the_store_runs_to_its_end():
     answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert answer.returncode == 0, answer.stderr
     assert "p95 at 4e+03 / p95 at 2e+03" in answer.stdout
+
+
+def test_the_measurement_of_a_review_runs_to_its_end():
+    command = [sys.executable, "-m", "bench.reviews", "20"]
+    answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert answer.returncode == 0, answer.stderr
+    assert "20 entries, 30 people, one row:" in answer.stdout
 
 
 def test_the_measurement_of_shrinking_runs_to_its_end(monkeypatch, capsys):

@@ -42,6 +42,11 @@ def viewers_group(recording_id: int) -> str:
     return f"recording.{recording_id}.viewers"
 
 
+def review_group(review_id: int) -> str:
+    """Return the group of all pages that show a review."""
+    return f"review.{review_id}.viewers"
+
+
 def account_group(user_id: int) -> str:
     """Return the group of all websockets of a person."""
     return f"account.{user_id}"
@@ -88,6 +93,21 @@ def entry_changed(recording_id: int, entry_id: int, change: str) -> None:
     """
     event = {"type": "entry.changed", "entry": {"id": entry_id, "change": change}}
     _send(viewers_group(recording_id), event)
+
+
+def review_changed(review_id: int, change: dict[str, Any]) -> None:
+    """Send what changed in a review to open pages, which then ask for that part."""
+    _send(review_group(review_id), {"type": "review.changed", "change": change})
+
+
+def review_moved(review_id: int) -> None:
+    """Let the pages that show the review check at once whether their people may still see it."""
+    _send(review_group(review_id), {"type": "right.changed"})
+
+
+def review_deleted(review_id: int) -> None:
+    """Close the websockets of all pages that show the review."""
+    _close(review_group(review_id), NOT_FOUND, "This review has been deleted.")
 
 
 def recording_deleted(recording_id: int) -> None:

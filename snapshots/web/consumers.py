@@ -285,6 +285,32 @@ class RecordingConsumer(JsonConsumer):
         await self.send_payload({"type": "entry", **event["entry"]})
 
 
+class ReviewConsumer(JsonConsumer):
+    """Relays what changes in one review; the page then asks for that part."""
+
+    async def begin(self) -> None:
+        try:
+            await database_sync_to_async(access.review)(self.scope["user"], self.id)
+        except NotFound as missing:
+            await self.end(NOT_FOUND, missing.detail)
+        else:
+            await self.join(live.review_group(self.id))
+
+    @property
+    def id(self) -> int:
+        return self.scope["url_route"]["kwargs"]["id"]
+
+    async def require_right(self, user) -> None:
+        await super().require_right(user)
+        await database_sync_to_async(access.review)(user, self.id)
+
+    async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
+        await self.refuse("This address only reports changes; it accepts no messages.")
+
+    async def review_changed(self, event: Mapping[str, Any]) -> None:
+        await self.send_payload({"type": "review", **event["change"]})
+
+
 class NowhereConsumer(AsyncWebsocketConsumer):
     """Closes connections to an address that does not exist."""
 

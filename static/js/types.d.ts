@@ -666,6 +666,7 @@ interface PlayerState {
   shown: Cut | null;
   /** How many events the search has found in equal parts of each axis. */
   marks: Record<Axis, number[]> | null;
+  notes: NoteEntry[];
   folded: Set<string>;
   tables: Set<string>;
   /** The order of the panels that were moved; empty as at first. */
@@ -1365,6 +1366,7 @@ interface NoteEntry extends NoteAnswer {
   parent: number | null;
   place: NotePlace | null;
   sentence: string;
+  due_on: string | null;
   resolved_at: string | null;
   resolved_by: string | null;
   resolution_imported_from?: string | null;

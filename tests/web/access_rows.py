@@ -123,6 +123,14 @@ POST /learn/rules?rule=late_markers&channel=A-%3EB
 GET /jobs
 GET /jobs?team={team}
 GET /compare/two
+GET /reviews
+GET /reviews?team={team}
+POST /reviews {"title": "Orders were lost"}
+GET /follow-ups
+GET /api/reviews
+GET /api/reviews?team={team}
+POST /api/reviews {"title": "Orders were lost"}
+GET /api/follow-ups
 GET /recordings/{sample}
 GET /api/recordings
 GET /api/recordings?team={team}
@@ -204,6 +212,8 @@ GET /recordings/{flink}/contents/1/difference/keys?since=0&OPERATOR
 GET /recordings/{flink}/contents/1/restore-plan?parallelism=3
 GET /recordings/{flink}/contents/1/upgrade
 POST /recordings/{flink}/contents/1/upgrade {"job": "[{\\"uid\\": \\"count\\"}]"}
+GET /reviews/{review}
+GET /entries/{entry}
 GET /recordings/{banks}/notes
 GET /recordings/{banks}/with-notes
 GET /archive/{archived}/notes
@@ -302,6 +312,10 @@ DELETE /api/recordings/{banks}/trail
 GET /api/archive/{archived}/trail
 POST /api/archive/{archived}/trail {"place": "checkpoint:1:0"}
 DELETE /api/archive/{archived}/trail
+GET /api/reviews/{review}
+GET /api/reviews/{review}/timeline
+GET /api/reviews/{review}/timeline/{row}
+GET /api/reviews/{review}/log
 GET /api/mappings/{mapping}
 GET /api/THING/sharing
 GET /api/teams/{team}
@@ -309,6 +323,8 @@ GET /api/teams/{team}
     "comments": """
 POST /recordings/{banks}/notes {"text": "Why?", "kind": "question"}
 POST /archive/{archived}/notes {"text": "Why?", "kind": "question"}
+POST /reviews/{review}/change {"action": "add-all"}
+POST /api/reviews/{review}/timeline/all
 POST /entries/{entry}/change {"action": "answer", "text": "So."}
 POST /entries/{entry}/change {"action": "resolve"}
 POST /entries/{entry}/change {"action": "delete"}
@@ -325,6 +341,19 @@ PATCH /api/entries/{entry} {"text": "Another text."}
     "edits": """
 POST / {"file": "@log", "team": {team}}
 POST /archive {"url": "http://jobmanager:8081", "team": {team}}
+POST /reviews {"title": "Orders were lost", "team": {team}}
+POST /reviews {"recording": {banks}, "review": {review}}
+POST /reviews/{review}/change {"action": "words", "text": "They restarted it."}
+POST /reviews/{review}/change {"action": "add {finding}"}
+POST /api/reviews {"title": "Orders were lost", "team": {team}}
+PATCH /api/reviews/{review} {"title": "Another", "revision": 99}
+POST /api/reviews/{review}/people {"address": "viewer@quetzal.example"}
+DELETE /api/reviews/{review}/people/{participant}
+POST /api/reviews/{review}/exhibits {"recording": {banks}}
+DELETE /api/reviews/{review}/exhibits/{exhibit}
+POST /api/reviews/{review}/timeline {"text": "They restarted it."}
+PATCH /api/reviews/{review}/timeline/{row} {"is_hidden": true}
+DELETE /api/reviews/{review}/timeline/{row}
 POST /topologies/new {"name": "pair", "document": "@topology", "team": {team}}
 POST /mappings/new {"name": "spans", "action": "save", "process": "h", "kind": "e", "team": {team}}
 GET /recordings/{banks}/rename
@@ -367,6 +396,9 @@ DELETE /api/mappings/{mapping}
 POST /api/THING/move {"team": null}
 """,
     "leads": """
+GET /reviews/{review}/delete
+POST /reviews/{review}/delete
+DELETE /api/reviews/{review}
 POST /teams/{team}/rename {"name": "renamed"}
 GET /teams/{spare}/delete
 POST /teams/{spare}/delete
@@ -391,6 +423,7 @@ THINGS = {
     "mappings": "{mapping}",
     "archive": "{archived}",
     "collectors": "{collector}",
+    "reviews": "{review}",
 }
 OPERATOR = "operator=9c32e3838cee893dbb2fc90ccad79598&state=totalAmount"
 _NAME = re.compile(r"\{(\w+)\}")

@@ -18,7 +18,7 @@ from snapshots.domain.simulators.script import Log
 from snapshots.files import uploads
 from snapshots.models import Collector, EngineJob, Mapping, Recording, Topology
 from snapshots.readers.engines.flink.adapter.reader import FlinkReader
-from snapshots.reviews import entries, trail
+from snapshots.reviews import entries, incidents, timeline, trail
 from snapshots.reviews.models import Entry
 from snapshots.services.jobs import request_restore
 from snapshots.simulating.reruns import DEMONSTRATION, rerun_of
@@ -156,7 +156,22 @@ def _notes(people: dict[str, User], things: dict[str, object]) -> dict[str, obje
     entry = _entry(people["commenter"], banks)
     finding = _entry(people["owner"], banks)
     stop = trail.record(people["owner"], banks, "snapshot:s1")
-    return {"entry": entry.pk, "finding": finding.pk, "stop": stop.pk}
+    made = {"entry": entry.pk, "finding": finding.pk, "stop": stop.pk}
+    return made | _review(people["owner"], banks, entry)
+
+
+def _review(owner: User, banks: Recording, entry: Entry) -> dict[str, object]:
+    assert banks.owner is not None
+    review = incidents.open_review(owner, banks.owner, {"title": f"The {WORD} was lost"})
+    exhibit = incidents.add_exhibit(owner, review, banks)
+    row = timeline.add_entry(owner, review, entry.pk)
+    participant = review.participants.get()
+    return {
+        "review": review.pk,
+        "exhibit": exhibit.pk,
+        "row": row.pk,
+        "participant": participant.pk,
+    }
 
 
 def _entry(author: User, recording: Recording) -> Entry:

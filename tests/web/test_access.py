@@ -18,7 +18,7 @@ from django.urls import URLResolver, get_resolver, resolve
 from snapshots.files import identity
 from snapshots.models import Collector, EngineJob, Job, Recording, Topology
 from snapshots.models import Mapping as LogMapping
-from snapshots.reviews.models import Entry
+from snapshots.reviews.models import Entry, Exhibit, Participant, Review, TimelineRow
 from snapshots.web.api import api
 from tests.stack import ROOT
 from tests.web.access_rows import (
@@ -46,7 +46,7 @@ NOTED = {model._meta.db_table for model in (ApiToken, Session)}  # when they wer
 SHARED = {
     model._meta.db_table
     for model in (Recording, Topology, LogMapping, EngineJob, Collector, Job)
-    + (Entry, Team, Membership, Invitation)
+    + (Entry, Review, Participant, Exhibit, TimelineRow, Team, Membership, Invitation)
 }
 OWN_PLACE = ("leaves", "by-link")  # a viewer leaves a team, and whoever has a link joins one
 IN_A_FORM = re.compile("where you are an? [a-z]+, and it takes an?")

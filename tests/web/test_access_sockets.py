@@ -9,6 +9,7 @@ from django.contrib.auth.models import AnonymousUser
 
 from snapshots.jobs import live
 from snapshots.models import Job
+from snapshots.reviews import incidents
 from snapshots.routing import websocket_urlpatterns
 from snapshots.web import consumers
 from tests.web.access_rows import DONE, HIDDEN, PEOPLE, RULES, SIGN_IN
@@ -18,7 +19,12 @@ from tests.web.given import a_ready_recording
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("data_dir")]
 
-SOCKETS = {"ws/recordings/<int:id>": "sees", "ws/jobs": "anyone", "": "nothing"}
+SOCKETS = {
+    "ws/recordings/<int:id>": "sees",
+    "ws/reviews/<int:id>": "sees",
+    "ws/jobs": "anyone",
+    "": "nothing",
+}
 CLOSED = {HIDDEN: consumers.NOT_FOUND, SIGN_IN: consumers.UNAUTHORIZED}
 # What each type of message leads to: an answer to who sends it, or a message to who follows.
 ANSWERED, FOLLOWED, SILENT = "answered", "followed", "silent"
@@ -35,6 +41,7 @@ MESSAGES = {
 # The events that each kind of socket relays, to the team's people alone.
 RELAYED = {
     consumers.RecordingConsumer: {"cursor_moved", "entry_changed"},
+    consumers.ReviewConsumer: {"review_changed"},
     consumers.JobsConsumer: {"job_changed"},
     consumers.NowhereConsumer: set(),
 }
@@ -55,6 +62,11 @@ def banks(team):
     return a_ready_recording(team.account)
 
 
+@pytest.fixture
+def review(people, team):
+    return incidents.open_review(people["owner"], team.account, {"title": "Orders were lost"})
+
+
 def test_every_websocket_message_and_event_has_a_row():
     assert {str(pattern.pattern) for pattern in websocket_urlpatterns} == set(SOCKETS)
     assert {pattern.callback.consumer_class for pattern in websocket_urlpatterns} == set(RELAYED)
@@ -68,8 +80,9 @@ def takes_events(method: object) -> bool:
 
 
 @pytest.mark.parametrize("route", SOCKETS)
-async def test_a_socket_opens_for_whom_the_rule_names(people, banks, route):
-    address = route.replace("<int:id>", str(banks.pk)) or "ws/nothing"
+async def test_a_socket_opens_for_whom_the_rule_names(people, banks, review, route):
+    row = review if "reviews" in route else banks
+    address = route.replace("<int:id>", str(row.pk)) or "ws/nothing"
     outcomes = {}
     for person in PEOPLE:
         socket = await connected(people[person], address)
@@ -119,10 +132,11 @@ async def outcome_of(
     return SILENT if answer["type"] == "refused" else str(answer)
 
 
-async def test_every_event_reaches_the_team_and_nobody_else(people, team, banks):
+async def test_every_event_reaches_the_team_and_nobody_else(people, team, banks, review):
     job = await Job.objects.acreate(kind=Job.Kind.RESTORE, owner=team.account, recording=banks)
     events = {
         f"ws/recordings/{banks.pk}": lambda: live.entry_changed(banks.pk, 1, "made"),
+        f"ws/reviews/{review.pk}": lambda: live.review_changed(review.pk, {"part": "head"}),
         "ws/jobs": lambda: live.job_changed(job),
     }
     for address, happen in events.items():

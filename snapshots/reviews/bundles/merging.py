@@ -17,8 +17,10 @@ from snapshots.jobs import live
 from snapshots.models import Recording
 from snapshots.problems import Conflict
 from snapshots.quantities import thousands
+from snapshots.reviews import copies
 from snapshots.reviews.bundles.documents import Answer, Note, Version
 from snapshots.reviews.bundles.exporting import said, versions_of
+from snapshots.reviews.due import today
 from snapshots.reviews.entries import CHANGED, MADE, MOST_ANSWERS, MOST_ENTRIES
 from snapshots.reviews.mentions import mentioned
 from snapshots.reviews.models import Entry
@@ -113,6 +115,8 @@ class _Merge:
             self._take_answers(note, parent)
         self._keep_made()
         self._require_few()
+        if notes and not self._is_new:
+            copies.announce(parents[0])
         return self._merged
 
     def _note(self, note: Note) -> Entry:
@@ -130,6 +134,7 @@ class _Merge:
                 resolver = {"resolved_by": None, "imported_resolver": note.resolved_by or ""}
                 Entry.objects.filter(pk=row.pk).update(**resolver)
             self._announce(row, CHANGED)
+            copies.entry_changed(row)
         return row
 
     def _add_note(self, note: Note) -> Entry:
@@ -228,8 +233,10 @@ class _Merge:
 
 
 def _now(entry: Answer) -> dict[str, Any]:
-    """Return the fields of an entry that its last version has."""
-    return _fields(entry.versions[-1])
+    """Return the fields of an entry that its last version has; what was due before is noted."""
+    fields = _fields(entry.versions[-1])
+    is_past = fields["due_on"] is not None and fields["due_on"] <= today()
+    return {**fields, "due_noted_on": fields["due_on"] if is_past else None}
 
 
 def _fields(version: Version) -> dict[str, Any]:

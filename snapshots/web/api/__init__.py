@@ -15,6 +15,7 @@ from snapshots.web.api import (
     comparison,
     errors,
     first_answer,
+    incidents,
     inventory,
     jobs,
     mappings,
@@ -90,6 +91,7 @@ api.add_router("", predicates.router, tags=["predicates"])
 api.add_router("", jobs.router, tags=["jobs"])
 api.add_router("", topologies.router, tags=["topologies"])
 api.add_router("", reviews.router, tags=["reviews"])
+api.add_router("", incidents.router, tags=["reviews"])
 api.add_router("", mappings.router, tags=["mappings"])
 api.add_router("", sharing.router, tags=["teams"])
 api.add_router("", accounts.router, tags=["account"])
