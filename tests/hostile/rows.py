@@ -6,13 +6,14 @@ message of a refused job, the log of a webhook, what an engine reports of its jo
 
 import json
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import date, timedelta
 
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
 from snapshots.models import Collector, EngineCheckpoint, EngineJob, Job, Recording
+from snapshots.reviews.models import Entry, Exhibit, Participant, Review, TimelineRow
 from tests.hostile.payloads import ALL
 from webapp.notices.models import Attempt, Delivery, Notice, Webhook
 from webapp.teams.models import Invitation, Membership, Team
@@ -25,6 +26,7 @@ def plant() -> None:
     owner = User.objects.get(username="owner@localhost")
     with transaction.atomic():
         pages = [*refusals(owner), *archived(owner), *teams(owner), *notices(owner)]
+        pages += reviews(owner)
     print(json.dumps(pages))
 
 
@@ -122,6 +124,35 @@ def notices(owner: User) -> Iterator[str]:
         delivery = Delivery.objects.create(notice=notice, webhook=hooks[0], state="failed")
         Attempt.objects.create(delivery=delivery, error=text, milliseconds=1)
     yield from ("/account/notifications", f"/account/notifications/webhooks/{hooks[0].pk}")
+
+
+def reviews(owner: User) -> Iterator[str]:
+    """Plant a review with people, exhibits and a timeline, and follow-ups in its log."""
+    whole = "\n".join(ALL)
+    review = Review.objects.create(
+        owner=owner, opened_by=owner, title=whole[:200], summary=whole[:20_000]
+    )
+    Participant.objects.create(review=review, person=owner, part=whole[:100])
+    job = EngineJob.objects.filter(owner=owner, key=ALL[0][:128]).get()
+    Exhibit.objects.create(review=review, engine_job=job, name=ALL[0])
+    group = TimelineRow.objects.create(review=review, is_group=True, text=ALL[0], position=0)
+    for number, text in enumerate(ALL, 1):
+        Exhibit.objects.create(review=review, name=text, place=text)
+        TimelineRow.objects.create(
+            review=review, position=number, text=text, kind="finding", sentence=text,
+            added_by=owner, group=group if number % 2 else None,
+        )  # fmt: skip
+        entry = Entry.objects.create(
+            engine_job=job, number=number, kind="follow-up", text=text, sentence=text, place=text,
+            author=owner, due_on=date(2100, 1, 1),
+        )  # fmt: skip
+        TimelineRow.objects.create(
+            review=review, position=1000 + number, entry=entry, text=text, sentence=text,
+            original_text=text, original_kind="follow-up", is_hidden=number % 2 == 0,
+        )  # fmt: skip
+        TimelineRow.objects.create(review=review, position=2000 + number, is_group=True, text=text)
+    yield from ("/reviews", f"/reviews/{review.pk}", f"/reviews/{review.pk}/delete")
+    yield from ("/follow-ups", f"/archive/{job.pk}/notes")
 
 
 def _packed(longest: int) -> Iterator[str]:
