@@ -114,6 +114,8 @@ def test_what_leaves_and_comes_back_gives_the_same_bytes(api, ada, bob, banks):
     content = downloaded(api, banks.pk)
     assert content == downloaded(api, banks.pk)
     assert list(parts_of(content)) == MEMBERS
+    with zipfile.ZipFile(io.BytesIO(content)) as package:
+        assert {member.date_time for member in package.infolist()} == {(1980, 1, 1, 0, 0, 0)}
     assert parts_of(content)[documents.UPLOAD] == native(two_banks())
     theirs = a_client(bob)
     accepted = uploaded(theirs, content)
