@@ -110,6 +110,7 @@ class Stack:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
+                umask=0o022,  # that of most machines
             )
 
     def kill(self, name: str, number: int = signal.SIGKILL) -> None:

@@ -293,6 +293,10 @@ class ReviewConsumer(JsonConsumer):
             await database_sync_to_async(access.review)(self.scope["user"], self.id)
         except NotFound as missing:
             await self.end(NOT_FOUND, missing.detail)
+        except Exception as error:
+            if (problem := problem_of(error)) is None:
+                raise
+            await self.end(TRY_AGAIN, problem.detail)
         else:
             await self.join(live.review_group(self.id))
 

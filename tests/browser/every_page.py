@@ -215,3 +215,11 @@ ADDRESSES = {
     "sign-in": "/sign-in",
     "not-found": "/recordings/999999",
 }
+# Pages whose template and elements another address shows, too: only the long run walks them.
+ALIKE = {
+    *("answer-spark", "archive-delete", "archive-notes", "bisect-archived", "bisect-flink"),
+    *("bytes-seatunnel", "bytes-spark", "checkpoint", "compare-choose", "compare-two"),
+    *("contents-seatunnel-checkpoint", "contents-spark", "mapping-delete", "person-close"),
+    *("predicates", "properties-refused", "recordings-of-team", "sharing-alone"),
+    *("snapshot-by-query", "topology-delete", "topology-new", "webhook-delete", "workbench-flink"),
+}

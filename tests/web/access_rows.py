@@ -213,6 +213,9 @@ GET /recordings/{flink}/contents/1/restore-plan?parallelism=3
 GET /recordings/{flink}/contents/1/upgrade
 POST /recordings/{flink}/contents/1/upgrade {"job": "[{\\"uid\\": \\"count\\"}]"}
 GET /reviews/{review}
+GET /reviews/{review}/post-mortem
+GET /recordings/{banks}/notes/document
+GET /archive/{archived}/notes/document
 GET /entries/{entry}
 GET /recordings/{banks}/notes
 GET /recordings/{banks}/with-notes
@@ -313,6 +316,9 @@ GET /api/archive/{archived}/trail
 POST /api/archive/{archived}/trail {"place": "checkpoint:1:0"}
 DELETE /api/archive/{archived}/trail
 GET /api/reviews/{review}
+GET /api/reviews/{review}/post-mortem
+GET /api/recordings/{banks}/entries/document
+GET /api/archive/{archived}/entries/document
 GET /api/reviews/{review}/timeline
 GET /api/reviews/{review}/timeline/{row}
 GET /api/reviews/{review}/log

@@ -303,8 +303,9 @@ def test_rows_without_room_between_them_are_numbered_again(api, review):
     first, last = words(api, review, "first"), words(api, review, "last")
     TimelineRow.objects.filter(pk=first).update(position=1)
     TimelineRow.objects.filter(pk=last).update(position=2)
-    words(api, review, "between", before=last)
-    assert texts(api, review) == ["first", "between", "last"]
+    between = words(api, review, "between", before=last)
+    words(api, review, "before it", before=between)
+    assert texts(api, review) == ["first", "before it", "between", "last"]
 
 
 def test_rows_go_into_groups_and_out_of_them(api, review):

@@ -8,6 +8,7 @@ import { baseLayout } from "./panel.js";
 
 const HIDDEN = { visible: false, fixedrange: true };
 const EDGE = 10; // pixels at the window's ends that resize it
+const MOVES = ["from", "to", "snapshot", "theme", "size", "axis", "marks", "notes", "idle"];
 const PIN = 6; // pixels of the head of a pin
 
 /** @param {App} app */
@@ -175,7 +176,7 @@ export function createOverview(app) {
       if (keys.has("axis")) load();
       if (hasAny(keys, "theme", "size", "idle")) drawStill();
       const moved = keys.has("now") && Math.round(toX(state.now)) !== cursorAt;
-      if (moved || hasAny(keys, "from", "to", "snapshot", "theme", "size", "axis", "marks", "notes", "idle")) drawMoving();
+      if (moved || hasAny(keys, ...MOVES)) drawMoving();
     },
   };
 }
