@@ -121,6 +121,13 @@ class Reader:
         return quantities.instant(at, self.subject.time_unit)
 
 
+def author_of(item: payloads.AnswerToEntry) -> str:
+    """Word who wrote an entry or an answer."""
+    if item["imported_from"] is not None:
+        return f"imported from {item['imported_from']}"
+    return item["author"] or "a deleted account"
+
+
 def _name(person: User | None) -> str | None:
     return None if person is None else person.get_username()
 

@@ -158,6 +158,11 @@ def test_imported_entries_are_as_they_were_but_for_their_authors(api, bob, banks
     assert not finding["may"]["edit"]
     page = text_of(signed_in(bob).get(f"/recordings/{row.pk}/notes"))
     assert page.count("imported from ada@example.org") == 4
+    document = (
+        signed_in(bob).get(f"/recordings/{row.pk}/notes/document?format=html").content.decode()
+    )
+    assert document.count("imported from ada@example.org") == 4
+    assert "deleted account" not in document
 
 
 def test_places_that_are_gone_stay_and_say_so(api, bob, banks):
