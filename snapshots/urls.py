@@ -89,6 +89,7 @@ urlpatterns = [
         name="upgrade",
     ),
     path("recordings/<int:pk>/notes", reviews.of_recording, name="notes"),
+    path("recordings/<int:pk>/with-notes", reviews.download, name="with-notes"),
     path("archive/<int:pk>/notes", reviews.of_archived_job, name="archived-notes"),
     path("recordings/<int:pk>/notes/document", post_mortem.of_recording, name="notes-document"),
     path(

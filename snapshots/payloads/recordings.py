@@ -198,17 +198,25 @@ class Accepted(TypedDict):
 
 
 @described
-class AcceptedRecording(Accepted):
+class AcceptedRecording(TypedDict):
     """An upload that was accepted as a recording.
 
     Attributes:
+        id: the number of the recording.
+        job: the number of the job that does the work; null if the upload was a recording with its
+            notes that is here already, so that there is nothing to read.
         format: the format in which the input is read.
         recognised: how the format was recognised, as a sentence; null if it is known only
             after unpacking.
+        notes: what became of the notes, in sentences; null if the upload was no recording with its
+            notes.
     """
 
+    id: int
+    job: int | None
     format: str
     recognised: str | None
+    notes: str | None
 
 
 @described
@@ -265,10 +273,16 @@ def recognised(row: Recording) -> str | None:
     return (row.parameters or {}).get("recognised")
 
 
-def accepted_recording(job: Job) -> AcceptedRecording:
-    row = job.recording
-    assert row is not None  # the job of an upload always has one
-    return {"id": row.pk, "job": job.pk, "format": row.format, "recognised": recognised(row)}
+def accepted_recording(
+    row: Recording, job: Job | None, notes: str | None = None
+) -> AcceptedRecording:
+    return {
+        "id": row.pk,
+        "job": None if job is None else job.pk,
+        "format": row.format,
+        "recognised": recognised(row),
+        "notes": notes,
+    }
 
 
 def newest_job(row: Recording) -> int | None:

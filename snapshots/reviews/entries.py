@@ -234,7 +234,8 @@ def _resolve(user: User, row: Entry, wanted: object) -> None:
         return
     row.resolved_at = timezone.now() if wanted else None
     row.resolved_by = user if wanted else None
-    _save(row, user, "resolved_at", "resolved_by")
+    row.imported_resolver = ""
+    _save(row, user, "resolved_at", "resolved_by", "imported_resolver")
     action = audit.NOTE_RESOLVED if wanted else audit.NOTE_REOPENED
     audit.note(action, user, row.title, person=row.subject.owner)
     _announce(row, CHANGED)

@@ -30,6 +30,7 @@ def _version(before, row, effort: Effort) -> EntryVersion:
     return {
         "at": date(row.history_date),
         "by": row.history_user and row.history_user.get_username(),
+        "imported_from": row.imported_by or None,
         "kind": row.kind,
         "kind_before": None if is_same_kind else before.kind,
         "resolved": row.resolved_at is not None,

@@ -1,5 +1,7 @@
 """Define entries, which people write at places, the items of trails, and reviews of incidents."""
 
+import uuid
+
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
@@ -7,6 +9,8 @@ from django.utils import timezone
 from simple_history.models import HistoricalRecords
 
 from snapshots.fields import Line, Prose
+
+LONGEST_NAME = 200  # characters of a person's name in a bundle
 
 _ONE_SUBJECT = Q(recording__isnull=False, engine_job__isnull=True) | Q(
     recording__isnull=True, engine_job__isnull=False
@@ -41,12 +45,26 @@ class AtPlace(models.Model):
         return self.recording or self.engine_job
 
 
+class ImportedVersion(models.Model):
+    """A field of every version in a history: who made it, if it came with a bundle."""
+
+    imported_by = Line(max_length=LONGEST_NAME, blank=True)
+
+    class Meta:
+        abstract = True
+
+    def __str__(self) -> str:
+        return self.imported_by
+
+
 class Entry(AtPlace):
     """A note that a person wrote at a place, or an answer to one.
 
     ``number`` counts the entries of a recording or an archived job from 1; an answer has none.
-    ``author`` is null if the account is deleted. The history keeps kind, text and whether it was
-    resolved; it goes with the entry.
+    ``author`` is null if the account is deleted, or if the entry came with a bundle:
+    ``imported_author`` and ``imported_resolver`` then name people of another server as text.
+    ``uid`` stays the same in all copies of an entry. The history keeps kind, text and whether it
+    was resolved; it goes with the entry.
     """
 
     class Kind(models.TextChoices):
@@ -71,13 +89,17 @@ class Entry(AtPlace):
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
     )
     due_on = models.DateField(null=True)  # of a follow-up
+    uid = models.UUIDField(default=uuid.uuid4)
+    imported_author = Line(max_length=LONGEST_NAME, blank=True)
+    imported_resolver = Line(max_length=LONGEST_NAME, blank=True)
     due_noted_on = models.DateField(null=True)  # the day of which people were notified
     history = HistoricalRecords(
+        bases=[ImportedVersion],
         cascade_delete_history=True,
         excluded_fields=[
             *["recording", "engine_job", "place", "mark", "sentence", "at", "number", "parent"],
             *["author", "created_at", "edited_at", "resolved_by"],
-            *["due_noted_on"],
+            *["uid", "imported_author", "imported_resolver", "due_noted_on"],
         ],
     )
 
@@ -88,6 +110,8 @@ class Entry(AtPlace):
             models.CheckConstraint(condition=_ONE_SUBJECT, name="entry_has_one_subject"),
             models.UniqueConstraint(fields=["recording", "number"], name="entry_of_recording"),
             models.UniqueConstraint(fields=["engine_job", "number"], name="entry_of_engine_job"),
+            models.UniqueConstraint(fields=["recording", "uid"], name="entry_once_in_recording"),
+            models.UniqueConstraint(fields=["engine_job", "uid"], name="entry_once_in_engine_job"),
         ]
 
     @property

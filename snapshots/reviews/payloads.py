@@ -74,7 +74,10 @@ class AnswerToEntry(TypedDict):
         id: the number under which the API knows it.
         text: the text, in Markdown.
         html: the text as HTML, of which nothing can run.
-        author: the e-mail address of the author; null if the account is deleted.
+        author: the e-mail address of the author; null if the account is deleted, or if the entry
+            came with a file from elsewhere.
+        imported_from: the name that the file gives to the author of such an entry. It is a text and
+            nobody has proven it; null if the entry was written here, or if the file has no name.
         mentions: the addresses of the people whom the text mentions and who can see it.
         created_at: when it was written, as ISO 8601 in UTC.
         edited_at: when its text was last changed, as ISO 8601 in UTC; null if it never was.
@@ -85,6 +88,7 @@ class AnswerToEntry(TypedDict):
     text: str
     html: str
     author: str | None
+    imported_from: str | None
     mentions: list[str]
     created_at: str
     edited_at: str | None
@@ -109,7 +113,9 @@ class EntryItem(AnswerToEntry):
         when: the same time in words; empty if that is not known.
         due_on: the day on which a follow-up is due, such as ``2026-11-30``; null if it has none.
         resolved_at: when it was resolved, as ISO 8601 in UTC; null if it is open.
-        resolved_by: the address of who resolved it; null if it is open or the account is deleted.
+        resolved_by: the address of who resolved it; null if it is open, if the account is deleted,
+            or if it was resolved elsewhere.
+        resolution_imported_from: the name of who resolved it elsewhere; null in all other cases.
         answers: the answers to it, the oldest first.
     """
 
@@ -125,6 +131,7 @@ class EntryItem(AnswerToEntry):
     due_on: str | None
     resolved_at: str | None
     resolved_by: str | None
+    resolution_imported_from: str | None
     answers: list[AnswerToEntry]
 
 
@@ -154,7 +161,8 @@ class EntryVersion(TypedDict):
 
     Attributes:
         at: when it was made, as ISO 8601 in UTC.
-        by: the address of who made it; null if the account is deleted.
+        by: the address of who made it; null if the account is deleted, or if it was made elsewhere.
+        imported_from: the name of who made it elsewhere; null in all other cases.
         kind: the kind of the entry in this version.
         kind_before: the kind before; null if it is the same, or if this is the first version.
         resolved: whether the entry was resolved in this version.
@@ -166,6 +174,7 @@ class EntryVersion(TypedDict):
 
     at: str
     by: str | None
+    imported_from: str | None
     kind: str
     kind_before: str | None
     resolved: bool

@@ -25,11 +25,13 @@ def _in_words(entries: QuerySet) -> str:
         notes=Count("pk", filter=Q(parent=None)),
         answers=Count("pk", filter=Q(parent__isnull=False)),
         people=Count("author", distinct=True),
-        nobodys=Count("pk", filter=Q(author=None)),
+        imported=Count("pk", filter=~Q(imported_author="")),
+        nobodys=Count("pk", filter=Q(author=None, imported_author="")),
     )
     if not numbers["notes"]:
         return ""
     answers = f" and {counted(numbers['answers'], 'answer')}" if numbers["answers"] else ""
     people = [counted(numbers["people"], "person", "people")] if numbers["people"] else []
+    people += ["people elsewhere"] if numbers["imported"] else []
     people += ["deleted accounts"] if numbers["nobodys"] else []
     return f"{counted(numbers['notes'], 'note')}{answers} of {' and '.join(people)}"

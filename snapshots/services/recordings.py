@@ -4,7 +4,8 @@ Access is checked before, and jobs do the work after. Raises: problems.Problem f
 """
 
 import contextlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,10 @@ from snapshots import allowances
 from snapshots.domain.model.defects import InputRefused
 from snapshots.fields import clipped
 from snapshots.files import identity, recordings, uploads
+from snapshots.files.uploads import flushed_path
 from snapshots.jobs import live
 from snapshots.limits import recording_limits
-from snapshots.models import LONGEST_FORMAT, Job, Recording
+from snapshots.models import LONGEST_FORMAT, Job, Mapping, Recording
 from snapshots.problems import Conflict, Invalid, Refused
 from snapshots.readers import recognition
 from snapshots.readers.engines import registry
@@ -50,24 +52,55 @@ def accept_uploads(
 
     Raises: Refused, Invalid.
     """
+    items = incoming(owner, by or owner, files, format=format, name=name)
+    with kept(item.draft for item in items), transaction.atomic():
+        jobs = [queue(owner, by or owner, item) for item in items]
+        before_commit(jobs)
+    return jobs
+
+
+def checked_title(name: str, files: Sequence[uploads.DraftUpload]) -> str:
+    """Return the name that a person gave; empty to use a file's own. Raises: Invalid, Refused."""
+    if name and len(files) > 1:
+        raise Invalid("A name can only go with one file, and there are several.", field="name")
+    return topology_documents.checked_name(name) if name else ""
+
+
+@dataclass(frozen=True)
+class Incoming:
+    """A checked file that is about to become a recording.
+
+    Attributes:
+        draft: its bytes.
+        source_name: what the file was called.
+        name: the name of the recording.
+        format: the format in which it is read.
+        parameters: the mapping, and how the format was recognised; None if that is not known yet.
+        description: the description of the recording.
+    """
+
+    draft: uploads.Draft
+    source_name: str
+    name: str
+    format: str
+    parameters: dict[str, Any] | None = None
+    description: str = ""
+
+
+def incoming(
+    owner, by, files: Sequence[uploads.DraftUpload], *, format: str = "", name: str = ""
+) -> list[Incoming]:
+    """Check files and the limits of their owner. Raises: Refused, Invalid, TooMany."""
     if not files:
         raise Invalid(
             "The request has no file. Send it as the multipart field “file”.", field="file"
         )
-    if name and len(files) > 1:
-        raise Invalid("A name can only go with one file, and there are several.", field="name")
-    if name:
-        name = topology_documents.checked_name(name)
-    by = by or owner
+    name = checked_title(name, files)
     allowances.require_room_for(owner, sum(file.size for file in files))
-    readings = _readings(by, files, format)
-    with kept(file.draft for file in files), transaction.atomic():
-        jobs = [
-            _queue_upload(owner, by, file.draft, file.name, name or file.name, **reading)
-            for file, reading in zip(files, readings, strict=True)
-        ]
-        before_commit(jobs)
-    return jobs
+    return [
+        Incoming(file.draft, file.name, name or file.name, **reading)
+        for file, reading in zip(files, _readings(by, files, format), strict=True)
+    ]
 
 
 def accept_together(
@@ -109,7 +142,7 @@ def accept_together(
         uploads.pack(draft, members)
         with kept([draft]), transaction.atomic():
             kind = format or registry.PACKAGE
-            job = _queue_upload(owner, by or owner, draft, f"{name}.zip", name, kind)
+            job = queue(owner, by or owner, Incoming(draft, f"{name}.zip", name, kind))
             before_commit([job])
     return job
 
@@ -123,10 +156,9 @@ def accept_folder(owner, folder: Path, *, format: str = "", name: str = "") -> J
     with uploads.Draft() as draft:
         uploads.pack(draft, ((path.relative_to(folder).as_posix(), path) for path in files))
         with kept([draft]), transaction.atomic():
-            source_name = f"{folder.name}.zip"
-            return _queue_upload(
-                owner, owner, draft, source_name, name or folder.name, format or registry.PACKAGE
-            )
+            kind = format or registry.PACKAGE
+            item = Incoming(draft, f"{folder.name}.zip", name or folder.name, kind)
+            return queue(owner, owner, item)
 
 
 def _checked_paths(paths: list[str]) -> list[str]:
@@ -151,15 +183,43 @@ def common_folder(paths: Sequence[str]) -> str:
 
 
 def accept_file(owner, path: Path, *, format: str = "", name: str = "") -> Job:
-    """Queue a recording for a file on this machine. Raises: Refused, Invalid, TooMany."""
+    """Queue a recording for a file on this machine. Raises: Refused, Invalid, TooMany, OSError."""
     allowances.require_room_for(owner, path.stat().st_size)
+    with drafted(path) as file:
+        (item,) = incoming(owner, owner, [file], format=format)
+        with kept([file.draft]), transaction.atomic():
+            return queue(owner, owner, replace(item, name=name or item.name))
+
+
+@contextlib.contextmanager
+def drafted(path: Path) -> Iterator[uploads.DraftUpload]:
+    """Copy a file on this machine into a draft, as if it were sent. Raises: TooLarge, OSError."""
     with uploads.Draft() as draft, path.open("rb") as source:
         while chunk := source.read(1 << 20):
             draft.write(chunk)
-        draft.file.flush()
-        (reading,) = _readings(owner, [uploads.DraftUpload(draft, path.name, "")], format)
-        with kept([draft]), transaction.atomic():
-            return _queue_upload(owner, owner, draft, path.name, name or path.name, **reading)
+        draft.flush()
+        yield uploads.DraftUpload(draft, path.name, "")
+
+
+def read_as_before(
+    file: uploads.DraftUpload, format: str, mapping: Mapping | None
+) -> dict[str, Any]:
+    """Check a file that another Cutline has read; return the fields that say how it is read.
+
+    Args:
+        format: the format as which the other has read it; empty if it did not know that.
+        mapping: the mapping with which it has read it.
+
+    Raises: Refused, Invalid.
+    """
+    if mapping is not None:
+        mappings.require_fit(mapping, file)
+        return _read_with(mapping, format)
+    head = read_head(flushed_path(file), recording_limits())
+    if format not in registry.READERS and registry.is_package(head):
+        format = registry.PACKAGE
+    known, reason = _checked_head(file, format)
+    return {"format": known, "parameters": None if reason is None else {"recognised": reason}}
 
 
 def _readings(user, files: Sequence[uploads.DraftUpload], format: str) -> list[dict[str, Any]]:
@@ -173,9 +233,15 @@ def _readings(user, files: Sequence[uploads.DraftUpload], format: str) -> list[d
         ]
     for file in files:
         mappings.require_fit(mapping, file)
+    return [_read_with(mapping, mapping.format) for _ in files]
+
+
+def _read_with(mapping: Mapping, format: str) -> dict[str, Any]:
     reason = f"The mapping “{mapping.name}” was given."
-    parameters = {"mapping": mapping.document, "recognised": reason}
-    return [{"format": mapping.format, "parameters": parameters} for _ in files]
+    return {
+        "format": format,
+        "parameters": {"mapping": mapping.document, "recognised": reason},
+    }
 
 
 def _checked_head(file: uploads.DraftUpload, format: str) -> tuple[str, str | None]:
@@ -218,29 +284,25 @@ def kept(drafts: Iterable[uploads.Draft]):
         raise
 
 
-def _queue_upload(
-    owner,
-    by,
-    draft: uploads.Draft,
-    source_name: str,
-    name: str,
-    format: str,
-    parameters: dict[str, Any] | None = None,
-) -> Job:
-    """Create the row and the job of an upload."""
-    allowances.require_room_for(owner, draft.size)
+def queue(owner, by, item: Incoming) -> Job:
+    """Create the row and the job of an upload, whose draft is kept by the open transaction.
+
+    Raises: TooMany.
+    """
+    allowances.require_room_for(owner, item.draft.size)
     recording = Recording.objects.create(
         owner=owner,
-        name=_printable(name),
-        source_name=_printable(source_name),
-        format=format,
-        size=draft.size,
-        upload=draft.name,
-        parameters=parameters,
+        name=_printable(item.name),
+        description=item.description,
+        source_name=item.source_name and _printable(item.source_name),
+        format=item.format,
+        size=item.draft.size,
+        upload=item.draft.name,
+        parameters=item.parameters,
     )
     if owner is not None:  # samples belong to the server
         other = owner if owner != by else None
-        audit.note(audit.UPLOADED, by, recording.title, person=other, bytes=draft.size)
+        audit.note(audit.UPLOADED, by, recording.title, person=other, bytes=item.draft.size)
     transaction.on_commit(identity.beat, robust=True)
     return create_job(Job.Kind.INGEST, owner, recording=recording)
 

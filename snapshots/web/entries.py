@@ -48,6 +48,7 @@ class Reader:
             "due_on": optional_day(row.due_on),
             "resolved_at": optional_date(row.resolved_at),
             "resolved_by": _name(row.resolved_by),
+            "resolution_imported_from": row.imported_resolver or None,
             "answers": [self.answer(answer) for answer in row.answers.all()],
         }
 
@@ -58,6 +59,7 @@ class Reader:
             "text": row.text,
             "html": to_html(row.text),
             "author": _name(row.author),
+            "imported_from": row.imported_author or None,
             "mentions": sorted(person.get_username() for person in row.mentions.all()),
             "created_at": date(row.created_at),
             "edited_at": optional_date(row.edited_at),
@@ -117,6 +119,13 @@ class Reader:
         if isinstance(self.subject, EngineJob):
             return quantities.epoch(at)
         return quantities.instant(at, self.subject.time_unit)
+
+
+def author_of(item: payloads.AnswerToEntry) -> str:
+    """Word who wrote an entry or an answer."""
+    if item["imported_from"] is not None:
+        return f"imported from {item['imported_from']}"
+    return item["author"] or "a deleted account"
 
 
 def _name(person: User | None) -> str | None:

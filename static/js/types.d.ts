@@ -1380,6 +1380,7 @@ interface NoteAnswer {
   text: string;
   html: string;
   author: string | null;
+  imported_from?: string | null;
   created_at: string;
   edited_at: string | null;
   may: { edit: boolean; resolve: boolean; delete: boolean; answer: boolean };
@@ -1394,6 +1395,7 @@ interface NoteEntry extends NoteAnswer {
   due_on: string | null;
   resolved_at: string | null;
   resolved_by: string | null;
+  resolution_imported_from?: string | null;
   answers: NoteAnswer[];
 }
 

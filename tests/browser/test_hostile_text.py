@@ -1,6 +1,7 @@
 """Texts that try to run, in every place that takes text: no page of them does anything."""
 
 import re
+from dataclasses import asdict
 from functools import cache
 from urllib.parse import urlsplit
 from xml.etree import ElementTree
@@ -9,7 +10,7 @@ import pytest
 
 from tests.conftest import watch_for_errors
 from tests.hostile.payloads import ADDRESS, ALL, CSS, DIRECTION, HANDLER, SVG
-from tests.hostile.places import PLACES
+from tests.hostile.places import PLACES, Form
 from tests.webapp.over_http import Api
 
 CANARY = "window.canary = (text) => console.error(`a payload ran: ${text}`);"
@@ -38,6 +39,25 @@ TRACES = r"""() => {
     if (/[\u202a-\u202e\u2066-\u2069]/.test(node.data)) faults.push(`direction: ${node.data}`);
   }
   return faults;
+}"""
+
+SEND = """({ address, fields, files }) => {
+  const form = document.createElement("form");
+  Object.assign(form, { method: "post", action: address, enctype: "multipart/form-data" });
+  const token = document.querySelector("[name=csrfmiddlewaretoken]").value;
+  for (const [name, value] of Object.entries({ ...fields, csrfmiddlewaretoken: token })) {
+    const field = document.createElement("textarea");
+    form.append(Object.assign(field, { name, value }));
+  }
+  if (files.length) {
+    const chosen = new DataTransfer();
+    for (const [name, content] of files) chosen.items.add(new File([content], name));
+    const field = Object.assign(document.createElement("input"), { type: "file", name: "file" });
+    field.files = chosen.files;
+    form.append(field);
+  }
+  document.body.append(form);
+  HTMLFormElement.prototype.submit.call(form);
 }"""
 
 
@@ -90,7 +110,7 @@ def test_no_text_does_anything_on_a_page(planted, watched, place):
     page, happened = watched
     faults = []
     for address in planted(place):
-        answer = page.goto(address)
+        answer = sent(page, address) if isinstance(address, Form) else page.goto(address)
         assert answer.status < 500, address
         look_around(page)
         faults += [f"{address}: {fault}" for fault in [*page.evaluate(TRACES), *happened]]
@@ -114,6 +134,14 @@ def test_an_exported_picture_of_such_names_holds_text_alone(planted, watched):
     assert not [name for name in attributes if name.lower().startswith("on")]
     assert "canary" in "".join(picture.itertext())
     assert not happened
+
+
+def sent(page, form: Form):
+    """Send a form as a browser does, and return the answer."""
+    page.goto("/")
+    with page.expect_navigation() as navigation:
+        page.evaluate(SEND, asdict(form))
+    return navigation.value
 
 
 def look_around(page) -> None:

@@ -248,6 +248,7 @@ GET /recordings/{banks}/notes/document
 GET /archive/{archived}/notes/document
 GET /entries/{entry}
 GET /recordings/{banks}/notes
+GET /recordings/{banks}/with-notes
 GET /archive/{archived}/notes
 GET /compare?recordings={failing},{failing}
 GET /compare/two?left={banks}&right={banks}
@@ -274,6 +275,7 @@ GET /mappings/{mapping}
 GET /THING/sharing
 GET /jobs/{job}
 GET /api/recordings/{banks}
+GET /api/recordings/{banks}/with-notes
 GET /api/recordings/{banks}/defects
 POST /api/recordings/{banks}/snapshots/s1/restore
 POST /api/recordings/{banks}/snapshots/s1/reordering

@@ -55,6 +55,12 @@ class Api:
         assert answer.status == 200, answer
         return answer.body
 
+    def raw(self, path: str) -> bytes:
+        """Return an answer that is not JSON."""
+        request = urllib.request.Request(f"{self.stack.url}/api{path}", headers=self.headers)
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return answer.read()
+
     def post(self, path: str, body: Any = None) -> Answer:
         raw = json.dumps(body).encode()
         return self.call("POST", path, raw, **{"Content-Type": "application/json"})

@@ -6,7 +6,8 @@ from snapshots.management.files import FilesCommand
 from snapshots.management.jobs import see_through, workers_answer
 from snapshots.models import Job
 from snapshots.problems import Problem
-from snapshots.services.recordings import accept_file, accept_folder
+from snapshots.reviews.bundles.accepting import accept_path, taken_by
+from snapshots.services.recordings import accept_folder
 from webapp.accounts.services import OWNER, NotAnAddress, get_or_create_user
 
 
@@ -30,7 +31,8 @@ class Command(FilesCommand):
             user = get_or_create_user(owner)
         except NotAnAddress as error:
             raise CommandError(str(error)) from None
-        jobs = [self._accept(user, path, options["format"]) for path in files]
+        accepted = [self._accept(user, path, options["format"]) for path in files]
+        jobs = [job for job in accepted if job is not None]
         inline = options["inline"]
         if not inline and not workers_answer():
             self.stderr.write("No worker answers: ingesting here instead.")
@@ -38,13 +40,18 @@ class Command(FilesCommand):
         if inline or options["wait"]:
             see_through(self, jobs, inline=inline)
 
-    def _accept(self, user, path: Path, format: str) -> Job:
+    def _accept(self, user, path: Path, format: str) -> Job | None:
         try:
-            accept = accept_folder if path.is_dir() else accept_file
-            job = accept(user, path, format=format)
+            if path.is_dir():
+                (taken,) = taken_by([accept_folder(user, path, format=format)])
+            else:
+                taken = accept_path(user, path, format=format)
         except OSError as error:
             raise CommandError(f"{path}: {error.strerror}") from None
         except Problem as problem:
             raise CommandError(f"{path}: {problem.detail}") from None
-        self.stdout.write(f"{path}: recording {job.recording_id}, job {job.pk}")
-        return job
+        job = f", job {taken.job.pk}" if taken.job is not None else ""
+        self.stdout.write(f"{path}: recording {taken.recording.pk}{job}")
+        if taken.notes is not None:
+            self.stdout.write(f"{path}: {taken.notes}")
+        return taken.job

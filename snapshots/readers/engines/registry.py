@@ -51,12 +51,17 @@ def format_of(head: Head, name: str) -> str | None:
 
     Raises: InputRefused where the file's compression is damaged.
     """
-    start = head.first(_SIGNATURE)
-    is_zip = head.compression is None and zip_entries.is_zip(start)
-    if is_zip or tar_entries.is_tar(start):
+    if is_package(head):
         return PACKAGE
     files = Beginnings((name,), lambda _: head.start[:START_BYTES])
     return next((key for key, item in READERS.items() if item.recognises(files)), None)
+
+
+def is_package(head: Head) -> bool:
+    """Return whether a file is a zip or a tar. Raises: InputRefused, as ``format_of``."""
+    start = head.first(_SIGNATURE)
+    is_zip = head.compression is None and zip_entries.is_zip(start)
+    return is_zip or tar_entries.is_tar(start)
 
 
 def unpacked(

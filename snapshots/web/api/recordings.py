@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from django.db.models import Max
-from django.http import HttpRequest, HttpResponse
+from django.http import FileResponse, HttpRequest, HttpResponse
 from ninja import Field, File, Form, Query, Router, Schema, UploadedFile
 
 from snapshots import access
@@ -12,7 +12,6 @@ from snapshots.answers.outcomes import outcomes_of
 from snapshots.fields import storable
 from snapshots.files.recordings import open_recording
 from snapshots.files.uploads import drafts
-from snapshots.models import Job
 from snapshots.payloads.dates import optional_date
 from snapshots.payloads.recordings import (
     Accepted,
@@ -25,17 +24,16 @@ from snapshots.payloads.recordings import (
     recording_summary,
 )
 from snapshots.payloads.topologies import TopologyOfRecording, topology_of_recording
-from snapshots.services.recordings import (
-    accept_together,
-    accept_uploads,
-    ingest_again,
-)
+from snapshots.reviews.bundles.accepting import Taken, accept_files, taken_by
+from snapshots.reviews.bundles.exporting import bundle_of, file_name
+from snapshots.services.recordings import accept_together, ingest_again
 from snapshots.services.recordings import delete_recording as delete
 from snapshots.services.recordings import rename_recording as rename
 from snapshots.services.retention import removal_dates
 from snapshots.web.api.parameters import Limit, Offset, RecordingId
 from snapshots.web.api.reading import stored_recording
 from snapshots.web.json import reply
+from webapp.accounts.auth import SignedInRequest
 from webapp.edge.idempotency import DOCUMENTED, idempotent
 
 router = Router()
@@ -86,7 +84,7 @@ def list_recordings(
 @router.post("/recordings", response={202: AcceptedUpload}, openapi_extra=DOCUMENTED)
 @idempotent(keeps_itself=True)
 def upload_recording(
-    request: HttpRequest,
+    request: SignedInRequest,
     file: Annotated[
         list[UploadedFile], File(description="The log, or several, or the files of an engine.")
     ],
@@ -115,24 +113,33 @@ def upload_recording(
 
     The beginning of a file (all of it, if it is small) is checked at once and refused with line and
     field. The job shows how the rest goes.
+
+    A recording with its notes, as `GET /api/recordings/{id}/with-notes` sends it, is recognised as
+    well. If you have its recording already, only its new notes are added there.
     """
 
-    def keep(jobs: list[Job]) -> None:
-        request.attempt.keep(_accepted(jobs))  # type: ignore[attr-defined]  # of ``idempotent``
+    def keep(taken: list[Taken]) -> None:
+        request.attempt.keep(_accepted(taken))  # type: ignore[attr-defined]  # of ``idempotent``
 
     by = request.user
     owner, files = access.holder(by, team), drafts(file)
     if together:
         job = accept_together(
-            owner, files, paths, by=by, format=format, name=name, before_commit=keep
+            owner,
+            files,
+            paths,
+            by=by,
+            format=format,
+            name=name,
+            before_commit=lambda jobs: keep(taken_by(jobs)),
         )
-        return _accepted([job])
-    jobs = accept_uploads(owner, files, by=by, format=format, name=name, before_commit=keep)
-    return _accepted(jobs)
+        return _accepted(taken_by([job]))
+    taken = accept_files(owner, files, by=by, format=format, name=name, before_commit=keep)
+    return _accepted(taken)
 
 
-def _accepted(jobs: Sequence[Job]) -> HttpResponse:
-    accepted = [accepted_recording(job) for job in jobs]
+def _accepted(taken: Sequence[Taken]) -> HttpResponse:
+    accepted = [accepted_recording(each.recording, each.job, each.notes) for each in taken]
     return reply({**accepted[0], "recordings": accepted}, 202)
 
 
@@ -162,6 +169,17 @@ def ingest_recording_again(request: HttpRequest, id: RecordingId) -> HttpRespons
     """Ingest a recording once more from the kept upload, after a failure or for a newer store."""
     job = ingest_again(access.own_recording(request.user, id))
     return reply({"id": id, "job": job.pk}, 202)
+
+
+@router.get("/recordings/{int:id}/with-notes", response=bytes)
+def get_recording_with_notes(request: SignedInRequest, id: RecordingId) -> FileResponse:
+    """Return the upload with its notes as one file, which any Cutline takes as an upload.
+
+    It holds the notes with answers and histories, and the names of their authors. The same
+    recording with the same notes always gives the same bytes.
+    """
+    row = access.recording(request.user, id)
+    return FileResponse(bundle_of(row, request.user), as_attachment=True, filename=file_name(row))
 
 
 @router.get("/recordings/{int:id}/topology", response=TopologyOfRecording)

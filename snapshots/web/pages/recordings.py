@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 from django.contrib import messages
 from django.core.paginator import Paginator
-from django.http import FileResponse, HttpRequest, HttpResponseBase
+from django.http import FileResponse, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import (
@@ -31,10 +31,10 @@ from snapshots.payloads.topologies import topology_of_recording
 from snapshots.problems import Conflict, NotFound, Problem, Refused
 from snapshots.quantities import counted
 from snapshots.readers.engines import registry
+from snapshots.reviews.bundles.accepting import Taken, accept_files
 from snapshots.services import formats
 from snapshots.services.noted import notes_of
 from snapshots.services.recordings import (
-    accept_uploads,
     delete_recording,
     ingest_again,
     rename_recording,
@@ -139,20 +139,25 @@ def _upload(request: SignedInRequest) -> HttpResponseBase:
     owner = access.holder(request.user, request.POST.get("team"))
     files = uploads.drafts(request.FILES.getlist("file"))
     format = request.POST.get("format", "")
-    jobs: list[Job] = []
+    taken: list[Taken] = []
     refusals = []
     for upload in [[file] for file in files] or [[]]:
         try:
-            jobs += accept_uploads(owner, upload, by=request.user, format=format)
+            taken += accept_files(owner, upload, by=request.user, format=format)
         except Problem as problem:
             name = upload[0].name if upload else ""
             refusals.append({"name": name, "problem": problem.as_json()})
     if refusals:
-        accepted = [job.recording for job in jobs if job.recording is not None]
+        accepted = [each.recording for each in taken]
         return _render_list(request, refusals=refusals, accepted=accepted, status=422)
-    if len(jobs) == 1:
-        return redirect("recording", jobs[0].recording_id)
-    messages.success(request, f"{len(jobs)} recordings are being read.")
+    for each in taken:
+        if each.notes is not None:
+            messages.success(request, f"“{each.recording}”: {each.notes}")
+    if len(taken) == 1:
+        return redirect("recording", taken[0].recording.pk)
+    if reading := sum(each.job is not None for each in taken):
+        verb = "is" if reading == 1 else "are"
+        messages.success(request, f"{counted(reading, 'recording')} {verb} being read.")
     return redirect("recordings")
 
 

@@ -5,15 +5,16 @@ from functools import partial
 from typing import Any
 
 from django.core.paginator import Paginator
-from django.http import HttpResponse
+from django.http import FileResponse, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from snapshots import access
-from snapshots.models import EngineJob
+from snapshots.models import EngineJob, Recording
 from snapshots.problems import Conflict, Invalid, Problem
 from snapshots.reviews import entries, trail
+from snapshots.reviews.bundles.exporting import bundle_of, file_name
 from snapshots.reviews.models import Entry
 from snapshots.reviews.subjects import Subject
 from snapshots.web.api.reviews import OPEN, RESOLVED, filtered
@@ -74,10 +75,20 @@ def _list(
         "typed_day": request.POST.get("due_on", ""),
         "refusal": refusal.detail if refusal else "",
         "is_sample": subject.owner_id is None,
+        "download": _download(subject),
     }
     name = "rows" if wants_list_alone(request) else "notes"
     status = refusal.status if refusal else 200
     return render(request, f"snapshots/reviews/{name}.html", context, status=status)
+
+
+@page
+@require_GET
+def download(request: SignedInRequest, pk: int) -> FileResponse:
+    """Send a recording with its notes as one file. Raises: NotFound if its upload is not kept."""
+    row = access.recording(request.user, pk)
+    content = bundle_of(row, request.user)
+    return FileResponse(content, as_attachment=True, filename=file_name(row))
 
 
 @page
@@ -134,6 +145,12 @@ def _stop(request: SignedInRequest, subject: Subject, place: str) -> None:
 def _address(subject: Subject) -> str:
     name = "archived-notes" if isinstance(subject, EngineJob) else "notes"
     return reverse(name, args=[subject.pk])
+
+
+def _download(subject: Subject) -> str:
+    """Return the address of the file with all notes; empty if there is none."""
+    is_kept = isinstance(subject, Recording) and subject.upload != ""
+    return reverse("with-notes", args=[subject.pk]) if is_kept else ""
 
 
 def _home(subject: Subject) -> str:

@@ -10,7 +10,7 @@ from snapshots.reviews.models import Review, TimelineRow
 from snapshots.reviews.proving import Proof
 from snapshots.reviews.subjects import Subject
 from snapshots.web import incidents
-from snapshots.web.entries import Reader
+from snapshots.web.entries import Reader, author_of
 from snapshots.web.post_mortem.tables import NOT_KNOWN, Table, caption_of, tables_of
 
 MOST_ROWS = 1_000
@@ -139,14 +139,14 @@ def _of_entry(document: Document, reader: Reader, row) -> Row:
     return Row(
         name=f"{item['kind']} {item['number']}",
         when=item["when"],
-        author=item["author"] or "a deleted account",
+        author=author_of(item),
         text=item["text"],
         sentence=item["sentence"],
         notice="" if place is None else place["reason"],
         is_resolved=item["resolved_at"] is not None,
         claims=claims,
         figures=document.draw(claims),
-        answers=[(one["author"] or "a deleted account", one["text"]) for one in item["answers"]],
+        answers=[(author_of(answer), answer["text"]) for answer in item["answers"]],
     )
 
 

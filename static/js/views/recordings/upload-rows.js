@@ -48,10 +48,23 @@ export function mountUploadRows(root, { cancelJob, again, formats }) {
     else if (event.type === "refused") showRefusal(event.file, event.problem);
     else setText(words, "sent, waiting for a worker");
     if (event.type === "accepted") {
-      byJob.set(event.body.job, event.file);
-      setText(recognised, event.body.recognised ?? "");
-      body.replaceChildren();
+      const { id, job, recognised: reason, notes } = event.body;
+      setText(recognised, reason ?? "");
+      body.replaceChildren(...(notes ? [h("p.small", { "data-notes": true }, notes)] : []));
+      if (job === null) showHere(event.file, id);
+      else byJob.set(job, event.file);
     }
+  }
+
+  /**
+   * Shows that the recording of a file was here already.
+   * @param {Upload} file @param {number} id
+   */
+  function showHere(file, id) {
+    const { row, words } = rows.get(file);
+    row.dataset.state = "done";
+    words.replaceChildren(h("a", { href: `/recordings/${id}/notes` }, "open its notes"));
+    offerDismissal(file);
   }
 
   /** @param {Element} words @param {any} body @param {UploadEvent} event */
@@ -146,7 +159,7 @@ export function mountUploadRows(root, { cancelJob, again, formats }) {
     const { row, words, body } = rows.get(file);
     const card = body.querySelector(".job-card");
     if (card) showJob(card, job);
-    else body.replaceChildren(makeCard(job, () => cancelJob(job.id)));
+    else body.prepend(makeCard(job, () => cancelJob(job.id)));
     row.dataset.state = job.state;
     if (!isOpen(job)) offerDismissal(file);
     words.replaceChildren(h("a", { href: `/recordings/${job.recording}` }, job.state === "done" ? "open" : "follow"));

@@ -37,7 +37,7 @@ export function entryRow(entry, actions) {
       {},
       h("b.wb-note-number", {}, String(entry.number)),
       h("span.badge", {}, titleOf(entry.kind)),
-      isResolved ? h("span.badge", { title: `by ${entry.resolved_by ?? "a deleted account"}` }, "resolved") : null,
+      isResolved ? h("span.badge", { title: `by ${personOf(entry.resolved_by, entry.resolution_imported_from)}` }, "resolved") : null,
       entry.due_on ? h("span.badge", {}, `due ${entry.due_on}`) : null,
       h("span.soft.small", {}, signature(entry)),
     ),
@@ -64,9 +64,17 @@ function answerRow(entry, answer, actions) {
 }
 
 /** @param {NoteAnswer} entry */
-function signature({ author, created_at: at, edited_at: edited }) {
+function signature({ author, imported_from: name, created_at: at, edited_at: edited }) {
   const when = at.slice(0, 16).replace("T", " ");
-  return `${author ?? "a deleted account"}, ${when} UTC${edited ? ", edited" : ""}`;
+  return `${personOf(author, name)}, ${when} UTC${edited ? ", edited" : ""}`;
+}
+
+/**
+ * Returns who wrote or resolved an entry: a person here, or a name in the file with which it came.
+ * @param {string | null} person @param {string | null} imported
+ */
+export function personOf(person, imported) {
+  return person ?? (imported ? `imported from ${imported}` : "a deleted account");
 }
 
 /**

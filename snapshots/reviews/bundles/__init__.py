@@ -1,0 +1,1 @@
+"""Recordings with their notes, as one file that another Cutline reads."""

@@ -1,0 +1,273 @@
+"""Take the notes of a bundle into a recording: new ones are added, edited ones stay.
+
+An entry is recognised by its uid. Its history decides what happens to one that is here already: if
+the history here is the beginning of that in the bundle, the rest is added. If it is the other way
+round, the entry here is newer. If both went on, the entry here stays as it is.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from django.db import transaction
+
+from snapshots.jobs import live
+from snapshots.models import Recording
+from snapshots.problems import Conflict
+from snapshots.quantities import thousands
+from snapshots.reviews import copies
+from snapshots.reviews.bundles.documents import Answer, Note, Version
+from snapshots.reviews.bundles.exporting import said, versions_of
+from snapshots.reviews.due import today
+from snapshots.reviews.entries import CHANGED, MADE, MOST_ANSWERS, MOST_ENTRIES
+from snapshots.reviews.mentions import mentioned
+from snapshots.reviews.models import Entry
+
+SHOWN = 10  # numbers of entries in a sentence
+_BATCH = 500  # rows
+_CREATED, _CHANGED = "+", "~"  # as simple_history calls them
+
+
+@dataclass
+class Merged:
+    """What became of the entries and answers of a bundle.
+
+    Attributes:
+        added: how many are new here.
+        updated: how many were brought up to date.
+        same: how many were here already, as they are in the bundle or newer.
+        left: the number of each entry that stays as it is here, because it or an answer to it was
+            changed here and in the bundle.
+        renumbered: the number in the bundle and the number here of each new entry that got another.
+    """
+
+    added: int = 0
+    updated: int = 0
+    same: int = 0
+    left: list[int] = field(default_factory=list)
+    renumbered: list[tuple[int, int]] = field(default_factory=list)
+
+    def sentences(self) -> str:
+        """Say what became of them."""
+        if not (self.added or self.updated or self.left):
+            return "All its notes are here already." if self.same else "It has no notes."
+        parts = [
+            (self.added, "{} added"),
+            (self.updated, "{} brought up to date"),
+            (self.same, "{} here already"),
+        ]
+        counts = [words.format(thousands(count)) for count, words in parts if count]
+        return " ".join(
+            [
+                *([f"Notes and answers: {', '.join(counts)}."] if counts else []),
+                *self._left(),
+                *self._renumbered(),
+            ]
+        )
+
+    def _left(self) -> list[str]:
+        if not self.left:
+            return []
+        return [f"Changed here and in the file, and left as they are here: {_listed(self.left)}."]
+
+    def _renumbered(self) -> list[str]:
+        if not self.renumbered:
+            return []
+        pairs = [f"{before} is {now} here" for before, now in self.renumbered]
+        return [f"Their numbers were taken: {_listed(pairs)}."]
+
+
+def merge(recording: Recording, notes: Sequence[Note], *, is_new: bool) -> Merged:
+    """Take the notes into a recording, in the open transaction; nobody is notified.
+
+    Args:
+        recording: the recording, whose row is locked.
+        notes: the notes of the bundle.
+        is_new: whether the recording came with the bundle, so that nobody has it open.
+
+    Raises: Conflict if the recording would have too many entries.
+    """
+    return _Merge(recording, is_new).take(notes)
+
+
+class _Merge:
+    """One merge, with the rows that are here."""
+
+    def __init__(self, recording: Recording, is_new: bool) -> None:
+        self._recording, self._is_new = recording, is_new
+        rows = list(Entry.objects.filter(recording=recording))
+        self._rows = {row.uid: row for row in rows}
+        self._versions = versions_of(rows)
+        self._numbers = {row.number for row in rows if row.number is not None}
+        self._answers: defaultdict[int | None, int] = defaultdict(int)
+        for row in rows:
+            self._answers[row.parent_id] += 1
+        self._made: list[tuple[Entry, tuple[Version, ...]]] = []
+        self._merged = Merged()
+
+    def take(self, notes: Sequence[Note]) -> Merged:
+        """Take all notes, and then all answers, whose entries must have keys."""
+        parents = [self._note(note) for note in notes]
+        self._keep_made()
+        for note, parent in zip(notes, parents, strict=True):
+            self._take_answers(note, parent)
+        self._keep_made()
+        self._require_few()
+        if notes and not self._is_new:
+            copies.announce(parents[0])
+        return self._merged
+
+    def _note(self, note: Note) -> Entry:
+        row = self._rows.get(note.uid)
+        if row is None:
+            return self._add_note(note)
+        if row.parent_id is not None:
+            raise Conflict(
+                f"The entry {note.number} of the file is an answer in “{self._recording}”.",
+                field="uid",
+            )
+        resolved_at = row.resolved_at
+        if self._bring_up_to_date(row, note, row.number):
+            if row.resolved_at != resolved_at:
+                resolver = {"resolved_by": None, "imported_resolver": note.resolved_by or ""}
+                Entry.objects.filter(pk=row.pk).update(**resolver)
+            self._announce(row, CHANGED)
+            copies.entry_changed(row)
+        return row
+
+    def _add_note(self, note: Note) -> Entry:
+        number = note.number
+        if number in self._numbers:
+            number = max(self._numbers) + 1
+            self._merged.renumbered.append((note.number, number))
+        self._numbers.add(number)
+        row = self._row(note)
+        row.number, row.place, row.mark = number, note.place, note.mark
+        row.sentence, row.at, row.imported_resolver = note.sentence, note.at, note.resolved_by or ""
+        return row
+
+    def _take_answers(self, note: Note, parent: Entry) -> None:
+        changed = False
+        for answer in note.answers:
+            row = self._rows.get(answer.uid)
+            if row is None:
+                self._row(answer).parent = parent
+                self._answers[parent.pk] += 1
+                changed = True
+            elif row.parent_id != parent.pk:
+                raise Conflict(
+                    f"An answer to the entry {note.number} of the file belongs to another entry in "
+                    f"“{self._recording}”.",
+                    field="uid",
+                )
+            elif self._bring_up_to_date(row, answer, parent.number):
+                changed = True
+        if self._answers[parent.pk] > MOST_ANSWERS:
+            raise Conflict(
+                f"The entry {parent.number} would have {self._answers[parent.pk]:,} answers, and "
+                f"{MOST_ANSWERS} are the most."
+            )
+        if changed and not self._is_new:
+            self._announce(parent, CHANGED)
+
+    def _row(self, entry: Answer) -> Entry:
+        """Return a new row with what entries and answers have in common."""
+        row = Entry(
+            recording=self._recording,
+            uid=entry.uid,
+            imported_author=entry.author or "",
+            created_at=entry.created_at,
+            edited_at=entry.edited_at,
+            **_now(entry),
+        )
+        self._made.append((row, entry.versions))
+        self._merged.added += 1
+        return row
+
+    def _bring_up_to_date(self, row: Entry, entry: Answer, number: int | None) -> bool:
+        """Give a row that is here what the bundle adds to its history, and tell whether it does."""
+        here = [said(version) for version in self._versions[row.pk]]
+        there = [said(version) for version in entry.versions]
+        if here[: len(there)] == there:
+            self._merged.same += 1
+            return False
+        if there[: len(here)] != here:
+            if number is not None and number not in self._merged.left:
+                self._merged.left.append(number)
+            return False
+        fields = {"edited_at": entry.edited_at, **_now(entry)}
+        for name, value in fields.items():
+            setattr(row, name, value)
+        Entry.objects.filter(pk=row.pk).update(**fields)
+        _keep_history([(row, entry.versions[len(here) :])], first=_CHANGED)
+        row.mentions.set(_mentioned(row))
+        self._merged.updated += 1
+        return True
+
+    def _keep_made(self) -> None:
+        """Create the new rows with their histories."""
+        rows = Entry.objects.bulk_create([row for row, _ in self._made], _BATCH)
+        _keep_history(self._made, first=_CREATED)
+        for row in rows:
+            if people := _mentioned(row):
+                row.mentions.set(people)
+            if row.parent_id is None:
+                self._announce(row, MADE)
+        self._made = []
+
+    def _require_few(self) -> None:
+        count = Entry.objects.filter(recording=self._recording).count()
+        if count > MOST_ENTRIES:
+            raise Conflict(
+                f"“{self._recording}” would have {count:,} entries and answers, and "
+                f"{MOST_ENTRIES:,} are the most."
+            )
+
+    def _announce(self, row: Entry, change: str) -> None:
+        """Send the change to open pages after the commit."""
+        if not self._is_new:
+            send = partial(live.entry_changed, self._recording.pk, row.pk, change)
+            transaction.on_commit(send, robust=True)
+
+
+def _now(entry: Answer) -> dict[str, Any]:
+    """Return the fields of an entry that its last version has; what was due before is noted."""
+    fields = _fields(entry.versions[-1])
+    is_past = fields["due_on"] is not None and fields["due_on"] <= today()
+    return {**fields, "due_noted_on": fields["due_on"] if is_past else None}
+
+
+def _fields(version: Version) -> dict[str, Any]:
+    return version.model_dump(include={"kind", "text", "resolved_at", "due_on"})
+
+
+def _mentioned(row: Entry) -> list[Any]:
+    return mentioned(row.subject, row.text) if "@" in row.text else []
+
+
+def _keep_history(items: Iterable[tuple[Entry, Sequence[Version]]], *, first: str) -> None:
+    """Add versions to the histories of entries; ``first`` says what the first version did."""
+    rows = [
+        _historical(row, version, _CHANGED if number else first)
+        for row, versions in items
+        for number, version in enumerate(versions)
+    ]
+    Entry.history.model.objects.bulk_create(rows, _BATCH)
+
+
+def _historical(row: Entry, version: Version, change: str) -> Any:
+    return Entry.history.model(
+        id=row.pk,
+        history_date=version.at,
+        history_type=change,
+        imported_by=version.by or "",
+        **_fields(version),
+    )
+
+
+def _listed(items: Sequence[object]) -> str:
+    shown = ", ".join(map(str, items[:SHOWN]))
+    hidden = len(items) - SHOWN
+    return f"{shown} and {hidden} more" if hidden > 0 else shown
