@@ -22,6 +22,7 @@ logger = logging.getLogger(__name__)
 
 TICK_SECONDS = 1.0
 MOST_PEOPLE = 50  # that a message names; the others are counted
+BEAT = {"type": "beat"}  # by which a page notices a connection that the network lost
 UNREACHABLE = (RedisError, OSError, TimeoutError)
 
 _rooms: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, "Room"]] = WeakKeyDictionary()
@@ -58,6 +59,7 @@ class Room:
         self.floor: Floor = EMPTY
         self._beaten: dict[Seat, tuple[float, Member]] = {}
         self._shown: dict[Seat, dict[str, Any]] = {}
+        self._sent_at: dict[Seat, float] = {}
         self._wanted = asyncio.Event()
         self._task: asyncio.Task | None = None
         self._is_reachable = True
@@ -66,8 +68,7 @@ class Room:
         """Show the room to a page, and the page to the room."""
         seat = guest.member.seat
         self.guests[seat] = guest
-        self._beaten.pop(seat, None)
-        self._shown.pop(seat, None)
+        self._forget(seat)
         if self._task is None:
             self._task = asyncio.create_task(self._run())
         self.refresh()
@@ -78,8 +79,7 @@ class Room:
         if self.guests.get(seat) is not guest:
             return
         del self.guests[seat]
-        self._beaten.pop(seat, None)
-        self._shown.pop(seat, None)
+        self._forget(seat)
         if not self.guests and self._task is not None:
             self._task.cancel()
             _rooms.get(asyncio.get_running_loop(), {}).pop(self.name, None)
@@ -153,13 +153,19 @@ class Room:
 
     async def _show(self, seat: Seat, guest: Guest, shown: Mapping[str, Any]) -> None:
         payload = {**shown, "you": self._you(seat, guest)}
-        if self._shown.get(seat) == payload:
+        is_new = self._shown.get(seat) != payload
+        if not is_new and monotonic() - self._sent_at.get(seat, 0.0) < BEAT_SECONDS:
             return
-        self._shown[seat] = payload
+        self._shown[seat], self._sent_at[seat] = payload, monotonic()
         try:
-            await guest.show(payload)
+            await guest.show(payload if is_new else BEAT)
         except OSError:  # ASGI's sign that the client has gone
-            self._shown.pop(seat, None)
+            self._forget(seat)
+
+    def _forget(self, seat: Seat) -> None:
+        self._beaten.pop(seat, None)
+        self._shown.pop(seat, None)
+        self._sent_at.pop(seat, None)
 
     def _you(self, seat: Seat, guest: Guest) -> dict[str, Any]:
         return {

@@ -28,6 +28,8 @@ import { createSpacetime } from "./spacetime.js";
 import { createStates } from "./states.js";
 import { createSteps } from "./steps.js";
 import { createTabs } from "./tabs.js";
+import { wireTogether } from "./together/index.js";
+import { recallPage } from "./together/page.js";
 import { createTopology } from "./topology.js";
 import { createTransport } from "./transport.js";
 import { wireUndo } from "./undo.js";
@@ -48,6 +50,7 @@ export async function mountWorkbench(root, data) {
   ]);
   const topology = openTopology(plain);
   const player = createPlayer(recording.extent);
+  const page = recallPage();
   const app = /** @type {App} */ (/** @type {unknown} */ ({
     root,
     recording,
@@ -66,7 +69,7 @@ export async function mountWorkbench(root, data) {
   /** @param {number} x */
   app.readPlace = (x) => (player.state.axis === "order" ? `event ${thousands(Math.round(x))}` : app.readInstant(x));
   app.socket = openSocket(
-    urls.socket,
+    `${urls.socket}?page=${page.id}`,
     { onMessage: (news) => app.onNews?.(news), onState: (state, sentence) => onState(app, state, sentence) },
   );
   app.source = createSource({
@@ -102,6 +105,7 @@ export async function mountWorkbench(root, data) {
   app.panels = createPanels(app);
   wireCommands(app);
   wireView(app);
+  wireTogether(app, page);
   app.showTab = (tab) => player.set({ tab });
   app.loadView = () => feed.reload();
   app.panels.recall();
@@ -122,6 +126,7 @@ export async function mountWorkbench(root, data) {
 /** @param {App} app @param {string} state @param {string} sentence */
 function onState(app, state, sentence) {
   if (state === "open") app.onConnected?.();
+  if (state === "closed") app.onLost?.();
   if (state === "ended") showNote(sentence);
 }
 

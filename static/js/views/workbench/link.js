@@ -4,7 +4,7 @@ import { hasAny } from "../../lib/player.js";
 import { readView, writeView } from "../../lib/url-state.js";
 import { toState } from "../../lib/view.js";
 
-const HELD = [
+export const HELD = [
   ...["now", "from", "to", "axis", "selection", "snapshot", "cut", "folded", "tables"],
   ...["lanes", "idle", "order", "sizes", "tab", "filters", "compared"],
 ];
