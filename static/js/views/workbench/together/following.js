@@ -7,7 +7,7 @@ import { HELD } from "../link.js";
 const MOVES = [...HELD, "playing", "speed", "sought"];
 const INPUTS = ["pointerdown", "wheel", "keydown", "input", "change", "click"];
 const BY_HAND = 1000; // ms after an input in which a change is taken for the person's own
-const DRIFT = 100; // ms by which the cursor may differ while both play
+const DRIFT = 40; // ms by which the cursor may differ while both play
 const FASTEST = 100;
 
 /**

@@ -6,7 +6,7 @@ import { HELD } from "../link.js";
 
 const SHARED = [...HELD, "playing", "speed", "sought"];
 const SEND_EVERY = 50; // ms
-const REPEAT_EVERY = 1000; // ms while playing, so that followers keep to the same time
+const REPEAT_EVERY = 250; // ms while playing, so that followers keep to the same time even if a page is slow
 
 /** @param {App} app */
 export function createPresenting(app) {
