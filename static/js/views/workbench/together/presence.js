@@ -7,6 +7,7 @@ import { initials, shortName, TONES, toneOf } from "../../../lib/together.js";
 
 const ANNOUNCED_EVERY = 1000; // ms
 const MOST_FACES = 4;
+const ROOM = 60; // pixels that initials need to the right of a mark
 const MOVES = ["from", "to", "axis", "window", "size", "folded", "tables", "lanes", "idle", "overview", "order"];
 
 /** @param {App} app @param {() => boolean} isFollowing */
@@ -119,23 +120,25 @@ export function createPresence(app, isFollowing) {
     const shown = others().filter((person) => canGo(person) && !(isFollowing() && isPresenter(person)));
     const g = app.spacetime.measures();
     const inView = shown.filter(({ at }) => at >= g.from && at <= g.to);
-    renderOnce(diagram, JSON.stringify([inView, g.from, g.to, g.width, g.left]), () => inView.map((person) =>
-      mark("button", person, `${Math.round(g.x(person.at))}px`)));
+    renderOnce(diagram, JSON.stringify([inView, g.from, g.to, g.width, g.left]), () => inView.map((person) => {
+      const x = Math.round(g.x(person.at));
+      return mark(x > g.width - ROOM ? "button.wb-other.is-late" : "button.wb-other", person, `${x}px`);
+    }));
     const { from, to } = player.margins();
     renderOnce(overview, JSON.stringify([shown, from, to]), () => shown.map((person) =>
-      mark("span", person, `${((person.at - from) / (to - from)) * 100}%`)));
+      mark("span.wb-other", person, `${((person.at - from) / (to - from)) * 100}%`)));
   }
 
   /** @param {RoomPerson} person */
   const isPresenter = ({ person }) => person === app.room.presenter?.person;
 
-  /** @param {"button" | "span"} tag @param {RoomPerson} person @param {string} left */
-  function mark(tag, person, left) {
+  /** @param {string} selector @param {RoomPerson} person @param {string} left */
+  function mark(selector, person, left) {
     const title = `${person.name}, ${placeText(person)}`;
     const attributes = { "data-tone": toneOf(person.person), title, style: { left } };
-    if (tag === "span") return h("span.wb-other", attributes);
+    if (selector.startsWith("span")) return h(selector, attributes);
     const onclick = () => player.seek(person.at);
-    return h("button.wb-other", { ...attributes, type: "button", "aria-label": `Go to ${title}`, onclick },
+    return h(selector, { ...attributes, type: "button", "aria-label": `Go to ${title}`, onclick },
       h("span", {}, initials(person.name)));
   }
 
