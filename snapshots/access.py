@@ -21,6 +21,7 @@ from snapshots.models import (
     Topology,
 )
 from snapshots.problems import Conflict, NeedsRole, NotFound, NotYours, ReadOnly
+from snapshots.reviews.models import Review
 from webapp.notices.models import Webhook
 from webapp.teams.models import Membership, Team
 from webapp.teams.roles import Role
@@ -56,6 +57,16 @@ def collectors(user) -> QuerySet[Collector]:
 def mappings(user) -> QuerySet[Mapping]:
     """Return the mappings of the person and of their teams, the last changed first."""
     return _with_teams(Mapping.objects.filter(_own(user)))
+
+
+def reviews(user) -> QuerySet[Review]:
+    """Return the reviews of the person and of their teams, the last changed first."""
+    return _with_teams(Review.objects.filter(_own(user)))
+
+
+def review(user, pk: int) -> Review:
+    """Return a review that the person may see. Raises: NotFound."""
+    return _get(reviews(user).select_related("owner__team", "opened_by"), pk, "review")
 
 
 def webhooks(user) -> QuerySet[Webhook]:
@@ -307,17 +318,17 @@ def require_author_or_editor(user, row: Recording | EngineJob, author_id: int | 
         _require_role(user, row.owner_id, Role.EDITOR)
 
 
-def may_comment(user, row: Recording | EngineJob) -> bool:
+def may_comment(user, row: Recording | EngineJob | Review) -> bool:
     """Tell whether the person may write notes on a row."""
     return _reaches(user, row, Role.COMMENTER)
 
 
-def may_edit(user, row: Recording | EngineJob) -> bool:
+def may_edit(user, row: Recording | EngineJob | Review) -> bool:
     """Tell whether the person may change a row, and resolve and delete what others noted."""
     return _reaches(user, row, Role.EDITOR)
 
 
-def _reaches(user, row: Recording | EngineJob, least: Role) -> bool:
+def _reaches(user, row: Recording | EngineJob | Review, least: Role) -> bool:
     has = role(user, row.owner_id)
     return has is not None and has.reaches(least)
 

@@ -37,6 +37,11 @@ def recording_room(recording_id: int) -> str:
     return f"recording.{recording_id}"
 
 
+def review_room(review_id: int) -> str:
+    """Return the name of the room of the people who look at the recordings of a review."""
+    return f"review.{review_id}"
+
+
 def room_group(room: str) -> str:
     """Return the group of all pages in a room."""
     return f"room.{room}"

@@ -29,7 +29,6 @@ from snapshots.answers import replay
 from snapshots.answers import search as searching
 from snapshots.files import recordings
 from snapshots.jobs import live
-from snapshots.models import Recording
 from snapshots.passing import passing, problem_of
 from snapshots.problems import Conflict, Invalid, NotFound, Problem, Unauthorized
 from snapshots.store.errors import StoreError
@@ -186,6 +185,7 @@ class RecordingConsumer(JsonConsumer):
     """Serves windows, cuts and searches of one ready recording, and relays what people share."""
 
     stored: StoredRecording | None = None
+    review: int | None = None
     guest: RoomGuest | None = None
 
     async def begin(self) -> None:
@@ -211,23 +211,42 @@ class RecordingConsumer(JsonConsumer):
 
     def _open(self) -> StoredRecording:
         recording = access.ready_recording(self.scope["user"], self.id)
-        self.shows_names = access.shows_names(recording)
-        self.rights = _rights(self.scope["user"], recording)
+        self.review = self._review_of(self.scope["user"])
+        self.has_room = self.review is not None or access.shows_names(recording)
+        self.rights = self._rights_now(self.scope["user"])
         return recordings.open_recording(recording)
 
+    def _review_of(self, user) -> int | None:
+        """Return the number of the review that the page names, if the person may see it."""
+        number = self._parameter("review")
+        if not (number.isascii() and number.isdigit() and len(number) < 19):
+            return None
+        try:
+            return access.review(user, int(number)).pk
+        except NotFound:
+            return None
+
     async def _enter_room(self) -> None:
-        """Be present, unless strangers share the recording."""
-        if self.shows_names:
-            user, (may_present, may_point) = self.scope["user"], self.rights
-            member = Member(user.pk, self._page(), user.get_username(), may_present, self.id)
-            self.guest = RoomGuest(self, live.recording_room(self.id), member, may_point)
-            await self.guest.enter()
+        """Be present among the people of the review, else among those of the recording.
+
+        The room of a sample would be one of strangers, so a sample has none outside a review.
+        """
+        if not self.has_room:
+            return
+        user, (may_present, may_point) = self.scope["user"], self.rights
+        member = Member(user.pk, self._page(), user.get_username(), may_present, self.id)
+        room = live.review_room(self.review) if self.review else live.recording_room(self.id)
+        self.guest = RoomGuest(self, room, member, may_point)
+        await self.guest.enter()
 
     def _page(self) -> str:
         """Return the text by which the page is known again, which it chose itself."""
-        query = parse_qs(self.scope.get("query_string", b"").decode(errors="replace"))
-        page = query.get("page", [""])[0]
+        page = self._parameter("page")
         return page if page.isalnum() and len(page) <= LONGEST_PAGE else secrets.token_hex(8)
+
+    def _parameter(self, name: str) -> str:
+        query = parse_qs(self.scope.get("query_string", b"").decode(errors="replace"))
+        return query.get(name, [""])[0]
 
     @property
     def id(self) -> int:
@@ -240,7 +259,10 @@ class RecordingConsumer(JsonConsumer):
             await self.guest.may(present=may_present, point=may_point)
 
     def _rights_now(self, user) -> tuple[bool, bool]:
-        return _rights(user, access.recording(user, self.id))
+        """Return whether the person may present and point in the room. Raises: NotFound."""
+        recording = access.recording(user, self.id)
+        room = access.review(user, self.review) if self.review else recording
+        return access.may_edit(user, room), access.may_comment(user, room)
 
     async def disconnect(self, code: int) -> None:
         if self.stored is not None:
@@ -315,11 +337,6 @@ class RecordingConsumer(JsonConsumer):
 
     async def entry_changed(self, event: Mapping[str, Any]) -> None:
         await self.send_payload({"type": "entry", **event["entry"]})
-
-
-def _rights(user, recording: Recording) -> tuple[bool, bool]:
-    """Return whether the person may present and point in the room of a recording."""
-    return access.may_edit(user, recording), access.may_comment(user, recording)
 
 
 class NowhereConsumer(AsyncWebsocketConsumer):

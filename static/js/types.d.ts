@@ -1230,6 +1230,8 @@ interface App {
   undoCut(): void;
   redoCut(): void;
   copyLink(): Promise<void>;
+  /** The number of the review in whose room the page is; null in the room of the recording. */
+  review: string | null;
   /** The people who look at this recording; null before the server has said it, and in a sample. */
   room: Room | null;
   together: {
@@ -1238,6 +1240,7 @@ interface App {
     accept(): void;
     decline(): void;
     point(event?: Event): void;
+    resume(): void;
   };
   /** Returns the process or channel at a pixel of the topology. */
   topologyAt(x: number, y: number): Chosen | null;

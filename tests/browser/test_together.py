@@ -55,14 +55,14 @@ def opened(browser, server, team):
     """Return a function that opens the recording for a person. Errors in a page fail the test."""
     contexts, errors = [], []
 
-    def open_for(name: str, **options):
+    def open_for(name: str, address: str = team.address, **options):
         state = team.state(name, server)
         size = {"viewport": {"width": 1280, "height": 800}}
         context = browser.new_context(base_url=server.url, storage_state=state, **(size | options))
         contexts.append(context)
         page = context.new_page()
         errors.append(watch_for_errors(page))
-        page.goto(team.address)
+        page.goto(address)
         page.locator("#workbench.is-ready").wait_for()
         return page
 
@@ -106,6 +106,19 @@ def test_two_browsers_stay_together(opened, server, team, capsys):
     a_commenter_moves_nobody(eve, ada)
     a_pointer_is_seen(bob, ada)
     the_removed_lose_their_socket(server, team, eve, capsys)
+
+
+def test_a_follower_in_a_review_goes_to_the_recording_of_the_presenter(opened, team):
+    ada = opened("ada", f"/recordings/{team.recording}?review={team.review}")
+    bob = opened("bob", f"/recordings/{team.other}?review={team.review}")
+    expect(bob.locator("#wb-people")).to_be_visible()
+    ada.keyboard.press("e")
+    expect(bar(bob)).to_contain_text("ada presents.")
+    bob.keyboard.press("r")
+    bob.wait_for_url(f"**/recordings/{team.recording}?*review={team.review}*")
+    expect(bar(bob)).to_contain_text("You follow ada.")
+    ada.keyboard.press("End")
+    same_text(ada, bob)
 
 
 def steps_are_followed(ada, bob, capsys) -> None:

@@ -11,6 +11,7 @@ import json
 from django.conf import settings
 from django.test import Client
 from snapshots.domain.simulators.samples import two_banks
+from snapshots.reviews.models import Review
 from tests.web.given import a_person, a_ready_recording
 from webapp.teams import services as teams
 from webapp.teams.models import Membership
@@ -25,9 +26,11 @@ for name, person in people.items():
     client = Client()
     client.force_login(person)
     sessions[name] = client.cookies[settings.SESSION_COOKIE_NAME].value
-recording = a_ready_recording(team.account, two_banks())
+recording, other = [a_ready_recording(team.account, two_banks()) for _ in range(2)]
+review = Review.objects.create(owner=team.account, title="late payments")
 print(json.dumps({{
     "team": team.pk, "recording": recording.pk, "sessions": sessions,
+    "other": other.pk, "review": review.pk,
     "cookie": settings.SESSION_COOKIE_NAME,
     "people": {{name: person.pk for name, person in people.items()}}}}))
 """
@@ -40,6 +43,8 @@ class TogetherTeam:
     Attributes:
         team: the number of the team.
         recording: the number of the recording.
+        other: the number of another recording.
+        review: the number of a review.
         people: the number of each person by their name.
         sessions: the session key of each person by their name.
         cookie: the name of the cookie of a session.
@@ -47,6 +52,8 @@ class TogetherTeam:
 
     team: int
     recording: int
+    other: int
+    review: int
     people: dict[str, int]
     sessions: dict[str, str]
     cookie: str

@@ -7,6 +7,7 @@ from channels.db import database_sync_to_async
 from channels.testing import WebsocketCommunicator
 
 from snapshots.domain.reviewing import floor as floors
+from snapshots.reviews.models import Review
 from snapshots.web.together import room as together
 from snapshots.web.together import shared
 from snapshots.web.together.guest import MOST_VIEW_BYTES
@@ -313,6 +314,33 @@ async def test_nobody_is_present_in_a_sample(people):
         assert "strangers share" in (await next_of(one, "refused"))["detail"]
     assert await none_of(two, "room")
     await close(one, two)
+
+
+async def in_review(user, recording, review: Review) -> WebsocketCommunicator:
+    return await connected(user, f"ws/recordings/{recording.pk}?review={review.pk}")
+
+
+async def test_people_of_a_review_are_together_in_different_recordings(people, team, banks):
+    other = await database_sync_to_async(a_ready_recording)(team.account)
+    review = await Review.objects.acreate(owner=team.account, title="x")
+    presenter = await in_review(people["editor"], banks, review)
+    follower = await in_review(people["viewer"], other, review)
+    alone = await in_room(people["owner"], banks)
+    await presented(presenter)
+    await followed(follower)
+    await presenter.send_json_to(SHOWN)
+    assert (await next_of(follower, "view"))["recording"] == banks.pk
+    assert (await next_of(alone, "room"))["total"] == 1
+    await close(presenter, follower, alone)
+
+
+async def test_a_review_of_others_opens_no_room(people, banks):
+    review = await Review.objects.acreate(owner=people["outsider"], title="x")
+    stranger = await in_review(people["owner"], banks, review)
+    beside = await in_room(people["editor"], banks)
+    room = await next_of(stranger, "room", lambda room: room["total"] == 2)
+    assert names_of(room) == ["editor", "owner"]
+    await close(stranger, beside)
 
 
 async def test_without_redis_a_recording_is_read_alone(people, banks, settings):

@@ -57,6 +57,7 @@ export async function mountWorkbench(root, data) {
     topology,
     player,
     urls,
+    review: new URLSearchParams(location.search).get("review")?.match(/^\d{1,18}$/)?.[0] ?? null,
     cutHints: new Map(),
     colours: readColours(),
     reducedMotion: matchMedia("(prefers-reduced-motion: reduce)").matches,
@@ -69,7 +70,7 @@ export async function mountWorkbench(root, data) {
   /** @param {number} x */
   app.readPlace = (x) => (player.state.axis === "order" ? `event ${thousands(Math.round(x))}` : app.readInstant(x));
   app.socket = openSocket(
-    `${urls.socket}?page=${page.id}`,
+    `${urls.socket}?page=${page.id}&review=${app.review ?? ""}`,
     { onMessage: (news) => app.onNews?.(news), onState: (state, sentence) => onState(app, state, sentence) },
   );
   app.source = createSource({
@@ -120,6 +121,7 @@ export async function mountWorkbench(root, data) {
   await overview.load();
   root.classList.add("is-ready");
   mountNotes(app);
+  app.together.resume();
   return app;
 }
 

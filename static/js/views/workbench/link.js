@@ -73,7 +73,8 @@ async function centre(app, { process, index }) {
 export function keepLink(app) {
   /** @type {number | null} */
   let timer = null;
-  app.link = () => `${location.origin}${location.pathname}?${writeView(app.view())}`;
+  const review = app.review ? `&review=${app.review}` : "";
+  app.link = () => `${location.origin}${location.pathname}?${writeView(app.view())}${review}`;
   const write = () => {
     timer = null;
     history.replaceState(history.state, "", app.link());

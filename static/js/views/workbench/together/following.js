@@ -2,6 +2,7 @@
 
 import { hasAny } from "../../../lib/player.js";
 import { isPlaying, ownPanels, playedOn, playRate, viewKey } from "../../../lib/together.js";
+import { getJson } from "../../../lib/source.js";
 import { HELD } from "../link.js";
 
 const MOVES = [...HELD, "playing", "speed", "sought"];
@@ -17,6 +18,7 @@ const FASTEST = 100;
 export function createFollowing(app, onChange) {
   const { player } = app;
   let isOn = false;
+  let isLeaving = false;
   let inputAt = -Infinity;
   /** @type {PanelsView | null} */
   let own = null;
@@ -52,9 +54,31 @@ export function createFollowing(app, onChange) {
     app.say(sentence);
   }
 
+  /**
+   * Goes to the recording of the presenter of a review, if the person may open it.
+   * @param {number} recording
+   */
+  async function goTo(recording) {
+    if (isLeaving) return;
+    isLeaving = true;
+    try {
+      await getJson(`/api/recordings/${recording}`);
+      location.assign(`/recordings/${recording}?review=${app.review}`);
+    } catch (error) {
+      leave(`You have stopped following, for the presenter looks at recording ${recording}: ${error.message}`);
+      isLeaving = false;
+    }
+  }
+
   /** @param {ViewNews} news */
   function show(news) {
     if (!isOn) return;
+    if (news.recording === app.recording.id) showHere(news);
+    else goTo(news.recording);
+  }
+
+  /** @param {ViewNews} news */
+  function showHere(news) {
     const source = `${news.page} ${news.revision}`;
     const isNew = shown?.source !== source;
     player.mark("applied");

@@ -50,7 +50,13 @@ export function wireTogether(app, page) {
     else app.say("Nobody asks to present, and nobody offers it to you.");
   }
 
-  app.together = { present, follow, accept, decline: () => app.socket.send({ type: "decline" }), point: pointing.run };
+  /** Follows again if the page did so before it was loaded anew. */
+  function resume() {
+    if (page.wasFollowing) following.begin();
+  }
+
+  const decline = () => app.socket.send({ type: "decline" });
+  app.together = { present, follow, accept, decline, point: pointing.run, resume };
 
   /** @param {Room} room */
   function showRoom(room) {
@@ -89,5 +95,4 @@ export function wireTogether(app, page) {
     lost.textContent = LOST;
   };
   keepPage(page.id, following.isOn);
-  if (page.wasFollowing) following.begin();
 }
