@@ -52,11 +52,12 @@ async def in_room(user, recording, page: str = "") -> WebsocketCommunicator:
 
 
 async def next_of(socket: WebsocketCommunicator, kind: str, matches=lambda message: True) -> dict:
-    """Return the next message of a type that matches, and drop those before it."""
-    while True:
-        message = await socket.receive_json_from(10)
-        if message["type"] == kind and matches(message):
-            return message
+    """Return the next message of a type that matches, and drop those before it, such as beats."""
+    async with asyncio.timeout(20):
+        while True:
+            message = await socket.receive_json_from(20)
+            if message["type"] == kind and matches(message):
+                return message
 
 
 async def none_of(socket: WebsocketCommunicator, kind: str) -> bool:
