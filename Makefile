@@ -4,32 +4,43 @@ PYTHON := .venv/bin/python
 # Compiled files are kept, whatever the shell says: compiling them takes each process seconds.
 export PYTHONDONTWRITEBYTECODE :=
 WITH_ROWS := tests/archive tests/files tests/jobs tests/services tests/web tests/webapp
+# Of these, tests of what stands in files and texts, which ask the database nothing of their own.
+OF_FILES := every_* flink_not_known* guide* reflected* inventory* restore_* upgrade* proof* \
+	quantities* outcomes* engine_* dataflows* smallest_part* channel_counts* bisect* openapi* \
+	reference* access.py markdown* static_files* launcher* settings* simulat* compression*
+WITH_SQL := $(WITH_ROWS) $(OF_FILES:%='--ignore-glob=*/test_%')
 
-.PHONY: run check check-pages test test-fast test-long test-postgres bench clean
+.PHONY: run check check-pages test test-fast test-long test-postgres coverage bench clean
 
 run: .venv/run.stamp
 	@$(PYTHON) -m webapp.launch
 
-# Everything on SQLite, then the quick tests that touch rows once more on PostgreSQL. Three processes
-# keep two cores busy, because many tests wait for others. Coverage slows tests by more than a tenth,
-# so it is of the second half alone; the lines not run are in artifacts/coverage.txt.
+# All but the long tests on SQLite, then the quick ones with SQL of their own on PostgreSQL. Three
+# processes keep two cores busy, because many tests wait for others.
 test: .venv/test.stamp
 	@$(PYTHON) -m webapp.machine java chromium node postgres
 	@$(PYTHON) -m pytest --numprocesses 3 --no-loadscope-reorder --durations=20 -m "not long"
+	@FAST_TESTS=yes TEST_DATABASE=postgres $(PYTHON) -m pytest --numprocesses 3 $(WITH_SQL) \
+		-m "not spark and not browser and not slow and not long"
+
+# The lines that the quick tests with rows do not run, in artifacts/coverage.txt.
+coverage: .venv/test.stamp
 	@mkdir -p artifacts
-	@FAST_TESTS=yes TEST_DATABASE=postgres $(PYTHON) -m pytest --numprocesses 3 $(WITH_ROWS) \
-		-m "not spark and not browser and not slow" --cov --cov-report=
+	@FAST_TESTS=yes $(PYTHON) -m pytest --numprocesses 2 $(WITH_ROWS) \
+		-m "not spark and not browser and not slow and not long" --cov --cov-report=
 	@$(PYTHON) -m coverage report --show-missing > artifacts/coverage.txt
 	@tail -1 artifacts/coverage.txt
 
-# What takes minutes: strikes on everything, Spark servers that are killed or frozen, a cluster.
+# What takes minutes: all cases of which make test runs one of each kind, strikes on everything,
+# Spark servers that are killed or frozen, a cluster. Then generated tests with all examples.
 test-long: .venv/test.stamp
 	@$(PYTHON) -m webapp.machine java
 	@$(PYTHON) -m pytest -m long
+	@THOROUGH_TESTS=yes $(PYTHON) -m pytest --numprocesses 2 -m "hypothesis and not long"
 
 test-fast: .venv/test.stamp
 	@FAST_TESTS=yes $(PYTHON) -m pytest --numprocesses 2 \
-		--ignore=tests/browser -m "not spark and not browser and not slow"
+		--ignore=tests/browser -m "not spark and not browser and not slow and not long"
 
 # All tests that touch rows, on a PostgreSQL server that the tests start.
 test-postgres: .venv/test.stamp

@@ -2,13 +2,16 @@
 
 A person sees what they own, what their teams own, and the samples. A sample has no owner and cannot
 be changed. What a team owns can be changed by its editors and owners. A request for anything else
-is refused with the same 404 as for something that does not exist.
+is refused with the same 404 as for something that does not exist. A ``Visitor``, who has no
+account and follows a public link, sees what the link shows and nothing else, not even samples.
 """
 
 from collections.abc import Sequence
 
-from django.contrib.auth.models import User
-from django.db.models import Q, QuerySet
+from django.conf import settings
+from django.contrib.auth.models import AnonymousUser, User
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.utils import timezone
 
 from snapshots.models import (
     Collector,
@@ -22,6 +25,7 @@ from snapshots.models import (
 )
 from snapshots.problems import Conflict, NeedsRole, NotFound, NotYours, ReadOnly
 from snapshots.reviews.models import Review
+from webapp.links.models import ForbiddenTeam, PublicLink, ShortLink
 from webapp.notices.models import Webhook
 from webapp.teams.models import Membership, Team
 from webapp.teams.roles import Role
@@ -29,8 +33,22 @@ from webapp.teams.roles import Role
 LARGEST_KEY = 2**63 - 1  # that the column of a database holds
 
 
+class Visitor(AnonymousUser):
+    """Somebody who is not signed in and follows a public link.
+
+    Attributes:
+        link: the public link, which worked when the visitor was made.
+    """
+
+    def __init__(self, link: PublicLink) -> None:
+        super().__init__()
+        self.link = link
+
+
 def recordings(user) -> QuerySet[Recording]:
     """Return the recordings that the person may see, the newest first."""
+    if isinstance(user, Visitor):
+        return _with_teams(Recording.objects.filter(public_links=user.link))
     return _with_teams(Recording.objects.filter(_own_or_sample(user)))
 
 
@@ -61,12 +79,48 @@ def mappings(user) -> QuerySet[Mapping]:
 
 def reviews(user) -> QuerySet[Review]:
     """Return the reviews of the person and of their teams, the last changed first."""
+    if isinstance(user, Visitor):
+        return _with_teams(Review.objects.filter(public_links=user.link))
     return _with_teams(Review.objects.filter(_own(user)))
 
 
 def review(user, pk: int) -> Review:
     """Return a review that the person may see. Raises: NotFound."""
     return _get(reviews(user).select_related("owner__team", "opened_by"), pk, "review")
+
+
+def own_review(user, pk: int) -> Review:
+    """Return a review that the person may change and move. Raises: see ``own_recording``."""
+    return _changeable(user, review(user, pk))
+
+
+def led_review(user, pk: int) -> Review:
+    """Return a review that the person may delete: their own, or one of a team that they own.
+
+    Raises: NotFound, NeedsRole.
+    """
+    row = review(user, pk)
+    _require_role(user, row.owner_id, Role.OWNER)
+    return row
+
+
+def require_curator(user, row: Review) -> None:
+    """Refuse a person who may not change a visible review. Raises: NeedsRole."""
+    _require_role(user, row.owner_id, Role.EDITOR)
+
+
+def require_contributor(user, row: Review, author_id: int | None) -> None:
+    """Refuse a person who may not add an entry to the timeline of a visible review.
+
+    An editor adds any entry, a commenter only their own. Raises: NeedsRole.
+    """
+    is_own = author_id == _key(user)
+    _require_role(user, row.owner_id, Role.COMMENTER if is_own else Role.EDITOR)
+
+
+def leads(user, row: Review) -> bool:
+    """Tell whether the person may delete a review that they see."""
+    return _reaches(user, row, Role.OWNER)
 
 
 def webhooks(user) -> QuerySet[Webhook]:
@@ -319,7 +373,7 @@ def require_author_or_editor(user, row: Recording | EngineJob, author_id: int | 
 
 
 def may_comment(user, row: Recording | EngineJob | Review) -> bool:
-    """Tell whether the person may write notes on a row."""
+    """Tell whether the person may write notes on a row, or add their own to a review."""
     return _reaches(user, row, Role.COMMENTER)
 
 
@@ -333,7 +387,7 @@ def _reaches(user, row: Recording | EngineJob | Review, least: Role) -> bool:
     return has is not None and has.reaches(least)
 
 
-def readers(row: Recording | EngineJob) -> QuerySet[User]:
+def readers(row: Recording | EngineJob | Review) -> QuerySet[User]:
     """Return the people who see what the row's owner has: the owner, or the team's people."""
     return User.objects.filter(
         Q(pk=row.owner_id, team=None) | Q(memberships__team_id=row.owner_id)
@@ -383,6 +437,8 @@ def _own(user) -> Q:
 
 
 def _own_or_sample(user) -> Q:
+    if isinstance(user, Visitor):
+        return Q(pk__in=[])
     return Q(owner__isnull=True) | _own(user)
 
 
@@ -429,4 +485,165 @@ def require_ready(recording: Recording) -> None:
             f"“{recording.name}” is {recording.status} and not ready, so it cannot be shown. "
             "Its job says how far it is, or why it stopped.",
             recording_status=recording.status,
+        )
+
+
+# --- short links ----------------------------------------------------------------------------------
+
+
+def short_links(user, row: Recording | EngineJob) -> QuerySet[ShortLink]:
+    """Return the short links of a row that the person sees, the newest first.
+
+    Of a sample, which strangers share, they are the person's own.
+    """
+    rows = row.short_links.select_related("made_by", "recording", "engine_job")
+    return rows.filter(made_by_id=_key(user)) if row.owner_id is None else rows
+
+
+def short_link(user, key: str) -> ShortLink:
+    """Return a short link of something that the person may see. Raises: NotFound."""
+    rows = ShortLink.objects.select_related("made_by", "recording", "engine_job")
+    row = rows.filter(noted(user), key=key).first()
+    if row is None:
+        raise NotFound("There is no such link, or what it shows belongs to someone else.")
+    return row
+
+
+def own_short_link(user, key: str) -> ShortLink:
+    """Return a short link that the person may delete: their own, or any as an editor.
+
+    Raises: NotFound, NeedsRole, NotYours.
+    """
+    row = short_link(user, key)
+    if not may_delete_link(user, row):
+        if row.subject.owner_id is None:
+            raise NotYours("Only the person who made this link can delete it.")
+        _require_role(user, row.subject.owner_id, Role.EDITOR)
+    return row
+
+
+def may_delete_link(user, row: ShortLink) -> bool:
+    """Tell whether the person may rename and delete a short link that they see."""
+    return row.made_by_id == _key(user) or may_change(user, row.subject)
+
+
+# --- public links ---------------------------------------------------------------------------------
+
+_READ = ("GET", "HEAD")
+# What the workbench needs, and the page of a review, as the routes of the addresses; a visitor
+# reaches nothing else.
+_SHOWN = {
+    "reviews/<int:pk>": _READ,
+    "recordings/<int:pk>": _READ,
+    "api/recordings/<int:id>/topology": _READ,
+    "api/recordings/<int:id>/snapshots": _READ,
+    "api/recordings/<int:id>/snapshots/<text:snapshot>": _READ,
+    "api/recordings/<int:id>/window": _READ,
+    "api/recordings/<int:id>/cuts": ("POST",),
+    "api/recordings/<int:id>/search": _READ,
+    "api/recordings/<int:id>/events/<text:process>/<int:index>": _READ,
+    "api/recordings/<int:id>/cones/<text:process>/<int:index>": _READ,
+}
+_WITH_NOTES = {"api/recordings/<int:id>/entries": _READ}
+_WITH_DOWNLOADS = {"recordings/<int:pk>/original": _READ}
+
+
+def may_visit(visitor: Visitor, method: str, route: str) -> bool:
+    """Tell whether the visitor may send a request of this kind.
+
+    ``recordings`` and ``reviews`` decide about what it may be.
+    """
+    shown = dict(_SHOWN)
+    shown |= _WITH_NOTES if visitor.link.with_notes else {}
+    shown |= _WITH_DOWNLOADS if visitor.link.with_downloads else {}
+    return method in shown.get(route, ())
+
+
+def visitor_with_token(token_hash: str) -> Visitor:
+    """Return the visitor whose link has this hash. Raises: NotFound."""
+    return _visitor(public_links_that_work().filter(token_hash=token_hash))
+
+
+def visitor_of_link(pk: int) -> Visitor:
+    """Return the visitor of a link, read anew. Raises: NotFound once it does not work."""
+    return _visitor(public_links_that_work().filter(pk=pk))
+
+
+def _visitor(rows: QuerySet[PublicLink]) -> Visitor:
+    row = rows.first()
+    if row is None:
+        raise NotFound(
+            "This public link does not work. It may be incomplete, withdrawn or expired. Ask "
+            "whoever sent it."
+        )
+    return Visitor(row)
+
+
+def public_links_that_work() -> QuerySet[PublicLink]:
+    """Return the public links that work now.
+
+    A link works while the server and the team allow public links, until it expires, while what it
+    shows belongs to whom it belonged when it was made, and while its maker could make it again.
+    """
+    if not settings.PUBLIC_LINKS:
+        return PublicLink.objects.none()
+    shown = Q(recording__owner_id=F("owner_id")) | Q(review__owner_id=F("owner_id"))
+    is_forbidden = Exists(ForbiddenTeam.objects.filter(team_id=OuterRef("owner_id")))
+    editors = Membership.objects.filter(
+        team_id=OuterRef("owner_id"),
+        person_id=OuterRef("made_by_id"),
+        role__in=Role.from_(Role.EDITOR),
+    )
+    return PublicLink.objects.filter(
+        shown,
+        ~is_forbidden,
+        Q(expires_at=None) | Q(expires_at__gt=timezone.now()),
+        Q(made_by_id=F("owner_id")) | Exists(editors),
+        made_by__is_active=True,
+    ).select_related("recording", "review")
+
+
+def public_links(user, row: Recording | Review) -> QuerySet[PublicLink]:
+    """Return the public links to a row that the person may change, the newest first.
+
+    Raises: ReadOnly, NeedsRole.
+    """
+    return _changeable(user, row).public_links.select_related("made_by", "recording", "review")
+
+
+def working_public_links(row) -> int:
+    """Return how many public links to a row work now; only recordings and reviews have any."""
+    if not isinstance(row, Recording | Review):
+        return 0
+    return public_links_that_work().filter(pk__in=row.public_links.values("pk")).count()
+
+
+def public_link(user, pk: int) -> PublicLink:
+    """Return a public link that the person may withdraw. Raises: NotFound, ReadOnly, NeedsRole."""
+    visible = Q(recording__in=recordings(user)) | Q(review__in=reviews(user))
+    rows = PublicLink.objects.filter(visible)
+    row = _get(rows.select_related("recording", "review", "made_by"), pk, "public link")
+    _changeable(user, row.subject)
+    return row
+
+
+def allows_public_links(owner_id: int | None) -> bool:
+    """Tell whether the server and the owner's team allow public links."""
+    return settings.PUBLIC_LINKS and not forbids_public_links(owner_id)
+
+
+def forbids_public_links(owner_id: int | None) -> bool:
+    """Tell whether the owner is a team that forbids public links."""
+    return ForbiddenTeam.objects.filter(team_id=owner_id).exists()
+
+
+def require_public_links(owner: User) -> None:
+    """Refuse a public link that the server or the team forbids. Raises: Conflict."""
+    if not settings.PUBLIC_LINKS:
+        raise Conflict(
+            "This server does not allow public links. Its operator can, with PUBLIC_LINKS=yes."
+        )
+    if forbids_public_links(owner.pk):
+        raise Conflict(
+            f"The team {owner.team} forbids public links. An owner of the team can allow them."
         )

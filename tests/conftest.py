@@ -1,5 +1,7 @@
 """Fixtures of all tests. The heavy ones start once a session, when a test first needs them."""
 
+import contextlib
+import gc
 import os
 import tempfile
 from pathlib import Path
@@ -9,7 +11,7 @@ import redis
 from django.core.management.commands import flush
 from xdist.scheduler import LoadScopeScheduling
 
-from tests import effort, postgres
+from tests import postgres
 from tests.stack import ROOT, Stack
 from webapp import embedded_redis, machine
 
@@ -22,12 +24,31 @@ CHROMIUM_ARGUMENTS = [
     "--disable-sync",
 ]
 
-# Tests that need a whole stack run in the process that has it. Three processes share the work.
+# Tests that need a whole stack, or Spark, run in the process that has it. Three processes share
+# the work.
 STACKS = {
-    "every page": ("tests/browser/test_every_page.py", "tests/browser/test_pages.py"),
+    "every page": (
+        *("tests/browser/test_every_page.py", "tests/browser/test_pages.py"),
+        *("tests/jobs/test_crashes.py", "tests/web/api/test_cos418", "tests/files/test_privacy.py"),
+        *("tests/webapp/test_health.py", "tests/webapp/test_logs.py"),
+    ),
     "browser": ("tests/browser/",),
-    "crashes": ("tests/jobs/test_crashes.py", "tests/web/api/test_cos418"),
+    "spark": (
+        *("tests/spark/", "tests/test_bench.py", "tests/archive/test_uploads.py"),
+        *("tests/files/test_check_data.py", "tests/jobs/test_databases", "tests/jobs/test_jobs"),
+        *("tests/services/test_mappings.py", "tests/services/test_uploads_together.py"),
+        *("tests/web/api/test_every_case", "tests/web/api/test_engine_uploads"),
+        *("tests/web/api/test_checkpoints", "tests/web/api/test_inventory"),
+        *("tests/web/api/test_predicates", "tests/web/api/test_recognised"),
+        *("tests/web/api/test_stopped", "tests/web/pages/test_first_answer"),
+        *("tests/web/pages/test_inventory_bytes", "tests/web/pages/test_restore_check"),
+        "tests/web/pages/test_upgrade.py",
+    ),
 }
+
+NEXT = pytest.StashKey[pytest.Item | None]()
+BROWSER = pytest.StashKey()
+RUNNING = pytest.StashKey[contextlib.ExitStack]()
 
 MARKED_BY_FIXTURE = {
     "spark": "spark",
@@ -49,6 +70,23 @@ def pytest_collection_modifyitems(items):
                 item.add_marker(marker)
     yield
     items.sort(key=lambda item: scope_of(item.nodeid) not in STACKS)
+
+
+def pytest_collection() -> None:
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Leave modules and collected tests out of each look for garbage, which takes a tenth of the
+    time otherwise."""
+    gc.freeze()
+    gc.set_threshold(10_000, 20, 50)
+    gc.enable()
+
+
+def pytest_unconfigure() -> None:
+    """Let libraries that count their objects at the end of the process find them freed."""
+    gc.unfreeze()
 
 
 def scope_of(test_id: str) -> str:
@@ -90,11 +128,10 @@ def emptied_tables_stay_empty():
 
 
 @pytest.fixture(scope="session", autouse=True)
-def fast_tests_do_not_wait_for_the_disk():
+def tests_do_not_wait_for_the_disk():
     """Leave out waiting for the disk, for no test cuts the power."""
     with pytest.MonkeyPatch.context() as patch:
-        if effort.FAST:
-            patch.setattr(os, "fsync", lambda descriptor: None)
+        patch.setattr(os, "fsync", lambda descriptor: None)
         yield
 
 
@@ -203,13 +240,30 @@ def stack(server, celery_worker_process) -> Stack:
     return server
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item, nextitem) -> None:
+    item.config.stash[NEXT] = nextitem
+
+
 @pytest.fixture(scope="module")
-def browser():
-    """Provide a browser until the end of a module.
+def browser(request):
+    """Provide a browser until the end of a module, or of several modules that need one.
 
     While it runs, Playwright keeps an event loop in this thread, which asynchronous tests and
     Django could not use.
     """
+    stash = request.config.stash
+    if RUNNING not in stash:
+        stash[RUNNING] = contextlib.ExitStack()
+        stash[BROWSER] = stash[RUNNING].enter_context(started_browser())
+    yield stash[BROWSER]
+    if "browser" not in getattr(stash[NEXT], "fixturenames", ()):
+        stash[RUNNING].close()
+        del stash[RUNNING]
+
+
+@contextlib.contextmanager
+def started_browser():
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:

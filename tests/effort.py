@@ -2,11 +2,14 @@
 
 import os
 
-FEW = 5
+FEW, SOME = 5, 15
 FAST = bool(os.environ.get("FAST_TESTS"))
+THOROUGH = bool(os.environ.get("THOROUGH_TESTS"))
 
 
 def examples(many: int) -> int:
-    """Return ``many``, or only a few if `make test-fast` asks for an answer within half a
-    minute."""
-    return min(many, FEW) if FAST else many
+    """Return ``many`` in `make test-long`, a third of it but at least some in `make test`, and a
+    few in `make test-fast`."""
+    if FAST:
+        return min(many, FEW)
+    return many if THOROUGH else max(many // 3, min(many, SOME))

@@ -5,7 +5,7 @@ import os
 import shutil
 import tempfile
 
-from tests import effort, postgres
+from tests import postgres
 
 _folder = tempfile.mkdtemp(prefix="cutline-test-")
 atexit.register(shutil.rmtree, _folder, ignore_errors=True)
@@ -21,7 +21,6 @@ os.environ.pop("DATABASE_URL", None)  # commands that tests start have databases
 if not postgres.IS_CHOSEN:
     # A file, as in use: the locks of SQLite's shared memory are others, and do not wait.
     DATABASES["default"]["TEST"] = {"NAME": f"{_folder}/test.sqlite3"}  # noqa: F405
-if effort.FAST and not postgres.IS_CHOSEN:
     DATABASES["default"]["OPTIONS"]["init_command"] += "PRAGMA synchronous=OFF;"  # noqa: F405
 # A queue in this process: what needs a real one starts the stack.
 CELERY_BROKER_URL = "memory://"

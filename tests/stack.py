@@ -61,6 +61,7 @@ class Stack:
     def start_redis(self) -> None:
         self.redis = embedded_redis.prepare(self.folder / "redis")
         self.environment = clean_environment() | {
+            "PUBLIC_LINKS": "yes",
             "DATA_DIR": str(self.folder),
             "REDIS_URL": self.redis.url,
             "PORT": str(self.port),
@@ -110,6 +111,7 @@ class Stack:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
+                umask=0o022,  # that of most machines
             )
 
     def kill(self, name: str, number: int = signal.SIGKILL) -> None:

@@ -10,12 +10,12 @@ import sys
 import pytest
 
 from bench import __main__ as bench
-from bench import jobs, server, shrinking, simulator
+from bench import jobs, reviews, server, shrinking, simulator
 from tests.stack import ROOT
 
 pytestmark = pytest.mark.slow
 
-HERE = {"bench.jobs", "bench.shrinking", "bench.simulator", "bench.store"}
+HERE = {"bench.jobs", "bench.reviews", "bench.shrinking", "bench.simulator", "bench.store"}
 IN_THE_BROWSER = {
     "bench.server",
     "bench.fairness",
@@ -56,6 +56,13 @@ def test_the_measurement_of_the_store_runs_to_its_end():
     answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert answer.returncode == 0, answer.stderr
     assert "p95 at 4e+03 / p95 at 2e+03" in answer.stdout
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("data_dir")
+def test_the_measurement_of_a_review_runs_to_its_end(capsys):
+    reviews.measure(20)
+    assert "20 entries, 30 people, 100 rows over the API:" in capsys.readouterr().out
 
 
 def test_the_measurement_of_shrinking_runs_to_its_end(monkeypatch, capsys):

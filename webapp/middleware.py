@@ -5,10 +5,13 @@ from django.contrib.auth.views import redirect_to_login
 from django.shortcuts import resolve_url
 from django_htmx.http import HttpResponseClientRedirect
 
+from snapshots import access
+
 # The API and /metrics are listed because they answer 401 themselves, in their own format.
 PUBLIC = (
     "/sign-in",
     "/teams/join",
+    "/public",
     "/static/",
     "/healthz",
     "/livez",
@@ -25,6 +28,8 @@ def is_public(path: str) -> bool:
 def login_required(get_response):
     def middleware(request):
         if is_public(request.path_info) or request.user.is_authenticated:
+            return get_response(request)
+        if isinstance(request.user, access.Visitor):
             return get_response(request)
         if request.htmx:  # a redirect would put the sign-in page inside this page
             return HttpResponseClientRedirect(resolve_url(settings.LOGIN_URL))

@@ -194,6 +194,12 @@ DEFAULT_FROM_EMAIL = env_str(
 )
 EMAIL_TIMEOUT = 15  # seconds
 
+# --- public links ----------------------------------------------------------------------------
+
+PUBLIC_LINKS = env_bool(
+    "PUBLIC_LINKS", False, "People may make links that open without an account."
+)
+
 # --- limits on requests and uploads --------------------------------------------------------
 
 MAX_UPLOAD_BYTES = env_int("MAX_UPLOAD_BYTES", 2 * 1024**3, "Largest uploaded file.")
@@ -321,6 +327,7 @@ INSTALLED_APPS = [
     "webapp.teams",
     "webapp.sso",
     "webapp.notices",
+    "webapp.links",
     "simple_history",
     "snapshots",
     "snapshots.reviews",
@@ -344,6 +351,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "webapp.links.visiting.middleware",
     "webapp.middleware.login_required",
 ]
 

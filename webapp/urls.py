@@ -11,6 +11,7 @@ urlpatterns = [
     path("", include("webapp.accounts.urls")),
     path("", include("webapp.teams.urls")),
     path("", include("webapp.notices.urls")),
+    path("", include("webapp.links.urls")),
     path("", include("snapshots.urls")),
     path("api/", api.urls),
     path("healthz", health.healthz),

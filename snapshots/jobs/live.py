@@ -57,6 +57,16 @@ def viewers_group(recording_id: int) -> str:
     return f"recording.{recording_id}.viewers"
 
 
+def review_group(review_id: int) -> str:
+    """Return the group of all pages that show a review."""
+    return f"review.{review_id}.viewers"
+
+
+def visitors_group(recording_id: int) -> str:
+    """Return the group of the pages that show a recording to visitors of public links."""
+    return f"recording.{recording_id}.visitors"
+
+
 def account_group(user_id: int) -> str:
     """Return the group of all websockets of a person."""
     return f"account.{user_id}"
@@ -94,6 +104,12 @@ def membership_ended_or_changed(person_id: int, **_) -> None:
 def recording_moved(recording_id: int) -> None:
     """Let the pages that show the recording check at once whether their people may still see it."""
     _send(viewers_group(recording_id), {"type": "right.changed"})
+    visitors_may_have_to_leave(recording_id)
+
+
+def visitors_may_have_to_leave(recording_id: int) -> None:
+    """Let the visitors of a recording check at once whether their public links still work."""
+    _send(visitors_group(recording_id), {"type": "right.changed"})
 
 
 def entry_changed(recording_id: int, entry_id: int, change: str) -> None:
@@ -105,9 +121,25 @@ def entry_changed(recording_id: int, entry_id: int, change: str) -> None:
     _send(viewers_group(recording_id), event)
 
 
+def review_changed(review_id: int, change: dict[str, Any]) -> None:
+    """Send what changed in a review to open pages, which then ask for that part."""
+    _send(review_group(review_id), {"type": "review.changed", "change": change})
+
+
+def review_moved(review_id: int) -> None:
+    """Let the pages that show the review check at once whether their people may still see it."""
+    _send(review_group(review_id), {"type": "right.changed"})
+
+
+def review_deleted(review_id: int) -> None:
+    """Close the websockets of all pages that show the review."""
+    _close(review_group(review_id), NOT_FOUND, "This review has been deleted.")
+
+
 def recording_deleted(recording_id: int) -> None:
     """Close the websockets of all pages that show the recording."""
-    _close(viewers_group(recording_id), NOT_FOUND, "This recording has been deleted.")
+    for group in (viewers_group(recording_id), visitors_group(recording_id)):
+        _close(group, NOT_FOUND, "This recording has been deleted.")
 
 
 def _close(group: str, code: int, reason: str) -> None:

@@ -1,11 +1,16 @@
 """Write dates as ISO 8601 in UTC."""
 
-from datetime import datetime
+import datetime
 
 
-def date(moment: datetime) -> str:
+def date(moment: datetime.datetime) -> str:
     return moment.isoformat().replace("+00:00", "Z")
 
 
-def optional_date(moment: datetime | None) -> str | None:
+def optional_day(day: datetime.date | None) -> str | None:
+    """Return a day such as 2026-11-30; None stays None."""
+    return None if day is None else day.isoformat()
+
+
+def optional_date(moment: datetime.datetime | None) -> str | None:
     return None if moment is None else date(moment)

@@ -39,6 +39,8 @@ class SharingDetail(TypedDict):
         team: the team that owns it; null for a person's own and for samples.
         everybody: whether everyone who signs in to this server can open it, as with samples.
         people: who can open it besides; for a person's own only that person.
+        public_links: how many public links to it work; whoever has one sees the workbench of the
+            recording, or the review, without an account.
         may_move: whether you may move it.
         consequences: what would go along and what would stay, as sentences; empty unless you may
             move it.
@@ -47,6 +49,7 @@ class SharingDetail(TypedDict):
     team: OwningTeam | None
     everybody: bool
     people: list[Reader]
+    public_links: int
     may_move: bool
     consequences: list[str]
 

@@ -4,8 +4,9 @@ Raises: problems.Problem for a wrong request. Who may do what is decided by ``sn
 """
 
 from collections.abc import Mapping
+from datetime import date
 from functools import partial
-from typing import Any
+from typing import Any, NoReturn
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -18,7 +19,7 @@ from snapshots.domain.reviewing.place_text import NotAPlace, read_place
 from snapshots.domain.reviewing.places import CutPlace, MomentPlace
 from snapshots.jobs import live
 from snapshots.problems import Conflict, Invalid, NotFound
-from snapshots.reviews import resolving
+from snapshots.reviews import copies, resolving
 from snapshots.reviews.describing import Seen, describe
 from snapshots.reviews.mentions import mentioned
 from snapshots.reviews.models import Entry
@@ -110,7 +111,7 @@ def write(user: User, subject: Subject, fields: Mapping[str, Any]) -> Entry:
     Args:
         user: the author.
         subject: a recording or archived job that the author may see.
-        fields: has ``text``, and optionally ``kind``, ``place``, ``seen`` and ``at``.
+        fields: has ``text``, and optionally ``kind``, ``place``, ``seen``, ``at`` and ``due_on``.
 
     Raises: Invalid, Conflict, ReadOnly, NeedsRole.
     """
@@ -119,6 +120,7 @@ def write(user: User, subject: Subject, fields: Mapping[str, Any]) -> Entry:
     place = located(subject, fields.get("place"), fields.get("seen"))
     if fields.get("at") is not None:
         place["at"] = _instant(fields["at"])
+    place["due_on"] = checked_day(fields.get("due_on"), kind)
     return add(user, subject, kind, text, place)
 
 
@@ -182,17 +184,18 @@ def _save_new(row: Entry, user: User) -> Entry:
 
 @transaction.atomic
 def change(user: User, row: Entry, fields: Mapping[str, Any]) -> Entry:
-    """Change the text and the kind, which the author alone may, or resolve and reopen an entry.
+    """Change text, kind and day, which the author alone may, or resolve and reopen an entry.
 
     Args:
         user: who changes it.
         row: an entry that the person may see.
-        fields: has ``text``, ``kind`` and ``resolved``; what is absent or None stays.
+        fields: has ``text``, ``kind``, ``due_on`` and ``resolved``; what is absent or None stays.
+            An empty ``due_on`` takes the day away.
 
     Raises: Invalid, Conflict, NotFound, ReadOnly, NeedsRole, NotYours.
     """
     row = _locked(row)
-    if fields.get("text") is not None or fields.get("kind") is not None:
+    if any(fields.get(name) is not None for name in ("text", "kind", "due_on")):
         _edit(user, row, fields)
     if fields.get("resolved") is not None:
         _resolve(user, row, fields["resolved"])
@@ -201,17 +204,21 @@ def change(user: User, row: Entry, fields: Mapping[str, Any]) -> Entry:
 
 def _edit(user: User, row: Entry, fields: Mapping[str, Any]) -> None:
     access.require_author(user, row.subject, row.author_id)
-    before = row.kind, row.text
+    before = row.kind, row.text, row.due_on
     if fields.get("kind") is not None:
         if row.parent_id is not None:
             raise Invalid("An answer has no kind.", field="kind")
         row.kind = checked_kind(fields["kind"])
     if fields.get("text") is not None:
         row.text = checked_text(fields["text"])
-    if (row.kind, row.text) == before:
+    if fields.get("due_on") is not None:
+        row.due_on = checked_day(fields["due_on"], row.kind)
+    if row.kind != Entry.Kind.FOLLOW_UP:
+        row.due_on = None
+    if (row.kind, row.text, row.due_on) == before:
         return
     row.edited_at = timezone.now()
-    _save(row, user, "kind", "text", "edited_at")
+    _save(row, user, "kind", "text", "due_on", "edited_at")
     _mention(row, user)
     audit.note(audit.NOTE_EDITED, user, row.title, person=row.subject.owner)
     _announce(row, CHANGED)
@@ -285,6 +292,26 @@ def _announce(row: Entry, change: str) -> None:
         number = row.parent_id or row.pk
         send = partial(live.entry_changed, row.recording_id, number, change)
         transaction.on_commit(send, robust=True)
+    if change == CHANGED and row.parent_id is None:
+        copies.entry_changed(row)
+    else:
+        copies.announce(row)
+
+
+def checked_day(day: object, kind: str) -> date | None:
+    """Return the day on which a follow-up is due; None if it is empty or None. Raises: Invalid."""
+    if day in (None, ""):
+        return None
+    if kind != Entry.Kind.FOLLOW_UP:
+        raise Invalid(f"A {kind} has no day on which it is due; a follow-up has.", field="due_on")
+    try:
+        return date.fromisoformat(day) if isinstance(day, str) else _no_day()
+    except ValueError:
+        return _no_day()
+
+
+def _no_day() -> NoReturn:
+    raise Invalid("due_on must be a day, such as 2026-11-30.", field="due_on")
 
 
 def checked_kind(kind: object) -> str:

@@ -6,7 +6,7 @@ from itertools import pairwise
 from operator import itemgetter
 
 from snapshots.domain.comparing.aligning import Alignment, Effort, align
-from snapshots.payloads.dates import date
+from snapshots.payloads.dates import date, optional_day
 from snapshots.reviews.models import Entry
 from snapshots.reviews.payloads import EntryVersion, TextChange
 
@@ -33,6 +33,7 @@ def _version(before, row, effort: Effort) -> EntryVersion:
         "kind": row.kind,
         "kind_before": None if is_same_kind else before.kind,
         "resolved": row.resolved_at is not None,
+        "due_on": optional_day(row.due_on),
         "text": row.text,
         "changes": changes("" if before is None else before.text, row.text, effort),
     }

@@ -71,11 +71,13 @@ class Entry(AtPlace):
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
     )
     due_on = models.DateField(null=True)  # of a follow-up
+    due_noted_on = models.DateField(null=True)  # the day of which people were notified
     history = HistoricalRecords(
         cascade_delete_history=True,
         excluded_fields=[
             *["recording", "engine_job", "place", "mark", "sentence", "at", "number", "parent"],
             *["author", "created_at", "edited_at", "resolved_by"],
+            *["due_noted_on"],
         ],
     )
 
@@ -114,7 +116,8 @@ class Review(models.Model):
     """The review of one incident: what happened, to what, who took part, and what was found.
 
     ``owner`` is the person or the account of the team to which it belongs. A null time is not
-    known. ``revision`` grows with each change of the review or its timeline.
+    known. ``revision`` grows with each change of the review or its timeline, and
+    ``head_changed_in`` is the revision in which its title, summary, state or times changed last.
     """
 
     class Severity(models.TextChoices):
@@ -143,6 +146,7 @@ class Review(models.Model):
     created_at = models.DateTimeField(default=timezone.now)
     changed_at = models.DateTimeField(default=timezone.now)
     revision = models.BigIntegerField(default=0)
+    head_changed_in = models.BigIntegerField(default=0)
 
     class Meta:
         ordering = ["-changed_at", "-pk"]
@@ -193,10 +197,13 @@ class Exhibit(models.Model):
 class TimelineRow(models.Model):
     """One row of a review's curated timeline: an entry, words of its own, or a group of rows.
 
-    A null ``text``, ``kind`` or ``at`` follows the entry. What the entry said is written into the
-    row before the entry is deleted. ``at`` is a time in the system, like that of the entry, and
+    A null ``text``, ``kind`` or ``at`` is as in the entry. What the entry says is copied into
+    ``original_text``, ``original_kind`` and ``original_at``, so that the row is complete when the
+    entry is deleted or cannot be seen. ``at`` is a time in the system, like that of the entry, and
     ``clock`` a time of day that somebody gave. Rows lie in the order of ``position``, which is
-    unique among the rows of a group, and among those outside groups.
+    unique among the rows of a group, and among those outside groups. ``changed_in`` is the revision
+    of the review in which text, kind or times of the row changed last. ``unit`` is the time unit of
+    ``at`` and ``original_at``; ``epoch ms`` for an archived job.
     """
 
     review = models.ForeignKey(Review, models.CASCADE, related_name="rows")
@@ -210,6 +217,11 @@ class TimelineRow(models.Model):
     sentence = Prose(blank=True)
     at = models.BigIntegerField(null=True)
     clock = models.DateTimeField(null=True)
+    original_text = Prose(blank=True)
+    original_kind = models.CharField(max_length=9, blank=True)  # empty for own words and groups
+    original_at = models.BigIntegerField(null=True)
+    unit = models.CharField(max_length=20, blank=True)
+    changed_in = models.BigIntegerField(default=0)
     added_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
     )
@@ -222,4 +234,9 @@ class TimelineRow(models.Model):
         ]
 
     def __str__(self) -> str:
-        return self.text or self.sentence or str(self.entry)
+        return self.text or self.original_text or self.sentence
+
+    @property
+    def is_of_an_entry(self) -> bool:
+        """Tell whether the row was made of an entry, which may be deleted by now."""
+        return bool(self.original_kind)

@@ -107,6 +107,7 @@ class EntryItem(AnswerToEntry):
         at: the time in the system of which it speaks, in the recording's time unit or in epoch ms
             for an archived job; null if that is not known.
         when: the same time in words; empty if that is not known.
+        due_on: the day on which a follow-up is due, such as ``2026-11-30``; null if it has none.
         resolved_at: when it was resolved, as ISO 8601 in UTC; null if it is open.
         resolved_by: the address of who resolved it; null if it is open or the account is deleted.
         answers: the answers to it, the oldest first.
@@ -121,6 +122,7 @@ class EntryItem(AnswerToEntry):
     sentence: str
     at: int | None
     when: str
+    due_on: str | None
     resolved_at: str | None
     resolved_by: str | None
     answers: list[AnswerToEntry]
@@ -156,6 +158,7 @@ class EntryVersion(TypedDict):
         kind: the kind of the entry in this version.
         kind_before: the kind before; null if it is the same, or if this is the first version.
         resolved: whether the entry was resolved in this version.
+        due_on: the day on which it was due in this version; null if it had none.
         text: the text of this version.
         changes: the text as parts that are the same, added or removed since the version before. In
             a text that takes too long to compare, a part that stayed may be removed and added.
@@ -166,6 +169,7 @@ class EntryVersion(TypedDict):
     kind: str
     kind_before: str | None
     resolved: bool
+    due_on: str | None
     text: str
     changes: list[TextChange]
 

@@ -1,7 +1,9 @@
-"""Move recordings, topologies, mappings, collectors and archived jobs between people and teams.
+"""Move recordings, topologies, mappings, reviews and the archive between people and teams.
 
 Access is checked before. Raises: problems.Problem for a wrong request.
 """
+
+from functools import partial
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
@@ -12,10 +14,11 @@ from snapshots.jobs import live
 from snapshots.models import Collector, EngineJob, Job, Mapping, Recording, Topology
 from snapshots.problems import Conflict
 from snapshots.quantities import counted
+from snapshots.reviews.models import Review
 from snapshots.services.noted import notes_of, notes_of_jobs
 from webapp.accounts import audit
 
-Movable = Recording | Topology | Mapping | Collector | EngineJob
+Movable = Recording | Topology | Mapping | Collector | EngineJob | Review
 
 
 @transaction.atomic
@@ -36,6 +39,8 @@ def move(row: Movable, to: User, by: User) -> None:
         _move_archived_jobs(row, to)
     if isinstance(row, EngineJob):
         _leave_collector(row)
+    if isinstance(row, Review):
+        transaction.on_commit(partial(live.review_moved, row.pk), robust=True)
     before = row.owner
     _set_owner(row, to)
     words = f"{row._meta.verbose_name} {row.pk} “{row}”"
@@ -99,6 +104,8 @@ def consequences(row: Movable) -> list[str]:
         return [f"The archived jobs that it fills go along: {len(jobs)}.", *noted, UPLOADS_STAY]
     if isinstance(row, EngineJob):
         return ["Its checkpoints go along.", *_with_notes(notes_of(row)), UPLOADS_STAY]
+    if isinstance(row, Review):
+        return _of_review(row)
     if isinstance(row, Topology):
         return ["Recordings that were simulated on it stay where they are."]
     return ["Recordings that were read with it stay where they are."]
@@ -114,6 +121,15 @@ def _of_recording(row: Recording) -> list[str]:
         sentences.append(f"The topology “{row.topology}” stays: the recording holds a copy of it.")
     sentences += [f"The archived job “{job}” stays where it is." for job in row.engine_jobs.all()]
     return sentences
+
+
+def _of_review(row: Review) -> list[str]:
+    exhibits = row.exhibits.count()
+    stay = [
+        f"Its {counted(exhibits, 'exhibit')} stay where they are: who cannot open one sees its "
+        "name alone."
+    ]
+    return ["Its timeline and its people go along.", *(stay if exhibits else [])]
 
 
 def _with_notes(noted: str) -> list[str]:

@@ -38,6 +38,7 @@ KINDS = {
     "topologies": Kind("topology", access.topology, access.own_topology, "topology"),
     "mappings": Kind("mapping", access.mapping, access.own_mapping, "mapping"),
     "archive": Kind("archived job", access.engine_job, access.own_engine_job, "archived-job"),
+    "reviews": Kind("review", access.review, access.own_review, "review"),
     "collectors": Kind("collector", access.collector, access.own_collector, "archive"),
 }
 
@@ -49,6 +50,7 @@ def sharing_of(user: User, row: moving.Movable) -> SharingDetail:
         "team": team_of(row),
         "everybody": row.owner_id is None,
         "people": _readers(row),
+        "public_links": access.working_public_links(row),
         "may_move": may_move,
         "consequences": moving.consequences(row) if may_move else [],
     }

@@ -11,6 +11,7 @@ for a client that does not read its answers.
 import asyncio
 import contextlib
 import logging
+import math
 import random
 import secrets
 from collections.abc import Callable, Iterator, Mapping
@@ -23,6 +24,7 @@ from channels.auth import get_user
 from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.conf import settings
+from django.utils import timezone
 
 from snapshots import access
 from snapshots.answers import replay
@@ -38,6 +40,7 @@ from snapshots.web.latest import Latest
 from snapshots.web.together.guest import RoomGuest, require_room
 from snapshots.web.together.shared import Member
 from webapp.accounts.sessions import key_hash
+from webapp.links.visiting import visitor_of
 
 logger = logging.getLogger(__name__)
 
@@ -72,10 +75,17 @@ class JsonConsumer(AsyncWebsocketConsumer):
         self.joined: set[str] = set()
         await self.accept()  # a close code reaches the page only over an open connection
         if not self.scope["user"].is_authenticated:
-            await self.end(UNAUTHORIZED, "Sign in first.")
-            return
+            visitor = await database_sync_to_async(self.visitor)()
+            if visitor is None:
+                await self.end(UNAUTHORIZED, "Sign in first.")
+                return
+            self.scope["user"] = visitor
         self._checking = asyncio.create_task(self._check_regularly())
         await asyncio.gather(self.begin(), *map(self.join, self._own_groups()))
+
+    def visitor(self) -> access.Visitor | None:
+        """Return the visitor of a public link, if this kind of connection takes one."""
+        return None
 
     async def begin(self) -> None:
         """Join the groups of this kind of connection, or end the connection."""
@@ -86,6 +96,8 @@ class JsonConsumer(AsyncWebsocketConsumer):
         await asyncio.gather(*map(self.leave, list(self.joined)))
 
     def _own_groups(self) -> list[str]:
+        if isinstance(self.scope["user"], access.Visitor):
+            return []
         groups = [live.account_group(self.scope["user"].pk)]
         if key := getattr(self.scope.get("session"), "session_key", None):
             groups.append(live.session_group(key_hash(key)))
@@ -112,10 +124,17 @@ class JsonConsumer(AsyncWebsocketConsumer):
     async def _check_regularly(self) -> None:
         while True:
             # Connections check at different moments, so that the database is asked evenly.
-            await asyncio.sleep(CHECK_SECONDS * random.uniform(0.5, 1))
+            await asyncio.sleep(min(CHECK_SECONDS * random.uniform(0.5, 1), self._seconds_left()))
             if not await self._may_stay():
                 return
             await asyncio.gather(*map(self.join, list(self.joined)))
+
+    def _seconds_left(self) -> float:
+        """Return in how many seconds the visitor's link expires; infinity without an end."""
+        user = self.scope["user"]
+        if not isinstance(user, access.Visitor) or user.link.expires_at is None:
+            return math.inf
+        return max(0.05, (user.link.expires_at - timezone.now()).total_seconds())
 
     async def right_changed(self, event: Mapping[str, Any]) -> None:
         """Check the right at once, because the person's place in a team has changed."""
@@ -134,7 +153,12 @@ class JsonConsumer(AsyncWebsocketConsumer):
         return True
 
     async def _person(self):
-        """Return the person of the session as the database has them now."""
+        """Return the person of the session, or the visitor, as the database has them now.
+
+        Raises: NotFound for a visitor whose link does not work any more.
+        """
+        if isinstance(self.scope["user"], access.Visitor):
+            return await database_sync_to_async(access.visitor_of_link)(self.scope["user"].link.pk)
         if "session" not in self.scope:
             return self.scope["user"]
         engine = import_module(settings.SESSION_ENGINE)
@@ -143,7 +167,7 @@ class JsonConsumer(AsyncWebsocketConsumer):
 
     async def require_right(self, user) -> None:
         """Check that ``user`` may still be here. Raises: Problem."""
-        if not user.is_authenticated:
+        if not user.is_authenticated and not isinstance(user, access.Visitor):
             raise Unauthorized("You are no longer signed in.")
 
     async def send_payload(self, payload: Mapping[str, Any]) -> None:
@@ -206,20 +230,34 @@ class RecordingConsumer(JsonConsumer):
                 raise
             await self.end(TRY_AGAIN, problem.detail)
         else:
-            await self.join(live.viewers_group(self.id))
+            group = live.visitors_group if self.is_visitor else live.viewers_group
+            await self.join(group(self.id))
             await self._enter_room()
+
+    def visitor(self) -> access.Visitor | None:
+        """Return the visitor whose public link shows this recording, or None."""
+        try:
+            return visitor_of(self.scope.get("cookies", {}), "recordings", self.id)
+        except NotFound:
+            return None
+
+    @property
+    def is_visitor(self) -> bool:
+        """Tell whether somebody with a public link is here, who can only ask."""
+        return isinstance(self.scope["user"], access.Visitor)
 
     def _open(self) -> StoredRecording:
         recording = access.ready_recording(self.scope["user"], self.id)
         self.review = self._review_of(self.scope["user"])
-        self.has_room = self.review is not None or access.shows_names(recording)
-        self.rights = self._rights_now(self.scope["user"])
+        is_known = self.review is not None or access.shows_names(recording)
+        self.has_room = is_known and not self.is_visitor
+        self.rights = self._rights_now(self.scope["user"]) if self.has_room else (False, False)
         return recordings.open_recording(recording)
 
     def _review_of(self, user) -> int | None:
         """Return the number of the review that the page names, if the person may see it."""
         number = self._parameter("review")
-        if not (number.isascii() and number.isdigit() and len(number) < 19):
+        if self.is_visitor or not (number.isascii() and number.isdigit() and len(number) < 19):
             return None
         try:
             return access.review(user, int(number)).pk
@@ -254,9 +292,11 @@ class RecordingConsumer(JsonConsumer):
 
     async def require_right(self, user) -> None:
         await super().require_right(user)
+        if self.guest is None:
+            await database_sync_to_async(access.recording)(user, self.id)
+            return
         may_present, may_point = await database_sync_to_async(self._rights_now)(user)
-        if self.guest is not None:
-            await self.guest.may(present=may_present, point=may_point)
+        await self.guest.may(present=may_present, point=may_point)
 
     def _rights_now(self, user) -> tuple[bool, bool]:
         """Return whether the person may present and point in the room. Raises: NotFound."""
@@ -293,6 +333,8 @@ class RecordingConsumer(JsonConsumer):
     async def _take(self, message: dict[str, Any]) -> None:
         kind, request = message.get("type"), message.get("request")
         try:
+            if self.is_visitor and kind in TAKEN and kind not in ASKED:
+                raise Invalid("A public link shows the recording, and moves or follows nobody.")
             if kind in ASKED:
                 await self.newest[kind].ask(message)
             elif kind in SHARED:
@@ -337,6 +379,36 @@ class RecordingConsumer(JsonConsumer):
 
     async def entry_changed(self, event: Mapping[str, Any]) -> None:
         await self.send_payload({"type": "entry", **event["entry"]})
+
+
+class ReviewConsumer(JsonConsumer):
+    """Relays what changes in one review; the page then asks for that part."""
+
+    async def begin(self) -> None:
+        try:
+            await database_sync_to_async(access.review)(self.scope["user"], self.id)
+        except NotFound as missing:
+            await self.end(NOT_FOUND, missing.detail)
+        except Exception as error:
+            if (problem := problem_of(error)) is None:
+                raise
+            await self.end(TRY_AGAIN, problem.detail)
+        else:
+            await self.join(live.review_group(self.id))
+
+    @property
+    def id(self) -> int:
+        return self.scope["url_route"]["kwargs"]["id"]
+
+    async def require_right(self, user) -> None:
+        await super().require_right(user)
+        await database_sync_to_async(access.review)(user, self.id)
+
+    async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
+        await self.refuse("This address only reports changes; it accepts no messages.")
+
+    async def review_changed(self, event: Mapping[str, Any]) -> None:
+        await self.send_payload({"type": "review", **event["change"]})
 
 
 class NowhereConsumer(AsyncWebsocketConsumer):

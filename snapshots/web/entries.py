@@ -6,7 +6,7 @@ from snapshots import access, quantities
 from snapshots.domain.reviewing.place_text import NotAPlace, kind_of, read_place
 from snapshots.domain.reviewing.places import in_words
 from snapshots.models import EngineJob
-from snapshots.payloads.dates import date, optional_date
+from snapshots.payloads.dates import date, optional_date, optional_day
 from snapshots.reviews import payloads
 from snapshots.reviews.models import AtPlace, Entry, TrailItem
 from snapshots.reviews.resolving import GONE, Resolved, resolve, resolve_in_list
@@ -45,6 +45,7 @@ class Reader:
             "sentence": row.sentence,
             "at": row.at,
             "when": self.when(row.at),
+            "due_on": optional_day(row.due_on),
             "resolved_at": optional_date(row.resolved_at),
             "resolved_by": _name(row.resolved_by),
             "answers": [self.answer(answer) for answer in row.answers.all()],

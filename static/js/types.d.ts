@@ -666,6 +666,7 @@ interface PlayerState {
   shown: Cut | null;
   /** How many events the search has found in equal parts of each axis. */
   marks: Record<Axis, number[]> | null;
+  notes: NoteEntry[];
   folded: Set<string>;
   tables: Set<string>;
   /** The order of the panels that were moved; empty as at first. */
@@ -1176,6 +1177,8 @@ interface Guide {
 interface App {
   root: any;
   recording: any;
+  /** Whether somebody with a public link looks, who can open no other page and change nothing. */
+  isVisitor: boolean;
   topology: OpenTopology;
   player: Player;
   urls: Record<string, string>;
@@ -1230,6 +1233,7 @@ interface App {
   undoCut(): void;
   redoCut(): void;
   copyLink(): Promise<void>;
+  showSharing(): Promise<void>;
   /** The number of the review in whose room the page is; null in the room of the recording. */
   review: string | null;
   /** The people who look at this recording; null before the server has said it, and in a sample. */
@@ -1427,6 +1431,7 @@ interface NoteEntry extends NoteAnswer {
   parent: number | null;
   place: NotePlace | null;
   sentence: string;
+  due_on: string | null;
   resolved_at: string | null;
   resolved_by: string | null;
   answers: NoteAnswer[];
@@ -1459,4 +1464,115 @@ interface NoteActions {
   keep(item: TrailItem): unknown;
   resolve(entry: NoteEntry, resolved: boolean): unknown;
   remove(entry: NoteAnswer, parent?: NoteEntry): void;
+}
+
+/** An event in the evidence of a document. A state is canonical JSON; it is absent where no claim rests on it. */
+interface EvidenceEvent {
+  kind: string;
+  at: number;
+  channel?: string;
+  message?: string;
+  snapshot?: string;
+  state?: string;
+  messages?: string[];
+}
+
+/** A message or a marker in the evidence of a document: the indexes of its send and its receive. */
+interface EvidenceFlight {
+  id?: string;
+  snapshot?: string;
+  sent: number;
+  received?: number;
+  value?: string;
+}
+
+/** The log on which claims of a document rest, as snapshots/domain/proving/evidence.py writes it. */
+interface Evidence {
+  name: string;
+  time_unit: string;
+  derived: boolean;
+  flaws: Record<string, number>;
+  processes: { id: string; scope?: string; state?: string }[];
+  channels: { id: string; source: string; target: string; fifo: boolean; overtaking: boolean }[];
+  events: EvidenceEvent[][];
+  messages: EvidenceFlight[][];
+  markers: EvidenceFlight[][];
+  strays: { process: string; index: number }[];
+}
+
+/** A message or marker of an opened log; `received` is IN_FLIGHT where it never arrives. */
+interface Flight extends EvidenceFlight {
+  channel: number;
+  ordinal: number;
+  sentAt: number;
+  receivedAt?: number;
+}
+
+interface CheckedLog {
+  evidence: Evidence;
+  topology: OpenTopology;
+  messages: Flight[][];
+  markers: Flight[][];
+  window: OpenWindow;
+}
+
+/** What is known of a snapshot before it is judged; processes and channels are codes. */
+interface SnapshotCase {
+  log: CheckedLog;
+  snapshot: string;
+  processes: number[];
+  channels: number[];
+  positions: Map<number, number>;
+  records: Map<number, string[]>;
+  recordedStates: Map<number, string>;
+  recomputedStates: Map<number, any>;
+  inFlight: Map<number, Flight[]>;
+  orphans: Map<number, number>;
+  markersSent: number;
+  markersReceived: number;
+  ids: { process: (code: number) => string; channel: (code: number) => string };
+}
+
+/** A claim of a document. `why_not` says why it cannot be checked in the document. */
+interface Claim {
+  id: string;
+  kind: "log" | "snapshot" | "cut" | "event" | "message" | "checkpoint";
+  evidence: string;
+  place?: string;
+  says: any;
+  why_not?: string;
+}
+
+interface Checked {
+  outcome: string;
+  differences: string[];
+}
+
+interface CheckpointTask {
+  name: string;
+  acknowledged: boolean | null;
+  duration: number | null;
+  start_delay: number | null;
+  alignment: number | null;
+  sync: number | null;
+  async: number | null;
+  bytes: number | null;
+  uploaded: number | null;
+  in_flight: number | null;
+}
+
+interface PathSegment {
+  process: string;
+  phase: string;
+  from: number;
+  to: number | null;
+}
+
+interface CheckpointData {
+  status: string;
+  triggered_at: number | null;
+  ended_at: number | null;
+  stated_duration?: number | null;
+  tasks: CheckpointTask[];
+  path?: PathSegment[];
 }

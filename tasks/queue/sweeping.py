@@ -14,7 +14,7 @@ from kombu.exceptions import OperationalError
 
 from snapshots.files.identity import NotPaired
 from snapshots.jobs import running, turns
-from snapshots.reviews import trail
+from snapshots.reviews import due, trail
 from snapshots.services import retention
 from tasks.queue.jobs import enqueue
 from tasks.spark import scratch
@@ -120,6 +120,7 @@ PARTS = (
     _hourly(idempotency.forget_old),
     _hourly(sending.forget_old),
     _hourly(trail.sweep),
+    _hourly(due.sweep),
     presence.note_sweep,
 )
 """The parts of a sweep, in order. The last one records for operators that the sweep is done."""

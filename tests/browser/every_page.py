@@ -17,7 +17,7 @@ import json
 from datetime import timedelta
 from django.contrib.auth.models import User
 from django.utils import timezone
-from snapshots.models import Job, Recording
+from snapshots.models import EngineJob, Job, Recording
 from snapshots.services.topologies import save_topology
 owner = User.objects.get(username="owner@localhost")
 now = timezone.now()
@@ -51,11 +51,22 @@ from webapp.teams.models import Membership
 team = teams.create_team(owner, "payments")
 Membership.objects.create(team=team, person=other, role="viewer")
 _, invitation = teams.invite(team, owner, "barbara@example.org", "editor")
+from snapshots.reviews import entries, incidents, timeline
+review = incidents.open_review(owner, owner, {"title": "Orders were lost", "severity": "major"})
+archive = EngineJob.objects.get(pk=archived)
+incidents.add_exhibit(owner, review, archive)
+entries.write(owner, archive, {"text": "**Slow** sink.", "kind": "follow-up",
+    "place": "checkpoint:30:0", "due_on": "2026-01-31"})
+timeline.add_all(owner, review)
+group = timeline.add_words(owner, review, {"text": "What we did", "is_group": True})
+row = timeline.add_words(owner, review, {"text": "They restarted it.", "group": group.pk})
+timeline.add_words(owner, review, {"text": "A rumour."})
 shared = save_topology(team.account, {"name": "shared", "processes": [{"id": "A"}], "channels": []})
 print(json.dumps({"refused": refused.pk, "running": running.pk, "job": job.pk,
     "topology": topology.pk, "banks": banks.pk, "pressed": pressed.pk, "twice": twice.pk,
     "batches": Recording.objects.get(slug="uncommitted-batch").pk,
     "fifty": Recording.objects.get(slug="fifty-processes").pk,
+    "review": review.pk, "row": row.pk,
     "archived": archived, "other": other.pk, "team": team.pk, "shared": shared.pk,
     "invitation": invitation.rpartition("/")[2]}))
 """
@@ -155,6 +166,11 @@ ADDRESSES = {
     "upgrade": "/recordings/{flink}/contents/1/upgrade",
     "difference": "/recordings/{flink}/contents/1/difference?since=0",
     "difference-keys": f"/recordings/{{flink}}/contents/1/difference/keys?{KEYS}",
+    "reviews": "/reviews",
+    "review": "/reviews/{review}",
+    "review-row": "/reviews/{review}?edit={row}",
+    "review-delete": "/reviews/{review}/delete",
+    "follow-ups": "/follow-ups",
     "archive": "/archive",
     "archive-job": "/archive/{archived}",
     "archive-compare": "/archive/{archived}/compare",
@@ -180,6 +196,7 @@ ADDRESSES = {
     "team-delete": "/teams/{team}/delete",
     "team-join": "/teams/join/{invitation}",
     "sharing": "/topologies/{shared}/sharing",
+    "public-link-refused": "/public/not-a-link",
     "sharing-alone": "/recordings/{late}/sharing",
     "recordings-of-team": "/?team={team}",
     "operator-team": "/operator/teams/{team}",
@@ -198,4 +215,12 @@ ADDRESSES = {
     "api": "/api/docs",
     "sign-in": "/sign-in",
     "not-found": "/recordings/999999",
+}
+# Pages whose template and elements another address shows, too: only the long run walks them.
+ALIKE = {
+    *("answer-spark", "archive-delete", "archive-notes", "bisect-archived", "bisect-flink"),
+    *("bytes-seatunnel", "bytes-spark", "checkpoint", "compare-choose", "compare-two"),
+    *("contents-seatunnel-checkpoint", "contents-spark", "mapping-delete", "person-close"),
+    *("predicates", "properties-refused", "recordings-of-team", "sharing-alone"),
+    *("snapshot-by-query", "topology-delete", "topology-new", "webhook-delete", "workbench-flink"),
 }

@@ -1,4 +1,7 @@
-"""The measurements that need a server, a worker or a browser run to their end at a small size."""
+"""The measurements that need a server, a worker or a browser run to their end at a small size.
+
+Each time the one with the queue does, and the others in the long run.
+"""
 
 import pytest
 
@@ -14,6 +17,7 @@ def few_rounds(monkeypatch):
     monkeypatch.setattr(archive, "OPENINGS", 1)
 
 
+@pytest.mark.long
 def test_a_persons_waiting_is_measured(stack, tmp_path, few_rounds, capsys, monkeypatch):
     """The weights of pages open the workbench with the same function."""
     opened = []
@@ -25,23 +29,13 @@ def test_a_persons_waiting_is_measured(stack, tmp_path, few_rounds, capsys, monk
     assert len(opened) == 1
 
 
-@pytest.mark.parametrize(
-    ("pages", "processes"),
-    [
-        (("/api/docs",), (50,)),
-        pytest.param(weights.PAGES, weights.PROCESSES, marks=pytest.mark.long),
-    ],
-)
-def test_pages_and_the_workbench_are_weighed(
-    stack, tmp_path, capsys, monkeypatch, pages, processes
-):
-    monkeypatch.setattr(weights, "PAGES", pages)
-    monkeypatch.setattr(weights, "PROCESSES", processes)
+@pytest.mark.long
+def test_pages_and_the_workbench_are_weighed(stack, tmp_path, capsys):
     weights.measure(stack, tmp_path, 2000, seconds=1)
     printed = capsys.readouterr().out
     assert "/api/docs on the wire" in printed
     assert "when a chart is pointed at" in printed
-    assert printed.count("worst frame while playing") == len(processes)
+    assert printed.count("worst frame while playing") == len(weights.PROCESSES)
 
 
 def test_an_upload_among_many_jobs_is_measured(stack, tmp_path, few_rounds, capsys):
@@ -55,6 +49,7 @@ def test_followers_of_a_presenter_are_measured(server, monkeypatch, capsys):
     assert "  2 followers: p50" in capsys.readouterr().out
 
 
+@pytest.mark.long
 def test_the_archive_is_measured(server, few_rounds, capsys):
     token = server.token(archive.EMAIL)
     job, few = archive.fill(server, 300), archive.fill(server, 50)

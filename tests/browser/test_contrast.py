@@ -44,9 +44,15 @@ MARK = """() => {
   document.adoptedStyleSheets.push(still);
 }"""
 
-PRESS = """isPressed => {
+PRESS = """() => {
+  for (const button of document.querySelectorAll("[data-tried]")) {
+    if (button.dataset.tried === "toggle") button.setAttribute("aria-pressed", "true");
+    else button.removeAttribute("data-tried");
+  }
+}"""
+RELEASE = """() => {
   for (const button of document.querySelectorAll("[data-tried=toggle]")) {
-    button.setAttribute("aria-pressed", String(isPressed));
+    button.setAttribute("aria-pressed", "false");
   }
 }"""
 
@@ -76,11 +82,11 @@ def test_words_on_buttons_can_be_read_in_every_state(samples, page, scheme):
             page.locator(".wb-head summary.btn").first.click()
         page.evaluate(MARK)
         for pressed in (False, True):
-            page.evaluate(PRESS, pressed)
+            page.evaluate(PRESS if pressed else RELEASE)
             for states in ([], ["hover"], ["hover", "active"], ["focus-visible", "focus"]):
                 force(session, states)
                 contrasts = page.evaluate(CONTRASTS)
-                assert contrasts
+                assert contrasts or pressed
                 faint += [
                     f"{address} {name}, pressed {pressed}, {states}: {ratio:.2f}"
                     for name, ratio in contrasts

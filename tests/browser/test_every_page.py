@@ -13,8 +13,9 @@ import webapp.notices.urls
 import webapp.operating.urls
 import webapp.teams.urls
 from bench.browser import OBSERVE, watch_weights
-from tests.browser.every_page import ADDRESSES
+from tests.browser.every_page import ADDRESSES, ALIKE
 from tests.conftest import watch_for_errors
+from tests.each_time import mostly_long
 
 AXE = Axe().axe_script
 # All rules on wide pages in light colours. On narrow pages in dark colours those rules that may say
@@ -61,6 +62,8 @@ NO_PAGES = {
         "move",
         "smallest-part-file",
         "change-entry",
+        "change-review",
+        "entry",
         None,
     ),
     *("invite", "withdraw", "change-role", "remove-member", "rename-team"),
@@ -109,7 +112,7 @@ def open_page(page, name: str, address: str) -> None:
 @pytest.mark.parametrize(
     "variants", ["quick", pytest.param("whole", marks=pytest.mark.long)], ids=str
 )
-@pytest.mark.parametrize("name", ADDRESSES)
+@pytest.mark.parametrize("name", mostly_long(ADDRESSES, set(ADDRESSES) - ALIKE))
 def test_a_page_is_light_stands_still_and_has_no_serious_fault(furnished, walker, name, variants):
     walker.set_viewport_size({"width": 1280, "height": 800})
     walker.emulate_media(color_scheme="light")

@@ -186,6 +186,24 @@ def queries(api: Api, shared_data: Path) -> list[str]:
     ]
 
 
+def links(api: Api, shared_data: Path) -> list[str]:
+    """Plant payloads in the names of short and public links, and in what the short ones keep."""
+    log = log_of(["A", "B"])
+    here = f"/recordings/{api.ingested(log, 'linked.jsonl')}"
+    pages = [f"{here}/sharing"]
+    for payload in FIRST_OF_EACH:
+        name, address = payload[:100], f"{here}/proof?{urlencode({'snapshot': payload})}"
+        assert api.post("/links", {"address": address, "name": name}).status == 201
+        view = {"snapshot": payload, "filters": {"channels": payload}}
+        kept = api.post("/links", {"address": here, "view": view})
+        assert kept.status == 201, kept.body
+        pages.append(f"/v/{kept.body['key']}")
+        made = api.post(f"{here}/public-links", {"name": name})
+        assert made.status == 201, made.body
+    return pages
+
+
 PLACES: dict[str, Callable[[Api, Path], list[str]]] = {
-    place.__name__: place for place in (recording, topologies, mappings, engine, people, queries)
+    place.__name__: place
+    for place in (recording, topologies, mappings, engine, people, queries, links)
 }

@@ -15,7 +15,7 @@ from tests.hostile import driving, faults, running
 from tests.hostile.seeds import FORMATS
 from tests.stack import ROOT
 
-COUNT = int(os.environ.get("HOSTILE_UPLOADS", "20"))  # of each format
+COUNT = int(os.environ.get("HOSTILE_UPLOADS", "12"))  # of each format
 pytestmark = pytest.mark.slow
 
 
@@ -25,6 +25,7 @@ def test_hostile_uploads(shared_data, tmp_path, monkeypatch):
     total = driving.run(",".join(FORMATS), COUNT * len(FORMATS), options=("--whole", "5"))
     assert not total.wrong, "\n".join(total.wrong)
     assert total.cases == COUNT * len(FORMATS)
+    assert total.kinds.keys() == set(faults.KINDS)
     assert min(total.outcomes[outcome] for outcome in driving.OUTCOMES) >= COUNT // 5
     assert not any(tmp_path.iterdir())
 

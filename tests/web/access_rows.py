@@ -1,7 +1,8 @@
 """The table of who may do what: each request with the rule that it follows.
 
-A rule says what each of PEOPLE gets. Public links do not exist yet: they become one more person of
-PEOPLE, one more column of RULES, and a client in ``access_world``.
+A rule says what each of PEOPLE gets. The visitor and the reader have no account. The visitor has
+opened a public link to the recording ``banks``, which shows neither notes nor downloads, and the
+reader one to the review ``review``.
 """
 
 import re
@@ -19,22 +20,27 @@ HIDDEN = "404"  # the same answer as for what does not exist
 SIGN_IN = "sign-in"  # a page leads to the sign-in, a call answers 401
 
 # The first four belong to the team that owns everything in the table.
-PEOPLE = ("owner", "editor", "commenter", "viewer", "outsider", "operator", "signed-out")
+PEOPLE = (
+    *["owner", "editor", "commenter", "viewer"],
+    *["outsider", "operator", "signed-out", "visitor", "reader"],
+)
 _RULES = """
-              owner      editor     commenter  viewer     outsider   operator   signed-out
-sees          done       done       done       done       404        404        sign-in
-comments      done       done       done       role       404        404        sign-in
-edits         done       done       role       role       404        404        sign-in
-leads         done       role       role       role       404        404        sign-in
-leaves        done       role       role       done       404        404        sign-in
-wrote         not-yours  not-yours  done       role       404        404        sign-in
-has           done       404        404        404        404        404        sign-in
-operates      404        404        404        404        404        done       sign-in
-anyone        done       done       done       done       done       done       sign-in
-public        done       done       done       done       done       done       done
-nothing       404        404        404        404        404        404        404
-probes        503        503        503        503        503        503        503
-by-link       done       done       done       done       done       done       done
+         owner     editor    commenter viewer outsider operator signed-out visitor reader
+sees     done      done      done      done   404      404      sign-in    sign-in sign-in
+shown    done      done      done      done   404      404      sign-in    done    sign-in
+read     done      done      done      done   404      404      sign-in    sign-in done
+comments done      done      done      role   404      404      sign-in    sign-in sign-in
+edits    done      done      role      role   404      404      sign-in    sign-in sign-in
+leads    done      role      role      role   404      404      sign-in    sign-in sign-in
+leaves   done      role      role      done   404      404      sign-in    sign-in sign-in
+wrote    not-yours not-yours done      role   404      404      sign-in    sign-in sign-in
+has      done      404       404       404    404      404      sign-in    sign-in sign-in
+operates 404       404       404       404    404      done     sign-in    sign-in sign-in
+anyone   done      done      done      done   done     done     sign-in    sign-in sign-in
+public   done      done      done      done   done     done     done       done    done
+nothing  404       404       404       404    404      404      404        404     404
+probes   503       503       503       503    503      503      503        503     503
+by-link  done      done      done      done   done     done     done       done    done
 """
 RULES = {
     name: dict(zip(PEOPLE, outcomes, strict=True))
@@ -64,6 +70,7 @@ GET /sign-in/{sign_in}
 POST /sign-in/{sign_in}
 GET /teams/join/{link}
 POST /teams/join/{link}
+GET /public/{public_token}
 """,
     "operates": """
 GET /metrics
@@ -123,6 +130,14 @@ POST /learn/rules?rule=late_markers&channel=A-%3EB
 GET /jobs
 GET /jobs?team={team}
 GET /compare/two
+GET /reviews
+GET /reviews?team={team}
+POST /reviews {"title": "Orders were lost"}
+GET /follow-ups
+GET /api/reviews
+GET /api/reviews?team={team}
+POST /api/reviews {"title": "Orders were lost"}
+GET /api/follow-ups
 GET /recordings/{sample}
 GET /api/recordings
 GET /api/recordings?team={team}
@@ -182,9 +197,28 @@ POST /api/webhooks/{webhook}/deliveries/{delivery}/again
 DELETE /api/trail/{stop}
 POST /api/trail/{stop}/keep {"text": "Look here."}
 """,
-    "sees": """
-GET /teams/{team}
+    "shown": """
 GET /recordings/{banks}
+GET /api/recordings/{banks}/topology
+GET /api/recordings/{banks}/snapshots
+GET /api/recordings/{banks}/snapshots/s1
+POST /api/recordings/{banks}/cuts {"step": 3}
+GET /api/recordings/{banks}/window
+GET /api/recordings/{banks}/search?query=m1
+GET /api/recordings/{banks}/events/A/0
+GET /api/recordings/{banks}/cones/A/0
+""",
+    "read": """
+GET /reviews/{review}
+""",
+    "sees": """
+GET /v/{short}
+POST /api/links {"address": "/recordings/{banks}?t=1"}
+GET /api/links/{short}
+GET /api/recordings/{banks}/links
+GET /api/archive/{archived}/links
+GET /api/teams/{team}/public-links
+GET /teams/{team}
 GET /recordings/{banks}/answer
 GET /recordings/{banks}/original
 GET /recordings/{banks}/defects
@@ -204,6 +238,10 @@ GET /recordings/{flink}/contents/1/difference/keys?since=0&OPERATOR
 GET /recordings/{flink}/contents/1/restore-plan?parallelism=3
 GET /recordings/{flink}/contents/1/upgrade
 POST /recordings/{flink}/contents/1/upgrade {"job": "[{\\"uid\\": \\"count\\"}]"}
+GET /reviews/{review}/post-mortem
+GET /recordings/{banks}/notes/document
+GET /archive/{archived}/notes/document
+GET /entries/{entry}
 GET /recordings/{banks}/notes
 GET /archive/{archived}/notes
 GET /compare?recordings={failing},{failing}
@@ -231,14 +269,11 @@ GET /mappings/{mapping}
 GET /THING/sharing
 GET /jobs/{job}
 GET /api/recordings/{banks}
-GET /api/recordings/{banks}/topology
 GET /api/recordings/{banks}/defects
-GET /api/recordings/{banks}/snapshots
 POST /api/recordings/{banks}/snapshots/s1/restore
 POST /api/recordings/{banks}/snapshots/s1/reordering
 GET /api/recordings/{banks}/knowledge?snapshot=s1
 GET /api/recordings/{banks}/channel-counts?snapshot=s1
-GET /api/recordings/{banks}/snapshots/s1
 GET /api/recordings/{late}/smallest-part?snapshot=s1
 POST /api/recordings/{late}/smallest-part {"snapshot": "s1"}
 GET /api/recordings/{late}/smallest-part/file?snapshot=s1
@@ -269,11 +304,6 @@ GET /api/archive/{archived}/checkpoints
 GET /api/archive/{archived}/checkpoints/0/1
 GET /api/archive/{archived}/compare?slow=2&healthy=1
 GET /api/collectors/{collector}
-POST /api/recordings/{banks}/cuts {"step": 3}
-GET /api/recordings/{banks}/window
-GET /api/recordings/{banks}/search?query=m1
-GET /api/recordings/{banks}/events/A/0
-GET /api/recordings/{banks}/cones/A/0
 GET /api/recordings/{banks}/states
 GET /api/recordings/{simulated}/side-by-side
 GET /api/recordings/{simulated}/broken-rule?rule=late_markers&at=A-%3EB
@@ -300,6 +330,13 @@ DELETE /api/recordings/{banks}/trail
 GET /api/archive/{archived}/trail
 POST /api/archive/{archived}/trail {"place": "checkpoint:1:0"}
 DELETE /api/archive/{archived}/trail
+GET /api/reviews/{review}
+GET /api/reviews/{review}/post-mortem
+GET /api/recordings/{banks}/entries/document
+GET /api/archive/{archived}/entries/document
+GET /api/reviews/{review}/timeline
+GET /api/reviews/{review}/timeline/{row}
+GET /api/reviews/{review}/log
 GET /api/mappings/{mapping}
 GET /api/THING/sharing
 GET /api/teams/{team}
@@ -307,6 +344,8 @@ GET /api/teams/{team}
     "comments": """
 POST /recordings/{banks}/notes {"text": "Why?", "kind": "question"}
 POST /archive/{archived}/notes {"text": "Why?", "kind": "question"}
+POST /reviews/{review}/change {"action": "add-all"}
+POST /api/reviews/{review}/timeline/all
 POST /entries/{entry}/change {"action": "answer", "text": "So."}
 POST /entries/{entry}/change {"action": "resolve"}
 POST /entries/{entry}/change {"action": "delete"}
@@ -321,8 +360,31 @@ POST /entries/{entry}/change {"action": "edit", "text": "Another text."}
 PATCH /api/entries/{entry} {"text": "Another text."}
 """,
     "edits": """
+POST /v/{short}/delete
+DELETE /api/links/{short}
+POST /recordings/{banks}/public-links {"name": "vendor", "days": "7"}
+POST /reviews/{review}/public-links {"name": "vendor"}
+GET /api/reviews/{review}/public-links
+POST /api/reviews/{review}/public-links {"name": "vendor"}
+POST /public-links/{public}/withdraw
+GET /api/recordings/{banks}/public-links
+POST /api/recordings/{banks}/public-links {"name": "vendor"}
+DELETE /api/public-links/{public}
 POST / {"file": "@log", "team": {team}}
 POST /archive {"url": "http://jobmanager:8081", "team": {team}}
+POST /reviews {"title": "Orders were lost", "team": {team}}
+POST /reviews {"recording": {banks}, "review": {review}}
+POST /reviews/{review}/change {"action": "words", "text": "They restarted it."}
+POST /reviews/{review}/change {"action": "add {finding}"}
+POST /api/reviews {"title": "Orders were lost", "team": {team}}
+PATCH /api/reviews/{review} {"title": "Another", "revision": 99}
+POST /api/reviews/{review}/people {"address": "viewer@quetzal.example"}
+DELETE /api/reviews/{review}/people/{participant}
+POST /api/reviews/{review}/exhibits {"recording": {banks}}
+DELETE /api/reviews/{review}/exhibits/{exhibit}
+POST /api/reviews/{review}/timeline {"text": "They restarted it."}
+PATCH /api/reviews/{review}/timeline/{row} {"is_hidden": true}
+DELETE /api/reviews/{review}/timeline/{row}
 POST /topologies/new {"name": "pair", "document": "@topology", "team": {team}}
 POST /mappings/new {"name": "spans", "action": "save", "process": "h", "kind": "e", "team": {team}}
 GET /recordings/{banks}/rename
@@ -365,6 +427,11 @@ DELETE /api/mappings/{mapping}
 POST /api/THING/move {"team": null}
 """,
     "leads": """
+GET /reviews/{review}/delete
+POST /reviews/{review}/delete
+DELETE /api/reviews/{review}
+POST /teams/{team}/public-links {"allowed": "no"}
+PUT /api/teams/{team}/public-links {"allowed": false}
 POST /teams/{team}/rename {"name": "renamed"}
 GET /teams/{spare}/delete
 POST /teams/{spare}/delete
@@ -389,6 +456,7 @@ THINGS = {
     "mappings": "{mapping}",
     "archive": "{archived}",
     "collectors": "{collector}",
+    "reviews": "{review}",
 }
 OPERATOR = "operator=9c32e3838cee893dbb2fc90ccad79598&state=totalAmount"
 _NAME = re.compile(r"\{(\w+)\}")

@@ -18,8 +18,8 @@ from snapshots.domain.simulators.script import Log
 from snapshots.files import uploads
 from snapshots.models import Collector, EngineJob, Mapping, Recording, Topology
 from snapshots.readers.engines.flink.adapter.reader import FlinkReader
-from snapshots.reviews import entries, trail
-from snapshots.reviews.models import Entry
+from snapshots.reviews import entries, incidents, timeline, trail
+from snapshots.reviews.models import Entry, Review
 from snapshots.services.jobs import request_restore
 from snapshots.simulating.reruns import DEMONSTRATION, rerun_of
 from tests.builders import simulated
@@ -28,11 +28,14 @@ from tests.web.access_rows import PEOPLE
 from tests.web.given import a_file, a_person, a_ready_recording, native
 from tests.web.stored_uploads import parts_of, stored_upload
 from webapp.accounts.services import make_sign_in_link, make_token
+from webapp.links import public, short
 from webapp.notices import services as notices
 from webapp.teams import services as teams
 from webapp.teams.models import Membership, Team
 
 WORD = "quetzal"
+VISITOR, READER = VISITORS = ("visitor", "reader")
+WITHOUT_ACCOUNT = ("signed-out", *VISITORS)
 MEMBERS = ("owner", "editor", "commenter", "viewer")
 DEFINITION = '{"processes": [{"id": "A"}, {"id": "B"}], "channels": [["A", "B"]]}'
 MAPPING = '{"process": "host", "kind": "event"}'
@@ -47,11 +50,13 @@ class World:
         things: the number or text of each thing by the name that the table uses.
         sessions: the session key of each person who is signed in.
         tokens: the bearer token of each such person.
+        visits: the name and value of the cookie of the visitor and the reader.
     """
 
     things: dict[str, object]
     sessions: dict[str, str]
     tokens: dict[str, str]
+    visits: dict[str, tuple[str, str]]
     _clients: dict[tuple[str, bool], Client] = field(default_factory=dict)
 
     def client(self, person: str, *, by_token: bool) -> Client:
@@ -65,6 +70,9 @@ class World:
             client.defaults["HTTP_AUTHORIZATION"] = f"Bearer {self.tokens[person]}"
         elif person in self.sessions:
             client.cookies[settings.SESSION_COOKIE_NAME] = self.sessions[person]
+        elif person in VISITORS:
+            name, value = self.visits[person]
+            client.cookies[name] = value
         return client
 
 
@@ -76,16 +84,21 @@ def make_world(shared_data: Path, folder: Path) -> World:
     things["spare"] = spare.pk
     things |= _recordings(team.account, shared_data, folder) | _rows(team.account)
     things |= _notes(people, things) | _of_the_owner(people["owner"]) | _links(team, people)
+    things |= _kept_views(people["owner"], things)
     return World(
         things,
         {name: _session(person) for name, person in people.items()},
         {name: make_token(person, "test")[1] for name, person in people.items()},
+        {
+            VISITOR: visit_of(str(things["public_token"])),
+            READER: visit_of(str(things["read_token"])),
+        },
     )
 
 
 def make_people() -> dict[str, User]:
     """Make everybody of PEOPLE who has an account."""
-    people = {name: _person(name) for name in PEOPLE if name != "signed-out"}
+    people = {name: _person(name) for name in PEOPLE if name not in WITHOUT_ACCOUNT}
     User.objects.filter(pk=people["operator"].pk).update(is_staff=True)
     return people
 
@@ -156,7 +169,22 @@ def _notes(people: dict[str, User], things: dict[str, object]) -> dict[str, obje
     entry = _entry(people["commenter"], banks)
     finding = _entry(people["owner"], banks)
     stop = trail.record(people["owner"], banks, "snapshot:s1")
-    return {"entry": entry.pk, "finding": finding.pk, "stop": stop.pk}
+    made = {"entry": entry.pk, "finding": finding.pk, "stop": stop.pk}
+    return made | _review(people["owner"], banks, entry)
+
+
+def _review(owner: User, banks: Recording, entry: Entry) -> dict[str, object]:
+    assert banks.owner is not None
+    review = incidents.open_review(owner, banks.owner, {"title": f"The {WORD} was lost"})
+    exhibit = incidents.add_exhibit(owner, review, banks)
+    row = timeline.add_entry(owner, review, entry.pk)
+    participant = review.participants.get()
+    return {
+        "review": review.pk,
+        "exhibit": exhibit.pk,
+        "row": row.pk,
+        "participant": participant.pk,
+    }
 
 
 def _entry(author: User, recording: Recording) -> Entry:
@@ -189,6 +217,27 @@ def _links(team: Team, people: dict[str, User]) -> dict[str, object]:
         "sign_in": make_sign_in_link(people["outsider"]).rpartition("/")[2],
         "closed": closed.pk,
     }
+
+
+def _kept_views(owner: User, things: dict[str, object]) -> dict[str, object]:
+    """Make a short and a public link to the workbench of a recording, and one to a review."""
+    banks = Recording.objects.get(pk=things["banks"])
+    review = Review.objects.get(pk=things["review"])
+    link = short.make(owner, f"/recordings/{banks.pk}?t=5", None, f"{WORD} link")
+    row, address = public.make(banks, owner, name=f"{WORD} vendor")
+    _, read = public.make(review, owner, name=f"{WORD} vendor")
+    tokens = {"public_token": address, "read_token": read}
+    return {
+        "short": link.key,
+        "public": row.pk,
+        **{name: each.rpartition("/")[2] for name, each in tokens.items()},
+    }
+
+
+def visit_of(token: str) -> tuple[str, str]:
+    """Open a public link, and return the name and value of the cookie that this gives."""
+    [cookie] = Client().get(f"/public/{token}").cookies.values()
+    return cookie.key, cookie.value
 
 
 def file_named(name: str) -> object:

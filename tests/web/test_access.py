@@ -4,7 +4,7 @@ import difflib
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -18,7 +18,7 @@ from django.urls import URLResolver, get_resolver, resolve
 from snapshots.files import identity
 from snapshots.models import Collector, EngineJob, Job, Recording, Topology
 from snapshots.models import Mapping as LogMapping
-from snapshots.reviews.models import Entry
+from snapshots.reviews.models import Entry, Exhibit, Participant, Review, TimelineRow
 from snapshots.web.api import api
 from tests.stack import ROOT
 from tests.web.access_rows import (
@@ -32,8 +32,9 @@ from tests.web.access_rows import (
     Row,
     filled,
 )
-from tests.web.access_world import MEMBERS, WORD, World, file_named, make_world
+from tests.web.access_world import MEMBERS, READER, VISITOR, WORD, World, file_named, make_world
 from webapp.accounts.models import ApiToken, Session
+from webapp.links.models import ForbiddenTeam, PublicLink, ShortLink
 from webapp.middleware import is_public
 from webapp.teams.models import Invitation, Membership, Team
 
@@ -46,7 +47,8 @@ NOTED = {model._meta.db_table for model in (ApiToken, Session)}  # when they wer
 SHARED = {
     model._meta.db_table
     for model in (Recording, Topology, LogMapping, EngineJob, Collector, Job)
-    + (Entry, Team, Membership, Invitation)
+    + (Entry, Review, Participant, Exhibit, TimelineRow, Team, Membership, Invitation)
+    + (ShortLink, PublicLink, ForbiddenTeam)
 }
 OWN_PLACE = ("leaves", "by-link")  # a viewer leaves a team, and whoever has a link joins one
 IN_A_FORM = re.compile("where you are an? [a-z]+, and it takes an?")
@@ -67,6 +69,7 @@ def world(django_db_setup, django_db_blocker, shared_data, tmp_path_factory) -> 
         FILE_UPLOAD_TEMP_DIR=folder / "uploads",
         STORE_URL=(folder / "store").as_uri(),
         COLLECTOR_HOSTS=["jobmanager:8081"],
+        PUBLIC_LINKS=True,
     )
     # Each time that the document of the API is made takes half a second.
     made = patch.object(api, "get_openapi_schema", lambda *args, **options: SCHEMA)
@@ -158,9 +161,9 @@ def excesses(world: World, row: Row, person: str, answer: Answer) -> Iterator[st
         yield f"was refused, and yet: {changed}"
     if person == "viewer" and row.rule not in OWN_PLACE and (shared := changes_of_others(answer)):
         yield f"may only look, and yet: {shared}"
-    if may_not_know(row, person) and WORD in answer.text.lower():
-        at = answer.text.lower().index(WORD)
-        yield f"reads what is the team's: {answer.text[max(at - 100, 0) : at + 50]}"
+    for secret in secrets_from(row, person):
+        if (at := answer.text.lower().find(secret)) >= 0:
+            yield f"reads what is the team's: {answer.text[max(at - 100, 0) : at + 50]}"
     if person == "outsider" and answer.outcome == HIDDEN and "{" in row.address:
         nothing = asked(world.client(person, by_token=row.is_call), row, NOWHERE)
         if differing := difference(kept(answer.text), kept(nothing.text)):
@@ -171,11 +174,18 @@ def difference(text: str, other: str) -> str:
     return "\n".join(difflib.unified_diff(text.split("\n"), other.split("\n"), lineterm="", n=0))
 
 
-def may_not_know(row: Row, person: str) -> bool:
-    """Return whether a person may read nothing of the team in this answer."""
-    if person == "operator":
-        return row.rule not in ("operates", "by-link")
-    return person not in MEMBERS and row.rule != "by-link"
+def secrets_from(row: Row, person: str) -> Sequence[str]:
+    """Return the texts that a person may not read in this answer.
+
+    Whoever does not belong to the team reads nothing of it. A visitor reads the recording, and a
+    reader the review; neither reads names of people and teams.
+    """
+    if person in MEMBERS or row.rule == "by-link" or (person, row.rule) == ("operator", "operates"):
+        return ()
+    names = (f"@{WORD}", f"{WORD} team", f"{WORD} vendor", f"{WORD} link")
+    if (person, row.rule) == (VISITOR, "shown"):
+        return (*names, f"{WORD} was")  # notes and reviews
+    return names if (person, row.rule) == (READER, "read") else (WORD,)
 
 
 def changes_of_others(answer: Answer) -> set[str]:

@@ -10,19 +10,34 @@ from django.contrib.auth.models import AnonymousUser
 
 from snapshots.jobs import live
 from snapshots.models import Job
+from snapshots.reviews import incidents
 from snapshots.routing import websocket_urlpatterns
 from snapshots.web import consumers
 from tests.web.access_rows import DONE, HIDDEN, PEOPLE, RULES, SIGN_IN
-from tests.web.access_world import MEMBERS, make_people, make_team
+from tests.web.access_world import (
+    MEMBERS,
+    READER,
+    VISITOR,
+    WITHOUT_ACCOUNT,
+    make_people,
+    make_team,
+    visit_of,
+)
 from tests.web.api.test_consumers import closed_with, connected
 from tests.web.given import a_ready_recording
+from webapp.links import public
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.usefixtures("data_dir", "rooms"),
 ]
 
-SOCKETS = {"ws/recordings/<int:id>": "sees", "ws/jobs": "anyone", "": "nothing"}
+SOCKETS = {
+    "ws/recordings/<int:id>": "shown",
+    "ws/reviews/<int:id>": "sees",
+    "ws/jobs": "anyone",
+    "": "nothing",
+}
 CLOSED = {HIDDEN: consumers.NOT_FOUND, SIGN_IN: consumers.UNAUTHORIZED}
 # What each type of message leads to, and for whom: an answer to who sends it, nothing, or a message
 # of this type to who follows. Others are refused, or move nobody.
@@ -49,14 +64,16 @@ RELAYED = {
     consumers.RecordingConsumer: {
         *("cursor_moved", "entry_changed", "view_shown", "pointed", "room_changed"),
     },
+    consumers.ReviewConsumer: {"review_changed"},
     consumers.JobsConsumer: {"job_changed"},
     consumers.NowhereConsumer: set(),
 }
 
 
 @pytest.fixture
-def people():
-    return make_people() | {"signed-out": AnonymousUser()}
+def people(settings):
+    settings.PUBLIC_LINKS = True
+    return make_people() | dict.fromkeys(WITHOUT_ACCOUNT, AnonymousUser())
 
 
 @pytest.fixture
@@ -67,6 +84,19 @@ def team(people):
 @pytest.fixture
 def banks(team):
     return a_ready_recording(team.account)
+
+
+@pytest.fixture
+def review(people, team):
+    return incidents.open_review(people["owner"], team.account, {"title": "Orders were lost"})
+
+
+@pytest.fixture
+def cookies(people, banks, review):
+    """Return the cookies of whoever has opened a public link, by their names."""
+    shown = {VISITOR: banks, READER: review}
+    links = {name: public.make(row, people["owner"])[1] for name, row in shown.items()}
+    return {name: dict([visit_of(link.rpartition("/")[2])]) for name, link in links.items()}
 
 
 def test_every_websocket_message_and_event_has_a_row():
@@ -82,11 +112,12 @@ def takes_events(method: object) -> bool:
 
 
 @pytest.mark.parametrize("route", SOCKETS)
-async def test_a_socket_opens_for_whom_the_rule_names(people, banks, route):
-    address = route.replace("<int:id>", str(banks.pk)) or "ws/nothing"
+async def test_a_socket_opens_for_whom_the_rule_names(people, banks, review, cookies, route):
+    row = review if "reviews" in route else banks
+    address = route.replace("<int:id>", str(row.pk)) or "ws/nothing"
     outcomes = {}
     for person in PEOPLE:
-        socket = await connected(people[person], address)
+        socket = await connected(people[person], address, cookies.get(person))
         if RULES[SOCKETS[route]][person] == DONE:
             answer = await answer_to(socket, {"type": "nonsense"})
             outcomes[person] = DONE if answer["type"] == "refused" else str(answer)
@@ -97,19 +128,22 @@ async def test_a_socket_opens_for_whom_the_rule_names(people, banks, route):
     assert outcomes == {person: CLOSED.get(each, each) for person, each in expected.items()}
 
 
-async def test_every_message_is_taken_from_the_team_and_from_nobody_else(people, banks):
+async def test_every_message_is_taken_from_the_team_and_from_nobody_else(people, banks, cookies):
     address = f"ws/recordings/{banks.pk}"
     follower = await connected(people["owner"], address)
     await follower.send_json_to({"type": "follow", "role": "follower"})
     await answer_to(follower, {"type": "cut", "positions": [2, 5]})  # it follows by now
     for person in PEOPLE:
-        socket = await connected(people[person], address)
+        socket = await connected(people[person], address, cookies.get(person))
         if person in MEMBERS:
             for kind, (outcome, allowed, _) in MESSAGES.items():
                 other = SILENT if kind in consumers.MOVED else REFUSED
                 expected = outcome if person in allowed else other
                 assert await outcome_of(kind, socket, follower) == expected, (person, kind)
             await answer_to(socket, {"type": "follow", "role": "none"}, {"type": "nonsense"})
+        elif person == VISITOR:
+            assert await answered_kinds(socket) == set(consumers.ASKED)
+            assert await news_of(follower) is None
         else:
             await closed_with(socket)
             for kind, (*_, fields) in MESSAGES.items():
@@ -155,14 +189,28 @@ async def outcome_of(
     return await news_of(follower) or SILENT
 
 
-async def test_every_event_reaches_the_team_and_nobody_else(people, team, banks):
+async def answered_kinds(socket: WebsocketCommunicator) -> set[str]:
+    """Send each message, and return the types that are answered; the others are refused."""
+    kinds = set()
+    for kind, (*_, fields) in MESSAGES.items():
+        answer = await answer_to(socket, {"type": kind, **fields})
+        assert answer["type"] in (kind, "refused")
+        kinds |= {kind} & {answer["type"]}
+    return kinds
+
+
+async def test_every_event_reaches_the_team_and_nobody_else(people, team, banks, review, cookies):
     job = await Job.objects.acreate(kind=Job.Kind.RESTORE, owner=team.account, recording=banks)
     events = {
         f"ws/recordings/{banks.pk}": lambda: live.entry_changed(banks.pk, 1, "made"),
+        f"ws/reviews/{review.pk}": lambda: live.review_changed(review.pk, {"part": "head"}),
         "ws/jobs": lambda: live.job_changed(job),
     }
     for address, happen in events.items():
-        sockets = {person: await connected(people[person], address) for person in PEOPLE}
+        sockets = {
+            person: await connected(people[person], address, cookies.get(person))
+            for person in PEOPLE
+        }
         for person in MEMBERS:  # it has joined once it answers
             await answer_to(sockets[person], {"type": "nonsense"})
         await database_sync_to_async(happen)()

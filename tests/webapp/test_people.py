@@ -298,7 +298,7 @@ def test_the_api_does_what_the_pages_do(owner, ada, bob):
     given = post_json(client, f"{address}/hand-over", {"to": str(bob)})
     assert given.json() == {
         "moved": dict.fromkeys(
-            ("recording", "topology", "mapping", "collector", "archived job", "team"), 0
+            ("recording", "topology", "mapping", "review", "collector", "archived job", "team"), 0
         ),
         "left": [],
     }

@@ -19,6 +19,7 @@ from snapshots.allowances import NAMES
 from snapshots.models import Allowance, Collector, EngineJob, Job, Recording
 from snapshots.problems import Conflict, Invalid, NotFound
 from snapshots.quantities import counted
+from snapshots.reviews.models import Review
 from snapshots.services.jobs import cancel_job
 from webapp.accounts import audit, closing, proving
 from webapp.accounts.models import ApiToken, Session, SignInLink
@@ -259,6 +260,7 @@ OWNED: tuple[tuple[str, type[Model]], ...] = (
     ("recording", models.Recording),
     ("topology", models.Topology),
     ("mapping", models.Mapping),
+    ("review", Review),
 )
 PLURALS = {"topology": "topologies"}
 
@@ -283,7 +285,7 @@ class HandOver:
 
 @transaction.atomic
 def hand_over(giver: User, taker: User, by: User | None) -> HandOver:
-    """Give one person's recordings, topologies, mappings, jobs, archive and collectors to another.
+    """Give what one person owns to another, with jobs, the archive and its collectors.
 
     The other person becomes an owner of the teams that would have none without the giver.
 
@@ -342,7 +344,7 @@ def _move(model: type[Model], giver: User, taker: User, *key: str) -> tuple[int,
 
 @transaction.atomic
 def delete(user: User, by: User | None) -> None:
-    """Delete a closed account that holds no recording, topology, mapping or team any more.
+    """Delete a closed account that holds no recording, topology, mapping, review or team any more.
 
     Its collectors, archived jobs, tokens and results of jobs are deleted too; the audit log stays.
     Raises: Conflict.
@@ -357,7 +359,7 @@ def delete(user: User, by: User | None) -> None:
 
 
 def require_nothing_owned(account: User, words: str) -> None:
-    """Refuse to delete an account that holds a recording, topology or mapping. Raises: Conflict."""
+    """Refuse to delete an account that holds anything of OWNED. Raises: Conflict."""
     for kind, model in OWNED:
         number = model._default_manager.filter(owner=account).count()
         if number:

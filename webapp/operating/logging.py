@@ -1,7 +1,7 @@
 """Write log lines as text or JSON, each with its request, person and job.
 
 Secrets do not reach the log, whatever the message: tokens, cookies and the last part of a sign-in
-link or an invitation are replaced when the line is written.
+link, an invitation or a public link are replaced when the line is written.
 """
 
 import json
@@ -20,6 +20,7 @@ HIDDEN = "[hidden]"
 _SECRETS = (
     re.compile(r"(?<=/sign-in/)[^\s\"'?#/<>]+"),
     re.compile(r"(?<=/teams/join/)[^\s\"'?#/<>]+"),
+    re.compile(r"(?<=/public/)[^\s\"'?#/<>]+"),
     re.compile(r"\bcut_[A-Za-z0-9_-]{6,}"),
     re.compile(r"\bwhsec_[A-Za-z0-9+/=_-]{6,}"),
     re.compile(r"(?i)(?<=bearer )[^\s\"',]+"),

@@ -61,6 +61,8 @@ def _render(request: SignedInRequest, team: Team, **more: object) -> HttpRespons
         "invitations": team.invitations.filter(accepted_at=None),
         "quotas": allowances.quotas(team.account),
         "retention_days": allowances.allowance(team.account).retention_days,
+        "has_public_links": settings.PUBLIC_LINKS,
+        "forbids_public_links": access.forbids_public_links(team.pk),
         "entries": audit.entries_of(team.account)[:SHOWN_ENTRIES],
         **more,
     }

@@ -5,7 +5,11 @@ payload. The OpenAPI document is the only list of calls: the docstring of a view
 of its call.
 """
 
+from functools import cache
+from typing import Any
+
 from ninja import NinjaAPI
+from ninja.openapi.schema import OpenAPISchema, get_schema
 from ninja.operation import Operation
 
 from snapshots.web.api import (
@@ -15,9 +19,11 @@ from snapshots.web.api import (
     comparison,
     errors,
     first_answer,
+    incidents,
     inventory,
     jobs,
     mappings,
+    post_mortem,
     predicates,
     properties,
     recordings,
@@ -33,6 +39,7 @@ from snapshots.web.api.auth import Bearer, SessionWithCsrf
 from snapshots.web.api.reference import Reference
 from snapshots.web.json import OrjsonParser, OrjsonRenderer
 from webapp.accounts import api as accounts
+from webapp.links import api as links
 from webapp.notices import api as notices
 from webapp.operating import api as operating
 from webapp.operating import health_api
@@ -46,6 +53,17 @@ class Api(NinjaAPI):
         name = super().get_openapi_operation_id(operation)
         name = name.replace("snapshots_web_api_inventory_", "snapshots_web_api_contents_")
         return name.replace("snapshots_web_api_", "snapshots_api_")
+
+    def get_openapi_schema(
+        self, *, path_prefix: str | None = None, path_params: dict[str, Any] | None = None
+    ) -> OpenAPISchema:
+        """Return the OpenAPI document, which takes a second to make, so that it is made once."""
+        if path_prefix is None:
+            path_prefix = self.get_root_path(path_params or {})
+        return _document(self, path_prefix)
+
+
+_document = cache(get_schema)
 
 
 DESCRIPTION = """Whatever a page of Cutline can do, this API can do.
@@ -90,10 +108,13 @@ api.add_router("", predicates.router, tags=["predicates"])
 api.add_router("", jobs.router, tags=["jobs"])
 api.add_router("", topologies.router, tags=["topologies"])
 api.add_router("", reviews.router, tags=["reviews"])
+api.add_router("", incidents.router, tags=["reviews"])
+api.add_router("", post_mortem.router, tags=["reviews"])
 api.add_router("", mappings.router, tags=["mappings"])
 api.add_router("", sharing.router, tags=["teams"])
 api.add_router("", accounts.router, tags=["account"])
 api.add_router("", teams.router, tags=["teams"])
+api.add_router("", links.router, tags=["links"])
 api.add_router("", notices.router, tags=["notifications"])
 api.add_router("", operating.router, tags=["operator"])
 api.add_router("", health_api.router, tags=["operator"])

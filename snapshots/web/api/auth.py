@@ -1,10 +1,11 @@
 """Identifies the caller by a bearer token, or by a session with its CSRF token."""
 
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.http import HttpRequest
 from ninja.security import HttpBearer
 from ninja.security.session import SessionAuth
 
+from snapshots import access
 from snapshots.problems import Unauthorized
 from snapshots.web.api import scopes
 from webapp.accounts.auth import bearer_token, bearer_user
@@ -30,7 +31,20 @@ class Bearer(HttpBearer):
 
 
 class SessionWithCsrf(SessionAuth):
-    """Accepts the session of a signed-in person, whose absence is reported before a CSRF error."""
+    """Accepts the session of a signed-in person, whose absence is reported before a CSRF error.
 
-    def __call__(self, request: HttpRequest) -> AbstractBaseUser | None:
-        return super().__call__(request) if request.user.is_authenticated else None
+    Also accepts the visitor of a public link, whom webapp/links/visiting.py admits only to the
+    calls that the link allows.
+    """
+
+    def __call__(self, request: HttpRequest) -> AbstractBaseUser | AnonymousUser | None:
+        return super().__call__(request) if _is_known(request) else None
+
+    def authenticate(
+        self, request: HttpRequest, key: str | None
+    ) -> AbstractBaseUser | AnonymousUser | None:
+        return request.user if _is_known(request) else None
+
+
+def _is_known(request: HttpRequest) -> bool:
+    return request.user.is_authenticated or isinstance(request.user, access.Visitor)

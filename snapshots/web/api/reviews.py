@@ -50,6 +50,7 @@ SEEN = (
 )
 KIND = "`note`, `finding`, `question`, `decision` or `follow-up`; by default `note`."
 TEXT = "The text in Markdown, at most 20,000 characters. `@ada@example.org` mentions a person."
+DUE = "The day on which a follow-up is due, such as `2026-11-30`."
 
 
 class NewEntry(Schema):
@@ -66,6 +67,7 @@ class NewEntry(Schema):
         description="The time in the system of which the entry speaks, in the recording's "
         "`time_unit` or in epoch ms for an archived job; by default that of the place.",
     )
+    due_on: Any = Field(None, description=f"{DUE} Null for none.", examples=["2026-11-30"])
 
 
 class EntryChange(Schema):
@@ -73,6 +75,7 @@ class EntryChange(Schema):
 
     text: Any = Field(None, description=TEXT)
     kind: Any = Field(None, description=KIND)
+    due_on: Any = Field(None, description=f"{DUE} An empty text takes it away.")
     resolved: Any = Field(None, description="True to resolve the entry, false to reopen it.")
 
 
@@ -232,7 +235,7 @@ def _entry(request: SignedInRequest, id: int) -> HttpResponse:
 
 @router.patch("/entries/{int:id}", response=payloads.EntryItem)
 def change_entry(request: SignedInRequest, id: EntryId, body: EntryChange) -> HttpResponse:
-    """Change the text or the kind of your own entry, or resolve and reopen one.
+    """Change text, kind or day of your own entry, or resolve and reopen one.
 
     To resolve what others wrote takes an editor.
     """

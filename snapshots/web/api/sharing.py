@@ -15,7 +15,9 @@ router = Router()
 
 Kind = Annotated[
     str,
-    Path(description="`recordings`, `topologies`, `mappings`, `archive` or `collectors`."),
+    Path(
+        description="`recordings`, `topologies`, `mappings`, `archive`, `reviews` or `collectors`."
+    ),
 ]
 Number = Annotated[int, Path(description="The number of the recording, topology and so on.")]
 

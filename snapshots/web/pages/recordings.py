@@ -163,16 +163,44 @@ def recording(request: HttpRequest, pk: int) -> HttpResponse:
     An engine's upload opens with its first answer, unless a link leads to a place in the workbench.
     """
     row = access.recording(request.user, pk)
+    if isinstance(request.user, access.Visitor):
+        access.require_ready(row)
+        return _show_visitor(request, request.user, row)
     if row.is_ready and row.format in registry.READERS and not request.GET:
         return redirect("answer", pk)
     if row.is_ready:
-        context = {"recording": row, "workbench": _workbench(row)}
+        workbench = _workbench(row) | {"view": _kept_view(request, row)}
+        context = {"recording": row, "workbench": workbench}
         return render(request, "snapshots/workbench/workbench.html", context)
     job = row.jobs.order_by("-pk").first()
     context = {"recording": row, "row": job, "job": job_detail(job) if job else None}
     under_way = row.status in (Recording.Status.QUEUED, Recording.Status.RUNNING)
     name = "progress" if under_way else "reasons"
     return render(request, f"snapshots/recordings/{name}.html", context)
+
+
+def _show_visitor(request: HttpRequest, visitor: access.Visitor, row: Recording) -> HttpResponse:
+    """Show the workbench to somebody with a public link, without names and ways to other pages."""
+    link, workbench = visitor.link, _workbench(row)
+    context = {
+        "recording": row,
+        "visitor": link,
+        "workbench": workbench
+        | {
+            "recording": workbench["recording"] | {"team": None, "job": None},
+            "view": None if request.GET else link.view,
+            "is_visitor": True,
+            "shows_notes": link.with_notes,
+        },
+    }
+    return render(request, "snapshots/workbench/workbench.html", context)
+
+
+def _kept_view(request: HttpRequest, row: Recording) -> dict[str, Any] | None:
+    """Return the view of the short link in the parameter ``v``; None without one."""
+    key = request.GET.get("v", "")
+    kept = access.short_link(request.user, key) if key else None
+    return kept.view if kept is not None and kept.recording_id == row.pk else None
 
 
 def _workbench(row: Recording) -> dict[str, Any]:
@@ -196,6 +224,9 @@ def _workbench(row: Recording) -> dict[str, Any]:
         "has_inventory": row.format in registry.READERS,
         "can_run_again": _was_simulated(row),
         "guide": _guide(row.slug, row.pk) if row.slug in GUIDES else None,
+        "view": None,
+        "is_visitor": False,
+        "shows_notes": not row.is_sample,
         "urls": {},
     }
 

@@ -43,7 +43,7 @@ def of_archived_job(request: SignedInRequest, pk: int) -> HttpResponse:
 def _notes(request: SignedInRequest, subject: Subject) -> HttpResponse:
     if request.method != "POST":
         return _list(request, subject)
-    fields = {name: request.POST.get(name, "") for name in ("text", "kind", "place")}
+    fields = {name: request.POST.get(name, "") for name in ("text", "kind", "place", "due_on")}
     try:
         row = entries.write(request.user, subject, fields)
     except (Invalid, Conflict) as refusal:
@@ -71,6 +71,7 @@ def _list(
         "address": _address(subject),
         "place": request.POST.get("place", ""),
         "typed": request.POST.get("text", ""),
+        "typed_day": request.POST.get("due_on", ""),
         "refusal": refusal.detail if refusal else "",
         "is_sample": subject.owner_id is None,
     }

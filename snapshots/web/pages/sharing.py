@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
@@ -9,7 +10,9 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from snapshots import access
+from snapshots.models import EngineJob, Recording
 from snapshots.problems import Problem
+from snapshots.reviews.models import Review
 from snapshots.services import sharing
 from snapshots.services.moving import Movable
 from snapshots.web.pages.rendering import back, page, wants_list_alone
@@ -19,14 +22,54 @@ from webapp.teams.roles import Role
 if TYPE_CHECKING:
     from webapp.teams.models import Team
 
+SHOWN_LINKS = 20  # short links; the API gives all
+
 
 @page
 @require_safe
 def who_can_open(request: SignedInRequest, kind: str, pk: int) -> HttpResponse:
     """Show who can open something; htmx and the dialog ask for the part without the frame."""
-    row = sharing.KINDS[kind].visible(request.user, pk)
+    return render_sharing(request, kind, sharing.KINDS[kind].visible(request.user, pk))
+
+
+def render_sharing(
+    request: SignedInRequest, kind: str, row: Movable, *, made_link: str = ""
+) -> HttpResponse:
+    """Show who can open a row; ``made_link`` is a new public link, which is shown only now."""
     name = "sharing_body" if wants_list_alone(request) else "sharing"
-    return render(request, f"teams/{name}.html", _context(request, kind, row))
+    context = _context(request, kind, row) | _links(request, row) | {"made_link": made_link}
+    return render(request, f"teams/{name}.html", context)
+
+
+def _links(request: SignedInRequest, row: Movable) -> dict[str, Any]:
+    """Return the short and public links of a row, as far as such a row has any."""
+    context: dict[str, Any] = {}
+    if isinstance(row, Recording | EngineJob):
+        context |= _short_links(request, row)
+    if isinstance(row, Recording | Review) and access.may_change(request.user, row):
+        context |= _public_links(request, row)
+    return context
+
+
+def _short_links(request: SignedInRequest, row: Recording | EngineJob) -> dict[str, Any]:
+    rows = access.short_links(request.user, row)
+    links = [(link, access.may_delete_link(request.user, link)) for link in rows[:SHOWN_LINKS]]
+    hidden = max(0, rows.count() - len(links))
+    return {"has_links": True, "short_links": links, "hidden_links": hidden}
+
+
+def _public_links(request: SignedInRequest, row: Recording | Review) -> dict[str, Any]:
+    """Return the public links to a row; nothing where the server has none and never had."""
+    links = access.public_links(request.user, row)
+    if not (settings.PUBLIC_LINKS or links):
+        return {}
+    working = access.public_links_that_work().filter(pk__in=links.values("pk"))
+    keys = set(working.values_list("pk", flat=True))
+    return {
+        "public_links": [(link, link.pk in keys) for link in links],
+        "may_be_public": access.allows_public_links(row.owner_id),
+        "is_allowed_by_server": settings.PUBLIC_LINKS,
+    }
 
 
 def _context(request: SignedInRequest, kind: str, row: Movable) -> dict[str, Any]:

@@ -51,6 +51,7 @@ export function createPlayer(extent, { schedule = nextFrame } = {}) {
     window: null,
     shown: null,
     marks: null,
+    notes: [],
     folded: new Set(),
     tables: new Set(),
     order: PLAIN_PANELS.order,

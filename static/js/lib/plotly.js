@@ -19,9 +19,15 @@ export function readPlotly(src) {
     const script = h("script", { src });
     script.addEventListener("load", () => setTimeout(() => resolve(window.Plotly))); // it draws in a task of its own
     script.addEventListener("error", () => reject(new Error("Plotly could not be loaded.")));
-    document.head.append(sheetHolder(), h("meta", { id: RULES_OF_MAPS }), script);
+    holdRules();
+    document.head.append(script);
   });
   return reading;
+}
+
+/** Adds the elements that Plotly takes for its rules; they must be there before it is read. */
+export function holdRules() {
+  document.head.append(sheetHolder(), h("meta", { id: RULES_OF_MAPS }));
 }
 
 /** Returns an element that stands for a <style>; its style sheet is made by script, which the policy allows. */

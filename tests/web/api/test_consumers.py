@@ -39,9 +39,11 @@ def a_session(user) -> SessionBase:
     return client.session
 
 
-async def connected(user, address: str) -> WebsocketCommunicator:
+async def connected(user, address: str, cookies: dict | None = None) -> WebsocketCommunicator:
+    """Open a websocket as the person and with the cookies of a browser."""
     socket = WebsocketCommunicator(router, address)
     socket.scope["user"] = user
+    socket.scope["cookies"] = cookies or {}
     if user.is_authenticated:
         socket.scope["session"] = await database_sync_to_async(a_session)(user)
     accepted, _ = await socket.connect()

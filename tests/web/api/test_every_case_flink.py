@@ -1,7 +1,11 @@
-"""Every case of Flink is uploaded like a user does: the API's answers are the expected ones."""
+"""Every case of Flink is uploaded like a user does: the API's answers are the expected ones.
+
+Each time those of ``BY_API`` in tests/each_time.py are, and all in the long run.
+"""
 
 import pytest
 
+from tests.each_time import by_api
 from tests.readers.engines.flink.cases import CASES, LEGACY
 from tests.readers.engines.flink.engine import folder_of
 from tests.web.api import flink_rest_answers
@@ -19,7 +23,7 @@ PARTS = ("files", "rest-before", "rest")
 NOT_DECODED = {"v_kryo", "v_poly"}  # states whose values Kryo wrote, or of a class not described
 
 
-@pytest.mark.parametrize("name", [*CASES, *LEGACY])
+@pytest.mark.parametrize("name", by_api("flink", [*CASES, *LEGACY]))
 def test_the_api_answers_about_a_case_what_flink_does(api, ada, shared_data, name):
     folder = folder_of(shared_data, name)
     uploaded = upload(api, zipped(folder, *PARTS))

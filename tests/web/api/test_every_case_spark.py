@@ -1,10 +1,14 @@
-"""Every checkpoint of Spark is uploaded as it is: the API's answers are what was recorded."""
+"""Every checkpoint of Spark is uploaded as it is: the API's answers are what was recorded.
+
+Each time those of ``BY_API`` in tests/each_time.py are, and all in the long run.
+"""
 
 import json
 import zipfile
 
 import pytest
 
+from tests.each_time import by_api
 from tests.readers.engines.spark_streaming.cases import DAMAGED, WRONG_ANSWERS
 from tests.web.api import spark_answers
 from tests.web.api.agreement import pairs, require_documented
@@ -30,7 +34,7 @@ CASES = (
 LEFT = {(case, *name.split(" ")) for case, name in WRONG_ANSWERS}
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", by_api("spark", CASES))
 def test_the_api_answers_about_a_checkpoint_what_spark_did(api, ada, shared_data, data_dir, name):
     archive = shared_data / "spark-streaming" / f"{name}.zip"
     with zipfile.ZipFile(archive) as opened:

@@ -78,13 +78,14 @@ def check(answer) -> None:
         assert answer.json()["detail"]
 
 
+@pytest.mark.parametrize("requests", [25, pytest.param(75, marks=pytest.mark.long)])
 @pytest.mark.parametrize(("method", "path"), CALLS)
-def test_no_request_gets_a_500(ada, method, path):
+def test_no_request_gets_a_500(ada, method, path, requests):
     recording = a_ready_recording(ada)
     client = a_client(ada)
 
     @settings(
-        max_examples=examples(25),
+        max_examples=examples(requests),
         deadline=None,
         suppress_health_check=[HealthCheck.function_scoped_fixture],
     )

@@ -17,6 +17,10 @@ CALLS = {
 ADDRESS = re.compile(r"`?(?:GET |POST |PATCH |PUT |DELETE )?(/api/[\w/{}.-]+)`")
 
 
+def test_the_document_is_made_once():
+    assert api.get_openapi_schema() is SCHEMA
+
+
 def is_a_sentence(text: str) -> bool:
     """Return whether ``text`` begins and ends like a sentence."""
     return bool(re.match(r"[A-Z`]", text)) and text.rstrip().endswith((".", ":"))

@@ -1,7 +1,8 @@
 """Every sentence about data in flight, mode, completeness and state, on every page of every case.
 
 What a page says of these has to be what is expected of the case, and what is expected has to be
-said: both ways. An engine takes part with a module like ``flink_sentences``.
+said: both ways. An engine takes part with a module like ``flink_sentences``. What only the API
+answers about each time, these pages show in the long run (tests/each_time.py).
 """
 
 from collections import Counter
@@ -11,6 +12,7 @@ import pytest
 from django.test import Client
 
 from snapshots.archive import columns
+from tests.each_time import by_pages
 from tests.readers.engines.flink.engine import folder_of
 from tests.web import flink_sentences
 from tests.web.claims import said
@@ -28,7 +30,11 @@ def the_archive_is_read_anew():
 
 ENGINES: dict[str, ModuleType] = {"flink": flink_sentences}
 """The module of each engine, with NAMES, PARTS, READER, sentence and Sentences."""
-CASES = [(engine, name) for engine, module in ENGINES.items() for name in module.NAMES]
+CASES = [
+    pytest.param(engine, *case.values, marks=case.marks)
+    for engine, module in ENGINES.items()
+    for case in by_pages(engine, module.NAMES)
+]
 
 
 @pytest.mark.parametrize(("engine", "name"), CASES)

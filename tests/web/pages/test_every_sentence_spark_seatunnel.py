@@ -1,7 +1,8 @@
 """Every sentence about data in flight, mode, completeness and state of every real case is expected.
 
 Each page of each case is walked. A sentence that the case's expected answer does not lead to fails
-as well as one that is missing.
+as well as one that is missing. What only the API answers about each time, these pages show in the
+long run (tests/each_time.py).
 """
 
 import json
@@ -12,6 +13,7 @@ import pytest
 
 from snapshots.models import Recording
 from snapshots.web.pages import links
+from tests.each_time import by_pages
 from tests.readers.engines.spark_streaming.cases import DAMAGED, MAIN, unpack
 from tests.web.api.test_every_case_seatunnel import COUNTS
 from tests.web.api.test_every_case_spark import CASES
@@ -209,7 +211,7 @@ def runs_of(expected: dict) -> list[dict]:
     return [expected, expected | before] if before else [expected]
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", by_pages("spark", CASES))
 def test_every_sentence_about_a_spark_checkpoint_is_expected(
     client, ada, shared_data, tmp_path, name
 ):

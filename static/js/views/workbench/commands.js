@@ -62,6 +62,7 @@ export function commandList(app) {
     },
     { name: "commands", title: "Find a command or a name", keys: ["ctrl+k"], run: () => app.palette.open(false) },
     { name: "copy", title: "Copy a link to this view", keys: [], run: () => app.copyLink() },
+    { name: "sharing", title: "Who can open it, and other links", keys: [], run: () => app.showSharing() },
     { name: "compare", title: "Compare this cut with…", keys: [], run: () => location.assign(compareAddress(app)) },
     { name: "present", title: "Present what I see, or stop it", keys: ["e"], run: () => app.together.present() },
     { name: "follow", title: "Follow the presenter, or stop it", keys: ["r"], run: () => app.together.follow() },
@@ -106,6 +107,9 @@ const PAGES = [
   ["API", "/api/docs"],
 ];
 
+/** What a visitor with a public link cannot do, because it writes, leads elsewhere or concerns other people. */
+const NOT_FOR_VISITORS = ["copy", "sharing", "compare", "present", "follow", "note", "keep"];
+
 /** @param {string} key */
 const keyText = (key) => SHOWN[key] ?? key;
 
@@ -114,7 +118,7 @@ const keyText = (key) => SHOWN[key] ?? key;
  * @param {App} app
  */
 export function wireCommands(app) {
-  const commands = commandList(app);
+  const commands = commandList(app).filter(({ name }) => !app.isVisitor || !NOT_FOR_VISITORS.includes(name));
   const byName = new Map(commands.map((command) => [command.name, command]));
   /** @param {string} name */
   app.run = (name) => byName.get(name).run();
@@ -151,7 +155,7 @@ function places(app) {
     ),
     ...topology.processes.map(({ id }) => entry(`Process ${id}`, () => app.go({ of: "process", process: id }))),
     ...topology.channels.map(({ id }) => entry(`Channel ${id}`, () => app.go({ of: "channel", channel: id }))),
-    ...PAGES.map(([name, address]) => entry(`Open ${name}`, () => location.assign(address))),
+    ...(app.isVisitor ? [] : PAGES).map(([name, address]) => entry(`Open ${name}`, () => location.assign(address))),
   ];
 }
 

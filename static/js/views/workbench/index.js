@@ -54,6 +54,7 @@ export async function mountWorkbench(root, data) {
   const app = /** @type {App} */ (/** @type {unknown} */ ({
     root,
     recording,
+    isVisitor: data.is_visitor,
     topology,
     player,
     urls,
@@ -110,7 +111,7 @@ export async function mountWorkbench(root, data) {
   app.showTab = (tab) => player.set({ tab });
   app.loadView = () => feed.reload();
   app.panels.recall();
-  await openingView(app);
+  await openingView(app, data.view);
   await feed.reload();
   wireUndo(app);
   player.subscribe((state, keys) => [app.panels, ...panels, ...charts].forEach((view) => view.update(state, keys)));

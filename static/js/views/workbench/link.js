@@ -2,7 +2,7 @@
 
 import { hasAny } from "../../lib/player.js";
 import { readView, writeView } from "../../lib/url-state.js";
-import { toState } from "../../lib/view.js";
+import { checkView, toState } from "../../lib/view.js";
 
 export const HELD = [
   ...["now", "from", "to", "axis", "selection", "snapshot", "cut", "folded", "tables"],
@@ -13,12 +13,15 @@ const WAIT_PLAYING = 1000; // ms
 const EVENTS_AROUND = 60;
 
 /**
- * Shows the view that the link names, else the whole recording at its worst snapshot.
- * @param {App} app
+ * Shows the view that a short or public link keeps, or that the address names, else the whole recording at its worst
+ * snapshot.
+ * @param {App} app @param {unknown} kept
  */
-export async function openingView(app) {
+export async function openingView(app, kept) {
   const { player, topology, snapshots } = app;
-  const { view, ignored } = readView(location.search, topology, app.known());
+  const { view, ignored } = kept
+    ? checkView(kept, topology, app.known())
+    : readView(location.search, topology, app.known());
   app.sayIgnored(ignored);
   const axis = view.axis ?? bestAxis(app);
   const named = [view.snapshot, app.recording.worst].find((name) => snapshots.byId.has(name));

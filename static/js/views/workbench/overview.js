@@ -8,6 +8,8 @@ import { baseLayout } from "./panel.js";
 
 const HIDDEN = { visible: false, fixedrange: true };
 const EDGE = 10; // pixels at the window's ends that resize it
+const MOVES = ["from", "to", "snapshot", "theme", "size", "axis", "marks", "notes", "idle"];
+const PIN = 6; // pixels of the head of a pin
 
 /** @param {App} app */
 export function createOverview(app) {
@@ -76,6 +78,7 @@ export function createOverview(app) {
     context.fillRect(0, 0, left, height);
     context.fillRect(right, 0, width() - right, height);
     drawMarks(context, height);
+    drawPins(context);
     context.strokeStyle = colours.accent;
     context.lineWidth = 1.5;
     context.strokeRect(left + 0.75, 0.75, Math.max(right - left - 1.5, 3), height - 1.5);
@@ -97,6 +100,22 @@ export function createOverview(app) {
     const { from, to } = player.bounds();
     context.fillStyle = app.colours.marker;
     for (const x of markPlaces(bins, from, to).map(toX)) context.fillRect(Math.round(x) - 1, height - 12, 3, 12);
+  }
+
+  /**
+   * Draws a pin for each entry that has a place in time.
+   * @param {Context} context
+   */
+  function drawPins(context) {
+    const { axis, notes } = player.state;
+    context.fillStyle = app.colours.ink;
+    for (const at of pinPlaces(notes, axis)) {
+      const x = Math.round(toX(at));
+      context.fillRect(x - 0.5, PIN, 1, PIN);
+      context.beginPath();
+      context.arc(x, PIN, PIN / 2, 0, 2 * Math.PI);
+      context.fill();
+    }
   }
 
   /** @param {Context} context @param {SnapshotSummary} summary @param {number} height */
@@ -157,7 +176,7 @@ export function createOverview(app) {
       if (keys.has("axis")) load();
       if (hasAny(keys, "theme", "size", "idle")) drawStill();
       const moved = keys.has("now") && Math.round(toX(state.now)) !== cursorAt;
-      if (moved || hasAny(keys, "from", "to", "snapshot", "theme", "size", "axis", "marks", "idle")) drawMoving();
+      if (moved || hasAny(keys, ...MOVES)) drawMoving();
     },
   };
 }
@@ -169,6 +188,15 @@ export function createOverview(app) {
 export function markPlaces(bins, from, to) {
   const width = (to - from) / bins.length;
   return bins.flatMap((count, i) => (count ? [from + (i + 0.5) * width] : []));
+}
+
+/**
+ * Returns where the entries lie that have a place in time, each place once, in order. Pure.
+ * @param {NoteEntry[]} entries @param {Axis} axis
+ */
+export function pinPlaces(entries, axis) {
+  const places = entries.map(({ place }) => (axis === "order" ? place?.step : place?.at) ?? null);
+  return [...new Set(places.filter((at) => at !== null))].sort((a, b) => a - b);
 }
 
 /** @param {OpenWindow} window */

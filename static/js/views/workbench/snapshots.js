@@ -218,8 +218,10 @@ export function createSnapshots(app, summaries) {
     const words = worst?.sentence
       ? sentenceElements(worst.sentence, nounsOf(worst), app.go)
       : [answersSentence(summary.answers ?? [])];
-    const more = worst && others > 0 ? [" ", h("a", { href }, counted(others, "more finding"))] : [];
-    const page = h("a", { href }, `Snapshot ${summary.snapshot}`);
+    /** @param {string} text */
+    const toPage = (text) => (app.isVisitor ? text : h("a", { href }, text));
+    const more = worst && others > 0 ? [" ", toPage(counted(others, "more finding"))] : [];
+    const page = toPage(`Snapshot ${summary.snapshot}`);
     return [page, ": ", ...words, ...more, h("span.soft", {}, ` ${factsOf(summary)}`)];
   }
 

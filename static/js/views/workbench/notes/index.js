@@ -21,10 +21,11 @@ export async function mountNotes(app) {
   const { player, topology, root } = app;
   /** @param {string} name */
   const part = (name) => root.querySelector(`#wb-notes-${name}`);
-  const [toggle, count, list, form, subject, text, kind, problem, trailList, trailTitle, filter, onlyOpen] = [
+  const [toggle, count, list, form, subject, text, kind, problem, trailList, trailTitle, ...more] = [
     ...["toggle", "count", "list", "form", "subject", "text", "kind", "problem", "trail", "trail-title"],
-    ...["filter", "open"],
+    ...["filter", "open", "day", "due"],
   ].map(part);
+  const [filter, onlyOpen, day, due] = more;
   const token = () => root.querySelector("[name=csrfmiddlewaretoken]")?.value ?? "";
   const entries = createEntries(app.recording.id, token, draw);
   const trail = createTrail(app, token, drawTrail);
@@ -94,6 +95,7 @@ export async function mountNotes(app) {
    * @param {NotePlace} place
    */
   function jump(place) {
+    if (!place.workbench && app.isVisitor) return app.say("The public link does not show the page of this place.");
     if (!place.workbench) return location.assign(place.address);
     const { view } = readView(place.workbench.split("?")[1] ?? "", topology);
     player.pause();
@@ -116,6 +118,9 @@ export async function mountNotes(app) {
     text.value = next.text ?? "";
     kind.hidden = next.of === "answer" || next.of === "edit";
     text.required = next.of !== "keep";
+    due.value = next.entry?.due_on ?? "";
+    if (next.of === "edit") kind.value = next.entry.kind ?? "note";
+    showDay();
     setText(subject, aboutOf(next));
     setText(problem, "");
     text.focus();
@@ -137,6 +142,11 @@ export async function mountNotes(app) {
     if (next.of === "answer") return `Answer to ${titleOf(next.entry.kind).toLowerCase()} ${next.entry.number}`;
     if (next.of === "edit") return "Change the text";
     return next.of === "keep" ? next.item.sentence : "At this place";
+  }
+
+  /** A follow-up has a day on which it is due; an answer and other kinds have none. */
+  function showDay() {
+    day.hidden = draft?.of === "answer" || kind.value !== "follow-up";
   }
 
   function closeForm() {
@@ -164,13 +174,14 @@ export async function mountNotes(app) {
   }
 
   async function save() {
+    const dueOn = day.hidden ? {} : { due_on: due.value };
     const fields = { text: text.value, kind: kind.value };
     if (draft.of === "answer") return entries.answer(draft.entry.id, text.value);
-    if (draft.of === "edit") return entries.change(draft.entry.id, { text: text.value });
-    if (draft.of === "new") return entries.write({ ...fields, place: draft.place, seen: draft.seen });
+    if (draft.of === "edit") return entries.change(draft.entry.id, { text: text.value, ...dueOn });
+    if (draft.of === "new") return entries.write({ ...fields, ...dueOn, place: draft.place, seen: draft.seen });
     const entry = await entries.keepItem(draft.item.id, fields);
     await trail.load();
-    return entry;
+    return due.value && !day.hidden ? entries.change(entry.id, dueOn) : entry;
   }
 
   /** @param {Promise<unknown>} work */
@@ -192,6 +203,7 @@ export async function mountNotes(app) {
   part("write").addEventListener("click", app.writeNote);
   part("cancel").addEventListener("click", closeForm);
   part("clear").addEventListener("click", () => attempt(trail.clear()));
+  kind.addEventListener("change", showDay);
   filter.addEventListener("change", draw);
   onlyOpen.addEventListener("change", draw);
   form.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
@@ -212,6 +224,7 @@ export async function mountNotes(app) {
   });
   listen(app, (news) => attempt(entries.hear(news)), () => attempt(entries.load()));
   await attempt(entries.load());
+  if (app.isVisitor) return;
   await attempt(trail.load());
   trail.begin();
 }

@@ -15,9 +15,18 @@ export function createPins(app, shown, open) {
   app.root.querySelector("#wb-spacetime").parentElement.append(layer);
 
   function draw() {
+    showInOverview();
     const g = app.spacetime.measures();
     const groups = grouped(shown().map((entry) => ({ entry, ...spot(entry, g) })).filter(({ x }) => x !== null));
     layer.replaceChildren(...groups.map(pin));
+  }
+
+  /** Shows the same entries in the overview, if they are others than those of before. */
+  function showInOverview() {
+    const { notes } = app.player.state;
+    const entries = shown();
+    if (notes.length === entries.length && notes.every((entry, i) => entry === entries[i])) return;
+    app.player.set({ notes: entries });
   }
 
   /**

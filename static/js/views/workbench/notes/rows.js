@@ -38,6 +38,7 @@ export function entryRow(entry, actions) {
       h("b.wb-note-number", {}, String(entry.number)),
       h("span.badge", {}, titleOf(entry.kind)),
       isResolved ? h("span.badge", { title: `by ${entry.resolved_by ?? "a deleted account"}` }, "resolved") : null,
+      entry.due_on ? h("span.badge", {}, `due ${entry.due_on}`) : null,
       h("span.soft.small", {}, signature(entry)),
     ),
     placeLine(entry, actions),

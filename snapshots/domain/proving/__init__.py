@@ -1,0 +1,1 @@
+"""The evidence and the claims of a document that a reader checks without Cutline."""

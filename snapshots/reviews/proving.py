@@ -1,0 +1,295 @@
+"""Collect what a document claims of recordings and archived jobs, with the evidence of each claim.
+
+A recording that is small enough goes into the evidence as a whole. Claims about others name the
+reason why a reader cannot check them.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from snapshots.archive import filling, queries
+from snapshots.domain.judging.cuts import Cut, cut_at
+from snapshots.domain.judging.verdicts import SnapshotReport, judge
+from snapshots.domain.model.derived import is_derived
+from snapshots.domain.model.recording import Instant
+from snapshots.domain.model.recording import Recording as Log
+from snapshots.domain.model.topology import ProcessId
+from snapshots.domain.proving import checkpoints, claims
+from snapshots.domain.proving.claims import CHECKPOINT, CUT, EVENT, LOG, MESSAGE, SNAPSHOT, Says
+from snapshots.domain.proving.evidence import Wanted, evidence
+from snapshots.domain.reviewing import place_text, places
+from snapshots.domain.reviewing.place_text import NotAPlace, read_place
+from snapshots.files.recordings import open_recording
+from snapshots.models import EngineJob, Recording, Snapshot
+from snapshots.quantities import counted
+from snapshots.reviews import describing, resolving
+from snapshots.reviews.subjects import Subject
+from snapshots.store.errors import StoreError
+from snapshots.store.reader import StoredRecording
+from snapshots.store.whole_log import event_count, read_log
+from webapp.version import VERSION
+
+MOST_EVENTS = 20_000  # of one recording
+MOST_EVENTS_IN_ALL = 60_000  # of the recordings of one document
+MOST_TASKS = 2_000  # of one checkpoint
+MOST_SNAPSHOTS = 20  # of a recording that is an exhibit as a whole
+
+NOT_CLAIMED = (
+    {
+        "path": "logs/*/events/*/*/at",
+        "why": "The times of events place them in the figures. Claims rest on the first and the "
+        "last time of a log, on the times of the events and messages that they name, and on that "
+        "no time falls.",
+    },
+    {
+        "path": "checkpoints/*/path/*/to",
+        "why": "No claim rests on how long a commit took.",
+    },
+)
+"""The numbers in the data on which no claim rests; ``*`` stands for any name or number."""
+
+
+class _NotChecked(Exception):
+    """A claim cannot be checked in the document; the message says why."""
+
+
+@dataclass
+class _Source:
+    """A recording whose log is in the document."""
+
+    row: Recording
+    stored: StoredRecording
+    log: Log
+    reports: dict[str, SnapshotReport]
+    wanted: Wanted = field(default_factory=Wanted)
+
+
+@dataclass
+class Proof:
+    """The claims of one document and their evidence, collected place by place.
+
+    Attributes:
+        claims: the claims in the order in which they were made.
+        checkpoints: the data of the checkpoints that claims name.
+    """
+
+    claims: list[dict[str, Any]] = field(default_factory=list)
+    checkpoints: dict[str, Any] = field(default_factory=dict)
+    _sources: dict[int, _Source | str] = field(default_factory=dict)
+    _made: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
+    _events: int = 0
+
+    def cite(self, subject: Subject, text: str) -> list[dict[str, Any]]:
+        """Return the claims about a place; the same place gives the same claims.
+
+        Args:
+            subject: a recording or archived job that the reader of the document may see.
+            text: the text of the place. Empty for the whole.
+        """
+        whole = [] if isinstance(subject, EngineJob) else [self._once(subject, "")]
+        return [*whole, self._once(subject, text)] if text else whole
+
+    def snapshots_of(self, subject: Recording) -> tuple[list[dict[str, Any]], int]:
+        """Return claims about the first snapshots of a recording, and how many are left out."""
+        rows = list(subject.snapshots.values_list("snapshot", flat=True))
+        texts = [place_text.write_place(places.SnapshotPlace(name)) for name in rows]
+        made = [self._once(subject, text) for text in texts[:MOST_SNAPSHOTS]]
+        return made, len(rows[MOST_SNAPSHOTS:])
+
+    def data(self) -> dict[str, Any]:
+        """Return the claims and their evidence as JSON."""
+        return {
+            "claims": self.claims,
+            "logs": {str(key): evidence(source.log, source.wanted) for key, source in self.sources},
+            "checkpoints": self.checkpoints,
+            "not_claimed": list(NOT_CLAIMED),
+        }
+
+    @property
+    def sources(self) -> list[tuple[int, _Source]]:
+        """Return the recordings whose logs are in the document, by number."""
+        items = sorted(self._sources.items())
+        return [(key, source) for key, source in items if isinstance(source, _Source)]
+
+    def log(self, key: str) -> Log:
+        """Return the log that a claim names as its evidence."""
+        source = self._sources[int(key)]
+        assert isinstance(source, _Source)  # claims name no other evidence
+        return source.log
+
+    def _once(self, subject: Subject, text: str) -> dict[str, Any]:
+        key = (f"{type(subject).__name__}:{subject.pk}", _shared(text))
+        if key not in self._made:
+            self._made[key] = self._claim(subject, text)
+            self.claims.append(self._made[key])
+        return self._made[key]
+
+    def _claim(self, subject: Subject, text: str) -> dict[str, Any]:
+        claim: dict[str, Any] = {
+            "id": f"c{len(self.claims) + 1}",
+            "about": str(subject),
+            "place": text,
+            "kind": LOG,
+            "evidence": str(subject.pk),
+            "says": {},
+            "sentence": "",
+        }
+        try:
+            place = read_place(text) if text else None
+            claim["sentence"] = _sentence(subject, place, text)
+            if isinstance(subject, EngineJob):
+                claim |= self._archived(subject, place)
+            else:
+                claim |= self._recorded(self._source(subject), place)
+        except (_NotChecked, NotAPlace, StoreError) as reason:
+            claim["why_not"] = str(reason)
+        return claim
+
+    # --- recordings -------------------------------------------------------------------------------
+
+    def _source(self, row: Recording) -> _Source:
+        if row.pk not in self._sources:
+            self._sources[row.pk] = self._opened(row)
+        source = self._sources[row.pk]
+        if isinstance(source, str):
+            raise _NotChecked(source)
+        return source
+
+    def _opened(self, row: Recording) -> _Source | str:
+        """Return the log of a recording, or why it is not in the document."""
+        if not row.is_ready:
+            return f"The recording is {row.status} and not ready, so nothing is known of it."
+        stored = open_recording(row)
+        events = event_count(stored)
+        if events > MOST_EVENTS or self._events + events > MOST_EVENTS_IN_ALL:
+            made = f"Cutline {VERSION} made the claim from a recording of {row.created_at:%Y-%m-%d}"
+            return (
+                f"Not in this document: {events:,} events. A document holds at most "
+                f"{MOST_EVENTS:,} of a recording and {MOST_EVENTS_IN_ALL:,} in all. {made}."
+            )
+        self._events += events
+        log = read_log(stored, row.name)
+        return _Source(row, stored, log, {item.snapshot: item for item in judge(log)})
+
+    def _recorded(self, source: _Source, place: places.Place | None) -> dict[str, Any]:
+        """Return kind, evidence and numbers of a claim about a recording."""
+        log = source.log
+        match place:
+            case None:
+                says = claims.log_says(log)
+                return {"kind": LOG, "says": says, "sentence": _sizes(says)}
+            case places.SnapshotPlace(snapshot) | places.SnapshotChannelPlace(snapshot, _):
+                return {"kind": SNAPSHOT, "says": _snapshot_says(source, snapshot)}
+            case places.MomentPlace(axis, value):
+                is_time = axis == places.TIME
+                at = cut_at(log, at=Instant(value)) if is_time else cut_at(log, step=value)
+                return {"kind": CUT, "says": _cut_says(source, at)}
+            case places.CutPlace(positions):
+                cut = Cut({ProcessId(name): count for name, count in positions})
+                return {"kind": CUT, "says": _cut_says(source, cut)}
+            case places.EventPlace(process, index):
+                says = claims.event_says(log, ProcessId(process), index)
+                return {"kind": EVENT, "says": says}
+            case places.MessagePlace(channel, message) if not is_derived(log.header_extra):
+                return {"kind": MESSAGE, "says": claims.message_says(log, channel, message)}
+            case places.CheckpointPlace(name, _) | places.SubtaskPlace(name, _, _):
+                return self._checkpoint(source, name)
+            case places.StatePlace():
+                raise _NotChecked("The files of the engine's state are not in this document.")
+            case places.MessagePlace():
+                raise _NotChecked("The recording is derived, and does not hold when it was sent.")
+            case _:
+                raise _NotChecked("A note on this does not keep the moment that the screen showed.")
+
+    def _checkpoint(self, source: _Source, name: str) -> dict[str, Any]:
+        reports = {report["checkpoint"]: report for report in source.stored.checkpoints()}
+        if name not in reports:
+            raise _NotChecked("The upload does not hold the times of this checkpoint.")
+        key = f"{source.row.pk}:{name}"
+        return self._with_data(
+            key,
+            checkpoints.reported_says(reports[name]),
+            checkpoints.reported_data(reports[name]),
+            source.stored.manifest.time_unit,
+        )
+
+    # --- archived jobs ----------------------------------------------------------------------------
+
+    def _archived(self, job: EngineJob, place: places.Place | None) -> dict[str, Any]:
+        if not isinstance(place, places.CheckpointPlace | places.SubtaskPlace):
+            raise _NotChecked("An archived job holds checkpoints, and no log.")
+        number = resolving.archived_number(place.checkpoint)
+        facts = filling.facts_of(queries.checkpoint(job, place.pipeline, number))
+        key = f"job {job.pk}:{place.pipeline}:{number}"
+        says, data = checkpoints.archived_says(facts), checkpoints.archived_data(facts)
+        return self._with_data(key, says, data, "ms")
+
+    def _with_data(
+        self, key: str, says: Says, data: dict[str, Any], time_unit: str
+    ) -> dict[str, Any]:
+        if len(data["tasks"]) > MOST_TASKS:
+            raise _NotChecked(
+                f"Not in this document: {len(data['tasks']):,} tasks, which is more than "
+                f"{MOST_TASKS:,}."
+            )
+        self.checkpoints[key] = data | {"time_unit": time_unit}
+        return {"kind": CHECKPOINT, "evidence": key, "says": says}
+
+
+def _shared(text: str) -> str:
+    """Return the place whose claim covers a place: a snapshot its channels, and so on."""
+    try:
+        place = read_place(text) if text else None
+    except NotAPlace:
+        return text
+    match place:
+        case places.SnapshotChannelPlace(snapshot, _):
+            return place_text.write_place(places.SnapshotPlace(snapshot))
+        case places.SubtaskPlace(checkpoint, pipeline, _):
+            return place_text.write_place(places.CheckpointPlace(checkpoint, pipeline))
+        case _:
+            return text
+
+
+def _sentence(subject: Subject, place: places.Place | None, text: str) -> str:
+    """Return the sentence about a place, or why there is none. Raises: _NotChecked."""
+    if place is None:
+        return ""
+    resolved = resolving.resolve(subject, text)
+    if not resolved.is_there:
+        raise _NotChecked(resolved.reason)
+    return describing.describe(subject, place)
+
+
+def _sizes(says: Says) -> str:
+    """Word the sizes of a log; not all of its messages need have arrived."""
+    parts = [
+        counted(says["events"], "event"),
+        f"{counted(says['messages'], 'message')}, of which {says['arrived']:,} arrived",
+        counted(says["markers"], "marker"),
+    ]
+    if says["strays"]:
+        parts.append(f"{counted(says['strays'], 'receive')} without a send")
+    return f"the log has {'; '.join(parts)}, and fits together"
+
+
+def _cut_says(source: _Source, cut: Cut) -> Says:
+    whole = Cut({item.id: cut.position(item.id) for item in source.log.topology.processes})
+    source.wanted.add_cut(source.log, whole)
+    return claims.cut_says(source.log, whole)
+
+
+def _snapshot_says(source: _Source, snapshot: str) -> Says:
+    """Return the contents of a snapshot with the verdict that Cutline keeps and shows."""
+    row = Snapshot.objects.get(recording=source.row, snapshot=snapshot)
+    report = source.reports[snapshot]
+    source.wanted.add_snapshot(source.log, report)
+    says = claims.snapshot_says(source.log, report)
+    kept = {
+        "verdict": row.verdict,
+        "counts": {item["verdict"]: item["count"] for item in row.verdict_counts},
+        "positions": row.positions,
+    }
+    if row.answers:
+        kept["answers"] = {item["question"]: item["answer"] for item in row.answers}
+    return says | kept

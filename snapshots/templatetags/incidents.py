@@ -1,0 +1,33 @@
+"""The tag that opens a review of a recording or an archived job, or adds it to one."""
+
+from typing import Any
+
+from django import template
+
+from snapshots import access
+from snapshots.models import Recording
+from snapshots.reviews.models import Review
+from webapp.teams.roles import Role
+
+register = template.Library()
+
+OFFERED = 5  # reviews that are not closed, the last changed first
+
+
+@register.inclusion_tag("snapshots/incidents/menu.html", takes_context=True)
+def review_menu(context: template.Context, subject: Any, place: str = "") -> dict[str, Any]:
+    """Offer to open a review of a recording or archived job, and to add it to an open one.
+
+    Args:
+        subject: the recording or the archived job.
+        place: the text of a checkpoint or snapshot in it; empty for all.
+    """
+    user = context["request"].user
+    rows = access.reviews(user).filter(owner__in=access.holders(user, Role.EDITOR))
+    return {
+        "csrf_token": context["csrf_token"],
+        "field": "recording" if isinstance(subject, Recording) else "archived_job",
+        "subject": subject,
+        "place": place,
+        "reviews": rows.exclude(status=Review.Status.CLOSED)[:OFFERED],
+    }

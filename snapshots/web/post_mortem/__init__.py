@@ -1,0 +1,1 @@
+"""Documents that leave the house: a review or notes, with claims that a reader can check."""

@@ -1,0 +1,232 @@
+"""What a document holds, whether it is written as HTML or as Markdown."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from snapshots.models import EngineJob
+from snapshots.reviews import entries, incident_payloads, timeline
+from snapshots.reviews.models import Review, TimelineRow
+from snapshots.reviews.proving import Proof
+from snapshots.reviews.subjects import Subject
+from snapshots.web import incidents
+from snapshots.web.entries import Reader
+from snapshots.web.post_mortem.tables import NOT_KNOWN, Table, caption_of, tables_of
+
+MOST_ROWS = 1_000
+MOST_FIGURES = 40
+WITH_FIGURE = frozenset({"snapshot", "cut", "event", "message", "checkpoint"})
+
+_TIMES = {
+    "began_at": "began",
+    "detected_at": "detected",
+    "mitigated_at": "mitigated",
+    "ended_at": "ended",
+}
+
+Claim = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """The figure of a claim, with its tables."""
+
+    claim: Claim
+    caption: str
+    tables: Sequence[Table]
+
+
+@dataclass
+class Row:
+    """One row of the timeline of a document.
+
+    Attributes:
+        name: how the row is called in the text, such as ``finding 7``; empty for own words.
+        when: its time in words, with where the time comes from; empty if it is not known.
+        text: the text in Markdown.
+        sentence: what was on the screen when the note was written; empty for own words.
+        about: the recording or archived job; empty for own words.
+        notice: why the place cannot be shown, as a sentence; empty if it can.
+        claims: the claims that the row rests on.
+        figures: the figures of these claims that stand here.
+        answers: author and text of each answer.
+        is_group: whether the row only names the rows below it.
+    """
+
+    name: str
+    when: str
+    author: str
+    text: str
+    sentence: str = ""
+    about: str = ""
+    notice: str = ""
+    is_resolved: bool = False
+    is_group: bool = False
+    claims: Sequence[Claim] = ()
+    figures: Sequence[Figure] = ()
+    answers: Sequence[tuple[str, str]] = ()
+
+
+@dataclass
+class Document:
+    """A review, or the notes of one recording or archived job, as it leaves the house.
+
+    Attributes:
+        facts: pairs of a name and what it is, in words.
+        summary: the summary in Markdown; empty if there is none.
+        people: who took part, with what they did.
+        hidden: how many rows are hidden in the timeline, and left out.
+        cut_short: how many further rows do not fit into a document.
+        exhibits: the names of what belongs to the review, with their claims.
+        figures: how many figures there are.
+        undrawn: how many figures more than MOST_FIGURES are left out.
+    """
+
+    title: str
+    facts: list[tuple[str, str]] = field(default_factory=list)
+    summary: str = ""
+    people: list[tuple[str, str]] = field(default_factory=list)
+    rows: list[Row] = field(default_factory=list)
+    hidden: int = 0
+    cut_short: int = 0
+    exhibits: list[tuple[str, str, Sequence[Claim]]] = field(default_factory=list)
+    proof: Proof = field(default_factory=Proof)
+    figures: int = 0
+    undrawn: int = 0
+    _drawn: set[str] = field(default_factory=set)
+
+    def draw(self, claims: Iterable[Claim]) -> list[Figure]:
+        """Return the figures of a row's claims; each claim has one, where it first stands."""
+        chosen = []
+        for claim in claims:
+            if claim["kind"] not in WITH_FIGURE or "why_not" in claim or claim["id"] in self._drawn:
+                continue
+            if self.figures >= MOST_FIGURES:
+                self.undrawn += 1
+                continue
+            self._drawn.add(claim["id"])
+            self.figures += 1
+            tables = tables_of(claim, self.proof.checkpoints)
+            chosen.append(Figure(claim, caption_of(claim), tables))
+        return chosen
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The claims and their evidence as JSON."""
+        return self.proof.data()
+
+
+def of_notes(user, subject: Subject) -> Document:
+    """Return the document of all notes of a recording or archived job that the person sees."""
+    document = Document(f"Notes on {subject}")
+    noun = "archived job" if isinstance(subject, EngineJob) else "recording"
+    rows = entries.entries(user, subject)
+    document.facts = [(noun, str(subject)), ("notes", f"{rows.count():,}")]
+    document.cut_short = max(0, rows.count() - MOST_ROWS)
+    reader = Reader(user, subject, is_list=True)
+    for row in rows[:MOST_ROWS]:
+        document.rows.append(_of_entry(document, reader, row))
+    if not isinstance(subject, EngineJob):
+        add_exhibit(document, subject, "", str(subject))
+    return document
+
+
+def _of_entry(document: Document, reader: Reader, row) -> Row:
+    item = reader.entry(row)
+    place = item["place"]
+    claims = document.proof.cite(reader.subject, row.place) if row.place else []
+    claims = [claim for claim in claims if claim["place"]]
+    return Row(
+        name=f"{item['kind']} {item['number']}",
+        when=item["when"],
+        author=item["author"] or "a deleted account",
+        text=item["text"],
+        sentence=item["sentence"],
+        notice="" if place is None else place["reason"],
+        is_resolved=item["resolved_at"] is not None,
+        claims=claims,
+        figures=document.draw(claims),
+        answers=[(one["author"] or "a deleted account", one["text"]) for one in item["answers"]],
+    )
+
+
+def add_exhibit(document: Document, subject: Subject, place: str, name: str) -> None:
+    """Add a recording, an archived job, or a place in one, with the claims about it."""
+    claims = document.proof.cite(subject, place)
+    notice = ""
+    if not place and not isinstance(subject, EngineJob) and "why_not" not in claims[0]:
+        more, left_out = document.proof.snapshots_of(subject)
+        claims = [*claims, *more]
+        notice = f"{left_out:,} more snapshots are not in this document." if left_out else ""
+    document.exhibits.append((name, notice, claims))
+
+
+def of_review(user, review: Review) -> Document:
+    """Return the document of a review, with what the person sees of it."""
+    item = incidents.detail(user, review)
+    rows = list(timeline.rows(review))
+    document = Document(item["title"], _facts(item), item["summary"])
+    document.people = [(person["email"], person["part"]) for person in item["people"]]
+    shown = _in_order([row for row in rows if not row.is_hidden])
+    document.hidden = len(rows) - len(shown)
+    document.cut_short = max(0, len(shown) - MOST_ROWS)
+    kept = shown[:MOST_ROWS]
+    for row, fields in zip(kept, incidents.rows_of(user, kept), strict=True):
+        document.rows.append(_of_row(document, row, fields))
+    _add_exhibits(document, review, item["exhibits"])
+    return document
+
+
+def _facts(item: incident_payloads.ReviewDetail) -> list[tuple[str, str]]:
+    times = [(words, _moment(item[name])) for name, words in _TIMES.items()]  # type: ignore[literal-required]
+    spans = [(span["name"].replace("-", " "), span["words"]) for span in item["spans"]]
+    return [("severity", item["severity"]), ("status", item["status"]), *times, *spans]
+
+
+def _moment(text: str | None) -> str:
+    return NOT_KNOWN if text is None else f"{text[:10]} {text[11:19]} UTC"
+
+
+def _in_order(rows: Sequence[TimelineRow]) -> list[TimelineRow]:
+    """Return visible rows, those of a group behind it; a hidden group hides its rows."""
+    members: dict[int | None, list[TimelineRow]] = {}
+    for row in rows:
+        members.setdefault(row.group_id, []).append(row)
+    return [item for row in members.get(None, []) for item in (row, *members.get(row.pk, []))]
+
+
+def _of_row(document: Document, row: TimelineRow, item: incident_payloads.ReviewRow) -> Row:
+    if item["is_group"]:
+        return Row("", "", "", item["text"], is_group=True)
+    entry = row.entry if item["entry"] is not None else None
+    claims: list[Claim] = []
+    if entry is not None and entry.place:
+        claims = [c for c in document.proof.cite(entry.subject, entry.place) if c["place"]]
+    when = [item["when"], "" if item["clock"] is None else _moment(item["clock"])]
+    number = "" if item["number"] is None else f" {item['number']}"
+    return Row(
+        name=f"{item['kind']}{number}",
+        when=", ".join(filter(None, when)),
+        author=item["author"] or "not known who wrote it",
+        text=item["text"],
+        sentence=item["sentence"],
+        about=item["about"],
+        notice=item["reason"],
+        is_resolved=bool(item["is_resolved"]),
+        claims=claims,
+        figures=document.draw(claims),
+    )
+
+
+def _add_exhibits(
+    document: Document, review: Review, items: Sequence[incident_payloads.ReviewExhibit]
+) -> None:
+    """Add the exhibits; of one that the person cannot open, the name and the reason."""
+    rows = {row.pk: row for row in review.exhibits.select_related("recording", "engine_job")}
+    for item in items:
+        row = rows[item["id"]]
+        subject = row.recording or row.engine_job
+        if item["reason"] or subject is None:
+            document.exhibits.append((item["name"], item["reason"], ()))
+        else:
+            add_exhibit(document, subject, item["place"], item["name"])

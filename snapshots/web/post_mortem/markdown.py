@@ -1,0 +1,146 @@
+"""Write a document as a zip of one Markdown file and an SVG for each diagram."""
+
+import io
+import re
+import zipfile
+from collections.abc import Iterable, Iterator
+
+from markdown_it import MarkdownIt
+
+from snapshots.domain.proving.claims import CHECKPOINT
+from snapshots.quantities import counted
+from snapshots.web.post_mortem.document import Claim, Document, Figure, Row
+from snapshots.web.post_mortem.space_time import space_time_svg
+from snapshots.web.post_mortem.tables import Table
+from webapp import direction
+from webapp.markdown import is_link
+from webapp.version import VERSION
+
+_SPECIAL = re.compile(r"([\\`*_{}\[\]()#+\-.!|~])")
+_UNSAFE = re.compile(r"<|!\[|^ {0,3}\[[^\]]*\]:", re.MULTILINE)  # also addresses by reference
+_PARSER = MarkdownIt("commonmark", {"html": False})
+_FIRST_MOMENT = (1980, 1, 1, 0, 0, 0)  # of the files, so that equal documents are equal bytes
+_NOT_IN_IT = (
+    "This file has no checker: the HTML file of the same document derives each claim again from "
+    "its own data."
+)
+
+
+def write_markdown(document: Document) -> bytes:
+    """Return the zip. The same document gives the same bytes."""
+    files = {"post-mortem.md": "\n\n".join(_parts(document)) + "\n"}
+    for row in document.rows:
+        for figure in row.figures:
+            if figure.claim["kind"] != CHECKPOINT:
+                log = document.proof.log(figure.claim["evidence"])
+                files[_file_of(figure.claim)] = space_time_svg(log, figure.claim)
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in files.items():
+            info = zipfile.ZipInfo(name, _FIRST_MOMENT)
+            info.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(info, text.encode("utf-8", "replace"))
+    return packed.getvalue()
+
+
+def _file_of(claim: Claim) -> str:
+    return f"figures/{claim['id']}.svg"
+
+
+def _parts(document: Document) -> Iterator[str]:
+    yield f"# {plain(document.title)}"
+    yield "\n".join(f"* {plain(name)}: {plain(words)}" for name, words in document.facts)
+    if document.summary:
+        yield "## Summary"
+        yield as_markdown(document.summary)
+    if document.people:
+        yield "## People"
+        people = ((person, part or "not said") for person, part in document.people)
+        yield _table(("person", "part"), people)
+    yield "## Timeline"
+    if document.hidden:
+        yield f"{counted(document.hidden, 'row')} of the timeline hidden by the authors."
+    if document.cut_short:
+        yield f"{counted(document.cut_short, 'more row')} not in this file."
+    if not document.rows:
+        yield "The timeline has no rows."
+    for row in document.rows:
+        yield from _row(row)
+    if document.undrawn:
+        yield f"{counted(document.undrawn, 'more figure')} not drawn."
+    if document.exhibits:
+        yield "## Exhibits"
+    for name, notice, claims in document.exhibits:
+        yield f"### {plain(name)}"
+        yield from filter(None, (plain(notice), _claims(claims)))
+    yield f"Written by Cutline {plain(VERSION)}. {_NOT_IN_IT}"
+
+
+def _row(row: Row) -> Iterator[str]:
+    if row.is_group:
+        yield f"### {plain(row.text)}"
+        return
+    head = [f"**{plain(row.name)}**" if row.name else "", plain(row.when), plain(row.author)]
+    yield ", ".join(filter(None, [*head, plain(row.about), "resolved" if row.is_resolved else ""]))
+    yield from (f"> {plain(row.sentence)}" for _ in range(bool(row.sentence)))
+    yield from filter(None, (plain(row.notice), as_markdown(row.text)))
+    for author, text in row.answers:
+        yield f"{plain(author)} answered:"
+        yield as_markdown(text)
+    if row.claims:
+        yield _claims(row.claims)
+    for figure in row.figures:
+        yield from _figure(figure)
+
+
+def _figure(figure: Figure) -> Iterator[str]:
+    if figure.claim["kind"] != CHECKPOINT:
+        yield f"![{plain(figure.caption)}]({_file_of(figure.claim)})"
+    for table in figure.tables:
+        yield from _titled(table)
+
+
+def _titled(table: Table) -> Iterator[str]:
+    yield f"{plain(table.title)}:"
+    yield _table(table.head, table.rows)
+    if table.hidden:
+        yield f"{counted(table.hidden, 'more row')} not shown."
+
+
+def _claims(claims: Iterable[Claim]) -> str:
+    return "\n".join(
+        f"* {claim['id']}: {plain(claim['sentence'] or claim['about'])}"
+        + (f" ({plain(claim['why_not'])})" if "why_not" in claim else "")
+        for claim in claims
+    )
+
+
+def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    names = list(map(plain, head))
+    lines = [names, ["---"] * len(names), *(list(map(plain, row)) for row in rows)]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def plain(text: str) -> str:
+    """Return a text on one line that no Markdown reader formats."""
+    line = " ".join(direction.in_text(text).split())
+    html = line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return _SPECIAL.sub(r"\\\1", html)
+
+
+def as_markdown(text: str) -> str:
+    """Return people's Markdown; one with HTML, pictures or unusual addresses as it was typed."""
+    shown = direction.in_text(text)
+    if not _UNSAFE.search(shown) and all(map(is_link, _addresses(shown))):
+        return shown
+    longest = max((len(run) for run in re.findall(r"~+", shown)), default=0)
+    fence = "~" * max(3, longest + 1)
+    return f"{fence}\n{shown}\n{fence}"
+
+
+def _addresses(text: str) -> Iterator[str]:
+    """Yield where the links of a text lead."""
+    for token in _PARSER.parse(text):
+        for part in token.children or ():
+            if part.type == "link_open":
+                yield str(part.attrs["href"])

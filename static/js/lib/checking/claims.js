@@ -1,0 +1,168 @@
+/** Derives each claim of a document from its evidence again, and says what differs. Pure. */
+
+import { channelsAt, statesAt } from "../cuts.js";
+import { IN_FLIGHT } from "../window.js";
+import { checkpointSays } from "./checkpoints.js";
+import { judge } from "./judging.js";
+import { contradictions, openLog } from "./log.js";
+import { subjectOf } from "./subjects.js";
+
+export const HOLDS = "holds";
+export const DIFFERS = "differs";
+export const NOT_CHECKED = "not checked here";
+const MOST_DIFFERENCES = 20;
+const NEAR = 1e-9; // sums of fractions depend on their order
+
+/** @type {Record<string, (log: CheckedLog, says: any) => Record<string, unknown>>} */
+const DERIVATIONS = {
+  log: logSays,
+  snapshot: (log, says) => judge(log, says.snapshot),
+  cut: cutSays,
+  event: eventSays,
+  message: messageSays,
+};
+
+/**
+ * Returns what became of each claim, in their order.
+ * @param {Claim[]} claims @param {Record<string, Evidence>} logs the evidence by the key that claims name
+ * @param {Record<string, CheckpointData>} checkpoints
+ * @returns {Checked[]}
+ */
+export function checkClaims(claims, logs, checkpoints) {
+  /** @type {Map<string, CheckedLog>} */
+  const opened = new Map();
+  const openOnce = (/** @type {string} */ key) => {
+    if (!opened.has(key)) opened.set(key, openLog(logs[key]));
+    return opened.get(key);
+  };
+  return claims.map((claim) => checkClaim(claim, openOnce, checkpoints));
+}
+
+/**
+ * @param {Claim} claim @param {(key: string) => CheckedLog} openOnce
+ * @param {Record<string, CheckpointData>} checkpoints @returns {Checked}
+ */
+function checkClaim(claim, openOnce, checkpoints) {
+  if (claim.why_not) return { outcome: NOT_CHECKED, differences: [claim.why_not] };
+  try {
+    const derived = claim.kind === "checkpoint"
+      ? checkpointSays(checkpoints[claim.evidence])
+      : derivedFrom(openOnce(claim.evidence), claim);
+    const differences = [...differencesOf(claim.says, derived), ...contradictionsFor(claim, openOnce)];
+    return { outcome: differences.length ? DIFFERS : HOLDS, differences: shortened(differences) };
+  } catch (error) {
+    return { outcome: DIFFERS, differences: [`The data cannot be read: ${error.message}`] };
+  }
+}
+
+/** @param {CheckedLog} log @param {Claim} claim */
+function derivedFrom(log, claim) {
+  return DERIVATIONS[claim.kind](log, subjectOf(claim, log));
+}
+
+/** @param {Claim} claim @param {(key: string) => CheckedLog} openOnce @returns {string[]} */
+function contradictionsFor(claim, openOnce) {
+  return claim.kind === "log" ? contradictions(openOnce(claim.evidence)) : [];
+}
+
+/** @param {string[]} differences */
+function shortened(differences) {
+  const hidden = differences.length - MOST_DIFFERENCES;
+  return hidden > 0 ? [...differences.slice(0, MOST_DIFFERENCES), `And ${hidden} more differences.`] : differences;
+}
+
+/** @param {CheckedLog} log */
+function logSays({ evidence, messages, markers }) {
+  const times = evidence.events.flat().map(({ at }) => at);
+  const flights = messages.flat();
+  return {
+    events: times.length,
+    messages: flights.length,
+    arrived: flights.filter(({ received }) => received !== IN_FLIGHT).length,
+    markers: markers.flat().length,
+    strays: evidence.strays.length,
+    first: times.length ? times.reduce((a, b) => Math.min(a, b)) : null,
+    last: times.length ? times.reduce((a, b) => Math.max(a, b)) : null,
+  };
+}
+
+/** @param {CheckedLog} log @param {{ positions: Record<string, number> }} says */
+function cutSays(log, { positions }) {
+  const { evidence, topology, window } = log;
+  const cut = evidence.processes.map(({ id }) => positions[id] ?? 0);
+  const { contents, orphans } = channelsAt(window, cut);
+  const { states, known } = statesAt(window, cut);
+  const flights = log.messages.flat();
+  const isStrayInside = (/** @type {{ process: string, index: number }} */ { process, index }) => {
+    const code = topology.processCode.get(process);
+    return index < cut[code] && evidence.events[code]?.[index]?.kind === "receive";
+  };
+  const strays = evidence.strays.filter(isStrayInside).length;
+  const isKnown = !strays && !evidence.derived;
+  const held = [...contents].sort(([a], [b]) => a - b);
+  const each = (/** @type {(flight: Flight) => unknown} */ read) =>
+    Object.fromEntries(held.map(([code, rows]) => [topology.channels[code].id, rows.map((row) => read(flights[row]))]));
+  const knownStates = evidence.processes.map(({ id }, p) => [id, states[p]]).filter((_, p) => known[p]);
+  return {
+    positions: Object.fromEntries(evidence.processes.map(({ id }, p) => [id, cut[p]])),
+    consistent: orphans.length ? false : (isKnown || null),
+    orphans: orphans.length,
+    strays,
+    in_flight: each(({ id }) => id),
+    values: each(({ value }) => value ?? null),
+    states: Object.fromEntries(knownStates),
+  };
+}
+
+/** @param {CheckedLog} log @param {{ process: string, index: number }} says */
+function eventSays({ evidence, topology }, { process, index }) {
+  const event = evidence.events[topology.processCode.get(process)]?.[index];
+  if (!event) return { process };
+  const { kind, at, channel, message, snapshot } = event;
+  return { process, index, kind, at: evidence.derived ? undefined : at, channel, message, snapshot };
+}
+
+/** @param {CheckedLog} log @param {{ channel: string, message: string }} says */
+function messageSays({ topology, messages }, { channel, message }) {
+  const own = (messages[topology.channelCode.get(channel)] ?? []).filter(({ id }) => id === message);
+  const ways = own.map(({ sent, sentAt, received, receivedAt }) => ({
+    sent,
+    sent_at: sentAt,
+    received: received === IN_FLIGHT ? null : received,
+    received_at: receivedAt ?? null,
+  }));
+  return { channel, message, ways };
+}
+
+/**
+ * Returns in sentences where a claim and what was derived differ.
+ * @param {any} said @param {any} derived @param {string} [where] @returns {string[]}
+ */
+export function differencesOf(said, derived, where = "") {
+  if (isSame(said, derived)) return [];
+  if (isObject(said) && isObject(derived)) {
+    const keys = [...new Set([...Object.keys(said), ...Object.keys(derived)])];
+    return keys.flatMap((key) => differencesOf(said[key], derived[key], where ? `${where}, ${key}` : key));
+  }
+  return [`${where}: claimed ${worded(said)}, derived ${worded(derived)}.`];
+}
+
+/** @param {any} said @param {any} derived */
+function isSame(said, derived) {
+  if (typeof said === "number" && typeof derived === "number") {
+    if (Number.isSafeInteger(said) && Number.isSafeInteger(derived)) return said === derived;
+    return Math.abs(said - derived) <= NEAR * Math.max(Math.abs(said), Math.abs(derived));
+  }
+  if (said === derived) return true;
+  return Array.isArray(said) && Array.isArray(derived) && JSON.stringify(said) === JSON.stringify(derived);
+}
+
+/** @param {any} value */
+function isObject(value) {
+  return value !== null && typeof value === "object" && !Array.isArray(value);
+}
+
+/** @param {any} value */
+function worded(value) {
+  return value === undefined || value === null ? "not known" : JSON.stringify(value);
+}

@@ -1,0 +1,166 @@
+"""Pages of reviews: the list, one review without JavaScript, its parts, and follow-ups."""
+
+import re
+
+import pytest
+
+from snapshots.reviews import entries, timeline
+from snapshots.reviews.models import Entry, Review, TimelineRow
+from snapshots.web.pages import incident_rows
+from tests.web.given import a_person, a_ready_recording, signed_in, text_of
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
+
+HOSTILE = "<script>alert(1)</script> & *<b>*"
+HTMX = {"HX-Request": "true"}
+
+
+@pytest.fixture
+def banks(ada):
+    return a_ready_recording(ada)
+
+
+@pytest.fixture
+def review(client, banks):
+    """Return the address of a review that was opened from the page of the recording."""
+    answer = client.post("/reviews", {"recording": banks.pk})
+    assert answer.status_code == 302
+    return answer["Location"]
+
+
+def pressed(client, review, action, status=200, **fields):
+    answer = client.post(f"{review}/change", {"action": action, **fields}, follow=True)
+    return text_of(answer, status)
+
+
+def order(page):
+    return re.findall(r'data-row="(\d+)"', page)
+
+
+def test_the_empty_list_says_what_a_review_is_for_and_opens_one(client):
+    page = text_of(client.get("/reviews"))
+    assert "puts what a team found" in page
+    page = text_of(client.post("/reviews", {"title": HOSTILE}, follow=True))
+    assert "&lt;script&gt;alert(1)" in page
+    assert "<script>alert" not in page
+    page = text_of(client.get("/reviews"))
+    assert "&lt;script&gt;alert(1)" in page
+    assert "not known" in page
+    assert "Nothing matches status closed" in text_of(client.get("/reviews?status=closed"))
+    assert client.post("/reviews", {"title": " "}).status_code == 422
+
+
+def test_one_button_on_a_recording_opens_a_review_with_it(client, banks, review):
+    page = text_of(client.get(review))
+    assert "What happened in two banks" in page
+    assert f'href="/recordings/{banks.pk}">two banks</a>' in page
+    listed = text_of(client.get(f"/recordings/{banks.pk}/notes"))
+    assert "Open a review" in listed
+    assert "What happened in two banks" in listed, "and it can be added to the one that is open"
+    other = client.post("/reviews", {"recording": banks.pk, "review": review.split("/")[-1]})
+    assert other["Location"] == review
+    assert Review.objects.count() == 1
+
+
+def test_a_timeline_is_curated_without_javascript(client, ada, banks, review):
+    for text in ("first", HOSTILE):
+        entries.write(ada, banks, {"text": text, "place": "event:B:2"})
+    page = pressed(client, review, "add-all")
+    assert "2 notes added to the timeline." in page
+    assert "<script>alert" not in page
+    first, second = order(page)
+    assert order(pressed(client, review, f"up {second}")) == [second, first]
+    assert order(pressed(client, review, f"down {second}")) == [first, second]
+    page = pressed(client, review, f"hide {first}")
+    assert order(page) == [second]
+    assert "2 rows, 1 hidden" in re.sub(r"\s+", " ", page)
+    assert order(text_of(client.get(f"{review}?hidden=1"))) == [first, second]
+    pressed(client, review, f"show {first}")
+    page = text_of(client.get(f"{review}?edit={first}"))
+    revision = re.search(
+        r'name="revision" value="(\d+)">\s*<div class="field"><label for="text-', page
+    )
+    page = pressed(client, review, f"save {first}", text="edited", at="5,100", revision=revision[1])
+    assert "edited</p>" in page
+    assert "Edited: what the note says" in page
+    assert order(pressed(client, review, f"remove {first}")) == [second]
+    assert Entry.objects.count() == 2
+
+
+def test_a_refused_change_keeps_what_was_typed(client, review):
+    pressed(client, review, "words", text="They restarted it.")
+    row = TimelineRow.objects.get()
+    page = pressed(client, review, f"save {row.pk}", 409, text="my words", revision="0")
+    assert "This row has been changed since you read it" in page
+    assert "my words</textarea>" in page
+    page = pressed(client, review, "edit", 422, title="better", began_at="noon", revision="9")
+    assert "began_at must be a time" in page
+    assert 'value="better"' in page
+    assert pressed(client, review, "explode").count("Press one of the buttons") == 1
+
+
+def test_rows_are_grouped_in_the_form_of_a_row(client, review):
+    for action, text in [("words", "a"), ("group", "The outage")]:
+        pressed(client, review, action, text=text)
+    row, group = TimelineRow.objects.order_by("pk")
+    form = {"text": "a", "group": group.pk, "revision": "99"}
+    page = pressed(client, review, f"save {row.pk}", **form)
+    assert order(page) == [str(group.pk), str(row.pk)]
+    assert TimelineRow.objects.get(pk=row.pk).group_id == group.pk
+
+
+def test_a_long_timeline_says_how_many_rows_are_not_shown(client, ada, review, monkeypatch):
+    monkeypatch.setattr(incident_rows, "SHOWN", 2)
+    row = Review.objects.get()
+    keys = [timeline.add_words(ada, row, {"text": str(number)}).pk for number in range(5)]
+    page = text_of(client.get(review))
+    assert "3 more rows not shown." in page
+    assert order(page) == [str(key) for key in keys[:2]]
+    assert f'data-next="{keys[2]}"' in page
+    assert len(order(text_of(client.get(f"{review}?rows=all")))) == 5
+
+
+@pytest.mark.parametrize(
+    ("part", "name"),
+    [("head", "review-head"), ("timeline", "review-timeline"), ("log", "review-log")],
+)
+def test_the_script_gets_each_part_alone(client, review, part, name):
+    page = text_of(client.get(f"{review}?part={part}", headers=HTMX))
+    assert f'id="{name}"' in page
+    assert "<html" not in page
+    assert page.count("<section") <= 3
+
+
+def test_an_entry_leads_to_its_place_or_says_why_it_is_gone(client, ada, banks):
+    row = entries.write(ada, banks, {"text": "x", "place": "snapshot:s1"})
+    assert client.get(f"/entries/{row.pk}")["Location"] == f"/recordings/{banks.pk}/snapshots/s1"
+    Entry.objects.update(place="snapshot:s9")
+    gone = client.get(f"/entries/{row.pk}")["Location"]
+    assert gone == f"/recordings/{banks.pk}/notes#entry-{row.pk}"
+
+
+def test_follow_ups_have_a_page_and_a_day_in_the_form(client, ada, banks):
+    assert "No open follow-up" in text_of(client.get("/follow-ups"))
+    form = {"text": HOSTILE, "kind": "follow-up", "due_on": "2020-01-31"}
+    page = text_of(client.post(f"/recordings/{banks.pk}/notes", form, follow=True))
+    assert "due 2020-01-31" in page
+    page = re.sub(r"\s+", " ", text_of(client.get("/follow-ups")))
+    assert "2020-01-31, overdue" in page
+    assert "1 overdue" in page
+    assert "<script>alert" not in page
+    assert "No resolved follow-up" in text_of(client.get("/follow-ups?state=resolved"))
+
+
+def test_an_outsider_gets_404_and_sees_no_follow_up(client, ada, banks, review):
+    entries.write(ada, banks, {"text": "secret", "kind": "follow-up"})
+    eve = signed_in(a_person("eve@example.org"))
+    for address in (review, f"{review}/delete", f"{review}?part=log"):
+        assert eve.get(address).status_code == 404
+    assert eve.post(f"{review}/change", {"action": "words", "text": "x"}).status_code == 404
+    assert "secret" not in text_of(eve.get("/follow-ups"))
+
+
+def test_a_review_is_deleted_after_a_question(client, review):
+    assert "Its timeline of 0 rows goes with it" in text_of(client.get(f"{review}/delete"))
+    client.post(f"{review}/delete")
+    assert not Review.objects.exists()

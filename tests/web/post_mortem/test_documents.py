@@ -1,0 +1,270 @@
+"""A document of notes holds its claims with their evidence, and nothing that a page must not."""
+
+import base64
+import copy
+import hashlib
+import io
+import json
+import re
+import zipfile
+from html import unescape
+from xml.etree import ElementTree
+
+import pytest
+from markdown_it import MarkdownIt
+
+from snapshots.reviews import entries, incidents, proving, timeline
+from tests.builders import a_run
+from tests.domain.proving.checking import a_checker
+from tests.hostile.payloads import ALL
+from tests.web.given import a_person, a_ready_recording, signed_in
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
+
+PLACES = (
+    "snapshot:s1",
+    "moment:time:2000",
+    "moment:order:7",
+    "cut:A=3:B=2",
+    "event:B:2",
+    "message:A-%3EB:m1",
+    "channel:A-%3EB",
+)
+
+
+@pytest.fixture(scope="module")
+def checker():
+    with a_checker() as process:
+        yield process
+
+
+@pytest.fixture
+def client(ada):
+    return signed_in(ada)
+
+
+@pytest.fixture
+def banks(ada):
+    return a_ready_recording(ada)
+
+
+def noted(user, subject, place, text="look"):
+    return entries.write(user, subject, {"text": text, "place": place})
+
+
+def fetched(client, subject, format="html"):
+    answer = client.get(f"/recordings/{subject.pk}/notes/document?format={format}")
+    assert answer.status_code == 200, answer.content[-2000:]
+    return answer.content.decode() if format == "html" else answer.content
+
+
+def data_of(html):
+    [block] = re.findall(
+        r'<script type="application/json" id="data">(.*?)</script>', html, re.DOTALL
+    )
+    return json.loads(block)
+
+
+def test_every_claim_of_a_document_is_derived_again_from_its_data(client, ada, banks, checker):
+    for place in PLACES:
+        noted(ada, banks, place)
+    html = fetched(client, banks)
+    data = data_of(html)
+    answers = checker.checked(data)
+    outcomes = [answer["outcome"] for answer in answers]
+    assert outcomes.count("holds") == len(outcomes) - 1, answers
+    assert outcomes.count("not checked here") == 1, "a channel: the moment is not kept"
+    for claim in data["claims"]:
+        assert f'data-claim="{claim["id"]}"' in html
+
+
+def numbers_in(value, path=()):
+    """Yield the path of each number, and of each text that begins with a digit, in some JSON."""
+    if isinstance(value, dict | list):
+        items = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, item in items:
+            yield from numbers_in(item, (*path, key))
+        return
+    is_number = isinstance(value, int) and not isinstance(value, bool)
+    if is_number or (path[-1] in ("state", "value") and value[:1].isdigit()):
+        yield path
+
+
+def changed(data, path):
+    """Return the data with one number that is greater by one."""
+    other = copy.deepcopy(data)
+    holder = other
+    for key in path[:-1]:
+        holder = holder[key]
+    last = holder[path[-1]]
+    holder[path[-1]] = str(int(last) + 1) if isinstance(last, str) else last + 1
+    return other
+
+
+def is_named(path, patterns):
+    """Tell whether one of the patterns, such as logs/*/events/*/*/at, names a number."""
+    parts = tuple(map(str, path))
+    return any(
+        len(pattern) == len(parts)
+        and all(want in ("*", part) for want, part in zip(pattern, parts, strict=True))
+        for pattern in patterns
+    )
+
+
+def unnoticed(checker, data):
+    """Return the numbers of which a change makes no claim differ."""
+    paths = list(numbers_in({"logs": data["logs"], "checkpoints": data["checkpoints"]}))
+    assert len(paths) > 40
+    kept = []
+    for path in paths:
+        outcomes = [answer["outcome"] for answer in checker.checked(changed(data, path))]
+        if "differs" not in outcomes:
+            kept.append(path)
+    return kept, len(paths)
+
+
+def test_each_changed_number_breaks_a_claim_or_is_named_as_one_that_none_rests_on(
+    client, ada, banks, checker
+):
+    for place in PLACES:
+        noted(ada, banks, place)
+    data = data_of(fetched(client, banks))
+    patterns = [tuple(item["path"].split("/")) for item in data["not_claimed"]]
+    kept, _ = unnoticed(checker, data)
+    assert [path for path in kept if not is_named(path, patterns)] == []
+    assert any(path[-1] == "at" for path in kept), "or the list names what claims rest on"
+
+
+def test_each_changed_number_of_a_claim_is_noticed(client, ada, banks, checker):
+    for place in PLACES:
+        noted(ada, banks, place)
+    data = data_of(fetched(client, banks))
+    for path in list(numbers_in(data["claims"])):
+        other = data | {"claims": changed(data["claims"], path)}
+        assert "differs" in [answer["outcome"] for answer in checker.checked(other)], path
+
+
+def test_the_verdict_in_a_document_is_the_one_that_cutline_keeps(client, ada, banks, checker):
+    banks.snapshots.update(verdict="orphan", verdict_counts=[{"verdict": "orphan", "count": 1}])
+    noted(ada, banks, "snapshot:s1")
+    answers = checker.checked(data_of(fetched(client, banks)))
+    wrong = [sentence for answer in answers for sentence in answer["differences"]]
+    assert 'verdict: claimed "orphan", derived "consistent".' in wrong
+
+
+def test_a_large_recording_is_not_checked_and_says_why(client, ada, banks, checker, monkeypatch):
+    monkeypatch.setattr(proving, "MOST_EVENTS", 5)
+    noted(ada, banks, "snapshot:s1")
+    html = fetched(client, banks)
+    data = data_of(html)
+    assert data["logs"] == {}
+    assert {answer["outcome"] for answer in checker.checked(data)} == {"not checked here"}
+    assert f"Not in this document: {banks.event_count} events." in html
+
+
+def test_the_same_notes_give_the_same_bytes(client, ada, banks):
+    noted(ada, banks, "snapshot:s1")
+    for format in ("html", "markdown"):
+        assert fetched(client, banks, format) == fetched(client, banks, format)
+
+
+def test_the_policy_lets_in_only_the_scripts_and_the_style_of_the_file(client, ada, banks):
+    noted(ada, banks, "snapshot:s1")
+    html = fetched(client, banks)
+    [policy] = re.findall(r'<meta http-equiv="Content-Security-Policy" content="(.*?)">', html)
+    policy = unescape(policy)
+    assert "unsafe" not in policy
+    assert policy.startswith("default-src 'none';")
+    bodies = re.findall(r"<(?:script|style)>(.*?)</(?:script|style)>", html, re.DOTALL)
+    assert len(bodies) == 3
+    for body in bodies:
+        digest = base64.b64encode(hashlib.sha256(body.encode()).digest()).decode()
+        assert f"'sha256-{digest}'" in policy
+    assert "http://" not in policy
+    assert not re.findall(r"<(?:img|link|iframe|script)[^>]*(?:src|href)=", html)
+
+
+def test_markdown_has_a_well_formed_diagram_for_each_figure(client, ada, banks):
+    for place in PLACES:
+        noted(ada, banks, place)
+    archive = zipfile.ZipFile(io.BytesIO(fetched(client, banks, "markdown")))
+    text = archive.read("post-mortem.md").decode()
+    figures = [name for name in archive.namelist() if name.endswith(".svg")]
+    assert len(figures) == 6
+    for name in figures:
+        assert f"({name})" in text
+        root = ElementTree.fromstring(archive.read(name))
+        assert len(root.findall("{*}circle")) > 5
+        assert root.find("{*}polyline") is not None
+
+
+HOSTILE = [payload for payload in ALL if "\0" not in payload]
+
+
+def test_hostile_text_stays_text_in_both_formats(client, ada):
+    names = [name for name in dict.fromkeys(HOSTILE) if 0 < len(name) <= 60][:40]
+    run = a_run(dict.fromkeys(names, 1), {f"c{n}": (a, b) for n, (a, b) in enumerate(ring(names))})
+    for place, name in enumerate(names):
+        run = run.send(f"c{place}", name, 1).record(name, "</script><script>alert(1)</script>")
+    subject = a_ready_recording(ada, run.log())
+    for payload in HOSTILE:
+        entries.write(ada, subject, {"text": payload})
+    entries.write(ada, subject, {"text": "look", "place": "moment:order:9"})
+    html = fetched(client, subject)
+    assert html.count("<script") == 3
+    assert html.count("</script") == 3
+    visible = re.sub(r"<script.*?</script>", "", html, flags=re.DOTALL)
+    assert visible.count("<style") == 1
+    assert not re.findall(r"<[^>]*\son\w+=", visible)
+    data_of(html)
+    archive = zipfile.ZipFile(io.BytesIO(fetched(client, subject, "markdown")))
+    for name in archive.namelist():
+        if name.endswith(".svg"):
+            root = ElementTree.fromstring(archive.read(name))
+            tags = {element.tag.partition("}")[2] for element in root.iter()}
+            assert tags <= {"svg", "rect", "line", "text", "circle", "polygon", "title", "polyline"}
+    rendered = MarkdownIt("commonmark", {"html": True}).render(
+        archive.read("post-mortem.md").decode()
+    )
+    assert not re.findall(r"<(?:script|img (?!src=\"figures/)|svg|iframe|style)", rendered)
+    assert not re.findall(r"href=\"(?!https?:|mailto:|/|#)[^\"]*", rendered)
+
+
+def ring(names):
+    return list(zip(names, [*names[1:], names[0]], strict=True))
+
+
+def test_an_outsider_gets_404_and_a_wrong_format_is_refused(client, ada, banks):
+    eve = signed_in(a_person("eve@example.org"))
+    assert eve.get(f"/recordings/{banks.pk}/notes/document").status_code == 404
+    answer = client.get(f"/recordings/{banks.pk}/notes/document?format=pdf")
+    assert answer.status_code == 422
+
+
+def test_a_post_mortem_has_the_review_without_its_hidden_rows(client, ada, banks, api, checker):
+    review = incidents.open_review(
+        ada, ada, {"title": "Orders <b>were</b> lost", "summary": "It *began*."}
+    )
+    incidents.add_exhibit(ada, review, banks)
+    noted(ada, banks, "snapshot:s1", "shown")
+    noted(ada, banks, "event:B:2", "a hidden rumour")
+    timeline.add_all(ada, review)
+    timeline.add_words(ada, review, {"text": "They restarted it."})
+    review.rows.filter(entry__text="a hidden rumour").update(is_hidden=True)
+    answer = client.get(f"/reviews/{review.pk}/post-mortem")
+    html = answer.content.decode()
+    assert answer["Content-Disposition"] == f'attachment; filename="post-mortem-{review.pk}.html"'
+    visible = re.sub(r"<script.*?</script>", "", html, flags=re.DOTALL)
+    assert "<h1>Orders &lt;b&gt;were&lt;/b&gt; lost</h1>" in visible
+    assert "It <em>began</em>." in visible
+    assert "They restarted it." in visible
+    assert "a hidden rumour" not in html
+    assert "1 row of the timeline hidden by the authors" in visible
+    assert "<dt>to detect</dt><dd>not known</dd>" in visible
+    answers = checker.checked(data_of(html))
+    assert [answer["outcome"] for answer in answers] == ["holds", "holds"]
+    assert api.get(f"/api/reviews/{review.pk}/post-mortem").content.decode() == html
+    packed = api.get(f"/api/reviews/{review.pk}/post-mortem?format=markdown").content
+    text = zipfile.ZipFile(io.BytesIO(packed)).read("post-mortem.md").decode()
+    assert "a hidden rumour" not in text
+    assert "1 row of the timeline hidden" in text
