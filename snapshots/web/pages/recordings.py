@@ -185,7 +185,9 @@ def recording(request: HttpRequest, pk: int) -> HttpResponseBase:
     return show(request, f"snapshots/recordings/{name}.html", context)
 
 
-def _show_visitor(request: HttpRequest, visitor: access.Visitor, row: Recording) -> HttpResponse:
+def _show_visitor(
+    request: HttpRequest, visitor: access.Visitor, row: Recording
+) -> HttpResponseBase:
     """Show the workbench to somebody with a public link, without names and ways to other pages."""
     link, workbench = visitor.link, _workbench(row)
     context = {
