@@ -199,7 +199,6 @@ export function createSpacetime(app) {
       cutX,
       shown: state.shown,
       hover: null,
-      peer: null,
     });
     context.restore();
   }

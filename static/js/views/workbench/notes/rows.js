@@ -23,6 +23,7 @@ export const titleOf = (kind) => TITLES[kind] ?? kind;
 export function entryRow(entry, actions) {
   const { may, answers } = entry;
   const isResolved = entry.resolved_at !== null;
+  const resolver = personOf(entry.resolved_by, entry.resolution_imported_from);
   const buttons = [
     may.answer && button("Answer", () => actions.compose({ of: "answer", entry })),
     may.resolve && button(isResolved ? "Reopen" : "Resolve", () => actions.resolve(entry, !isResolved)),
@@ -37,7 +38,7 @@ export function entryRow(entry, actions) {
       {},
       h("b.wb-note-number", {}, String(entry.number)),
       h("span.badge", {}, titleOf(entry.kind)),
-      isResolved ? h("span.badge", { title: `by ${personOf(entry.resolved_by, entry.resolution_imported_from)}` }, "resolved") : null,
+      isResolved ? h("span.badge", { title: `by ${resolver}` }, "resolved") : null,
       entry.due_on ? h("span.badge", {}, `due ${entry.due_on}`) : null,
       h("span.soft.small", {}, signature(entry)),
     ),
