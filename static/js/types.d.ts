@@ -180,6 +180,8 @@ interface WindowPayload {
   states_known: boolean[];
   watermarks?: (string | null)[];
   depths: Packed;
+  strays_before?: number;
+  strays?: { process: Packed; index: Packed };
   events?: EventsPayload;
   messages?: MessagesPayload;
   markers?: MarkersPayload;
@@ -252,6 +254,9 @@ interface OpenWindow {
   known: boolean[];
   watermarks: (string | null)[];
   depths: Column;
+  /** How many receives before `positions` have no send in the log; `strays` are the further ones in the window. */
+  straysBefore: number;
+  strays: { count: number; process: Column; index: Column };
   events: OpenEvents;
   messages: OpenMessages;
   markers: OpenMarkers;
@@ -309,9 +314,10 @@ interface Cut {
   channels: Map<number, MessageInFlight[]>;
   /** How many messages of a channel are not listed, by its code. */
   omitted?: Map<number, number>;
-  consistent: boolean;
-  /** How many receives inside it have no send in the log, where the server said. */
-  strays?: number;
+  /** Null if the log lacks events that decide it, and shows no orphan. */
+  consistent: boolean | null;
+  /** How many receives inside it have no send in the log. */
+  strays: number;
   orphans: OrphanPayload[];
   orphansTotal: number;
   nearest: number[] | null;
