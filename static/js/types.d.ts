@@ -359,7 +359,8 @@ type Target = {
 /** How lanes are ordered: as in the log, by name, by number of events, by first event, or along the channels. */
 type LaneSort = "log" | "name" | "events" | "first" | "topology";
 
-/** Which lanes the diagram shows. Lanes are named by their process; the lane of a closed group is "GROUP[*]". */
+/** Which lanes the diagram shows. Lanes are named by their process; the lane of a closed group is "GROUP[*]",
+ * with more [*] if a process is called so. */
 interface Lanes {
   /** Words that the names of shown processes hold. */
   filter: string;
@@ -386,7 +387,7 @@ interface Arrangement {
   pinned: number;
   /** The row of each process, -1 for a hidden one. */
   rowOf: Int32Array;
-  /** The first row in view, counted below the pinned ones. */
+  /** The place among all rows of the first one in view below those that stay. */
   first: number;
   /** How many processes are hidden. */
   hidden: number;
