@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from snapshots.answers import replay
-from snapshots.domain.simulators.script import Log
 from snapshots.domain.model.recording import SEND
+from snapshots.domain.simulators.script import Log
 from snapshots.payloads.topologies import topology_of_recording
 from snapshots.store.reader import StoredRecording
 from snapshots.web.json import dumps

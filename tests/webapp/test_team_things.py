@@ -20,7 +20,7 @@ from tests.web.given import (
     signed_in,
     text_of,
 )
-from webapp.accounts import people
+from webapp.accounts import deleting, people
 from webapp.accounts.models import AuditEntry
 from webapp.teams import services
 from webapp.teams.models import Membership
@@ -444,9 +444,9 @@ def test_a_team_never_loses_its_last_owner_to_an_operator(owner, ada, team):
     grace = a_person("grace@example.org")
     people.close(ada, owner)
     with pytest.raises(Conflict, match="the only owner of payments: hand over first"):
-        people.delete(ada, owner)
+        deleting.delete(ada, owner)
     assert people.hand_over(ada, grace, owner).moved["team"] == 1
-    people.delete(ada, owner)
+    deleting.delete(ada, owner)
     assert [(row.person, row.role) for row in team.memberships.all()] == [(grace, "owner")]
 
 

@@ -285,9 +285,10 @@ class HandOver:
 
 @transaction.atomic
 def hand_over(giver: User, taker: User, by: User | None) -> HandOver:
-    """Give what one person owns to another, with jobs, the archive and its collectors.
+    """Give what one person has to another.
 
-    The other person becomes an owner of the teams that would have none without the giver.
+    That is recordings, topologies, mappings, reviews, jobs, archive and collectors. The other
+    person becomes an owner of the teams that would have none without the giver.
 
     What the taker has already (a collector of the same address, an archived job of the same key)
     stays with the giver. Raises: Conflict.
@@ -340,28 +341,3 @@ def _move(model: type[Model], giver: User, taker: User, *key: str) -> tuple[int,
     left = [row for row in rows if tuple(getattr(row, name) for name in key) in taken]
     going = {row.pk for row in rows} - {row.pk for row in left}
     return model._default_manager.filter(pk__in=going).update(owner=taker), left
-
-
-@transaction.atomic
-def delete(user: User, by: User | None) -> None:
-    """Delete a closed account that holds no recording, topology, mapping, review or team any more.
-
-    Its collectors, archived jobs, tokens and results of jobs are deleted too; the audit log stays.
-    Raises: Conflict.
-    """
-    if user.is_active:
-        raise Conflict(f"The account of {user} is open: close it first.")
-    require_nothing_owned(user, str(user))
-    if teams := sole_owner_of(user):
-        raise Conflict(f"{user} is the only owner of {teams[0]}: hand over first.")
-    audit.note(audit.ACCOUNT_DELETED, by, str(user), person=user)
-    user.delete()
-
-
-def require_nothing_owned(account: User, words: str) -> None:
-    """Refuse to delete an account that holds anything of OWNED. Raises: Conflict."""
-    for kind, model in OWNED:
-        number = model._default_manager.filter(owner=account).count()
-        if number:
-            held = counted(number, kind, PLURALS.get(kind, ""))
-            raise Conflict(f"{words} still has {held}: hand over first.")
