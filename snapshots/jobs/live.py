@@ -11,6 +11,7 @@ from asgiref.sync import async_to_sync
 from channels.layers import get_channel_layer
 from django.dispatch import receiver
 
+from snapshots import access
 from snapshots.models import Job
 from snapshots.payloads.jobs import job_detail
 from webapp.accounts import signals
@@ -78,8 +79,8 @@ def session_group(key_hash: str) -> str:
 
 
 def job_changed(job: Job) -> None:
-    """Send the job's state to its owner's pages; samples have no owner."""
-    if job.owner_id is not None:
+    """Send the job's state to its owner's pages, if they may still see it; samples have none."""
+    if job.owner_id is not None and access.owner_sees(job):
         _send(jobs_group(job.owner_id), {"type": "job.changed", "job": job_detail(job)})
 
 
