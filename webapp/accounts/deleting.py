@@ -7,10 +7,9 @@ from django.db.models import CASCADE, Model
 from snapshots.models import EngineJob
 from snapshots.problems import Conflict
 from snapshots.quantities import counted
-from snapshots.reviews.models import Entry
-from snapshots.services.noted import notes_of_jobs
+from snapshots.services.noted import noted_by_others, notes_of_jobs
 from webapp.accounts import audit
-from webapp.accounts.people import OWNED, PLURALS, sole_owner_of
+from webapp.accounts.people import OWNED, PLURALS, owned, sole_owner_of
 
 WORDS = {  # singular and plural of tables whose names say too little
     "apitoken": ("API token", "API tokens"),
@@ -73,18 +72,15 @@ def delete(user: User, by: User | None) -> list[str]:
 
 def require_nothing_owned(account: User, words: str) -> None:
     """Refuse an account that holds a recording, topology, mapping or review. Raises: Conflict."""
-    for kind, model in OWNED:
-        number = model._default_manager.filter(owner=account).count()
-        if number:
+    for kind in OWNED:
+        if number := owned(kind, account).count():
             held = counted(number, kind, PLURALS.get(kind, ""))
             raise Conflict(f"{words} still has {held}: hand over first.")
 
 
 def _require_no_notes_of_others(user: User) -> None:
     """Refuse an account whose archived jobs others have noted. Raises: Conflict."""
-    others = Entry.objects.filter(engine_job__owner=user).exclude(author=user)
-    jobs = EngineJob.objects.filter(pk__in=others.values("engine_job"))
-    if jobs:
+    if jobs := noted_by_others(user):
         raise Conflict(
             f"{counted(len(jobs), 'archived job')} of {user} have notes that others wrote "
             f"({notes_of_jobs(jobs)}): hand over first."

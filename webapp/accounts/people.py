@@ -9,17 +9,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from django.apps import apps
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Count, Max, Model, OuterRef, QuerySet, Subquery, Sum
 from django.db.models.functions import Coalesce, Greatest
 
-from snapshots import models
 from snapshots.allowances import NAMES
 from snapshots.models import Allowance, Collector, EngineJob, Job, Recording
 from snapshots.problems import Conflict, Invalid, NotFound
 from snapshots.quantities import counted
-from snapshots.reviews.models import Review
 from snapshots.services.jobs import cancel_job
 from webapp.accounts import audit, closing, proving
 from webapp.accounts.models import ApiToken, Session, SignInLink
@@ -256,12 +255,12 @@ def checked_limit(name: str, value: Any) -> int | None:
 
 _SIZES = {"stored_bytes": " of bytes, or a size such as 50 GB"}
 
-OWNED: tuple[tuple[str, type[Model]], ...] = (
-    ("recording", models.Recording),
-    ("topology", models.Topology),
-    ("mapping", models.Mapping),
-    ("review", Review),
-)
+OWNED = {  # by kind, the table; reviews know accounts, so that they cannot be imported here
+    "recording": "snapshots.Recording",
+    "topology": "snapshots.Topology",
+    "mapping": "snapshots.Mapping",
+    "review": "reviews.Review",
+}
 PLURALS = {"topology": "topologies"}
 
 
@@ -283,6 +282,11 @@ class HandOver:
         return " and ".join([", ".join(words[:-1]), words[-1]] if words[1:] else words) or "nothing"
 
 
+def owned(kind: str, account: User) -> QuerySet:
+    """Return what an account owns of a kind in ``OWNED``."""
+    return apps.get_model(OWNED[kind])._default_manager.filter(owner=account)
+
+
 @transaction.atomic
 def hand_over(giver: User, taker: User, by: User | None) -> HandOver:
     """Give what one person has to another.
@@ -299,10 +303,7 @@ def hand_over(giver: User, taker: User, by: User | None) -> HandOver:
         raise Conflict(f"The account of {taker} is closed: open it first.")
     _require_proven(taker)
     Job.objects.filter(owner=giver).update(owner=taker)
-    moved = {
-        kind: model._default_manager.filter(owner=giver).update(owner=taker)
-        for kind, model in OWNED
-    }
+    moved = {kind: owned(kind, giver).update(owner=taker) for kind in OWNED}
     collectors, kept_collectors = _move(Collector, giver, taker, "engine", "url", "job_key")
     jobs, kept_jobs = _move(EngineJob, giver, taker, "engine", "key", "run")
     EngineJob.objects.filter(owner=taker, collector__owner=giver).update(collector=None)
