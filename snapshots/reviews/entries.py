@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import Max, QuerySet
+from django.db.models import Count, Max, Prefetch, QuerySet
 from django.urls import reverse
 from django.utils import timezone
 
@@ -30,6 +30,7 @@ from webapp.notices import events
 LONGEST_TEXT = 20_000  # characters
 MOST_ENTRIES = 10_000  # of one recording or archived job, with the answers
 MOST_ANSWERS = 200  # to one entry
+ANSWERS_IN_LISTS = 10  # of each entry; a single entry comes with all
 LARGEST = 2**62
 MADE, CHANGED, DELETED = "made", "changed", "deleted"
 
@@ -38,6 +39,21 @@ def entries(user, subject: Subject) -> QuerySet[Entry]:
     """Return the entries of a visible recording or archived job by number, without answers."""
     rows = Entry.objects.filter(**field_of(subject), parent=None).order_by("number")
     return _with_people(rows)
+
+
+def listed(user, subject: Subject) -> QuerySet[Entry]:
+    """Return the same entries for a list: each with its last ANSWERS_IN_LISTS answers alone.
+
+    They are ``last_answers``, the newest first; ``answers_total`` counts all.
+    """
+    answers = Entry.objects.select_related("author").prefetch_related("mentions")
+    newest = answers.order_by("-created_at", "-pk")[:ANSWERS_IN_LISTS]
+    rows = Entry.objects.filter(**field_of(subject), parent=None).order_by("number")
+    return (
+        rows.select_related("author", "resolved_by", "recording", "engine_job")
+        .annotate(answers_total=Count("answers"))
+        .prefetch_related("mentions", Prefetch("answers", newest, to_attr="last_answers"))
+    )
 
 
 def entry(user, pk: int) -> Entry:

@@ -116,7 +116,8 @@ class EntryItem(AnswerToEntry):
         resolved_by: the address of who resolved it; null if it is open, if the account is deleted,
             or if it was resolved elsewhere.
         resolution_imported_from: the name of who resolved it elsewhere; null in all other cases.
-        answers: the answers to it, the oldest first.
+        answers: the answers to it, the oldest first; a list has the last ten of each entry.
+        answers_total: how many answers it has.
     """
 
     number: int | None
@@ -133,6 +134,7 @@ class EntryItem(AnswerToEntry):
     resolved_by: str | None
     resolution_imported_from: str | None
     answers: list[AnswerToEntry]
+    answers_total: int
 
 
 EntryList = list_of(

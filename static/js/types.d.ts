@@ -1466,7 +1466,9 @@ interface NoteEntry extends NoteAnswer {
   resolved_at: string | null;
   resolved_by: string | null;
   resolution_imported_from?: string | null;
+  /** The last ones in a list, else all. */
   answers: NoteAnswer[];
+  answers_total: number;
 }
 
 interface TrailItem {
@@ -1496,6 +1498,8 @@ interface NoteActions {
   keep(item: TrailItem): unknown;
   resolve(entry: NoteEntry, resolved: boolean): unknown;
   remove(entry: NoteAnswer, parent?: NoteEntry): void;
+  /** Loads all answers of an entry. */
+  unfold(entry: NoteEntry): unknown;
 }
 
 /** An event in the evidence of a document. A state is canonical JSON; it is absent where no claim rests on it. */

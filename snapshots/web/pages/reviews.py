@@ -25,6 +25,7 @@ from webapp.edge.optional_writes import optionally
 
 ROWS = 50
 SHOWN = 20  # entries of one place on another page
+LONGEST_NUMBER = 19  # digits
 
 
 @page
@@ -56,7 +57,10 @@ def _list(
     request: SignedInRequest, subject: Subject, refusal: Problem | None = None
 ) -> HttpResponse:
     kind, state = request.GET.get("kind", ""), request.GET.get("state", "")
-    rows = filtered(entries.entries(request.user, subject), kind, state)
+    only = _only(request)
+    listed = entries.entries if only else entries.listed
+    rows = filtered(listed(request.user, subject), kind, state)
+    rows = rows.filter(pk=only) if only else rows
     shown = Paginator(rows, ROWS).get_page(request.GET.get("page"))
     reader = Reader(request.user, subject, is_list=True)
     context = {
@@ -68,6 +72,7 @@ def _list(
         "states": (OPEN, RESOLVED),
         "kind": kind,
         "state": state,
+        "only": only,
         "may_write": reader.may_comment,
         "address": _address(subject),
         "place": request.POST.get("place", ""),
@@ -80,6 +85,12 @@ def _list(
     name = "rows" if wants_list_alone(request) else "notes"
     status = refusal.status if refusal else 200
     return render(request, f"snapshots/reviews/{name}.html", context, status=status)
+
+
+def _only(request: SignedInRequest) -> int:
+    """Return the number of the entry that alone is shown, with all answers; 0 for a list."""
+    text = request.GET.get("entry", "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < LONGEST_NUMBER else 0
 
 
 @page
@@ -120,7 +131,7 @@ def notes_at(request: SignedInRequest, subject: Subject, place: str) -> dict[str
         return {}
     if request.method == "GET":
         _stop(request, subject, place)
-    rows = entries.entries(request.user, subject).filter(place=place)
+    rows = entries.listed(request.user, subject).filter(place=place)
     reader = Reader(request.user, subject, is_list=True)
     total = rows.count()
     return {
