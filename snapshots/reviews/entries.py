@@ -10,7 +10,8 @@ from typing import Any, NoReturn
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import Count, Max, Prefetch, QuerySet
+from django.db.models import Count, Max, OuterRef, Prefetch, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 from django.urls import reverse
 from django.utils import timezone
 
@@ -46,11 +47,12 @@ def listed(user, subject: Subject) -> QuerySet[Entry]:
 
     They are ``last_answers``, the newest first; ``answers_total`` counts all.
     """
-    answers = Entry.objects.select_related("author").prefetch_related("mentions")
+    answers = _counted(Entry.objects.select_related("author").prefetch_related("mentions"))
     newest = answers.order_by("-created_at", "-pk")[:ANSWERS_IN_LISTS]
     rows = Entry.objects.filter(**field_of(subject), parent=None).order_by("number")
     return (
-        rows.select_related("author", "resolved_by", "recording", "engine_job")
+        _counted(rows)
+        .select_related("author", "resolved_by", "recording", "engine_job")
         .annotate(answers_total=Count("answers"))
         .prefetch_related("mentions", Prefetch("answers", newest, to_attr="last_answers"))
     )
@@ -65,8 +67,16 @@ def entry(user, pk: int) -> Entry:
 
 
 def _with_people(rows: QuerySet[Entry]) -> QuerySet[Entry]:
-    joined = rows.select_related("author", "resolved_by", "recording", "engine_job")
-    return joined.prefetch_related("mentions", "answers__author", "answers__mentions")
+    joined = _counted(rows).select_related("author", "resolved_by", "recording", "engine_job")
+    answers = _counted(Entry.objects.select_related("author").prefetch_related("mentions"))
+    return joined.prefetch_related("mentions", Prefetch("answers", answers))
+
+
+def _counted(rows: QuerySet[Entry]) -> QuerySet[Entry]:
+    """Add to each row as ``versions`` how many versions its history has."""
+    history = Entry.history.model.objects.filter(id=OuterRef("pk")).order_by().values("id")
+    counts = history.annotate(number=Count("history_id")).values("number")
+    return rows.annotate(versions=Coalesce(Subquery(counts), 0))
 
 
 def located(subject: Subject, place: object, seen: object = None) -> dict[str, Any]:
@@ -305,10 +315,9 @@ def _notify(person: User, by: User, row: Entry) -> None:
 
 def _announce(row: Entry, change: str) -> None:
     """Send the change of an entry to open pages after the commit; an answer changes its entry."""
-    if row.recording_id is not None:
-        number = row.parent_id or row.pk
-        send = partial(live.entry_changed, row.recording_id, number, change)
-        transaction.on_commit(send, robust=True)
+    (kind, subject), *_ = field_of(row.subject).items()
+    send = partial(live.entry_changed, kind, subject.pk, row.parent_id or row.pk, change)
+    transaction.on_commit(send, robust=True)
     if change == CHANGED and row.parent_id is None:
         copies.entry_changed(row)
     else:

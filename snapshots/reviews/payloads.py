@@ -81,6 +81,7 @@ class AnswerToEntry(TypedDict):
         mentions: the addresses of the people whom the text mentions and who can see it.
         created_at: when it was written, as ISO 8601 in UTC.
         edited_at: when its text was last changed, as ISO 8601 in UTC; null if it never was.
+        versions: how many versions its history has, with the present one.
         may: what you may do with it.
     """
 
@@ -92,6 +93,7 @@ class AnswerToEntry(TypedDict):
     mentions: list[str]
     created_at: str
     edited_at: str | None
+    versions: int
     may: EntryRights
 
 

@@ -65,6 +65,7 @@ class Reader:
             "mentions": sorted(person.get_username() for person in row.mentions.all()),
             "created_at": date(row.created_at),
             "edited_at": optional_date(row.edited_at),
+            "versions": row.versions if hasattr(row, "versions") else row.history.count(),
             "may": self._rights(row),
         }
 

@@ -530,3 +530,10 @@ def test_what_moves_into_a_team_with_retention_is_announced_for_a_week(client, a
     assert "goes on" in text_of(client.get("/"))
     assert retention.expired(in_days(6.9)) == []
     assert retention.expired(in_days(7.1)) == [first]
+
+
+def test_a_job_says_for_which_team_it_counts(api, ada, team):
+    for owner, expected in ((ada, None), (team.account, {"id": team.pk, "name": "payments"})):
+        recording = a_ready_recording(owner)
+        job = request_restore(ada, recording, recording.snapshots.first())
+        assert api.get(f"/api/jobs/{job.pk}").json()["team"] == expected

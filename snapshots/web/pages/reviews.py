@@ -8,13 +8,19 @@ from django.core.paginator import Paginator
 from django.http import FileResponse, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import (
+    require_GET,
+    require_http_methods,
+    require_POST,
+    require_safe,
+)
 
 from snapshots import access
 from snapshots.models import EngineJob, Recording
 from snapshots.problems import Conflict, Invalid, Problem
 from snapshots.reviews import entries, trail
 from snapshots.reviews.bundles.exporting import bundle_of, file_name
+from snapshots.reviews.history import MOST_VERSIONS, versions
 from snapshots.reviews.models import Entry
 from snapshots.reviews.subjects import Subject
 from snapshots.web.api.reviews import OPEN, RESOLVED, filtered
@@ -81,6 +87,7 @@ def _list(
         "refusal": refusal.detail if refusal else "",
         "is_sample": subject.owner_id is None,
         "download": _download(subject),
+        "socket": _socket(subject),
     }
     name = "rows" if wants_list_alone(request) else "notes"
     status = refusal.status if refusal else 200
@@ -120,6 +127,25 @@ def change(request: SignedInRequest, pk: int) -> HttpResponse:
     else:
         raise Invalid("The action must be answer, edit, resolve, reopen or delete.", field="action")
     return redirect(f"{_address(row.subject)}#entry-{anchor}")
+
+
+@page
+@require_safe
+def history(request: SignedInRequest, pk: int) -> HttpResponse:
+    """Show the versions of an entry or an answer, each as what it changed."""
+    row = entries.entry(request.user, pk)
+    first = row.parent or row
+    total = row.history.count()
+    context = {
+        "entry": first,
+        "is_answer": row.parent_id is not None,
+        "address": f"{_address(row.subject)}#entry-{first.pk}",
+        "versions": versions(row),
+        "total": total,
+        "hidden": max(0, total - MOST_VERSIONS),
+    }
+    name = "versions" if wants_list_alone(request) else "history"
+    return render(request, f"snapshots/reviews/{name}.html", context)
 
 
 def notes_at(request: SignedInRequest, subject: Subject, place: str) -> dict[str, Any]:
@@ -162,6 +188,11 @@ def _download(subject: Subject) -> str:
     """Return the address of the file with all notes; empty if there is none."""
     is_kept = isinstance(subject, Recording) and subject.upload != ""
     return reverse("with-notes", args=[subject.pk]) if is_kept else ""
+
+
+def _socket(subject: Subject) -> str:
+    """Return the address of the websocket that says which notes change."""
+    return f"/ws{_address(subject)}"
 
 
 def _home(subject: Subject) -> str:
