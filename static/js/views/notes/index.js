@@ -75,7 +75,10 @@ if (list()) {
         for (const entry of list().querySelectorAll(".entry")) waiting.add(Number(entry.id.replace("entry-", "")));
         refresh(null);
       }
-      if (state === "open") wasOpen = true;
+      if (state === "open") {
+        wasOpen = true;
+        list().dataset.live = "yes";
+      }
       if (state === "ended") showNote(sentence);
     },
   });
