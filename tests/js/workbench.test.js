@@ -54,7 +54,7 @@ test("time runs along x and lanes down y", () => {
 test("lanes that do not fit are not drawn, and the first can be chosen", () => {
   const g = measures({ processes: 1000, first: 995 });
   assert.ok(g.lanes < 20);
-  assert.equal(g.first + g.lanes, 1000);
+  assert.equal(g.firstRow + g.lanes, 1000);
   assert.equal(g.shows(999) && !g.shows(0), true);
 });
 
