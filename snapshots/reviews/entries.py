@@ -10,8 +10,7 @@ from typing import Any, NoReturn
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import Count, Max, OuterRef, Prefetch, QuerySet, Subquery
-from django.db.models.functions import Coalesce
+from django.db.models import Count, Max, Prefetch, QuerySet
 from django.urls import reverse
 from django.utils import timezone
 
@@ -22,6 +21,7 @@ from snapshots.jobs import live
 from snapshots.problems import Conflict, Invalid, NotFound
 from snapshots.reviews import copies, resolving
 from snapshots.reviews.describing import Seen, describe
+from snapshots.reviews.history import with_versions
 from snapshots.reviews.mentions import mentioned
 from snapshots.reviews.models import Entry
 from snapshots.reviews.subjects import Subject, field_of
@@ -47,11 +47,11 @@ def listed(user, subject: Subject) -> QuerySet[Entry]:
 
     They are ``last_answers``, the newest first; ``answers_total`` counts all.
     """
-    answers = _counted(Entry.objects.select_related("author").prefetch_related("mentions"))
+    answers = with_versions(Entry.objects.select_related("author").prefetch_related("mentions"))
     newest = answers.order_by("-created_at", "-pk")[:ANSWERS_IN_LISTS]
     rows = Entry.objects.filter(**field_of(subject), parent=None).order_by("number")
     return (
-        _counted(rows)
+        with_versions(rows)
         .select_related("author", "resolved_by", "recording", "engine_job")
         .annotate(answers_total=Count("answers"))
         .prefetch_related("mentions", Prefetch("answers", newest, to_attr="last_answers"))
@@ -67,16 +67,9 @@ def entry(user, pk: int) -> Entry:
 
 
 def _with_people(rows: QuerySet[Entry]) -> QuerySet[Entry]:
-    joined = _counted(rows).select_related("author", "resolved_by", "recording", "engine_job")
-    answers = _counted(Entry.objects.select_related("author").prefetch_related("mentions"))
+    joined = with_versions(rows).select_related("author", "resolved_by", "recording", "engine_job")
+    answers = with_versions(Entry.objects.select_related("author").prefetch_related("mentions"))
     return joined.prefetch_related("mentions", Prefetch("answers", answers))
-
-
-def _counted(rows: QuerySet[Entry]) -> QuerySet[Entry]:
-    """Add to each row as ``versions`` how many versions its history has."""
-    history = Entry.history.model.objects.filter(id=OuterRef("pk")).order_by().values("id")
-    counts = history.annotate(number=Count("history_id")).values("number")
-    return rows.annotate(versions=Coalesce(Subquery(counts), 0))
 
 
 def located(subject: Subject, place: object, seen: object = None) -> dict[str, Any]:
