@@ -15,7 +15,6 @@ from snapshots.web.json import dumps
 from tests.builders import a_run, recorded, runs
 from tests.conftest import skip_or_fail
 from tests.damage import relogged
-from tests.effort import examples
 from tests.stack import ROOT
 from tests.store.folders import stored
 from webapp import machine
@@ -56,7 +55,7 @@ def compare(cases: list[dict[str, Any]]) -> None:
 def test_the_browser_judges_any_cut_as_the_server_does():
     cases: list[dict[str, Any]] = []
 
-    @settings(max_examples=examples(30), deadline=None, database=None)
+    @settings(max_examples=25, deadline=None, database=None, derandomize=True)
     @given(log=runs(max_processes=6), lacks_sends=st.booleans(), data=st.data())
     def collect(log, lacks_sends, data):
         with stored(recorded(without_some_sends(log) if lacks_sends else log)) as opened:
