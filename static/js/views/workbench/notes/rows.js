@@ -1,6 +1,7 @@
 /** The elements of entries, answers and trail items. */
 
 import { h } from "../../../lib/dom.js";
+import { counted } from "../../../lib/format.js";
 import { richText } from "../../../lib/rich-text.js";
 
 /** @type {Record<string, string>} */
@@ -44,9 +45,19 @@ export function entryRow(entry, actions) {
     ),
     placeLine(entry, actions),
     entry.text ? h("div.wb-note-text", {}, richText(entry.html)) : null,
+    earlier(entry, actions),
     answers.length ? h("ul.wb-answers", {}, answers.map((answer) => answerRow(entry, answer, actions))) : null,
     h("p.wb-note-tools", {}, buttons.filter(Boolean)),
   );
+}
+
+/**
+ * Makes the button that loads the answers which a list leaves out.
+ * @param {NoteEntry} entry @param {NoteActions} actions
+ */
+function earlier(entry, actions) {
+  const hidden = entry.answers_total - entry.answers.length;
+  return hidden > 0 ? button(counted(hidden, "earlier answer"), () => actions.unfold(entry)) : null;
 }
 
 /** @param {NoteEntry} entry @param {NoteAnswer} answer @param {NoteActions} actions */
