@@ -154,7 +154,9 @@ class ReviewRow(TypedDict):
         number: the number of the entry in its recording or archived job; null as for ``entry``.
         about: the recording or archived job of the entry; empty as for ``entry``.
         address: the page that leads to the place of the entry; null as for ``entry``.
-        reason: why the place cannot be opened, as a sentence; empty if it can, or for own words.
+        place_state: what became of the place: ``there``, ``gone``, ``changed``, ``not-known``; null
+            as for ``entry``, or if the entry has no place.
+        reason: why the place is not simply there, as a sentence; empty if it is, or for own words.
         kind: the kind that the row shows; empty if it has none.
         text: the text that the row shows, in Markdown.
         html: the same text as HTML, of which nothing can run.
@@ -182,6 +184,7 @@ class ReviewRow(TypedDict):
     number: int | None
     about: str
     address: str | None
+    place_state: str | None
     reason: str
     kind: str
     text: str

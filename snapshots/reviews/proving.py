@@ -16,7 +16,7 @@ from snapshots.domain.model.recording import Recording as Log
 from snapshots.domain.model.topology import ProcessId
 from snapshots.domain.proving import checkpoints, claims
 from snapshots.domain.proving.claims import CHECKPOINT, CUT, EVENT, LOG, MESSAGE, SNAPSHOT, Says
-from snapshots.domain.proving.evidence import Wanted, evidence
+from snapshots.domain.proving.evidence import Wanted, evidence, exact
 from snapshots.domain.reviewing import place_text, places
 from snapshots.domain.reviewing.place_text import NotAPlace, read_place
 from snapshots.files.recordings import open_recording
@@ -32,6 +32,7 @@ from webapp.version import VERSION
 MOST_EVENTS = 20_000  # of one recording
 MOST_EVENTS_IN_ALL = 60_000  # of the recordings of one document
 MOST_TASKS = 2_000  # of one checkpoint
+MOST_DEFECTS = 20  # of a recording whose sentences a document names
 MOST_SNAPSHOTS = 20  # of a recording that is an exhibit as a whole
 
 NOT_CLAIMED = (
@@ -76,18 +77,19 @@ class Proof:
     claims: list[dict[str, Any]] = field(default_factory=list)
     checkpoints: dict[str, Any] = field(default_factory=dict)
     _sources: dict[int, _Source | str] = field(default_factory=dict)
-    _made: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
+    _made: dict[tuple[str, str, str], dict[str, Any]] = field(default_factory=dict)
     _events: int = 0
 
-    def cite(self, subject: Subject, text: str) -> list[dict[str, Any]]:
+    def cite(self, subject: Subject, text: str, mark: str = "") -> list[dict[str, Any]]:
         """Return the claims about a place; the same place gives the same claims.
 
         Args:
             subject: a recording or archived job that the reader of the document may see.
             text: the text of the place. Empty for the whole.
+            mark: the mark of the place when somebody wrote about it. Empty if it had none.
         """
         whole = [] if isinstance(subject, EngineJob) else [self._once(subject, "")]
-        return [*whole, self._once(subject, text)] if text else whole
+        return [*whole, self._once(subject, text, mark)] if text else whole
 
     def snapshots_of(self, subject: Recording) -> tuple[list[dict[str, Any]], int]:
         """Return claims about the first snapshots of a recording, and how many are left out."""
@@ -98,12 +100,16 @@ class Proof:
 
     def data(self) -> dict[str, Any]:
         """Return the claims and their evidence as JSON."""
-        return {
-            "claims": self.claims,
-            "logs": {str(key): evidence(source.log, source.wanted) for key, source in self.sources},
-            "checkpoints": self.checkpoints,
-            "not_claimed": list(NOT_CLAIMED),
-        }
+        logs = {str(key): evidence(source.log, source.wanted) for key, source in self.sources}
+        data: dict[str, Any] = exact(
+            {
+                "claims": self.claims,
+                "logs": logs,
+                "checkpoints": self.checkpoints,
+                "not_claimed": NOT_CLAIMED,
+            }
+        )
+        return data
 
     @property
     def sources(self) -> list[tuple[int, _Source]]:
@@ -111,20 +117,31 @@ class Proof:
         items = sorted(self._sources.items())
         return [(key, source) for key, source in items if isinstance(source, _Source)]
 
+    def defects(self) -> list[tuple[str, int, list[str]]]:
+        """Return recordings with defects: the name, how many there are, and the first sentences."""
+        found = [(source.row, source.stored.defects()) for _, source in self.sources]
+        return [
+            (str(row), item["total"], [text["sentence"] for text in item["defects"][:MOST_DEFECTS]])
+            for row, item in found
+            if item["total"]
+        ]
+
     def log(self, key: str) -> Log:
         """Return the log that a claim names as its evidence."""
         source = self._sources[int(key)]
         assert isinstance(source, _Source)  # claims name no other evidence
         return source.log
 
-    def _once(self, subject: Subject, text: str) -> dict[str, Any]:
-        key = (f"{type(subject).__name__}:{subject.pk}", _shared(text))
+    def _once(self, subject: Subject, text: str, mark: str = "") -> dict[str, Any]:
+        """Return the claim about the place that covers a place; it is worded by itself."""
+        shared = _shared(text)
+        key = (f"{type(subject).__name__}:{subject.pk}", shared, mark)
         if key not in self._made:
-            self._made[key] = self._claim(subject, text)
+            self._made[key] = self._claim(subject, shared, mark)
             self.claims.append(self._made[key])
         return self._made[key]
 
-    def _claim(self, subject: Subject, text: str) -> dict[str, Any]:
+    def _claim(self, subject: Subject, text: str, mark: str) -> dict[str, Any]:
         claim: dict[str, Any] = {
             "id": f"c{len(self.claims) + 1}",
             "about": str(subject),
@@ -136,7 +153,7 @@ class Proof:
         }
         try:
             place = read_place(text) if text else None
-            claim["sentence"] = _sentence(subject, place, text)
+            claim["sentence"] = _sentence(subject, place, text, mark)
             if isinstance(subject, EngineJob):
                 claim |= self._archived(subject, place)
             else:
@@ -177,7 +194,8 @@ class Proof:
         match place:
             case None:
                 says = claims.log_says(log)
-                return {"kind": LOG, "says": says, "sentence": _sizes(says)}
+                sentence = _sizes(says, is_derived=is_derived(log.header_extra))
+                return {"kind": LOG, "says": says, "sentence": sentence}
             case places.SnapshotPlace(snapshot) | places.SnapshotChannelPlace(snapshot, _):
                 return {"kind": SNAPSHOT, "says": _snapshot_says(source, snapshot)}
             case places.MomentPlace(axis, value):
@@ -251,26 +269,29 @@ def _shared(text: str) -> str:
             return text
 
 
-def _sentence(subject: Subject, place: places.Place | None, text: str) -> str:
+def _sentence(subject: Subject, place: places.Place | None, text: str, mark: str) -> str:
     """Return the sentence about a place, or why there is none. Raises: _NotChecked."""
     if place is None:
         return ""
-    resolved = resolving.resolve(subject, text)
-    if not resolved.is_there:
+    resolved = resolving.resolve(subject, text, mark)
+    if resolved.state != resolving.THERE:
         raise _NotChecked(resolved.reason)
     return describing.describe(subject, place)
 
 
-def _sizes(says: Says) -> str:
+def _sizes(says: Says, *, is_derived: bool) -> str:
     """Word the sizes of a log; not all of its messages need have arrived."""
+    arrived = "whether they arrived is not known"
+    if not is_derived:
+        arrived = f"of which {says['arrived']:,} arrived"
     parts = [
         counted(says["events"], "event"),
-        f"{counted(says['messages'], 'message')}, of which {says['arrived']:,} arrived",
+        f"{counted(says['messages'], 'message')}, {arrived}",
         counted(says["markers"], "marker"),
     ]
     if says["strays"]:
         parts.append(f"{counted(says['strays'], 'receive')} without a send")
-    return f"the log has {'; '.join(parts)}, and fits together"
+    return f"the log has {'; '.join(parts)}"
 
 
 def _cut_says(source: _Source, cut: Cut) -> Says:

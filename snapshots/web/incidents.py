@@ -13,7 +13,7 @@ from snapshots.payloads.dates import date, optional_date, optional_day
 from snapshots.payloads.teams import team_of
 from snapshots.reviews import due, incident_payloads, timeline
 from snapshots.reviews.models import Entry, Exhibit, Review, TimelineRow
-from snapshots.reviews.resolving import archived_number
+from snapshots.reviews.resolving import archived_number, resolve_in_list
 from snapshots.web.entries import Reader
 from snapshots.web.pages import links
 from webapp.markdown import to_html
@@ -178,16 +178,19 @@ def _of_entry(row: TimelineRow, entry: Entry | None) -> dict[str, Any]:
         reason = ENTRY_DELETED if row.entry is None else ENTRY_NOT_OPEN
         return {
             **{"entry": None, "number": None, "about": "", "address": None, "is_resolved": None},
+            "place_state": None,
             "reason": reason if row.is_of_an_entry else "",
             "author": None if row.is_of_an_entry else _name(row.added_by),
         }
+    place = resolve_in_list(entry.subject, entry.place, entry.mark) if entry.place else None
     return {
         "entry": entry.pk,
         "number": entry.number,
         "about": str(entry.subject),
         "address": reverse("entry", args=[entry.pk]),
         "is_resolved": entry.resolved_at is not None,
-        "reason": "",
+        "place_state": None if place is None else place.state,
+        "reason": "" if place is None else place.reason,
         "author": _name(entry.author),
     }
 

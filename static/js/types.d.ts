@@ -1506,6 +1506,7 @@ interface NoteActions {
 interface EvidenceEvent {
   kind: string;
   at: number;
+  step: number;
   channel?: string;
   message?: string;
   snapshot?: string;
@@ -1546,6 +1547,7 @@ interface Flight extends EvidenceFlight {
 
 interface CheckedLog {
   evidence: Evidence;
+  origin: Instant;
   topology: OpenTopology;
   messages: Flight[][];
   markers: Flight[][];
@@ -1597,18 +1599,23 @@ interface CheckpointTask {
   in_flight: number | null;
 }
 
+/** A time as the data of a document write it: a decimal text beyond 2^53. */
+type Instant = number | string;
+
 interface PathSegment {
   process: string;
   phase: string;
-  from: number;
-  to: number | null;
+  from: Instant;
+  to: Instant | null;
 }
 
 interface CheckpointData {
   status: string;
-  triggered_at: number | null;
-  ended_at: number | null;
+  triggered_at: Instant | null;
+  ended_at: Instant | null;
   stated_duration?: number | null;
+  stated_acknowledged?: number | null;
+  subtasks: number | null;
   tasks: CheckpointTask[];
   path?: PathSegment[];
 }

@@ -4,11 +4,10 @@
 sizes of single tasks are what the engine or the log says; nothing derives them.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from snapshots.domain.archive.absence import blame
-from snapshots.domain.archive.model import COMPLETED, FAILED, CheckpointFacts
+from snapshots.domain.archive.model import COMPLETED, FAILED, IN_PROGRESS, CheckpointFacts
 from snapshots.domain.dataflow_logs.checkpoints.report import COMMIT, PENDING
 
 SUMMED = (
@@ -34,6 +33,8 @@ def archived_data(facts: CheckpointFacts) -> dict[str, Any]:
         "triggered_at": facts.triggered_at,
         "ended_at": facts.ended_at,
         "stated_duration": None if is_derived else facts.duration,
+        "subtasks": facts.subtasks,
+        "stated_acknowledged": facts.acknowledged,
         "tasks": [
             {
                 "name": name,
@@ -53,13 +54,8 @@ def archived_data(facts: CheckpointFacts) -> dict[str, Any]:
 
 
 def archived_says(facts: CheckpointFacts) -> dict[str, Any]:
-    """Return what the archive says of a checkpoint: its duration, and for whom it waited."""
-    data = archived_data(facts)
-    return {
-        "duration": facts.duration,
-        "waited_for": list(blame(facts).names),
-        **_sums(data["tasks"]),
-    }
+    """Return what the archive says of a checkpoint: its duration, and who was late or last."""
+    return _says(archived_data(facts)) | {"duration": facts.duration}
 
 
 def reported_data(report: Json) -> dict[str, Any]:
@@ -68,6 +64,7 @@ def reported_data(report: Json) -> dict[str, Any]:
         "status": _status(report),
         "triggered_at": report["triggered_at"],
         "ended_at": report["ended_at"],
+        "subtasks": len(report["tasks"]),
         "tasks": [_reported_task(task, report["triggered_at"]) for task in report["tasks"]],
         "path": [
             {
@@ -86,19 +83,17 @@ def reported_says(report: Json) -> dict[str, Any]:
     data = reported_data(report)
     shares = {task["process"]: task["held_up"] for task in report["tasks"]}
     on_path = {item["process"] for item in data["path"] if item["phase"] != COMMIT}
-    return {
+    return _says(data) | {
         "duration": report["duration"],
-        "waited_for": _last(data),
         "held_up": {process: shares.get(process, 0) for process in sorted(on_path)},
         "gaps": 0,
-        **_sums(data["tasks"]),
     }
 
 
 def _status(report: Json) -> str:
     """Return the status in the words of the archive; whoever gave up, the checkpoint failed."""
     if report["status"] == PENDING:
-        return "in progress"
+        return IN_PROGRESS
     return COMPLETED if report["completed_at"] is not None else FAILED
 
 
@@ -121,33 +116,47 @@ def _between(start: int | None, end: int | None) -> int | None:
     return None if start is None or end is None else end - start
 
 
-def _last(data: Json) -> list[str]:
-    """Return the tasks for which a checkpoint waited, by the rule of ``absence.blame``."""
+def _says(data: Json) -> dict[str, Any]:
+    """Return what follows from the data of any checkpoint.
+
+    The engine may not list all tasks, or not say of each whether it acknowledged. How many did is
+    then not known, and is None.
+    """
     tasks = data["tasks"]
-    if data["status"] == "in progress":
-        return []
-    if data["status"] == FAILED:
-        if never := [task["name"] for task in tasks if not task["acknowledged"]]:
-            return never
-        end = _between(data["triggered_at"], data["ended_at"])
-        if late := [t for t in tasks if None not in (end, t["duration"]) and t["duration"] > end]:
-            return _longest(late)
-    return _longest([task for task in tasks if task["duration"] is not None])
-
-
-def _longest(tasks: Sequence[Json]) -> list[str]:
-    longest = max((task["duration"] for task in tasks), default=None)
-    return [task["name"] for task in tasks if task["duration"] == longest]
-
-
-def _sums(tasks: Sequence[Json]) -> dict[str, Any]:
+    in_time = [_is_in_time(task, data) for task in tasks]
+    is_complete = data["subtasks"] == len(tasks) and None not in in_time
+    behind = [task["name"] for task, known in zip(tasks, in_time, strict=True) if known is False]
+    has_ended = data["status"] != IN_PROGRESS
     return {
-        "tasks": len(tasks),
-        "acknowledged": sum(bool(task["acknowledged"]) for task in tasks),
-        "together": {name: _sum_known(task[name] for task in tasks) for name in SUMMED},
+        "status": data["status"],
+        "tasks": data["subtasks"],
+        "listed": len(tasks),
+        "acknowledged_in_time": sum(map(bool, in_time)) if is_complete else None,
+        "stated_acknowledged": data.get("stated_acknowledged"),
+        "not_in_time": behind if has_ended else [],
+        "last_known": _latest(tasks) if has_ended and not behind else [],
+        "together": {name: _sum_known([task[name] for task in tasks]) for name in SUMMED},
     }
 
 
-def _sum_known(numbers: Iterable[int | None]) -> int | None:
+def _is_in_time(task: Json, data: Json) -> bool | None:
+    """Tell whether a task acknowledged before the checkpoint failed; None if it is not known."""
+    if not task["acknowledged"] or data["status"] != FAILED:
+        known: bool | None = task["acknowledged"]
+        return known
+    end = _between(data["triggered_at"], data["ended_at"])
+    end = data.get("stated_duration") if end is None else end
+    return None if None in (end, task["duration"]) else task["duration"] <= end
+
+
+def _latest(tasks: Sequence[Json]) -> list[str]:
+    """Return the tasks with the latest acknowledgement among those of which it is known."""
+    known = [task for task in tasks if task["duration"] is not None]
+    longest = max((task["duration"] for task in known), default=None)
+    return [task["name"] for task in known if task["duration"] == longest]
+
+
+def _sum_known(numbers: Sequence[int | None]) -> dict[str, Any]:
+    """Return the sum of the known numbers, and how many of how many are known."""
     known = [number for number in numbers if number is not None]
-    return sum(known) if known else None
+    return {"sum": sum(known) if known else None, "known": len(known), "of": len(numbers)}

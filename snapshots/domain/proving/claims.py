@@ -25,17 +25,21 @@ Says = dict[str, Any]
 
 
 def log_says(recording: Recording) -> Says:
-    """Return the sizes of a log and the times between which it lies."""
+    """Return the sizes of a log and the times between which it lies.
+
+    A derived recording does not hold which messages arrived, nor when its events were.
+    """
+    derived = is_derived(recording.header_extra)
     events = [event for own in recording.events.values() for event in own]
     messages = [message for own in recording.messages.values() for message in own]
     return {
         "events": len(events),
         "messages": len(messages),
-        "arrived": sum(message.received_index is not None for message in messages),
+        "arrived": None if derived else sum(item.received_index is not None for item in messages),
         "markers": sum(map(len, recording.markers.values())),
         "strays": len(recording.strays),
-        "first": min((event.at for event in events), default=None),
-        "last": max((event.at for event in events), default=None),
+        "first": None if derived else min((event.at for event in events), default=None),
+        "last": None if derived else max((event.at for event in events), default=None),
     }
 
 

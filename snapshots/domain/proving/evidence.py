@@ -15,6 +15,7 @@ from snapshots.domain.model.derived import flaws, is_derived
 from snapshots.domain.model.recording import APPLICATION_KINDS, RECORD_STATE, Event, Recording
 from snapshots.domain.model.topology import ChannelId, JsonText, Process, ProcessId
 
+MOST_EXACT = 2**53 - 1  # as Number.MAX_SAFE_INTEGER
 START = -1  # stands for the index of the state at the start
 
 
@@ -113,6 +114,16 @@ def evidence(recording: Recording, wanted: Wanted) -> dict[str, Any]:
     }
 
 
+def exact(value: Any) -> Any:
+    """Return JSON in which whole numbers beyond 2^53 are decimal texts, since JavaScript rounds."""
+    if isinstance(value, Mapping):
+        return {key: exact(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [exact(item) for item in value]
+    is_large = isinstance(value, int) and abs(value) > MOST_EXACT
+    return str(value) if is_large else value
+
+
 def _flaws(header_extra: Mapping[str, object], snapshots: Iterable[str]) -> dict[str, int]:
     """Count the flaws that a derived header names for each snapshot."""
     counts = {snapshot: len(tuple(flaws(header_extra, snapshot))) for snapshot in snapshots}
@@ -129,6 +140,7 @@ def _event(event: Event, wanted: Wanted) -> dict[str, Any]:
     return _without_absent(
         kind=event.kind,
         at=event.at,
+        step=event.step,
         channel=event.channel,
         message=event.message,
         snapshot=event.snapshot,

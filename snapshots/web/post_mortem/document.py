@@ -134,7 +134,7 @@ def of_notes(user, subject: Subject) -> Document:
 def _of_entry(document: Document, reader: Reader, row) -> Row:
     item = reader.entry(row)
     place = item["place"]
-    claims = document.proof.cite(reader.subject, row.place) if row.place else []
+    claims = document.proof.cite(reader.subject, row.place, row.mark) if row.place else []
     claims = [claim for claim in claims if claim["place"]]
     return Row(
         name=f"{item['kind']} {item['number']}",
@@ -201,7 +201,8 @@ def _of_row(document: Document, row: TimelineRow, item: incident_payloads.Review
     entry = row.entry if item["entry"] is not None else None
     claims: list[Claim] = []
     if entry is not None and entry.place:
-        claims = [c for c in document.proof.cite(entry.subject, entry.place) if c["place"]]
+        cited = document.proof.cite(entry.subject, entry.place, entry.mark)
+        claims = [claim for claim in cited if claim["place"]]
     when = [item["when"], "" if item["clock"] is None else _moment(item["clock"])]
     number = "" if item["number"] is None else f" {item['number']}"
     return Row(

@@ -73,6 +73,10 @@ def _parts(document: Document) -> Iterator[str]:
     for name, notice, claims in document.exhibits:
         yield f"### {plain(name)}"
         yield from filter(None, (plain(notice), _claims(claims)))
+    for name, total, sentences in document.proof.defects():
+        yield f"{counted(total, 'defect')} of the log {plain(name)}:"
+        more = [f"{total - len(sentences):,} more"] if total > len(sentences) else []
+        yield "\n".join(f"* {plain(sentence)}" for sentence in [*sentences, *more])
     yield f"Written by Cutline {plain(VERSION)}. {_NOT_IN_IT}"
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from django.utils.html import escape
 
+from snapshots.domain.model.derived import is_derived
 from snapshots.domain.model.recording import (
     MARKER_RECEIVE,
     MARKER_SEND,
@@ -108,7 +109,10 @@ class _Drawing:
         yield f'<polyline points="{path}" fill="none" stroke="#0072b2" stroke-width="2.5"/>'
         unit, last = _text(self.recording.time_unit), self.first + self.span
         more = f"; {self.hidden:,} more processes are not shown" if self.hidden else ""
-        words = f"{self.first:,} to {last:,} {unit}; the thick line is the cut{more}"
+        span = f"{self.first:,} to {last:,} {unit}"
+        if is_derived(self.recording.header_extra):
+            span = "The times are not known, only the order is"
+        words = f"{span}; the thick line is the cut{more}"
         yield f'<text x="{_LEFT}" y="{height - 12}" fill="#56626b">{words}</text>'
         yield "</svg>"
 

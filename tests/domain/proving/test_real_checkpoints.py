@@ -1,7 +1,12 @@
 """The checker derives from the times and sizes of real checkpoints what Cutline says of them."""
 
+import copy
+from functools import reduce
+from operator import getitem
+
 import pytest
 
+from snapshots.domain.archive.model import COMPLETED, CheckpointFacts
 from snapshots.domain.assembling.assembly import assemble
 from snapshots.domain.dataflow_logs.checkpoints.reference import checkpoints as reports_of
 from snapshots.domain.model.as_json import as_json
@@ -31,7 +36,7 @@ def test_what_the_archive_says_of_a_flink_checkpoint_is_derived_again(shared_dat
     _, facts = read(shared_data / "flink" / case)
     items = [(checkpoints.archived_says(f), checkpoints.archived_data(f)) for f in facts]
     assert differences(checker, items) == [[]] * len(items)
-    assert any(says["waited_for"] for says, _ in items)
+    assert any(says["last_known"] for says, _ in items)
 
 
 @pytest.mark.slow
@@ -44,6 +49,54 @@ def test_every_real_flink_upload_agrees(shared_data, checker):
         assert differences(checker, items) == [[]] * len(items), case.name
         seen += len(items)
     assert seen > 100
+
+
+def test_the_log_and_the_archive_say_alike_who_acknowledged_in_time(shared_data):
+    reports, facts = read(shared_data / "flink" / "failures")
+    of_log = {int(r["checkpoint"]): checkpoints.reported_says(r) for r in reports}
+    of_archive = {f.number: checkpoints.archived_says(f) for f in facts}
+    names = ("tasks", "acknowledged_in_time", "not_in_time")
+    for number in (3, 14):
+        log, archive = of_log[number], of_archive[number]
+        assert {name: log[name] for name in names} == {name: archive[name] for name in names}
+        assert archive["acknowledged_in_time"] == archive["stated_acknowledged"]
+
+
+def test_tasks_that_the_engine_does_not_list_are_not_known():
+    facts = CheckpointFacts(number=1, status=COMPLETED, duration=10, subtasks=8, acknowledged=8)
+    says = checkpoints.archived_says(facts)
+    assert (says["tasks"], says["listed"], says["acknowledged_in_time"]) == (8, 0, None)
+    assert says["stated_acknowledged"] == 8
+    assert says["together"]["bytes"] == {"sum": None, "known": 0, "of": 0}
+
+
+def leaves_of(value, path=()):
+    """Yield the path of each number, text and truth value in some JSON."""
+    if isinstance(value, dict | list):
+        for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from leaves_of(item, (*path, key))
+    elif value is not None:
+        yield path
+
+
+def changed(data, path):
+    """Return the data with another value at a path."""
+    other = copy.deepcopy(data)
+    holder = reduce(getitem, path[:-1], other)
+    last = holder[path[-1]]
+    is_text = isinstance(last, str)
+    holder[path[-1]] = f"{last}x" if is_text else (not last if last is True else last + 1)
+    return other
+
+
+def test_each_changed_fact_of_a_task_is_noticed(shared_data, checker):
+    _, facts = read(shared_data / "flink" / "failures")
+    failed = next(item for item in facts if item.number == 14)
+    says, data = checkpoints.archived_says(failed), checkpoints.archived_data(failed)
+    counts = {"status", "subtasks", "stated_acknowledged"}
+    for path in leaves_of(data):
+        if path[0] in counts or path[-1] in checkpoints.SUMMED:
+            assert differences(checker, [(says, changed(data, path))]) != [[]], path
 
 
 def read(case):

@@ -1,22 +1,33 @@
 /** Derives what a document claims of a checkpoint from the times and sizes of its tasks. Pure. */
 
+import { between } from "./instants.js";
+
 export const SUMMED = /** @type {const} */ ([
   "duration", "start_delay", "alignment", "sync", "async", "bytes", "uploaded", "in_flight",
 ]);
 const [FAILED, IN_PROGRESS] = ["failed", "in progress"];
 
 /**
- * Returns what the data of a checkpoint say, in the fields of its claim.
+ * Returns what the data of a checkpoint say, in the fields of its claim. How many tasks acknowledged is null if a task
+ * is not listed, or if it is not known of one.
  * @param {CheckpointData} data
  */
 export function checkpointSays(data) {
-  const { tasks, path } = data;
+  const { status, subtasks, tasks, path } = data;
+  const inTime = tasks.map((task) => isInTime(task, data));
+  const isComplete = subtasks === tasks.length && !inTime.includes(null);
+  const behind = tasks.filter((_, i) => inTime[i] === false).map(({ name }) => name);
+  const hasEnded = status !== IN_PROGRESS;
   const says = {
-    duration: durationOf(data),
-    tasks: tasks.length,
-    acknowledged: tasks.filter(({ acknowledged }) => acknowledged).length,
+    status,
+    tasks: subtasks,
+    listed: tasks.length,
+    acknowledged_in_time: isComplete ? inTime.filter(Boolean).length : null,
+    stated_acknowledged: data.stated_acknowledged ?? null,
+    not_in_time: hasEnded ? behind : [],
+    last_known: hasEnded && !behind.length ? latest(tasks) : [],
     together: Object.fromEntries(SUMMED.map((name) => [name, sumKnown(tasks.map((task) => task[name]))])),
-    waited_for: waitedFor(data),
+    duration: durationOf(data),
   };
   return path ? { ...says, held_up: heldUp(path), gaps: gapsOf(path) } : says;
 }
@@ -26,37 +37,37 @@ export function checkpointSays(data) {
  * @param {CheckpointData} data @returns {number | null}
  */
 function durationOf({ triggered_at: from, ended_at: to, stated_duration: stated }) {
-  return from === null || to === null ? stated ?? null : to - from;
-}
-
-/** @param {(number | null)[]} numbers @returns {number | null} */
-function sumKnown(numbers) {
-  const known = numbers.filter((number) => number !== null);
-  return known.length ? known.reduce((sum, number) => sum + number, 0) : null;
+  return from === null || to === null ? stated ?? null : between(from, to);
 }
 
 /**
- * Returns the tasks for which the checkpoint waited, by the rule of snapshots/domain/archive/absence.py: who never
- * acknowledged, else who was the latest after it had failed, else who acknowledged last.
- * @param {CheckpointData} data @returns {string[]}
+ * Tells whether a task acknowledged before the checkpoint failed; null if that is not known.
+ * @param {CheckpointTask} task @param {CheckpointData} data @returns {boolean | null}
  */
-function waitedFor(data) {
-  const { status, tasks } = data;
-  if (status === IN_PROGRESS) return [];
-  if (status === FAILED) {
-    const never = tasks.filter(({ acknowledged }) => acknowledged === false);
-    if (never.length) return never.map(({ name }) => name);
-    const end = durationOf(data);
-    const late = tasks.filter(({ duration }) => end !== null && duration !== null && duration > end);
-    if (late.length) return last(late);
-  }
-  return last(tasks.filter(({ duration }) => duration !== null));
+function isInTime({ acknowledged, duration }, data) {
+  if (!acknowledged || data.status !== FAILED) return acknowledged;
+  const end = durationOf(data);
+  return end === null || duration === null ? null : duration <= end;
 }
 
-/** @param {CheckpointTask[]} tasks */
-function last(tasks) {
-  const longest = tasks.reduce((most, { duration }) => Math.max(most, duration), -Infinity);
-  return tasks.filter(({ duration }) => duration === longest).map(({ name }) => name);
+/**
+ * Returns the sum of the known numbers, and how many of how many are known.
+ * @param {(number | null)[]} numbers
+ */
+function sumKnown(numbers) {
+  const known = numbers.filter((number) => number !== null);
+  const sum = known.length ? known.reduce((total, number) => total + number, 0) : null;
+  return { sum, known: known.length, of: numbers.length };
+}
+
+/**
+ * Returns the tasks with the latest acknowledgement among those of which it is known.
+ * @param {CheckpointTask[]} tasks
+ */
+function latest(tasks) {
+  const known = tasks.filter(({ duration }) => duration !== null);
+  const longest = known.reduce((most, { duration }) => Math.max(most, duration), -Infinity);
+  return known.filter(({ duration }) => duration === longest).map(({ name }) => name);
 }
 
 /**
@@ -67,7 +78,7 @@ function heldUp(path) {
   /** @type {Record<string, number>} */
   const shares = {};
   for (const { process, phase, from, to } of path) {
-    if (phase !== "commit") shares[process] = (shares[process] ?? 0) + (to === null ? 0 : to - from);
+    if (phase !== "commit") shares[process] = (shares[process] ?? 0) + (to === null ? 0 : between(from, to));
   }
   return shares;
 }
@@ -77,5 +88,5 @@ function heldUp(path) {
  * @param {PathSegment[]} path
  */
 function gapsOf(path) {
-  return path.filter(({ from }, i) => i > 0 && path[i - 1].to !== from).length;
+  return path.filter(({ from }, i) => i > 0 && String(path[i - 1].to) !== String(from)).length;
 }

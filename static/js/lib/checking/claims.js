@@ -1,9 +1,11 @@
 /** Derives each claim of a document from its evidence again, and says what differs. Pure. */
 
 import { channelsAt, statesAt } from "../cuts.js";
+import { counted } from "../format.js";
 import { IN_FLIGHT } from "../window.js";
 import { checkpointSays } from "./checkpoints.js";
 import { judge } from "./judging.js";
+import { instantAfter, requireExact, TooLarge } from "./instants.js";
 import { contradictions, openLog } from "./log.js";
 import { subjectOf } from "./subjects.js";
 
@@ -48,11 +50,29 @@ function checkClaim(claim, openOnce, checkpoints) {
     const derived = claim.kind === "checkpoint"
       ? checkpointSays(checkpoints[claim.evidence])
       : derivedFrom(openOnce(claim.evidence), claim);
+    requireExact([claim.says, derived]);
     const differences = [...differencesOf(claim.says, derived), ...contradictionsFor(claim, openOnce)];
     return { outcome: differences.length ? DIFFERS : HOLDS, differences: shortened(differences) };
   } catch (error) {
+    if (error instanceof TooLarge) return { outcome: NOT_CHECKED, differences: [error.message] };
     return { outcome: DIFFERS, differences: [`The data cannot be read: ${error.message}`] };
   }
+}
+
+/**
+ * Returns what became of all claims together. Nothing holds where nothing was derived.
+ * @param {Checked[]} results
+ */
+export function summaryOf(results) {
+  const count = (/** @type {string} */ wanted) => results.filter(({ outcome }) => outcome === wanted).length;
+  const [held, wrong, open] = [HOLDS, DIFFERS, NOT_CHECKED].map(count);
+  if (!results.length) return { outcome: NOT_CHECKED, sentence: "Nothing here was checked: the document makes no claim." };
+  if (!held && !wrong) {
+    return { outcome: NOT_CHECKED, sentence: `Nothing here was checked: ${counted(open, "claim")} not checked here.` };
+  }
+  const sentence = `${counted(results.length, "claim")}: ${held} derived again from the data below and ${
+    held === 1 ? "holds" : "hold"}, ${wrong} ${wrong === 1 ? "differs" : "differ"}, ${open} not checked here.`;
+  return { outcome: wrong ? DIFFERS : HOLDS, sentence };
 }
 
 /** @param {CheckedLog} log @param {Claim} claim */
@@ -72,17 +92,19 @@ function shortened(differences) {
 }
 
 /** @param {CheckedLog} log */
-function logSays({ evidence, messages, markers }) {
+function logSays({ evidence, origin, messages, markers }) {
   const times = evidence.events.flat().map(({ at }) => at);
   const flights = messages.flat();
+  const { derived } = evidence;
+  const isTimed = times.length > 0 && !derived;
   return {
     events: times.length,
     messages: flights.length,
-    arrived: flights.filter(({ received }) => received !== IN_FLIGHT).length,
+    arrived: derived ? null : flights.filter(({ received }) => received !== IN_FLIGHT).length,
     markers: markers.flat().length,
     strays: evidence.strays.length,
-    first: times.length ? times.reduce((a, b) => Math.min(a, b)) : null,
-    last: times.length ? times.reduce((a, b) => Math.max(a, b)) : null,
+    first: isTimed ? instantAfter(origin, times.reduce((a, b) => Math.min(a, b))) : null,
+    last: isTimed ? instantAfter(origin, times.reduce((a, b) => Math.max(a, b))) : null,
   };
 }
 
@@ -115,21 +137,21 @@ function cutSays(log, { positions }) {
 }
 
 /** @param {CheckedLog} log @param {{ process: string, index: number }} says */
-function eventSays({ evidence, topology }, { process, index }) {
+function eventSays({ evidence, origin, topology }, { process, index }) {
   const event = evidence.events[topology.processCode.get(process)]?.[index];
   if (!event) return { process };
   const { kind, at, channel, message, snapshot } = event;
-  return { process, index, kind, at: evidence.derived ? undefined : at, channel, message, snapshot };
+  return { process, index, kind, at: evidence.derived ? undefined : instantAfter(origin, at), channel, message, snapshot };
 }
 
 /** @param {CheckedLog} log @param {{ channel: string, message: string }} says */
-function messageSays({ topology, messages }, { channel, message }) {
+function messageSays({ origin, topology, messages }, { channel, message }) {
   const own = (messages[topology.channelCode.get(channel)] ?? []).filter(({ id }) => id === message);
   const ways = own.map(({ sent, sentAt, received, receivedAt }) => ({
     sent,
-    sent_at: sentAt,
+    sent_at: instantAfter(origin, sentAt),
     received: received === IN_FLIGHT ? null : received,
-    received_at: receivedAt ?? null,
+    received_at: receivedAt === undefined ? null : instantAfter(origin, receivedAt),
   }));
   return { channel, message, ways };
 }

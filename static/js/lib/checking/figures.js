@@ -2,6 +2,7 @@
 
 import { axisLine, figureLayout, quietAxis } from "../figure-style.js";
 import { escapeText } from "../format.js";
+import { instantAfter } from "./instants.js";
 import { partAround } from "./part.js";
 
 const MARGIN = { l: 60, r: 12, t: 44, b: 40 };
@@ -20,11 +21,10 @@ const MARKS = /** @type {const} */ ([
  */
 export function spaceTimeFigure(log, cut, colours) {
   const part = partAround(log, cut);
-  const unit = log.evidence.time_unit;
   const traces = [
     flightTrace(part.messages, { name: "message", color: colours("message"), width: 1.5 }),
     flightTrace(part.markers, { name: "marker on its way", color: colours("marker"), width: 1, dash: "dot" }),
-    ...MARKS.map(([mark, symbol, size, colour, name]) => eventTrace(part, mark, unit, {
+    ...MARKS.map(([mark, symbol, size, colour, name]) => eventTrace(part, mark, timeIn(log), {
       name, marker: { symbol, size, color: colours(colour) },
     })),
     {
@@ -32,7 +32,8 @@ export function spaceTimeFigure(log, cut, colours) {
       line: { color: colours("cut"), width: 2.5 }, hoverinfo: "skip",
     },
   ];
-  const xaxis = { ...quietAxis(colours), ...axisLine(colours), title: { text: escapeText(unit) } };
+  const xaxis = { ...quietAxis(colours), ...axisLine(colours), title: { text: escapeText(axisTitle(log)) } };
+  if (log.evidence.derived) xaxis.showticklabels = false;
   const yaxis = {
     ...quietAxis(colours), autorange: "reversed", tickmode: "array", fixedrange: true, automargin: true,
     tickvals: part.lanes.map((_, row) => row), ticktext: part.lanes.map((id) => escapeText(shortened(id))),
@@ -42,6 +43,21 @@ export function spaceTimeFigure(log, cut, colours) {
     hovermode: "closest", xaxis, yaxis,
   };
   return { data: traces.filter(({ x }) => x.length), layout, hidden: part.hidden };
+}
+
+/** @param {CheckedLog} log */
+function axisTitle({ evidence, origin }) {
+  if (evidence.derived) return "the times are not known; only the order is";
+  return origin === 0 ? evidence.time_unit : `${evidence.time_unit} after ${origin}`;
+}
+
+/**
+ * Returns how the time of an event is worded; a derived recording does not hold it.
+ * @param {CheckedLog} log @returns {(at: number) => string}
+ */
+function timeIn({ evidence, origin }) {
+  if (evidence.derived) return () => "at a time that is not known";
+  return (at) => `at ${instantAfter(origin, at)} ${evidence.time_unit}`;
 }
 
 /** @param {string} text */
@@ -61,14 +77,14 @@ function flightTrace(flights, { name, ...line }) {
   return { type: "scatter", mode: "lines", name, ...places, line, hoverinfo: "skip" };
 }
 
-/** @param {any} part @param {string} mark @param {string} unit @param {{ name: string, marker: object }} look */
-function eventTrace(part, mark, unit, look) {
+/** @param {any} part @param {string} mark @param {(at: number) => string} timed @param {any} look */
+function eventTrace(part, mark, timed, look) {
   const events = part.events.filter((/** @type {EvidenceEvent} */ { kind }) => markOf(kind) === mark);
   return {
     type: "scatter", mode: "markers", ...look,
     x: events.map((/** @type {any} */ { at }) => at),
     y: events.map((/** @type {any} */ { row }) => row),
-    text: events.map((/** @type {any} */ event) => escapeText(wordsOf(event, part.lanes[event.row], unit))),
+    text: events.map((/** @type {any} */ event) => escapeText(wordsOf(event, part.lanes[event.row], timed))),
     hoverinfo: "text",
   };
 }
@@ -79,10 +95,10 @@ function markOf(kind) {
   return kind.startsWith("marker_") ? "marker" : "other";
 }
 
-/** @param {any} event @param {string} lane @param {string} unit */
-function wordsOf({ kind, at, index, channel, message, snapshot }, lane, unit) {
+/** @param {any} event @param {string} lane @param {(at: number) => string} timed */
+function wordsOf({ kind, at, index, channel, message, snapshot }, lane, timed) {
   const what = [kind.replaceAll("_", " "), message, channel && `on ${channel}`, snapshot && `for ${snapshot}`];
-  return `event ${index} of ${lane} at ${at} ${unit}: ${what.filter(Boolean).join(" ")}`;
+  return `event ${index} of ${lane} ${timed(at)}: ${what.filter(Boolean).join(" ")}`;
 }
 
 const PHASES = /** @type {const} */ ([
@@ -92,6 +108,13 @@ const PHASES = /** @type {const} */ ([
   ["async", "async", "series-3"],
 ]);
 const MOST_BARS = 40;
+
+/** @param {CheckpointTask} task */
+function taskLabel(task) {
+  const unknown = PHASES.filter(([field]) => task[field] === null).map(([, name]) => name);
+  const missing = unknown.length === PHASES.length ? "times" : unknown.join(", ");
+  return unknown.length ? `${shortened(task.name)} (${missing} not known)` : shortened(task.name);
+}
 
 /**
  * Returns what the tasks of a checkpoint spent their time on, the slowest first.
@@ -113,7 +136,7 @@ export function checkpointFigure({ tasks, time_unit: unit }, colours) {
     xaxis: { ...quietAxis(colours), ...axisLine(colours), title: { text: escapeText(unit) } },
     yaxis: {
       ...quietAxis(colours), autorange: "reversed", automargin: true, tickmode: "array",
-      tickvals: shown.map((_, row) => row), ticktext: shown.map(({ name }) => escapeText(shortened(name))),
+      tickvals: shown.map((_, row) => row), ticktext: shown.map((task) => escapeText(taskLabel(task))),
     },
   };
   return { data, layout, hidden: tasks.length - shown.length };

@@ -5,23 +5,34 @@
 
 import { openTopology } from "../topology.js";
 import { IN_FLIGHT } from "../window.js";
+import { between, originOf } from "./instants.js";
 
 const APPLICATION_KINDS = new Set(["internal", "send", "receive", "read", "write"]);
 
 /**
- * Opens the evidence of one recording.
- * @param {Evidence} evidence @returns {CheckedLog}
+ * Opens the evidence of one recording. Its times are then numbers that count from `origin`.
+ * @param {Evidence} written @returns {CheckedLog}
  */
-export function openLog(evidence) {
+export function openLog(written) {
+  const origin = originOf(written.events);
+  const evidence = relativeTo(origin, written);
   const topology = openTopology(/** @type {any} */ (evidence));
   const messages = flights(evidence, evidence.messages, topology);
   return {
     evidence,
+    origin,
     topology,
     messages,
     markers: flights(evidence, evidence.markers, topology),
     window: windowOf(evidence, topology, messages),
   };
+}
+
+/** @param {Instant} origin @param {Evidence} written @returns {Evidence} */
+function relativeTo(origin, written) {
+  if (origin === 0) return written;
+  const events = written.events.map((own) => own.map((event) => ({ ...event, at: between(origin, event.at) })));
+  return { ...written, events };
 }
 
 /**
@@ -100,7 +111,8 @@ export function contradictions({ evidence, topology, messages, markers }) {
     const kind = evidence.events[code]?.[index]?.kind;
     if (kind !== "receive" && kind !== "marker_receive") wrong.push(`Event ${index} of ${process} is no receive.`);
   }
-  return [...wrong, ...eventsNotNamedOnce(evidence, named), ...timesThatFall(evidence, topology, messages)];
+  wrong.push(...eventsNotNamedOnce(evidence, named), ...timesThatFall(evidence, topology, messages));
+  return [...wrong, ...stepsThatDoNotFit(evidence)];
 }
 
 /** @param {Map<number, number>[]} named @param {number} process @param {number} index */
@@ -153,4 +165,20 @@ function* timesThatFall(evidence, topology, messages) {
   for (const { channel, id, sentAt, receivedAt } of messages.flat()) {
     if (receivedAt < sentAt) yield `${id} on ${topology.channels[channel].id} is received before it is sent.`;
   }
+}
+
+/**
+ * The steps of all events are 0, 1, 2 … and rise within each process.
+ * @param {Evidence} evidence
+ */
+function* stepsThatDoNotFit({ events, processes }) {
+  const seen = new Set();
+  for (const [process, own] of events.entries()) {
+    const index = own.findIndex(({ step }, i) => i > 0 && step <= own[i - 1].step);
+    if (index > 0) yield `The order of events falls at event ${index} of ${processes[process].id}.`;
+    for (const { step } of own) seen.add(step);
+  }
+  const count = events.flat().length;
+  const isWhole = seen.size === count && [...seen].every((step) => step >= 0 && step < count);
+  if (!isWhole) yield "The order of events has gaps, or names an event twice.";
 }

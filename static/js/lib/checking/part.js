@@ -16,7 +16,7 @@ export function cutOf(log, { kind, says }) {
   if (kind !== "event" && kind !== "message") return null;
   const at = kind === "event"
     ? evidence.events[topology.processCode.get(says.process)]?.[says.index]?.at
-    : says.ways[0]?.sent_at;
+    : log.messages[topology.channelCode.get(says.channel)]?.find(({ id }) => id === says.message)?.sentAt;
   return at === undefined ? null : evidence.events.map((own) => countUntil(own, at));
 }
 

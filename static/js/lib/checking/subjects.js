@@ -12,7 +12,7 @@ export function subjectOf({ kind, place, says }, log) {
   if (kind === "event" && ids.length) return { process: ids[0], index: Number(ids[1]) };
   if (kind === "message" && ids.length) return { channel: ids[0], message: ids[1] };
   if (kind === "cut" && form === "cut") return { positions: positionsIn(parts, log) };
-  if (kind === "cut" && form === "moment") return { positions: positionsAtMoment(parts, says.positions, log) };
+  if (kind === "cut" && form === "moment") return { positions: positionsAtMoment(parts, log) };
   return says;
 }
 
@@ -24,18 +24,13 @@ function positionsIn(parts, { evidence }) {
 }
 
 /**
- * Returns the positions at a moment. The order of all events is not in the data, only how many lie inside: positions
- * with another sum are refused.
- * @param {string[]} moment @param {Record<string, number>} said @param {CheckedLog} log
+ * Returns the positions at a moment: the events until its time, or its number of events in the order of the log.
+ * @param {string[]} moment @param {CheckedLog} log
  */
-function positionsAtMoment([axis, value], said, { evidence }) {
-  const limit = Number(value);
-  if (axis === "time") {
-    const inside = evidence.events.map((own) => own.filter(({ at }) => at <= limit).length);
-    return Object.fromEntries(evidence.processes.map(({ id }, p) => [id, inside[p]]));
-  }
-  const events = evidence.events.reduce((sum, own) => sum + own.length, 0);
-  const sum = Object.values(said).reduce((a, b) => a + b, 0);
-  if (sum !== Math.min(limit, events)) throw new Error(`the cut has ${sum} events, and its place ${value}.`);
-  return said;
+function positionsAtMoment([axis, value], { evidence, origin }) {
+  const isInside = axis === "time"
+    ? (/** @type {EvidenceEvent} */ { at }) => BigInt(at) + BigInt(origin) <= BigInt(value)
+    : (/** @type {EvidenceEvent} */ { step }) => step < Number(value);
+  const inside = evidence.events.map((own) => own.filter(isInside).length);
+  return Object.fromEntries(evidence.processes.map(({ id }, p) => [id, inside[p]]));
 }

@@ -1,12 +1,11 @@
 /** An exported document in the reader's browser: checks its claims and draws its figures, without a server. */
 
-import { checkClaims, HOLDS, NOT_CHECKED } from "../../lib/checking/claims.js";
+import { checkClaims, NOT_CHECKED, summaryOf } from "../../lib/checking/claims.js";
 import { checkpointFigure, spaceTimeFigure } from "../../lib/checking/figures.js";
 import { openLog } from "../../lib/checking/log.js";
 import { cutOf } from "../../lib/checking/part.js";
 import { h, setText } from "../../lib/dom.js";
 import { pageColour } from "../../lib/figure-style.js";
-import { counted } from "../../lib/format.js";
 import { holdRules } from "../../lib/plotly.js";
 
 const NARROW = 600; // pixels
@@ -25,14 +24,10 @@ function showOutcomes({ claims, logs, checkpoints }) {
     for (const element of document.querySelectorAll(`[data-claim="${CSS.escape(id)}"]`)) show(element, results[i]);
     showNumbers(claims[i]);
   });
-  const count = (/** @type {(outcome: string) => boolean} */ test) => results.filter((r) => test(r.outcome)).length;
-  const held = count((outcome) => outcome === HOLDS);
-  const open = count((outcome) => outcome === NOT_CHECKED);
-  const wrong = results.length - held - open;
+  const { outcome, sentence } = summaryOf(results);
   const summary = document.getElementById("check-summary");
-  summary.dataset.outcome = wrong ? "differs" : "holds";
-  setText(summary, `${counted(results.length, "claim")}: ${held} derived again from the data below and ${
-    held === 1 ? "holds" : "hold"}, ${wrong} differ, ${open} not checked here.`);
+  summary.dataset.outcome = outcome;
+  setText(summary, sentence);
 }
 
 /** @param {Element} element @param {Checked} result */
