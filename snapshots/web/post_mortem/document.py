@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from snapshots.models import EngineJob
+from snapshots.quantities import counted
 from snapshots.reviews import entries, incident_payloads, timeline
-from snapshots.reviews.models import Review, TimelineRow
+from snapshots.reviews.models import Entry, Review, TimelineRow
 from snapshots.reviews.proving import Proof
 from snapshots.reviews.subjects import Subject
 from snapshots.web import incidents
@@ -15,6 +16,9 @@ from snapshots.web.post_mortem.tables import NOT_KNOWN, Table, caption_of, table
 
 MOST_ROWS = 1_000
 MOST_FIGURES = 40
+JOB_HAS_NO_LOG = (
+    "An archived job holds checkpoints, and no log. Checkpoints have claims where notes name them."
+)
 WITH_FIGURE = frozenset({"snapshot", "cut", "event", "message", "checkpoint"})
 
 _TIMES = {
@@ -47,6 +51,7 @@ class Row:
         sentence: what was on the screen when the note was written; empty for own words.
         about: the recording or archived job; empty for own words.
         notice: why the place cannot be shown, as a sentence; empty if it can.
+        edited: what the note says where the timeline shows something else; empty if it does not.
         claims: the claims that the row rests on.
         figures: the figures of these claims that stand here.
         answers: author and text of each answer.
@@ -60,6 +65,7 @@ class Row:
     sentence: str = ""
     about: str = ""
     notice: str = ""
+    edited: str = ""
     is_resolved: bool = False
     is_group: bool = False
     claims: Sequence[Claim] = ()
@@ -72,6 +78,7 @@ class Document:
     """A review, or the notes of one recording or archived job, as it leaves the house.
 
     Attributes:
+        heading: what stands above the rows.
         facts: pairs of a name and what it is, in words.
         summary: the summary in Markdown; empty if there is none.
         people: who took part, with what they did.
@@ -79,10 +86,10 @@ class Document:
         cut_short: how many further rows do not fit into a document.
         exhibits: the names of what belongs to the review, with their claims.
         figures: how many figures there are.
-        undrawn: how many figures more than MOST_FIGURES are left out.
     """
 
     title: str
+    heading: str = "Timeline"
     facts: list[tuple[str, str]] = field(default_factory=list)
     summary: str = ""
     people: list[tuple[str, str]] = field(default_factory=list)
@@ -92,8 +99,13 @@ class Document:
     exhibits: list[tuple[str, str, Sequence[Claim]]] = field(default_factory=list)
     proof: Proof = field(default_factory=Proof)
     figures: int = 0
-    undrawn: int = 0
     _drawn: set[str] = field(default_factory=set)
+    _left_out: set[str] = field(default_factory=set)
+
+    @property
+    def undrawn(self) -> int:
+        """Return how many claims have no figure because there are MOST_FIGURES already."""
+        return len(self._left_out)
 
     def draw(self, claims: Iterable[Claim]) -> list[Figure]:
         """Return the figures of a row's claims; each claim has one, where it first stands."""
@@ -102,7 +114,7 @@ class Document:
             if claim["kind"] not in WITH_FIGURE or "why_not" in claim or claim["id"] in self._drawn:
                 continue
             if self.figures >= MOST_FIGURES:
-                self.undrawn += 1
+                self._left_out.add(claim["id"])
                 continue
             self._drawn.add(claim["id"])
             self.figures += 1
@@ -118,7 +130,7 @@ class Document:
 
 def of_notes(user, subject: Subject) -> Document:
     """Return the document of all notes of a recording or archived job that the person sees."""
-    document = Document(f"Notes on {subject}")
+    document = Document(f"Notes on {subject}", "Notes")
     noun = "archived job" if isinstance(subject, EngineJob) else "recording"
     rows = entries.entries(user, subject)
     document.facts = [(noun, str(subject)), ("notes", f"{rows.count():,}")]
@@ -157,7 +169,10 @@ def add_exhibit(document: Document, subject: Subject, place: str, name: str) -> 
     if not place and not isinstance(subject, EngineJob) and "why_not" not in claims[0]:
         more, left_out = document.proof.snapshots_of(subject)
         claims = [*claims, *more]
-        notice = f"{left_out:,} more snapshots are not in this document." if left_out else ""
+        if left_out:
+            notice = f"{counted(left_out, 'more snapshot')} without a claim here."
+    elif isinstance(subject, EngineJob) and not place:
+        notice = JOB_HAS_NO_LOG
     document.exhibits.append((name, notice, claims))
 
 
@@ -165,14 +180,14 @@ def of_review(user, review: Review) -> Document:
     """Return the document of a review, with what the person sees of it."""
     item = incidents.detail(user, review)
     rows = list(timeline.rows(review))
-    document = Document(item["title"], _facts(item), item["summary"])
+    document = Document(item["title"], facts=_facts(item), summary=item["summary"])
     document.people = [(person["email"], person["part"]) for person in item["people"]]
     shown = _in_order([row for row in rows if not row.is_hidden])
     document.hidden = len(rows) - len(shown)
     document.cut_short = max(0, len(shown) - MOST_ROWS)
     kept = shown[:MOST_ROWS]
     for row, fields in zip(kept, incidents.rows_of(user, kept), strict=True):
-        document.rows.append(_of_row(document, row, fields))
+        document.rows.append(_of_row(user, document, row, fields))
     _add_exhibits(document, review, item["exhibits"])
     return document
 
@@ -195,7 +210,7 @@ def _in_order(rows: Sequence[TimelineRow]) -> list[TimelineRow]:
     return [item for row in members.get(None, []) for item in (row, *members.get(row.pk, []))]
 
 
-def _of_row(document: Document, row: TimelineRow, item: incident_payloads.ReviewRow) -> Row:
+def _of_row(user, document: Document, row: TimelineRow, item: incident_payloads.ReviewRow) -> Row:
     if item["is_group"]:
         return Row("", "", "", item["text"], is_group=True)
     entry = row.entry if item["entry"] is not None else None
@@ -203,20 +218,51 @@ def _of_row(document: Document, row: TimelineRow, item: incident_payloads.Review
     if entry is not None and entry.place:
         cited = document.proof.cite(entry.subject, entry.place, entry.mark)
         claims = [claim for claim in cited if claim["place"]]
-    when = [item["when"], "" if item["clock"] is None else _moment(item["clock"])]
-    number = "" if item["number"] is None else f" {item['number']}"
     return Row(
-        name=f"{item['kind']}{number}",
-        when=", ".join(filter(None, when)),
+        name=_name_of(item),
+        when=_when(item),
         author=item["author"] or "not known who wrote it",
         text=item["text"],
         sentence=item["sentence"],
         about=item["about"],
         notice=item["reason"],
+        edited=_edited(item),
         is_resolved=bool(item["is_resolved"]),
         claims=claims,
         figures=document.draw(claims),
+        answers=() if entry is None else _answers(user, entry),
     )
+
+
+def _name_of(item: incident_payloads.ReviewRow) -> str:
+    """Return what a row is called: the note by its own kind, and the kind that is shown."""
+    if item["number"] is None:
+        return item["kind"]
+    name = f"{item['original_kind']} {item['number']}"
+    is_same = item["kind"] == item["original_kind"]
+    return name if is_same else f"{name}, shown as {item['kind']}"
+
+
+def _when(item: incident_payloads.ReviewRow) -> str:
+    """Return the time in the system, and the time of day that a person gave, each so named."""
+    system = f"{item['when']} in the system" if item["when"] else ""
+    person = "" if item["clock"] is None else f"{_moment(item['clock'])} as a person gave it"
+    return ", ".join(filter(None, (system, person)))
+
+
+def _edited(item: incident_payloads.ReviewRow) -> str:
+    """Return what the note says where the row was edited; empty if it was not."""
+    if not item["is_edited"]:
+        return ""
+    said = [item["original_kind"], item["original_when"], f"“{item['original_text']}”"]
+    return f"Edited for the timeline. The note says: {', '.join(filter(None, said))}."
+
+
+def _answers(user, entry: Entry) -> list[tuple[str, str]]:
+    if not entry.answers.exists():
+        return []
+    item = Reader(user, entry.subject, is_list=True).entry(entry)
+    return [(author_of(answer), answer["text"]) for answer in item["answers"]]
 
 
 def _add_exhibits(

@@ -57,17 +57,17 @@ def _parts(document: Document) -> Iterator[str]:
         yield "## People"
         people = ((person, part or "not said") for person, part in document.people)
         yield _table(("person", "part"), people)
-    yield "## Timeline"
+    yield f"## {document.heading}"
     if document.hidden:
         yield f"{counted(document.hidden, 'row')} of the timeline hidden by the authors."
     if document.cut_short:
         yield f"{counted(document.cut_short, 'more row')} not in this file."
     if not document.rows:
-        yield "The timeline has no rows."
+        yield "There are none."
     for row in document.rows:
         yield from _row(row)
     if document.undrawn:
-        yield f"{counted(document.undrawn, 'more figure')} not drawn."
+        yield f"{counted(document.undrawn, 'more claim')} without a figure here."
     if document.exhibits:
         yield "## Exhibits"
     for name, notice, claims in document.exhibits:
@@ -87,7 +87,7 @@ def _row(row: Row) -> Iterator[str]:
     head = [f"**{plain(row.name)}**" if row.name else "", plain(row.when), plain(row.author)]
     yield ", ".join(filter(None, [*head, plain(row.about), "resolved" if row.is_resolved else ""]))
     yield from (f"> {plain(row.sentence)}" for _ in range(bool(row.sentence)))
-    yield from filter(None, (plain(row.notice), as_markdown(row.text)))
+    yield from filter(None, (plain(row.notice), plain(row.edited), as_markdown(row.text)))
     for author, text in row.answers:
         yield f"{plain(author)} answered:"
         yield as_markdown(text)

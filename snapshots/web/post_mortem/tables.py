@@ -12,7 +12,8 @@ MOST_ROWS = 50
 NOT_KNOWN = "not known"
 _LEGEND = (
     "Lines are messages, dotted lines markers on their way, diamonds markers, and squares recorded "
-    "states. The thick line is the cut."
+    "states. The thick line is the cut. Of each process at most 8 events on each side of the cut "
+    "are shown; processes without events are not."
 )
 _PHASES = ("start_delay", "alignment", "sync", "async", "duration")
 

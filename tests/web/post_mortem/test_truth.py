@@ -6,8 +6,9 @@ from dataclasses import replace
 import pytest
 
 from snapshots.domain.simulators.samples import two_banks
-from snapshots.reviews import incidents, timeline
+from snapshots.reviews import entries, incidents, timeline
 from snapshots.reviews.models import Entry
+from snapshots.web.post_mortem import document
 from tests.domain.proving.checking import a_checker
 from tests.web.given import a_ready_recording, signed_in
 from tests.web.post_mortem.test_documents import data_of, fetched, noted
@@ -104,3 +105,35 @@ def test_a_document_names_the_defects_of_its_log(client, ada):
     assert "fits together" not in words
     assert "2 defects" in words
     assert "goes back" in words
+
+
+def test_an_edited_row_says_what_the_note_says_and_whose_time_it_shows(client, ada, banks, review):
+    entry = noted(ada, banks, "event:B:2", "two")
+    entries.answer(ada, entry, "It was not B.")
+    timeline.add_all(ada, review)
+    [row] = timeline.rows(review)
+    fields = {"at": 999_999, "text": "other", "kind": "decision", "clock": "2026-11-23T04:00:00Z"}
+    timeline.change(ada, review, row.pk, fields, row.changed_in)
+    words = words_of(post_mortem(client, review))
+    assert "note 1, shown as decision" in words
+    assert "999.999 ms in the system, 2026-11-23 04:00:00 UTC as a person gave it" in words
+    assert "Edited for the timeline. The note says: note, 3.8 ms, “two”." in words
+    assert "It was not B." in words
+
+
+def test_figures_left_out_are_counted_by_claim(client, ada, banks, monkeypatch):
+    monkeypatch.setattr(document, "MOST_FIGURES", 0)
+    for _ in range(3):
+        noted(ada, banks, "event:B:2")
+    assert "1 more claim without a figure here" in words_of(fetched(client, banks))
+
+
+def test_a_derived_recording_does_not_say_what_arrived(client, ada):
+    log = two_banks()
+    header = replace(log.header, extra={"derived": True, "untimed": ["s1"]})
+    recording = a_ready_recording(ada, log._replace(header=header))
+    noted(ada, recording, "event:B:2")
+    html = fetched(client, recording)
+    [claim] = claims_of(html, "log")
+    assert "whether they arrived is not known" in claim["sentence"]
+    assert {claim["says"][name] for name in ("arrived", "first", "last")} == {None}
