@@ -6,7 +6,12 @@ import re
 import pytest
 
 from snapshots.domain.simulators.samples import two_banks
+from tests.browser.test_hostile_text import CANARY, TRACES
 from tests.browser.test_snapshot_page import uploaded
+from tests.conftest import TELL_VIOLATIONS
+from tests.hostile.payloads import HANDLER
+from tests.hostile.places import exported
+from tests.webapp.over_http import Api
 
 DATA = re.compile(r'(<script type="application/json" id="data">)(.*?)(</script>)', re.DOTALL)
 
@@ -58,3 +63,30 @@ def test_a_document_holds_offline_and_names_the_claim_of_a_changed_number(
     opened.goto(document.as_uri())
     opened.locator("#check-summary[data-outcome=differs]").wait_for()
     assert "does not receive what B->A carries" in opened.locator(".differences").first.inner_text()
+
+
+def test_hostile_text_in_an_exported_file_does_nothing(stack, reader, tmp_path):
+    files = exported(Api(stack), tmp_path)
+    opened, asked, happened = reader
+    opened.add_init_script(TELL_VIOLATIONS)
+    opened.add_init_script(CANARY)
+    opened.on("dialog", lambda dialog: (happened.append(dialog.message), dialog.dismiss()))
+    opened.on("popup", lambda popup: happened.append(popup.url))
+    for file in files:
+        asked.clear()
+        opened.goto(file.as_uri())
+        opened.locator("#check-summary[data-outcome=holds]").wait_for()
+        assert opened.locator(".js-plotly-plot").count() > 1
+        for summary in opened.locator("details > summary").all():
+            summary.click()
+        assert "canary(1)" in opened.locator("main").inner_text()
+        faults = [fault for fault in opened.evaluate(TRACES) if not is_own(fault)]
+        assert (faults, happened, asked) == ([], [], [file.as_uri()])
+    opened.evaluate("text => document.body.insertAdjacentHTML('beforeend', text)", HANDLER[0])
+    opened.evaluate("() => new Promise((done) => setTimeout(done))")  # the policy tells in a task
+    assert happened, "a payload that got through is seen"
+
+
+def is_own(trace):
+    """Tell whether an element is the policy of the file, or a link within it."""
+    return trace.startswith(('<meta http-equiv="Content-Security-Policy"', '<a href="#'))
