@@ -278,6 +278,18 @@ def test_hostile_text_stays_text_in_both_formats(client, ada):
     assert not re.findall(r"href=\"(?!https?:|mailto:|/|#)[^\"]*", rendered)
 
 
+def test_a_link_to_a_path_of_the_server_is_text_in_a_file(client, ada, banks):
+    noted(ada, banks, "", "[here](/recordings/7 'a') [there](https://a.example/) [up](#limits)")
+    html = fetched(client, banks)
+    assert "here (/recordings/7)" in html
+    assert 'href="/' not in re.sub(r"<script.*?</script>", "", html, flags=re.DOTALL)
+    assert 'href="https://a.example/"' in html
+    packed = zipfile.ZipFile(io.BytesIO(fetched(client, banks, "markdown")))
+    rendered = MarkdownIt("commonmark").render(packed.read("post-mortem.md").decode())
+    assert 'href="/' not in rendered
+    assert "[here](/recordings/7 'a')" in rendered
+
+
 def ring(names):
     return list(zip(names, [*names[1:], names[0]], strict=True))
 
