@@ -15,6 +15,9 @@ from tests.webapp.over_http import Api
 
 DATA = re.compile(r'(<script type="application/json" id="data">)(.*?)(</script>)', re.DOTALL)
 
+COLOUR_OF_TEXT = """() => getComputedStyle(document.querySelector(".js-plotly-plot .xtick text"))
+  .fill.match(/[\\d.]+/g).slice(0, 3).map(Number)"""
+
 
 @pytest.fixture
 def reader(browser):
@@ -54,6 +57,15 @@ def test_a_document_holds_offline_and_names_the_claim_of_a_changed_number(
     )) == {"holds"}  # fmt: skip
     assert opened.locator(".js-plotly-plot").count() == 3
     assert (asked, wrong) == ([document.as_uri()], [])
+    opened.emulate_media(color_scheme="dark")
+    opened.reload()
+    opened.locator(".js-plotly-plot .xtick text").first.wait_for()
+    dark = opened.evaluate(COLOUR_OF_TEXT)
+    opened.evaluate("dispatchEvent(new Event('beforeprint'))")
+    light = opened.evaluate(COLOUR_OF_TEXT)
+    opened.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert sum(dark) > sum(light), "text on paper is darker than text on a dark page"
+    assert opened.evaluate(COLOUR_OF_TEXT) == dark
 
     text = document.read_text()
     data = json.loads(DATA.search(text)[2])
