@@ -32,8 +32,10 @@ export function spaceTimeFigure(log, cut, colours) {
       line: { color: colours("cut"), width: 2.5 }, hoverinfo: "skip",
     },
   ];
-  const xaxis = { ...quietAxis(colours), ...axisLine(colours), title: { text: escapeText(axisTitle(log)) } };
-  if (log.evidence.derived) xaxis.showticklabels = false;
+  const xaxis = {
+    ...quietAxis(colours), ...axisLine(colours), title: { text: escapeText(axisTitle(log)) },
+    showticklabels: !log.evidence.derived,
+  };
   const yaxis = {
     ...quietAxis(colours), autorange: "reversed", tickmode: "array", fixedrange: true, automargin: true,
     tickvals: part.lanes.map((_, row) => row), ticktext: part.lanes.map((id) => escapeText(shortened(id))),
