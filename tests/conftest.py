@@ -7,12 +7,13 @@ import tempfile
 from pathlib import Path
 
 import pytest
+import redis
 from django.core.management.commands import flush
 from xdist.scheduler import LoadScopeScheduling
 
 from tests import postgres
 from tests.stack import ROOT, Stack
-from webapp import machine
+from webapp import embedded_redis, machine
 
 CHROMIUM_ARGUMENTS = [
     "--no-sandbox",
@@ -179,6 +180,34 @@ def spark():
     from tasks.spark import session
 
     return session.get()
+
+
+@pytest.fixture(scope="session")
+def bare_redis():
+    """Return the address of a Redis that runs beside the tests, alone."""
+    with tempfile.TemporaryDirectory(prefix="cutline-redis-", ignore_cleanup_errors=True) as folder:
+        stack = Stack(Path(folder))
+        stack.redis = embedded_redis.prepare(stack.folder / "redis")
+        stack.run_redis()
+        with redis.Redis.from_url(stack.redis.url) as client:
+            stack.wait_for("Redis", lambda: _answers(client))
+        yield stack.redis.url
+        stack.stop()
+
+
+def _answers(client: redis.Redis) -> bool:
+    try:
+        return bool(client.ping())
+    except redis.RedisError:
+        return False
+
+
+@pytest.fixture
+def rooms(bare_redis, settings):
+    """Let people share what they see, over a Redis that is empty at first."""
+    settings.REDIS_URL = bare_redis
+    with redis.Redis.from_url(bare_redis) as client:
+        client.flushall()
 
 
 @pytest.fixture(scope="session")

@@ -16,7 +16,13 @@ from tests.stack import ROOT
 pytestmark = pytest.mark.slow
 
 HERE = {"bench.jobs", "bench.reviews", "bench.shrinking", "bench.simulator", "bench.store"}
-IN_THE_BROWSER = {"bench.server", "bench.fairness", "bench.archive", "bench.weights"}
+IN_THE_BROWSER = {
+    "bench.server",
+    "bench.fairness",
+    "bench.archive",
+    "bench.together",
+    "bench.weights",
+}
 WITH_SPARK = {  # and a word of what each prints last
     jobs: "memory of this process",
     simulator: "reference",

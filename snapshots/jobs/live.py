@@ -32,9 +32,24 @@ def is_jobs_group(group: str) -> bool:
     return group.startswith("jobs.")
 
 
-def followers_group(recording_id: int) -> str:
-    """Return the group of the pages that follow the presenter's cursor in a recording."""
-    return f"recording.{recording_id}.followers"
+def recording_room(recording_id: int) -> str:
+    """Return the name of the room of the people who look at a recording."""
+    return f"recording.{recording_id}"
+
+
+def review_room(review_id: int) -> str:
+    """Return the name of the room of the people who look at the recordings of a review."""
+    return f"review.{review_id}"
+
+
+def room_group(room: str) -> str:
+    """Return the group of all pages in a room."""
+    return f"room.{room}"
+
+
+def followers_group(room: str) -> str:
+    """Return the group of the pages that follow the presenter of a room."""
+    return f"room.{room}.followers"
 
 
 def viewers_group(recording_id: int) -> str:

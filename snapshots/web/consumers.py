@@ -1,7 +1,7 @@
 """Serve websockets: check access, answer from the store, and relay messages.
 
-A recording's websocket takes window, cut, search, follow, play, pause, seek and speed
-(docs/websocket.md).
+A recording's websocket takes window, cut and search, and what people share who look at the same
+recording (docs/websocket.md).
 
 Work for one client is bounded. One window, one cut and one search are computed at a time, and only
 the newest other request of each kind waits; older requests are refused. Nothing further is computed
@@ -13,10 +13,11 @@ import contextlib
 import logging
 import math
 import random
-import uuid
+import secrets
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from typing import Any
+from urllib.parse import parse_qs
 
 import orjson
 from channels.auth import get_user
@@ -35,6 +36,9 @@ from snapshots.problems import Conflict, Invalid, NotFound, Problem, Unauthorize
 from snapshots.store.errors import StoreError
 from snapshots.store.reader import StoredRecording
 from snapshots.web.json import dumps
+from snapshots.web.latest import Latest
+from snapshots.web.together.guest import RoomGuest, require_room
+from snapshots.web.together.shared import Member
 from webapp.accounts.sessions import key_hash
 from webapp.links.visiting import visitor_of
 
@@ -50,7 +54,9 @@ MOST_REASON_BYTES = 120  # of a close frame
 CURSORS_A_SECOND = 20
 ASKED = ("window", "cut", "search")  # the types of messages that a recording's websocket takes
 MOVED = ("play", "pause", "seek", "speed")
-TAKEN = (*ASKED, *MOVED, "follow")
+SHARED = ("follow", "view", "here", "point", "offer", "decline")
+TAKEN = (*ASKED, *MOVED, *SHARED)
+LONGEST_PAGE = 40  # characters of the text by which a page is known again
 CHECK_SECONDS = 30  # the most between two checks whether a person may still be here
 
 Answer = Callable[[StoredRecording, Mapping[str, Any]], dict[str, Any]]
@@ -200,13 +206,13 @@ class JobsConsumer(JsonConsumer):
 
 
 class RecordingConsumer(JsonConsumer):
-    """Serves windows, cuts and searches of one ready recording, and relays its cursor."""
+    """Serves windows, cuts and searches of one ready recording, and relays what people share."""
 
     stored: StoredRecording | None = None
-    role = "none"
+    review: int | None = None
+    guest: RoomGuest | None = None
 
     async def begin(self) -> None:
-        self.client = uuid.uuid4().hex
         self.newest = {
             "window": Newest(self, replay.window),
             "cut": Newest(self, replay.cut),
@@ -226,6 +232,7 @@ class RecordingConsumer(JsonConsumer):
         else:
             group = live.visitors_group if self.is_visitor else live.viewers_group
             await self.join(group(self.id))
+            await self._enter_room()
 
     def visitor(self) -> access.Visitor | None:
         """Return the visitor whose public link shows this recording, or None."""
@@ -241,26 +248,70 @@ class RecordingConsumer(JsonConsumer):
 
     def _open(self) -> StoredRecording:
         recording = access.ready_recording(self.scope["user"], self.id)
-        self.shows_names = access.shows_names(recording)
+        self.review = self._review_of(self.scope["user"])
+        is_known = self.review is not None or access.shows_names(recording)
+        self.has_room = is_known and not self.is_visitor
+        self.rights = self._rights_now(self.scope["user"]) if self.has_room else (False, False)
         return recordings.open_recording(recording)
+
+    def _review_of(self, user) -> int | None:
+        """Return the number of the review that the page names, if the person may see it."""
+        number = self._parameter("review")
+        if self.is_visitor or not (number.isascii() and number.isdigit() and len(number) < 19):
+            return None
+        try:
+            return access.review(user, int(number)).pk
+        except NotFound:
+            return None
+
+    async def _enter_room(self) -> None:
+        """Be present among the people of the review, else among those of the recording.
+
+        The room of a sample would be one of strangers, so a sample has none outside a review.
+        """
+        if not self.has_room:
+            return
+        user, (may_present, may_point) = self.scope["user"], self.rights
+        member = Member(user.pk, self._page(), user.get_username(), may_present, self.id)
+        room = live.review_room(self.review) if self.review else live.recording_room(self.id)
+        self.guest = RoomGuest(self, room, member, may_point)
+        await self.guest.enter()
+
+    def _page(self) -> str:
+        """Return the text by which the page is known again, which it chose itself."""
+        page = self._parameter("page")
+        return page if page.isalnum() and len(page) <= LONGEST_PAGE else secrets.token_hex(8)
+
+    def _parameter(self, name: str) -> str:
+        query = parse_qs(self.scope.get("query_string", b"").decode(errors="replace"))
+        return query.get(name, [""])[0]
 
     @property
     def id(self) -> int:
         return self.scope["url_route"]["kwargs"]["id"]
 
-    @property
-    def group(self) -> str:
-        return live.followers_group(self.id)
-
     async def require_right(self, user) -> None:
         await super().require_right(user)
-        await database_sync_to_async(access.recording)(user, self.id)
+        if self.guest is None:
+            await database_sync_to_async(access.recording)(user, self.id)
+            return
+        may_present, may_point = await database_sync_to_async(self._rights_now)(user)
+        await self.guest.may(present=may_present, point=may_point)
+
+    def _rights_now(self, user) -> tuple[bool, bool]:
+        """Return whether the person may present and point in the room. Raises: NotFound."""
+        recording = access.recording(user, self.id)
+        room = access.review(user, self.review) if self.review else recording
+        return access.may_edit(user, room), access.may_comment(user, room)
 
     async def disconnect(self, code: int) -> None:
         if self.stored is not None:
             for newest in self.newest.values():
                 newest.stop()
             self.cursor.stop()
+        if self.guest is not None:
+            with _logged("leave"):
+                await self.guest.leave()
         await super().disconnect(code)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
@@ -286,8 +337,8 @@ class RecordingConsumer(JsonConsumer):
                 raise Invalid("A public link shows the recording, and moves or follows nobody.")
             if kind in ASKED:
                 await self.newest[kind].ask(message)
-            elif kind == "follow":
-                await self._follow(message)
+            elif kind in SHARED:
+                await require_room(self.guest).takes[kind](message)
             elif kind in MOVED:
                 self._present(kind, message)
             else:
@@ -295,30 +346,36 @@ class RecordingConsumer(JsonConsumer):
         except Problem as problem:
             await self.refuse(problem.detail, request)
 
-    async def _follow(self, message: Mapping[str, Any]) -> None:
-        """Set the role: ``presenter`` shares its cursor, ``follower`` receives it."""
-        role = message.get("role", "follower")
-        if role not in ("presenter", "follower", "none"):
-            raise Invalid("role must be presenter, follower or none.")
-        self.role = role
-        await (self.join if role == "follower" else self.leave)(self.group)
-
     def _present(self, kind: str, message: Mapping[str, Any]) -> None:
         """Relay the newest cursor of a presenter, at most CURSORS_A_SECOND times a second."""
         cursor: dict[str, Any] = {"playing": message.get("playing", kind == "play") is True}
         for name in ("at", "step", "speed"):
             if message.get(name) is not None:
                 cursor[name] = replay.finite(message[name], name)
-        if self.role == "presenter":
+        if self.guest is not None and self.guest.presents:
             self.cursor.set(cursor)
 
     async def _share(self, cursor: Mapping[str, Any]) -> None:
-        by = {"by": self.scope["user"].get_username()} if self.shows_names else {}
-        event = {"type": "cursor.moved", "cursor": {**cursor, **by, "client": self.client}}
-        await self.channel_layer.group_send(self.group, event)
+        guest = require_room(self.guest)
+        by = {"by": guest.member.name, "client": guest.member.page}
+        event = {"type": "cursor.moved", "cursor": {**cursor, **by}}
+        await self.channel_layer.group_send(live.followers_group(guest.room.name), event)
 
     async def cursor_moved(self, event: Mapping[str, Any]) -> None:
         await self.send_payload({"type": "cursor", **event["cursor"]})
+
+    async def view_shown(self, event: Mapping[str, Any]) -> None:
+        await self.send_payload({"type": "view", **event["view"], "age": 0})
+
+    async def pointed(self, event: Mapping[str, Any]) -> None:
+        pointer = event["pointer"]
+        is_own = self.guest is None or self.guest.is_seat_of(pointer)
+        if not is_own:
+            await self.send_payload({"type": "point", **pointer})
+
+    async def room_changed(self, event: Mapping[str, Any]) -> None:
+        if self.guest is not None:
+            self.guest.room.refresh()
 
     async def entry_changed(self, event: Mapping[str, Any]) -> None:
         await self.send_payload({"type": "entry", **event["entry"]})
@@ -412,35 +469,6 @@ class Newest:
             await self.consumer.send_payload(
                 {"type": question["type"], "request": request, **answer}
             )
-
-    def stop(self) -> None:
-        if self.task is not None:
-            self.task.cancel()
-
-
-class Latest:
-    """Sends the latest value, at most once in ``seconds``."""
-
-    def __init__(self, send: Callable, seconds: float) -> None:
-        self.send, self.seconds = send, seconds
-        self.value: Any = None
-        self.task: asyncio.Task | None = None
-
-    def set(self, value: Any) -> None:
-        self.value = value
-        if self.task is None:
-            self.task = asyncio.create_task(self._work())
-
-    async def _work(self) -> None:
-        try:
-            while self.value is not None:
-                value, self.value = self.value, None
-                await self.send(value)
-                await asyncio.sleep(self.seconds)
-        except Exception as error:  # redis-py, channels and the network raise many kinds
-            logger.warning("A cursor could not be shared (%s). Is Redis up?", error)
-        finally:
-            self.task = None
 
     def stop(self) -> None:
         if self.task is not None:

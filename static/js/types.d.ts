@@ -1125,7 +1125,6 @@ interface MovingScene extends Scene {
   cutX: number[] | null;
   shown: Cut | null;
   hover: Target | null;
-  peer: number | null;
 }
 
 /** A list of lines for Plotly, each ended by null. */
@@ -1258,14 +1257,78 @@ interface App {
   redoCut(): void;
   copyLink(): Promise<void>;
   showSharing(): Promise<void>;
-  takeRole(name: "presenter" | "follower"): void;
-  peerNow(axis: Axis): number | null;
+  /** The number of the review in whose room the page is; null in the room of the recording. */
+  review: string | null;
+  /** The people who look at this recording; null before the server has said it, and in a sample. */
+  room: Room | null;
+  together: {
+    present(): void;
+    follow(): void;
+    accept(): void;
+    decline(): void;
+    point(event?: Event): void;
+    resume(): void;
+  };
+  /** Returns the process or channel at a pixel of the topology. */
+  topologyAt(x: number, y: number): Chosen | null;
+  /** Returns where a channel, else a process is drawn in the topology; null if it is not. */
+  topologySpot(process: number | undefined, channel: number | undefined): Point | null;
   /** The three commands of the notes; a sample has none. */
   writeNote?(): void;
   keepNote?(): unknown;
   toggleNotes?(): void;
   onNews?(news: any): void;
   onConnected?(): void;
+  onLost?(): void;
+}
+
+/** A person who is in a room. */
+interface RoomPerson {
+  person: number;
+  name: string;
+  may_present: boolean;
+  is_following: boolean;
+  /** The number of the recording that the person looks at. */
+  recording: number;
+  axis: Axis;
+  /** The place of the cursor on the axis; null if it is not known. */
+  at: number | null;
+}
+
+/** The people who look at the same thing, and who of them presents (docs/websocket.md). */
+interface Room {
+  /** At most 50 of them. */
+  people: RoomPerson[];
+  total: number;
+  /** The name is null while the connection of the presenter is lost. */
+  presenter: { person: number; name: string | null; is_here: boolean } | null;
+  requests: { person: number; name: string }[];
+  offered_to: number | null;
+  you: { person: number; may_present: boolean; presents: boolean; asks: boolean; is_offered: boolean };
+}
+
+/** The presenter's view. */
+interface ViewNews {
+  view: any;
+  playing: boolean;
+  speed: number;
+  /** Differs if the presenter did anything but play on. */
+  revision: number;
+  /** How long ago the view was sent, in ms. */
+  age: number;
+  page: string;
+  recording: number;
+}
+
+/** What somebody points at. */
+interface PointNews {
+  person: number;
+  name: string;
+  recording: number;
+  axis?: Axis;
+  at?: number;
+  process?: string;
+  channel?: string;
 }
 
 /** What the pointer acts on: the canvas of the space-time diagram. */

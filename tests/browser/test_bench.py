@@ -5,7 +5,7 @@ Each time the one with the queue does, and the others in the long run.
 
 import pytest
 
-from bench import archive, fairness, server, weights
+from bench import archive, fairness, server, together, weights
 from bench.recordings import write_log
 
 
@@ -41,6 +41,12 @@ def test_pages_and_the_workbench_are_weighed(stack, tmp_path, capsys):
 def test_an_upload_among_many_jobs_is_measured(stack, tmp_path, few_rounds, capsys):
     fairness.measure(stack, tmp_path, jobs=3)
     assert "ratio of the medians" in capsys.readouterr().out
+
+
+def test_followers_of_a_presenter_are_measured(server, monkeypatch, capsys):
+    monkeypatch.setattr(together, "VIEWS", 5)
+    together.measure(server, 2)
+    assert "  2 followers: p50" in capsys.readouterr().out
 
 
 @pytest.mark.long

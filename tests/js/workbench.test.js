@@ -141,7 +141,7 @@ class ASocket {
     this.sent.push(JSON.parse(text));
   }
   close() {
-    this.onclose();
+    this.onclose?.();
   }
 }
 
@@ -193,6 +193,25 @@ test("a socket that the server has ended stays closed and says why", (t) => {
   assert.equal(opened, 2);
   assert.deepEqual(states.map(([state]) => state), ["closed", "ended"]);
   assert.equal(states[1][1], "You have been signed out.");
+});
+
+test("a socket whose beats stop is given up and opened again", (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const { socket, receive } = connected();
+  const first = ASocket.last;
+  receive({ type: "room" });
+  t.mock.timers.tick(60_000);
+  assert.equal(ASocket.last, first, "without beats, silence means nothing");
+  receive({ type: "beat" });
+  t.mock.timers.tick(11_000);
+  receive({ type: "room" });
+  t.mock.timers.tick(11_000);
+  assert.equal(ASocket.last, first);
+  t.mock.timers.tick(2_000);
+  assert.equal(first.onclose, null);
+  t.mock.timers.tick(1_000);
+  assert.notEqual(ASocket.last, first);
+  socket.close();
 });
 
 test("a cut from the server has the form of one from the window", () => {

@@ -1,6 +1,7 @@
 """Every websocket and every type of message, tried by everybody, by the rules of access_rows."""
 
 import inspect
+import json
 
 import pytest
 from channels.db import database_sync_to_async
@@ -22,11 +23,14 @@ from tests.web.access_world import (
     make_team,
     visit_of,
 )
-from tests.web.api.test_consumers import asked, closed_with, connected
+from tests.web.api.test_consumers import closed_with, connected
 from tests.web.given import a_ready_recording
 from webapp.links import public
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("data_dir")]
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.usefixtures("data_dir", "rooms"),
+]
 
 SOCKETS = {
     "ws/recordings/<int:id>": "shown",
@@ -35,21 +39,31 @@ SOCKETS = {
     "": "nothing",
 }
 CLOSED = {HIDDEN: consumers.NOT_FOUND, SIGN_IN: consumers.UNAUTHORIZED}
-# What each type of message leads to: an answer to who sends it, or a message to who follows.
-ANSWERED, FOLLOWED, SILENT = "answered", "followed", "silent"
+# What each type of message leads to, and for whom: an answer to who sends it, nothing, or a message
+# of this type to who follows. Others are refused, or move nobody.
+ANSWERED, SILENT, REFUSED = "answered", "silent", "refused"
+ALL, EDIT, COMMENT = set(MEMBERS), {"owner", "editor"}, {"owner", "editor", "commenter"}
+SHOWN = {"view": {"now": 1}, "playing": False, "speed": 1, "revision": 1}
 MESSAGES = {
-    "window": (ANSWERED, {"from": 0, "to": 10, "width": 100}),
-    "cut": (ANSWERED, {"positions": [2, 5]}),
-    "search": (ANSWERED, {"query": "m1"}),
-    "follow": (SILENT, {"role": "presenter"}),
-    "play": (FOLLOWED, {"at": 1}),
-    "pause": (FOLLOWED, {"at": 2}),
-    "seek": (FOLLOWED, {"at": 3}),
-    "speed": (FOLLOWED, {"speed": 2}),
+    "window": (ANSWERED, ALL, {"from": 0, "to": 10, "width": 100}),
+    "cut": (ANSWERED, ALL, {"positions": [2, 5]}),
+    "search": (ANSWERED, ALL, {"query": "m1"}),
+    "here": (SILENT, ALL, {"axis": "time", "at": 1}),
+    "point": ("point", COMMENT, {"axis": "time", "at": 1}),
+    "follow": (SILENT, EDIT, {"role": "presenter"}),
+    "play": ("cursor", EDIT, {"at": 1}),
+    "pause": ("cursor", EDIT, {"at": 2}),
+    "seek": ("cursor", EDIT, {"at": 3}),
+    "speed": ("cursor", EDIT, {"speed": 2}),
+    "view": ("view", EDIT, SHOWN),
+    "offer": (SILENT, EDIT, {"person": 0}),
+    "decline": (SILENT, ALL, {}),
 }
 # The events that each kind of socket relays, to the team's people alone.
 RELAYED = {
-    consumers.RecordingConsumer: {"cursor_moved", "entry_changed"},
+    consumers.RecordingConsumer: {
+        *("cursor_moved", "entry_changed", "view_shown", "pointed", "room_changed"),
+    },
     consumers.ReviewConsumer: {"review_changed"},
     consumers.JobsConsumer: {"job_changed"},
     consumers.NowhereConsumer: set(),
@@ -105,7 +119,7 @@ async def test_a_socket_opens_for_whom_the_rule_names(people, banks, review, coo
     for person in PEOPLE:
         socket = await connected(people[person], address, cookies.get(person))
         if RULES[SOCKETS[route]][person] == DONE:
-            answer = await asked(socket, {"type": "nonsense"})
+            answer = await answer_to(socket, {"type": "nonsense"})
             outcomes[person] = DONE if answer["type"] == "refused" else str(answer)
         else:
             outcomes[person] = await closed_with(socket)
@@ -118,46 +132,68 @@ async def test_every_message_is_taken_from_the_team_and_from_nobody_else(people,
     address = f"ws/recordings/{banks.pk}"
     follower = await connected(people["owner"], address)
     await follower.send_json_to({"type": "follow", "role": "follower"})
-    await asked(follower, {"type": "cut", "positions": [2, 5]})  # it follows by now
+    await answer_to(follower, {"type": "cut", "positions": [2, 5]})  # it follows by now
     for person in PEOPLE:
         socket = await connected(people[person], address, cookies.get(person))
         if person in MEMBERS:
-            for kind in MESSAGES:
-                assert await outcome_of(kind, socket, follower) == MESSAGES[kind][0], person
+            for kind, (outcome, allowed, _) in MESSAGES.items():
+                other = SILENT if kind in consumers.MOVED else REFUSED
+                expected = outcome if person in allowed else other
+                assert await outcome_of(kind, socket, follower) == expected, (person, kind)
+            await answer_to(socket, {"type": "follow", "role": "none"}, {"type": "nonsense"})
         elif person == VISITOR:
             assert await answered_kinds(socket) == set(consumers.ASKED)
-            assert await follower.receive_nothing(0.1)
+            assert await news_of(follower) is None
         else:
             await closed_with(socket)
-            for kind, (_, fields) in MESSAGES.items():
+            for kind, (*_, fields) in MESSAGES.items():
                 await socket.send_json_to({"type": kind, **fields})
-            assert await follower.receive_nothing(0.1), person
+            assert await news_of(follower) is None, person
             assert await socket.receive_nothing(0.02), person
         await socket.disconnect()
     await follower.disconnect()
+
+
+async def answer_to(socket: WebsocketCommunicator, *messages: dict) -> dict:
+    """Return the first answer to messages, without what the server says of the room before it."""
+    for message in messages:
+        await socket.send_json_to(message)
+    while (answer := await socket.receive_json_from(5))["type"] == "room":
+        continue
+    return answer
+
+
+async def news_of(socket: WebsocketCommunicator) -> str | None:
+    """Return the type of the next message that is not about the room; None if none comes."""
+    while not await socket.receive_nothing(0.1):
+        output = await socket.receive_output()
+        if output["type"] == "websocket.close":
+            return None
+        if (kind := json.loads(output["text"])["type"]) != "room":
+            return kind
+    return None
 
 
 async def outcome_of(
     kind: str, socket: WebsocketCommunicator, follower: WebsocketCommunicator
 ) -> str:
     """Send a message, and return what it led to."""
-    outcome, fields = MESSAGES[kind]
-    if outcome == ANSWERED:
-        answer = await asked(socket, {"type": kind, **fields})
+    message = {"type": kind, **MESSAGES[kind][2]}
+    if kind in consumers.ASKED:
+        answer = await answer_to(socket, message)
         return ANSWERED if answer["type"] == kind else str(answer)
-    await socket.send_json_to({"type": kind, **fields})
-    if outcome == FOLLOWED:
-        cursor = await follower.receive_json_from(5)
-        return FOLLOWED if cursor["type"] == "cursor" else str(cursor)
-    answer = await asked(socket, {"type": "nonsense"})
-    return SILENT if answer["type"] == "refused" else str(answer)
+    answer = await answer_to(socket, message, {"type": "nonsense"})
+    if "type must be" not in answer["detail"]:
+        await answer_to(socket)  # that to the nonsense
+        return REFUSED
+    return await news_of(follower) or SILENT
 
 
 async def answered_kinds(socket: WebsocketCommunicator) -> set[str]:
     """Send each message, and return the types that are answered; the others are refused."""
     kinds = set()
-    for kind, (_, fields) in MESSAGES.items():
-        answer = await asked(socket, {"type": kind, **fields})
+    for kind, (*_, fields) in MESSAGES.items():
+        answer = await answer_to(socket, {"type": kind, **fields})
         assert answer["type"] in (kind, "refused")
         kinds |= {kind} & {answer["type"]}
     return kinds
@@ -176,7 +212,7 @@ async def test_every_event_reaches_the_team_and_nobody_else(people, team, banks,
             for person in PEOPLE
         }
         for person in MEMBERS:  # it has joined once it answers
-            await asked(sockets[person], {"type": "nonsense"})
+            await answer_to(sockets[person], {"type": "nonsense"})
         await database_sync_to_async(happen)()
         received = {person for person, socket in sockets.items() if await is_notified(socket)}
         assert received == set(MEMBERS), address
@@ -184,8 +220,6 @@ async def test_every_event_reaches_the_team_and_nobody_else(people, team, banks,
 
 async def is_notified(socket: WebsocketCommunicator) -> bool:
     """Tell whether a socket gets a message, and close it."""
-    if await socket.receive_nothing(0.2):
-        return False
-    message = await socket.receive_output()
+    heard = await news_of(socket)
     await socket.disconnect()
-    return message["type"] == "websocket.send"
+    return heard is not None

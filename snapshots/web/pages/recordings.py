@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 from django.contrib import messages
 from django.core.paginator import Paginator
-from django.http import FileResponse, HttpRequest, HttpResponse, HttpResponseBase
+from django.http import FileResponse, HttpRequest, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import (
@@ -185,7 +185,9 @@ def recording(request: HttpRequest, pk: int) -> HttpResponseBase:
     return show(request, f"snapshots/recordings/{name}.html", context)
 
 
-def _show_visitor(request: HttpRequest, visitor: access.Visitor, row: Recording) -> HttpResponse:
+def _show_visitor(
+    request: HttpRequest, visitor: access.Visitor, row: Recording
+) -> HttpResponseBase:
     """Show the workbench to somebody with a public link, without names and ways to other pages."""
     link, workbench = visitor.link, _workbench(row)
     context = {

@@ -83,6 +83,15 @@ export function createPlayer(extent, { schedule = nextFrame } = {}) {
     }
   }
 
+  /**
+   * Says how the next change comes about while playing: the page "turned", somebody "sought" a place, or the view of
+   * another page was "applied".
+   * @param {"turned" | "sought" | "applied"} name
+   */
+  function mark(name) {
+    changed.add(name);
+  }
+
   /** @param {number} time */
   function flush(time) {
     scheduled = false;
@@ -113,6 +122,7 @@ export function createPlayer(extent, { schedule = nextFrame } = {}) {
   /** @param {FoldScale} scale */
   function turnPage(scale) {
     const at = scale.u(state.now);
+    mark("turned");
     show(scale, at - scale.span * FLIP_TO, at + scale.span * (1 - FLIP_TO));
   }
 
@@ -152,6 +162,7 @@ export function createPlayer(extent, { schedule = nextFrame } = {}) {
   function seek(now) {
     const { from, to } = bounds();
     const at = Math.min(Math.max(now, from), to);
+    if (state.playing) mark("sought");
     set({ now: at });
     bringIntoView(at);
   }
@@ -194,6 +205,7 @@ export function createPlayer(extent, { schedule = nextFrame } = {}) {
     bounds,
     margins,
     set,
+    mark,
     seek,
     zoom,
     zoomBy,

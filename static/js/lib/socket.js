@@ -3,6 +3,7 @@
 const FIRST_WAIT = 500; // ms
 const LONGEST_WAIT = 15000; // ms
 const ANSWER_WITHIN = 4000; // ms
+const SILENCE = 12000; // ms without a message after which a connection that has had beats is taken for lost
 const FINAL = 4400; // the server's own close codes: connecting again would not help
 const ENDED = "The server has ended the connection of this page. Load the page again.";
 
@@ -50,7 +51,8 @@ export function latestWins(perform) {
 }
 
 /**
- * Opens a websocket at `path` on this host, and again after growing pauses whenever it closes.
+ * Opens a websocket at `path` on this host, and again after growing pauses whenever it closes. A connection that the
+ * network lost without a word is given up too: when the browser says so, or when the server's beats stop.
  * @param {string} path @param {SocketOptions} options @returns {ReplaySocket}
  */
 export function openSocket(path, options = {}) {
@@ -61,8 +63,15 @@ export function openSocket(path, options = {}) {
   let wait = FIRST_WAIT;
   let number = 0;
   let ended = false;
+  let hasBeats = false; // until the first beat, silence means nothing
+  /** @type {number | undefined} */
+  let timer;
+  /** @type {number | undefined} */
+  let silence;
 
   function connect() {
+    clearTimeout(timer);
+    hasBeats = false;
     socket = new Socket(new URL(path, location.href.replace(/^http/, "ws")));
     socket.onopen = () => {
       wait = FIRST_WAIT;
@@ -71,22 +80,46 @@ export function openSocket(path, options = {}) {
     /** @param {MessageEvent} event */
     socket.onmessage = ({ data }) => receive(JSON.parse(data));
     /** @param {CloseEvent} event */
-    socket.onclose = (event) => {
-      const { code, reason } = event ?? {};
-      for (const { reject } of open.values()) reject(new Error("The connection closed."));
-      open.clear();
-      if (code >= FINAL) {
-        onState("ended", reason || ENDED);
-        return;
-      }
-      onState("closed");
-      if (!ended) setTimeout(connect, wait);
-      wait = Math.min(wait * 2, LONGEST_WAIT);
-    };
+    socket.onclose = (event) => onClose(event ?? {});
+  }
+
+  /** @param {{ code?: number, reason?: string }} event */
+  function onClose({ code, reason }) {
+    for (const { reject } of open.values()) reject(new Error("The connection closed."));
+    open.clear();
+    clearTimeout(silence);
+    if (code >= FINAL) {
+      ended = true;
+      onState("ended", reason || ENDED);
+      return;
+    }
+    onState("closed");
+    if (!ended) timer = setTimeout(connect, wait);
+    wait = Math.min(wait * 2, LONGEST_WAIT);
+  }
+
+  /** Gives a connection up that the network has lost, for the browser may notice that minutes later. */
+  function giveUp() {
+    if (ended || socket.readyState > 1) return;
+    Object.assign(socket, { onopen: null, onmessage: null, onclose: null });
+    socket.close();
+    onClose({});
+  }
+
+  function tryNow() {
+    if (!ended && socket.readyState > 1) connect();
+  }
+
+  /** @param {string} type */
+  function noteLife(type) {
+    hasBeats ||= type === "beat";
+    clearTimeout(silence);
+    if (hasBeats) silence = setTimeout(giveUp, SILENCE);
   }
 
   /** @param {any} message */
   function receive(message) {
+    noteLife(message.type);
     const request = open.get(message.request);
     if (!request) {
       if (message.request === undefined) onMessage(message);
@@ -98,6 +131,8 @@ export function openSocket(path, options = {}) {
   }
 
   connect();
+  globalThis.addEventListener?.("offline", giveUp);
+  globalThis.addEventListener?.("online", tryNow);
   return {
     isOpen: () => socket.readyState === 1,
     send: (message) => socket.readyState === 1 && socket.send(JSON.stringify(message)),

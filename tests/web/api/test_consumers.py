@@ -118,6 +118,13 @@ async def test_windows_and_cuts_are_answered_with_their_numbers(ada, banks):
         '{"type": "follow", "role": []}',
         '{"type": "seek", "at": "noon"}',
         '{"type": "speed", "speed": [1]}',
+        '{"type": "view", "view": {}}',
+        '{"type": "here"}',
+        '{"type": "here", "axis": "space", "at": 1}',
+        '{"type": "point"}',
+        '{"type": "point", "channel": ["A->B"]}',
+        '{"type": "offer", "person": true}',
+        '{"type": "offer", "person": 1}',
     ],
 )
 async def test_a_message_without_meaning_is_refused_and_the_next_is_answered(ada, banks, text):
@@ -169,39 +176,6 @@ async def test_of_many_windows_the_first_and_the_newest_are_answered(ada, banks,
     assert [(item["type"], item["request"]) for item in answered] == [("window", 1), ("window", 8)]
     assert await socket.receive_nothing()
     await socket.disconnect()
-
-
-async def test_followers_get_the_presenters_cursor_and_nobody_else_does(ada, banks):
-    address = f"ws/recordings/{banks.pk}"
-    presenter, follower, other = [await connected(ada, address) for _ in range(3)]
-    await presenter.send_json_to({"type": "follow", "role": "presenter"})
-    await follower.send_json_to({"type": "follow", "role": "follower"})
-    await asked(follower, {"type": "cut", "at": 0})
-    await presenter.send_json_to({"type": "play", "at": 4500, "speed": 2})
-    cursor = await follower.receive_json_from(5)
-    assert cursor.pop("client")
-    assert cursor == {
-        "type": "cursor",
-        "at": 4500,
-        "speed": 2,
-        "playing": True,
-        "by": "ada@example.org",
-    }
-    assert await other.receive_nothing()
-    assert await presenter.receive_nothing()
-    for socket in (presenter, follower, other):
-        await socket.disconnect()
-
-
-async def test_who_does_not_present_moves_nobody(ada, banks):
-    address = f"ws/recordings/{banks.pk}"
-    one, follower = [await connected(ada, address) for _ in range(2)]
-    await follower.send_json_to({"type": "follow", "role": "follower"})
-    await asked(follower, {"type": "cut", "at": 0})
-    await one.send_json_to({"type": "seek", "at": 100})
-    assert await follower.receive_nothing()
-    await one.disconnect()
-    await follower.disconnect()
 
 
 async def test_a_person_receives_only_news_of_their_own_jobs(ada, banks):

@@ -64,8 +64,11 @@ export function commandList(app) {
     { name: "copy", title: "Copy a link to this view", keys: [], run: () => app.copyLink() },
     { name: "sharing", title: "Who can open it, and other links", keys: [], run: () => app.showSharing() },
     { name: "compare", title: "Compare this cut with…", keys: [], run: () => location.assign(compareAddress(app)) },
-    { name: "present", title: "Present: share my cursor", keys: [], run: () => app.takeRole("presenter") },
-    { name: "follow", title: "Follow the presenter's cursor", keys: [], run: () => app.takeRole("follower") },
+    { name: "present", title: "Present what I see, or stop it", keys: ["e"], run: () => app.together.present() },
+    { name: "follow", title: "Follow the presenter, or stop it", keys: ["r"], run: () => app.together.follow() },
+    { name: "accept", title: "Hand over to who asks to present", keys: ["y"], run: () => app.together.accept() },
+    { name: "decline", title: "Decline to hand over or to present", keys: ["x"], run: () => app.together.decline() },
+    { name: "point", title: "Hold: others see where I point", keys: ["h"], run: (event) => app.together.point(event) },
     { name: "help", title: "List of keys", keys: ["?"], run: () => app.help.showModal() },
     { name: "back", title: "Back: end the cut, the selection", keys: ["escape"], run: () => app.back() },
   ];

@@ -28,6 +28,8 @@ import { createSpacetime } from "./spacetime.js";
 import { createStates } from "./states.js";
 import { createSteps } from "./steps.js";
 import { createTabs } from "./tabs.js";
+import { wireTogether } from "./together/index.js";
+import { recallPage } from "./together/page.js";
 import { createTopology } from "./topology.js";
 import { createTransport } from "./transport.js";
 import { wireUndo } from "./undo.js";
@@ -48,6 +50,7 @@ export async function mountWorkbench(root, data) {
   ]);
   const topology = openTopology(plain);
   const player = createPlayer(recording.extent);
+  const page = recallPage();
   const app = /** @type {App} */ (/** @type {unknown} */ ({
     root,
     recording,
@@ -55,6 +58,7 @@ export async function mountWorkbench(root, data) {
     topology,
     player,
     urls,
+    review: new URLSearchParams(location.search).get("review")?.match(/^\d{1,18}$/)?.[0] ?? null,
     cutHints: new Map(),
     colours: readColours(),
     reducedMotion: matchMedia("(prefers-reduced-motion: reduce)").matches,
@@ -67,7 +71,7 @@ export async function mountWorkbench(root, data) {
   /** @param {number} x */
   app.readPlace = (x) => (player.state.axis === "order" ? `event ${thousands(Math.round(x))}` : app.readInstant(x));
   app.socket = openSocket(
-    urls.socket,
+    `${urls.socket}?page=${page.id}&review=${app.review ?? ""}`,
     { onMessage: (news) => app.onNews?.(news), onState: (state, sentence) => onState(app, state, sentence) },
   );
   app.source = createSource({
@@ -103,6 +107,7 @@ export async function mountWorkbench(root, data) {
   app.panels = createPanels(app);
   wireCommands(app);
   wireView(app);
+  wireTogether(app, page);
   app.showTab = (tab) => player.set({ tab });
   app.loadView = () => feed.reload();
   app.panels.recall();
@@ -117,12 +122,14 @@ export async function mountWorkbench(root, data) {
   await overview.load();
   root.classList.add("is-ready");
   mountNotes(app);
+  app.together.resume();
   return app;
 }
 
 /** @param {App} app @param {string} state @param {string} sentence */
 function onState(app, state, sentence) {
   if (state === "open") app.onConnected?.();
+  if (state === "closed") app.onLost?.();
   if (state === "ended") showNote(sentence);
 }
 

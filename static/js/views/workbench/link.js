@@ -4,7 +4,7 @@ import { hasAny } from "../../lib/player.js";
 import { readView, writeView } from "../../lib/url-state.js";
 import { checkView, toState } from "../../lib/view.js";
 
-const HELD = [
+export const HELD = [
   ...["now", "from", "to", "axis", "selection", "snapshot", "cut", "folded", "tables"],
   ...["lanes", "idle", "order", "sizes", "tab", "filters", "compared"],
 ];
@@ -76,7 +76,8 @@ async function centre(app, { process, index }) {
 export function keepLink(app) {
   /** @type {number | null} */
   let timer = null;
-  app.link = () => `${location.origin}${location.pathname}?${writeView(app.view())}`;
+  const review = app.review ? `&review=${app.review}` : "";
+  app.link = () => `${location.origin}${location.pathname}?${writeView(app.view())}${review}`;
   const write = () => {
     timer = null;
     history.replaceState(history.state, "", app.link());

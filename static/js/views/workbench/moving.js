@@ -236,8 +236,7 @@ function drawRows(context, { window, g, topology, state }, messages, colour, das
 }
 
 /** @param {Context} context @param {MovingScene} scene */
-function drawCursor(context, { g, state, colours, peer }) {
-  if (peer) drawHair(context, g, g.x(peer), faded(colours.recorded, 0.8), false);
+function drawCursor(context, { g, state, colours }) {
   drawHair(context, g, g.x(state.now), state.cut ? faded(colours.ink, 0.35) : colours.ink, !state.cut);
 }
 

@@ -175,7 +175,6 @@ export function createSpacetime(app) {
       cutX,
       shown: state.shown,
       hover: withRow(hover, current.window),
-      peer: app.peerNow(state.axis),
     });
     if (isGliding) requestAnimationFrame(drawFrame);
   }

@@ -416,6 +416,16 @@ export function createTopology(app) {
     return best;
   }
 
+  app.topologyAt = (x, y) => hit(x, y);
+
+  app.topologySpot = (process, channel) => {
+    if (!places.length || panel.isFolded()) return null;
+    if (channel !== undefined) return drawnChannels.some(({ code }) => code === channel)
+      ? pointOn(topology.channels[channel], 0.5)
+      : null;
+    return places[placeOf.get(process)] ?? null;
+  };
+
   /** @param {PlayerState} state @param {Set<string>} keys */
   function update(state, keys) {
     panel.update(state, keys);

@@ -1,0 +1,1 @@
+"""People who look at the same recording at the same time: who is here, and who presents."""
