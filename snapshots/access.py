@@ -58,8 +58,11 @@ def topologies(user) -> QuerySet[Topology]:
 
 
 def jobs(user) -> QuerySet[Job]:
-    """Return the jobs of the person and of their teams, the newest first."""
-    return _with_teams(Job.objects.filter(_own(user)))
+    """Return the jobs of the person and of their teams, the newest first.
+
+    A job about a recording that the person may see no longer is left out.
+    """
+    return _with_teams(Job.objects.filter(_own(user)).filter(_own_or_sample(user, "recording__")))
 
 
 def engine_jobs(user) -> QuerySet[EngineJob]:
@@ -276,8 +279,12 @@ def holder(user, team_number: int | str | None) -> User:
     return chosen.account
 
 
-def rerun_holder(user, source: Recording | Topology | None) -> User:
-    """Return who will own a run of something: its team if the person may change it there."""
+def run_holder(user, source: Recording | Topology | None) -> User:
+    """Return who will own a job or a run about something, and whose limits it counts for.
+
+    That is the team to which the thing belongs if the person may change it there. The runs of a
+    viewer and a commenter are their own, like those on a sample.
+    """
     if source is None or source.owner is None or not may_change(user, source):
         return user
     return source.owner
@@ -387,6 +394,14 @@ def _reaches(user, row: Recording | EngineJob | Review, least: Role) -> bool:
     return has is not None and has.reaches(least)
 
 
+def owner_sees(job: Job) -> bool:
+    """Tell whether the owner of a job still sees its recording."""
+    recording = job.recording
+    if recording is None or recording.owner_id in (None, job.owner_id):
+        return True
+    return role(job.owner, recording.owner_id) is not None
+
+
 def readers(row: Recording | EngineJob | Review) -> QuerySet[User]:
     """Return the people who see what the row's owner has: the owner, or the team's people."""
     return User.objects.filter(
@@ -432,14 +447,16 @@ def _with_teams(rows: QuerySet) -> QuerySet:
     return rows.prefetch_related("owner__team")
 
 
-def _own(user) -> Q:
-    return Q(owner_id=_key(user)) | Q(owner_id__in=_accounts_with(user, Role.VIEWER))
+def _own(user, path: str = "") -> Q:
+    """Return the condition that a row, or the row to which ``path`` leads, is the person's."""
+    teams = _accounts_with(user, Role.VIEWER)
+    return Q((f"{path}owner_id", _key(user))) | Q((f"{path}owner_id__in", teams))
 
 
-def _own_or_sample(user) -> Q:
+def _own_or_sample(user, path: str = "") -> Q:
     if isinstance(user, Visitor):
         return Q(pk__in=[])
-    return Q(owner__isnull=True) | _own(user)
+    return Q((f"{path}owner__isnull", True)) | _own(user, path)
 
 
 def _get(visible: QuerySet, pk: int, noun: str):

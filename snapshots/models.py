@@ -150,6 +150,9 @@ class Job(models.Model):
     ``deaths`` counts the runs during which the worker ended. ``postponements`` counts the runs that
     a temporary failure stopped (a full disk, no Spark), since ``postponed_at``; such a job waits
     until ``retry_at``.
+
+    ``owner`` is whose limits it counts for, which may be a team. ``asker`` is the person for whose
+    turn it waits: null for samples, and where the account is deleted.
     """
 
     class Kind(models.TextChoices):
@@ -174,6 +177,9 @@ class Job(models.Model):
     state = models.CharField(max_length=10, choices=State.choices, default=State.QUEUED)
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.CASCADE
+    )
+    asker = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
     )
     recording = models.ForeignKey(
         Recording, null=True, on_delete=models.CASCADE, related_name="jobs"
@@ -205,7 +211,7 @@ class Job(models.Model):
         indexes = [
             models.Index(fields=["owner", "-created_at"]),
             models.Index(fields=["recording", "-created_at"]),
-            models.Index(fields=["owner", "-started_at"], name="turns_of_owners"),
+            models.Index(fields=["asker", "-started_at"], name="turns_of_askers"),
             models.Index(
                 fields=["state"], condition=Q(state__in=["queued", "running"]), name="open_jobs"
             ),

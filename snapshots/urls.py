@@ -99,6 +99,7 @@ urlpatterns = [
     ),
     path("reviews/<int:pk>/post-mortem", post_mortem.of_incident, name="post-mortem"),
     path("entries/<int:pk>", incidents.entry, name="entry"),
+    path("entries/<int:pk>/history", reviews.history, name="entry-history"),
     path("entries/<int:pk>/change", reviews.change, name="change-entry"),
     path("reviews", incidents.review_list, name="reviews"),
     path("reviews/<int:pk>", incidents.review, name="review"),

@@ -149,7 +149,9 @@ class SnapshotSeries(Series):
     ) -> dict[str, Any]:
         earlier, later = self.rows[before], self.rows[after]
         ids = self._ids(earlier), self._ids(later)
-        differing = named_first(changes(self.state(before), self.state(after), ids), named)
+        unordered = {each.id for each in self.stored.topology.channels if not each.fifo}
+        different = changes(self.state(before), self.state(after), ids, unordered)
+        differing = named_first(different, named)
         body: dict[str, Any] = {
             "changes": list(map(as_json, differing[:MOST_CHANGES])),
             "changes_total": len(differing),

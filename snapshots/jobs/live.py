@@ -11,6 +11,7 @@ from asgiref.sync import async_to_sync
 from channels.layers import get_channel_layer
 from django.dispatch import receiver
 
+from snapshots import access
 from snapshots.models import Job
 from snapshots.payloads.jobs import job_detail
 from webapp.accounts import signals
@@ -67,6 +68,11 @@ def visitors_group(recording_id: int) -> str:
     return f"recording.{recording_id}.visitors"
 
 
+def notes_group(kind: str, pk: int) -> str:
+    """Return the group of the pages that list the notes of a ``recording`` or ``engine_job``."""
+    return f"notes.{kind}.{pk}"
+
+
 def account_group(user_id: int) -> str:
     """Return the group of all websockets of a person."""
     return f"account.{user_id}"
@@ -78,8 +84,8 @@ def session_group(key_hash: str) -> str:
 
 
 def job_changed(job: Job) -> None:
-    """Send the job's state to its owner's pages; samples have no owner."""
-    if job.owner_id is not None:
+    """Send the job's state to its owner's pages, if they may still see it; samples have none."""
+    if job.owner_id is not None and access.owner_sees(job):
         _send(jobs_group(job.owner_id), {"type": "job.changed", "job": job_detail(job)})
 
 
@@ -103,7 +109,8 @@ def membership_ended_or_changed(person_id: int, **_) -> None:
 
 def recording_moved(recording_id: int) -> None:
     """Let the pages that show the recording check at once whether their people may still see it."""
-    _send(viewers_group(recording_id), {"type": "right.changed"})
+    for group in (viewers_group(recording_id), notes_group("recording", recording_id)):
+        _send(group, {"type": "right.changed"})
     visitors_may_have_to_leave(recording_id)
 
 
@@ -112,13 +119,21 @@ def visitors_may_have_to_leave(recording_id: int) -> None:
     _send(visitors_group(recording_id), {"type": "right.changed"})
 
 
-def entry_changed(recording_id: int, entry_id: int, change: str) -> None:
+def entry_changed(kind: str, pk: int, entry_id: int, change: str) -> None:
     """Send the number of an entry that was ``made``, ``changed`` or ``deleted`` to open pages.
 
     Each page asks for the entry itself, so that each person gets what they may see and do.
+
+    Args:
+        kind: ``recording`` or ``engine_job``, of which the entry is a note.
+        pk: the number of that.
+        entry_id: the number of the entry.
+        change: what became of it.
     """
     event = {"type": "entry.changed", "entry": {"id": entry_id, "change": change}}
-    _send(viewers_group(recording_id), event)
+    _send(notes_group(kind, pk), event)
+    if kind == "recording":
+        _send(viewers_group(pk), event)
 
 
 def review_changed(review_id: int, change: dict[str, Any]) -> None:
@@ -138,7 +153,8 @@ def review_deleted(review_id: int) -> None:
 
 def recording_deleted(recording_id: int) -> None:
     """Close the websockets of all pages that show the recording."""
-    for group in (viewers_group(recording_id), visitors_group(recording_id)):
+    notes = notes_group("recording", recording_id)
+    for group in (viewers_group(recording_id), visitors_group(recording_id), notes):
         _close(group, NOT_FOUND, "This recording has been deleted.")
 
 

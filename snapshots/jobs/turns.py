@@ -2,7 +2,8 @@
 
 A message in the queue only says that there is work; the job is chosen here, when a worker is free.
 A job whose worker is gone comes first. After that people take turns: whoever has the fewest running
-jobs, and among those whoever was served longest ago. Each person's own jobs keep their order.
+jobs, and among those whoever was served longest ago. The jobs that a person requests for teams
+count as that person's. Each person's jobs keep their order.
 """
 
 from datetime import datetime
@@ -35,11 +36,11 @@ def next_job() -> Job | None:
     if lost:
         return lost[0]
     due = due_jobs(timezone.now())
-    owners = list(due.order_by().values_list("owner_id", flat=True).distinct())
-    if not owners:
+    askers = list(due.order_by().values_list("asker_id", flat=True).distinct())
+    if not askers:
         return None
-    owner = min(owners, key=_turn)
-    return due.filter(_owned_by(owner)).order_by("pk").first()
+    asker = min(askers, key=_turn)
+    return due.filter(_asked_by(asker)).order_by("pk").first()
 
 
 def runnable() -> int:
@@ -57,13 +58,13 @@ def due_jobs(now: datetime) -> QuerySet[Job]:
     return Job.objects.filter(is_due, state=Job.State.QUEUED)
 
 
-def _turn(owner: int | None) -> tuple[int, float, int]:
+def _turn(asker: int | None) -> tuple[int, float, int]:
     """Return the sort key of a person: the smallest is served first."""
-    jobs = Job.objects.filter(_owned_by(owner))
+    jobs = Job.objects.filter(_asked_by(asker))
     last = jobs.aggregate(last=Max("started_at"))["last"]
     running = jobs.filter(state=Job.State.RUNNING).count()
-    return running, last.timestamp() if last else 0.0, owner or 0
+    return running, last.timestamp() if last else 0.0, asker or 0
 
 
-def _owned_by(owner: int | None) -> Q:
-    return Q(owner__isnull=True) if owner is None else Q(owner_id=owner)
+def _asked_by(asker: int | None) -> Q:
+    return Q(asker__isnull=True) if asker is None else Q(asker_id=asker)

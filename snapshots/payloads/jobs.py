@@ -8,6 +8,7 @@ from snapshots.models import Job
 from snapshots.payloads.dates import date, optional_date
 from snapshots.payloads.declaring import described, list_of
 from snapshots.payloads.progress import remaining
+from snapshots.payloads.teams import OwningTeam, team_of
 
 
 @described
@@ -16,6 +17,7 @@ class JobDetail(TypedDict):
 
     Attributes:
         id: the number of the job.
+        team: the team for whose limits it counts; null for a person's own and for samples.
         kind: ``ingest``, ``simulate``, ``restore``, ``reordering`` or ``predicate``.
         state: ``queued``, ``running``, ``done``, ``failed``, ``refused`` or ``cancelled``.
         phase: what the worker does at the moment, in a few words; empty before it begins.
@@ -38,6 +40,7 @@ class JobDetail(TypedDict):
     """
 
     id: int
+    team: OwningTeam | None
     kind: str
     state: str
     phase: str
@@ -75,6 +78,7 @@ class AcceptedJob(TypedDict):
 def job_detail(row: Job) -> JobDetail:
     return {
         "id": row.pk,
+        "team": team_of(row),
         "kind": row.kind,
         "state": row.state,
         "phase": row.phase,

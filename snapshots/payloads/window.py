@@ -41,6 +41,7 @@ show_as(np.ndarray, TypedArray)
 EventColumns = payload_of(windows.WindowEvents, "EventColumns")
 MessageColumns = payload_of(windows.WindowMessages, "MessageColumns")
 MarkerColumns = payload_of(windows.WindowMarkers, "MarkerColumns")
+StrayColumns = payload_of(windows.WindowStrays, "StrayColumns")
 Bins = payload_of(windows.WindowBins, "Bins")
 WindowPayload = payload_of(
     windows.Window,
@@ -67,6 +68,8 @@ def window_payload(window: windows.Window) -> dict[str, Any]:
         "states_known": [state is not None for state in window.states],
         "watermarks": list(window.watermarks),
         "depths": window.depths.tolist(),
+        "strays_before": window.strays_before,
+        "strays": _columns(window.strays),
         "events": _columns(window.events, json_fields={"state"}),
         "messages": _columns(window.messages, json_fields={"value"}),
         "markers": _columns(window.markers),

@@ -12,6 +12,7 @@ from django.utils import timezone
 from snapshots import access
 from snapshots.fields import clipped
 from snapshots.problems import Invalid
+from snapshots.reviews.history import with_versions
 from snapshots.reviews.models import Entry, Review
 from webapp.notices import events
 
@@ -39,7 +40,7 @@ def follow_ups(user, state: str = OPEN) -> QuerySet[Entry]:
     rows = Entry.objects.filter(access.noted(user), kind=Entry.Kind.FOLLOW_UP, parent=None)
     if state:
         rows = rows.filter(resolved_at__isnull=state == OPEN)
-    joined = rows.select_related("author", "resolved_by", "recording", "engine_job")
+    joined = with_versions(rows).select_related("author", "resolved_by", "recording", "engine_job")
     return joined.prefetch_related("mentions").order_by(
         F("due_on").asc(nulls_last=True), "created_at", "pk"
     )

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import Max, QuerySet
+from django.db.models import Count, Max, Prefetch, QuerySet
 from django.urls import reverse
 from django.utils import timezone
 
@@ -21,6 +21,7 @@ from snapshots.jobs import live
 from snapshots.problems import Conflict, Invalid, NotFound
 from snapshots.reviews import copies, resolving
 from snapshots.reviews.describing import Seen, describe
+from snapshots.reviews.history import with_versions
 from snapshots.reviews.mentions import mentioned
 from snapshots.reviews.models import Entry
 from snapshots.reviews.subjects import Subject, field_of
@@ -30,6 +31,7 @@ from webapp.notices import events
 LONGEST_TEXT = 20_000  # characters
 MOST_ENTRIES = 10_000  # of one recording or archived job, with the answers
 MOST_ANSWERS = 200  # to one entry
+ANSWERS_IN_LISTS = 10  # of each entry; a single entry comes with all
 LARGEST = 2**62
 MADE, CHANGED, DELETED = "made", "changed", "deleted"
 
@@ -38,6 +40,22 @@ def entries(user, subject: Subject) -> QuerySet[Entry]:
     """Return the entries of a visible recording or archived job by number, without answers."""
     rows = Entry.objects.filter(**field_of(subject), parent=None).order_by("number")
     return _with_people(rows)
+
+
+def listed(user, subject: Subject) -> QuerySet[Entry]:
+    """Return the same entries for a list: each with its last ANSWERS_IN_LISTS answers alone.
+
+    They are ``last_answers``, the newest first; ``answers_total`` counts all.
+    """
+    answers = with_versions(Entry.objects.select_related("author").prefetch_related("mentions"))
+    newest = answers.order_by("-created_at", "-pk")[:ANSWERS_IN_LISTS]
+    rows = Entry.objects.filter(**field_of(subject), parent=None).order_by("number")
+    return (
+        with_versions(rows)
+        .select_related("author", "resolved_by", "recording", "engine_job")
+        .annotate(answers_total=Count("answers"))
+        .prefetch_related("mentions", Prefetch("answers", newest, to_attr="last_answers"))
+    )
 
 
 def entry(user, pk: int) -> Entry:
@@ -49,8 +67,9 @@ def entry(user, pk: int) -> Entry:
 
 
 def _with_people(rows: QuerySet[Entry]) -> QuerySet[Entry]:
-    joined = rows.select_related("author", "resolved_by", "recording", "engine_job")
-    return joined.prefetch_related("mentions", "answers__author", "answers__mentions")
+    joined = with_versions(rows).select_related("author", "resolved_by", "recording", "engine_job")
+    answers = with_versions(Entry.objects.select_related("author").prefetch_related("mentions"))
+    return joined.prefetch_related("mentions", Prefetch("answers", answers))
 
 
 def located(subject: Subject, place: object, seen: object = None) -> dict[str, Any]:
@@ -289,10 +308,9 @@ def _notify(person: User, by: User, row: Entry) -> None:
 
 def _announce(row: Entry, change: str) -> None:
     """Send the change of an entry to open pages after the commit; an answer changes its entry."""
-    if row.recording_id is not None:
-        number = row.parent_id or row.pk
-        send = partial(live.entry_changed, row.recording_id, number, change)
-        transaction.on_commit(send, robust=True)
+    (kind, subject), *_ = field_of(row.subject).items()
+    send = partial(live.entry_changed, kind, subject.pk, row.parent_id or row.pk, change)
+    transaction.on_commit(send, robust=True)
     if change == CHANGED and row.parent_id is None:
         copies.entry_changed(row)
     else:

@@ -5,6 +5,9 @@ from collections.abc import Iterator
 from itertools import pairwise
 from operator import itemgetter
 
+from django.db.models import Count, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce
+
 from snapshots.domain.comparing.aligning import Alignment, Effort, align
 from snapshots.payloads.dates import date, optional_day
 from snapshots.reviews.models import Entry
@@ -14,6 +17,13 @@ SAME, ADDED, REMOVED = "same", "added", "removed"
 MOST_VERSIONS = 50  # in one answer
 MOST_STEPS = 500_000  # comparisons of two words in one answer; beyond, parts are replaced whole
 _WORD = re.compile(r"\s+|\w+|[^\w\s]")
+
+
+def with_versions(rows: QuerySet[Entry]) -> QuerySet[Entry]:
+    """Add to each row as ``versions`` how many versions its history has."""
+    history = Entry.history.model.objects.filter(id=OuterRef("pk")).order_by().values("id")
+    counts = history.annotate(number=Count("history_id")).values("number")
+    return rows.annotate(versions=Coalesce(Subquery(counts), 0))
 
 
 def versions(entry: Entry, offset: int = 0, limit: int = MOST_VERSIONS) -> list[EntryVersion]:

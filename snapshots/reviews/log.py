@@ -2,21 +2,23 @@
 
 from collections.abc import Iterable
 
-from django.db.models import F, Q, QuerySet, Value
+from django.db.models import F, Prefetch, Q, QuerySet, Value
 from django.db.models.functions import Left
 from django.db.models.lookups import Exact
 
 from snapshots import access
 from snapshots.domain.reviewing.place_text import NotAPlace, read_place
 from snapshots.domain.reviewing.places import CheckpointPlace
+from snapshots.reviews.history import with_versions
 from snapshots.reviews.models import Entry, Exhibit, Review, TimelineRow
 
 
 def log(user, review: Review) -> QuerySet[Entry]:
     """Return the entries of the exhibits that the person sees, in the order of their writing."""
     rows = Entry.objects.filter(access.noted(user), _in_any(review.exhibits.all()), parent=None)
-    joined = rows.select_related("author", "resolved_by", "recording", "engine_job")
-    return joined.prefetch_related("mentions", "answers__author", "answers__mentions").order_by(
+    answers = with_versions(Entry.objects.select_related("author").prefetch_related("mentions"))
+    joined = with_versions(rows).select_related("author", "resolved_by", "recording", "engine_job")
+    return joined.prefetch_related("mentions", Prefetch("answers", answers)).order_by(
         "created_at", "pk"
     )
 

@@ -81,6 +81,7 @@ class AnswerToEntry(TypedDict):
         mentions: the addresses of the people whom the text mentions and who can see it.
         created_at: when it was written, as ISO 8601 in UTC.
         edited_at: when its text was last changed, as ISO 8601 in UTC; null if it never was.
+        versions: how many versions its history has, with the present one.
         may: what you may do with it.
     """
 
@@ -92,6 +93,7 @@ class AnswerToEntry(TypedDict):
     mentions: list[str]
     created_at: str
     edited_at: str | None
+    versions: int
     may: EntryRights
 
 
@@ -116,7 +118,8 @@ class EntryItem(AnswerToEntry):
         resolved_by: the address of who resolved it; null if it is open, if the account is deleted,
             or if it was resolved elsewhere.
         resolution_imported_from: the name of who resolved it elsewhere; null in all other cases.
-        answers: the answers to it, the oldest first.
+        answers: the answers to it, the oldest first; a list has the last ten of each entry.
+        answers_total: how many answers it has.
     """
 
     number: int | None
@@ -133,6 +136,7 @@ class EntryItem(AnswerToEntry):
     resolved_by: str | None
     resolution_imported_from: str | None
     answers: list[AnswerToEntry]
+    answers_total: int
 
 
 EntryList = list_of(

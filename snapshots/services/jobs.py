@@ -1,6 +1,6 @@
 """Queue, request and cancel jobs. Each call is one transaction.
 
-A job belongs to whom its recording belongs, and on a sample to the person who requests it.
+Whom a job belongs to is decided by ``access.run_holder``.
 
 Raises: problems.Problem for a wrong request.
 """
@@ -23,10 +23,11 @@ from tasks.queue import jobs as tasks
 
 
 def create_job(
-    kind: str, owner, *, recording: Recording, snapshot: str = "", expression: str = ""
+    kind: str, owner, *, recording: Recording, by=None, snapshot: str = "", expression: str = ""
 ) -> Job:
     """Create a queued job; its message goes to the queue when the transaction is committed.
 
+    ``by`` is the person who requests it, by default its owner: it waits for this person's turn.
     Raises: TooMany if the owner has as many open jobs as they may.
     """
     if owner is not None:
@@ -34,6 +35,7 @@ def create_job(
     job = Job.objects.create(
         kind=kind,
         owner=owner,
+        asker=by or owner,
         recording=recording,
         snapshot=snapshot,
         expression=expression,
@@ -83,8 +85,9 @@ def _existing_or_new(kind: str, user, recording: Recording, **question: str) -> 
         answering = current_jobs(kind, user, recording, **question).filter(
             state__in=[*Job.OPEN, Job.State.DONE], cancel_requested=False
         )
-        owner = recording.owner or user  # its team's people share the answers
-        return answering.first() or create_job(kind, owner, recording=recording, **question)
+        return answering.first() or create_job(
+            kind, access.run_holder(user, recording), by=user, recording=recording, **question
+        )
 
 
 def current_jobs(kind: str, user, recording: Recording, **question: str) -> QuerySet[Job]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from django.contrib.auth.models import User
 from django.db.models import Count, Q, QuerySet
 
 from snapshots.models import EngineJob, Recording
@@ -15,8 +16,17 @@ def notes_of(row: Recording | EngineJob) -> str:
 
 def notes_of_jobs(jobs: Iterable[EngineJob]) -> str:
     """Count the notes of several archived jobs and their authors; empty without notes."""
-    entries = EngineJob._meta.get_field("entry").related_model._default_manager
-    return _in_words(entries.filter(engine_job__in=jobs))
+    return _in_words(_entries().filter(engine_job__in=jobs))
+
+
+def noted_by_others(user: User) -> list[EngineJob]:
+    """Return the person's archived jobs with notes that somebody else wrote."""
+    others = _entries().filter(engine_job__owner=user).exclude(author=user)
+    return list(EngineJob.objects.filter(pk__in=others.values("engine_job")))
+
+
+def _entries() -> QuerySet:
+    return EngineJob._meta.get_field("entry").related_model._default_manager.all()
 
 
 def _in_words(entries: QuerySet) -> str:

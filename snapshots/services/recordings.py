@@ -304,7 +304,7 @@ def queue(owner, by, item: Incoming) -> Job:
         other = owner if owner != by else None
         audit.note(audit.UPLOADED, by, recording.title, person=other, bytes=item.draft.size)
     transaction.on_commit(identity.beat, robust=True)
-    return create_job(Job.Kind.INGEST, owner, recording=recording)
+    return create_job(Job.Kind.INGEST, owner, by=by, recording=recording)
 
 
 def _printable(name: str) -> str:
@@ -341,7 +341,7 @@ def delete_recording(recording: Recording, by=None, **detail: Any) -> None:
 
 
 @transaction.atomic
-def ingest_again(recording: Recording) -> Job:
+def ingest_again(recording: Recording, by=None) -> Job:
     """Ingest the kept upload again, after a failure or for a newer store. Raises: Conflict."""
     if not recording.upload:
         raise Conflict("The upload of this recording is no longer kept. Upload the file again.")
@@ -350,4 +350,4 @@ def ingest_again(recording: Recording) -> Job:
     recording.status = Recording.Status.QUEUED
     recording.error = None
     recording.save(update_fields=["status", "error"])
-    return create_job(Job.Kind.INGEST, recording.owner, recording=recording)
+    return create_job(Job.Kind.INGEST, recording.owner, by=by, recording=recording)

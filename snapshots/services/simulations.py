@@ -18,8 +18,15 @@ from snapshots.simulating.simulations import checked_for
 
 
 @transaction.atomic
-def request_simulation(owner, topology: Topology, parameters: dict[str, Any]) -> Job:
-    """Queue a recording of a simulated run. Raises: Refused, with the parameter as field."""
+def request_simulation(owner, topology: Topology, parameters: dict[str, Any], by=None) -> Job:
+    """Queue a recording of a simulated run. Raises: Refused, with the parameter as field.
+
+    Args:
+        owner: the account of a person or of a team.
+        topology: the topology or dataflow on which it runs.
+        parameters: the parameters as the person gave them.
+        by: the person who requests it, by default the owner.
+    """
     allowances.require_room_for(owner, 0)
     checked, word = checked_for(topology.definition, parameters)
     name = checked.pop("name") or f"{topology.name}, {word}"
@@ -29,11 +36,11 @@ def request_simulation(owner, topology: Topology, parameters: dict[str, Any]) ->
         topology=None if topology.is_sample and owner is None else topology,
         parameters={**checked, "topology": topology.definition},
     )
-    return create_job(Job.Kind.SIMULATE, owner, recording=recording)
+    return create_job(Job.Kind.SIMULATE, owner, by=by, recording=recording)
 
 
 @transaction.atomic
-def request_rerun(owner, recording: Recording | None, again: Rerun, words: str) -> Job:
+def request_rerun(owner, recording: Recording | None, again: Rerun, words: str, by=None) -> Job:
     """Queue a run that was looked at in memory as a recording of its own.
 
     Args:
@@ -41,6 +48,7 @@ def request_rerun(owner, recording: Recording | None, again: Rerun, words: str) 
         recording: the recording that is run again; None for the demonstration.
         again: the parameters of the new run.
         words: what distinguishes it, for its name.
+        by: the person who requests it, by default the owner.
     """
     allowances.require_room_for(owner, 0)
     name = recording.name if recording else "three banks"
@@ -51,11 +59,11 @@ def request_rerun(owner, recording: Recording | None, again: Rerun, words: str) 
         topology=recording.topology if recording else None,
         parameters={**again.parameters.stored(), "topology": definition},
     )
-    return create_job(Job.Kind.SIMULATE, owner, recording=row)
+    return create_job(Job.Kind.SIMULATE, owner, by=by, recording=row)
 
 
 @transaction.atomic
-def request_failover_comparison(owner, recording: Recording) -> list[Job]:
+def request_failover_comparison(owner, recording: Recording, by=None) -> list[Job]:
     """Queue the recording's simulated dataflow once more for each failover strategy.
 
     Everything else stays the same. Raises: Conflict if it is not such a run, or nothing fails in
@@ -75,5 +83,5 @@ def request_failover_comparison(owner, recording: Recording) -> list[Job]:
             topology=recording.topology,
             parameters={**parameters, "failover": failover},
         )
-        jobs.append(create_job(Job.Kind.SIMULATE, owner, recording=variant))
+        jobs.append(create_job(Job.Kind.SIMULATE, owner, by=by, recording=variant))
     return jobs

@@ -132,6 +132,19 @@ class WindowMarkers:
 
 
 @dataclass(frozen=True, slots=True)
+class WindowStrays:
+    """Columns with one entry for each receive in the window that no send in the log explains.
+
+    Attributes:
+        process: the code of the process that received.
+        index: the index of the receive within its process.
+    """
+
+    process: Ints
+    index: Ints
+
+
+@dataclass(frozen=True, slots=True)
 class WindowBins:
     """A window in bins, if it holds too much to draw each event.
 
@@ -175,6 +188,8 @@ class Window:
         watermarks: each process's watermark at ``positions`` in words; None if it has none, or if
             the log has none.
         depths: the number of messages in each channel at ``positions``.
+        strays_before: the number of receives before ``positions`` that no send in the log explains.
+        strays: the further ones of these receives, up to ``positions_to``; none in a binned window.
         events: the events in the window; in a binned one, only the records of states, if they are
             few.
         messages: the messages that overlap the window; none in a binned one.
@@ -196,6 +211,8 @@ class Window:
     states: tuple[JsonText | None, ...]
     watermarks: tuple[str | None, ...]
     depths: Ints
+    strays_before: int
+    strays: WindowStrays
     events: WindowEvents
     messages: WindowMessages
     markers: WindowMarkers
@@ -256,6 +273,8 @@ class _View:
             states=cut.states,
             watermarks=cut.watermarks,
             depths=cut.depths,
+            strays_before=cut.stray_count,
+            strays=self._strays(exact),
             events=self._events() if exact else self._record_events(),
             messages=self._messages(exact),
             markers=self._markers(with_markers),
@@ -303,6 +322,12 @@ class _View:
             state_known=np.array([state is not None for state in states], np.bool_),
             label=rows.texts("label"),
         )
+
+    def _strays(self, listed: bool) -> WindowStrays:
+        process, index = self.tables.strays.places
+        inside = (self.left[process] <= index) & (index < self.right[process])
+        rows = np.flatnonzero(inside & listed)
+        return WindowStrays(process=process[rows], index=index[rows])
 
     def _messages(self, listed: bool) -> WindowMessages:
         flights = self.tables.messages

@@ -411,6 +411,36 @@ class ReviewConsumer(JsonConsumer):
         await self.send_payload({"type": "review", **event["change"]})
 
 
+class NotesConsumer(JsonConsumer):
+    """Says which notes of one recording, or of one archived job, change."""
+
+    async def begin(self) -> None:
+        try:
+            await self.require_right(self.scope["user"])
+        except NotFound as missing:
+            await self.end(NOT_FOUND, missing.detail)
+        else:
+            await self.join(live.notes_group(*self._subject))
+
+    @property
+    def _subject(self) -> tuple[str, int]:
+        """Return ``recording`` or ``engine_job``, and its number."""
+        given = self.scope["url_route"]["kwargs"]
+        return given["kind"], given["id"]
+
+    async def require_right(self, user) -> None:
+        await super().require_right(user)
+        kind, pk = self._subject
+        look_up = access.recording if kind == "recording" else access.engine_job
+        await database_sync_to_async(look_up)(user, pk)
+
+    async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
+        await self.refuse("This address only reports notes; it accepts no messages.")
+
+    async def entry_changed(self, event: Mapping[str, Any]) -> None:
+        await self.send_payload({"type": "entry", **event["entry"]})
+
+
 class NowhereConsumer(AsyncWebsocketConsumer):
     """Closes connections to an address that does not exist."""
 

@@ -33,7 +33,8 @@ class Reader:
         self.may_edit = access.may_edit(user, subject)
 
     def entry(self, row: Entry) -> payloads.EntryItem:
-        """Return an entry with its place and its answers."""
+        """Return an entry with its place and its answers, of which a list has the last."""
+        answers, total = _answers(row)
         return {
             **self.answer(row),
             "number": row.number,
@@ -49,7 +50,8 @@ class Reader:
             "resolved_at": optional_date(row.resolved_at),
             "resolved_by": _name(row.resolved_by),
             "resolution_imported_from": row.imported_resolver or None,
-            "answers": [self.answer(answer) for answer in row.answers.all()],
+            "answers": [self.answer(answer) for answer in answers],
+            "answers_total": total,
         }
 
     def answer(self, row: Entry) -> payloads.AnswerToEntry:
@@ -63,6 +65,7 @@ class Reader:
             "mentions": sorted(person.get_username() for person in row.mentions.all()),
             "created_at": date(row.created_at),
             "edited_at": optional_date(row.edited_at),
+            "versions": row.versions if hasattr(row, "versions") else row.history.count(),
             "may": self._rights(row),
         }
 
@@ -126,6 +129,15 @@ def author_of(item: payloads.AnswerToEntry) -> str:
     if item["imported_from"] is not None:
         return f"imported from {item['imported_from']}"
     return item["author"] or "a deleted account"
+
+
+def _answers(row: Entry) -> tuple[list[Entry], int]:
+    """Return the answers that were read with an entry, the oldest first, and the number of all."""
+    last = getattr(row, "last_answers", None)
+    if last is None:
+        answers = list(row.answers.all())
+        return answers, len(answers)
+    return last[::-1], row.answers_total  # type: ignore[attr-defined]  # of entries.listed
 
 
 def _name(person: User | None) -> str | None:

@@ -180,6 +180,8 @@ interface WindowPayload {
   states_known: boolean[];
   watermarks?: (string | null)[];
   depths: Packed;
+  strays_before?: number;
+  strays?: { process: Packed; index: Packed };
   events?: EventsPayload;
   messages?: MessagesPayload;
   markers?: MarkersPayload;
@@ -252,6 +254,9 @@ interface OpenWindow {
   known: boolean[];
   watermarks: (string | null)[];
   depths: Column;
+  /** How many receives before `positions` have no send in the log; `strays` are the further ones in the window. */
+  straysBefore: number;
+  strays: { count: number; process: Column; index: Column };
   events: OpenEvents;
   messages: OpenMessages;
   markers: OpenMarkers;
@@ -309,9 +314,10 @@ interface Cut {
   channels: Map<number, MessageInFlight[]>;
   /** How many messages of a channel are not listed, by its code. */
   omitted?: Map<number, number>;
-  consistent: boolean;
-  /** How many receives inside it have no send in the log, where the server said. */
-  strays?: number;
+  /** Null if the log lacks events that decide it, and shows no orphan. */
+  consistent: boolean | null;
+  /** How many receives inside it have no send in the log. */
+  strays: number;
   orphans: OrphanPayload[];
   orphansTotal: number;
   nearest: number[] | null;
@@ -353,7 +359,8 @@ type Target = {
 /** How lanes are ordered: as in the log, by name, by number of events, by first event, or along the channels. */
 type LaneSort = "log" | "name" | "events" | "first" | "topology";
 
-/** Which lanes the diagram shows. Lanes are named by their process; the lane of a closed group is "GROUP[*]". */
+/** Which lanes the diagram shows. Lanes are named by their process; the lane of a closed group is "GROUP[*]",
+ * with more [*] if a process is called so. */
 interface Lanes {
   /** Words that the names of shown processes hold. */
   filter: string;
@@ -380,7 +387,7 @@ interface Arrangement {
   pinned: number;
   /** The row of each process, -1 for a hidden one. */
   rowOf: Int32Array;
-  /** The first row in view, counted below the pinned ones. */
+  /** The place among all rows of the first one in view below those that stay. */
   first: number;
   /** How many processes are hidden. */
   hidden: number;
@@ -1459,7 +1466,9 @@ interface NoteEntry extends NoteAnswer {
   resolved_at: string | null;
   resolved_by: string | null;
   resolution_imported_from?: string | null;
+  /** The last ones in a list, else all. */
   answers: NoteAnswer[];
+  answers_total: number;
 }
 
 interface TrailItem {
@@ -1489,6 +1498,8 @@ interface NoteActions {
   keep(item: TrailItem): unknown;
   resolve(entry: NoteEntry, resolved: boolean): unknown;
   remove(entry: NoteAnswer, parent?: NoteEntry): void;
+  /** Loads all answers of an entry. */
+  unfold(entry: NoteEntry): unknown;
 }
 
 /** An event in the evidence of a document. A state is canonical JSON; it is absent where no claim rests on it. */

@@ -82,6 +82,8 @@ def furnish(stack: Stack, shared_data: Path) -> dict[str, str]:
     api = Api(stack)
     made = json.loads(stack.manage("shell", "--verbosity", "0", "-c", FURNISH))
     made["late"] = _late(api)
+    note = {"text": "Taken **late**.", "place": "snapshot:s1"}
+    made["entry"] = api.post(f"/recordings/{made['late']}/entries", note).body["id"]
     hook = {"url": "https://hooks.example.org/cutline", "kinds": ["job.failed"]}
     made["webhook"] = api.post("/webhooks", hook).body["id"]
     api.post(f"/webhooks/{made['webhook']}/test")
@@ -132,6 +134,7 @@ ADDRESSES = {
     "snapshot": "/recordings/{banks}/snapshots/s1",
     "snapshot-inconsistent": "/recordings/{late}/snapshots/s1",
     "notes": "/recordings/{late}/notes",
+    "entry-history": "/entries/{entry}/history",
     "snapshot-by-query": "/recordings/{banks}/snapshots?id=s1",
     "smallest-part": "/recordings/{late}/smallest-part?snapshot=s1",
     "proof": "/recordings/{banks}/proof?snapshot=s1",

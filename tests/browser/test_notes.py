@@ -40,3 +40,30 @@ def test_a_note_is_written_kept_and_seen_elsewhere_by_keyboard(stack, page, coll
     expect(page.locator("#wb-notes")).to_be_hidden()
     colleague.locator(".wb-pin").first.click()
     expect(colleague.locator(".wb-note").first).to_be_focused()
+
+
+def test_the_page_of_notes_follows_and_keeps_what_somebody_types(stack, page, colleague):
+    address = uploaded(page, two_banks(), "followed.jsonl")
+    page.goto(f"{address}/notes")
+    colleague.goto(f"{address}/notes")
+    colleague.locator("#notes-list[data-live]").wait_for()
+    write(page, "Why so late?")
+    expect(colleague.locator(".entry-text")).to_have_text("Why so late?")
+    expect(colleague.locator("#notes-count")).to_have_text("1 note")
+    colleague.locator("summary", has_text="Answer").click()
+    colleague.get_by_label("Your answer").fill("Because")
+    page.get_by_role("button", name="Resolve").click()
+    expect(colleague.locator(".entry-changed")).to_contain_text("changed meanwhile")
+    expect(colleague.get_by_label("Your answer")).to_have_value("Because")
+    colleague.locator("summary", has_text="Answer").click()
+    colleague.get_by_label("Text of the note").last.focus()
+    expect(colleague.locator(".badge", has_text="resolved")).to_be_visible()
+    page.get_by_role("button", name="Delete").click()
+    expect(colleague.locator("#notes-list")).to_contain_text("No notes yet.")
+
+
+def write(page, text: str) -> None:
+    page.locator("form", has=page.get_by_role("button", name="Write")).get_by_role("textbox").fill(
+        text
+    )
+    page.get_by_role("button", name="Write").click()

@@ -15,6 +15,7 @@ from snapshots.services.jobs import create_job
 from tasks.queue import jobs as queue
 from tasks.queue import sweeping
 from tests.web.given import a_client, a_file, a_person, a_ready_recording, uploads_of
+from webapp.teams import services as teams
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("data_dir")]
 
@@ -192,3 +193,14 @@ def test_a_refused_upload_over_the_limit_leaves_nothing_behind(ada, settings, da
     assert answer.status_code == 429, answer.content
     assert not uploads_of(data_dir)
     assert Recording.objects.count() == 1
+
+
+def test_the_jobs_of_all_teams_of_one_person_take_one_turn(ada, bob, order):
+    for n in range(4):
+        team = teams.create_team(ada, f"team {n}")
+        recording = Recording.objects.create(owner=team.account, name="log", upload="file")
+        create_job(Job.Kind.INGEST, team.account, by=ada, recording=recording)
+    for _ in range(3):
+        a_job(bob)
+    run_all()
+    assert [name == "bob" for name in order] == [False, True] * 3 + [False]

@@ -2,7 +2,15 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { plainScale } from "../../static/js/lib/folds.js";
-import { arrange, groupOf, hiddenMessages, hiddenSentence, PLAIN_LANES, SORTS } from "../../static/js/lib/lanes.js";
+import {
+  arrange,
+  firstLane,
+  groupOf,
+  hiddenMessages,
+  hiddenSentence,
+  PLAIN_LANES,
+  SORTS,
+} from "../../static/js/lib/lanes.js";
 import { openTopology } from "../../static/js/lib/topology.js";
 import { geometry, lineOf, nearestEvent } from "../../static/js/views/workbench/geometry.js";
 import { stillFigure } from "../../static/js/views/workbench/still.js";
@@ -167,4 +175,45 @@ test("the place of the first lane that scrolls is known, however many are pinned
     const g = measured(arrangement);
     assert.equal(arrangement.rows[g.firstRow], g.rows[g.pinned], `${count} pinned lanes`);
   }
+});
+
+test("more pinned lanes than fit are scrolled to like the others", () => {
+  const many = openTopology({ processes: Array.from({ length: 80 }, (_, i) => ({ id: `p-${i}` })), channels: [] });
+  const pinned = many.processes.slice(0, 60).map(({ id }) => id);
+  const seen = new Set();
+  for (let n = 0; n < 80; n += 1) {
+    const lanes = { ...PLAIN_LANES, pinned, first: n ? `p-${n}` : null };
+    for (const { name } of measured(arrange(many, lanes)).rows) seen.add(name);
+  }
+  assert.equal(seen.size, 80);
+});
+
+test("scrolling by one lane at a time reaches every lane and ends at the last, then at the first", () => {
+  const many = openTopology({ processes: Array.from({ length: 80 }, (_, i) => ({ id: `p-${i}` })), channels: [] });
+  for (const count of [0, 2, 60, 80]) {
+    const pinned = many.processes.slice(0, count).map(({ id }) => id);
+    const seen = new Set();
+    let lanes = { ...PLAIN_LANES, pinned };
+    for (const step of [...Array(90).fill(1), ...Array(90).fill(-1)]) {
+      const arrangement = arrange(many, lanes);
+      const g = measured(arrangement);
+      for (const { name } of g.rows) seen.add(name);
+      lanes = { ...lanes, first: firstLane(arrangement, g.firstRow + step, g) };
+    }
+    assert.equal(seen.size, 80, `${count} pinned lanes`);
+    assert.equal(lanes.first, null);
+  }
+});
+
+test("a process that is called like a closed group has a lane of its own", () => {
+  const ids = ["map[0]", "map[1]", "map[*]", "map[*][0]", "map[*][1]"];
+  const odd = openTopology({ processes: ids.map((id) => ({ id })), channels: [] });
+  const lanes = { ...PLAIN_LANES, grouped: true };
+  const rows = arrange(odd, lanes).rows.map(({ name }) => name);
+  assert.equal(new Set(rows).size, rows.length, rows.join(" "));
+  assert.deepEqual(arrange(odd, { ...lanes, pinned: ["map[*]"] }).rows[0].processes, [2]);
+  const group = arrange(odd, lanes).rows.find(({ processes }) => processes.length === 2).name;
+  const pinned = arrange(odd, { ...lanes, pinned: [group] });
+  assert.equal(pinned.pinned, 1);
+  assert.deepEqual(pinned.rows[0].processes, [0, 1]);
 });

@@ -250,6 +250,7 @@ GET /entries/{entry}
 GET /recordings/{banks}/notes
 GET /recordings/{banks}/with-notes
 GET /archive/{archived}/notes
+GET /entries/{entry}/history
 GET /compare?recordings={failing},{failing}
 GET /compare/two?left={banks}&right={banks}
 GET /recordings/{banks}/proof?snapshot=s1

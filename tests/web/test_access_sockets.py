@@ -2,6 +2,7 @@
 
 import inspect
 import json
+from functools import partial
 
 import pytest
 from channels.db import database_sync_to_async
@@ -9,7 +10,7 @@ from channels.testing import WebsocketCommunicator
 from django.contrib.auth.models import AnonymousUser
 
 from snapshots.jobs import live
-from snapshots.models import Job
+from snapshots.models import EngineJob, Job
 from snapshots.reviews import incidents
 from snapshots.routing import websocket_urlpatterns
 from snapshots.web import consumers
@@ -35,6 +36,8 @@ pytestmark = [
 SOCKETS = {
     "ws/recordings/<int:id>": "shown",
     "ws/reviews/<int:id>": "sees",
+    "ws/recordings/<int:id>/notes": "sees",
+    "ws/archive/<int:id>/notes": "sees",
     "ws/jobs": "anyone",
     "": "nothing",
 }
@@ -65,6 +68,7 @@ RELAYED = {
         *("cursor_moved", "entry_changed", "view_shown", "pointed", "room_changed"),
     },
     consumers.ReviewConsumer: {"review_changed"},
+    consumers.NotesConsumer: {"entry_changed"},
     consumers.JobsConsumer: {"job_changed"},
     consumers.NowhereConsumer: set(),
 }
@@ -99,6 +103,11 @@ def cookies(people, banks, review):
     return {name: dict([visit_of(link.rpartition("/")[2])]) for name, link in links.items()}
 
 
+@pytest.fixture
+def archived(team):
+    return EngineJob.objects.create(owner=team.account, engine="flink", key="a" * 32)
+
+
 def test_every_websocket_message_and_event_has_a_row():
     assert {str(pattern.pattern) for pattern in websocket_urlpatterns} == set(SOCKETS)
     assert {pattern.callback.consumer_class for pattern in websocket_urlpatterns} == set(RELAYED)
@@ -112,9 +121,12 @@ def takes_events(method: object) -> bool:
 
 
 @pytest.mark.parametrize("route", SOCKETS)
-async def test_a_socket_opens_for_whom_the_rule_names(people, banks, review, cookies, route):
-    row = review if "reviews" in route else banks
-    address = route.replace("<int:id>", str(row.pk)) or "ws/nothing"
+async def test_a_socket_opens_for_whom_the_rule_names(
+    people, banks, archived, review, cookies, route
+):
+    things = {"ws/archive": archived, "ws/reviews": review}
+    thing = next((row for name, row in things.items() if route.startswith(name)), banks)
+    address = route.replace("<int:id>", str(thing.pk)) or "ws/nothing"
     outcomes = {}
     for person in PEOPLE:
         socket = await connected(people[person], address, cookies.get(person))
@@ -199,11 +211,16 @@ async def answered_kinds(socket: WebsocketCommunicator) -> set[str]:
     return kinds
 
 
-async def test_every_event_reaches_the_team_and_nobody_else(people, team, banks, review, cookies):
+async def test_every_event_reaches_the_team_and_nobody_else(
+    people, team, banks, archived, review, cookies
+):
     job = await Job.objects.acreate(kind=Job.Kind.RESTORE, owner=team.account, recording=banks)
+    note = live.entry_changed
     events = {
-        f"ws/recordings/{banks.pk}": lambda: live.entry_changed(banks.pk, 1, "made"),
         f"ws/reviews/{review.pk}": lambda: live.review_changed(review.pk, {"part": "head"}),
+        f"ws/recordings/{banks.pk}": partial(note, "recording", banks.pk, 1, "made"),
+        f"ws/recordings/{banks.pk}/notes": partial(note, "recording", banks.pk, 1, "made"),
+        f"ws/archive/{archived.pk}/notes": partial(note, "engine_job", archived.pk, 1, "made"),
         "ws/jobs": lambda: live.job_changed(job),
     }
     for address, happen in events.items():

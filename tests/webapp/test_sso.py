@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import time
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 import requests
@@ -142,6 +143,36 @@ def test_signing_out_ends_the_session(browser):
     browser.sign_in()
     assert browser.submit("/sign-out").headers["Location"] == "/sign-in"
     assert not browser.is_signed_in
+
+
+def test_signing_out_leads_to_the_end_of_the_providers_session(browser, answers, provider, site):
+    browser.sign_in()
+    answers.document = {"end_session_endpoint": f"{provider.url}/logout?realm=a"}
+    page = browser.submit("/sign-out")
+    [address] = re.findall(r'http-equiv="refresh" content="0; url=([^"]+)"', page.text)
+    parts = urlsplit(address.replace("&amp;", "&"))
+    assert f"{parts.scheme}://{parts.netloc}{parts.path}" == f"{provider.url}/logout"
+    expected = {"realm": "a", "client_id": CLIENT}
+    assert dict(parse_qsl(parts.query)) == expected | {
+        "post_logout_redirect_uri": f"{site.url}/sign-in"
+    }
+    assert not browser.is_signed_in
+
+
+@pytest.mark.parametrize("endpoint", ["http://evil.example/out", 5, "javascript:alert(1)"])
+def test_signing_out_follows_no_unsafe_address(browser, answers, endpoint):
+    browser.sign_in()
+    answers.document = {"end_session_endpoint": endpoint}
+    page = browser.submit("/sign-out")
+    assert "you may still be signed in there" in page.text
+    assert "evil.example" not in page.text
+    assert not browser.is_signed_in
+
+
+def test_whoever_came_by_a_link_is_not_sent_to_the_provider(browser, answers, provider, site):
+    answers.document = {"end_session_endpoint": f"{provider.url}/logout"}
+    browser.submit("/sign-in", link=site.manage("sign_in_link"))
+    assert browser.submit("/sign-out").headers["Location"] == "/sign-in"
 
 
 def test_signing_in_leads_to_no_other_site(browser):

@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from snapshots.models import Collector, EngineJob, Job, Mapping, Recording, Topology
+from snapshots.models import Allowance, Collector, EngineJob, Job, Mapping, Recording, Topology
 from snapshots.problems import Conflict, TooMany
 from snapshots.services import moving, retention
 from snapshots.services.jobs import request_restore
@@ -20,8 +20,10 @@ from tests.web.given import (
     signed_in,
     text_of,
 )
-from webapp.accounts import people
+from webapp.accounts import deleting, people
 from webapp.accounts.models import AuditEntry
+from webapp.notices import events
+from webapp.notices.models import Notice
 from webapp.teams import services
 from webapp.teams.models import Membership
 from webapp.teams.roles import Role
@@ -180,10 +182,52 @@ def test_the_people_of_a_team_share_the_answers_about_its_recording(ada, team):
     grace = a_member(team, Role.VIEWER)
     recording = a_ready_recording(team.account)
     snapshot = recording.snapshots.first()
-    job = request_restore(grace, recording, snapshot)
-    assert job.owner == team.account
-    assert request_restore(ada, recording, snapshot) == job
+    job = request_restore(ada, recording, snapshot)
+    assert (job.owner, job.asker) == (team.account, ada)
+    assert request_restore(grace, recording, snapshot) == job
     assert a_client(grace).post(f"/api/jobs/{job.pk}/cancel").status_code == 403
+
+
+REQUESTS = {
+    "restore": "/api/recordings/{}/snapshots/s1/restore",
+    "reordering": "/api/recordings/{}/snapshots/s1/reordering",
+    "predicate": "/api/recordings/{}/predicates",
+}
+
+
+@pytest.mark.parametrize("kind", REQUESTS)
+@pytest.mark.parametrize("role", Role)
+def test_whoever_may_not_change_a_recording_pays_for_jobs_on_it(team, kind, role):
+    person = a_member(team, role)
+    recording = a_ready_recording(team.account)
+    api = a_client(person)
+    answer = post_json(api, REQUESTS[kind].format(recording.pk), {"expression": "A == 9000"})
+    job = Job.objects.get(pk=answer.json()["job"])
+    pays = team.account if role.reaches(Role.EDITOR) else person
+    assert (job.owner, job.asker) == (pays, person)
+    assert api.get(f"/api/jobs/{job.pk}").status_code == 200
+    assert api.post(f"/api/jobs/{job.pk}/cancel").status_code == 202
+
+
+def test_the_limit_of_open_jobs_of_a_viewer_counts_for_the_viewer(team):
+    grace = a_member(team, Role.VIEWER)
+    recording = a_ready_recording(team.account)
+    Allowance.objects.create(owner=grace, open_jobs=1)
+    api = a_client(grace)
+    statuses = [api.post(REQUESTS[kind].format(recording.pk)).status_code for kind in REQUESTS]
+    assert statuses[:2] == [202, 429]
+
+
+def test_who_is_removed_sees_no_job_about_what_the_team_owns(team):
+    grace = a_member(team, Role.VIEWER)
+    recording = a_ready_recording(team.account)
+    job = request_restore(grace, recording, recording.snapshots.first())
+    services.remove(team.memberships.get(person=grace), grace)
+    assert a_client(grace).get(f"/api/jobs/{job.pk}").status_code == 404
+    assert a_client(grace).get("/api/jobs").json()["total"] == 0
+    job.state = Job.State.FAILED
+    events.job_ended(job)
+    assert not Notice.objects.filter(owner=grace).exists()
 
 
 # --- changed by role ------------------------------------------------------------------------------
@@ -444,9 +488,9 @@ def test_a_team_never_loses_its_last_owner_to_an_operator(owner, ada, team):
     grace = a_person("grace@example.org")
     people.close(ada, owner)
     with pytest.raises(Conflict, match="the only owner of payments: hand over first"):
-        people.delete(ada, owner)
+        deleting.delete(ada, owner)
     assert people.hand_over(ada, grace, owner).moved["team"] == 1
-    people.delete(ada, owner)
+    deleting.delete(ada, owner)
     assert [(row.person, row.role) for row in team.memberships.all()] == [(grace, "owner")]
 
 
@@ -486,3 +530,10 @@ def test_what_moves_into_a_team_with_retention_is_announced_for_a_week(client, a
     assert "goes on" in text_of(client.get("/"))
     assert retention.expired(in_days(6.9)) == []
     assert retention.expired(in_days(7.1)) == [first]
+
+
+def test_a_job_says_for_which_team_it_counts(api, ada, team):
+    for owner, expected in ((ada, None), (team.account, {"id": team.pk, "name": "payments"})):
+        recording = a_ready_recording(owner)
+        job = request_restore(ada, recording, recording.snapshots.first())
+        assert api.get(f"/api/jobs/{job.pk}").json()["team"] == expected

@@ -9,17 +9,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from django.apps import apps
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Count, Max, Model, OuterRef, QuerySet, Subquery, Sum
 from django.db.models.functions import Coalesce, Greatest
 
-from snapshots import models
 from snapshots.allowances import NAMES
 from snapshots.models import Allowance, Collector, EngineJob, Job, Recording
 from snapshots.problems import Conflict, Invalid, NotFound
 from snapshots.quantities import counted
-from snapshots.reviews.models import Review
 from snapshots.services.jobs import cancel_job
 from webapp.accounts import audit, closing, proving
 from webapp.accounts.models import ApiToken, Session, SignInLink
@@ -256,12 +255,12 @@ def checked_limit(name: str, value: Any) -> int | None:
 
 _SIZES = {"stored_bytes": " of bytes, or a size such as 50 GB"}
 
-OWNED: tuple[tuple[str, type[Model]], ...] = (
-    ("recording", models.Recording),
-    ("topology", models.Topology),
-    ("mapping", models.Mapping),
-    ("review", Review),
-)
+OWNED = {  # by kind, the table; reviews know accounts, so that they cannot be imported here
+    "recording": "snapshots.Recording",
+    "topology": "snapshots.Topology",
+    "mapping": "snapshots.Mapping",
+    "review": "reviews.Review",
+}
 PLURALS = {"topology": "topologies"}
 
 
@@ -283,11 +282,17 @@ class HandOver:
         return " and ".join([", ".join(words[:-1]), words[-1]] if words[1:] else words) or "nothing"
 
 
+def owned(kind: str, account: User) -> QuerySet:
+    """Return what an account owns of a kind in ``OWNED``."""
+    return apps.get_model(OWNED[kind])._default_manager.filter(owner=account)
+
+
 @transaction.atomic
 def hand_over(giver: User, taker: User, by: User | None) -> HandOver:
-    """Give what one person owns to another, with jobs, the archive and its collectors.
+    """Give what one person has to another.
 
-    The other person becomes an owner of the teams that would have none without the giver.
+    That is recordings, topologies, mappings, reviews, jobs, archive and collectors. The other
+    person becomes an owner of the teams that would have none without the giver.
 
     What the taker has already (a collector of the same address, an archived job of the same key)
     stays with the giver. Raises: Conflict.
@@ -298,10 +303,7 @@ def hand_over(giver: User, taker: User, by: User | None) -> HandOver:
         raise Conflict(f"The account of {taker} is closed: open it first.")
     _require_proven(taker)
     Job.objects.filter(owner=giver).update(owner=taker)
-    moved = {
-        kind: model._default_manager.filter(owner=giver).update(owner=taker)
-        for kind, model in OWNED
-    }
+    moved = {kind: owned(kind, giver).update(owner=taker) for kind in OWNED}
     collectors, kept_collectors = _move(Collector, giver, taker, "engine", "url", "job_key")
     jobs, kept_jobs = _move(EngineJob, giver, taker, "engine", "key", "run")
     EngineJob.objects.filter(owner=taker, collector__owner=giver).update(collector=None)
@@ -340,28 +342,3 @@ def _move(model: type[Model], giver: User, taker: User, *key: str) -> tuple[int,
     left = [row for row in rows if tuple(getattr(row, name) for name in key) in taken]
     going = {row.pk for row in rows} - {row.pk for row in left}
     return model._default_manager.filter(pk__in=going).update(owner=taker), left
-
-
-@transaction.atomic
-def delete(user: User, by: User | None) -> None:
-    """Delete a closed account that holds no recording, topology, mapping, review or team any more.
-
-    Its collectors, archived jobs, tokens and results of jobs are deleted too; the audit log stays.
-    Raises: Conflict.
-    """
-    if user.is_active:
-        raise Conflict(f"The account of {user} is open: close it first.")
-    require_nothing_owned(user, str(user))
-    if teams := sole_owner_of(user):
-        raise Conflict(f"{user} is the only owner of {teams[0]}: hand over first.")
-    audit.note(audit.ACCOUNT_DELETED, by, str(user), person=user)
-    user.delete()
-
-
-def require_nothing_owned(account: User, words: str) -> None:
-    """Refuse to delete an account that holds anything of OWNED. Raises: Conflict."""
-    for kind, model in OWNED:
-        number = model._default_manager.filter(owner=account).count()
-        if number:
-            held = counted(number, kind, PLURALS.get(kind, ""))
-            raise Conflict(f"{words} still has {held}: hand over first.")

@@ -12,6 +12,8 @@ from django.views.decorators.http import require_http_methods, require_POST
 from webapp.accounts import audit, services
 from webapp.accounts.forms import SignInForm
 
+BY_PROVIDER = "by_provider"  # in a session that began at the OpenID provider
+
 
 @never_cache
 @require_http_methods(["GET", "POST"])
@@ -79,6 +81,12 @@ def next_page(request: HttpRequest) -> str:
 
 @require_POST
 def sign_out(request: HttpRequest) -> HttpResponse:
+    """End the session, and the one at the OpenID provider if that signed the person in."""
     audit.note(audit.SIGNED_OUT, request.user)
+    is_sso = settings.OIDC_ISSUER and request.session.get(BY_PROVIDER, False)
     logout(request)
+    if is_sso:
+        from webapp.sso import views as sso  # allauth is there only with the setting
+
+        return sso.signed_out(request)
     return redirect(settings.LOGIN_URL)

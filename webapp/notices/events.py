@@ -9,6 +9,7 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.db import transaction
 
+from snapshots import access
 from snapshots.domain.judging.findings import REGISTRY
 from snapshots.models import Job
 from snapshots.quantities import counted
@@ -85,8 +86,11 @@ def mailed_kinds(owner: User) -> list[str]:
 def job_ended(job: Job) -> None:
     """Note that a job is done, failed or refused, and that verdicts are not consistent.
 
-    A cancelled job is not noted: a person cancelled it.
+    A cancelled job is not noted: a person cancelled it. Neither is a job about a recording that its
+    owner may see no longer.
     """
+    if not access.owner_sees(job):
+        return
     if job.state == Job.State.DONE:
         _note_end(job, kinds.JOB_DONE, "is done")
         _note_verdicts(job)

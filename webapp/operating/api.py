@@ -9,7 +9,7 @@ from ninja import Field, Query, Router, Schema
 from snapshots import access
 from snapshots.web.api.parameters import Limit, Offset, PersonId, TeamId
 from snapshots.web.json import reply, reply_page
-from webapp.accounts import people
+from webapp.accounts import deleting, people
 from webapp.accounts.auth import SignedInRequest
 from webapp.accounts.payloads import AuditList, audit_item
 from webapp.operating import payloads
@@ -80,9 +80,13 @@ def change_person(request: SignedInRequest, id: PersonId, body: PersonChange) ->
 
 @router.delete("/operator/people/{int:id}", response={204: None})
 def delete_person(request: SignedInRequest, id: PersonId) -> HttpResponse:
-    """Delete a closed account that holds no recording, topology or mapping any more."""
+    """Delete a closed account that holds no recording, topology, mapping or review any more.
+
+    Its collectors and archived jobs go with it; `goes_with_account` of the person lists all. If
+    others wrote notes on its archived jobs, they must be handed over first.
+    """
     access.require_operator(request.user)
-    people.delete(people.person(id), request.user)
+    deleting.delete(people.person(id), request.user)
     return HttpResponse(status=204)
 
 

@@ -6,7 +6,7 @@ from snapshots import allowances
 from snapshots.domain.model.as_json import as_json
 from snapshots.payloads.dates import optional_date
 from snapshots.payloads.declaring import described, list_of
-from webapp.accounts import proving
+from webapp.accounts import deleting, proving
 from webapp.accounts.payloads import LimitsPayload, UsagePayload
 from webapp.teams.roles import Role
 
@@ -45,11 +45,13 @@ class PersonDetail(PersonItem):
         own_limits: the limits that differ from the server's settings, by name.
         unproven_invited_by: who made the invitation that made the account, while nobody has
             proven to have the address; null otherwise.
+        goes_with_account: what would be deleted with the account, as sentences.
     """
 
     limits: LimitsPayload
     own_limits: dict[str, int]
     unproven_invited_by: str | None
+    goes_with_account: list[str]
 
 
 @described
@@ -136,4 +138,5 @@ def person_detail(user) -> PersonDetail:
         "limits": as_json(allowances.allowance(user)),
         "own_limits": allowances.own_limits(user),
         "unproven_invited_by": proving.inviter(user),
+        "goes_with_account": deleting.losses(user),
     }

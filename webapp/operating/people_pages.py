@@ -16,7 +16,7 @@ from snapshots.quantities import counted, file_size
 from snapshots.web.pages.listing import Column, Listing
 from snapshots.web.pages.rendering import wants_list_alone
 from snapshots.web.tables.sending import show
-from webapp.accounts import audit, people, proving
+from webapp.accounts import audit, deleting, people, proving
 from webapp.accounts.auth import SignedInRequest
 from webapp.operating.pages import operator_page
 
@@ -78,7 +78,7 @@ def _unmake_operator(user: User, by: User) -> str:
 
 
 def _delete(user: User, by: User) -> str:
-    people.delete(user, by)
+    deleting.delete(user, by)
     return f"The account of {user} is deleted."
 
 
@@ -118,7 +118,7 @@ ACTIONS = {
     ),
     "delete": Action(
         "Delete the account",
-        "Tokens, collectors, archived jobs and results of jobs go with it. This cannot be undone.",
+        "This cannot be undone. The person's notes on what belongs to others stay.",
         "Delete",
         _delete,
     ),
@@ -246,6 +246,8 @@ def act(request: SignedInRequest, pk: int, slug: str) -> HttpResponseBase:
         raise NotFound(f"There is no action {slug!r}: choose one of {', '.join(ACTIONS)}.")
     if request.method != "POST":
         context = {"person": user, "action": ACTIONS[slug]}
+        if slug == "delete":
+            context["losses"] = deleting.losses(user)
         return render(request, "operating/confirm.html", context)
     try:
         messages.success(request, ACTIONS[slug].do(user, request.user))

@@ -7,6 +7,7 @@ would then make accounts of its own; instead the person is signed in as every ot
 
 import secrets
 from typing import Any, NoReturn
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from allauth.core.exceptions import ImmediateHttpResponse
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter, get_adapter
@@ -135,6 +136,26 @@ def address_to_sign_in(request: HttpRequest, next_page: str) -> str:
         nonce=nonce,
     )
     return answer["Location"]
+
+
+def address_to_sign_out(request: HttpRequest) -> str:
+    """Return the provider's address at which its session ends; empty if it announces none.
+
+    No ID token is kept that could say whose session it is, so the provider may ask the person.
+    Raises: ProviderException, RequestException.
+    Source: OpenID Connect RP-Initiated Logout 1.0, section 2.
+    """
+    endpoint = Exchange(request).openid_config.get("end_session_endpoint")
+    if endpoint is None:
+        return ""
+    if not isinstance(endpoint, str) or not is_safe(endpoint):
+        raise ProviderException("The provider's end_session_endpoint is not an https address.")
+    back = {
+        "client_id": settings.OIDC_CLIENT_ID,
+        "post_logout_redirect_uri": settings.PUBLIC_URL + reverse("sign-in"),
+    }
+    parts = urlsplit(endpoint)
+    return parts._replace(query=urlencode([*parse_qsl(parts.query), *back.items()])).geturl()
 
 
 def _app() -> SocialApp:

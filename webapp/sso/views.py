@@ -37,7 +37,8 @@ def begin(request: HttpRequest) -> HttpResponse:
         address = flow.address_to_sign_in(request, next_page)
     except (ProviderException, RequestException) as error:
         return failed(request, error)
-    return render(request, "sso/leaving.html", {"address": address, "name": settings.OIDC_NAME})
+    context = {"address": address, "name": settings.OIDC_NAME, "title": "Sign in"}
+    return render(request, "sso/leaving.html", context)
 
 
 @never_cache
@@ -55,8 +56,26 @@ def signed_in(request: HttpRequest, user: User, next_page: str) -> HttpResponse:
     """Begin a session of the person, of which nothing of the stranger's is part."""
     request.session.flush()
     views.begin_session(request, user, f"through {settings.OIDC_NAME}")
+    request.session[views.BY_PROVIDER] = True
     ours = url_has_allowed_host_and_scheme(next_page, {request.get_host()}, request.is_secure())
     return redirect(next_page if ours else settings.LOGIN_REDIRECT_URL)
+
+
+def signed_out(request: HttpRequest) -> HttpResponse:
+    """Lead to where the provider ends its own session, after that of Cutline has ended."""
+    try:
+        address = flow.address_to_sign_out(request)
+    except (ProviderException, RequestException) as error:
+        logger.warning("The sign-out at the provider failed: %s: %s", type(error).__name__, error)
+        sentence = (
+            f"You are signed out here. {settings.OIDC_NAME} gave no answer that can be used, so "
+            "that you may still be signed in there."
+        )
+        return views.render_sign_in(request, SignInForm(), sso_refusal=sentence)
+    if not address:
+        return redirect(settings.LOGIN_URL)
+    context = {"address": address, "name": settings.OIDC_NAME, "title": "Sign out"}
+    return render(request, "sso/leaving.html", context)
 
 
 def refused(request: HttpRequest, sentence: str) -> HttpResponse:

@@ -18,7 +18,7 @@ from django.utils import timezone
 from snapshots.models import EngineJob
 from snapshots.problems import Conflict, Invalid, NotFound, TooMany
 from snapshots.quantities import counted, thousands
-from webapp.accounts import audit, people
+from webapp.accounts import audit, deleting
 from webapp.accounts.services import OWNER, NotAnAddress, create_unproven, hashed
 from webapp.teams.invitations import end_those_of, made_by_an_owner
 from webapp.teams.models import LONGEST_NAME, Invitation, Membership, Team
@@ -251,7 +251,7 @@ def _require_another_owner(membership: Membership) -> None:
 @transaction.atomic
 def delete_team(team: Team, by: User) -> None:
     """Delete a team that holds nothing any more. Raises: Conflict."""
-    people.require_nothing_owned(team.account, f"The team {team.name}")
+    deleting.require_nothing_owned(team.account, f"The team {team.name}")
     if archived := EngineJob.objects.filter(owner=team.account).count():
         jobs = counted(archived, "archived job")
         raise Conflict(f"The team {team.name} still has {jobs}: move or delete them first.")

@@ -1,8 +1,11 @@
 """List what differs between the global states that two snapshots recorded."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Any
 
+from snapshots.domain.comparing.states import same_messages
 from snapshots.domain.model.values import canonical
 from snapshots.domain.properties.global_state import GlobalState
 
@@ -42,17 +45,25 @@ _NO_IDS: tuple[Ids, Ids] = ({}, {})
 
 
 def changes(
-    before: GlobalState, after: GlobalState, ids: tuple[Ids, Ids] = _NO_IDS
+    before: GlobalState,
+    after: GlobalState,
+    ids: tuple[Ids, Ids] = _NO_IDS,
+    unordered: Collection[str] = frozenset(),
 ) -> tuple[Change, ...]:
     """Return the processes and channels whose recorded state differs or is not known.
 
     Args:
+        before: the first state.
+        after: the second state.
         ids: the messages in the channels of both. Those that hold different messages differ, even
             if the values are equal or not known.
+        unordered: the channels that do not keep the order of messages, so that another order is no
+            change.
     """
+    contents_differ = _contents_differ(ids, unordered)
     return (
-        *_changes(PROCESS, before.processes, after.processes, _NO_IDS),
-        *map(_counted, _changes(CHANNEL, before.channels, after.channels, ids)),
+        *_changes(PROCESS, before.processes, after.processes, _state_differs),
+        *map(_counted, _changes(CHANNEL, before.channels, after.channels, contents_differ)),
     )
 
 
@@ -69,26 +80,47 @@ def is_named(change: Change, named: Mapping[str, Collection[str]]) -> bool:
     return change.name in named.get(kind, ())
 
 
+def _state_differs(_: str, before: object, after: object) -> bool:
+    return canonical(before) != canonical(after)
+
+
+def _contents_differ(
+    ids: tuple[Ids, Ids], unordered: Collection[str]
+) -> Callable[[str, object, object], bool]:
+    """Return the rule for channels, which is that of the comparison of two states."""
+
+    def differs(name: str, before: object, after: object) -> bool:
+        sides = zip((before, after), ids, strict=True)
+        left, right = (_messages(values, held.get(name, ())) for values, held in sides)
+        return not same_messages(left, right, is_ordered=name not in unordered)
+
+    return differs
+
+
+def _messages(values: Any, ids: Sequence[str]) -> list[Hashable]:
+    """Return the messages in a channel, each by its id, if that is known, and its value."""
+    return list(zip_longest(ids, map(canonical, values)))
+
+
 def _changes(
-    kind: str, before: Mapping[str, object], after: Mapping[str, object], ids: tuple[Ids, Ids]
+    kind: str,
+    before: Mapping[str, object],
+    after: Mapping[str, object],
+    differs: Callable[[str, object, object], bool],
 ) -> Iterator[Change]:
     for name in dict.fromkeys((*before, *after)):
         pair = before.get(name, _ABSENT), after.get(name, _ABSENT)
-        change = _word(*pair)
-        if change is None and None not in pair and ids[0].get(name) != ids[1].get(name):
-            change = CHANGED
+        change = _word(*pair) or (CHANGED if differs(name, *pair) else None)
         if change is not None:
             first, second = (None if side is _ABSENT else side for side in pair)
             yield Change(kind, name, change, first, second)
 
 
 def _word(before: object, after: object) -> str | None:
-    """Return how two values differ; None if they are the same."""
+    """Say why two values cannot be compared; None if they can."""
     if before is _ABSENT or after is _ABSENT:
         return ADDED if before is _ABSENT else REMOVED
-    if before is None or after is None:
-        return UNKNOWN
-    return CHANGED if canonical(before) != canonical(after) else None
+    return UNKNOWN if before is None or after is None else None
 
 
 def _counted(change: Change) -> Change:

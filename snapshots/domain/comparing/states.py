@@ -267,14 +267,12 @@ def _other_contents(
     """Return the difference between the contents of a channel, or None if they are equal."""
     left, right = pair
     ours, theirs = list(map(key, left)), list(map(key, right))
-    if ours == theirs:
+    if same_messages(ours, theirs, is_ordered=is_ordered):
         return None
     only_left, only_right = _left_over(left, ours, theirs), _left_over(right, theirs, ours)
     if only_left or only_right:
         measure, size = of_messages(only_left + only_right)
         sentence = f"{channel} holds {_only(names, only_left, only_right)}."
-    elif not is_ordered:
-        return None
     else:
         moved = sum(one != other for one, other in zip(ours, theirs, strict=True))
         measure, size = PARTS, moved
@@ -291,6 +289,11 @@ def _other_contents(
         only_left=only_left,
         only_right=only_right,
     )
+
+
+def same_messages(left: Sequence[Hashable], right: Sequence[Hashable], *, is_ordered: bool) -> bool:
+    """Tell whether two channels hold the same messages, in the same order if it has a meaning."""
+    return left == right if is_ordered else Counter(left) == Counter(right)
 
 
 def _left_over(

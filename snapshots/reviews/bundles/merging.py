@@ -228,7 +228,7 @@ class _Merge:
     def _announce(self, row: Entry, change: str) -> None:
         """Send the change to open pages after the commit."""
         if not self._is_new:
-            send = partial(live.entry_changed, self._recording.pk, row.pk, change)
+            send = partial(live.entry_changed, "recording", self._recording.pk, row.pk, change)
             transaction.on_commit(send, robust=True)
 
 

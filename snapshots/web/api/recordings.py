@@ -167,7 +167,7 @@ def delete_recording(request: HttpRequest, id: RecordingId) -> HttpResponse:
 @idempotent
 def ingest_recording_again(request: HttpRequest, id: RecordingId) -> HttpResponse:
     """Ingest a recording once more from the kept upload, after a failure or for a newer store."""
-    job = ingest_again(access.own_recording(request.user, id))
+    job = ingest_again(access.own_recording(request.user, id), request.user)
     return reply({"id": id, "job": job.pk}, 202)
 
 

@@ -81,8 +81,8 @@ def keep_broken_rule(
     """Simulate the run with the broken rule as a recording of its own."""
     recording = access.recording(request.user, id)
     broken = reruns.rerun(recording, seed).breaking(rule, at)
-    owner = access.rerun_holder(request.user, recording)
-    return _accepted(request_rerun(owner, recording, broken, f"{rule} at {at}"))
+    owner = access.run_holder(request.user, recording)
+    return _accepted(request_rerun(owner, recording, broken, f"{rule} at {at}", request.user))
 
 
 @router.post(

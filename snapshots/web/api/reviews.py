@@ -143,7 +143,7 @@ def list_entries_of_recording(
     state: State = "",
     place: AtPlace = "",
 ) -> HttpResponse:
-    """List the entries of a recording by number, each with its answers."""
+    """List the entries of a recording by number, each with its last ten answers."""
     subject = access.recording(request.user, id)
     return _entries(request, subject, offset, limit, kind, state, place)
 
@@ -158,7 +158,7 @@ def list_entries_of_archived_job(
     state: State = "",
     place: AtPlace = "",
 ) -> HttpResponse:
-    """List the entries of an archived job by number, each with its answers."""
+    """List the entries of an archived job by number, each with its last ten answers."""
     subject = access.engine_job(request.user, id)
     return _entries(request, subject, offset, limit, kind, state, place)
 
@@ -172,7 +172,7 @@ def _entries(
     state: str,
     place: str,
 ) -> HttpResponse:
-    rows = filtered(entries.entries(request.user, subject), kind, state)
+    rows = filtered(entries.listed(request.user, subject), kind, state)
     rows = rows.filter(place=place) if place else rows
     reader = Reader(request.user, subject, is_list=True)
     items = [reader.entry(row) for row in rows[offset : offset + limit]]

@@ -159,5 +159,6 @@ def simulate(
     """
     topology = access.topology(request.user, id)
     parameters = orjson.loads(request.body)  # the schema only documents: the service checks
-    job = request_simulation(access.holder(request.user, team), topology, parameters)
+    owner = access.holder(request.user, team)
+    job = request_simulation(owner, topology, parameters, request.user)
     return reply({"id": job.recording_id, "job": job.pk}, 202)

@@ -28,7 +28,8 @@ def begin(request: HttpRequest, pk: int) -> HttpResponseBase:
     """Run the recording's simulation once for each strategy, and show the comparison."""
     recording = access.recording(request.user, pk)
     try:
-        jobs = request_failover_comparison(access.rerun_holder(request.user, recording), recording)
+        owner = access.run_holder(request.user, recording)
+        jobs = request_failover_comparison(owner, recording, request.user)
     except Conflict as conflict:
         return back(request, reverse("checkpoints", args=[pk]), conflict)
     ids = ",".join(str(job.recording_id) for job in jobs)

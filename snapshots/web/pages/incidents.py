@@ -99,7 +99,7 @@ def _new(request: SignedInRequest, subject: Subject | None) -> Review:
     if subject is None or "team" in request.POST:
         owner = access.holder(request.user, request.POST.get("team"))
     elif isinstance(subject, Recording):
-        owner = access.rerun_holder(request.user, subject)
+        owner = access.run_holder(request.user, subject)
     else:
         owner = subject.owner if access.may_change(request.user, subject) else request.user
     title = request.POST.get("title") or (f"What happened in {subject}" if subject else "")

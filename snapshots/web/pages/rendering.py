@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 
+from snapshots import access
 from snapshots.problems import Problem, problem
 from snapshots.store.errors import StoreError
 
@@ -26,12 +27,20 @@ def page(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBas
                 raise
             return problem_page(request, refusal.as_json())
         except StoreError as error:
-            body = problem(
-                "store-damaged", "Damaged recording", 409, str(error), again=kwargs.get("pk")
-            )
+            again = _read_again(request, kwargs.get("pk"))
+            body = problem("store-damaged", "Damaged recording", 409, str(error), again=again)
             return problem_page(request, body)
 
     return answer
+
+
+def _read_again(request: HttpRequest, pk: int | None) -> int | None:
+    """Return the recording of a page if its upload can be read again, and by this person."""
+    match = request.resolver_match
+    if pk is None or match is None or not match.route.startswith("recordings/<int:pk>"):
+        return None
+    row = access.recordings(request.user).filter(pk=pk).exclude(upload="").first()
+    return pk if row is not None and access.may_change(request.user, row) else None
 
 
 def wants_list_alone(request: HttpRequest) -> bool:

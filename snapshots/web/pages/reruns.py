@@ -56,8 +56,9 @@ def rules(request: HttpRequest, pk: int | None = None) -> HttpResponseBase:
     at = request.GET.get(kind, "")
     if request.method == "POST":
         rule = request.GET.get("rule", "")
-        owner = access.rerun_holder(request.user, recording)
-        job = request_rerun(owner, recording, again.breaking(rule, at), f"{rule} at {at}")
+        owner = access.run_holder(request.user, recording)
+        broken = again.breaking(rule, at)
+        job = request_rerun(owner, recording, broken, f"{rule} at {at}", request.user)
         return redirect("recording", job.recording_id)
     context = {
         **_context(request, recording, again),

@@ -9,13 +9,19 @@ from django.http import FileResponse, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import (
+    require_GET,
+    require_http_methods,
+    require_POST,
+    require_safe,
+)
 
 from snapshots import access
 from snapshots.models import EngineJob, Recording
 from snapshots.problems import Conflict, Invalid, Problem
 from snapshots.reviews import entries, trail
 from snapshots.reviews.bundles.exporting import bundle_of, file_name
+from snapshots.reviews.history import MOST_VERSIONS, versions
 from snapshots.reviews.models import Entry
 from snapshots.reviews.subjects import Subject
 from snapshots.web.api.reviews import OPEN, RESOLVED, filtered
@@ -26,6 +32,7 @@ from webapp.edge.optional_writes import optionally
 
 ROWS = 50
 SHOWN = 20  # entries of one place on another page
+LONGEST_NUMBER = 19  # digits
 
 
 @page
@@ -64,7 +71,10 @@ def _list(
     request: SignedInRequest, subject: Subject, refusal: Problem | None = None
 ) -> HttpResponse:
     kind, state = request.GET.get("kind", ""), request.GET.get("state", "")
-    rows = filtered(entries.entries(request.user, subject), kind, state)
+    only = _only(request)
+    listed = entries.entries if only else entries.listed
+    rows = filtered(listed(request.user, subject), kind, state)
+    rows = rows.filter(pk=only) if only else rows
     shown = Paginator(rows, ROWS).get_page(request.GET.get("page"))
     reader = Reader(request.user, subject, is_list=True)
     context = {
@@ -76,6 +86,7 @@ def _list(
         "states": (OPEN, RESOLVED),
         "kind": kind,
         "state": state,
+        "only": only,
         "may_write": reader.may_comment,
         "address": _address(subject),
         "place": request.POST.get("place", ""),
@@ -84,10 +95,17 @@ def _list(
         "refusal": refusal.detail if refusal else "",
         "is_sample": subject.owner_id is None,
         "download": _download(subject),
+        "socket": _socket(subject),
     }
     name = "rows" if wants_list_alone(request) else "notes"
     status = refusal.status if refusal else 200
     return render(request, f"snapshots/reviews/{name}.html", context, status=status)
+
+
+def _only(request: SignedInRequest) -> int:
+    """Return the number of the entry that alone is shown, with all answers; 0 for a list."""
+    text = request.GET.get("entry", "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < LONGEST_NUMBER else 0
 
 
 @page
@@ -119,6 +137,25 @@ def change(request: SignedInRequest, pk: int) -> HttpResponse:
     return redirect(f"{_address(row.subject)}#entry-{anchor}")
 
 
+@page
+@require_safe
+def history(request: SignedInRequest, pk: int) -> HttpResponse:
+    """Show the versions of an entry or an answer, each as what it changed."""
+    row = entries.entry(request.user, pk)
+    first = row.parent or row
+    total = row.history.count()
+    context = {
+        "entry": first,
+        "is_answer": row.parent_id is not None,
+        "address": f"{_address(row.subject)}#entry-{first.pk}",
+        "versions": versions(row),
+        "total": total,
+        "hidden": max(0, total - MOST_VERSIONS),
+    }
+    name = "versions" if wants_list_alone(request) else "history"
+    return render(request, f"snapshots/reviews/{name}.html", context)
+
+
 def notes_at(request: SignedInRequest, subject: Subject, place: str) -> dict[str, Any]:
     """Return the context of the section of notes on the page of a place, and note the visit.
 
@@ -128,7 +165,7 @@ def notes_at(request: SignedInRequest, subject: Subject, place: str) -> dict[str
         return {}
     if request.method == "GET":
         _stop(request, subject, place)
-    rows = entries.entries(request.user, subject).filter(place=place)
+    rows = entries.listed(request.user, subject).filter(place=place)
     reader = Reader(request.user, subject, is_list=True)
     total = rows.count()
     return {
@@ -159,6 +196,11 @@ def _download(subject: Subject) -> str:
     """Return the address of the file with all notes; empty if there is none."""
     is_kept = isinstance(subject, Recording) and subject.upload != ""
     return reverse("with-notes", args=[subject.pk]) if is_kept else ""
+
+
+def _socket(subject: Subject) -> str:
+    """Return the address of the websocket that says which notes change."""
+    return f"/ws{_address(subject)}"
 
 
 def _home(subject: Subject) -> str:

@@ -102,7 +102,7 @@ def _submitted(request: HttpRequest, row: Topology | None) -> HttpResponseBase:
             return redirect("topology", saved.pk)
         row = saved
         parameters = _form_of(document).parameters(request.POST)
-        job = request_simulation(owner, saved, parameters)
+        job = request_simulation(owner, saved, parameters, request.user)
     except Problem as problem:
         return _editor(request, row, document, problem=problem, unsaved=True)
     return redirect("recording", job.recording_id)

@@ -209,6 +209,27 @@ export function total(values) {
 }
 
 /**
+ * Counts the receives inside the cut that no send in the log explains.
+ * @param {OpenWindow} window @param {number[]} positions
+ */
+export function straysAt({ strays, straysBefore }, positions) {
+  let count = straysBefore;
+  for (let row = 0; row < strays.count; row += 1) {
+    if (strays.index[row] < positions[strays.process[row]]) count += 1;
+  }
+  return count;
+}
+
+/**
+ * Returns whether a cut is consistent, null if that is not known because the log lacks sends.
+ * @param {number} orphans @param {number} strays
+ */
+function isConsistent(orphans, strays) {
+  if (orphans > 0) return false;
+  return strays > 0 ? null : true;
+}
+
+/**
  * Describes a cut inside the window: all that the panels show of it. Rows of messages are rows of `window`.
  * @param {OpenWindow} window @param {number[]} positions @returns {Cut}
  */
@@ -216,6 +237,7 @@ export function describeCut(window, positions) {
   const { contents, orphans } = channelsAt(window, positions);
   const { states, known } = statesAt(window, positions);
   const { messages } = window;
+  const strays = straysAt(window, positions);
   const channels = new Map();
   for (const [channel, rows] of contents) {
     channels.set(channel, rows.map((row) => ({ id: messages.id[row], value: messages.value[row], row })));
@@ -227,7 +249,8 @@ export function describeCut(window, positions) {
     known,
     watermarks: watermarksAt(window, positions),
     channels,
-    consistent: orphans.length === 0,
+    consistent: isConsistent(orphans.length, strays),
+    strays,
     orphans: orphans.map((row) => orphanAt(window, row)),
     orphansTotal: orphans.length,
     nearest: orphans.length ? nearestConsistent(window, positions) : null,

@@ -41,11 +41,21 @@ export function arrange(topology, lanes) {
 }
 
 /**
- * Returns the place of the first lane in view among those that are not pinned.
- * @param {{ rows: LaneRow[], pinned: number }} arrangement @param {Lanes} lanes
+ * Returns the place among all rows of the first lane in view below those that stay; 0 without one.
+ * @param {{ rows: LaneRow[] }} arrangement @param {Lanes} lanes
  */
-export function firstInView({ rows, pinned }, { first }) {
-  return Math.max(0, rows.findIndex(({ name }) => name === first) - pinned);
+export function firstInView({ rows }, { first }) {
+  return Math.max(0, rows.findIndex(({ name }) => name === first));
+}
+
+/**
+ * Returns the name of the lane that is the first in view below those that stay, after scrolling to `place` among all
+ * rows as far as there are lanes; null for the uppermost. Pinned lanes that lack room scroll with the others.
+ * @param {{ rows: LaneRow[] }} arrangement @param {number} place @param {{ lanes: number, pinned: number }} view
+ */
+export function firstLane({ rows }, place, { lanes, pinned }) {
+  const next = Math.max(pinned, Math.min(place, rows.length - (lanes - pinned)));
+  return next === pinned ? null : rows[next].name;
 }
 
 /** @param {OpenTopology} topology @param {number} p @returns {LaneRow} */
@@ -66,22 +76,32 @@ function grouped(topology, { open, pinned }) {
     if (!groups.has(name)) groups.set(name, []);
     groups.get(name).push(p);
   });
+  const titles = groupNames(groups, topology);
   return [...groups].flatMap(([group, members]) => {
     if (members.length === 1) return [single(topology, members[0])];
     if (open.includes(group)) return members.map((p) => ({ ...single(topology, p), group }));
     const alone = members.filter((p) => apart.has(topology.processes[p].id));
     const together = members.filter((p) => !alone.includes(p));
     const lanes = alone.map((p) => ({ ...single(topology, p), group }));
-    return together.length ? [...lanes, { name: groupName(group), processes: together, group }] : lanes;
+    return together.length ? [...lanes, { name: titles.get(group), processes: together, group }] : lanes;
   });
 }
 
 /**
- * Returns the name of the lane of a closed group.
- * @param {string} group
+ * Returns the name of each group's lane while it is closed, which is that of no process and of no other group.
+ * @param {Map<string, number[]>} groups @param {OpenTopology} topology
  */
-export function groupName(group) {
-  return `${group}[*]`;
+function groupNames(groups, { processCode }) {
+  const taken = new Set(processCode.keys());
+  /** @type {Map<string, string>} */
+  const names = new Map();
+  for (const group of groups.keys()) {
+    let name = `${group}[*]`;
+    while (taken.has(name)) name += "[*]";
+    taken.add(name);
+    names.set(group, name);
+  }
+  return names;
 }
 
 /**

@@ -5,6 +5,10 @@ import { plainText } from "./format.js";
 /** @type {Record<string, number[]>} */
 const DASHES = { dash: [9, 9], dot: [3, 3] };
 const SHADES = 256;
+/** The corners of a cross with four arms, such as Plotly draws for "x". */
+const CROSS = [
+  [0, 1], [1, 2], [2, 1], [1, 0], [2, -1], [1, -2], [0, -1], [-1, -2], [-2, -1], [-1, 0], [-2, 1], [-1, 2],
+];
 /** @type {Record<string, (path: Context, x: number, y: number, r: number) => void>} */
 const SHAPES = {
   /** @param {Context} path @param {number} x @param {number} y @param {number} r */
@@ -16,7 +20,7 @@ const SHAPES = {
   /** @param {Context} path @param {number} x @param {number} y @param {number} r */
   "triangle-up": (path, x, y, r) => polygon(path, [[x, y - r], [x + r, y + r / 2], [x - r, y + r / 2]]),
   /** @param {Context} path @param {number} x @param {number} y @param {number} r */
-  x: (path, x, y, r) => polygon(path, [[x - r, y - r / 2], [x + r / 2, y + r], [x + r, y + r / 2], [x - r / 2, y - r]]),
+  x: (path, x, y, r) => polygon(path, CROSS.map(([right, down]) => [x + (right * r) / 2, y + (down * r) / 2])),
 };
 
 /**

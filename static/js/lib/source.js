@@ -162,7 +162,7 @@ export function openCut(answer, topology) {
     known: processes.map(({ id }) => own(answer.states, id) !== undefined),
     watermarks: processes.map(({ id }) => own(answer.watermarks, id) ?? null),
     channels,
-    consistent: answer.consistent !== false, // null if the log lacks events and shows no orphan
+    consistent: answer.consistent,
     strays: answer.strays_total ?? 0,
     orphans: answer.orphans ?? [],
     orphansTotal: answer.orphans_total ?? answer.orphans?.length ?? 0,

@@ -37,6 +37,8 @@ export function openWindow(payload, topology) {
     known: payload.states_known,
     watermarks: payload.watermarks ?? [],
     depths: decode(payload.depths),
+    straysBefore: payload.strays_before ?? 0,
+    strays: columns(payload.strays, ["process", "index"]),
     events,
     messages,
     markers,

@@ -58,3 +58,12 @@ def test_what_the_condition_names_comes_first():
     assert [item.name for item in named_first(listed, {"processes": {"B"}})] == ["B", "A"]
     assert [item.name for item in named_first(listed, {"channels": {"B"}})] == ["A", "B"]
     assert not any(is_named(item, {}) for item in listed)
+
+
+def test_another_order_is_a_change_only_where_the_channel_keeps_the_order():
+    before, after = state({}, {"A->B": (1, 2)}), state({}, {"A->B": (2, 1)})
+    ids = {"A->B": ("m1", "m2")}, {"A->B": ("m2", "m1")}
+    assert not changes(before, after, ids, unordered={"A->B"})
+    assert len(changes(before, after, ids)) == 1
+    others = state({}, {"A->B": (2, 2)})
+    assert len(changes(before, others, unordered={"A->B"})) == 1

@@ -169,3 +169,27 @@ def test_who_is_newly_mentioned_is_notified_once(api, ada, settings):
     assert [owner for owner, *_ in notices()] == ["viewer@example.org", "editor@example.org"]
     posted(mine, f"entries/{entry['id']}/answers", text="@viewer@example.org")
     assert notices()[2][:2] == ("viewer@example.org", path)
+
+
+def test_a_list_has_the_last_answers_and_says_how_many_there_are(api, ada, monkeypatch):
+    monkeypatch.setattr(entries, "ANSWERS_IN_LISTS", 3)
+    row = a_ready_recording(ada)
+    entry = posted(api, f"recordings/{row.pk}/entries", text="why?", place="snapshot:s1")
+    posted(api, f"recordings/{row.pk}/entries", text="alone")
+    for number in range(5):
+        posted(api, f"entries/{entry['id']}/answers", text=f"because {number}")
+    item, alone = listed(api, f"recordings/{row.pk}/entries")
+    assert [answer["text"] for answer in item["answers"]] == [f"because {n}" for n in (2, 3, 4)]
+    assert (item["answers_total"], alone["answers_total"]) == (5, 0)
+    whole = api.get(f"/api/entries/{entry['id']}").json()
+    assert (len(whole["answers"]), whole["answers_total"]) == (5, 5)
+    client, address = signed_in(ada), f"/recordings/{row.pk}/notes"
+    for page in (address, f"/recordings/{row.pk}/snapshots/s1"):
+        text = client.get(page).text
+        assert "because 1" not in text
+        assert "because 2" in text
+        assert f'href="{address}?entry={entry["id"]}"' in text
+    text = client.get(f"{address}?entry={entry['id']}").text
+    assert all(f"because {n}" in text for n in range(5))
+    assert "alone" not in text
+    assert "All notes" in text

@@ -8,12 +8,16 @@ import orjson
 import pytest
 
 from snapshots.files import recordings
+from snapshots.models import Recording
 from snapshots.readers.engines import registry
 from snapshots.readers.engines.flink.adapter.reader import FlinkReader
 from snapshots.store.inventory.layout import CONTENTS, UPLOAD
 from snapshots.store.inventory.writing import write_inventory
-from tests.web.given import a_client, a_ready_recording, signed_in, text_of
+from tests.web.given import a_client, a_person, a_ready_recording, signed_in, text_of
 from tests.web.stored_uploads import stored_upload
+from webapp.teams.models import Membership
+from webapp.teams.roles import Role
+from webapp.teams.services import create_team
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
 
@@ -26,7 +30,7 @@ def given(ada, shared_data):
     """Return the address of a recording beside which the inventory of a case is stored."""
 
     def written(name: str) -> str:
-        recording = a_ready_recording(ada, format="flink")
+        recording = a_ready_recording(ada, format="flink", upload="kept")
         upload = FlinkReader().read(shared_data / "flink" / name)
         write_inventory(recordings.store().folder(recording.store), upload)
         return f"/recordings/{recording.pk}/contents"
@@ -127,3 +131,9 @@ def test_an_inventory_of_another_release_asks_to_be_read_again(given, ada):
         assert "Read the file again" in answer.content.decode()
     told = a_client(ada).get(f"/api{address}")
     assert (told.status_code, told.json()["type"]) == (409, "/problems/store-damaged")
+    team = create_team(a_person("eve@example.org"), "payments")
+    Membership.objects.create(team=team, person=ada, role=Role.VIEWER)
+    Recording.objects.update(owner=team.account)
+    seen = signed_in(ada).get(address)
+    assert seen.status_code == 409
+    assert "Read the file again" not in seen.content.decode()

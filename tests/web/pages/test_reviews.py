@@ -2,6 +2,7 @@
 
 import pytest
 
+from snapshots.reviews import entries
 from snapshots.reviews.models import Entry, TrailItem
 from tests.web.given import a_person, a_ready_recording, signed_in, text_of
 
@@ -80,3 +81,31 @@ def test_an_outsider_gets_404_everywhere(client, banks):
     change = f"/entries/{Entry.objects.get().pk}/change"
     assert eve.post(change, {"action": "delete"}).status_code == 404
     assert Entry.objects.count() == 1
+
+
+def test_the_versions_of_a_note_open_on_its_page(client, banks):
+    address = f"/recordings/{banks.pk}/notes"
+    client.post(address, {"text": "It lost one."})
+    pk = Entry.objects.get().pk
+    history = f"/entries/{pk}/history"
+    assert history not in text_of(client.get(address))
+    for text in ("It lost two.", f"It lost {HOSTILE}"):
+        client.post(f"/entries/{pk}/change", {"action": "edit", "text": text})
+    page = text_of(client.get(address))
+    assert f'hx-get="{history}"' in page
+    assert "3 versions" in page
+    for headers in ({}, {"HX-Request": "true"}):
+        shown = text_of(client.get(history, headers=headers))
+        assert "<del>one</del><ins>two</ins>" in shown
+        assert "&lt;script&gt;" in shown
+        assert "<script>alert" not in shown
+    assert client.get("/api/entries/" + str(pk)).json()["versions"] == 3
+
+
+def test_the_versions_of_an_answer_have_a_link_too(client, ada, banks):
+    question = entries.write(ada, banks, {"text": "Why?"})
+    answer = entries.answer(ada, question, "Because.")
+    entries.change(ada, answer, {"text": "Because of B."})
+    history = f"/entries/{answer.pk}/history"
+    assert history in text_of(client.get(f"/recordings/{banks.pk}/notes"))
+    assert "Versions of an answer to note 1" in text_of(client.get(history))

@@ -13,6 +13,7 @@ export const STUB_WIDTH = 14; // pixels along the axis
 
 /**
  * Measures a diagram. As many lanes are drawn as fit into the height: the pinned ones, then those from the first on.
+ * Pinned lanes that leave no room for another scroll with the others.
  * @param {Measures} measures
  */
 export function geometry({ width, height, left, right, top, bottom, scale, arrangement }) {
@@ -20,8 +21,8 @@ export function geometry({ width, height, left, right, top, bottom, scale, arran
   const { rows, rowOf } = arrangement;
   const lanes = Math.min(rows.length, Math.max(1, Math.floor(inner.height / LANE_LEAST)));
   const pinned = Math.min(arrangement.pinned, Math.max(lanes - 1, 0));
-  const first = Math.max(0, Math.min(arrangement.first, rows.length - arrangement.pinned - (lanes - pinned)));
-  const skipped = arrangement.pinned - pinned + first;
+  const firstRow = Math.max(pinned, Math.min(arrangement.first, rows.length - (lanes - pinned)));
+  const skipped = firstRow - pinned;
   const pitch = lanes > 1 ? (inner.height - 2 * PAD) / (lanes - 1) : 0;
   const begin = scale.u(scale.from);
   /** @param {number} place */
@@ -36,11 +37,11 @@ export function geometry({ width, height, left, right, top, bottom, scale, arran
   /** @param {number} place */
   const yOfSlot = (place) => (lanes > 1 ? top + PAD + place * pitch : top + (inner.height / 2) * (1 + place));
   return {
-    width, height, left, right, top, bottom, from: scale.from, to: scale.to, lanes, first, pitch, scale, pinned,
+    width, height, left, right, top, bottom, from: scale.from, to: scale.to, lanes, pitch, scale, pinned,
     plotWidth: inner.width,
     plotBottom: height - bottom,
-    /** The place among all rows of the first one in view that is not pinned. */
-    firstRow: pinned + skipped,
+    /** The place among all rows of the first one in view below those that stay. */
+    firstRow,
     /** The rows in view, from top to bottom. */
     rows: Array.from({ length: lanes }, (_, i) => rows[i < pinned ? i : i + skipped]),
     fromU,

@@ -1,7 +1,7 @@
 /** The lanes of the workbench: their arrangement, and what buttons and keys do to it. */
 
 import { counted } from "../../lib/format.js";
-import { arrange, firstInView, groupOf } from "../../lib/lanes.js";
+import { arrange, firstInView, firstLane, groupOf } from "../../lib/lanes.js";
 import { createLaneMenu } from "./lane-menu.js";
 
 /** @param {App} app */
@@ -28,13 +28,12 @@ export function createLanes(app) {
   }
 
   /**
-   * Makes the lane at this place below the pinned ones the first, as far as `room` lanes fill the diagram.
-   * @param {number} place @param {number} room
+   * Makes the lane at this place among all the first below those that stay, as far as lanes fill the diagram.
+   * @param {number} place @param {Geometry} g
    */
-  function scrollTo(place, room) {
-    const { rows, pinned, first } = arrangement();
-    const next = Math.max(0, Math.min(place, rows.length - pinned - room));
-    if (next !== first) change({ first: next === 0 ? null : rows[pinned + next].name });
+  function scrollTo(place, g) {
+    const first = firstLane(arrangement(), place, g);
+    if (first !== player.state.lanes.first) change({ first });
   }
 
   /** Pins the lane of what is selected, or lets it go. */

@@ -211,7 +211,7 @@ function drawCut(context, scene) {
     drawRows(context, scene, messagesInFlight(shown), colours.message, []);
     drawRows(context, scene, shown.orphans, colours.orphan, [7, 5]);
   }
-  context.strokeStyle = shown && !shown.consistent ? colours.orphan : colours.accent;
+  context.strokeStyle = shown?.consistent === false ? colours.orphan : colours.accent;
   context.lineWidth = 2.5;
   tracePath(context, [top, ...xs, bottom]);
   context.stroke();

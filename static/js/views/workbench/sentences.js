@@ -100,8 +100,8 @@ export function concurrentWords(count, isDerived = false) {
  * @param {Cut} cut @param {boolean} [isDerived] @returns {[string, string]}
  */
 export function cutResult(cut, isDerived = false) {
-  if (!cut.consistent) return ["orphan", "not consistent"];
-  return isDerived || cut.strays ? ["unknown", "not known"] : ["consistent", "consistent"];
+  if (cut.consistent === false) return ["orphan", "not consistent"];
+  return isDerived || cut.consistent === null ? ["unknown", "not known"] : ["consistent", "consistent"];
 }
 
 /**
@@ -109,7 +109,7 @@ export function cutResult(cut, isDerived = false) {
  * @param {Cut} cut @param {boolean} [isDerived]
  */
 export function cutSentence(cut, isDerived = false) {
-  if (cut.consistent) {
+  if (cut.consistent !== false) {
     const waiting = messagesInFlight(cut).length;
     if (isDerived) {
       const there = waiting === 0 ? "" : ` ${counted(waiting, "message")} of a checkpoint in flight.`;

@@ -240,7 +240,8 @@ export function createSnapshots(app, summaries) {
     if (!shown || shown.positions.some((n, p) => n !== cut[p])) return;
     const orphans = shown.orphans.map(({ channel, message }) => `${channel} ${message}`);
     const same = snapshotOfCut([...byId.values()], cut);
-    const key = `cut ${shown.consistent} ${orphans} ${messagesInFlight(shown).length} ${same?.snapshot}`;
+    const counts = `${shown.strays} ${messagesInFlight(shown).length}`;
+    const key = `cut ${shown.consistent} ${counts} ${orphans} ${same?.snapshot}`;
     const [look, result] = cutResult(shown, app.recording.is_derived);
     const sentence = cutSentence(shown, app.recording.is_derived);
     const nouns = shown.orphans.slice(0, 1).flatMap(nounsOf);

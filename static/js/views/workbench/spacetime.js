@@ -199,7 +199,6 @@ export function createSpacetime(app) {
       cutX,
       shown: state.shown,
       hover: null,
-      peer: null,
     });
     context.restore();
   }
@@ -306,7 +305,7 @@ export function createSpacetime(app) {
     /** @param {number} count */
     scrollLanes(count) {
       const g = measures();
-      app.lanes.scrollTo(g.first + count, g.lanes - g.pinned);
+      app.lanes.scrollTo(g.firstRow + count, g);
     },
   });
 
@@ -326,9 +325,9 @@ export function createSpacetime(app) {
      */
     showLane(p) {
       const g = measures();
-      const { rowOf, pinned } = app.lanes.arrangement();
+      const { rowOf } = app.lanes.arrangement();
       if (rowOf[p] < 0) app.say(`${topology.processes[p].id} is hidden by the filter of the lanes.`);
-      else if (!g.shows(p)) app.lanes.scrollTo(rowOf[p] - pinned - Math.floor(g.lanes / 2), g.lanes - g.pinned);
+      else if (!g.shows(p)) app.lanes.scrollTo(rowOf[p] - Math.floor((g.lanes - g.pinned) / 2), g);
     },
     handles,
     drawFrame,

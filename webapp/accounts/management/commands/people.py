@@ -4,7 +4,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from snapshots.problems import Problem
 from snapshots.quantities import counted, file_size
-from webapp.accounts import people
+from webapp.accounts import deleting, people
 
 HEADS = ("person", "account", "recordings", "stored", "jobs", "collectors", "last seen")
 ACTIONS = {
@@ -13,7 +13,7 @@ ACTIONS = {
     "end-sessions": "sign the person out everywhere",
     "make-operator": "let the person manage people and read the audit log",
     "unmake-operator": "let the person no longer do so",
-    "delete": "delete a closed account that no longer holds anything",
+    "delete": "delete a closed account that holds nothing that others could miss",
 }
 
 
@@ -28,7 +28,8 @@ class Command(BaseCommand):
             "--hand-over",
             nargs=2,
             metavar=("FROM", "TO"),
-            help="give recordings, topologies, mappings, archive and collectors to another person",
+            help="give recordings, topologies, mappings, reviews, archive and collectors to "
+            "another person",
         )
         group.add_argument(
             "--allow",
@@ -75,8 +76,8 @@ class Command(BaseCommand):
                 people.unmake_operator(user, None)
                 self.stdout.write(f"{user} is no longer an operator.")
             case "delete":
-                people.delete(user, None)
-                self.stdout.write(f"The account of {user} is deleted.")
+                gone = deleting.delete(user, None)
+                self.stdout.write(" ".join([f"The account of {user} is deleted.", *gone]))
 
     def _hand_over(self, giver: str, taker: str) -> None:
         handed_over = people.hand_over(people.named(giver), people.named(taker), None)

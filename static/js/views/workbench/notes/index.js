@@ -38,6 +38,7 @@ export async function mountNotes(app) {
     compose,
     jump,
     keep: (item) => attempt(keep(item)),
+    unfold: (entry) => attempt(entries.hear({ id: entry.id, change: "changed" })),
     resolve: (entry, resolved) => attempt(entries.change(entry.id, { resolved })),
     remove(entry, parent) {
       if (confirm("Delete this for everybody?")) attempt(entries.remove(entry.id, parent?.id));

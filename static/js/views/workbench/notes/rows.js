@@ -1,6 +1,7 @@
 /** The elements of entries, answers and trail items. */
 
 import { h } from "../../../lib/dom.js";
+import { counted } from "../../../lib/format.js";
 import { richText } from "../../../lib/rich-text.js";
 
 /** @type {Record<string, string>} */
@@ -23,6 +24,7 @@ export const titleOf = (kind) => TITLES[kind] ?? kind;
 export function entryRow(entry, actions) {
   const { may, answers } = entry;
   const isResolved = entry.resolved_at !== null;
+  const resolver = personOf(entry.resolved_by, entry.resolution_imported_from);
   const buttons = [
     may.answer && button("Answer", () => actions.compose({ of: "answer", entry })),
     may.resolve && button(isResolved ? "Reopen" : "Resolve", () => actions.resolve(entry, !isResolved)),
@@ -37,15 +39,25 @@ export function entryRow(entry, actions) {
       {},
       h("b.wb-note-number", {}, String(entry.number)),
       h("span.badge", {}, titleOf(entry.kind)),
-      isResolved ? h("span.badge", { title: `by ${personOf(entry.resolved_by, entry.resolution_imported_from)}` }, "resolved") : null,
+      isResolved ? h("span.badge", { title: `by ${resolver}` }, "resolved") : null,
       entry.due_on ? h("span.badge", {}, `due ${entry.due_on}`) : null,
       h("span.soft.small", {}, signature(entry)),
     ),
     placeLine(entry, actions),
     entry.text ? h("div.wb-note-text", {}, richText(entry.html)) : null,
+    earlier(entry, actions),
     answers.length ? h("ul.wb-answers", {}, answers.map((answer) => answerRow(entry, answer, actions))) : null,
     h("p.wb-note-tools", {}, buttons.filter(Boolean)),
   );
+}
+
+/**
+ * Makes the button that loads the answers which a list leaves out.
+ * @param {NoteEntry} entry @param {NoteActions} actions
+ */
+function earlier(entry, actions) {
+  const hidden = entry.answers_total - entry.answers.length;
+  return hidden > 0 ? button(counted(hidden, "earlier answer"), () => actions.unfold(entry)) : null;
 }
 
 /** @param {NoteEntry} entry @param {NoteAnswer} answer @param {NoteActions} actions */
