@@ -68,6 +68,8 @@ def test_one_lands_on_the_answer_and_every_page_blames_the_same_subtask(failures
         word = "Not acknowledged in time" if blamed[1] else "Last to acknowledge"
         assert f"<dt>{word}</dt> <dd>{blamed[0]}" in times, number
         assert f"<dt>{word}</dt> <dd>{blamed[0]}" in kept, number
+    expired = failures.get("/place", place="checkpoint:11:0")
+    assert expired["at"] == 12_626, "when it was given up, not when a task last recorded"
 
 
 def _blamed(failures: Uploaded) -> dict[int, tuple[str, bool]]:
@@ -81,6 +83,7 @@ def _blamed(failures: Uploaded) -> dict[int, tuple[str, bool]]:
             False,
         ),
         8: ("slow-sink[0]", False),
+        14: ('slow-sink[0] <span class="soft small">too late: apply-rules[0]</span>', True),
     }
 
 
