@@ -54,11 +54,18 @@ class _Reading:
     def last(self, *tags: str) -> _Open | None:
         return next((one for one in reversed(self.stack) if one.tag in tags), None)
 
+    def is_silent(self) -> bool:
+        """Tell whether what is open claims nothing, as a row of downloads."""
+        return any(
+            one.tag in _SILENT or "downloads" in one.attributes.get("class", "").split()
+            for one in self.stack
+        )
+
     def flush(self) -> None:
         """End a text, and note what it says, or what the next texts are about."""
         text = " ".join("".join(self.text).split())
         self.text.clear()
-        if not text or self.last("main") is None or self.last(*_SILENT) is not None:
+        if not text or self.last("main") is None or self.is_silent():
             return
         inner = self.last("dt", "dd", "th", "td", "summary", *_HEADS)
         tag = inner.tag if inner is not None else ""

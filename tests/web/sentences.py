@@ -1,4 +1,7 @@
-"""The sentences of a page that speak of data in flight, mode, completeness and state."""
+"""The sentences of a page that speak of data in flight, mode, completeness and state.
+
+Links to download a table say nothing of it, and are left out.
+"""
 
 import re
 from html.parser import HTMLParser
@@ -28,17 +31,21 @@ class _Blocks(HTMLParser):
         self.blocks: list[str] = []
         self._text = ""
         self._skipping = 0
+        self._downloads = False
 
     def handle_starttag(self, tag: str, attrs: list) -> None:
         self._skipping += tag in _SKIPPED
         self._break(tag)
+        if "downloads" in (dict(attrs).get("class") or "").split():
+            self._downloads = True
 
     def handle_endtag(self, tag: str) -> None:
         self._skipping -= tag in _SKIPPED
         self._break(tag)
+        self._downloads = self._downloads and tag != "p"
 
     def handle_data(self, data: str) -> None:
-        if not self._skipping:
+        if not self._skipping and not self._downloads:
             self._text += data
 
     def _break(self, tag: str) -> None:

@@ -77,7 +77,7 @@ def test_the_page_of_a_fault_has_the_policy(signed_in, monkeypatch):
     def fails(*args, **kwargs):
         raise RuntimeError("on purpose")
 
-    monkeypatch.setattr("snapshots.web.pages.recordings.render", fails)
+    monkeypatch.setattr("snapshots.web.pages.recordings.show", fails)
     answered = signed_in.get("/")
     assert answered.status_code == 500
     assert policy_of(answered) == POLICY
@@ -113,6 +113,7 @@ def test_a_style_in_a_page_carries_the_nonce_of_its_response(signed_in, ada):
 @pytest.mark.parametrize("what", INSIDE)
 def test_no_template_has_what_the_policy_stops(what):
     texts = {path: path.read_text() for path in (ROOT / "templates").rglob("*.html")}
+    texts.pop(ROOT / "templates/snapshots/post_mortem/document.html")  # its policy has the hashes
     assert len(texts) > 50
     assert not [path for path, text in texts.items() if INSIDE[what].search(text)]
 

@@ -418,7 +418,7 @@ async def test_a_visitor_s_socket_answers_questions_and_moves_follows_and_learns
         answer = await asked(socket, {"type": kind, "role": "follower", "at": 1})
         assert answer["type"] == "refused", kind
         assert "public link" in answer["detail"], kind
-    await database_sync_to_async(live.entry_changed)(banks.pk, 1, "made")
+    await database_sync_to_async(live.entry_changed)("recording", banks.pk, 1, "made")
     assert await socket.receive_nothing(0.2)
     assert (await asked(socket, CUT))["type"] == "cut"
     await socket.disconnect()

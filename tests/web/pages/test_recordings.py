@@ -300,7 +300,7 @@ def test_a_failed_recording_whose_file_is_kept_can_be_read_again(client, ada):
 
 def test_a_store_that_is_gone_is_a_page_and_no_500(client, ada):
     row = a_ready_recording(ada)
-    Recording.objects.filter(pk=row.pk).update(store="j999-1")
+    Recording.objects.filter(pk=row.pk).update(store="j999-1", upload="banks.jsonl")
     for page in ("", "/defects", "/snapshots/s1"):
         page = text_of(client.get(f"/recordings/{row.pk}{page}"), 409)
         assert "its manifest is missing" in page
