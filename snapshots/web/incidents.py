@@ -178,6 +178,7 @@ def _of_entry(row: TimelineRow, entry: Entry | None) -> dict[str, Any]:
         reason = ENTRY_DELETED if row.entry is None else ENTRY_NOT_OPEN
         return {
             **{"entry": None, "number": None, "about": "", "address": None, "is_resolved": None},
+            "due_on": None,
             "reason": reason if row.is_of_an_entry else "",
             "author": None if row.is_of_an_entry else _name(row.added_by),
         }
@@ -187,6 +188,7 @@ def _of_entry(row: TimelineRow, entry: Entry | None) -> dict[str, Any]:
         "about": str(entry.subject),
         "address": reverse("entry", args=[entry.pk]),
         "is_resolved": entry.resolved_at is not None,
+        "due_on": optional_day(entry.due_on),
         "reason": "",
         "author": _name(entry.author),
     }

@@ -47,6 +47,7 @@ class Row:
         sentence: what was on the screen when the note was written; empty for own words.
         about: the recording or archived job; empty for own words.
         notice: why the place cannot be shown, as a sentence; empty if it can.
+        due_on: the day on which a follow-up is due; empty if it has none.
         claims: the claims that the row rests on.
         figures: the figures of these claims that stand here.
         answers: author and text of each answer.
@@ -60,6 +61,7 @@ class Row:
     sentence: str = ""
     about: str = ""
     notice: str = ""
+    due_on: str = ""
     is_resolved: bool = False
     is_group: bool = False
     claims: Sequence[Claim] = ()
@@ -143,6 +145,7 @@ def _of_entry(document: Document, reader: Reader, row) -> Row:
         text=item["text"],
         sentence=item["sentence"],
         notice="" if place is None else place["reason"],
+        due_on=item["due_on"] or "",
         is_resolved=item["resolved_at"] is not None,
         claims=claims,
         figures=document.draw(claims),
@@ -212,6 +215,7 @@ def _of_row(document: Document, row: TimelineRow, item: incident_payloads.Review
         sentence=item["sentence"],
         about=item["about"],
         notice=item["reason"],
+        due_on=item["due_on"] or "",
         is_resolved=bool(item["is_resolved"]),
         claims=claims,
         figures=document.draw(claims),
