@@ -5,7 +5,8 @@ import { downloadMenu } from "../../lib/download-menu.js";
 import { wholeEntries } from "./panel.js";
 
 /**
- * Adds the menu to the head of a panel, if it has an entry. The file is about the cursor, or about the cut that is dragged.
+ * Adds the menu to the head of a panel, if it has an entry.
+ * The file is about the cursor, or about the cut that is dragged.
  * @param {App} app @param {string} panel @param {string} name of the table
  */
 export function offerCut(app, panel, name) {
