@@ -36,6 +36,7 @@ TAGS = {
 ATTRIBUTES = {"a": {"href", "title"}, "ol": {"start"}, "td": {"align"}, "th": {"align"}}
 _TOP_HEADING = 3  # a page has headings of its own above the text
 _LINK = re.compile(r"https?://[^/\\]|mailto:|/(?![/\\])|#", re.IGNORECASE)
+_TO_PATH = re.compile(r'<a href="(/[^"]*)"(?: \w+="[^"]*")*>(.*?)</a>', re.DOTALL)  # as nh3 writes
 _MARK = re.compile(r"[\[\]*_~`<&\\]")
 _BELOW_HEAD = " \t|:->*+.)0123456789"  # with what may stand before it in lists and quotes
 _ALIGN = re.compile(r"text-align:(left|right|center)")
@@ -57,6 +58,19 @@ def to_html(text: str) -> SafeString:
         link_rel="noopener nofollow",
     )
     return mark_safe(direction.in_html(clean) + _note(len(text) - MOST_CHARACTERS))
+
+
+def to_html_in_file(text: str) -> SafeString:
+    """Return the HTML of a text for a file, in which no path leads to this server.
+
+    A link to such a path becomes its words, with the path behind them.
+    """
+    return mark_safe(_TO_PATH.sub(_words_and_path, to_html(text)))
+
+
+def _words_and_path(link: re.Match[str]) -> str:
+    path, words = link[1].replace("<", "&lt;").replace(">", "&gt;"), link[2]
+    return words if words == path else f"{words} ({path})"
 
 
 def is_link(address: str) -> bool:

@@ -1,7 +1,8 @@
 """Collect what a document claims of recordings and archived jobs, with the evidence of each claim.
 
 A recording that is small enough goes into the evidence as a whole. Claims about others name the
-reason why a reader cannot check them.
+reason why a reader cannot check them. Where a snapshot of such a recording has a finding, the
+smallest part that shows it goes into the evidence, with a claim of its own.
 """
 
 from dataclasses import dataclass, field
@@ -21,8 +22,9 @@ from snapshots.domain.reviewing import place_text, places
 from snapshots.domain.reviewing.place_text import NotAPlace, read_place
 from snapshots.files.recordings import open_recording
 from snapshots.models import EngineJob, Recording, Snapshot
+from snapshots.problems import Conflict
 from snapshots.quantities import counted
-from snapshots.reviews import describing, resolving
+from snapshots.reviews import describing, resolving, small_parts
 from snapshots.reviews.subjects import Subject
 from snapshots.store.errors import StoreError
 from snapshots.store.reader import StoredRecording
@@ -77,6 +79,9 @@ class Proof:
     checkpoints: dict[str, Any] = field(default_factory=dict)
     _sources: dict[int, _Source | str] = field(default_factory=dict)
     _made: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
+    _large: set[int] = field(default_factory=set)
+    _part_claims: dict[tuple[int, str], list[dict[str, Any]]] = field(default_factory=dict)
+    _parts: dict[str, tuple[Log, Wanted]] = field(default_factory=dict)
     _events: int = 0
 
     def cite(self, subject: Subject, text: str) -> list[dict[str, Any]]:
@@ -87,20 +92,26 @@ class Proof:
             text: the text of the place. Empty for the whole.
         """
         whole = [] if isinstance(subject, EngineJob) else [self._once(subject, "")]
-        return [*whole, self._once(subject, text)] if text else whole
+        return [*whole, self._once(subject, text), *self._of_part(subject, text)] if text else whole
 
     def snapshots_of(self, subject: Recording) -> tuple[list[dict[str, Any]], int]:
         """Return claims about the first snapshots of a recording, and how many are left out."""
         rows = list(subject.snapshots.values_list("snapshot", flat=True))
         texts = [place_text.write_place(places.SnapshotPlace(name)) for name in rows]
-        made = [self._once(subject, text) for text in texts[:MOST_SNAPSHOTS]]
+        made = [
+            claim
+            for text in texts[:MOST_SNAPSHOTS]
+            for claim in (self._once(subject, text), *self._of_part(subject, text))
+        ]
         return made, len(rows[MOST_SNAPSHOTS:])
 
     def data(self) -> dict[str, Any]:
         """Return the claims and their evidence as JSON."""
+        logs = {str(key): evidence(source.log, source.wanted) for key, source in self.sources}
+        parts = {key: evidence(log, wanted) for key, (log, wanted) in self._parts.items()}
         return {
             "claims": self.claims,
-            "logs": {str(key): evidence(source.log, source.wanted) for key, source in self.sources},
+            "logs": logs | parts,
             "checkpoints": self.checkpoints,
             "not_claimed": list(NOT_CLAIMED),
         }
@@ -113,6 +124,8 @@ class Proof:
 
     def log(self, key: str) -> Log:
         """Return the log that a claim names as its evidence."""
+        if key in self._parts:
+            return self._parts[key][0]
         source = self._sources[int(key)]
         assert isinstance(source, _Source)  # claims name no other evidence
         return source.log
@@ -162,10 +175,12 @@ class Proof:
         stored = open_recording(row)
         events = event_count(stored)
         if events > MOST_EVENTS or self._events + events > MOST_EVENTS_IN_ALL:
+            self._large.add(row.pk)
             made = f"Cutline {VERSION} made the claim from a recording of {row.created_at:%Y-%m-%d}"
             return (
                 f"Not in this document: {events:,} events. A document holds at most "
-                f"{MOST_EVENTS:,} of a recording and {MOST_EVENTS_IN_ALL:,} in all. {made}."
+                f"{MOST_EVENTS:,} of a recording and {MOST_EVENTS_IN_ALL:,} in all. {made}. "
+                f"{small_parts.where_to_check(row)}"
             )
         self._events += events
         log = read_log(stored, row.name)
@@ -212,6 +227,55 @@ class Proof:
             checkpoints.reported_data(reports[name]),
             source.stored.manifest.time_unit,
         )
+
+    # --- parts of recordings that are too large ---------------------------------------------------
+
+    def _of_part(self, subject: Subject, text: str) -> list[dict[str, Any]]:
+        """Return the claim about the part of a large recording that shows a finding, if any."""
+        snapshot = self._large_snapshot(subject, text)
+        if snapshot is None:
+            return []
+        key = (subject.pk, snapshot.snapshot)
+        if key not in self._part_claims:
+            self._part_claims[key] = self._claim_of_part(snapshot, self._once(subject, text))
+        return self._part_claims[key]
+
+    def _large_snapshot(self, subject: Subject, text: str) -> Snapshot | None:
+        """Return the snapshot of a place, if its recording is too large for a document."""
+        if isinstance(subject, EngineJob) or subject.pk not in self._large:
+            return None
+        try:
+            place = read_place(text)
+        except NotAPlace:
+            return None
+        if not isinstance(place, places.SnapshotPlace | places.SnapshotChannelPlace):
+            return None
+        return Snapshot.objects.filter(recording=subject, snapshot=place.snapshot).first()
+
+    def _claim_of_part(self, row: Snapshot, whole: dict[str, Any]) -> list[dict[str, Any]]:
+        """Return the claim about a part; without one, add the reason to the claim about all."""
+        try:
+            if len(self._parts) >= small_parts.MOST_PARTS:
+                raise Conflict(f"A document holds {small_parts.MOST_PARTS} parts of recordings.")
+            part = small_parts.small_part(row)
+        except (Conflict, StoreError) as reason:
+            whole["why_not"] += f" {reason}"
+            return []
+        key, wanted = f"part of {row.recording_id}: {row.snapshot}", Wanted()
+        wanted.add_snapshot(part.log, part.report)
+        self._parts[key] = (part.log, wanted)
+        claim = {
+            "id": f"c{len(self.claims) + 1}",
+            "about": f"a part of {row.recording}",
+            "place": whole["place"],
+            "kind": SNAPSHOT,
+            "evidence": key,
+            "is_part": True,
+            "says": claims.snapshot_says(part.log, part.report),
+            "sentence": part.sentence,
+        }
+        self.claims.append(claim)
+        return [claim]
 
     # --- archived jobs ----------------------------------------------------------------------------
 

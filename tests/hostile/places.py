@@ -307,6 +307,36 @@ def _note(pattern: dict[str, Any], number: int, payload: str) -> dict[str, Any]:
     }
 
 
+def exported(api: Api, folder: Path) -> list[Path]:
+    """Plant payloads in notes and in a review; return the files that these are exported as."""
+    names = [name for name in dict.fromkeys(PRINTABLE) if len(name) <= LONGEST_NAME][:60]
+    number = api.ingested(log_of(names), "exported.jsonl")
+    texts = [*FIRST_OF_EACH, *("\n\n".join(payloads) for payloads in PAYLOADS.values())]
+    for name, text in zip(names, texts, strict=False):
+        body = {"text": text, "kind": "question", "place": _event(name)}
+        made = api.post(f"/recordings/{number}/entries", body)
+        assert made.status == 201, made.body
+    review = api.post("/reviews", {"title": SVG[0], "summary": EVERYTHING}).body["id"]
+    person = {"address": "owner@localhost", "part": SCRIPT[0]}
+    for part, body in (
+        ("people", person),
+        ("exhibits", {"recording": number}),
+        ("timeline", {"text": EVERYTHING}),
+        ("timeline", {"text": HANDLER[0], "is_group": True}),
+        ("timeline/all", None),
+    ):
+        added = api.post(f"/reviews/{review}/{part}", body)
+        assert added.status < 300, (part, added.body)
+    addresses = {
+        "notes": f"/recordings/{number}/entries/document",
+        "review": f"/reviews/{review}/post-mortem",
+    }
+    files = [folder / f"{name}.html" for name in addresses]
+    for file, address in zip(files, addresses.values(), strict=True):
+        file.write_bytes(api.raw(address))
+    return files
+
+
 def simulation(api: Api, shared_data: Path) -> Pages:
     """Plant payloads in the parameters of simulations, and in the processes of one that runs."""
     ids = [payload for payload in FIRST_OF_EACH if payload.strip() == payload]

@@ -157,7 +157,7 @@ def add_exhibit(document: Document, subject: Subject, place: str, name: str) -> 
     """Add a recording, an archived job, or a place in one, with the claims about it."""
     claims = document.proof.cite(subject, place)
     notice = ""
-    if not place and not isinstance(subject, EngineJob) and "why_not" not in claims[0]:
+    if not place and not isinstance(subject, EngineJob) and subject.is_ready:
         more, left_out = document.proof.snapshots_of(subject)
         claims = [*claims, *more]
         notice = f"{left_out:,} more snapshots are not in this document." if left_out else ""

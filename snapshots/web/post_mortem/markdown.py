@@ -134,13 +134,20 @@ def plain(text: str) -> str:
 
 
 def as_markdown(text: str) -> str:
-    """Return people's Markdown; one with HTML, pictures or unusual addresses as it was typed."""
+    """Return people's Markdown; one with HTML, pictures or unusual addresses as it was typed.
+
+    A path of the server is unusual, because it leads nowhere from the file.
+    """
     shown = direction.in_text(text)
-    if not _UNSAFE.search(shown) and all(map(is_link, _addresses(shown))):
+    if not _UNSAFE.search(shown) and all(map(_leads_out, _addresses(shown))):
         return shown
     longest = max((len(run) for run in re.findall(r"~+", shown)), default=0)
     fence = "~" * max(3, longest + 1)
     return f"{fence}\n{shown}\n{fence}"
+
+
+def _leads_out(address: str) -> bool:
+    return is_link(address) and not address.startswith("/")
 
 
 def _addresses(text: str) -> Iterator[str]:

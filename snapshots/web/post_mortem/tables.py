@@ -44,13 +44,15 @@ def caption_of(claim: Json) -> str:
 
 
 def tables_of(claim: Json, checkpoints: Json) -> list[Table]:
-    """Return the tables of a claim; none for an event or a message.
+    """Return the tables of a claim; none for an event, a message, or a part of a recording.
 
     Args:
         claim: a claim that can be checked.
         checkpoints: the data of checkpoints by the key that claims name.
     """
     says = claim["says"]
+    if claim.get("is_part"):  # its counts of events are not those of the recording
+        return []
     if claim["kind"] == CHECKPOINT:
         return [_tasks(checkpoints[claim["evidence"]])]
     if claim["kind"] == SNAPSHOT:

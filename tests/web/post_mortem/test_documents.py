@@ -15,8 +15,9 @@ import pytest
 from markdown_it import MarkdownIt
 
 from snapshots.domain.simulators.samples import two_banks
-from snapshots.reviews import entries, incidents, proving, timeline
-from tests.builders import a_run
+from snapshots.reviews import entries, incidents, proving, small_parts, timeline
+from tests.builders import a_run, simulated
+from tests.damage import DAMAGES
 from tests.domain.proving.checking import a_checker
 from tests.hostile.payloads import ALL
 from tests.web.given import a_person, a_ready_recording, signed_in
@@ -162,6 +163,53 @@ def test_a_large_recording_is_not_checked_and_says_why(client, ada, banks, check
     assert data["logs"] == {}
     assert {answer["outcome"] for answer in checker.checked(data)} == {"not checked here"}
     assert f"Not in this document: {banks.event_count} events." in html
+    assert "No part of the recording shows that a snapshot is consistent" in html
+    assert f"it rests on all {banks.message_count} messages" in html
+
+
+@pytest.mark.parametrize("verdict", DAMAGES)
+def test_the_part_of_a_large_recording_shows_its_finding(
+    client, ada, checker, monkeypatch, verdict
+):
+    row = a_ready_recording(ada, DAMAGES[verdict](simulated()).log)
+    monkeypatch.setattr(proving, "MOST_EVENTS", 5)
+    noted(ada, row, "snapshot:s1")
+    html = fetched(client, row)
+    data = data_of(html)
+    [part] = [claim for claim in data["claims"] if claim.get("is_part")]
+    outcomes = {
+        claim["id"]: answer["outcome"]
+        for claim, answer in zip(data["claims"], checker.checked(data), strict=True)
+    }
+    assert outcomes.pop(part["id"]) == "holds"
+    assert set(outcomes.values()) == {"not checked here"}
+    events = sum(map(len, data["logs"][part["evidence"]]["events"]))
+    assert events < row.event_count / 2
+    worst = row.snapshots.get(snapshot="s1").verdicts[0]
+    assert part["says"]["counts"][worst["verdict"]] >= 1
+    assert f"This file has {events} of {row.event_count} events." in unescape(html)
+    assert part["sentence"].endswith(worst["sentence"])
+    part["says"]["counts"][worst["verdict"]] += 1
+    assert [a["outcome"] for a in checker.checked(data)].count("differs") == 1
+
+
+def test_what_has_no_part_in_the_file_says_why(client, ada, monkeypatch):
+    row = a_ready_recording(ada, DAMAGES["orphan"](simulated()).log)
+    monkeypatch.setattr(proving, "MOST_EVENTS", 5)
+    noted(ada, row, "snapshot:s1")
+    monkeypatch.setattr(small_parts, "MOST_EVENTS", 1)
+    assert "more than the 1 that a document holds of a part" in fetched(client, row)
+    monkeypatch.setattr(small_parts, "MOST_PARTS", 0)
+    assert "A document holds 0 parts of recordings." in fetched(client, row)
+
+
+def test_a_large_recording_is_named_by_the_hash_of_its_upload(client, ada, monkeypatch, data_dir):
+    row = a_ready_recording(ada, upload="kept")
+    monkeypatch.setattr(proving, "MOST_EVENTS", 5)
+    noted(ada, row, "snapshot:s1")
+    assert "Its upload is not kept." in fetched(client, row)
+    (data_dir / "uploads" / "kept").write_bytes(b"the log")
+    assert hashlib.sha256(b"the log").hexdigest() in fetched(client, row)
 
 
 def test_the_same_notes_give_the_same_bytes(client, ada, banks):
@@ -230,6 +278,18 @@ def test_hostile_text_stays_text_in_both_formats(client, ada):
     )
     assert not re.findall(r"<(?:script|img (?!src=\"figures/)|svg|iframe|style)", rendered)
     assert not re.findall(r"href=\"(?!https?:|mailto:|/|#)[^\"]*", rendered)
+
+
+def test_a_link_to_a_path_of_the_server_is_text_in_a_file(client, ada, banks):
+    noted(ada, banks, "", "[here](/recordings/7 'a') [there](https://a.example/) [up](#limits)")
+    html = fetched(client, banks)
+    assert "here (/recordings/7)" in html
+    assert 'href="/' not in re.sub(r"<script.*?</script>", "", html, flags=re.DOTALL)
+    assert 'href="https://a.example/"' in html
+    packed = zipfile.ZipFile(io.BytesIO(fetched(client, banks, "markdown")))
+    rendered = MarkdownIt("commonmark").render(packed.read("post-mortem.md").decode())
+    assert 'href="/' not in rendered
+    assert "[here](/recordings/7 'a')" in rendered
 
 
 def ring(names):

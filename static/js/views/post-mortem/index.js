@@ -63,7 +63,10 @@ function drawFigures({ claims, logs, checkpoints }) {
     const figure = figureOf(claim, logs, checkpoints);
     if (!figure) continue;
     window.Plotly.newPlot(place, figure.data, fitted(figure.layout, claim.kind, place.clientWidth), CONFIG);
-    if (figure.hidden) place.after(h("p.soft", {}, `${figure.hidden} more processes or tasks are not shown.`));
+    if (figure.hidden && !place.dataset.drawn) {
+      place.after(h("p.soft", {}, `${figure.hidden} more processes or tasks are not shown.`));
+    }
+    place.dataset.drawn = "true";
   }
 }
 
@@ -87,9 +90,26 @@ function figureOf(claim, logs, checkpoints) {
   return cut && spaceTimeFigure(log, cut, pageColour);
 }
 
+/**
+ * Draws the figures in light colours for the paper, and in those of the screen afterwards.
+ * @param {Parameters<typeof drawFigures>[0]} data
+ */
+function drawForPrint(data) {
+  const { dataset } = document.documentElement;
+  window.addEventListener("beforeprint", () => {
+    dataset.theme = "light";
+    drawFigures(data);
+  });
+  window.addEventListener("afterprint", () => {
+    delete dataset.theme;
+    drawFigures(data);
+  });
+}
+
 holdRules();
 document.addEventListener("DOMContentLoaded", () => {
   const data = readData();
   showOutcomes(data);
   drawFigures(data);
+  drawForPrint(data);
 });
