@@ -29,6 +29,7 @@ CHROMIUM_ARGUMENTS = [
 STACKS = {
     "every page": (
         *("tests/browser/test_every_page.py", "tests/browser/test_pages.py"),
+        "tests/browser/test_keyboard.py",
         *("tests/jobs/test_crashes.py", "tests/web/api/test_cos418", "tests/files/test_privacy.py"),
         *("tests/webapp/test_health.py", "tests/webapp/test_logs.py"),
     ),

@@ -8,6 +8,8 @@ from snapshots.files import starting
 class FilesCommand(BaseCommand):
     """A command that runs only if the database and the data folder belong together."""
 
+    requires_system_checks = ()  # they would import every page, which takes a second
+
     def execute(self, *args, **options):
         try:
             starting.require_all(patience=0)

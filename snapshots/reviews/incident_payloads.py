@@ -171,6 +171,8 @@ class ReviewRow(TypedDict):
         original_at: the time of the entry; null if that is not known.
         original_when: the same time in words.
         is_resolved: whether the entry is resolved; null as for ``entry``.
+        due_on: the day on which the follow-up is due, such as ``2026-11-30``; null if it has none,
+            and as for ``entry``.
         author: the address of who wrote the entry, or the own words; null if that is not known.
         added_at: when it was put into the timeline.
         changed_in: the revision of the review in which its text, kind or times were last changed.
@@ -200,6 +202,7 @@ class ReviewRow(TypedDict):
     original_at: int | None
     original_when: str
     is_resolved: bool | None
+    due_on: str | None
     author: str | None
     added_at: str
     changed_in: int

@@ -253,8 +253,11 @@ def _checkpoint(recording: Recording, stored: StoredRecording, checkpoint: str) 
     number = checkpoint_number(recording, checkpoint)
     if number is None and checkpoint not in stored.checkpoint_names:
         raise _Gone(f"The recording has no checkpoint {checkpoint}.")
-    row = recording.snapshots.filter(snapshot=checkpoint).first()
-    return Resolved(at=row.ended_at if row is not None else None, number=number)
+    end = stored.checkpoint_ends.get(checkpoint)
+    if end is None:
+        row = recording.snapshots.filter(snapshot=checkpoint).first()
+        end = None if row is None else row.ended_at
+    return Resolved(at=end, number=number)
 
 
 def inventory_of(recording: Recording) -> StoredInventory | None:

@@ -126,8 +126,8 @@ def _of_recording(row: Recording) -> list[str]:
 def _of_review(row: Review) -> list[str]:
     exhibits = row.exhibits.count()
     stay = [
-        f"Its {counted(exhibits, 'exhibit')} stay where they are: who cannot open one sees its "
-        "name alone."
+        f"Recordings and archived jobs stay where they are ({counted(exhibits, 'exhibit')}): who "
+        "cannot open one sees its name alone."
     ]
     return ["Its timeline and its people go along.", *(stay if exhibits else [])]
 

@@ -149,7 +149,12 @@ class StoredRecording:
     @cached_property
     def checkpoint_names(self) -> frozenset[str]:
         """Return the ids of the snapshots that are checkpoints."""
-        return frozenset(report["checkpoint"] for report in self.checkpoints())
+        return frozenset(self.checkpoint_ends)
+
+    @cached_property
+    def checkpoint_ends(self) -> dict[str, int | None]:
+        """Return when each checkpoint completed or was given up; None if that is not known."""
+        return {report["checkpoint"]: report["ended_at"] for report in self.checkpoints()}
 
     @property
     def is_dataflow(self) -> bool:

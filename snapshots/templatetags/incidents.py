@@ -24,10 +24,13 @@ def review_menu(context: template.Context, subject: Any, place: str = "") -> dic
     """
     user = context["request"].user
     rows = access.reviews(user).filter(owner__in=access.holders(user, Role.EDITOR))
+    rows = rows.exclude(status=Review.Status.CLOSED)
+    offered = list(rows[:OFFERED])
     return {
         "csrf_token": context["csrf_token"],
         "field": "recording" if isinstance(subject, Recording) else "archived_job",
         "subject": subject,
         "place": place,
-        "reviews": rows.exclude(status=Review.Status.CLOSED)[:OFFERED],
+        "reviews": offered,
+        "left_out": rows.count() - OFFERED if len(offered) == OFFERED else 0,
     }

@@ -381,12 +381,18 @@ class RecordingConsumer(JsonConsumer):
         await self.send_payload({"type": "entry", **event["entry"]})
 
 
-class ReviewConsumer(JsonConsumer):
-    """Relays what changes in one review; the page then asks for that part."""
+class ReportingConsumer(JsonConsumer):
+    """Relays what changes in one thing, such as a review, and takes no messages.
+
+    Attributes:
+        reports: what it reports, in the refusal of a message.
+    """
+
+    reports = "changes"
 
     async def begin(self) -> None:
         try:
-            await database_sync_to_async(access.review)(self.scope["user"], self.id)
+            await self.require_right(self.scope["user"])
         except NotFound as missing:
             await self.end(NOT_FOUND, missing.detail)
         except Exception as error:
@@ -394,48 +400,54 @@ class ReviewConsumer(JsonConsumer):
                 raise
             await self.end(TRY_AGAIN, problem.detail)
         else:
-            await self.join(live.review_group(self.id))
+            await self.join(self.group)
+
+    @property
+    def group(self) -> str:
+        """Return the group to which the changes are sent."""
+        raise NotImplementedError
 
     @property
     def id(self) -> int:
         return self.scope["url_route"]["kwargs"]["id"]
 
+    async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
+        await self.refuse(f"This address only reports {self.reports}; it accepts no messages.")
+
+
+class ReviewConsumer(ReportingConsumer):
+    """Relays what changes in one review; the page then asks for that part."""
+
+    @property
+    def group(self) -> str:
+        return live.review_group(self.id)
+
     async def require_right(self, user) -> None:
         await super().require_right(user)
         await database_sync_to_async(access.review)(user, self.id)
-
-    async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
-        await self.refuse("This address only reports changes; it accepts no messages.")
 
     async def review_changed(self, event: Mapping[str, Any]) -> None:
         await self.send_payload({"type": "review", **event["change"]})
 
 
-class NotesConsumer(JsonConsumer):
+class NotesConsumer(ReportingConsumer):
     """Says which notes of one recording, or of one archived job, change."""
 
-    async def begin(self) -> None:
-        try:
-            await self.require_right(self.scope["user"])
-        except NotFound as missing:
-            await self.end(NOT_FOUND, missing.detail)
-        else:
-            await self.join(live.notes_group(*self._subject))
+    reports = "notes"
 
     @property
-    def _subject(self) -> tuple[str, int]:
-        """Return ``recording`` or ``engine_job``, and its number."""
-        given = self.scope["url_route"]["kwargs"]
-        return given["kind"], given["id"]
+    def kind(self) -> str:
+        """Return ``recording`` or ``engine_job``."""
+        return self.scope["url_route"]["kwargs"]["kind"]
+
+    @property
+    def group(self) -> str:
+        return live.notes_group(self.kind, self.id)
 
     async def require_right(self, user) -> None:
         await super().require_right(user)
-        kind, pk = self._subject
-        look_up = access.recording if kind == "recording" else access.engine_job
-        await database_sync_to_async(look_up)(user, pk)
-
-    async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
-        await self.refuse("This address only reports notes; it accepts no messages.")
+        look_up = access.recording if self.kind == "recording" else access.engine_job
+        await database_sync_to_async(look_up)(user, self.id)
 
     async def entry_changed(self, event: Mapping[str, Any]) -> None:
         await self.send_payload({"type": "entry", **event["entry"]})

@@ -179,6 +179,7 @@ def _of_entry(row: TimelineRow, entry: Entry | None) -> dict[str, Any]:
         return {
             **{"entry": None, "number": None, "about": "", "address": None, "is_resolved": None},
             "place_state": None,
+            "due_on": None,
             "reason": reason if row.is_of_an_entry else "",
             "author": None if row.is_of_an_entry else _name(row.added_by),
         }
@@ -191,6 +192,7 @@ def _of_entry(row: TimelineRow, entry: Entry | None) -> dict[str, Any]:
         "is_resolved": entry.resolved_at is not None,
         "place_state": None if place is None else place.state,
         "reason": "" if place is None else place.reason,
+        "due_on": optional_day(entry.due_on),
         "author": _name(entry.author),
     }
 

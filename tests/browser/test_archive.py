@@ -126,7 +126,9 @@ def test_going_back_draws_what_stood_there(page, many):
     drawn(page)
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (1280, "dark")])
+@pytest.mark.parametrize(
+    ("width", "scheme"), [(390, "light"), pytest.param(1280, "dark", marks=pytest.mark.long)]
+)
 def test_pages_fit_and_complain_of_nothing(
     browser, server, signed_in_state, shared_data, many, width, scheme
 ):

@@ -20,7 +20,7 @@ from snapshots.domain.simulators.samples import SAMPLES, two_banks
 from snapshots.files import backup, dump, recordings, uploads
 from snapshots.models import EngineCheckpoint, EngineJob, Recording
 from snapshots.services.recordings import delete_recording
-from tests.stack import ROOT, Stack, clean_environment
+from tests.stack import ROOT, Stack, clean_environment, migrated_database
 from tests.web.given import a_person, a_ready_recording, native
 from tests.webapp.over_http import Api
 from webapp import embedded_redis
@@ -158,19 +158,11 @@ def test_writers_do_not_wait_for_a_backup_that_reads(recording):
     assert Recording.objects.get().name == "changed"
 
 
-@pytest.fixture(scope="module")
-def migrated(tmp_path_factory) -> Path:
-    """Return a database that has its tables and nothing else."""
-    folder = tmp_path_factory.mktemp("migrated")
-    ran = managed(another_installation(folder), "migrate", "--verbosity", "0")
-    assert ran.returncode == 0, ran.stderr
-    return folder / "cutline.sqlite3"
-
-
 @pytest.fixture
-def elsewhere(tmp_path_factory, migrated) -> dict[str, str]:
+def elsewhere(tmp_path_factory) -> dict[str, str]:
+    """Return the environment of an installation whose database has its tables and nothing else."""
     folder = tmp_path_factory.mktemp("elsewhere")
-    shutil.copy(migrated, folder)
+    shutil.copy(migrated_database(), folder)
     return another_installation(folder)
 
 

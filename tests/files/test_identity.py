@@ -22,7 +22,7 @@ from snapshots.jobs import running, sweeping
 from snapshots.models import Installation, Job, Recording
 from snapshots.services.recordings import accept_file
 from tasks.queue import sweeping as workers_sweep
-from tests.stack import ROOT, clean_environment
+from tests.stack import ROOT, clean_environment, migrated_database
 from tests.web.given import a_person, a_ready_recording, native, uploads_of
 from webapp import embedded_redis
 
@@ -326,18 +326,10 @@ def assert_one_sentence(ran: subprocess.CompletedProcess, text: str) -> None:
     assert len(said.splitlines()) == 1, said
 
 
-@pytest.fixture(scope="module")
-def migrated(tmp_path_factory) -> Path:
-    """Return the folder of a database that has its tables and nothing else."""
-    one = Installed(tmp_path_factory.mktemp("migrated"))
-    ran = one.ran("manage.py", "migrate", "--verbosity", "0")
-    assert ran.returncode == 0, ran.stderr
-    return one.folder
-
-
 @pytest.fixture
-def installed(migrated, tmp_path):
-    return Installed(shutil.copytree(migrated, tmp_path / "var"))
+def installed(tmp_path):
+    """Return an installation whose database has its tables and nothing else."""
+    return Installed(shutil.copytree(migrated_database().parent, tmp_path / "var"))
 
 
 @pytest.mark.slow

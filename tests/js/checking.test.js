@@ -55,7 +55,7 @@ test("a moment by order is derived from the order of the log", () => {
   const says = { ...HELD, positions: { A: 1, B: 0 }, states: {} };
   assert.equal(outcomeOf("cut", "moment:order:1", says), "holds");
   const other = { ...says, positions: { A: 0, B: 1 }, in_flight: {}, values: {} }; // true of other positions
-  assert.match(outcomeOf("cut", "moment:order:1", other), /^differs positions, A/);
+  assert.match(outcomeOf("cut", "moment:order:1", other), /positions, A: claimed 0, derived 1/);
 });
 
 test("an order with a gap contradicts itself", () => {
@@ -91,6 +91,11 @@ test("of a checkpoint nothing is counted that is not known", () => {
   const text = checkpointOutcome({}, checkpoint()).differences.join(" ");
   assert.match(text, /"bytes":\{"sum":5,"known":1,"of":2\}/);
   assert.match(text, /acknowledged_in_time: claimed not known, derived not known\./);
+});
+
+test("a claim with another status of a checkpoint differs", () => {
+  const { differences } = checkpointOutcome({ status: "completed" }, checkpoint({ status: "failed" }));
+  assert.ok(differences.includes('status: claimed "completed", derived "failed".'));
 });
 
 test("the time between two instants of a checkpoint is exact", () => {

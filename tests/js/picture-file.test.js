@@ -8,6 +8,7 @@ import { createSvgContext, escapeXml } from "../../static/js/lib/svg-context.js"
 import { arrange, PLAIN_LANES } from "../../static/js/lib/lanes.js";
 import { plainScale } from "../../static/js/lib/folds.js";
 import { cutQuery } from "../../static/js/views/workbench/cut-files.js";
+import { wholeEntries } from "../../static/js/views/workbench/panel.js";
 import { geometry } from "../../static/js/views/workbench/geometry.js";
 import { paintMoving } from "../../static/js/views/workbench/moving.js";
 import { stillFigure } from "../../static/js/views/workbench/still.js";
@@ -153,4 +154,11 @@ test("the space-time diagram has the lanes, names, events and the cursor of the 
   const cursor = Math.round(scene.g.x(10) * 100) / 100;
   assert.ok(markup.includes(`M${cursor} 0L${cursor} `));
   assert.equal(markup.split("<g").length, markup.split("</g>").length);
+});
+
+test("a visitor with a public link is offered no table that the server would refuse", () => {
+  const table = { name: "events", title: "All events" };
+  const app = /** @type {any} */ ({ recording: { id: 1 }, isVisitor: false });
+  assert.ok(wholeEntries(app, table).some(([text]) => text === "All events CSV"));
+  assert.deepEqual(wholeEntries({ ...app, isVisitor: true }, table), []);
 });

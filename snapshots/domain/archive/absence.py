@@ -61,11 +61,13 @@ class Blame:
         is_missing: whether they did not acknowledge in time. Else they acknowledged last.
         after: the milliseconds from the trigger to their acknowledgement. None if they did not
             acknowledge.
+        late: the subtasks that acknowledged too late, where ``names`` never did.
     """
 
     names: tuple[str, ...] = ()
     is_missing: bool = False
     after: int | None = None
+    late: tuple[str, ...] = ()
 
     @property
     def is_tie(self) -> bool:
@@ -78,12 +80,18 @@ class Blame:
         return listed(self.names, MOST_NAMED)
 
     @property
+    def late_text(self) -> str:
+        """Return the names of those that were too late in words; empty if nobody was."""
+        return listed(self.late, MOST_NAMED)
+
+    @property
     def sentence(self) -> str:
         """Say for whom the checkpoint waited; empty if that is not known."""
         if not self.names:
             return ""
         if self.is_missing:
-            return f"Not acknowledged in time by {self.text}."
+            too_late = f"; too late by {self.late_text}" if self.late else ""
+            return f"Not acknowledged in time by {self.text}{too_late}."
         if not self.is_tie:
             return f"{self.text} acknowledged last."
         after = "" if self.after is None else f", after {self.after:,} ms"
@@ -101,7 +109,8 @@ def blame(facts: CheckpointFacts) -> Blame:
         return Blame()
     if facts.status == FAILED:
         if never := silent(facts):
-            return Blame(tuple(never), is_missing=True)
+            too_late = tuple(name for name, *_ in late(facts))
+            return Blame(tuple(never), is_missing=True, late=too_late)
         if behind := late(facts):
             most = behind[0][1]
             names = tuple(name for name, more, _ in behind if more == most)

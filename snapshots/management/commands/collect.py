@@ -16,6 +16,7 @@ class Command(BaseCommand):
         "is run again, the command continues where it stopped. The shell may poll any host; see "
         "COLLECTOR_HOSTS."
     )
+    requires_system_checks = ()
 
     def add_arguments(self, parser) -> None:
         parser.add_argument("engine", choices=services.ENGINES)

@@ -23,6 +23,7 @@ class Command(BaseCommand):
         "Pair the database (DATABASE_URL) with the folders (DATA_DIR, STORE_URL) although they did "
         "not belong together. Without --yes it only explains what that means."
     )
+    requires_system_checks = ()
 
     def add_arguments(self, parser) -> None:
         parser.add_argument("--yes", action="store_true", help="do it")

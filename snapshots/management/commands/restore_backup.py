@@ -12,6 +12,7 @@ class Command(BaseCommand):
         "Restore the backup in FOLDER into an empty installation: its own DATA_DIR and a new "
         "database of either kind. The backup is verified before anything is changed."
     )
+    requires_system_checks = ()
 
     def add_arguments(self, parser) -> None:
         parser.add_argument("folder", type=Path, metavar="FOLDER")

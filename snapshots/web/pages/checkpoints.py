@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from django.http import HttpRequest, HttpResponseBase
+from django.http import HttpResponseBase
 from django.views.decorators.http import require_safe
 
 from snapshots import access, quantities
@@ -13,6 +13,8 @@ from snapshots.domain.dataflow_logs.checkpoints.report import COMPLETED
 from snapshots.domain.dataflow_logs.kinds import EPOCH
 from snapshots.domain.model import durations
 from snapshots.domain.model.derived import epoch_of, is_derived
+from snapshots.domain.reviewing.place_text import write_place
+from snapshots.domain.reviewing.places import CheckpointPlace
 from snapshots.files.recordings import open_recording
 from snapshots.models import Recording
 from snapshots.problems import NotFound
@@ -20,7 +22,9 @@ from snapshots.services.simulations import FAILOVERS
 from snapshots.store.reader import StoredRecording
 from snapshots.web.pages import batches, links
 from snapshots.web.pages.rendering import page
+from snapshots.web.pages.reviews import notes_at
 from snapshots.web.tables.sending import show
+from webapp.accounts.auth import SignedInRequest
 
 PHASES = {
     "trigger": "is triggered",
@@ -44,7 +48,7 @@ MOST_TASKS = 300  # in the chart and the table; the slowest come first
 
 @page
 @require_safe
-def checkpoint_list(request: HttpRequest, pk: int) -> HttpResponseBase:
+def checkpoint_list(request: SignedInRequest, pk: int) -> HttpResponseBase:
     """Show all checkpoints and failures, or with ``?checkpoint=`` one checkpoint."""
     recording = access.ready_recording(request.user, pk)
     stored = open_recording(recording)
@@ -78,7 +82,7 @@ def checkpoint_list(request: HttpRequest, pk: int) -> HttpResponseBase:
 
 
 def _render_checkpoint(
-    request: HttpRequest, recording: Recording, stored: StoredRecording, name: str
+    request: SignedInRequest, recording: Recording, stored: StoredRecording, name: str
 ) -> HttpResponseBase:
     checkpoints = stored.checkpoints()
     names = [item["checkpoint"] for item in checkpoints]
@@ -102,6 +106,7 @@ def _render_checkpoint(
         "snapshot_link": links.to_snapshot(recording.pk, name),
         "previous": names[index - 1] if index else "",
         "next": names[index + 1] if index + 1 < len(names) else "",
+        **notes_at(request, recording, write_place(CheckpointPlace(name))),
     }
     return show(request, "snapshots/checkpoints/checkpoint.html", context)
 

@@ -21,7 +21,7 @@ from snapshots.reviews.models import Entry, Review
 from snapshots.reviews.subjects import Subject
 from snapshots.web import incidents as shown
 from snapshots.web.entries import Reader
-from snapshots.web.pages import incident_actions, incident_rows
+from snapshots.web.pages import incident_actions, incident_choices, incident_rows
 from snapshots.web.pages.listing import Column, Listing
 from snapshots.web.pages.rendering import ask_to_delete, back, page, wants_list_alone
 from snapshots.web.tables.sending import show
@@ -37,7 +37,6 @@ COLUMNS = [
 ]
 NAMED = 3  # people in a row of the list
 LOG_ROWS = 30
-CHOICES = 100  # recordings and archived jobs to choose an exhibit from
 FOLLOW_UPS = 100
 PARTS = ("head", "timeline", "row", "log")
 
@@ -180,15 +179,11 @@ def _context(request: SignedInRequest, row: Review, parts) -> dict[str, Any]:
 
 
 def _head(request: SignedInRequest, row: Review) -> dict[str, Any]:
-    recordings = access.recordings(request.user).filter(owner__isnull=False)
-    jobs = access.engine_jobs(request.user)
     return {
         "severities": Review.Severity.values,
         "statuses": Review.Status.values,
         "times": [(name, getattr(row, name)) for name in incidents.TIMES],
-        "recordings": recordings.prefetch_related(None)[:CHOICES],
-        "jobs": jobs.prefetch_related(None)[:CHOICES],
-        "readers": access.readers(row).exclude(pk__in=row.participants.values("person"))[:CHOICES],
+        **incident_choices.choices(request, row),
     }
 
 

@@ -14,6 +14,8 @@ from snapshots import access, quantities
 from snapshots.answers import inventory, inventory_difference, inventory_sums
 from snapshots.answers.restore_check import known_answers
 from snapshots.domain.inventory.model import TIMERS, WHOLE, sum_of_known
+from snapshots.domain.reviewing.place_text import write_place
+from snapshots.domain.reviewing.places import CheckpointPlace
 from snapshots.files.recordings import open_recording
 from snapshots.models import Recording
 from snapshots.problems import Invalid, NotFound, Refused
@@ -21,7 +23,9 @@ from snapshots.store.inventory.reading import StoredInventory, as_checkpoint, st
 from snapshots.web.pages import batches, entry_text, links
 from snapshots.web.pages.rendering import page
 from snapshots.web.pages.restore_check import worded
+from snapshots.web.pages.reviews import notes_at
 from snapshots.web.tables.sending import show
+from webapp.accounts.auth import SignedInRequest
 
 WORDS = {"same": "the same"}  # of kinds of differences, for people
 ROWS = 50
@@ -69,7 +73,7 @@ def of_recording(request: HttpRequest, pk: int) -> HttpResponseBase:
 
 @page
 @require_safe
-def of_checkpoint(request: HttpRequest, pk: int, number: int) -> HttpResponseBase:
+def of_checkpoint(request: SignedInRequest, pk: int, number: int) -> HttpResponseBase:
     """Show one checkpoint; ``operator`` with ``state``, or ``channel``, opens what it names."""
     recording = access.recording(request.user, pk)
     opened = inventory.opened(recording)
@@ -98,13 +102,19 @@ def of_checkpoint(request: HttpRequest, pk: int, number: int) -> HttpResponseBas
         "halves": any(item["part"] != WHOLE for item in checkpoint["channels"]),
         "lacking": sum_of_known(file["bytes"] for file in checkpoint["missing"]),
         "workbench_link": _workbench_link(recording, checkpoint),
+        **notes_at(request, recording, write_place(CheckpointPlace(_name(checkpoint)))),
     }
     return show(request, "snapshots/inventory/checkpoint.html", context)
 
 
+def _name(checkpoint: dict[str, Any]) -> str:
+    """Return the name of a checkpoint in the recording."""
+    return checkpoint.get("snapshot") or str(checkpoint["id"])
+
+
 def _workbench_link(recording: Recording, checkpoint: dict[str, Any]) -> str:
     """Return the address of the checkpoint's snapshot; empty if the recording does not have it."""
-    snapshot = checkpoint.get("snapshot") or str(checkpoint["id"])
+    snapshot = _name(checkpoint)
     if not recording.snapshots.filter(snapshot=snapshot).exists():
         return ""
     return links.to_workbench(recording.pk, snapshot=snapshot)

@@ -8,6 +8,7 @@ from django.core.paginator import Paginator
 from django.http import FileResponse, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import (
     require_GET,
     require_http_methods,
@@ -56,7 +57,14 @@ def _notes(request: SignedInRequest, subject: Subject) -> HttpResponse:
         row = entries.write(request.user, subject, fields)
     except (Invalid, Conflict) as refusal:
         return _list(request, subject, refusal)
-    return redirect(f"{_address(subject)}#entry-{row.pk}")
+    return redirect(f"{_page_of_form(request) or _address(subject)}#entry-{row.pk}")
+
+
+def _page_of_form(request: SignedInRequest) -> str:
+    """Return the page from which a note was written; empty if it is one on another site."""
+    page = request.POST.get("next", "")
+    ours = url_has_allowed_host_and_scheme(page, {request.get_host()}, request.is_secure())
+    return page if ours else ""
 
 
 def _list(

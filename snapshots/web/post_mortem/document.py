@@ -52,6 +52,7 @@ class Row:
         about: the recording or archived job; empty for own words.
         notice: why the place cannot be shown, as a sentence; empty if it can.
         edited: what the note says where the timeline shows something else; empty if it does not.
+        due_on: the day on which a follow-up is due; empty if it has none.
         claims: the claims that the row rests on.
         figures: the figures of these claims that stand here.
         answers: author and text of each answer.
@@ -66,6 +67,7 @@ class Row:
     about: str = ""
     notice: str = ""
     edited: str = ""
+    due_on: str = ""
     is_resolved: bool = False
     is_group: bool = False
     claims: Sequence[Claim] = ()
@@ -155,6 +157,7 @@ def _of_entry(document: Document, reader: Reader, row) -> Row:
         text=item["text"],
         sentence=item["sentence"],
         notice="" if place is None else place["reason"],
+        due_on=item["due_on"] or "",
         is_resolved=item["resolved_at"] is not None,
         claims=claims,
         figures=document.draw(claims),
@@ -227,6 +230,7 @@ def _of_row(user, document: Document, row: TimelineRow, item: incident_payloads.
         about=item["about"],
         notice=item["reason"],
         edited=_edited(item),
+        due_on=item["due_on"] or "",
         is_resolved=bool(item["is_resolved"]),
         claims=claims,
         figures=document.draw(claims),

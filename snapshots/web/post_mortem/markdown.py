@@ -85,7 +85,9 @@ def _row(row: Row) -> Iterator[str]:
         yield f"### {plain(row.text)}"
         return
     head = [f"**{plain(row.name)}**" if row.name else "", plain(row.when), plain(row.author)]
-    yield ", ".join(filter(None, [*head, plain(row.about), "resolved" if row.is_resolved else ""]))
+    due = f"due {plain(row.due_on)}" if row.due_on else ""
+    resolved = "resolved" if row.is_resolved else ""
+    yield ", ".join(filter(None, [*head, plain(row.about), due, resolved]))
     yield from (f"> {plain(row.sentence)}" for _ in range(bool(row.sentence)))
     yield from filter(None, (plain(row.notice), plain(row.edited), as_markdown(row.text)))
     for author, text in row.answers:
@@ -105,6 +107,9 @@ def _figure(figure: Figure) -> Iterator[str]:
 
 
 def _titled(table: Table) -> Iterator[str]:
+    if not table.head:
+        yield f"{plain(table.title)}."
+        return
     yield f"{plain(table.title)}:"
     yield _table(table.head, table.rows)
     if table.hidden:

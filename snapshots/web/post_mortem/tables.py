@@ -63,6 +63,10 @@ def tables_of(claim: Json, checkpoints: Json) -> list[Table]:
     return []
 
 
+# What an empty list of messages means, by whether the cut is consistent.
+_NOTHING_SHOWN = {True: "none", False: "none that the log shows", None: NOT_KNOWN}
+
+
 def _table(title: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
     every = list(rows)
     return Table(title, head, every[:MOST_ROWS], len(every[MOST_ROWS:]))
@@ -106,7 +110,10 @@ def _cut_channels(says: Json) -> Table:
         (name, _ids(ids), ", ".join(map(_state, says["values"][name])))
         for name, ids in says["in_flight"].items()
     )
-    return _table("Messages in flight at the cut", ("channel", "messages", "values"), rows)
+    title = "Messages in flight at the cut"
+    if not says["in_flight"]:
+        return Table(f"{title}: {_NOTHING_SHOWN[says['consistent']]}", (), (), 0)
+    return _table(title, ("channel", "messages", "values"), rows)
 
 
 def _tasks(data: Json) -> Table:

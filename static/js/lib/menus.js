@@ -1,19 +1,26 @@
-/** Menus of plain pages, which work without a script: here they close by Escape, and when one goes elsewhere. */
+/** Menus, which work without a script: with it they close by Escape, and when one goes elsewhere. */
 
-/**
- * Makes a menu close like those of programs.
- * @param {HTMLDetailsElement | null} menu
- */
-export function closeByItself(menu) {
-  menu?.addEventListener("keydown", ({ key }) => {
-    if (key !== "Escape" || !menu.open) return;
-    menu.open = false;
-    menu.querySelector("summary").focus();
-  });
-  menu?.addEventListener("focusout", ({ relatedTarget }) => {
-    if (relatedTarget && !menu.contains(/** @type {Node} */ (relatedTarget))) menu.open = false;
-  });
-  document.addEventListener("click", ({ target }) => {
-    if (menu && !menu.contains(/** @type {Node} */ (target))) menu.open = false;
-  });
-}
+const OPEN = "details.menu[open]";
+
+/** @param {Event} event @returns {HTMLDetailsElement | null} */
+const menuOf = ({ target }) => (target instanceof Element ? target.closest(OPEN) : null);
+
+document.addEventListener("keydown", (event) => {
+  const menu = menuOf(event);
+  if (event.key !== "Escape" || !menu) return;
+  menu.open = false;
+  menu.querySelector("summary").focus();
+  event.preventDefault(); // a dialog around the menu stays
+  event.stopImmediatePropagation(); // so does what the page itself would leave
+});
+
+document.addEventListener("focusout", (event) => {
+  const menu = menuOf(event);
+  const next = /** @type {Node | null} */ (event.relatedTarget);
+  if (menu && next && !menu.contains(next)) menu.open = false;
+});
+
+document.addEventListener("click", (event) => {
+  const path = event.composedPath(); // also has what the click has taken out of the page
+  for (const menu of document.querySelectorAll(OPEN)) if (!path.includes(menu)) menu.removeAttribute("open");
+});

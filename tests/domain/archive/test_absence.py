@@ -68,7 +68,9 @@ def test_a_tie_is_said_as_a_tie():
     assert blame(late) == Blame(("sink[0]", "sink[2]"), is_missing=True, after=215)
     gone = [SubtaskFacts(index, acknowledged=False) for index in range(2)]
     failed = a_checkpoint("failed", came(2, 215), *gone, duration=211)
-    assert blame(failed).sentence == "Not acknowledged in time by sink[0] and sink[1]."
+    assert blame(failed).sentence == (
+        "Not acknowledged in time by sink[0] and sink[1]; too late by sink[2]."
+    )
 
 
 def test_who_is_missing_is_counted_over_all_failures():

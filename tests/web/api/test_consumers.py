@@ -268,6 +268,17 @@ async def test_a_database_that_cannot_be_asked_ends_nothing(ada, banks, looking_
         await socket.disconnect()
 
 
+@pytest.mark.parametrize("of", ["", "/notes"])
+async def test_a_database_that_is_busy_asks_to_come_again(ada, banks, monkeypatch, of):
+    def locked(user, pk):
+        raise OperationalError("database is locked")
+
+    monkeypatch.setattr(consumers.access, "recording", locked)
+    monkeypatch.setattr(consumers.access, "ready_recording", locked)
+    socket = await connected(ada, f"ws/recordings/{banks.pk}{of}")
+    assert await closed_with(socket) == consumers.TRY_AGAIN
+
+
 async def test_groups_that_redis_lost_are_joined_again(ada, banks, looking_often):
     socket = await connected(ada, "ws/jobs")
     get_channel_layer().groups.clear()

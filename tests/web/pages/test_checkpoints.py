@@ -52,6 +52,17 @@ def test_the_list_says_of_each_checkpoint_how_long_and_why(client, ada):
     assert "count[1] waited for the barrier on source[1]->count[1], behind 12 records" in page
 
 
+def test_a_checkpoint_takes_notes_and_joins_the_trail(client, ada):
+    row = explained(ada, "back-pressure")
+    address = f"/recordings/{row.pk}/checkpoints?checkpoint=1"
+    form = {"text": "who blocks?", "place": "checkpoint:1:0", "next": address}
+    page = text_of(client.post(f"/recordings/{row.pk}/notes", form, follow=True))
+    assert "who blocks?" in page
+    assert 'id="tasks"' in page, "the writer stays on the page"
+    [item] = ada.trail.all()
+    assert item.place == "checkpoint:1:0"
+
+
 def test_one_checkpoint_shows_its_tasks_and_its_critical_path(client, ada):
     row = explained(ada, "back-pressure")
     address = f"/recordings/{row.pk}/checkpoints?checkpoint=1"

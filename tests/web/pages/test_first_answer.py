@@ -7,6 +7,7 @@ import pytest
 
 from snapshots.domain.simulators.samples import a_lost_token, two_banks
 from tests.damage import lose_recorded_message
+from tests.stack import ROOT
 from tests.web.api.evidence import require_evidence
 from tests.web.api.uploading import Uploaded, upload, zipped
 from tests.web.given import a_client, a_person, a_ready_recording, signed_in, text_of
@@ -68,6 +69,10 @@ def test_one_lands_on_the_answer_and_every_page_blames_the_same_subtask(failures
         word = "Not acknowledged in time" if blamed[1] else "Last to acknowledge"
         assert f"<dt>{word}</dt> <dd>{blamed[0]}" in times, number
         assert f"<dt>{word}</dt> <dd>{blamed[0]}" in kept, number
+    walk = " ".join((ROOT / "docs/reviews.md").read_text().split())
+    places = {n: failures.get("/place", place=f"checkpoint:{n}:0") for n in (8, 10, 11)}
+    assert places[11]["at"] == 12_626, "when it was given up, not when a task last recorded"
+    assert all(f"*{place['sentence']}*" in walk for place in places.values())
 
 
 def _blamed(failures: Uploaded) -> dict[int, tuple[str, bool]]:
@@ -81,6 +86,7 @@ def _blamed(failures: Uploaded) -> dict[int, tuple[str, bool]]:
             False,
         ),
         8: ("slow-sink[0]", False),
+        14: ('slow-sink[0] <span class="soft small">too late: apply-rules[0]</span>', True),
     }
 
 

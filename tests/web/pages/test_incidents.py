@@ -3,11 +3,16 @@
 import re
 
 import pytest
+from django.utils.timezone import now
 
+from snapshots.models import EngineJob, Recording
 from snapshots.reviews import entries, timeline
 from snapshots.reviews.models import Entry, Review, TimelineRow
-from snapshots.web.pages import incident_rows
+from snapshots.templatetags import incidents as incident_tags
+from snapshots.web.pages import incident_choices, incident_rows
 from tests.web.given import a_person, a_ready_recording, signed_in, text_of
+from webapp.teams import services as teams
+from webapp.teams.models import Membership
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
 
@@ -164,3 +169,72 @@ def test_a_review_is_deleted_after_a_question(client, review):
     assert "Its timeline of 0 rows goes with it" in text_of(client.get(f"{review}/delete"))
     client.post(f"{review}/delete")
     assert not Review.objects.exists()
+
+
+@pytest.fixture
+def two_shown(monkeypatch):
+    """Let lists of the page of a review and of the menu show two rows."""
+    monkeypatch.setattr(incident_choices, "SHOWN", 2)
+    monkeypatch.setattr(incident_tags, "OFFERED", 2)
+
+
+def options(page, name):
+    select = re.search(rf'<select class="input" name="{name}".*?</select>', page, re.DOTALL)
+    return re.findall(r"<option[^>]*>([^<]*)<", select[0]) if select else []
+
+
+@pytest.mark.usefixtures("two_shown")
+def test_a_choice_of_exhibits_says_how_many_are_not_listed_and_finds_them(client, ada, review):
+    for name in ("first", "second", "third", HOSTILE):
+        Recording.objects.create(owner=ada, name=name)
+    jobs = [EngineJob.objects.create(owner=ada, key=key, changed_at=now()) for key in "abc"]
+    page = words(text_of(client.get(review)))
+    assert "3 more recordings and 1 more archived job not listed" in page
+    assert len(options(page, "subject")) == 4
+    assert options(text_of(client.get(review, {"exhibit": "FIR st"})), "subject") == ["first"]
+    by_address = {"exhibit": f"http://testserver/archive/{jobs[0].pk}?t=1"}
+    assert options(text_of(client.get(review, by_address)), "subject") == ["a in the archive"]
+    page = words(text_of(client.get(review, {"exhibit": "<script>none"})))
+    assert "No recording or archived job matches “&lt;script&gt;none”" in page
+    assert 'name="exhibit"' in page, "another name can be searched"
+
+
+@pytest.mark.usefixtures("two_shown")
+def test_a_choice_finds_no_recording_of_somebody_else(client, ada, review):
+    for name in ("first", "second"):
+        Recording.objects.create(owner=ada, name=name)
+    secret = Recording.objects.create(owner=a_person("eve@example.org"), name="secret")
+    for wanted in ("secret", f"/recordings/{secret.pk}", "/recordings/9" + "0" * 17, "\0"):
+        page = text_of(client.get(review, {"exhibit": wanted, "person": wanted}))
+        assert "secret" not in options(page, "subject")
+
+
+@pytest.mark.usefixtures("two_shown")
+def test_a_choice_of_people_says_how_many_are_not_listed_and_finds_them(client, ada):
+    team = teams.create_team(ada, "payments")
+    for name in ("eve", "grace", "barbara"):
+        Membership.objects.create(team=team, person=a_person(f"{name}@example.org"), role="viewer")
+    review = client.post("/reviews", {"title": "lost", "team": team.pk})["Location"]
+    page = words(text_of(client.get(review)))
+    assert "1 more person not listed" in page
+    assert options(page, "address") == ["barbara@example.org", "eve@example.org"]
+    assert options(text_of(client.get(review, {"person": "grac"})), "address") == [
+        "grace@example.org"
+    ]
+    page = words(text_of(client.get(review, {"person": "nobody"})))
+    assert "Nobody else who sees the review matches “nobody”" in page
+
+
+@pytest.mark.usefixtures("two_shown")
+def test_the_menu_of_reviews_says_how_many_it_leaves_out(client, banks, review):
+    assert review
+    page = words(text_of(client.get(f"/recordings/{banks.pk}/notes")))
+    assert "more open review" not in page
+    for title in ("second", "third", "fourth"):
+        client.post("/reviews", {"title": title})
+    page = words(text_of(client.get(f"/recordings/{banks.pk}/notes")))
+    assert '<a class="btn btn-quiet" href="/reviews">2 more open reviews' in page
+
+
+def words(page):
+    return re.sub(r"\s+", " ", page)

@@ -47,8 +47,23 @@ def test_the_page_of_a_snapshot_shows_its_notes_and_joins_the_trail(client, ada,
     client.post(f"/recordings/{banks.pk}/notes", {"text": "elsewhere", "place": "event:B:2"})
     page = text_of(client.get(f"/recordings/{banks.pk}/snapshots/s1"))
     assert "why?" in page
+    assert f'name="next" value="/recordings/{banks.pk}/snapshots/s1"' in page
     assert "elsewhere" not in page
     assert [item.sentence for item in ada.trail.all()] == ["snapshot s1: consistent"]
+
+
+@pytest.mark.parametrize(
+    ("page", "lands"),
+    [
+        ("/recordings/{pk}/snapshots/s1", "/recordings/{pk}/snapshots/s1"),
+        ("https://elsewhere.example/", "/recordings/{pk}/notes"),
+        ("", "/recordings/{pk}/notes"),
+    ],
+)
+def test_whoever_writes_on_the_page_of_a_place_stays_there(client, banks, page, lands):
+    form = {"text": "why?", "place": "snapshot:s1", "next": page.format(pk=banks.pk)}
+    answer = client.post(f"/recordings/{banks.pk}/notes", form)
+    assert answer.url == f"{lands.format(pk=banks.pk)}#entry-{Entry.objects.get().pk}"
 
 
 def test_a_sample_shows_no_notes_and_keeps_no_trail(client):

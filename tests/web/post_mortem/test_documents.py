@@ -7,12 +7,14 @@ import io
 import json
 import re
 import zipfile
+from dataclasses import replace
 from html import unescape
 from xml.etree import ElementTree
 
 import pytest
 from markdown_it import MarkdownIt
 
+from snapshots.domain.simulators.samples import two_banks
 from snapshots.reviews import entries, incidents, proving, small_parts, timeline
 from tests.builders import a_run, simulated
 from tests.damage import DAMAGES
@@ -328,3 +330,27 @@ def test_a_post_mortem_has_the_review_without_its_hidden_rows(client, ada, banks
     text = zipfile.ZipFile(io.BytesIO(packed)).read("post-mortem.md").decode()
     assert "a hidden rumour" not in text
     assert "1 row of the timeline hidden" in text
+
+
+def test_the_day_of_a_follow_up_is_in_the_timeline_and_in_the_post_mortem(client, ada, banks):
+    review = incidents.open_review(ada, ada, {"title": "Orders were lost"})
+    incidents.add_exhibit(ada, review, banks)
+    entries.write(ada, banks, {"text": "look", "kind": "follow-up", "due_on": "2026-12-01"})
+    timeline.add_all(ada, review)
+    for page in (f"/reviews/{review.pk}", f"/recordings/{banks.pk}/notes/document"):
+        assert "due 2026-12-01" in client.get(page).content.decode()
+    address = f"/reviews/{review.pk}/post-mortem?format="
+    assert "due 2026-12-01" in client.get(f"{address}html").content.decode()
+    packed = io.BytesIO(client.get(f"{address}markdown").content)
+    assert "due 2026\\-12\\-01" in zipfile.ZipFile(packed).read("post-mortem.md").decode()
+
+
+def test_a_cut_of_a_derived_recording_does_not_say_that_channels_are_empty(client, ada):
+    log = two_banks()
+    extra = {**log.header.extra, "derived": True}
+    derived = a_ready_recording(ada, log._replace(header=replace(log.header, extra=extra)))
+    whole = a_ready_recording(ada)
+    for subject in (derived, whole):
+        noted(ada, subject, "moment:order:0")
+    assert "in flight at the cut: not known." in fetched(client, derived)
+    assert "in flight at the cut: none." in fetched(client, whole)

@@ -1,6 +1,7 @@
 /** Loading parts of the page again. What somebody is typing stays, and so does the focus. */
 
-const KEPT = [".review-edit[open]", ".review-add", ".review-words"]; // forms in which somebody may be typing
+// Forms in which somebody may be typing.
+const KEPT = [".review-edit[open]", "#choose-person", "#choose-exhibit", ".review-words"];
 
 /**
  * Loads parts of the page of a review.

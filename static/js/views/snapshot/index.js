@@ -4,13 +4,11 @@ import "../jobs/job.js";
 import { h } from "../../lib/dom.js";
 import { mountFigure } from "../../lib/figure.js";
 import { pageColour as colours } from "../../lib/figure-style.js";
-import { closeByItself } from "../../lib/menus.js";
 import { timelineLayout, timelineTraces } from "./timeline.js";
 
 const root = /** @type {HTMLElement} */ (document.querySelector("[data-timeline]"));
 const data = document.getElementById("timeline-data");
 if (root && data) draw(JSON.parse(data.textContent));
-closeByItself(/** @type {HTMLDetailsElement} */ (document.getElementById("more")));
 
 /** @param {TimelinePayload} timeline */
 function draw(timeline) {

@@ -5,11 +5,13 @@ import { downloadMenu } from "../../lib/download-menu.js";
 import { wholeEntries } from "./panel.js";
 
 /**
- * Adds the menu to the head of a panel. The file is about the cursor, or about the cut that is dragged.
+ * Adds the menu to the head of a panel, if it has an entry.
+ * The file is about the cursor, or about the cut that is dragged.
  * @param {App} app @param {string} panel @param {string} name of the table
  */
 export function offerCut(app, panel, name) {
   const entries = wholeEntries(app, { name, title: "", query: () => cutQuery(app.player.state) });
+  if (!entries.length) return;
   const menu = downloadMenu("this table", entries, ({ message }) => app.say(`The download failed: ${message}`));
   app.root.querySelector(`#wb-${panel}-title`).closest("header").append(h("div.wb-files", {}, menu));
 }

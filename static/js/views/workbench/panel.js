@@ -95,10 +95,12 @@ function downloads(app, name, title, chart) {
 }
 
 /**
- * Returns the entries for a table that the server sends whole. `query` names what it is about, such as a cut.
+ * Returns the entries for a table that the server sends whole; none to a visitor, for whom the server has no tables.
+ * `query` names what it is about, such as a cut.
  * @param {App} app @param {WholeTable} table @returns {[string, () => unknown][]}
  */
 export function wholeEntries(app, { name, title, query = () => ({}) }) {
+  if (app.isVisitor) return [];
   return WHOLE_FORMATS.map(([text, format]) => [
     `${title} ${text}`.trim(),
     () => window.location.assign(

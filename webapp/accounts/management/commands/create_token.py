@@ -6,6 +6,7 @@ from webapp.accounts.models import ApiToken
 
 class Command(BaseCommand):
     help = "Print a new API token for EMAIL; creates the user if there is none."
+    requires_system_checks = ()
 
     def add_arguments(self, parser) -> None:
         parser.add_argument("email", metavar="EMAIL")

@@ -19,6 +19,7 @@ ACTIONS = {
 
 class Command(BaseCommand):
     help = "List everybody with what they use, or change somebody's account."
+    requires_system_checks = ()
 
     def add_arguments(self, parser) -> None:
         group = parser.add_mutually_exclusive_group()

@@ -8,6 +8,7 @@ from webapp.sso.models import Identity
 
 class Command(BaseCommand):
     help = "Forget to which account at the OpenID provider EMAIL is linked."
+    requires_system_checks = ()
 
     def add_arguments(self, parser) -> None:
         parser.add_argument("email", metavar="EMAIL")
