@@ -66,7 +66,9 @@ function checkClaim(claim, openOnce, checkpoints) {
 export function summaryOf(results) {
   const count = (/** @type {string} */ wanted) => results.filter(({ outcome }) => outcome === wanted).length;
   const [held, wrong, open] = [HOLDS, DIFFERS, NOT_CHECKED].map(count);
-  if (!results.length) return { outcome: NOT_CHECKED, sentence: "Nothing here was checked: the document makes no claim." };
+  if (!results.length) {
+    return { outcome: NOT_CHECKED, sentence: "Nothing here was checked: the document makes no claim." };
+  }
   if (!held && !wrong) {
     return { outcome: NOT_CHECKED, sentence: `Nothing here was checked: ${counted(open, "claim")} not checked here.` };
   }
@@ -141,7 +143,8 @@ function eventSays({ evidence, origin, topology }, { process, index }) {
   const event = evidence.events[topology.processCode.get(process)]?.[index];
   if (!event) return { process };
   const { kind, at, channel, message, snapshot } = event;
-  return { process, index, kind, at: evidence.derived ? undefined : instantAfter(origin, at), channel, message, snapshot };
+  const time = evidence.derived ? undefined : instantAfter(origin, at);
+  return { process, index, kind, at: time, channel, message, snapshot };
 }
 
 /** @param {CheckedLog} log @param {{ channel: string, message: string }} says */
