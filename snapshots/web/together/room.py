@@ -193,10 +193,11 @@ class Room:
         self._sent_at.pop(seat, None)
 
     def _you(self, seat: Seat) -> dict[str, Any]:
+        may_present = self.guests[seat].member.may_present
         return {
             "person": seat.person,
-            "may_present": self.guests[seat].member.may_present,
-            "presents": seat == self.floor.presenter,
+            "may_present": may_present,
+            "presents": may_present and seat == self.floor.presenter,
             "asks": any(each.person == seat.person for each in self.floor.requests),
             "is_offered": self.floor.offered_to == seat.person,
         }

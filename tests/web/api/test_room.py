@@ -155,3 +155,15 @@ async def test_a_room_that_everybody_left_is_shown_to_who_comes_again():
     await page.next()
     assert page.shown[-1]["total"] == 1
     await close(room)
+
+
+async def test_who_may_not_present_any_more_does_not_present_even_before_the_floor_says_so():
+    page = Page(1)
+    room = await opened(page)
+    await room.change(take(page.member.seat))
+    while not page.shown[-1]["you"]["presents"]:
+        await page.next()
+    page.member = replace(page.member, may_present=False)
+    await page.next()
+    assert not page.shown[-1]["you"]["presents"]
+    await close(room)
