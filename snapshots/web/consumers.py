@@ -365,7 +365,7 @@ class RecordingConsumer(JsonConsumer):
         await self.send_payload({"type": "cursor", **event["cursor"]})
 
     async def view_shown(self, event: Mapping[str, Any]) -> None:
-        await self.send_payload({"type": "view", **event["view"], "age": 0})
+        await self.send(text_data=event["text"])
 
     async def pointed(self, event: Mapping[str, Any]) -> None:
         pointer = event["pointer"]

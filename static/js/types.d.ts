@@ -19,6 +19,7 @@ interface Element extends HTMLOrSVGElement, ElementCSSInlineStyle {}
 
 interface HTMLElementEventMap {
   "htmx:afterSwap": CustomEvent;
+  "htmx:configRequest": CustomEvent;
 }
 
 declare class OffscreenCanvas {

@@ -29,6 +29,30 @@ def test_the_list_is_filtered_and_sorted_in_place(furnished, page):
     assert page.evaluate("window.sameDocument")
 
 
+def test_the_newest_of_a_filter_and_a_sort_wins(furnished, page):
+    """The answers to a filter, and then to a sort, are late; each request asks for both."""
+    held = []
+
+    def hold(route) -> None:
+        held.append(route)
+
+    page.goto("/")
+    page.route(re.compile(r"q=friday"), hold, times=1)
+    with page.expect_request(re.compile("q=friday")):
+        page.get_by_label("Filter recordings").fill("friday")
+    page.get_by_role("link", name="Size").click()
+    size = page.get_by_role("columnheader", name="Size")
+    expect(size).to_have_attribute("aria-sort", "descending")
+    expect(page).to_have_url(re.compile("q=friday.*sort=-size"))
+    expect(page.locator("#list tbody tr")).to_have_count(1)
+    page.route(re.compile("sort=size"), hold, times=1)
+    page.get_by_label("Filter recordings").fill("")
+    page.get_by_role("link", name="Size").click()
+    expect(size).to_have_attribute("aria-sort", "ascending")
+    expect(page).to_have_url(re.compile("q=&.*sort=size"))
+    assert len(held) == 2
+
+
 def test_a_list_is_filtered_by_team_in_place(furnished, page):
     page.goto("/topologies")
     page.evaluate("window.sameDocument = true")

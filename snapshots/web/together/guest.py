@@ -166,9 +166,8 @@ class RoomGuest:
         if not self.presents:
             return
         payload = {**view, **self._by()}
-        await self._send(
-            live.followers_group(self.room.name), {"type": "view.shown", "view": payload}
-        )
+        text = dumps({"type": "view", **payload, "age": 0}).decode()  # once for all followers
+        await self._send(live.followers_group(self.room.name), {"type": "view.shown", "text": text})
         await self.room.shared.keep_view(payload)
 
     async def _share_pointer(self, pointer: Mapping[str, Any]) -> None:

@@ -50,7 +50,11 @@ def room_of(name: str) -> "Room":
 
 
 class Room:
-    """One room, with those of its pages that are connected to this process."""
+    """One room, with those of its pages that are connected to this process.
+
+    One reading or change is under way at a time. A reading that began before a page left would
+    write the page back, and one that began before a change would undo it for this process.
+    """
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -60,6 +64,7 @@ class Room:
         self._beaten: dict[Seat, tuple[float, Member]] = {}
         self._shown: dict[Seat, dict[str, Any]] = {}
         self._sent_at: dict[Seat, float] = {}
+        self._turn = asyncio.Lock()
         self._wanted = asyncio.Event()
         self._task: asyncio.Task | None = None
         self._is_reachable = True
@@ -76,24 +81,41 @@ class Room:
     async def leave(self, guest: Guest) -> None:
         """Take a page out of the room, unless a newer connection of the page is in it."""
         seat = guest.member.seat
-        if self.guests.get(seat) is not guest:
-            return
-        del self.guests[seat]
-        self._forget(seat)
-        if not self.guests and self._task is not None:
+        async with self._turn:
+            if self.guests.get(seat) is not guest:
+                return
+            del self.guests[seat]
+            self._forget(seat)
+            try:
+                await self._take_out(seat)
+            except UNREACHABLE as error:
+                self._note(error)
+            finally:
+                if not self.guests:
+                    self._close()
+
+    async def _take_out(self, seat: Seat) -> None:
+        """Remove a page. The floor notes it first: a presenter who is not here, and did not leave,
+        has no claim to it.
+        """
+        if self._concerns(seat):
+            await self.shared.change_floor(lambda floor, _, now: floors.leave(floor, seat, now))
+        await self.shared.remove(seat)
+
+    def _close(self) -> None:
+        """Stop reading the room, until a page enters it."""
+        if self._task is not None:
             self._task.cancel()
-            _rooms.get(asyncio.get_running_loop(), {}).pop(self.name, None)
-        try:
-            await self.shared.remove(seat)
-            if self._concerns(seat):
-                await self.shared.change_floor(lambda floor, _, now: floors.leave(floor, seat, now))
-        except UNREACHABLE as error:
-            self._note(error)
+            self._task = None
+        rooms = _rooms.get(asyncio.get_running_loop(), {})
+        if rooms.get(self.name) is self:
+            del rooms[self.name]
 
     async def change(self, change: Change) -> None:
         """Change the floor for everybody. Raises: CannotShare."""
         try:
-            self.floor = await self.shared.change_floor(change)
+            async with self._turn:
+                self.floor = await self.shared.change_floor(change)
         except UNREACHABLE as error:
             self._note(error)
             raise CannotShare(
@@ -125,15 +147,16 @@ class Room:
                 continue
 
     async def _read(self) -> None:
-        due = self._due()
-        state = await self.shared.beat(due)
-        self._is_reachable = True
-        self._beaten |= {each.seat: (monotonic(), each) for each in due}
-        self.floor = state.floor
-        await self._welcome_presenter()
-        shown = room_payload(state)
-        sent = [self._show(seat, guest, shown) for seat, guest in list(self.guests.items())]
-        await asyncio.gather(*sent)
+        async with self._turn:
+            due = self._due()
+            state = await self.shared.beat(due)
+            self._is_reachable = True
+            self._beaten |= {each.seat: (monotonic(), each) for each in due}
+            self.floor = state.floor
+            await self._welcome_presenter()
+            shown = room_payload(state)
+            payloads = {seat: {**shown, "you": self._you(seat)} for seat in self.guests}
+        await asyncio.gather(*[self._show(seat, each) for seat, each in payloads.items()])
 
     def _due(self) -> list[Member]:
         """Return the pages that are new, have changed, or were not repeated for a while."""
@@ -151,8 +174,10 @@ class Room:
                 lambda floor, *_: floors.come_back(floor, seat)
             )
 
-    async def _show(self, seat: Seat, guest: Guest, shown: Mapping[str, Any]) -> None:
-        payload = {**shown, "you": self._you(seat, guest)}
+    async def _show(self, seat: Seat, payload: dict[str, Any]) -> None:
+        guest = self.guests.get(seat)
+        if guest is None:
+            return
         is_new = self._shown.get(seat) != payload
         if not is_new and monotonic() - self._sent_at.get(seat, 0.0) < BEAT_SECONDS:
             return
@@ -167,11 +192,12 @@ class Room:
         self._shown.pop(seat, None)
         self._sent_at.pop(seat, None)
 
-    def _you(self, seat: Seat, guest: Guest) -> dict[str, Any]:
+    def _you(self, seat: Seat) -> dict[str, Any]:
+        may_present = self.guests[seat].member.may_present
         return {
             "person": seat.person,
-            "may_present": guest.member.may_present,
-            "presents": seat == self.floor.presenter,
+            "may_present": may_present,
+            "presents": may_present and seat == self.floor.presenter,
             "asks": any(each.person == seat.person for each in self.floor.requests),
             "is_offered": self.floor.offered_to == seat.person,
         }
