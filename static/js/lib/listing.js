@@ -1,4 +1,4 @@
-/** Lists that are filtered and sorted in place: every request asks for what the person wants now, so the newest is right. */
+/** Lists that are filtered and sorted in place: every request asks for what the form says now. */
 
 const SORTS = "#list thead a";
 
