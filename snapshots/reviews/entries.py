@@ -31,6 +31,7 @@ from webapp.notices import events
 LONGEST_TEXT = 20_000  # characters
 MOST_ENTRIES = 10_000  # of one recording or archived job, with the answers
 MOST_ANSWERS = 200  # to one entry
+LARGEST_NUMBER = 2**31 - 1  # of an entry; its column holds no larger one
 ANSWERS_IN_LISTS = 10  # of each entry; a single entry comes with all
 LARGEST = 2**62
 MADE, CHANGED, DELETED = "made", "changed", "deleted"
@@ -150,6 +151,8 @@ def add(user: User, subject: Subject, kind: str, text: str, place: Mapping[str, 
     if of_subject.count() >= MOST_ENTRIES:
         raise Conflict(f"“{subject}” has {MOST_ENTRIES:,} entries already, which is the most.")
     number = (of_subject.aggregate(last=Max("number"))["last"] or 0) + 1
+    if number > LARGEST_NUMBER:
+        raise Conflict(f"“{subject}” has an entry {number - 1:,}, and no number follows it.")
     row = Entry(**field_of(subject), **place, kind=kind, text=text, number=number, author=user)
     return _save_new(row, user)
 
@@ -187,7 +190,7 @@ def _locked(row: Entry) -> Entry:
 
     Raises: NotFound if it was deleted since it was read.
     """
-    now = Entry.objects.select_for_update().filter(pk=row.pk).first()
+    now = Entry.objects.select_for_update(no_key=True).filter(pk=row.pk).first()
     if now is None:
         raise NotFound(f"Entry {row.pk} has just been deleted.")
     return now

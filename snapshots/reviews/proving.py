@@ -35,6 +35,7 @@ MOST_EVENTS = 20_000  # of one recording
 MOST_EVENTS_IN_ALL = 60_000  # of the recordings of one document
 MOST_TASKS = 2_000  # of one checkpoint
 MOST_DEFECTS = 20  # of a recording whose sentences a document names
+MOST_CUTS = 100  # of one document; each is counted over a whole log
 MOST_SNAPSHOTS = 20  # of a recording that is an exhibit as a whole
 
 NOT_CLAIMED = (
@@ -84,6 +85,7 @@ class Proof:
     _part_claims: dict[tuple[int, str], list[dict[str, Any]]] = field(default_factory=dict)
     _parts: dict[str, tuple[Log, Wanted]] = field(default_factory=dict)
     _events: int = 0
+    _cuts: int = 0
 
     def cite(self, subject: Subject, text: str, mark: str = "") -> list[dict[str, Any]]:
         """Return the claims about a place; the same place gives the same claims.
@@ -215,10 +217,12 @@ class Proof:
             case places.SnapshotPlace(snapshot) | places.SnapshotChannelPlace(snapshot, _):
                 return {"kind": SNAPSHOT, "says": _snapshot_says(source, snapshot)}
             case places.MomentPlace(axis, value):
+                self._require_room_for_a_cut()
                 is_time = axis == places.TIME
                 at = cut_at(log, at=Instant(value)) if is_time else cut_at(log, step=value)
                 return {"kind": CUT, "says": _cut_says(source, at)}
             case places.CutPlace(positions):
+                self._require_room_for_a_cut()
                 cut = Cut({ProcessId(name): count for name, count in positions})
                 return {"kind": CUT, "says": _cut_says(source, cut)}
             case places.EventPlace(process, index):
@@ -234,6 +238,15 @@ class Proof:
                 raise _NotChecked("The recording is derived, and does not hold when it was sent.")
             case _:
                 raise _NotChecked("A note on this does not keep the moment that the screen showed.")
+
+    def _require_room_for_a_cut(self) -> None:
+        """Count one more cut. Raises: _NotChecked if the document has enough of them."""
+        if self._cuts >= MOST_CUTS:
+            raise _NotChecked(
+                f"Not in this document: it holds the first {MOST_CUTS:,} moments and cuts, and "
+                "this is a later one."
+            )
+        self._cuts += 1
 
     def _checkpoint(self, source: _Source, name: str) -> dict[str, Any]:
         reports = {report["checkpoint"]: report for report in source.stored.checkpoints()}

@@ -106,8 +106,8 @@ def add_all(user: User, review: Review) -> int:
     chosen = offered(user, review)
     if not access.may_edit(user, review):
         chosen = chosen.filter(author=user)
-    made = [_of_entry(review, entry, user) for entry in chosen]
-    _require_room(review, len(made))
+    _require_room(review, chosen.count())  # before the texts are read
+    made = [_of_entry(review, entry, user) for entry in chosen.prefetch_related(None)]
     last = _last_position(_siblings(review, None))
     for number, each in enumerate(made, start=1):
         each.position = last + number * GAP

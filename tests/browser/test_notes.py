@@ -63,7 +63,5 @@ def test_the_page_of_notes_follows_and_keeps_what_somebody_types(stack, page, co
 
 
 def write(page, text: str) -> None:
-    page.locator("form", has=page.get_by_role("button", name="Write")).get_by_role("textbox").fill(
-        text
-    )
+    page.get_by_label("Text of the note").last.fill(text)
     page.get_by_role("button", name="Write").click()

@@ -133,7 +133,8 @@ def _mapping(bundle: Bundle) -> Mapping | None:
 def _take(owner: User, by: User, item: Incoming, bundle: Bundle | None) -> Taken:
     if bundle is None:
         return taken_by([recordings.queue(owner, by, item)])[0]
-    User.objects.select_for_update().get(pk=owner.pk)  # else two imports could make two recordings
+    # Two imports at once would make two recordings.
+    User.objects.select_for_update(no_key=True).get(pk=owner.pk)
     if (here := _here_already(owner, item)) is not None:
         item.draft.discard()
         return Taken(here, None, _notes_taken(by, here, bundle, is_new=False))
@@ -148,8 +149,8 @@ def _recording(job: Job) -> Recording:
 
 
 def _notes_taken(by: User, recording: Recording, bundle: Bundle, *, is_new: bool) -> str:
-    merged = merge(recording, bundle.entries, is_new=is_new)
-    if merged.added or merged.updated:
+    merged = merge(recording, by, bundle.entries, is_new=is_new)
+    if merged.added or merged.updated or merged.of_others:
         audit.note(
             audit.NOTES_IMPORTED,
             by,
@@ -157,7 +158,7 @@ def _notes_taken(by: User, recording: Recording, bundle: Bundle, *, is_new: bool
             person=recording.owner,
             added=merged.added,
             updated=merged.updated,
-            left=len(merged.left),
+            left=len(merged.left) + len(merged.of_others),
         )
     if is_new:
         return merged.sentences()
@@ -166,7 +167,9 @@ def _notes_taken(by: User, recording: Recording, bundle: Bundle, *, is_new: bool
 
 def _here_already(owner: User, item: Incoming) -> Recording | None:
     """Return the owner's oldest recording of the same upload that is read in the same way."""
-    rows = Recording.objects.select_for_update().filter(owner=owner, size=item.draft.size)
+    rows = Recording.objects.select_for_update(no_key=True).filter(
+        owner=owner, size=item.draft.size
+    )
     for row in rows.exclude(upload="").order_by("pk"):
         if _is_read_as(row, item) and _is_same(uploads.path_of(row.upload), item.draft.path):
             return row

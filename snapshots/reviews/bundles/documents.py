@@ -19,7 +19,7 @@ from pydantic import (
 
 from snapshots.models import LONGEST_FORMAT
 from snapshots.problems import Refused
-from snapshots.reviews.entries import LARGEST, LONGEST_TEXT
+from snapshots.reviews.entries import LARGEST, LARGEST_NUMBER, LONGEST_TEXT, MOST_ENTRIES
 from snapshots.reviews.models import LONGEST_NAME
 
 MANIFEST = "cutline-recording.json"
@@ -27,7 +27,6 @@ NOTES: Literal["notes.json"] = "notes.json"
 UPLOAD: Literal["upload"] = "upload"
 LONGEST_PLACE = 2**20  # characters; ids of a log may be long
 MOST_BYTES = {MANIFEST: 2**20, NOTES: 2**24}
-_LARGEST_NUMBER = 2**31 - 1  # that its column holds
 
 D = TypeVar("D", bound=BaseModel)
 
@@ -107,7 +106,7 @@ class Note(Answer):
         answers: the answers, the oldest first.
     """
 
-    number: Annotated[int, Field(ge=1, le=_LARGEST_NUMBER)]
+    number: Annotated[int, Field(ge=1, le=LARGEST_NUMBER)]
     place: Words
     mark: Mark
     sentence: Words
@@ -123,7 +122,7 @@ class Notes(_Document):
         entries: the entries.
     """
 
-    entries: tuple[Note, ...]
+    entries: Annotated[tuple[Note, ...], Field(max_length=MOST_ENTRIES)]
 
 
 class Part(_Document):

@@ -2,17 +2,20 @@
 
 An entry is recognised by its uid. Its history decides what happens to one that is here already: if
 the history here is the beginning of that in the bundle, the rest is added. If it is the other way
-round, the entry here is newer. If both went on, the entry here stays as it is.
+round, the entry here is newer. If both went on, the entry here stays as it is. What somebody with
+an account here wrote is changed by their own import alone; others can resolve and reopen it.
 """
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
+from django.contrib.auth.models import User
 from django.db import transaction
 
+from snapshots import access
 from snapshots.jobs import live
 from snapshots.models import Recording
 from snapshots.problems import Conflict
@@ -22,10 +25,11 @@ from snapshots.reviews.bundles.documents import Answer, Note, Version
 from snapshots.reviews.bundles.exporting import said, versions_of
 from snapshots.reviews.due import today
 from snapshots.reviews.entries import CHANGED, MADE, MOST_ANSWERS, MOST_ENTRIES
-from snapshots.reviews.mentions import mentioned
+from snapshots.reviews.mentions import MOST, addresses, mentioned
 from snapshots.reviews.models import Entry
 
 SHOWN = 10  # numbers of entries in a sentence
+LARGEST_NUMBER = 1_000_000  # of a new entry, so that there is room for those after it
 _BATCH = 500  # rows
 _CREATED, _CHANGED = "+", "~"  # as simple_history calls them
 
@@ -40,6 +44,8 @@ class Merged:
         same: how many were here already, as they are in the bundle or newer.
         left: the number of each entry that stays as it is here, because it or an answer to it was
             changed here and in the bundle.
+        of_others: the number of each entry that stays as it is here, because the bundle changes it
+            or an answer to it, and somebody else with an account here wrote that.
         renumbered: the number in the bundle and the number here of each new entry that got another.
     """
 
@@ -47,11 +53,12 @@ class Merged:
     updated: int = 0
     same: int = 0
     left: list[int] = field(default_factory=list)
+    of_others: list[int] = field(default_factory=list)
     renumbered: list[tuple[int, int]] = field(default_factory=list)
 
     def sentences(self) -> str:
         """Say what became of them."""
-        if not (self.added or self.updated or self.left):
+        if not (self.added or self.updated or self.left or self.of_others):
             return "All its notes are here already." if self.same else "It has no notes."
         parts = [
             (self.added, "{} added"),
@@ -63,6 +70,7 @@ class Merged:
             [
                 *([f"Notes and answers: {', '.join(counts)}."] if counts else []),
                 *self._left(),
+                *self._of_others(),
                 *self._renumbered(),
             ]
         )
@@ -72,35 +80,48 @@ class Merged:
             return []
         return [f"Changed here and in the file, and left as they are here: {_listed(self.left)}."]
 
+    def _of_others(self) -> list[str]:
+        if not self.of_others:
+            return []
+        return [
+            "Changed in the file, and left as they are here because only the person who wrote them "
+            f"may change them: {_listed(self.of_others)}."
+        ]
+
     def _renumbered(self) -> list[str]:
         if not self.renumbered:
             return []
         pairs = [f"{before} is {now} here" for before, now in self.renumbered]
-        return [f"Their numbers were taken: {_listed(pairs)}."]
+        is_too_large = any(before > LARGEST_NUMBER for before, _ in self.renumbered)
+        reason = "taken or too large" if is_too_large else "taken"
+        return [f"Their numbers were {reason}: {_listed(pairs)}."]
 
 
-def merge(recording: Recording, notes: Sequence[Note], *, is_new: bool) -> Merged:
+def merge(recording: Recording, by: User, notes: Sequence[Note], *, is_new: bool) -> Merged:
     """Take the notes into a recording, in the open transaction; nobody is notified.
 
     Args:
         recording: the recording, whose row is locked.
+        by: the person who imports the notes.
         notes: the notes of the bundle.
         is_new: whether the recording came with the bundle, so that nobody has it open.
 
     Raises: Conflict if the recording would have too many entries.
     """
-    return _Merge(recording, is_new).take(notes)
+    return _Merge(recording, by, is_new).take(notes)
 
 
 class _Merge:
     """One merge, with the rows that are here."""
 
-    def __init__(self, recording: Recording, is_new: bool) -> None:
-        self._recording, self._is_new = recording, is_new
-        rows = list(Entry.objects.filter(recording=recording))
+    def __init__(self, recording: Recording, by: User, is_new: bool) -> None:
+        self._recording, self._by, self._is_new = recording, by, is_new
+        of_recording = Entry.objects.filter(recording=recording).order_by("pk")
+        rows = list(of_recording.select_for_update(no_key=True))  # else an edit could be lost
         self._rows = {row.uid: row for row in rows}
         self._versions = versions_of(rows)
         self._numbers = {row.number for row in rows if row.number is not None}
+        self._last = max(self._numbers, default=0)
         self._answers: defaultdict[int | None, int] = defaultdict(int)
         for row in rows:
             self._answers[row.parent_id] += 1
@@ -109,12 +130,12 @@ class _Merge:
 
     def take(self, notes: Sequence[Note]) -> Merged:
         """Take all notes, and then all answers, whose entries must have keys."""
+        self._require_few(notes)
         parents = [self._note(note) for note in notes]
         self._keep_made()
         for note, parent in zip(notes, parents, strict=True):
             self._take_answers(note, parent)
         self._keep_made()
-        self._require_few()
         if notes and not self._is_new:
             copies.announce(parents[0])
         return self._merged
@@ -139,10 +160,11 @@ class _Merge:
 
     def _add_note(self, note: Note) -> Entry:
         number = note.number
-        if number in self._numbers:
-            number = max(self._numbers) + 1
+        if number in self._numbers or number > LARGEST_NUMBER:
+            number = self._last + 1
             self._merged.renumbered.append((note.number, number))
         self._numbers.add(number)
+        self._last = max(self._last, number)
         row = self._row(note)
         row.number, row.place, row.mark = number, note.place, note.mark
         row.sentence, row.at, row.imported_resolver = note.sentence, note.at, note.resolved_by or ""
@@ -193,32 +215,58 @@ class _Merge:
         if here[: len(there)] == there:
             self._merged.same += 1
             return False
+        more = entry.versions[len(here) :]
         if there[: len(here)] != here:
-            if number is not None and number not in self._merged.left:
-                self._merged.left.append(number)
-            return False
+            return _left_in(self._merged.left, number)
+        if not self._may_add(row, more):
+            return _left_in(self._merged.of_others, number)
         fields = {"edited_at": entry.edited_at, **_now(entry)}
         for name, value in fields.items():
             setattr(row, name, value)
         Entry.objects.filter(pk=row.pk).update(**fields)
-        _keep_history([(row, entry.versions[len(here) :])], first=_CHANGED)
+        _keep_history([(row, more)], first=_CHANGED)
         row.mentions.set(_mentioned(row))
         self._merged.updated += 1
         return True
+
+    def _may_add(self, row: Entry, more: Sequence[Version]) -> bool:
+        """Tell whether the importer may add versions to a row, as its author or by resolving it."""
+        if row.author_id in (None, self._by.pk):
+            return True
+        mine = row.kind, row.text, row.due_on
+        return all((each.kind, each.text, each.due_on) == mine for each in more)
 
     def _keep_made(self) -> None:
         """Create the new rows with their histories."""
         rows = Entry.objects.bulk_create([row for row, _ in self._made], _BATCH)
         _keep_history(self._made, first=_CREATED)
+        self._keep_mentions(rows)
         for row in rows:
-            if people := _mentioned(row):
-                row.mentions.set(people)
             if row.parent_id is None:
                 self._announce(row, MADE)
         self._made = []
 
-    def _require_few(self) -> None:
-        count = Entry.objects.filter(recording=self._recording).count()
+    def _keep_mentions(self, rows: Sequence[Entry]) -> None:
+        """Store whom the new rows mention, with one look at the people for all of them."""
+        named = {row.pk: addresses(row.text)[:MOST] for row in rows if "@" in row.text}
+        wanted = sorted({address for of_row in named.values() for address in of_row})
+        people: dict[str, int] = {}
+        for first in range(0, len(wanted), _BATCH):
+            batch = wanted[first : first + _BATCH]
+            there = access.readers(self._recording).filter(username__in=batch)
+            people.update(there.values_list("username", "pk"))
+        link = Entry.mentions.through
+        pairs = [
+            (pk, people[name]) for pk, names in named.items() for name in names if name in people
+        ]
+        link.objects.bulk_create(
+            [link(entry_id=pk, user_id=person) for pk, person in pairs], _BATCH
+        )
+
+    def _require_few(self, notes: Sequence[Note]) -> None:
+        """Refuse too many entries and answers before one is written. Raises: Conflict."""
+        uids = {each.uid for note in notes for each in (note, *note.answers)}
+        count = len(self._rows.keys() | uids)
         if count > MOST_ENTRIES:
             raise Conflict(
                 f"“{self._recording}” would have {count:,} entries and answers, and "
@@ -230,6 +278,13 @@ class _Merge:
         if not self._is_new:
             send = partial(live.entry_changed, "recording", self._recording.pk, row.pk, change)
             transaction.on_commit(send, robust=True)
+
+
+def _left_in(numbers: list[int], number: int | None) -> Literal[False]:
+    """List an entry once among those that stay as they are, and return that it did not change."""
+    if number is not None and number not in numbers:
+        numbers.append(number)
+    return False
 
 
 def _now(entry: Answer) -> dict[str, Any]:

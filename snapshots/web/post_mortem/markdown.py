@@ -4,8 +4,10 @@ import io
 import re
 import zipfile
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from markdown_it import MarkdownIt
+from markdown_it.token import Token
 
 from snapshots.domain.proving.claims import CHECKPOINT
 from snapshots.quantities import counted
@@ -18,7 +20,6 @@ from webapp.version import VERSION
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()#+\-.!|~])")
 _UNSAFE = re.compile(r"<|!\[|^ {0,3}\[[^\]]*\]:", re.MULTILINE)  # also addresses by reference
-_PARSER = MarkdownIt("commonmark", {"html": False})
 _FIRST_MOMENT = (1980, 1, 1, 0, 0, 0)  # of the files, so that equal documents are equal bytes
 _NOT_IN_IT = (
     "This file has no checker: the HTML file of the same document derives each claim again from "
@@ -143,7 +144,7 @@ def as_markdown(text: str) -> str:
     A path of the server is unusual, because it leads nowhere from the file.
     """
     shown = direction.in_text(text)
-    if not _UNSAFE.search(shown) and all(map(_leads_out, _addresses(shown))):
+    if not _UNSAFE.search(shown) and _is_harmless(shown):
         return shown
     longest = max((len(run) for run in re.findall(r"~+", shown)), default=0)
     fence = "~" * max(3, longest + 1)
@@ -154,9 +155,34 @@ def _leads_out(address: str) -> bool:
     return is_link(address) and not address.startswith("/")
 
 
-def _addresses(text: str) -> Iterator[str]:
-    """Yield where the links of a text lead."""
-    for token in _PARSER.parse(text):
+class _Parser(MarkdownIt):
+    """A parser that makes a link of each address, so that ``is_link`` judges all of them."""
+
+    def validateLink(self, url: str) -> bool:  # noqa: N802, the name that the parser calls
+        """Take every address for one of a link."""
+        return True
+
+
+_PARSER = _Parser("commonmark", {"html": False})
+
+
+def _is_harmless(text: str) -> bool:
+    """Tell whether a text has only usual links, and neither headings nor an open fence.
+
+    A definition of an address is valid for the whole file, also inside a quote or a list. An open
+    fence would take in what follows: a paragraph after the text shows whether it does.
+    """
+    env: dict[str, Any] = {}
+    tokens = _PARSER.parse(f"{text}\n\nend", env)
+    if env.get("references") or any(token.type == "heading_open" for token in tokens):
+        return False
+    is_closed = tokens[-1].type == "paragraph_close" and tokens[-1].level == 0
+    return is_closed and all(map(_leads_out, _addresses(tokens)))
+
+
+def _addresses(tokens: Iterable[Token]) -> Iterator[str]:
+    """Yield where the links of a parsed text lead."""
+    for token in tokens:
         for part in token.children or ():
             if part.type == "link_open":
                 yield str(part.attrs["href"])
