@@ -33,9 +33,15 @@ export function createParts(root) {
    * @param {string} row @param {{ edit?: boolean, force?: boolean }} options
    */
   async function loadRow(row, { edit = false, force = edit }) {
-    const old = document.getElementById(`row-${row}`);
-    if (!old || (!force && old.querySelector("[data-row-form]"))) return old;
+    const mayReplace = () => {
+      const shown = document.getElementById(`row-${row}`);
+      return shown && (force || !shown.querySelector("[data-row-form]"));
+    };
+    if (!mayReplace()) return document.getElementById(`row-${row}`);
     const fresh = await fetched("row", edit ? { row, edit: row } : { row });
+    // Meanwhile the list may have been loaded again, or a form been opened in the row.
+    const old = document.getElementById(`row-${row}`);
+    if (!mayReplace()) return old;
     if (!fresh) old.remove();
     else replace(old, fresh);
     return fresh;
