@@ -78,7 +78,8 @@ class Merged:
     def _left(self) -> list[str]:
         if not self.left:
             return []
-        return [f"Changed here and in the file, and left as they are here: {_listed(self.left)}."]
+        sentence = "Notes that were changed here and in the file stay as they are here: {}."
+        return [sentence.format(_listed(self.left))]
 
     def _of_others(self) -> list[str]:
         if not self.of_others:
@@ -91,10 +92,10 @@ class Merged:
     def _renumbered(self) -> list[str]:
         if not self.renumbered:
             return []
-        pairs = [f"{before} is {now} here" for before, now in self.renumbered]
+        pairs = [f"note {before} is note {now} here" for before, now in self.renumbered]
         is_too_large = any(before > LARGEST_NUMBER for before, _ in self.renumbered)
-        reason = "taken or too large" if is_too_large else "taken"
-        return [f"Their numbers were {reason}: {_listed(pairs)}."]
+        reason = "taken here or too large" if is_too_large else "taken here"
+        return [f"The numbers of these notes were {reason}: {_listed(pairs)}."]
 
 
 def merge(recording: Recording, by: User, notes: Sequence[Note], *, is_new: bool) -> Merged:

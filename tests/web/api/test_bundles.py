@@ -230,8 +230,9 @@ def test_a_newer_file_adds_what_is_new_and_leaves_what_was_changed_here(api, bob
     own = written(theirs, row, "of bob")
     accepted = uploaded(theirs, downloaded(api, banks.pk))
     assert accepted["notes"].endswith(
-        "Notes and answers: 2 added, 1 brought up to date, 1 here already. Changed here and in "
-        "the file, and left as they are here: 1. Their numbers were taken: 4 is 5 here."
+        "Notes and answers: 2 added, 1 brought up to date, 1 here already. Notes that were "
+        "changed here and in the file stay as they are here: 1. The numbers of these notes were "
+        "taken here: note 4 is note 5 here."
     )
     items = listed(theirs, row)
     texts = [(item["number"], item["text"], len(item["answers"])) for item in items]
