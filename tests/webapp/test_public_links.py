@@ -310,7 +310,22 @@ def test_who_is_signed_in_and_may_not_see_it_is_told_how_to_open_it(banks, edito
     assert signed_in(editor).get(address)["Location"] == f"/recordings/{banks.pk}"
     text = text_of(signed_in(a_person("bob@example.org")).get(address))
     assert "private window" in text
+    assert "share the recording with you" in text
     assert "two banks" not in text
+
+
+def test_who_is_signed_in_reads_that_the_link_shows_a_review(review, editor):
+    _, address = a_link(review, editor)
+    text = text_of(signed_in(a_person("bob@example.org")).get(address))
+    assert "may not see this review" in text
+    assert "share the review with you" in text
+    assert "recording" not in text.partition("<h1>")[2]
+
+
+def test_a_wrong_link_at_the_end_of_a_minute_is_counted_anew(monkeypatch):
+    monkeypatch.setattr(pages.cache, "add", lambda *_, **__: False)
+    assert Client(raise_request_exception=False).get("/public/guess").status_code == 404
+    assert cache.get("wrong-public-links:127.0.0.1") == 1
 
 
 # --- reviews --------------------------------------------------------------------------------------
@@ -336,6 +351,7 @@ def test_a_public_link_to_a_review_shows_it_without_people_and_hidden_rows(
     _, address = a_link(review, editor, name="for the vendor")
     client = a_visitor(address)
     text = text_of(client.get(f"/reviews/{review.pk}"))
+    assert "Hidden by the authors: 1 row." in text
     for shown in ("Orders were lost", "B never got m7.", "We restarted.", "two banks"):
         assert shown in text, shown
     for kept in ("Blame.", editor.username, ada.username, "payments", "vendor", "/recordings/"):

@@ -72,7 +72,8 @@ def _follow_signed_in(request: HttpRequest, link: PublicLink) -> HttpResponse:
     seen = access.recordings(request.user) if link.recording_id else access.reviews(request.user)
     if seen.filter(public_links=link).exists():
         return redirect(_page_of(link))
-    return render(request, "links/signed_in.html")
+    noun = "recording" if link.recording_id else "review"
+    return render(request, "links/signed_in.html", {"noun": noun})
 
 
 def _page_of(link: PublicLink) -> str:
@@ -92,8 +93,12 @@ def _require_few_wrong_ones(request: HttpRequest) -> None:
 
 def _count_wrong_one(request: HttpRequest) -> None:
     key = _counter(request)
-    if not cache.add(key, 1, timeout=60):
+    if cache.add(key, 1, timeout=60):
+        return
+    try:
         cache.incr(key)
+    except ValueError:  # the minute ended just now
+        cache.set(key, 1, timeout=60)
 
 
 def _counter(request: HttpRequest) -> str:
