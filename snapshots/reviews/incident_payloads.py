@@ -126,7 +126,7 @@ class ReviewDetail(ReviewItem):
         people: who took part.
         exhibits: what belongs to it.
         rows: how many rows the timeline has.
-        hidden: how many of them are hidden.
+        hidden: how many of them are hidden, by themselves or by their group.
         may: what you may do with it.
     """
 
@@ -149,6 +149,7 @@ class ReviewRow(TypedDict):
         group: the row of the group in which it lies; null outside groups.
         is_group: whether it is a group; its ``text`` is the name of the group.
         is_hidden: whether it is hidden. A hidden row stays in the timeline.
+        is_hidden_by_group: whether it is not shown because its group is hidden.
         entry: the number of its entry; null if it has none, the entry is deleted, or you cannot
             open it.
         number: the number of the entry in its recording or archived job; null as for ``entry``.
@@ -156,7 +157,8 @@ class ReviewRow(TypedDict):
         address: the page that leads to the place of the entry; null as for ``entry``.
         place_state: what became of the place: ``there``, ``gone``, ``changed``, ``not-known``; null
             as for ``entry``, or if the entry has no place.
-        reason: why the place is not simply there, as a sentence; empty if it is, or for own words.
+        reason: why the place is not simply there, and that the note has other words by now, in
+            sentences; empty if neither is so, or for own words.
         kind: the kind that the row shows; empty if it has none.
         text: the text that the row shows, in Markdown.
         html: the same text as HTML, of which nothing can run.
@@ -166,7 +168,7 @@ class ReviewRow(TypedDict):
         when: the same time in words; empty if it is not known.
         clock: a time of day that somebody gave to the row, as ISO 8601 in UTC; null if nobody did.
         is_edited: whether the row shows another text, kind or time than the entry.
-        original_text: what the entry says.
+        original_text: what the entry said when its words were last taken over.
         original_kind: the kind of the entry; empty for own words.
         original_at: the time of the entry; null if that is not known.
         original_when: the same time in words.
@@ -174,6 +176,7 @@ class ReviewRow(TypedDict):
         due_on: the day on which the follow-up is due, such as ``2026-11-30``; null if it has none,
             and as for ``entry``.
         author: the address of who wrote the entry, or the own words; null if that is not known.
+        imported_from: who wrote the entry elsewhere, if it was imported; null otherwise.
         added_at: when it was put into the timeline.
         changed_in: the revision of the review in which its text, kind or times were last changed.
     """
@@ -182,6 +185,7 @@ class ReviewRow(TypedDict):
     group: int | None
     is_group: bool
     is_hidden: bool
+    is_hidden_by_group: bool
     entry: int | None
     number: int | None
     about: str
@@ -204,6 +208,7 @@ class ReviewRow(TypedDict):
     is_resolved: bool | None
     due_on: str | None
     author: str | None
+    imported_from: str | None
     added_at: str
     changed_in: int
 
@@ -212,7 +217,9 @@ ReviewTimeline = list_of(
     ReviewRow,
     "ReviewTimeline",
     more={
-        "hidden": documented(int, "How many rows of the whole timeline are hidden."),
+        "hidden": documented(
+            int, "How many rows of the whole timeline are hidden, by themselves or by their group."
+        ),
         "revision": documented(int, "The revision of the review. Send it along with a change."),
     },
 )
@@ -247,7 +254,8 @@ ReviewLog = list_of(
     "ReviewLog",
     more={
         "unseen": documented(
-            int, "How many exhibits you cannot open; their entries are not in this list."
+            int,
+            "How many exhibits are deleted or not open to you; the list leaves them out.",
         )
     },
 )

@@ -37,7 +37,7 @@ def offered(user, review: Review) -> QuerySet[Entry]:
 
 
 def unseen(user, review: Review) -> int:
-    """Return how many exhibits the person cannot open, so that their entries are not in the log."""
+    """Return how many exhibits are deleted or closed to the person; their entries are left out."""
     return review.exhibits.exclude(access.noted(user)).count()
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from snapshots import access
 from snapshots.problems import Conflict, Invalid, NotFound
@@ -31,9 +31,14 @@ def rows(review: Review) -> QuerySet[TimelineRow]:
     """Return the rows of a timeline in their order, those of groups among them."""
     joined = review.rows.select_related(
         *("entry__author", "entry__resolved_by", "added_by"),
-        *("entry__recording", "entry__engine_job"),
+        *("entry__recording", "entry__engine_job", "group"),
     )
     return joined.order_by("position", "pk")
+
+
+def hidden(review: Review) -> int:
+    """Return how many rows are not shown, because they or their groups are hidden."""
+    return review.rows.filter(Q(is_hidden=True) | Q(group__is_hidden=True)).count()
 
 
 def row(review: Review, pk: int) -> TimelineRow:

@@ -22,6 +22,7 @@ SPANS = {"to-detect": "detected_at", "to-mitigate": "mitigated_at", "to-end": "e
 DELETED = "It has been deleted."
 NOT_OPEN = "You cannot open it: it belongs to somebody else, or was moved."
 ENTRY_DELETED = "The note or its recording has been deleted; this is what it said."
+ENTRY_CHANGED = "The note was changed since; this is an earlier version of it."
 ENTRY_NOT_OPEN = "You cannot open the recording of this note; this is what the note said."
 
 
@@ -76,7 +77,7 @@ def detail(user, review: Review) -> incident_payloads.ReviewDetail:
         "people": [_person(row) for row in review.participants.select_related("person")],
         "exhibits": [_exhibit(row, visible) for row in exhibits],
         "rows": review.rows.count(),
-        "hidden": review.rows.filter(is_hidden=True).count(),
+        "hidden": timeline.hidden(review),
         "may": {
             "contribute": access.may_comment(user, review),
             "edit": access.may_edit(user, review),
@@ -152,6 +153,7 @@ def _row(row: TimelineRow, visible: Visible) -> incident_payloads.ReviewRow:
         "group": row.group_id,
         "is_group": row.is_group,
         "is_hidden": row.is_hidden,
+        "is_hidden_by_group": row.group is not None and row.group.is_hidden,
         **_of_entry(row, entry),
         "kind": timeline.kind_of(row),
         "text": text,
@@ -182,6 +184,7 @@ def _of_entry(row: TimelineRow, entry: Entry | None) -> dict[str, Any]:
             "due_on": None,
             "reason": reason if row.is_of_an_entry else "",
             "author": None if row.is_of_an_entry else _name(row.added_by),
+            "imported_from": None,
         }
     place = resolve_in_list(entry.subject, entry.place, entry.mark) if entry.place else None
     return {
@@ -191,10 +194,32 @@ def _of_entry(row: TimelineRow, entry: Entry | None) -> dict[str, Any]:
         "address": reverse("entry", args=[entry.pk]),
         "is_resolved": entry.resolved_at is not None,
         "place_state": None if place is None else place.state,
-        "reason": "" if place is None else place.reason,
+        "reason": _reason(row, entry, "" if place is None else place.reason),
         "due_on": optional_day(entry.due_on),
         "author": _name(entry.author),
+        "imported_from": entry.imported_author or None,
     }
+
+
+def _reason(row: TimelineRow, entry: Entry, of_place: str) -> str:
+    """Return what became of the place and of the words of an entry; empty if both are as before."""
+    return " ".join(filter(None, [of_place, ENTRY_CHANGED if _is_older(row, entry) else ""]))
+
+
+def _is_older(row: TimelineRow, entry: Entry) -> bool:
+    """Tell whether a row keeps other words than its entry, as reviews of other owners do."""
+    return (row.original_text, row.original_kind) != (entry.text, entry.kind)
+
+
+def author_of(item: incident_payloads.ReviewRow) -> str:
+    """Word who wrote what a row shows."""
+    if item["imported_from"] is not None:
+        return f"imported from {item['imported_from']}"
+    if item["author"] is not None:
+        return item["author"]
+    if item["reason"] == ENTRY_NOT_OPEN:
+        return "the author is not shown to you"
+    return "not known who wrote it" if item["reason"] == ENTRY_DELETED else "a deleted account"
 
 
 def _when(at: int | None, unit: str) -> str:

@@ -244,7 +244,7 @@ def list_timeline(
         {
             "items": shown.rows_of(request.user, list(rows[offset : offset + limit])),
             "total": rows.count(),
-            "hidden": row.rows.filter(is_hidden=True).count(),
+            "hidden": timeline.hidden(row),
             "revision": row.revision,
         }
     )

@@ -37,7 +37,8 @@ def typed(request: SignedInRequest) -> dict[str, Any]:
     """Return what was typed into a form that is shown again; empty if there is none."""
     name, _, number = request.POST.get("action", "").partition(" ")
     if name == EDIT:
-        return {"typed_head": request.POST}
+        times = [(field, request.POST.get(field, "")) for field in incidents.TIMES]
+        return {"typed_head": request.POST, "times": times}
     if name == SAVE:
         return {"typed_row": request.POST, "edit": number}
     return {"typed_words": request.POST} if name in ("words", "group") else {}

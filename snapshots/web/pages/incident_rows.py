@@ -4,6 +4,7 @@ from collections import defaultdict
 from typing import Any
 
 from snapshots import access
+from snapshots.quantities import counted
 from snapshots.reviews import timeline as curating
 from snapshots.reviews.models import Review
 from snapshots.web import incidents as shown
@@ -23,8 +24,13 @@ def timeline(request: SignedInRequest, review: Review) -> dict[str, Any]:
     chosen = kept if request.GET.get("rows") == "all" else kept[:SHOWN]
     rows = curating.rows(review).filter(pk__in=chosen)
     items = {item["id"]: item for item in shown.rows_of(request.user, list(rows))}
+    nested = _nested([items[pk] for pk in chosen if pk in items])
+    sizes = _sizes(review)
+    for entry in nested:
+        shown_members = len(entry["members"])
+        entry["size"] = _size_in_words(shown_members, *sizes[entry["item"]["id"]], with_hidden)
     return {
-        "rows": _nested([items[pk] for pk in chosen if pk in items]),
+        "rows": nested,
         "rows_total": len(keys),
         "rows_next": kept[len(chosen)] if len(kept) > len(chosen) else None,
         "rows_left": len(kept) - len(chosen),
@@ -48,7 +54,9 @@ def single(request: SignedInRequest, review: Review) -> dict[str, Any]:
     number = request.GET.get("row", "")
     pk = int(number) if number.isascii() and number.isdigit() and len(number) < 19 else -1
     [item] = shown.rows_of(request.user, [curating.row(review, pk)])
-    return {"item": item, **_edited(request, review)}
+    total, hidden = _sizes(review)[pk]
+    size = _size_in_words(total, total, hidden, with_hidden=True)
+    return {"item": item, "size": size, **_edited(request, review)}
 
 
 def _edited(request: SignedInRequest, review: Review) -> dict[str, Any]:
@@ -69,6 +77,24 @@ def _in_order(review: Review) -> list[tuple[int, bool]]:
         ordered.append((pk, is_hidden))
         ordered += [(member, is_hidden or hides) for member, hides in members.get(pk, ())]
     return ordered
+
+
+def _sizes(review: Review) -> dict[int, tuple[int, int]]:
+    """Return of each group how many rows it has, and how many of them are hidden themselves."""
+    sizes: dict[int, tuple[int, int]] = defaultdict(lambda: (0, 0))
+    members = review.rows.filter(group__isnull=False).values_list("group_id", "is_hidden")
+    for group, is_hidden in members:
+        total, hidden = sizes[group]
+        sizes[group] = (total + 1, hidden + is_hidden)
+    return sizes
+
+
+def _size_in_words(shown: int, total: int, hidden: int, with_hidden: bool) -> str:
+    """Say how many rows a group has, and how many of them are not shown."""
+    if shown < total - (0 if with_hidden else hidden):
+        return f"{shown:,} of {counted(total, 'row')} shown"
+    is_left_out = hidden and not with_hidden
+    return counted(total, "row") + (f", {hidden:,} hidden" if is_left_out else "")
 
 
 def _nested(items: list[Any]) -> list[dict[str, Any]]:

@@ -1,6 +1,7 @@
 """The pages of reviews of incidents, and of follow-ups."""
 
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from typing import Any
 
 from django.contrib import messages
@@ -178,11 +179,16 @@ def _context(request: SignedInRequest, row: Review, parts) -> dict[str, Any]:
     return context
 
 
+def _in_form(time: datetime | None) -> str:
+    """Return a time as a field of a form takes it; empty if it is not known."""
+    return "" if time is None else f"{time:%Y-%m-%dT%H:%M:%S}"
+
+
 def _head(request: SignedInRequest, row: Review) -> dict[str, Any]:
     return {
         "severities": Review.Severity.values,
         "statuses": Review.Status.values,
-        "times": [(name, getattr(row, name)) for name in incidents.TIMES],
+        "times": [(name, _in_form(getattr(row, name))) for name in incidents.TIMES],
         **incident_choices.choices(request, row),
     }
 

@@ -57,6 +57,7 @@ class Row:
         figures: the figures of these claims that stand here.
         answers: author and text of each answer.
         is_group: whether the row only names the rows below it.
+        after_group: the name of the group that ends before the row; empty if none does.
     """
 
     name: str
@@ -70,6 +71,7 @@ class Row:
     due_on: str = ""
     is_resolved: bool = False
     is_group: bool = False
+    after_group: str = ""
     claims: Sequence[Claim] = ()
     figures: Sequence[Figure] = ()
     answers: Sequence[tuple[str, str]] = ()
@@ -191,6 +193,7 @@ def of_review(user, review: Review) -> Document:
     kept = shown[:MOST_ROWS]
     for row, fields in zip(kept, incidents.rows_of(user, kept), strict=True):
         document.rows.append(_of_row(user, document, row, fields))
+    _end_groups(document.rows, kept)
     _add_exhibits(document, review, item["exhibits"])
     return document
 
@@ -213,6 +216,16 @@ def _in_order(rows: Sequence[TimelineRow]) -> list[TimelineRow]:
     return [item for row in members.get(None, []) for item in (row, *members.get(row.pk, []))]
 
 
+def _end_groups(shown: Sequence[Row], rows: Sequence[TimelineRow]) -> None:
+    """Note at each row that directly follows a group that it does not belong to the group."""
+    group = ""
+    for item, row in zip(shown, rows, strict=True):
+        if row.group_id is None and not row.is_group:
+            item.after_group = group
+        if row.group_id is None:
+            group = item.text if row.is_group else ""
+
+
 def _of_row(user, document: Document, row: TimelineRow, item: incident_payloads.ReviewRow) -> Row:
     if item["is_group"]:
         return Row("", "", "", item["text"], is_group=True)
@@ -224,7 +237,7 @@ def _of_row(user, document: Document, row: TimelineRow, item: incident_payloads.
     return Row(
         name=_name_of(item),
         when=_when(item),
-        author=item["author"] or "not known who wrote it",
+        author=incidents.author_of(item),
         text=item["text"],
         sentence=item["sentence"],
         about=item["about"],

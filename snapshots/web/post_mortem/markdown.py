@@ -85,6 +85,8 @@ def _row(row: Row) -> Iterator[str]:
     if row.is_group:
         yield f"### {plain(row.text)}"
         return
+    if row.after_group:
+        yield f"### After the group {plain(row.after_group)}"
     head = [f"**{plain(row.name)}**" if row.name else "", plain(row.when), plain(row.author)]
     due = f"due {plain(row.due_on)}" if row.due_on else ""
     resolved = "resolved" if row.is_resolved else ""

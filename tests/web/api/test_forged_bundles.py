@@ -123,7 +123,8 @@ def test_a_bundle_cannot_use_up_the_numbers(api, banks):
         notes["entries"][0].update(uid=str(uuid.uuid4()), number=2**31 - 1)
 
     answer = uploaded(api, edited(downloaded(api, banks.pk), large))
-    assert "Their numbers were taken or too large: 2147483647 is 2 here." in answer["notes"]
+    words = "notes were taken here or too large: note 2147483647 is note 2 here."
+    assert words in answer["notes"]
     assert written(api, banks.pk, "next")["number"] == 3
     downloaded(api, banks.pk)
     Entry.objects.filter(number=3).update(number=2**31 - 1)
