@@ -149,6 +149,8 @@ def test_a_visit_ends_with_its_link(banks, editor):
     public.withdraw(row, editor)
     assert "withdrawn or expired" in text_of(client.get(f"/recordings/{banks.pk}"), 404)
     assert client.get(f"/api/recordings/{banks.pk}/window").status_code == 401
+    again = client.get(f"/recordings/{banks.pk}")
+    assert again["Location"].startswith("/sign-in?next="), "members are not kept out by an old link"
 
 
 def leaves(banks, editor, ada):

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from django.conf import settings
 from django.core.signing import BadSignature, TimestampSigner
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
-from django.urls import Resolver404, resolve
+from django.urls import Resolver404, ResolverMatch, resolve
 from django.utils import timezone
 
 from snapshots import access
@@ -28,7 +28,7 @@ def middleware(get_response):
         try:
             visitor = _visitor(request)
         except NotFound as gone:
-            return keep_private(problem_page(request, gone.as_json()))
+            return keep_private(_end_visit(request, problem_page(request, gone.as_json())))
         if visitor is None:
             return get_response(request)
         request.user = visitor
@@ -48,8 +48,7 @@ def _visitor(request: HttpRequest) -> access.Visitor | None:
         match = resolve(request.path_info)
     except Resolver404:
         return None
-    number = match.kwargs.get("pk") or match.kwargs.get("id")
-    kind = match.route.removeprefix("api/").partition("/")[0]
+    kind, number = _asked_for(match)
     if not isinstance(number, int) or request.user.is_authenticated:
         return None
     try:
@@ -60,6 +59,19 @@ def _visitor(request: HttpRequest) -> access.Visitor | None:
         raise
     may = visitor and access.may_visit(visitor, request.method or "", match.route)
     return visitor if may else None
+
+
+def _asked_for(match: ResolverMatch) -> tuple[str, object]:
+    """Return the kind and the number that an address names; what is no number is none of ours."""
+    number = match.kwargs.get("pk") or match.kwargs.get("id")
+    return match.route.removeprefix("api/").partition("/")[0], number
+
+
+def _end_visit(request: HttpRequest, response: HttpResponse) -> HttpResponse:
+    """Take away the cookie of a link that does not work, so that the page asks to sign in next."""
+    kind, number = _asked_for(resolve(request.path_info))
+    response.delete_cookie(f"{_PREFIX}{kind}_{number}", samesite="Lax")
+    return response
 
 
 _PREFIX = "visit_"
