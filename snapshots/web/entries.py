@@ -1,5 +1,7 @@
 """Build what API and pages say of entries, trails and places, for one person."""
 
+from collections.abc import Iterable
+
 from django.contrib.auth.models import User
 
 from snapshots import access, quantities
@@ -31,6 +33,7 @@ class Reader:
         self._resolve = resolve_in_list if is_list else resolve
         self.may_comment = access.may_comment(user, subject)
         self.may_edit = access.may_edit(user, subject)
+        self._is_visitor = isinstance(user, access.Visitor)  # who learns only who wrote something
 
     def entry(self, row: Entry) -> payloads.EntryItem:
         """Return an entry with its place and its answers, of which a list has the last."""
@@ -48,8 +51,8 @@ class Reader:
             "when": self.when(row.at),
             "due_on": optional_day(row.due_on),
             "resolved_at": optional_date(row.resolved_at),
-            "resolved_by": _name(row.resolved_by),
-            "resolution_imported_from": row.imported_resolver or None,
+            "resolved_by": None if self._is_visitor else _name(row.resolved_by),
+            "resolution_imported_from": None if self._is_visitor else row.imported_resolver or None,
             "answers": [self.answer(answer) for answer in answers],
             "answers_total": total,
         }
@@ -62,7 +65,7 @@ class Reader:
             "html": to_html(row.text),
             "author": _name(row.author),
             "imported_from": row.imported_author or None,
-            "mentions": sorted(person.get_username() for person in row.mentions.all()),
+            "mentions": [] if self._is_visitor else _names(row.mentions.all()),
             "created_at": date(row.created_at),
             "edited_at": optional_date(row.edited_at),
             "versions": row.versions if hasattr(row, "versions") else row.history.count(),
@@ -142,6 +145,10 @@ def _answers(row: Entry) -> tuple[list[Entry], int]:
 
 def _name(person: User | None) -> str | None:
     return None if person is None else person.get_username()
+
+
+def _names(people: Iterable[User]) -> list[str]:
+    return sorted(person.get_username() for person in people)
 
 
 def _unreadable(text: str, reason: str) -> payloads.PlaceItem:

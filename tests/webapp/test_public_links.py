@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from snapshots.jobs import live
 from snapshots.reviews import entries, incidents, timeline
-from snapshots.reviews.models import Review
+from snapshots.reviews.models import Entry, Review
 from snapshots.services import moving
 from snapshots.web import consumers
 from snapshots.web.json import dumps
@@ -127,6 +127,18 @@ def test_notes_and_downloads_are_shown_only_if_the_maker_chose_them(banks, edito
     client = a_visitor(a_link(banks, editor, with_downloads=True)[1])
     assert client.get(f"/recordings/{banks.pk}/original").status_code == 404  # no upload is kept
     assert "Download the log" in text_of(client.get(f"/recordings/{banks.pk}"))
+
+
+def test_a_visitor_learns_who_wrote_a_note_and_not_whom_it_concerns(banks, editor, ada):
+    note = entries.write(editor, banks, {"text": "Look here.", "kind": "question"})
+    note.mentions.add(ada)
+    Entry.objects.filter(pk=note.pk).update(resolved_by=ada, resolved_at=timezone.now())
+    address = f"/api/recordings/{banks.pk}/entries"
+    visitor = a_visitor(a_link(banks, editor, with_notes=True)[1])
+    [seen] = visitor.get(address).json()["items"]
+    assert (seen["author"], seen["mentions"], seen["resolved_by"]) == (editor.username, [], None)
+    [member] = signed_in(ada).get(address).json()["items"]
+    assert (member["mentions"], member["resolved_by"]) == ([ada.username], ada.username)
 
 
 def test_wrong_expired_and_withdrawn_links_get_the_same_answer(banks, editor):
