@@ -102,7 +102,7 @@ pid {folder}/nginx.pid;
 error_log {folder}/nginx-error.log;
 events {{}}
 http {{
-    access_log off;
+    access_log {folder}/nginx-access.log;
     client_body_temp_path {folder}/body;
     proxy_temp_path {folder}/proxy;
     fastcgi_temp_path {folder}/fastcgi;
@@ -193,6 +193,11 @@ def test_a_request_is_one_line_without_its_query(proxied):
     said = "".join(map(proxied.said, WEB))
     assert said.count(line["request"]) == 1
     assert "secret=yes" not in said
+
+
+def test_nginx_writes_no_line_with_a_secret_of_an_address(proxied):
+    assert proxied.ask("/public/not-a-real-token")[0] == 404
+    assert "not-a-real-token" not in (proxied.folder / "nginx-access.log").read_text()
 
 
 def test_an_upload_passes(proxied):
