@@ -599,25 +599,34 @@ def _visitor(rows: QuerySet[PublicLink]) -> Visitor:
 def public_links_that_work() -> QuerySet[PublicLink]:
     """Return the public links that work now.
 
-    A link works while the server and the team allow public links, until it expires, while what it
-    shows belongs to whom it belonged when it was made, and while its maker could make it again.
+    A link works while the server and the team allow public links, and until it expires; see also
+    ``public_links_that_last``.
     """
     if not settings.PUBLIC_LINKS:
         return PublicLink.objects.none()
-    shown = Q(recording__owner_id=F("owner_id")) | Q(review__owner_id=F("owner_id"))
     is_forbidden = Exists(ForbiddenTeam.objects.filter(team_id=OuterRef("owner_id")))
+    return (
+        public_links_that_last()
+        .filter(~is_forbidden, Q(expires_at=None) | Q(expires_at__gt=timezone.now()))
+        .select_related("recording", "review")
+    )
+
+
+def public_links_that_last() -> QuerySet[PublicLink]:
+    """Return the public links that no change of people or owners has ended.
+
+    What a link shows belongs to whom it belonged when the link was made, and its maker could make
+    it again.
+    """
+    shown = Q(recording__owner_id=F("owner_id")) | Q(review__owner_id=F("owner_id"))
     editors = Membership.objects.filter(
         team_id=OuterRef("owner_id"),
         person_id=OuterRef("made_by_id"),
         role__in=Role.from_(Role.EDITOR),
     )
     return PublicLink.objects.filter(
-        shown,
-        ~is_forbidden,
-        Q(expires_at=None) | Q(expires_at__gt=timezone.now()),
-        Q(made_by_id=F("owner_id")) | Exists(editors),
-        made_by__is_active=True,
-    ).select_related("recording", "review")
+        shown, Q(made_by_id=F("owner_id")) | Exists(editors), made_by__is_active=True
+    )
 
 
 def public_links(user, row: Recording | Review) -> QuerySet[PublicLink]:

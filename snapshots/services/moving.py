@@ -17,6 +17,7 @@ from snapshots.quantities import counted
 from snapshots.reviews.models import Review
 from snapshots.services.noted import notes_of, notes_of_jobs
 from webapp.accounts import audit
+from webapp.links.ending import withdraw_ended
 
 Movable = Recording | Topology | Mapping | Collector | EngineJob | Review
 
@@ -43,6 +44,8 @@ def move(row: Movable, to: User, by: User) -> None:
         transaction.on_commit(partial(live.review_moved, row.pk), robust=True)
     before = row.owner
     _set_owner(row, to)
+    if isinstance(row, Recording | Review):
+        withdraw_ended(row.public_links.all())
     words = f"{row._meta.verbose_name} {row.pk} “{row}”"
     for account in (before, to):
         audit.note(

@@ -206,6 +206,31 @@ def test_a_link_ends_when_its_maker_could_not_make_it_again(banks, editor, ada, 
     assert Client().get(address).status_code == 404
 
 
+def comes_back(banks, editor, ada, team):
+    moving.move(banks, team.account, ada)
+
+
+def is_invited_again(banks, editor, ada, team):
+    Membership.objects.update_or_create(person=editor, team=team, defaults={"role": "editor"})
+
+
+@pytest.mark.parametrize(
+    ("end", "undo"),
+    [(is_moved, comes_back), (leaves, is_invited_again), (becomes_viewer, is_invited_again)],
+)
+def test_a_link_that_has_ended_does_not_work_again(
+    banks, editor, ada, team, end, undo, django_capture_on_commit_callbacks
+):
+    _, address = a_link(banks, editor)
+    a_visitor(address)
+    with django_capture_on_commit_callbacks(execute=True):
+        end(banks, editor, ada)
+    undo(banks, editor, ada, team)
+    assert Client().get(address).status_code == 404
+    assert not PublicLink.objects.exists()
+    assert AuditEntry.objects.filter(action="public-link-withdrawn").count() == 1
+
+
 def test_a_team_that_allows_public_links_again_has_its_links_back(banks, editor, ada, team):
     _, address = a_link(banks, editor)
     public.decide_for_team(team, ada, allowed=False)

@@ -1,4 +1,4 @@
-"""Close what visitors have open as soon as their public link no longer works."""
+"""Withdraw public links that have ended, and close at once what their visitors have open."""
 
 from functools import partial
 
@@ -6,8 +6,9 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.dispatch import receiver
 
+from snapshots import access
 from snapshots.jobs import live
-from webapp.accounts import signals
+from webapp.accounts import audit, signals
 from webapp.links.models import PublicLink
 from webapp.teams.signals import membership_changed
 
@@ -18,13 +19,25 @@ def recheck_visitors(links: QuerySet[PublicLink]) -> None:
         transaction.on_commit(partial(live.visitors_may_have_to_leave, recording), robust=True)
 
 
+def withdraw_ended(links: QuerySet[PublicLink]) -> None:
+    """Withdraw those that no longer last, so that none of them works again later."""
+    ended = links.exclude(pk__in=access.public_links_that_last().values("pk"))
+    with transaction.atomic():
+        for link in ended.select_related("owner", "recording", "review"):
+            audit.note(
+                audit.PUBLIC_LINK_WITHDRAWN, None, link.title, person=link.owner, uses=link.uses
+            )
+            recheck_visitors(links.filter(pk=link.pk))
+            link.delete()
+
+
 @receiver(membership_changed)
 def membership_ended_or_changed(person_id: int, **_) -> None:
-    """A link ends when its maker could not make it again."""
-    recheck_visitors(PublicLink.objects.filter(made_by_id=person_id))
+    """Withdraw the links that their maker could not make again."""
+    withdraw_ended(PublicLink.objects.filter(made_by_id=person_id))
 
 
 @receiver(signals.account_closed)
 def account_closed(user_id: int, **_) -> None:
-    """A link ends when the account of its maker is closed."""
-    recheck_visitors(PublicLink.objects.filter(made_by_id=user_id))
+    """Withdraw the links of a closed account."""
+    withdraw_ended(PublicLink.objects.filter(made_by_id=user_id))
