@@ -9,6 +9,7 @@ from django.urls import URLPattern, resolve
 
 import snapshots.urls
 import webapp.accounts.urls
+import webapp.links.urls
 import webapp.notices.urls
 import webapp.operating.urls
 import webapp.teams.urls
@@ -64,14 +65,19 @@ NO_PAGES = {
         "change-entry",
         "change-review",
         "entry",
+        "with-notes",
         None,
     ),
+    *("notes-document", "archived-notes-document", "post-mortem"),
+    *("short-link", "delete-short-link", "make-public-link", "show-review"),
+    *("withdraw-public-link", "team-public-links"),
     *("invite", "withdraw", "change-role", "remove-member", "rename-team"),
     *("choose-mail", "create-webhook", "change-webhook-secret", "test-webhook", "send-again"),
 }
 SITE = (
     snapshots.urls,
     webapp.accounts.urls,
+    webapp.links.urls,
     webapp.notices.urls,
     webapp.operating.urls,
     webapp.teams.urls,
