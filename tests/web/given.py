@@ -70,6 +70,7 @@ def a_ready_recording(owner: User | None, log: Log | None = None, **fields) -> R
     log = log or two_banks()
     row = Recording.objects.create(owner=owner, name=log.header.name, **fields)
     name = recordings.name_of(row.pk, 0)
+    Recording.objects.filter(pk=row.pk).update(store=name)  # else a sweep sets the folder aside
     folder = recordings.store().folder(name)
     if (key := repr(log)) not in _written:
         _write(log, name)

@@ -15,6 +15,7 @@ from django.db import connection, transaction
 from django.test import Client, override_settings
 from django.urls import URLResolver, get_resolver, resolve
 
+from snapshots.archive import columns
 from snapshots.files import identity
 from snapshots.models import Collector, EngineJob, Job, Recording, Topology
 from snapshots.models import Mapping as LogMapping
@@ -75,6 +76,7 @@ def world(django_db_setup, django_db_blocker, shared_data, tmp_path_factory) -> 
     made = patch.object(api, "get_openapi_schema", lambda *args, **options: SCHEMA)
     with changed, made, django_db_blocker.unblock(), transaction.atomic():
         identity.require_pair()
+        columns.forget_all()  # other tests had archived jobs with the same keys
         yield make_world(shared_data, tmp_path_factory.mktemp("upload"))
         transaction.set_rollback(True)
 

@@ -12,6 +12,7 @@ import stat
 import struct
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -27,9 +28,9 @@ STREAM_FAILURE = 8
 SECRET = "a-secret-of-the-cluster"
 
 
-def test_each_port_of_a_session_asks_for_a_secret(spark):
-    """The session is the one of all tests, whose folder has a path that is short enough."""
-    check_ports()
+def test_each_port_of_a_session_asks_for_a_secret():
+    with tempfile.TemporaryDirectory() as folder:  # short enough for sockets
+        processes.run(__name__, "check_ports", DATA_DIR=folder)
 
 
 @pytest.mark.long
