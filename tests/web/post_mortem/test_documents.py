@@ -18,7 +18,6 @@ from snapshots.domain.simulators.samples import two_banks
 from snapshots.reviews import entries, incidents, proving, small_parts, timeline
 from tests.builders import a_run, simulated
 from tests.damage import DAMAGES
-from tests.domain.proving.checking import a_checker
 from tests.hostile.payloads import ALL
 from tests.web.given import a_person, a_ready_recording, signed_in
 
@@ -33,22 +32,6 @@ PLACES = (
     "message:A-%3EB:m1",
     "channel:A-%3EB",
 )
-
-
-@pytest.fixture(scope="module")
-def checker():
-    with a_checker() as process:
-        yield process
-
-
-@pytest.fixture
-def client(ada):
-    return signed_in(ada)
-
-
-@pytest.fixture
-def banks(ada):
-    return a_ready_recording(ada)
 
 
 def noted(user, subject, place, text="look"):

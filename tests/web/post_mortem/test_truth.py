@@ -9,27 +9,10 @@ from snapshots.domain.simulators.samples import two_banks
 from snapshots.reviews import entries, incidents, timeline
 from snapshots.reviews.models import Entry
 from snapshots.web.post_mortem import document
-from tests.domain.proving.checking import a_checker
-from tests.web.given import a_ready_recording, signed_in
+from tests.web.given import a_ready_recording
 from tests.web.post_mortem.test_documents import data_of, fetched, noted
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
-
-
-@pytest.fixture(scope="module")
-def checker():
-    with a_checker() as process:
-        yield process
-
-
-@pytest.fixture
-def client(ada):
-    return signed_in(ada)
-
-
-@pytest.fixture
-def banks(ada):
-    return a_ready_recording(ada)
 
 
 def words_of(html):
