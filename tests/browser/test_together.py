@@ -1,6 +1,7 @@
 """People who look at the same recording at the same time, each in a browser of their own."""
 
 import statistics
+import time
 
 import numpy as np
 import pytest
@@ -9,6 +10,8 @@ from playwright.sync_api import expect
 from tests.browser.together import make_team
 from tests.conftest import watch_for_errors
 from tests.stack import PICTURES
+
+PATIENCE_SECONDS = 10
 
 # Notes each new text of the readout, the play button and the snapshot, with the time of day.
 NOTE = """() => {
@@ -77,7 +80,12 @@ def bar(page):
 
 
 def same_text(leader, follower) -> None:
-    expect(follower.locator("#wb-readout")).to_have_text(leader.locator("#wb-readout").inner_text())
+    """Wait until both pages say one moment. The leader's own page may still be moving there."""
+    readouts = [page.locator("#wb-readout") for page in (leader, follower)]
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while len({readout.inner_text() for readout in readouts}) > 1:
+        assert time.monotonic() < deadline, [readout.inner_text() for readout in readouts]
+        leader.wait_for_timeout(20)
 
 
 def delays(leader, follower) -> list[int]:
@@ -210,6 +218,7 @@ def the_floor_is_handed_over(ada, bob) -> None:
     expect(ada.locator("#wb-message")).to_contain_text("bob presents now.")
     ada.keyboard.press("r")
     bob.keyboard.press("End")
+    expect(bob.locator("#wb-readout")).to_contain_text("event 20 / 20")
     same_text(bob, ada)
 
 
