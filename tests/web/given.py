@@ -94,7 +94,7 @@ def _kept() -> Path:
 
 def _write(log: Log, name: str) -> None:
     assembly = assemble(log.header, log.events)
-    temporary = recordings.store().temporary(name)
+    temporary = _kept() / f"being-written-{name}"  # in the store a worker would sweep it away
     manifest = write_recording(assembly.recording, temporary, assembly.defects)
     reports = judge(assembly.recording)
     write_snapshots(temporary, *_tables(reports, manifest.snapshots, assembly.recording.topology))
