@@ -94,13 +94,14 @@ def _kept() -> Path:
 
 def _write(log: Log, name: str) -> None:
     assembly = assemble(log.header, log.events)
-    temporary = _kept() / f"being-written-{name}"  # in the store a worker would sweep it away
+    temporary = Path(tempfile.mkdtemp(dir=_kept()))  # a worker would sweep one in the store
     manifest = write_recording(assembly.recording, temporary, assembly.defects)
     reports = judge(assembly.recording)
     write_snapshots(temporary, *_tables(reports, manifest.snapshots, assembly.recording.topology))
     if "dataflow" in manifest.header_extra:
         told = checkpoints, files, decisions, all_failovers
         write_checkpoints(temporary, *(tell(assembly.recording) for tell in told))
+    recordings.store().root.mkdir(parents=True, exist_ok=True)
     recordings.publish(temporary, name)
 
 
