@@ -289,6 +289,18 @@ SPARK_AUTH_SECRET = env_str(
     "The cluster's `spark.authenticate.secret`; unset, its connections are not checked.",
     shown="unset",
 )
+SPARK_EXECUTOR_PYTHON = env_str(
+    "SPARK_EXECUTOR_PYTHON",
+    "",
+    "Python of a cluster's executors; unset, python3 of their own PATH.",
+    shown="unset",
+)
+SPARK_EXECUTOR_ENVIRONMENT = env_str(
+    "SPARK_EXECUTOR_ENVIRONMENT",
+    "",
+    "Packed environment (.tar.gz) that is sent to a cluster's executors, with its Python.",
+    shown="unset",
+)
 WORKER_CONCURRENCY = env_int(
     "WORKER_CONCURRENCY",
     1,

@@ -15,6 +15,7 @@ import sys
 import threading
 import zipfile
 from contextlib import suppress
+from datetime import UTC, datetime
 from typing import Any
 
 from grpc import RpcError
@@ -22,11 +23,11 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from tasks.spark import condition, connect, scratch
+from tasks.spark import condition, connect, executors, scratch
 from tasks.spark.answering import answers
 from tasks.spark.configuration import REPOSITORY, setting, start_seconds
 from tasks.spark.driver import Driver, forget_context
-from tasks.spark.errors import SparkStopped, SparkUnavailable, first_line
+from tasks.spark.errors import SparkStopped, SparkTaskFailed, SparkUnavailable, first_line
 from tasks.spark.scratch import Scratch
 from tasks.spark.stages import SparkStages
 from tasks.spark.time_limits import within
@@ -160,10 +161,14 @@ def _started() -> SparkSession:
 
 
 def _connect(remote: str) -> SparkSession:
-    session = connect.connect(remote, _session_options())
+    session = connect.connect(remote, _session_options() | executors.options())
     folder = _scratch()
     try:
         within(start_seconds(), lambda: _ship(session, folder))
+        _check_executors(session)
+    except SparkUnavailable:
+        connect.close(session)
+        raise
     except Exception as error:
         connect.close(session)
         raise connect.unreachable(remote, error) from error
@@ -180,6 +185,8 @@ def _start(master: str) -> SparkSession:
     options = _session_options() | _driver_options(folder) | _network_options(master, folder)
     if is_local(master):
         _prepare_local_workers()
+    else:
+        options |= executors.options()
     try:
         _driver = Driver({"spark.master": master} | _birth_options(folder), folder)
     except OSError as error:
@@ -193,7 +200,30 @@ def _start(master: str) -> SparkSession:
                 _ship(session, folder)
     except Exception as error:  # of PySpark and py4j, if the JVM is gone or answers with an error
         raise SparkUnavailable(_why_not_started(_driver, master, error)) from error
+    if not is_local(master):
+        _check_executors(session)
     return session
+
+
+def _check_executors(session: SparkSession) -> None:
+    """Check that an executor comes, and that its Python can run our code. Raises: SparkUnavailable.
+
+    Otherwise the first stage of a job would stand still, or fail after many attempts.
+    """
+    began = datetime.now(UTC)
+    try:
+        [(lacking, where)] = within(
+            start_seconds(), lambda: SparkStages(session).run(executors.absent, [0])
+        )
+    except TimeoutError as error:
+        words = executors.waiting(session, began)
+        raise SparkUnavailable(
+            f"Spark runs no task: {words}. Do its workers have a free core and enough memory?"
+        ) from error
+    except SparkTaskFailed as error:
+        raise executors.why_not_run(error) from error
+    if lacking:
+        raise executors.why_unfit(lacking, where)
 
 
 def _built(master: str, options: dict[str, str]) -> SparkSession:
@@ -340,7 +370,8 @@ def _prepare_local_workers() -> None:
 
 
 def _ship(session: SparkSession, folder: Scratch) -> None:
-    """Send our packages to the Python workers of a cluster, which fetch them when they start."""
+    """Send our packages, and a packed environment if there is one, to the Python workers of a
+    cluster, which fetch them when they start."""
     package_file = folder.path / "cutline.zip"
     with zipfile.ZipFile(package_file, "w", zipfile.ZIP_DEFLATED) as packed:
         for package in ("snapshots", "tasks"):
@@ -349,6 +380,8 @@ def _ship(session: SparkSession, folder: Scratch) -> None:
             for source in sorted((REPOSITORY / package).rglob("*.py")):
                 packed.write(source, source.relative_to(REPOSITORY))
     session.addArtifacts(str(package_file), pyfile=True)
+    if environment := executors.packed_environment():
+        session.addArtifacts(f"{environment}#{executors.UNPACKED}", archive=True)
 
 
 atexit.register(stop)

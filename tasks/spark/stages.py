@@ -42,6 +42,8 @@ logger = logging.getLogger(__name__)
 
 SECONDS_BETWEEN_LOOKS = 0.2
 SECONDS_BETWEEN_CALLS = 1.0
+BEGUN = "begun"
+"""The name of the sign that some task of a stage has begun."""
 MOST_TRIES = 3
 """How often a stage is tried whose Python worker ends; three times is not by chance."""
 
@@ -51,8 +53,9 @@ _RESULT_DDL = "place bigint, result binary"
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 Kernel = Callable[[Task], Result]
-Advance = Callable[[int], None]
-"""Is called with the weight of the finished tasks; may raise to cancel the stage."""
+Advance = Callable[[int, str], None]
+"""Is called with the weight of the finished tasks, and with words about what it waits for, which
+are empty while it works; may raise to cancel the stage."""
 
 
 class Stages(Protocol):
@@ -84,9 +87,11 @@ def run_phase(
     """Run a stage as a phase of a job and report its progress. Raises what ``progress`` raises."""
     goal = sum(weights)
     progress(phase, 0, goal)
-    return stages.run(
-        kernel, tasks, weights=weights, advance=lambda done: progress(phase, done, goal)
-    )
+
+    def advance(done: int, words: str) -> None:
+        progress(f"{phase}: {words}" if words else phase, done, goal)
+
+    return stages.run(kernel, tasks, weights=weights, advance=advance)
 
 
 class StagesHere:
@@ -106,7 +111,7 @@ class StagesHere:
             results.append(kernel(task))
             done += weights[number] if weights else 1
             if advance:
-                advance(done)
+                advance(done, "")
         return results
 
 
@@ -172,7 +177,9 @@ class SparkStages:
             with Pulse(self._session) as pulse:
                 while worker.is_alive() and not pulse.stopped:
                     worker.join(SECONDS_BETWEEN_LOOKS)
-                    advance(sum(weights[int(sign.name)] for sign in signs.iterdir()))
+                    done = [int(sign.name) for sign in signs.iterdir() if sign.name != BEGUN]
+                    has_begun = (signs / BEGUN).exists()
+                    advance(sum(weights[number] for number in done), pulse.waits_for(has_begun))
         except BaseException:
             self._call_off(tag, worker)
             raise
@@ -274,6 +281,8 @@ def _each(
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
+            if signs is not None:
+                Path(signs, BEGUN).touch()
             for number in batch.column(0).to_pylist():
                 packed = pickle.dumps(_outcome(kernel, tasks[number]))
                 if signs is not None:

@@ -48,16 +48,16 @@ def killed_server(port: str, folder: str) -> None:
         stages = SparkStages(session.get())
         later(2, server.kill)
         with pytest.raises(SparkUnavailable) as caught:
-            stages.run(slow, range(8), advance=lambda done: None)
+            stages.run(slow, range(8), advance=lambda *_: None)
         assert (caught.value.permanent, caught.value.is_death) == (False, False)
         with pytest.raises(SparkUnavailable, match=f"sc://127.0.0.1:{port} .SPARK_REMOTE") as away:
             session.get()
         assert "ada" not in str(away.value)
         server.start()
-        assert SparkStages(session.get()).run(abs, [-3], advance=lambda done: None) == [3]
+        assert SparkStages(session.get()).run(abs, [-3], advance=lambda *_: None) == [3]
         server.kill()
         server.start()  # a restart between two jobs: the handle of the session is invalid
-        assert SparkStages(session.get()).run(abs, [-3], advance=lambda done: None) == [3]
+        assert SparkStages(session.get()).run(abs, [-3], advance=lambda *_: None) == [3]
 
 
 def frozen_server(port: str, folder: str) -> None:
@@ -70,12 +70,12 @@ def frozen_server(port: str, folder: str) -> None:
         stages = SparkStages(session.get())
         later(2, lambda: server.send(signal.SIGSTOP))
         with pytest.raises(SparkUnavailable, match="no longer answers"):
-            stages.run(slow, range(8), advance=lambda done: None)
+            stages.run(slow, range(8), advance=lambda *_: None)
         with pytest.raises(SparkUnavailable, match="no answer within 10 seconds"):
             session.get()
         server.send(signal.SIGCONT)
         os.environ["SPARK_START_SECONDS"] = "120"
-        assert SparkStages(session.get()).run(abs, [-3], advance=lambda done: None) == [3]
+        assert SparkStages(session.get()).run(abs, [-3], advance=lambda *_: None) == [3]
 
 
 def later(seconds: float, strike) -> None:

@@ -35,7 +35,7 @@ def complaining(path: str) -> None:
 @pytest.mark.parametrize("kernel", [writing, complaining])
 def test_a_kernel_that_meets_a_full_disk_fails_for_now_only(spark, kernel):
     with pytest.raises(Exception, match="No space left on device") as caught:
-        SparkStages(spark).run(kernel, [FULL], advance=lambda done: None)
+        SparkStages(spark).run(kernel, [FULL], advance=lambda *_: None)
     assert passing(caught.value) is DISK_FULL
 
 

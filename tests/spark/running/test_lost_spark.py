@@ -74,7 +74,7 @@ def killed_jvm() -> None:
     stages = SparkStages(session.warm())
     strike([session._driver.process.pid], signal.SIGKILL)
     with pytest.raises(SparkStopped) as caught:
-        stages.run(slow, range(4), advance=lambda done: None)
+        stages.run(slow, range(4), advance=lambda *_: None)
     assert (caught.value.permanent, caught.value.is_death) == (False, True)
     session.look()
     assert condition.current().state == condition.DOWN
@@ -90,7 +90,7 @@ def killed_between_stages() -> None:
     warm = session.warm()
     session.kill()
     with pytest.raises(SparkStopped):
-        SparkStages(warm).run(slow, range(2), advance=lambda done: None)
+        SparkStages(warm).run(slow, range(2), advance=lambda *_: None)
     with pytest.raises(Exception, match=".") as caught:
         warm.range(3).count()
     assert isinstance(session.explained(caught.value), SparkStopped)
@@ -112,7 +112,7 @@ def frozen_jvm() -> None:
     frozen = session._driver.process.pid
     strike([frozen], signal.SIGSTOP)
     with pytest.raises(SparkUnavailable, match="no longer answers"):
-        stages.run(slow, range(4), advance=lambda done: None)
+        stages.run(slow, range(4), advance=lambda *_: None)
     stages = SparkStages(session.warm())
     assert not processes.ticks(frozen)
     answering.PULSE_SECONDS = 100.0
@@ -127,7 +127,7 @@ def cancel_after(seconds: float):
     """Return a progress callback that cancels after some seconds."""
     deadline = time.monotonic() + seconds
 
-    def advance(done: int) -> None:
+    def advance(done: int, words: str) -> None:
         if time.monotonic() > deadline:
             raise KeyError("cancelled")
 
@@ -140,7 +140,7 @@ def killed_python() -> None:
 
     stages = SparkStages(session.warm())
     strike(descendants(session._driver.process.pid), signal.SIGKILL)
-    assert stages.run(slow, range(4), advance=lambda done: None) == [0, 1, 2, 3]
+    assert stages.run(slow, range(4), advance=lambda *_: None) == [0, 1, 2, 3]
 
 
 def killed_idle_python() -> None:

@@ -58,7 +58,7 @@ def test_a_stage_without_tasks_has_no_results(stages):
 
 def test_progress_ends_with_the_weight_of_all_tasks(stages):
     told = []
-    stages.run(doubled, [1, 2, 3], weights=[10, 20, 30], advance=told.append)
+    stages.run(doubled, [1, 2, 3], weights=[10, 20, 30], advance=lambda done, _: told.append(done))
     assert told == sorted(told)
     assert told[-1] == 60
 
@@ -81,7 +81,7 @@ def test_any_other_error_becomes_one_sentence(spark):
 
 
 def test_progress_that_raises_ends_the_stage(spark, tmp_path):
-    def call_off(done: int) -> None:
+    def call_off(done: int, words: str) -> None:
         raise CalledOff
 
     with pytest.raises(CalledOff):
@@ -91,7 +91,7 @@ def test_progress_that_raises_ends_the_stage(spark, tmp_path):
 
 
 def test_a_stage_that_is_called_off_runs_no_further_tasks(spark, tmp_path):
-    def call_off(done: int) -> None:
+    def call_off(done: int, words: str) -> None:
         if any(tmp_path.iterdir()):
             raise CalledOff
 
