@@ -248,6 +248,12 @@ def add_exhibit(user: User, review: Review, subject: Subject, place: object = ""
     return row
 
 
+def shows(review: Review, recording: int) -> bool:
+    """Tell whether a recording, or a part of it, is an exhibit or in the timeline of a review."""
+    in_timeline = review.rows.filter(entry__recording=recording)
+    return review.exhibits.filter(recording=recording).exists() or in_timeline.exists()
+
+
 def _exhibited(subject: Subject, place: object) -> tuple[str, str]:
     """Return the text of a checked place, and the name of the exhibit.
 

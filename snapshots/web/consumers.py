@@ -33,6 +33,7 @@ from snapshots.files import recordings
 from snapshots.jobs import live
 from snapshots.passing import passing, problem_of
 from snapshots.problems import Conflict, Invalid, NotFound, Problem, Unauthorized
+from snapshots.reviews import incidents
 from snapshots.store.errors import StoreError
 from snapshots.store.reader import StoredRecording
 from snapshots.web.json import dumps
@@ -57,6 +58,10 @@ MOVED = ("play", "pause", "seek", "speed")
 SHARED = ("follow", "view", "here", "point", "offer", "decline")
 TAKEN = (*ASKED, *MOVED, *SHARED)
 LONGEST_PAGE = 40  # characters of the text by which a page is known again
+NOT_SHOWN = (
+    "The review that the address names does not show this recording, or you cannot see it. So you "
+    "are together with the people of the recording."
+)
 CHECK_SECONDS = 30  # the most between two checks whether a person may still be here
 
 Answer = Callable[[StoredRecording, Mapping[str, Any]], dict[str, Any]]
@@ -260,9 +265,10 @@ class RecordingConsumer(JsonConsumer):
         if self.is_visitor or not (number.isascii() and number.isdigit() and len(number) < 19):
             return None
         try:
-            return access.review(user, int(number)).pk
+            review = access.review(user, int(number))
         except NotFound:
             return None
+        return review.pk if incidents.shows(review, self.id) else None
 
     async def _enter_room(self) -> None:
         """Be present among the people of the review, else among those of the recording.
@@ -276,6 +282,8 @@ class RecordingConsumer(JsonConsumer):
         room = live.review_room(self.review) if self.review else live.recording_room(self.id)
         self.guest = RoomGuest(self, room, member, may_point)
         await self.guest.enter()
+        if self.review is None and self._parameter("review"):
+            await self.refuse(NOT_SHOWN)
 
     def _page(self) -> str:
         """Return the text by which the page is known again, which it chose itself."""

@@ -11,7 +11,7 @@ import json
 from django.conf import settings
 from django.test import Client
 from snapshots.domain.simulators.samples import two_banks
-from snapshots.reviews.models import Review
+from snapshots.reviews.models import Exhibit, Review
 from tests.web.given import a_person, a_ready_recording
 from webapp.teams import services as teams
 from webapp.teams.models import Membership
@@ -28,6 +28,8 @@ for name, person in people.items():
     sessions[name] = client.cookies[settings.SESSION_COOKIE_NAME].value
 recording, other = [a_ready_recording(team.account, two_banks()) for _ in range(2)]
 review = Review.objects.create(owner=team.account, title="late payments")
+for shown in (recording, other):
+    Exhibit.objects.create(review=review, recording=shown, name=shown.name)
 print(json.dumps({{
     "team": team.pk, "recording": recording.pk, "sessions": sessions,
     "other": other.pk, "review": review.pk,

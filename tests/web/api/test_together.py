@@ -7,7 +7,7 @@ from channels.db import database_sync_to_async
 from channels.testing import WebsocketCommunicator
 
 from snapshots.domain.reviewing import floor as floors
-from snapshots.reviews.models import Review
+from snapshots.reviews.models import Exhibit, Review
 from snapshots.web.together import room as together
 from snapshots.web.together import shared
 from snapshots.web.together.guest import MOST_VIEW_BYTES
@@ -321,9 +321,27 @@ async def in_review(user, recording, review: Review) -> WebsocketCommunicator:
     return await connected(user, f"ws/recordings/{recording.pk}?review={review.pk}")
 
 
+async def a_review_of(team, *recordings) -> Review:
+    review = await Review.objects.acreate(owner=team.account, title="x")
+    for recording in recordings:
+        await Exhibit.objects.acreate(review=review, recording=recording, name=recording.name)
+    return review
+
+
+async def test_a_recording_that_a_review_does_not_show_is_not_in_its_room(people, team, banks):
+    other = await database_sync_to_async(a_ready_recording)(team.account)
+    review = await a_review_of(team, banks)
+    inside = await in_review(people["editor"], banks, review)
+    outside = await in_review(people["viewer"], other, review)
+    assert "does not show this recording" in (await next_of(outside, "refused"))["detail"]
+    assert (await next_of(inside, "room"))["total"] == 1
+    assert await none_of(inside, "refused")
+    await close(inside, outside)
+
+
 async def test_people_of_a_review_are_together_in_different_recordings(people, team, banks):
     other = await database_sync_to_async(a_ready_recording)(team.account)
-    review = await Review.objects.acreate(owner=team.account, title="x")
+    review = await a_review_of(team, banks, other)
     presenter = await in_review(people["editor"], banks, review)
     follower = await in_review(people["viewer"], other, review)
     alone = await in_room(people["owner"], banks)
