@@ -32,7 +32,7 @@ from snapshots.answers import search as searching
 from snapshots.files import recordings
 from snapshots.jobs import live
 from snapshots.passing import passing, problem_of
-from snapshots.problems import Conflict, Invalid, NotFound, Problem, Unauthorized
+from snapshots.problems import Conflict, Invalid, NotFound, Problem, TooMany, Unauthorized
 from snapshots.reviews import incidents
 from snapshots.store.errors import StoreError
 from snapshots.store.reader import StoredRecording
@@ -41,6 +41,7 @@ from snapshots.web.latest import Latest
 from snapshots.web.together.guest import RoomGuest, require_room
 from snapshots.web.together.shared import Member
 from webapp.accounts.sessions import key_hash
+from webapp.links import limits
 from webapp.links.visiting import visitor_of
 
 logger = logging.getLogger(__name__)
@@ -336,6 +337,11 @@ class RecordingConsumer(JsonConsumer):
             return await self.refuse(f"The message is not JSON: {error.msg}.")
         if not isinstance(message, dict):
             return await self.refuse("A message must be an object with a type.")
+        if isinstance(visitor := self.scope["user"], access.Visitor):
+            try:
+                limits.count_visit(visitor.link, (self.scope.get("client") or [""])[0])
+            except TooMany as refused:
+                return await self.refuse(refused.detail, message.get("request"))
         return await self._take(message)
 
     async def _take(self, message: dict[str, Any]) -> None:

@@ -4,26 +4,28 @@ import asyncio
 import re
 from datetime import timedelta
 from http.cookies import SimpleCookie
+from time import monotonic
 
 import pytest
 from channels.db import database_sync_to_async
 from channels.testing import WebsocketCommunicator
 from django.contrib.auth.models import AnonymousUser
-from django.core.cache import cache
 from django.test import Client
 from django.utils import timezone
 
 from snapshots.jobs import live
+from snapshots.problems import TooMany
 from snapshots.reviews import entries, incidents, timeline
 from snapshots.reviews.models import Entry, Review
 from snapshots.services import moving
 from snapshots.web import consumers
 from snapshots.web.json import dumps
+from snapshots.web.pages import incident_rows
 from tests.web.api.test_consumers import asked, closed_with, router
 from tests.web.given import a_client, a_person, a_ready_recording, signed_in, text_of
 from webapp.accounts import people as accounts
 from webapp.accounts.models import AuditEntry
-from webapp.links import pages, public, visiting
+from webapp.links import limits, public, visiting
 from webapp.links.models import PublicLink
 from webapp.operating.logging import redacted
 from webapp.teams import services as teams
@@ -37,7 +39,7 @@ ORIGIN = "http://testserver"
 def _allowed(settings):
     settings.PUBLIC_LINKS = True
     settings.PUBLIC_URL = ORIGIN
-    cache.clear()
+    limits.forget()
 
 
 @pytest.fixture
@@ -277,7 +279,7 @@ def test_the_address_is_kept_from_other_sites_and_search_engines(banks, editor):
 
 def test_guessing_is_stopped_and_a_right_link_of_another_address_opens(banks, editor):
     _, address = a_link(banks, editor)
-    for _ in range(pages.WRONG_A_MINUTE):
+    for _ in range(limits.WRONG):
         assert Client().get("/public/guess").status_code == 404
     refused = Client().get("/public/guess")
     assert refused.status_code == 429
@@ -361,10 +363,27 @@ def test_who_is_signed_in_reads_that_the_link_shows_a_review(review, editor):
     assert "recording" not in text.partition("<h1>")[2]
 
 
-def test_a_wrong_link_at_the_end_of_a_minute_is_counted_anew(monkeypatch):
-    monkeypatch.setattr(pages.cache, "add", lambda *_, **__: False)
-    assert Client(raise_request_exception=False).get("/public/guess").status_code == 404
-    assert cache.get("wrong-public-links:127.0.0.1") == 1
+def test_counts_begin_anew_with_each_minute(monkeypatch):
+    for _ in range(limits.WRONG):
+        limits.count_wrong_one("203.0.113.9")
+    with pytest.raises(TooMany):
+        limits.require_few_wrong_ones("203.0.113.9")
+    monkeypatch.setattr(limits, "monotonic", lambda: monotonic() + limits.SECONDS)
+    limits.require_few_wrong_ones("203.0.113.9")
+
+
+def test_a_visitor_who_asks_too_often_waits_and_others_do_not(banks, editor, monkeypatch):
+    monkeypatch.setattr(limits, "OF_AN_ADDRESS", 2)
+    client = a_visitor(a_link(banks, editor)[1])
+    address = f"/api/recordings/{banks.pk}/topology"
+    assert [client.get(address).status_code for _ in range(3)] == [200, 200, 429]
+    refused = client.get(f"/recordings/{banks.pk}")
+    assert (refused.status_code, refused["Retry-After"]) == (429, "60")
+    assert "more than 2 things" in refused.content.decode()
+    assert client.get(address, REMOTE_ADDR="203.0.113.9").status_code == 200
+    assert signed_in(editor).get(address).status_code == 200
+    monkeypatch.setattr(limits, "OF_A_LINK", 2)
+    assert client.get(address, REMOTE_ADDR="203.0.113.10").status_code == 429
 
 
 # --- reviews --------------------------------------------------------------------------------------
@@ -413,6 +432,32 @@ def test_a_link_to_a_review_ends_when_it_moves_or_is_withdrawn(review, editor, a
     client = a_visitor(second[0])
     moving.move(review, ada, ada)
     assert client.get(f"/reviews/{review.pk}").status_code == 404
+
+
+def test_a_long_timeline_is_shown_to_visitors_in_pages_with_whole_groups(
+    review, editor, monkeypatch
+):
+    group = timeline.add_words(editor, review, {"text": "Afterwards", "is_group": True})
+    for number in range(3):
+        words = timeline.add_words(editor, review, {"text": f"Member {number}."})
+        timeline.change(editor, review, words.pk, {"group": group.pk})
+    monkeypatch.setattr(incident_rows, "SHOWN", 2)
+    client = a_visitor(a_link(review, editor)[1])
+    first = text_of(client.get(f"/reviews/{review.pk}"))
+    assert "B never got m7." in first
+    assert "Member" not in first
+    assert "1 to 2 of" in " ".join(first.split())
+    second = text_of(client.get(f"/reviews/{review.pk}?page=2"))
+    assert all(f"Member {number}." in second for number in range(3))
+    assert "B never got m7." not in second
+
+
+def test_a_visitor_reads_which_rows_were_edited(review, editor):
+    row = review.rows.get(entry__isnull=False)
+    timeline.change(editor, review, row.pk, {"text": "B lost m7."}, seen=row.changed_in)
+    assert ">edited</span>" in text_of(
+        a_visitor(a_link(review, editor)[1]).get(f"/reviews/{review.pk}")
+    )
 
 
 # --- websockets -----------------------------------------------------------------------------------
@@ -476,4 +521,16 @@ async def test_a_visitor_s_socket_answers_questions_and_moves_follows_and_learns
     await database_sync_to_async(live.entry_changed)("recording", banks.pk, 1, "made")
     assert await socket.receive_nothing(0.2)
     assert (await asked(socket, CUT))["type"] == "cut"
+    await socket.disconnect()
+
+
+@in_database
+async def test_the_questions_of_a_visitor_are_counted(banks, editor, monkeypatch):
+    row, _ = await database_sync_to_async(a_link)(banks, editor)
+    socket = await visiting_socket(banks, row)
+    monkeypatch.setattr(limits, "OF_AN_ADDRESS", 0)
+    await socket.send_json_to({"type": "window", "request": 7})
+    refused = await socket.receive_json_from()
+    assert (refused["type"], refused["request"]) == ("refused", 7)
+    assert "more than 0 things" in refused["detail"]
     await socket.disconnect()

@@ -4,7 +4,6 @@ import json
 from typing import Any
 
 from django.contrib import messages
-from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -12,18 +11,16 @@ from django.views.decorators.http import require_POST, require_safe
 
 from snapshots import access
 from snapshots.models import Recording
-from snapshots.problems import Invalid, NotFound, Problem, TooMany
+from snapshots.problems import Invalid, NotFound, Problem
 from snapshots.reviews.models import Review
 from snapshots.services import sharing
 from snapshots.web.pages.rendering import back, page
 from snapshots.web.pages.sharing import render_sharing
 from webapp.accounts import audit
 from webapp.accounts.auth import SignedInRequest
-from webapp.links import public, short, visiting
+from webapp.links import limits, public, short, visiting
 from webapp.links.models import PublicLink
 from webapp.links.views import checked_view
-
-WRONG_A_MINUTE = 20  # from one address, in each web process
 
 
 @page
@@ -54,11 +51,12 @@ def follow_public_link(request: HttpRequest, token: str) -> HttpResponseBase:
 
 @page
 def _follow(request: HttpRequest, token: str) -> HttpResponse:
-    _require_few_wrong_ones(request)
+    address = audit.client_address(request)
+    limits.require_few_wrong_ones(address)
     try:
         visitor = public.follow(token)
     except NotFound:
-        _count_wrong_one(request)
+        limits.count_wrong_one(address)
         raise
     if request.user.is_authenticated:
         return _follow_signed_in(request, visitor.link)
@@ -79,30 +77,6 @@ def _follow_signed_in(request: HttpRequest, link: PublicLink) -> HttpResponse:
 def _page_of(link: PublicLink) -> str:
     kind, number = visiting.shown_by(link)
     return reverse(sharing.KINDS[kind].route, args=[number])
-
-
-def _require_few_wrong_ones(request: HttpRequest) -> None:
-    """Refuse further tries of an address that has guessed too often. Raises: TooMany."""
-    if cache.get(_counter(request), 0) >= WRONG_A_MINUTE:
-        raise TooMany(
-            f"Too many links that do not work were opened from your address: {WRONG_A_MINUTE} in a "
-            "minute. Wait a minute.",
-            retry_after=60,
-        )
-
-
-def _count_wrong_one(request: HttpRequest) -> None:
-    key = _counter(request)
-    if cache.add(key, 1, timeout=60):
-        return
-    try:
-        cache.incr(key)
-    except ValueError:  # the minute ended just now
-        cache.set(key, 1, timeout=60)
-
-
-def _counter(request: HttpRequest) -> str:
-    return f"wrong-public-links:{audit.client_address(request)}"
 
 
 @page

@@ -14,8 +14,11 @@ from django.urls import Resolver404, ResolverMatch, resolve
 from django.utils import timezone
 
 from snapshots import access
-from snapshots.problems import NotFound
+from snapshots.problems import NotFound, TooMany
 from snapshots.web.pages.rendering import problem_page
+from webapp.accounts import audit
+from webapp.edge.failures import refusal
+from webapp.links import limits
 from webapp.links.models import PublicLink
 
 _signer = TimestampSigner(salt="webapp.links.visiting")
@@ -32,6 +35,10 @@ def middleware(get_response):
         if visitor is None:
             return get_response(request)
         request.user = visitor
+        try:
+            limits.count_visit(visitor.link, audit.client_address(request))
+        except TooMany as refused:
+            return keep_private(refusal(request, refused))
         return keep_private(get_response(request))
 
     return answer

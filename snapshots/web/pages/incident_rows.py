@@ -3,6 +3,8 @@
 from collections import defaultdict
 from typing import Any
 
+from django.core.paginator import Paginator
+
 from snapshots import access
 from snapshots.quantities import counted
 from snapshots.reviews import timeline as curating
@@ -41,12 +43,21 @@ def timeline(request: SignedInRequest, review: Review) -> dict[str, Any]:
     }
 
 
-def shown_to_visitor(visitor: access.Visitor, review: Review) -> list[dict[str, Any]]:
-    """Return all rows that are not hidden, without who wrote them and what only members open."""
-    kept = [pk for pk, is_hidden in _in_order(review) if not is_hidden]
+def shown_to_visitor(visitor: access.Visitor, review: Review, number: object) -> dict[str, Any]:
+    """Return the context of a page of the rows that are not hidden, without who wrote them and
+    what only members open. A group is never divided.
+    """
+    tops = set(review.rows.filter(group=None).values_list("pk", flat=True))
+    blocks: list[list[int]] = []
+    for pk in (pk for pk, is_hidden in _in_order(review) if not is_hidden):
+        if pk in tops:
+            blocks.append([])
+        blocks[-1].append(pk)
+    page = Paginator(blocks, SHOWN).get_page(number)
+    kept = [pk for block in page for pk in block]
     rows = list(curating.rows(review).filter(pk__in=kept))
     items = {item["id"]: item for item in shown.rows_of(visitor, rows)}
-    return _nested([items[pk] for pk in kept if pk in items])
+    return {"rows": _nested([items[pk] for pk in kept if pk in items]), "page": page}
 
 
 def single(request: SignedInRequest, review: Review) -> dict[str, Any]:

@@ -139,7 +139,7 @@ def _show_visitor(request: HttpRequest, visitor: access.Visitor, row: Review) ->
         "review": shown.detail(visitor, row),
         "row": row,
         "visitor": visitor.link,
-        "rows": incident_rows.shown_to_visitor(visitor, row),
+        **incident_rows.shown_to_visitor(visitor, row, request.GET.get("page")),
     }
     return render(request, "links/review.html", context)
 
