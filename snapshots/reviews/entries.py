@@ -265,7 +265,7 @@ def _resolve(user: User, row: Entry, wanted: object) -> None:
 
 @transaction.atomic
 def delete(user: User, row: Entry) -> None:
-    """Delete an entry with its answers and its history.
+    """Delete an entry with its answers and its history; timelines of reviews keep its words.
 
     Raises: NotFound, ReadOnly, NeedsRole; Conflict if others have answered and the person is no
         editor.

@@ -191,6 +191,25 @@ EntryHistory = list_of(EntryVersion, "EntryHistory")
 
 
 @described
+class EntryLeftovers(TypedDict):
+    """What would go with an entry that is deleted, and where its words would stay.
+
+    Attributes:
+        sentence: all of it in words.
+        answers: how many answers would go with it.
+        reviews: the numbers of the reviews that you see and whose timeline has its words.
+        unseen_reviews: how many more reviews have its words.
+        public_reviews: how many of all these reviews can be read with a public link.
+    """
+
+    sentence: str
+    answers: int
+    reviews: list[int]
+    unseen_reviews: int
+    public_reviews: int
+
+
+@described
 class TrailEntry(TypedDict):
     """A place at which you stopped; only you see it.
 

@@ -332,6 +332,7 @@ GET /api/recordings/{banks}/entries
 GET /api/archive/{archived}/entries
 GET /api/entries/{entry}
 GET /api/entries/{entry}/history
+GET /api/entries/{entry}/leftovers
 GET /api/recordings/{banks}/trail
 POST /api/recordings/{banks}/trail {"place": "snapshot:s1"}
 DELETE /api/recordings/{banks}/trail

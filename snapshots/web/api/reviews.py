@@ -8,7 +8,7 @@ from ninja import Field, Path, Query, Router, Schema
 
 from snapshots import access
 from snapshots.problems import Invalid
-from snapshots.reviews import entries, payloads, trail
+from snapshots.reviews import entries, leftovers, payloads, trail
 from snapshots.reviews.history import MOST_VERSIONS, versions
 from snapshots.reviews.models import Entry
 from snapshots.reviews.subjects import Subject
@@ -243,9 +243,30 @@ def change_entry(request: SignedInRequest, id: EntryId, body: EntryChange) -> Ht
     return _entry(request, id)
 
 
+@router.get(
+    "/entries/{int:id}/leftovers",
+    response=payloads.EntryLeftovers,
+    summary="Say what would stay of an entry",
+)
+def get_leftovers(request: SignedInRequest, id: EntryId) -> HttpResponse:
+    """Say what would go with an entry that is deleted, and where its words would stay."""
+    left = leftovers.of(request.user, entries.entry(request.user, id))
+    answer: payloads.EntryLeftovers = {
+        "sentence": left.sentence,
+        "answers": left.answers,
+        "reviews": [review.pk for review in left.reviews],
+        "unseen_reviews": left.unseen,
+        "public_reviews": left.public,
+    }
+    return reply(answer)
+
+
 @router.delete("/entries/{int:id}", response={204: None})
 def delete_entry(request: SignedInRequest, id: EntryId) -> HttpResponse:
-    """Delete an entry with its answers and its history: your own, or any as an editor."""
+    """Delete an entry with its answers and its history: your own, or any as an editor.
+
+    Timelines of reviews keep its words; `/entries/{id}/leftovers` says which.
+    """
     entries.delete(request.user, entries.entry(request.user, id))
     return HttpResponse(status=204)
 

@@ -43,7 +43,7 @@ def timeline(request: SignedInRequest, review: Review) -> dict[str, Any]:
     }
 
 
-def shown_to_visitor(visitor: access.Visitor, review: Review, number: object) -> dict[str, Any]:
+def shown_to_visitor(visitor: access.Visitor, review: Review, number: str | None) -> dict[str, Any]:
     """Return the context of a page of the rows that are not hidden, without who wrote them and
     what only members open. A group is never divided.
     """

@@ -55,7 +55,12 @@ def problem_page(request: HttpRequest, body: dict[str, Any]) -> HttpResponse:
 
 
 def ask_to_delete(
-    request: HttpRequest, name: str, consequence: str, address: str, original: str | None = None
+    request: HttpRequest,
+    name: str,
+    consequence: str,
+    address: str,
+    original: str | None = None,
+    also: str = "",
 ) -> HttpResponse:
     """Ask whether something is to be deleted.
 
@@ -65,12 +70,15 @@ def ask_to_delete(
         consequence: sentence about what goes and what stays.
         address: address of the page to which "Keep it" leads.
         original: address of the uploaded file, if there is one.
+        also: what a check box offers to delete too; the form then sends ``also``.
     """
     context = {
         "name": name,
         "consequence": consequence,
         "address": address,
         "original": original,
+        "also": also,
+        "sent": {key: text for key, text in request.POST.items() if key != "csrfmiddlewaretoken"},
     }
     return render(request, "snapshots/parts/delete.html", context)
 

@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any
 
 from django.core.paginator import Paginator
+from django.db import transaction
 from django.http import FileResponse, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -19,14 +20,14 @@ from django.views.decorators.http import (
 from snapshots import access
 from snapshots.models import EngineJob, Recording
 from snapshots.problems import Conflict, Invalid, Problem
-from snapshots.reviews import entries, trail
+from snapshots.reviews import entries, leftovers, trail
 from snapshots.reviews.bundles.exporting import bundle_of, file_name
 from snapshots.reviews.history import MOST_VERSIONS, versions
 from snapshots.reviews.models import Entry
 from snapshots.reviews.subjects import Subject
 from snapshots.web.api.reviews import OPEN, RESOLVED, filtered
 from snapshots.web.entries import Reader
-from snapshots.web.pages.rendering import page, wants_list_alone
+from snapshots.web.pages.rendering import ask_to_delete, page, wants_list_alone
 from webapp.accounts.auth import SignedInRequest
 from webapp.edge.optional_writes import optionally
 
@@ -130,11 +131,30 @@ def change(request: SignedInRequest, pk: int) -> HttpResponse:
         entries.change(request.user, row, {"text": text})
     elif action in ("resolve", "reopen"):
         entries.change(request.user, row, {"resolved": action == "resolve"})
+    elif action == "delete" and not request.POST.get("confirmed"):
+        return _ask_to_delete(request, row)
     elif action == "delete":
-        entries.delete(request.user, row)
+        _delete(request, row)
     else:
         raise Invalid("The action must be answer, edit, resolve, reopen or delete.", field="action")
-    return redirect(f"{_address(row.subject)}#entry-{anchor}")
+    return redirect(f"{_page_of_form(request) or _address(row.subject)}#entry-{anchor}")
+
+
+def _ask_to_delete(request: SignedInRequest, row: Entry) -> HttpResponse:
+    access.require_author_or_editor(request.user, row.subject, row.author_id)
+    left = leftovers.of(request.user, row)
+    may = any(access.may_edit(request.user, review) for review in left.reviews)
+    also = "Take it out of the timelines that I may edit, too" if may else ""
+    address = _page_of_form(request) or _address(row.subject)
+    return ask_to_delete(request, row.title, left.sentence, address, also=also)
+
+
+def _delete(request: SignedInRequest, row: Entry) -> None:
+    """Delete an entry, and what its words left in timelines, if that was chosen too."""
+    with transaction.atomic():
+        if request.POST.get("also"):
+            leftovers.remove_rows(request.user, row)
+        entries.delete(request.user, row)
 
 
 @page

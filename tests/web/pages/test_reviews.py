@@ -30,7 +30,9 @@ def test_a_note_is_written_answered_resolved_and_deleted_without_javascript(clie
     client.post(change, {"action": "resolve"})
     assert "No note passes the filter." in text_of(client.get(f"{address}?state=open"))
     assert client.post(change, {"action": "explode"}).status_code == 422
-    client.post(change, {"action": "delete"})
+    assert "Its words" not in text_of(client.post(change, {"action": "delete"}))
+    assert Entry.objects.exists(), "deleting asks first"
+    client.post(change, {"action": "delete", "confirmed": "1"})
     assert not Entry.objects.exists()
 
 

@@ -41,9 +41,15 @@ export async function mountNotes(app) {
     unfold: (entry) => attempt(entries.hear({ id: entry.id, change: "changed" })),
     resolve: (entry, resolved) => attempt(entries.change(entry.id, { resolved })),
     remove(entry, parent) {
-      if (confirm("Delete this for everybody?")) attempt(entries.remove(entry.id, parent?.id));
+      attempt(removed(entry, parent));
     },
   };
+
+  /** @param {{ id: number }} entry @param {{ id: number }} [parent] */
+  async function removed(entry, parent) {
+    const { sentence } = await getJson(`/api/entries/${entry.id}/leftovers`);
+    if (confirm(`Delete this? ${sentence}`)) await entries.remove(entry.id, parent?.id);
+  }
 
   function shown() {
     return entries.all().filter(
