@@ -58,7 +58,8 @@ def test_the_empty_list_says_what_a_review_is_for_and_opens_one(client):
 def test_one_button_on_a_recording_opens_a_review_with_it(client, banks, review):
     page = text_of(client.get(review))
     assert "What happened in two banks" in page
-    assert f'href="/recordings/{banks.pk}">two banks</a>' in page
+    number = review.split("/")[-1]
+    assert f'href="/recordings/{banks.pk}?review={number}">two banks</a>' in page
     listed = text_of(client.get(f"/recordings/{banks.pk}/notes"))
     assert "Open a review" in listed
     assert "What happened in two banks" in listed, "and it can be added to the one that is open"
