@@ -42,6 +42,7 @@ from snapshots.readers.logs.headers import (
     names_format,
     parse_header,
 )
+from snapshots.readers.logs.native_columns import Unusual, usual_lines
 
 _KINDS = frozenset(KINDS)
 _CHECKS: dict[str, Check] = {
@@ -101,6 +102,17 @@ def parse_lines(
         chunk: lines behind the header.
         first_line: the number of the chunk's first line, from 1.
     """
+    try:
+        batch = usual_lines(chunk, first_line, header)
+    except Unusual:
+        return parse_each_line(chunk, first_line, header)
+    return batch, sorted(check_batch(batch, header), key=lambda item: item.line or 0)
+
+
+def parse_each_line(
+    chunk: bytes, first_line: int, header: Header
+) -> tuple[pa.RecordBatch, list[Defect]]:
+    """Return what ``parse_lines`` returns, without trying the quicker way."""
     rows: list[Row] = []
     defects: list[Defect] = []
     snapshots: set[object] = set()
@@ -127,7 +139,7 @@ def _row(
     """Return a line as a row, and add its kept defect to ``defects``.
 
     ``snapshots`` holds the snapshot ids that have passed the check; this line's is added.
-    Raises: what parse_lines catches if a field is not what it must be; ``_explained`` finds out
+    Raises: what parse_each_line catches if a field is not what it must be; ``_explained`` finds out
     which.
     """
     event = loads(text)
