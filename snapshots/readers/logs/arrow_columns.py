@@ -17,7 +17,6 @@ from snapshots.readers.formats.fields import (
     LARGEST,
     Problem,
     Unfit,
-    id_problem,
     json_text,
     name_problem,
 )
@@ -63,10 +62,10 @@ class _Rows:
             "channel": self._codes(
                 "channel", say.unknown_channel, self._header.channel_codes, known
             ),
-            "message": self._ids("message", id_problem, known),
+            "message": self._messages(known),
             "value": self._json("value", known),
             "state": self._json("state", known),
-            "snapshot": self._ids("snapshot", name_problem, known),
+            "snapshot": self._snapshots(known),
             "messages": self._lists("messages", known),
             "label": self._texts("label", where=known),
             "extra": self._extra(known),
@@ -142,17 +141,28 @@ class _Rows:
         )
         return column.cast(pa.int64(), safe=False)
 
-    def _ids(
-        self, name: str, check: Callable[[object], Problem | None], where: np.ndarray
-    ) -> pa.Array:
-        column = self._column(name)
+    def _messages(self, where: np.ndarray) -> pa.Array:
+        column = self._column("message")
         if pa.types.is_integer(column.type):
-            self._check_range(name, column, where)
-        texts = self._dictionary(name, where)
-        for place, text in enumerate(texts.dictionary.to_pylist()):
-            if (problem := check(text)) is not None:
-                self._problem_at(_rows(pc.equal(texts.indices, place)), name, problem)
-        return _dense(texts)
+            return self._digits("message", column, where)
+        ids = self._texts("message", where=where)
+        empty = _rows(pc.equal(ids, ""))
+        self._problem_at(empty, "message", ("wrong-type", "must not be empty"))
+        return ids
+
+    def _snapshots(self, where: np.ndarray) -> pa.Array:
+        column = self._column("snapshot")
+        if pa.types.is_integer(column.type):
+            return self._digits("snapshot", column, where)
+        names = self._dictionary("snapshot", where)
+        for place, name in enumerate(names.dictionary.to_pylist()):
+            if (problem := name_problem(name)) is not None:
+                self._problem_at(_rows(pc.equal(names.indices, place)), "snapshot", problem)
+        return _dense(names)
+
+    def _digits(self, name: str, column: pa.Array, where: np.ndarray) -> pa.Array:
+        self._check_range(name, column, where)
+        return _masked(column, where).cast(pa.string())
 
     def _check_range(self, name: str, column: pa.Array, where: np.ndarray) -> None:
         if pa.types.is_uint64(column.type):
@@ -163,8 +173,7 @@ class _Rows:
         """Return JSON text made canonical, or numbers written as JSON."""
         column = self._column(name)
         if pa.types.is_integer(column.type):
-            self._check_range(name, column, where)
-            return _dense(self._dictionary(name, where))
+            return self._digits(name, column, where)
         if pa.types.is_floating(column.type):
             return self._canonical(name, _masked(column, where).dictionary_encode(), _number_text)
         return self._canonical(name, self._dictionary(name, where), _checked_text)
