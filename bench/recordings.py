@@ -4,7 +4,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from snapshots.domain.model import shapes
-from snapshots.domain.simulators.basic import Simulation, SnapshotStart, simulate
+from snapshots.domain.simulators.basic import simulate
+from snapshots.domain.simulators.simulation import Simulation, SnapshotStart
 from snapshots.domain.simulators.workloads import Bank
 from snapshots.readers.logs.native import write_lines
 

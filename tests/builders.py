@@ -14,9 +14,11 @@ from snapshots.domain.model import shapes
 from snapshots.domain.model.defects import InputRefused
 from snapshots.domain.model.recording import RECORD_CHANNEL, RECORD_STATE, LoggedEvent, Recording
 from snapshots.domain.model.topology import Topology
-from snapshots.domain.simulators.basic import Simulation, SnapshotStart, Steps, simulate
+from snapshots.domain.simulators.algorithms import Steps
+from snapshots.domain.simulators.basic import simulate
 from snapshots.domain.simulators.protocols import chandy_lamport
 from snapshots.domain.simulators.script import Log, Script
+from snapshots.domain.simulators.simulation import Simulation, SnapshotStart
 from snapshots.domain.simulators.workloads import WORKLOADS, Bank, Workload
 from tests.damage import relogged, unfinished, without
 

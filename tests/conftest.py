@@ -190,17 +190,8 @@ def bare_redis():
         stack = Stack(Path(folder))
         stack.redis = embedded_redis.prepare(stack.folder / "redis")
         stack.run_redis()
-        with redis.Redis.from_url(stack.redis.url) as client:
-            stack.wait_for("Redis", lambda: _answers(client))
         yield stack.redis.url
         stack.stop()
-
-
-def _answers(client: redis.Redis) -> bool:
-    try:
-        return bool(client.ping())
-    except redis.RedisError:
-        return False
 
 
 @pytest.fixture

@@ -17,6 +17,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
+import redis
+
 from tests import postgres
 from webapp import embedded_redis
 
@@ -82,7 +84,16 @@ class Stack:
             shutil.copy(migrated_database(), self.environment["DATA_DIR"])
 
     def run_redis(self) -> None:
+        """Start Redis, and wait until it answers: it takes connections only after a moment."""
         self.start("redis", self.redis.server, self.redis.config)
+        self.wait_for("Redis", self.redis_answers)
+
+    def redis_answers(self) -> bool:
+        with redis.Redis.from_url(self.redis.url) as client:
+            try:
+                return bool(client.ping())
+            except redis.RedisError:
+                return False
 
     def start_server(self, *arguments: object) -> None:
         self.start(

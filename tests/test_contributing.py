@@ -12,7 +12,7 @@ from snapshots.domain.judging.findings import Finding, Findings
 from snapshots.domain.model import shapes
 from snapshots.domain.model.defects import Defects
 from snapshots.domain.model.recording import INTERNAL, RECORD_STATE
-from snapshots.domain.simulators import basic
+from snapshots.domain.simulators import algorithms, basic, simulation
 from snapshots.domain.simulators.protocols import chandy_lamport
 from snapshots.domain.simulators.workloads import Bank
 from snapshots.jobs import running
@@ -100,10 +100,10 @@ def test_a_verdict_needs_an_entry_and_a_finding(monkeypatch):
 def test_a_protocol_needs_its_steps_and_an_entry(monkeypatch):
     steps = ("start", "begin", "on_message", "on_marker", "COLOURS_MESSAGES")
     mine = SimpleNamespace(**{name: getattr(chandy_lamport, name) for name in steps})
-    monkeypatch.setitem(basic.ALGORITHMS, "mine", mine)
-    start = basic.SnapshotStart(1000, (shapes.ring(3).processes[0].id,))
-    plan = basic.Simulation(shapes.ring(3), Bank(), 7, 200, snapshots=(start,))
-    events = basic.simulate(plan, basic.ALGORITHMS["mine"])
+    monkeypatch.setitem(algorithms.ALGORITHMS, "mine", mine)
+    start = simulation.SnapshotStart(1000, (shapes.ring(3).processes[0].id,))
+    plan = simulation.Simulation(shapes.ring(3), Bank(), 7, 200, snapshots=(start,))
+    events = basic.simulate(plan, algorithms.ALGORITHMS["mine"])
     assert sum(event.kind == RECORD_STATE for event in events) == 3
 
 

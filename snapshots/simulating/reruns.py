@@ -9,7 +9,8 @@ from typing import Any
 
 from snapshots.domain.model.topology import Topology
 from snapshots.domain.replaying.non_interference import Comparison, compare
-from snapshots.domain.simulators.basic import ALGORITHMS, simulate
+from snapshots.domain.simulators.algorithms import ALGORITHMS
+from snapshots.domain.simulators.basic import simulate
 from snapshots.domain.simulators.script import Log
 from snapshots.problems import Conflict, Invalid
 from snapshots.simulating import topology_documents

@@ -6,8 +6,10 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, BeforeValidator, ValidationInfo
 
 from snapshots.domain.model.topology import ChannelId, ProcessId, Topology
-from snapshots.domain.simulators.basic import ALGORITHMS, Simulation, SnapshotStart, simulate
+from snapshots.domain.simulators.algorithms import ALGORITHMS
+from snapshots.domain.simulators.basic import simulate
 from snapshots.domain.simulators.protocols import chandy_lamport
+from snapshots.domain.simulators.simulation import Simulation, SnapshotStart
 from snapshots.domain.simulators.workloads import WORKLOADS, RandomTraffic
 from snapshots.simulating import run_parameters as common
 from snapshots.simulating.parameters import (

@@ -8,8 +8,9 @@ from typing import Any
 from snapshots.domain.assembling.assembly import assemble
 from snapshots.domain.judging.verdicts import judge
 from snapshots.domain.model import shapes
-from snapshots.domain.simulators.basic import Simulation, SnapshotStart, simulate
+from snapshots.domain.simulators.basic import simulate
 from snapshots.domain.simulators.script import Log
+from snapshots.domain.simulators.simulation import Simulation, SnapshotStart
 from snapshots.domain.simulators.workloads import Bank
 from snapshots.readers.logs.native import write_lines
 from tests import builders

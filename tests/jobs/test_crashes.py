@@ -8,8 +8,9 @@ import pytest
 from redis import Redis
 
 from snapshots.domain.model import shapes
-from snapshots.domain.simulators.basic import Simulation, SnapshotStart, simulate
+from snapshots.domain.simulators.basic import simulate
 from snapshots.domain.simulators.script import Log
+from snapshots.domain.simulators.simulation import Simulation, SnapshotStart
 from snapshots.domain.simulators.workloads import Bank
 from tests.stack import Stack
 from tests.web.given import native

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import redis
 
-from tests.stack import ROOT
+from tests.stack import ROOT, Stack
 from tests.webapp.launched import PATIENCE_SECONDS, write_program
 from webapp import embedded_redis
 
@@ -21,6 +21,17 @@ def test_redis_keeps_its_port_and_its_password_to_itself(tmp_path):
     assert embedded_redis.prepare(tmp_path).url.rpartition(":")[2] == first.url.rpartition(":")[2]
     assert oct(first.config.stat().st_mode)[-3:] == "600"
     assert oct((tmp_path / "url").stat().st_mode)[-3:] == "600"
+
+
+def test_the_redis_of_a_stack_answers_when_it_has_been_started(tmp_path):
+    stack = Stack(tmp_path)
+    stack.redis = embedded_redis.prepare(tmp_path / "redis")
+    try:
+        stack.run_redis()
+        with redis.Redis.from_url(stack.redis.url) as client:
+            assert client.ping()
+    finally:
+        stack.stop()
 
 
 def version_of(url: str) -> tuple[int, ...]:

@@ -8,12 +8,14 @@ from django.http import HttpResponse
 from ninja import Field, Path, Router, Schema
 
 from snapshots import access
+from snapshots.models import Recording
+from snapshots.reviews.models import Review
 from snapshots.web.api.parameters import ArchivedJobId, Limit, Offset, RecordingId, TeamId
 from snapshots.web.json import reply, reply_page
 from webapp.accounts.auth import SignedInRequest
 from webapp.edge.idempotency import DOCUMENTED, idempotent
 from webapp.links import payloads, public, short
-from webapp.links.models import ShortLink
+from webapp.links.models import PublicLink, ShortLink
 from webapp.links.views import View
 from webapp.teams.models import Team
 
@@ -119,8 +121,7 @@ def list_public_links(
     request: SignedInRequest, id: RecordingId, limit: Limit, offset: Offset
 ) -> HttpResponse:
     """List the public links to a recording, newest first, with their use. It takes an editor."""
-    rows = access.public_links(request.user, access.recording(request.user, id))
-    return reply_page(rows, offset, limit, payloads.public_link_item)
+    return _public_links(request, access.recording(request.user, id), offset, limit)
 
 
 @router.post(
@@ -137,7 +138,7 @@ def make_public_link(
     It takes an editor, and a server and a team that allow public links. A repetition with the same
     `Idempotency-Key` gets an empty link.
     """
-    row, link = public.make(
+    made = public.make(
         access.own_recording(request.user, id),
         request.user,
         view=body.view.as_json() if body.view is not None else None,
@@ -146,7 +147,7 @@ def make_public_link(
         with_notes=body.with_notes,
         with_downloads=body.with_downloads,
     )
-    return reply({"public_link": payloads.public_link_item(row), "link": link}, 201)
+    return _made(*made)
 
 
 @router.get("/reviews/{int:id}/public-links", response=payloads.PublicLinkList)
@@ -154,7 +155,13 @@ def list_public_links_of_review(
     request: SignedInRequest, id: ReviewId, limit: Limit, offset: Offset
 ) -> HttpResponse:
     """List the public links to a review, newest first, with their use. It takes an editor."""
-    rows = access.public_links(request.user, access.review(request.user, id))
+    return _public_links(request, access.review(request.user, id), offset, limit)
+
+
+def _public_links(
+    request: SignedInRequest, subject: Recording | Review, offset: int, limit: int
+) -> HttpResponse:
+    rows = access.public_links(request.user, subject)
     return reply_page(rows, offset, limit, payloads.public_link_item)
 
 
@@ -173,7 +180,10 @@ def make_public_link_of_review(
     `Idempotency-Key` gets an empty link.
     """
     review = access.own_review(request.user, id)
-    row, link = public.make(review, request.user, name=body.name, days=body.days)
+    return _made(*public.make(review, request.user, name=body.name, days=body.days))
+
+
+def _made(row: PublicLink, link: str) -> HttpResponse:
     return reply({"public_link": payloads.public_link_item(row), "link": link}, 201)
 
 

@@ -137,46 +137,46 @@ def people_list(request: SignedInRequest) -> HttpResponseBase:
 @operator_page
 @require_safe
 def person(request: SignedInRequest, pk: int) -> HttpResponseBase:
-    return _render_person(request, people.person(pk))
-
-
-def _render_person(
-    request: SignedInRequest, user: User, *, refusal: Problem | None = None
-) -> HttpResponseBase:
-    context = {
-        "person": user,
-        "inviter": proving.inviter(user),
-        "quotas": allowances.quotas(user),
-        "fields": _fields(request, user, refusal),
-        "refusal": refusal,
-        "allow": reverse("allow-person", args=[user.pk]),
-        "actions": [(slug, ACTIONS[slug]) for slug in _possible(user)],
-    }
-    status = refusal.status if refusal else 200
-    return render(request, "operating/person.html", context, status=status)
+    return _render_account(request, people.person(pk), is_team=False)
 
 
 @operator_page
 @require_safe
 def team(request: SignedInRequest, pk: int) -> HttpResponseBase:
-    return _render_team(request, people.team_account(pk))
+    return _render_account(request, people.team_account(pk), is_team=True)
 
 
-def _render_team(
-    request: SignedInRequest, account: User, *, refusal: Problem | None = None
+def _render_account(
+    request: SignedInRequest, account: User, *, is_team: bool, refusal: Problem | None = None
 ) -> HttpResponseBase:
+    """Show a person or a team; a refusal of new limits stands above what was typed."""
     context = {
-        "account": account,
-        "memberships": account.team.memberships.select_related("person"),
         "quotas": allowances.quotas(account),
         "fields": _fields(request, account, refusal),
         "refusal": refusal,
-        "allow": reverse("allow-team", args=[account.pk]),
+        "allow": reverse("allow-team" if is_team else "allow-person", args=[account.pk]),
+    }
+    status = refusal.status if refusal else 200
+    if is_team:
+        return show(request, "operating/team.html", context | _of_team(account), status=status)
+    return render(request, "operating/person.html", context | _of_person(account), status=status)
+
+
+def _of_person(user: User) -> dict[str, object]:
+    return {
+        "person": user,
+        "inviter": proving.inviter(user),
+        "actions": [(slug, ACTIONS[slug]) for slug in _possible(user)],
+    }
+
+
+def _of_team(account: User) -> dict[str, object]:
+    return {
+        "account": account,
+        "memberships": account.team.memberships.select_related("person"),
         "entries": audit.entries_of(account)[:SHOWN_ENTRIES],
         "all_entries": audit.entries_of(account),
     }
-    status = refusal.status if refusal else 200
-    return show(request, "operating/team.html", context, status=status)
 
 
 def _fields(request: SignedInRequest, user: User, refusal: Problem | None) -> list[dict]:
@@ -216,7 +216,7 @@ def allow(request: SignedInRequest, pk: int) -> HttpResponseBase:
     try:
         people.allow(user, request.user, _changes(request))
     except Problem as refusal:
-        return _render_person(request, user, refusal=refusal)
+        return _render_account(request, user, is_team=False, refusal=refusal)
     messages.success(request, f"The limits of {user} are changed.")
     return redirect("person", pk)
 
@@ -228,7 +228,7 @@ def allow_team(request: SignedInRequest, pk: int) -> HttpResponseBase:
     try:
         people.allow(account, request.user, _changes(request))
     except Problem as refusal:
-        return _render_team(request, account, refusal=refusal)
+        return _render_account(request, account, is_team=True, refusal=refusal)
     messages.success(request, f"The limits of {account.team} are changed.")
     return redirect("team-of-operator", pk)
 

@@ -16,13 +16,12 @@ and each of the two marker rules (section 3.2).
 import math
 import random
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from heapq import heappop, heappush
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
-from snapshots.domain.assembling.assembly import Header
 from snapshots.domain.model.recording import (
     INTERNAL,
     MARKER_RECEIVE,
@@ -35,153 +34,23 @@ from snapshots.domain.model.recording import (
     MessageId,
     SnapshotId,
 )
-from snapshots.domain.model.topology import ChannelId, JsonText, ProcessId, Topology
+from snapshots.domain.model.topology import ChannelId, JsonText, ProcessId
 from snapshots.domain.model.values import canonical
-from snapshots.domain.simulators.protocols import chandy_lamport, flooding, lai_yang
+from snapshots.domain.simulators.algorithms import AnyRecorder, Steps
+from snapshots.domain.simulators.protocols import chandy_lamport, flooding
 from snapshots.domain.simulators.protocols.effects import (
     Effect,
     RecordChannel,
     RecordState,
 )
 from snapshots.domain.simulators.protocols.flooding import Collector, Piece
-from snapshots.domain.simulators.workloads import Workload
-
-TIME_UNIT = "us"
-
-
-@dataclass(frozen=True, slots=True)
-class SnapshotStart:
-    """The time in us at which these processes begin one snapshot, each unaware of the others."""
-
-    at: int
-    initiators: tuple[ProcessId, ...]
-
-
-@dataclass(frozen=True)
-class Simulation:
-    """What to simulate; times are in us. Snapshots are named s1, s2 … as listed.
-
-    events: about how many events the processes have of their own. The workload stops when it is
-        reached. What snapshots add comes on top.
-    drain: whether the run goes on until every message and marker has arrived. If not, it ends when
-        every snapshot has ended, and what is under way stays there.
-    mean_delay: the mean time that a message travels.
-    mean_pause: the mean time that a process rests before it acts.
-    collect: whether the pieces of every snapshot are flooded (protocols/flooding.py) as soon as a
-        process has its own. Their sends and receives do not count among ``events``.
-    reorder: FIFO channels that deliver in any order nevertheless.
-    stuck: channels in which every marker stays for ever. If the channel keeps the order, all that
-        is behind the marker stays, too. Lai and Yang's red messages bring what such a marker had to
-        say.
-    silent: processes that receive markers and never record.
-    late_markers: channels on which a marker goes out only after the next message.
-    no_markers: channels on which no marker goes out.
-    early_markers: processes that send their markers when they should record, and record only after
-        they have sent their next message.
-    late_records: processes that do not record when the first marker arrives, but only after they
-        have received their next message.
-    empty_channels: channels that are recorded as empty, whatever came.
-    interferes: whether snapshots draw from the random numbers of the workload, hold messages up and
-        count among ``events``, so that they change the computation. All runs of version 0.1 were
-        so; the samples stay as their tours describe them.
-    """
-
-    topology: Topology
-    workload: Workload
-    seed: int = 1
-    events: int = 1000
-    snapshots: tuple[SnapshotStart, ...] = ()
-    mean_delay: int = 2000
-    mean_pause: int = 2000
-    drain: bool = True
-    collect: bool = False
-    reorder: frozenset[ChannelId] = frozenset()
-    stuck: frozenset[ChannelId] = frozenset()
-    silent: frozenset[ProcessId] = frozenset()
-    late_markers: frozenset[ChannelId] = frozenset()
-    no_markers: frozenset[ChannelId] = frozenset()
-    early_markers: frozenset[ProcessId] = frozenset()
-    late_records: frozenset[ProcessId] = frozenset()
-    empty_channels: frozenset[ChannelId] = frozenset()
-    interferes: bool = False
-
-    def header(self, name: str) -> Header:
-        """Return what stands before the events: the topology with the workload's start states."""
-        states = self.workload.start(self.topology)
-        processes = tuple(
-            replace(process, state=self.workload.text(states[process.id]))
-            for process in self.topology.processes
-        )
-        return Header(name, TIME_UNIT, replace(self.topology, processes=processes))
-
-    def expected_duration(self) -> int:
-        """Return about how long the workload runs, in us, if every process acts at every chance."""
-        acts = self.events / 2 / max(1, len(self.topology.processes))
-        return math.ceil(acts * self.mean_pause)
-
-
-class AnyRecorder(Protocol):
-    """How far a process is with a snapshot."""
-
-    @property
-    def snapshot(self) -> SnapshotId:
-        """The name of the snapshot."""
-
-    @property
-    def has_recorded(self) -> bool:
-        """Whether the process has recorded its state."""
-
-    @property
-    def is_done(self) -> bool:
-        """Whether the process has recorded its state and its channels."""
-
-    @property
-    def is_waiting(self) -> bool:
-        """Whether messages that the process knows of must come before it can be done."""
-
+from snapshots.domain.simulators.simulation import Simulation
 
 Recorders = dict[SnapshotId, AnyRecorder]
 Plan = Callable[..., None]
 """What is done at a planned time."""
-Recorder = TypeVar("Recorder", bound=AnyRecorder)
 Red = tuple[SnapshotId, ...]
 """The colour of a message: the snapshots that its sender had recorded; empty without colours."""
-
-
-class Steps(Protocol[Recorder]):
-    """The step functions of a snapshot protocol; its module has them.
-
-    ``NAME`` is its name in the API; pages show ``TITLE`` and ``SENTENCE``. If messages are
-    coloured, a red message is also a marker if it is the first to arrive, and ``on_message`` gets
-    only the white ones. ``on_marker`` gets None as the count if the protocol's markers have none.
-    """
-
-    NAME: str
-    TITLE: str
-    SENTENCE: str
-    COLOURS_MESSAGES: bool
-
-    def start(
-        self,
-        snapshot: SnapshotId,
-        received: Mapping[ChannelId, int],
-        sent: Mapping[ChannelId, int],
-    ) -> Recorder: ...
-
-    def begin(self, recorder: Recorder) -> tuple[Recorder, tuple[Effect, ...]]: ...
-
-    def on_marker(
-        self, recorder: Recorder, channel: ChannelId, count: int | None
-    ) -> tuple[Recorder, tuple[Effect, ...]]: ...
-
-    def on_message(
-        self, recorder: Recorder, channel: ChannelId, message: MessageId
-    ) -> tuple[Recorder, tuple[Effect, ...]]: ...
-
-
-_ALGORITHMS: tuple[Steps[Any], ...] = (chandy_lamport, lai_yang)
-ALGORITHMS = {steps.NAME: steps for steps in _ALGORITHMS}
-"""The snapshot algorithms by name. The first is the default."""
 
 
 def simulate(

@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from snapshots.domain.model import shapes
 from snapshots.domain.model.topology import ProcessId, Topology
 from snapshots.domain.model.values import canonical
-from snapshots.domain.simulators.basic import Simulation, SnapshotStart, simulate
+from snapshots.domain.simulators.basic import simulate
 from snapshots.domain.simulators.script import Log, Script
+from snapshots.domain.simulators.simulation import Simulation, SnapshotStart
 from snapshots.domain.simulators.workloads import (
     Bank,
     CopiesToken,

@@ -16,7 +16,7 @@ from snapshots.web.together.room import UNREACHABLE, CannotShare, Room, room_of
 from snapshots.web.together.shared import Member
 
 if TYPE_CHECKING:
-    from snapshots.web.consumers import RecordingConsumer
+    from snapshots.web.consumers.recording import RecordingConsumer
 
 VIEWS_A_SECOND = 20
 MOST_VIEW_BYTES = 65_536

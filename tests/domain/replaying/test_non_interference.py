@@ -12,9 +12,11 @@ from snapshots.domain.judging.verdicts import judge
 from snapshots.domain.model import shapes
 from snapshots.domain.model.recording import APPLICATION_KINDS, MARKER_SEND, RECORD_STATE
 from snapshots.domain.replaying.non_interference import COMPARED, DIFFERENT, compare, of_snapshot
-from snapshots.domain.simulators.basic import ALGORITHMS, Simulation, SnapshotStart, simulate
+from snapshots.domain.simulators.algorithms import ALGORITHMS
+from snapshots.domain.simulators.basic import simulate
 from snapshots.domain.simulators.protocols.flooding import piece_of
 from snapshots.domain.simulators.script import Log
+from snapshots.domain.simulators.simulation import Simulation, SnapshotStart
 from snapshots.domain.simulators.workloads import WORKLOADS, Bank
 from tests.builders import some_topologies
 from tests.effort import examples

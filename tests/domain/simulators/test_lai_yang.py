@@ -13,7 +13,7 @@ from snapshots.domain.model import shapes
 from snapshots.domain.model.recording import MARKER_RECEIVE, MARKER_SEND, RECORD_STATE, SEND
 from snapshots.domain.replaying.reordering import reorder
 from snapshots.domain.replaying.restore import restore
-from snapshots.domain.simulators.basic import ALGORITHMS
+from snapshots.domain.simulators.algorithms import ALGORITHMS
 from snapshots.domain.simulators.protocols import chandy_lamport, lai_yang
 from snapshots.domain.simulators.protocols.effects import RecordChannel, RecordState, SendMarker
 from snapshots.domain.simulators.workloads import Bank, Tokens

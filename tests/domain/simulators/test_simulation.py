@@ -16,7 +16,9 @@ from snapshots.domain.model.recording import (
     SEND,
 )
 from snapshots.domain.model.topology import Process, Topology
-from snapshots.domain.simulators.basic import ALGORITHMS, Simulation, simulate
+from snapshots.domain.simulators.algorithms import ALGORITHMS
+from snapshots.domain.simulators.basic import simulate
+from snapshots.domain.simulators.simulation import Simulation
 from snapshots.domain.simulators.workloads import WORKLOADS, Bank, Idle, RandomTraffic, Tokens
 from tests.builders import recorded, simulated
 

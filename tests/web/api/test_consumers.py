@@ -13,6 +13,7 @@ from django.contrib.sessions.backends.base import SessionBase
 from django.db import OperationalError
 from django.test import Client
 
+from snapshots import access
 from snapshots.answers import replay
 from snapshots.jobs import live
 from snapshots.models import Job, Recording
@@ -20,6 +21,7 @@ from snapshots.payloads.jobs import job_detail
 from snapshots.reviews import entries
 from snapshots.routing import websocket_urlpatterns
 from snapshots.web import consumers
+from snapshots.web.consumers import connection
 from tests.web.given import a_person, a_ready_recording
 from webapp.accounts.sessions import key_hash
 
@@ -205,7 +207,7 @@ async def test_a_request_notifies_the_open_pages(ada, banks):
 
 @pytest.fixture
 def looking_often(monkeypatch):
-    monkeypatch.setattr(consumers, "CHECK_SECONDS", 0.1)
+    monkeypatch.setattr(connection, "CHECK_SECONDS", 0.1)
 
 
 @pytest.fixture
@@ -262,7 +264,7 @@ async def test_a_database_that_cannot_be_asked_ends_nothing(ada, banks, looking_
         raise OperationalError("database is locked")
 
     with monkeypatch.context() as patch:
-        patch.setattr(consumers, "get_user", locked)
+        patch.setattr(connection, "get_user", locked)
         assert [await socket.receive_nothing(0.5) for socket in sockets] == [True, True]
     for socket in sockets:
         await socket.disconnect()
@@ -273,8 +275,8 @@ async def test_a_database_that_is_busy_asks_to_come_again(ada, banks, monkeypatc
     def locked(user, pk):
         raise OperationalError("database is locked")
 
-    monkeypatch.setattr(consumers.access, "recording", locked)
-    monkeypatch.setattr(consumers.access, "ready_recording", locked)
+    monkeypatch.setattr(access, "recording", locked)
+    monkeypatch.setattr(access, "ready_recording", locked)
     socket = await connected(ada, f"ws/recordings/{banks.pk}{of}")
     assert await closed_with(socket) == consumers.TRY_AGAIN
 

@@ -1,0 +1,26 @@
+"""Serve websockets: check access, answer from the store, and relay messages.
+
+A recording's websocket takes window, cut and search, and what people share who look at the same
+recording (docs/websocket.md).
+
+Work for one client is bounded. One window, one cut and one search are computed at a time, and only
+the newest other request of each kind waits; older requests are refused. Nothing further is computed
+for a client that does not read its answers.
+"""
+
+from snapshots.web.consumers.connection import NOT_FOUND, TRY_AGAIN, UNAUTHORIZED
+from snapshots.web.consumers.recording import (
+    ASKED,
+    MOST_BYTES,
+    MOVED,
+    NOT_READY,
+    TAKEN,
+    TOO_LARGE,
+    RecordingConsumer,
+)
+from snapshots.web.consumers.reporting import (
+    JobsConsumer,
+    NotesConsumer,
+    NowhereConsumer,
+    ReviewConsumer,
+)
