@@ -6,6 +6,8 @@ from typing import Any
 
 from channels_redis.core import RedisChannelLayer
 from redis.asyncio import BlockingConnectionPool
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
 from webapp.edge.silence import Silence
@@ -27,18 +29,23 @@ class RedisLayer(RedisChannelLayer):
     def __init__(self, *args, **kwargs) -> None:
         super().__init__(*args, **kwargs)
         self._silence = Silence("Redis")
+        self._members: set[tuple[str, str]] = set()  # groups and the channels of this process
 
     def create_pool(self, index: int) -> BlockingConnectionPool:
-        options = {"socket_timeout": None, **self.hosts[index]}
+        # A connection of the pool that a restart of Redis has cut is made anew at its next use.
+        again = Retry(NoBackoff(), 1)
+        options = {"socket_timeout": None, "retry": again, **self.hosts[index]}
         return BlockingConnectionPool.from_url(
             options.pop("address"), max_connections=MOST_CONNECTIONS, timeout=None, **options
         )
 
     async def group_add(self, group: str, channel: str) -> None:
+        self._members.add((group, channel))
         async with asyncio.timeout(ANSWER_SECONDS):
             await super().group_add(group, channel)
 
     async def group_discard(self, group: str, channel: str) -> None:
+        self._members.discard((group, channel))
         async with asyncio.timeout(ANSWER_SECONDS):
             await super().group_discard(group, channel)
 
@@ -49,9 +56,19 @@ class RedisLayer(RedisChannelLayer):
 
     async def receive_single(self, channel: str) -> tuple[Any, Any]:
         """Wait for a message, even through a restart of Redis, so that pages stay connected."""
+        was_lost = False
         while True:
             try:
+                if was_lost:
+                    await self._join_again()
+                    was_lost = False
                 return await super().receive_single(channel)
             except (RedisError, OSError) as error:
                 logger.warning("Redis cannot be reached (%s). Trying again.", error)
+                was_lost = True
                 await asyncio.sleep(RETRY_SECONDS)
+
+    async def _join_again(self) -> None:
+        """Enter the channels into their groups, which a Redis that was restarted has forgotten."""
+        for group, channel in list(self._members):
+            await self.group_add(group, channel)
