@@ -10,6 +10,7 @@ from snapshots.domain.reviewing.places import in_words
 from snapshots.models import EngineJob
 from snapshots.payloads.dates import date, optional_date, optional_day
 from snapshots.reviews import payloads
+from snapshots.reviews.entries import version_of
 from snapshots.reviews.models import AtPlace, Entry, TrailItem
 from snapshots.reviews.resolving import GONE, Resolved, resolve, resolve_in_list
 from snapshots.reviews.subjects import Subject
@@ -69,6 +70,7 @@ class Reader:
             "created_at": date(row.created_at),
             "edited_at": optional_date(row.edited_at),
             "versions": row.versions if hasattr(row, "versions") else row.history.count(),
+            "version": version_of(row),
             "may": self._rights(row),
         }
 

@@ -156,7 +156,7 @@ class _Merge:
                 resolver = {"resolved_by": None, "imported_resolver": note.resolved_by or ""}
                 Entry.objects.filter(pk=row.pk).update(**resolver)
             self._announce(row, CHANGED)
-            copies.entry_changed(row)
+            copies.entry_changed(row, self._by)
         return row
 
     def _add_note(self, note: Note) -> Entry:

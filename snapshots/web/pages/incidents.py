@@ -216,7 +216,7 @@ def change(request: SignedInRequest, pk: int) -> HttpResponse:
     try:
         anchor = incident_actions.act(request, row)
     except (Invalid, Conflict) as refusal:
-        typed = incident_actions.typed(request)
+        typed = incident_actions.typed(request, refusal)
         if not typed:
             return back(request, address, refusal)
         return _page(request, access.review(request.user, pk), refusal, typed)
