@@ -165,6 +165,7 @@ def _context(request: SignedInRequest, row: Review, parts) -> dict[str, Any]:
     context: dict[str, Any] = {
         "review": shown.detail(request.user, row),
         "row": row,
+        "is_public": access.shows_words(row),
         "kinds": Entry.Kind.values,
         "address": reverse("review", args=[row.pk]),
         "change_address": reverse("change-review", args=[row.pk]),

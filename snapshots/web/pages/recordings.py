@@ -177,7 +177,8 @@ def recording(request: HttpRequest, pk: int) -> HttpResponseBase:
         return redirect("answer", pk)
     if row.is_ready:
         workbench = _workbench(row) | {"view": _kept_view(request, row)}
-        context = {"recording": row, "workbench": workbench}
+        is_public = access.shows_words(row)
+        context = {"recording": row, "workbench": workbench, "is_public": is_public}
         return show(request, "snapshots/workbench/workbench.html", context)
     job = row.jobs.order_by("-pk").first()
     context = {"recording": row, "row": job, "job": job_detail(job) if job else None}

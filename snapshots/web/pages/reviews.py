@@ -89,6 +89,7 @@ def _list(
         "state": state,
         "only": only,
         "may_write": reader.may_comment,
+        "is_public": access.shows_words(subject),
         "address": _address(subject),
         "place": request.POST.get("place", ""),
         "typed": request.POST.get("text", ""),
@@ -152,6 +153,7 @@ def _edit_again(request: SignedInRequest, row: Entry, refusal: Problem) -> HttpR
     """Show a refused text in its form, beside what was saved since the form was opened."""
     context = {
         "entry": row,
+        "is_public": access.shows_words(row.subject),
         "refusal": refusal,
         "typed": request.POST.get("text", ""),
         "version": refusal.members.get("version", _version(request) or ""),
@@ -215,6 +217,7 @@ def notes_at(request: SignedInRequest, subject: Subject, place: str) -> dict[str
             "total": total,
             "hidden": max(0, total - SHOWN),
             "may_write": reader.may_comment,
+            "is_public": access.shows_words(subject),
             "address": _address(subject),
             "place": place,
             "kinds": Entry.Kind.values,
