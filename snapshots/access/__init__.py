@@ -54,6 +54,7 @@ from snapshots.access.publishing import (
     public_links_that_last,
     public_links_that_work,
     require_public_links,
+    shows_words,
     visitor_of_link,
     visitor_with_token,
     working_public_links,

@@ -41,6 +41,17 @@ def working_public_links(row) -> int:
     return public_links_that_work().filter(pk__in=row.public_links.values("pk")).count()
 
 
+def shows_words(row) -> bool:
+    """Tell whether strangers with a public link read the notes on a row, or the words of a review.
+
+    Only recordings and reviews have public links; one to a recording may leave the notes out.
+    """
+    if not isinstance(row, Recording | Review):
+        return False
+    links = public_links_that_work().filter(pk__in=row.public_links.values("pk"))
+    return links.filter(**({"with_notes": True} if isinstance(row, Recording) else {})).exists()
+
+
 def public_links_that_work() -> QuerySet[PublicLink]:
     """Return the public links that work now.
 

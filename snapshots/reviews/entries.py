@@ -6,6 +6,8 @@ Raises: problems.Problem for a wrong request. Who may do what is decided by ``sn
 from collections.abc import Mapping
 from datetime import date
 from functools import partial
+from hashlib import sha256
+from itertools import takewhile
 from typing import Any, NoReturn
 
 from django.contrib.auth.models import User
@@ -18,12 +20,14 @@ from snapshots import access
 from snapshots.domain.reviewing.place_text import NotAPlace, read_place
 from snapshots.domain.reviewing.places import CutPlace, MomentPlace
 from snapshots.jobs import live
+from snapshots.payloads.dates import optional_day
 from snapshots.problems import Conflict, Invalid, NotFound
 from snapshots.reviews import copies, resolving
 from snapshots.reviews.describing import Seen, describe
 from snapshots.reviews.history import with_versions
 from snapshots.reviews.mentions import mentioned
 from snapshots.reviews.models import Entry
+from snapshots.reviews.revising import Saved, name_of
 from snapshots.reviews.subjects import Subject, field_of
 from webapp.accounts import audit
 from webapp.notices import events
@@ -200,7 +204,7 @@ def _save_new(row: Entry, user: User) -> Entry:
     _save(row, user)
     _mention(row, user)
     audit.note(audit.NOTED, user, row.title, person=row.subject.owner)
-    _announce(row, MADE if row.parent_id is None else CHANGED)
+    _announce(row, user, MADE if row.parent_id is None else CHANGED)
     return row
 
 
@@ -212,7 +216,8 @@ def change(user: User, row: Entry, fields: Mapping[str, Any]) -> Entry:
         user: who changes it.
         row: an entry that the person may see.
         fields: has ``text``, ``kind``, ``due_on`` and ``resolved``; what is absent or None stays.
-            An empty ``due_on`` takes the day away.
+            An empty ``due_on`` takes the day away. With ``version``, the ``version_of`` the entry
+            that the person read, nothing that was saved later is replaced.
 
     Raises: Invalid, Conflict, NotFound, ReadOnly, NeedsRole, NotYours.
     """
@@ -226,7 +231,7 @@ def change(user: User, row: Entry, fields: Mapping[str, Any]) -> Entry:
 
 def _edit(user: User, row: Entry, fields: Mapping[str, Any]) -> None:
     access.require_author(user, row.subject, row.author_id)
-    before = row.kind, row.text, row.due_on
+    before = _words(row)
     if fields.get("kind") is not None:
         if row.parent_id is not None:
             raise Invalid("An answer has no kind.", field="kind")
@@ -237,13 +242,58 @@ def _edit(user: User, row: Entry, fields: Mapping[str, Any]) -> None:
         row.due_on = checked_day(fields["due_on"], row.kind)
     if row.kind != Entry.Kind.FOLLOW_UP:
         row.due_on = None
-    if (row.kind, row.text, row.due_on) == before:
+    if _words(row) == before:
         return
+    if fields.get("version") not in (None, _digest(before)):
+        raise _changed_since(user, row, before)
     row.edited_at = timezone.now()
     _save(row, user, "kind", "text", "due_on", "edited_at")
     _mention(row, user)
     audit.note(audit.NOTE_EDITED, user, row.title, person=row.subject.owner)
-    _announce(row, CHANGED)
+    _announce(row, user, CHANGED)
+
+
+def version_of(row: Entry) -> str:
+    """Return what names the kind, text and day of an entry: others have another one."""
+    return _digest(_words(row))
+
+
+_Words = tuple[str, str, date | None]
+
+
+def _words(row: Any) -> _Words:
+    """Return the kind, text and day of an entry, or of a version in its history."""
+    return row.kind, row.text, row.due_on
+
+
+def _digest(words: _Words) -> str:
+    kind, text, day = words
+    return sha256(f"{kind} {day} {text}".encode(errors="surrogatepass")).hexdigest()[:16]
+
+
+def _changed_since(user: User, row: Entry, words: _Words) -> Conflict:
+    """Return the refusal of a change of an entry that had other words when the person read it."""
+    kind, text, day = words
+    newer = {"kind": kind, "text": text, "due_on": optional_day(day)}
+    changed = {"kind": row.kind, "text": row.text, "due_on": optional_day(row.due_on)}
+    return Conflict(
+        _saved(row, words).sentence(user),
+        field="version",
+        version=_digest(words),
+        newer={name: value for name, value in newer.items() if value != changed[name]},
+    )
+
+
+def _saved(row: Entry, words: _Words) -> Saved:
+    """Return who gave these words, which are the last in the history, to an entry, and when."""
+    noun = "this note" if row.parent_id is None else "this answer"
+    newest = row.history.select_related("history_user").order_by("-history_date", "-pk")
+    same = list(takewhile(lambda version: _words(version) == words, newest))
+    if not same:
+        return Saved(noun, None, None)
+    first = same[-1]
+    by = "A file" if first.imported_by else name_of(first.history_user)
+    return Saved(noun, by, first.history_date)
 
 
 def _resolve(user: User, row: Entry, wanted: object) -> None:
@@ -260,7 +310,7 @@ def _resolve(user: User, row: Entry, wanted: object) -> None:
     _save(row, user, "resolved_at", "resolved_by", "imported_resolver")
     action = audit.NOTE_RESOLVED if wanted else audit.NOTE_REOPENED
     audit.note(action, user, row.title, person=row.subject.owner)
-    _announce(row, CHANGED)
+    _announce(row, user, CHANGED)
 
 
 @transaction.atomic
@@ -278,7 +328,7 @@ def delete(user: User, row: Entry) -> None:
             "all of it."
         )
     audit.note(audit.NOTE_DELETED, user, row.title, person=row.subject.owner)
-    _announce(row, DELETED if row.parent_id is None else CHANGED)
+    _announce(row, user, DELETED if row.parent_id is None else CHANGED)
     row.delete()
 
 
@@ -309,13 +359,13 @@ def _notify(person: User, by: User, row: Entry) -> None:
     )
 
 
-def _announce(row: Entry, change: str) -> None:
+def _announce(row: Entry, by: User, change: str) -> None:
     """Send the change of an entry to open pages after the commit; an answer changes its entry."""
     (kind, subject), *_ = field_of(row.subject).items()
     send = partial(live.entry_changed, kind, subject.pk, row.parent_id or row.pk, change)
     transaction.on_commit(send, robust=True)
     if change == CHANGED and row.parent_id is None:
-        copies.entry_changed(row)
+        copies.entry_changed(row, by)
     else:
         copies.announce(row)
 

@@ -10,15 +10,26 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.utils import timezone
 
 from snapshots import access
 from snapshots.domain.reviewing.place_text import read_place
 from snapshots.domain.reviewing.places import in_words
 from snapshots.jobs import live
+from snapshots.payloads.dates import date
 from snapshots.problems import Conflict, Invalid, NotFound, TooMany
 from snapshots.reviews import entries
 from snapshots.reviews.models import Exhibit, Participant, Review
-from snapshots.reviews.revising import EXHIBITS, HEAD, PEOPLE, locked, note_change, require_seen
+from snapshots.reviews.revising import (
+    EXHIBITS,
+    HEAD,
+    PEOPLE,
+    Saved,
+    locked,
+    name_of,
+    note_change,
+    require_seen,
+)
 from snapshots.reviews.subjects import Subject, field_of
 from webapp.accounts import audit
 
@@ -83,9 +94,14 @@ def change(user: User, review: Review, fields: Mapping[str, Any], seen: object) 
     changed = [name for name, value in _head(review).items() if value != before[name]]
     if not changed:
         return review
-    require_seen(seen, review.head_changed_in, "The head of this review")
+    saved = Saved(
+        "the head of this review", name_of(review.head_changed_by), review.head_changed_at
+    )
+    newer = {name: _shown(before[name]) for name in changed}
+    require_seen(user, seen, review, review.head_changed_in, saved, newer)
     review.revision += 1
     review.head_changed_in = review.revision
+    review.head_changed_by, review.head_changed_at = user, timezone.now()
     note_change(review, user, HEAD)
     audit.note(audit.REVIEW_CHANGED, user, words_of(review), person=review.owner, changed=changed)
     return review
@@ -94,6 +110,11 @@ def change(user: User, review: Review, fields: Mapping[str, Any], seen: object) 
 def _head(review: Review) -> dict[str, Any]:
     names = ("title", "summary", "severity", "status", *TIMES)
     return {name: getattr(review, name) for name in names}
+
+
+def _shown(value: Any) -> Any:
+    """Return a value of the head as the API shows it."""
+    return date(value) if isinstance(value, datetime) else value
 
 
 def _set_head(review: Review, fields: Mapping[str, Any]) -> None:

@@ -141,7 +141,9 @@ class Review(models.Model):
 
     ``owner`` is the person or the account of the team to which it belongs. A null time is not
     known. ``revision`` grows with each change of the review or its timeline, and
-    ``head_changed_in`` is the revision in which its title, summary, state or times changed last.
+    ``head_changed_in`` is the revision in which its title, summary, state or times changed last;
+    ``head_changed_by`` and ``head_changed_at`` say who did that and when, and are null if it was
+    not noted.
     """
 
     class Severity(models.TextChoices):
@@ -171,6 +173,10 @@ class Review(models.Model):
     changed_at = models.DateTimeField(default=timezone.now)
     revision = models.BigIntegerField(default=0)
     head_changed_in = models.BigIntegerField(default=0)
+    head_changed_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
+    )
+    head_changed_at = models.DateTimeField(null=True)
 
     class Meta:
         ordering = ["-changed_at", "-pk"]
@@ -226,8 +232,9 @@ class TimelineRow(models.Model):
     entry is deleted or cannot be seen. ``at`` is a time in the system, like that of the entry, and
     ``clock`` a time of day that somebody gave. Rows lie in the order of ``position``, which is
     unique among the rows of a group, and among those outside groups. ``changed_in`` is the revision
-    of the review in which text, kind or times of the row changed last. ``unit`` is the time unit of
-    ``at`` and ``original_at``; ``epoch ms`` for an archived job.
+    of the review in which text, kind or times of the row changed last; ``changed_by`` and
+    ``changed_at`` say who did that and when, and are null if it was not noted. ``unit`` is the time
+    unit of ``at`` and ``original_at``; ``epoch ms`` for an archived job.
     """
 
     review = models.ForeignKey(Review, models.CASCADE, related_name="rows")
@@ -246,6 +253,10 @@ class TimelineRow(models.Model):
     original_at = models.BigIntegerField(null=True)
     unit = models.CharField(max_length=20, blank=True)
     changed_in = models.BigIntegerField(default=0)
+    changed_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
+    )
+    changed_at = models.DateTimeField(null=True)
     added_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
     )

@@ -82,6 +82,8 @@ class AnswerToEntry(TypedDict):
         created_at: when it was written, as ISO 8601 in UTC.
         edited_at: when its text was last changed, as ISO 8601 in UTC; null if it never was.
         versions: how many versions its history has, with the present one.
+        version: names its present kind, text and day. Sent along with a change of these, it keeps
+            the change from replacing what was saved since.
         may: what you may do with it.
     """
 
@@ -94,6 +96,7 @@ class AnswerToEntry(TypedDict):
     created_at: str
     edited_at: str | None
     versions: int
+    version: str
     may: EntryRights
 
 

@@ -1,5 +1,8 @@
 """Change a review by one request at a time, and let open pages know what changed."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
@@ -56,15 +59,63 @@ def _row(row: TimelineRow | None) -> dict[str, Any]:
     return {"row": row.pk, "group": row.group_id, "next": None if after is None else after.pk}
 
 
-def require_seen(seen: object, changed_in: int, words: str) -> None:
-    """Refuse a change of what somebody else has changed since the person read it.
+@dataclass(frozen=True)
+class Saved:
+    """The last save of something that two people must not overwrite unseen.
+
+    Attributes:
+        words: what was saved, in a sentence.
+        by: the address of who saved it, or words for it; None if the account is deleted.
+        at: when; None if neither was noted.
+    """
+
+    words: str
+    by: str | None
+    at: datetime | None
+
+    def sentence(self, user: User) -> str:
+        """Say to a person that what they wrote is not saved, and because of whom."""
+        return (
+            f"{self._who(user)} saved {self.words}{self._when()} after you had read it, so what "
+            "you wrote is not saved yet. Compare it with what was saved: saving again replaces "
+            "that."
+        )
+
+    def _who(self, user: User) -> str:
+        if self.by is not None:
+            return "You yourself" if self.by == user.get_username() else self.by
+        return "Somebody" if self.at is None else "A deleted account"
+
+    def _when(self) -> str:
+        if self.at is None:
+            return ", it is not known when,"
+        return f" on {self.at.astimezone(UTC):%Y-%m-%d at %H:%M:%S} UTC,"
+
+
+def name_of(person: User | None) -> str | None:
+    """Return the address of a person; None if the account is deleted."""
+    return None if person is None else person.get_username()
+
+
+def require_seen(
+    user: User,
+    seen: object,
+    review: Review,
+    changed_in: int,
+    saved: Saved,
+    newer: Mapping[str, Any],
+) -> None:
+    """Refuse a change of what has been saved since the person read it.
 
     Args:
+        user: who changes it.
         seen: the revision of the review that the person read.
+        review: the locked review.
         changed_in: the revision in which the thing was changed last.
-        words: what it is, for the refusal.
+        saved: who changed it then.
+        newer: what the change would replace, by field.
 
-    Raises: Invalid without a revision; Conflict.
+    Raises: Invalid without a revision; Conflict, whose ``revision`` is that of ``newer``.
     """
     if isinstance(seen, bool) or not isinstance(seen, int):
         raise Invalid(
@@ -73,8 +124,9 @@ def require_seen(seen: object, changed_in: int, words: str) -> None:
         )
     if changed_in > seen:
         raise Conflict(
-            f"{words} has been changed since you read it. Read it again; what you wrote is not "
-            "saved.",
+            saved.sentence(user),
             field="revision",
             changed_in=changed_in,
+            revision=review.revision,
+            newer=dict(newer),
         )

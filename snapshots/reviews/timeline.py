@@ -11,14 +11,24 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Q, QuerySet
+from django.utils import timezone
 
 from snapshots import access
+from snapshots.payloads.dates import optional_date
 from snapshots.problems import Conflict, Invalid, NotFound
 from snapshots.reviews.entries import LARGEST, checked_kind, checked_text
 from snapshots.reviews.incidents import instant_of_day
 from snapshots.reviews.log import offered
 from snapshots.reviews.models import Entry, Review, TimelineRow
-from snapshots.reviews.revising import ROW, TIMELINE, locked, note_change, require_seen
+from snapshots.reviews.revising import (
+    ROW,
+    TIMELINE,
+    Saved,
+    locked,
+    name_of,
+    note_change,
+    require_seen,
+)
 
 MOST_ROWS = 5_000  # of one review
 GAP = 2**20  # between the positions of two neighbours, so that a row fits between them
@@ -30,7 +40,7 @@ UP, DOWN = "up", "down"
 def rows(review: Review) -> QuerySet[TimelineRow]:
     """Return the rows of a timeline in their order, those of groups among them."""
     joined = review.rows.select_related(
-        *("entry__author", "entry__resolved_by", "added_by"),
+        *("entry__author", "entry__resolved_by", "added_by", "changed_by"),
         *("entry__recording", "entry__engine_job", "group"),
     )
     return joined.order_by("position", "pk")
@@ -167,7 +177,7 @@ def add_words(user: User, review: Review, fields: Mapping[str, Any]) -> Timeline
 
 def _added(review: Review, user: User, made: TimelineRow) -> TimelineRow:
     review.revision += 1
-    made.changed_in = review.revision
+    _note_content(made, review, user)
     made.save()
     note_change(review, user, TIMELINE)
     return made
@@ -205,23 +215,41 @@ def change(
     access.require_curator(user, review)
     review = locked(review)
     now = row(review, pk)
-    before = {name: getattr(now, name) for name in CONTENT}
+    before, shown = {name: getattr(now, name) for name in CONTENT}, _content(now)
     _set_content(now, fields)
-    is_edited = any(getattr(now, name) != value for name, value in before.items())
-    if is_edited:
-        require_seen(seen, now.changed_in, "This row")
+    edited = [name for name, value in before.items() if getattr(now, name) != value]
+    if edited:
+        saved = Saved("this row", name_of(now.changed_by), now.changed_at)
+        newer = {name: shown[name] for name in edited}
+        require_seen(user, seen, review, now.changed_in, saved, newer)
     if "is_hidden" in fields:
         now.is_hidden = _flag(fields["is_hidden"], "is_hidden")
     if "group" in fields or "before" in fields:
         _put(now, *_place(review, fields, now))
     review.revision += 1
-    now.changed_in = review.revision if is_edited else now.changed_in
+    if edited:
+        _note_content(now, review, user)
     now.save()
     if now.is_group or "is_hidden" in fields:
         note_change(review, user, TIMELINE)
     else:
         note_change(review, user, ROW, now)
     return now
+
+
+def _content(row: TimelineRow) -> dict[str, Any]:
+    """Return the CONTENT that a row shows, as the API has it."""
+    return {
+        "text": text_of(row),
+        "kind": kind_of(row),
+        "at": at_of(row),
+        "clock": optional_date(row.clock),
+    }
+
+
+def _note_content(row: TimelineRow, review: Review, user: User) -> None:
+    """Note in a row that its content is new in this revision of its review; it is not saved."""
+    row.changed_in, row.changed_by, row.changed_at = review.revision, user, timezone.now()
 
 
 def _set_content(row: TimelineRow, fields: Mapping[str, Any]) -> None:

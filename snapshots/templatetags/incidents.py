@@ -1,5 +1,6 @@
-"""The tag that opens a review of a recording or an archived job, or adds it to one."""
+"""Tags of reviews: opening one, and what somebody saved while a form was filled."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django import template
@@ -34,3 +35,15 @@ def review_menu(context: template.Context, subject: Any, place: str = "") -> dic
         "reviews": offered,
         "left_out": rows.count() - OFFERED if len(offered) == OFFERED else 0,
     }
+
+
+@register.inclusion_tag("snapshots/incidents/newer.html")
+def newer(fields: Mapping[str, Any] | str | None, name: str) -> dict[str, Any]:
+    """Show beside a field of a form what was saved in it since the form was opened.
+
+    Args:
+        fields: what saving the form again would replace, by field; empty if that is nothing.
+        name: the name of the field.
+    """
+    there = fields if isinstance(fields, Mapping) else {}  # a template has "" for what it lacks
+    return {"name": name, "is_newer": name in there, "saved": there.get(name)}

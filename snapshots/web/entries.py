@@ -10,6 +10,7 @@ from snapshots.domain.reviewing.places import in_words
 from snapshots.models import EngineJob
 from snapshots.payloads.dates import date, optional_date, optional_day
 from snapshots.reviews import payloads
+from snapshots.reviews.entries import version_of
 from snapshots.reviews.models import AtPlace, Entry, TrailItem
 from snapshots.reviews.resolving import GONE, Resolved, resolve, resolve_in_list
 from snapshots.reviews.subjects import Subject
@@ -27,9 +28,19 @@ class Reader:
         may_edit: whether the person may change what others wrote.
     """
 
-    def __init__(self, user, subject: Subject, *, is_list: bool = False) -> None:
-        """Ask for the rights; in a list, places in states are not looked up."""
-        self.user, self.subject = user, subject
+    def __init__(
+        self, user, subject: Subject, *, is_list: bool = False, with_html: bool = True
+    ) -> None:
+        """Ask for the rights.
+
+        Args:
+            user: the person.
+            subject: the recording or archived job.
+            is_list: whether places in states are not looked up.
+            with_html: whether texts are also made HTML, which takes most of the time.
+        """
+        self.user, self.subject, self._with_html = user, subject, with_html
+        self._resolved: dict[tuple[str, str], Resolved] = {}
         self._resolve = resolve_in_list if is_list else resolve
         self.may_comment = access.may_comment(user, subject)
         self.may_edit = access.may_edit(user, subject)
@@ -62,13 +73,14 @@ class Reader:
         return {
             "id": row.pk,
             "text": row.text,
-            "html": to_html(row.text),
+            "html": to_html(row.text) if self._with_html else "",
             "author": _name(row.author),
             "imported_from": row.imported_author or None,
             "mentions": [] if self._is_visitor else _names(row.mentions.all()),
             "created_at": date(row.created_at),
             "edited_at": optional_date(row.edited_at),
             "versions": row.versions if hasattr(row, "versions") else row.history.count(),
+            "version": version_of(row),
             "may": self._rights(row),
         }
 
@@ -97,7 +109,10 @@ class Reader:
         """Return the place of a row and what became of it; None if it has none."""
         if not row.place:
             return None
-        return self.found(row.place, self._resolve(self.subject, row.place, row.mark))
+        key = row.place, row.mark
+        if key not in self._resolved:  # many notes are at one place
+            self._resolved[key] = self._resolve(self.subject, *key)
+        return self.found(row.place, self._resolved[key])
 
     def found(self, text: str, resolved: Resolved) -> payloads.PlaceItem:
         """Return a place that has been looked up."""

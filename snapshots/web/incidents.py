@@ -139,13 +139,15 @@ def _address_of(row: Exhibit) -> str:
     return reverse("recording", args=[recording])
 
 
-def rows_of(user, rows: Sequence[TimelineRow]) -> list[incident_payloads.ReviewRow]:
+def rows_of(
+    user, rows: Sequence[TimelineRow], *, with_html: bool = True
+) -> list[incident_payloads.ReviewRow]:
     """Return rows of a timeline; the rights are asked for all rows at once."""
     visible = Visible(user, [row.entry for row in rows if row.entry is not None])
-    return [_row(row, visible) for row in rows]
+    return [_row(row, visible, with_html) for row in rows]
 
 
-def _row(row: TimelineRow, visible: Visible) -> incident_payloads.ReviewRow:
+def _row(row: TimelineRow, visible: Visible, with_html: bool) -> incident_payloads.ReviewRow:
     entry = row.entry if row.entry is not None and visible.has(row.entry) else None
     text, at = timeline.text_of(row), timeline.at_of(row)
     fields: Any = {
@@ -157,7 +159,7 @@ def _row(row: TimelineRow, visible: Visible) -> incident_payloads.ReviewRow:
         **_of_entry(row, entry),
         "kind": timeline.kind_of(row),
         "text": text,
-        "html": to_html(text),
+        "html": to_html(text) if with_html else "",
         "sentence": row.sentence,
         "at": at,
         "unit": row.unit,

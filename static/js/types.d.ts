@@ -1454,6 +1454,8 @@ interface NoteAnswer {
   imported_from?: string | null;
   created_at: string;
   edited_at: string | null;
+  /** Names its present words, so that a change does not replace newer ones. */
+  version: string;
   may: { edit: boolean; resolve: boolean; delete: boolean; answer: boolean };
 }
 
@@ -1491,6 +1493,8 @@ interface Draft {
   item?: TrailItem;
   place?: string;
   seen?: string;
+  /** The version of the entry that is being changed, as the person has seen it. */
+  version?: string;
 }
 
 interface NoteActions {

@@ -42,6 +42,38 @@ def test_a_note_is_written_kept_and_seen_elsewhere_by_keyboard(stack, page, coll
     expect(colleague.locator(".wb-note").first).to_be_focused()
 
 
+def test_the_form_of_a_note_shows_what_was_saved_since_it_was_opened(stack, page, colleague):
+    address = uploaded(page, two_banks(), "stale.jsonl")
+    page.goto(f"{address}/notes")
+    write(page, "first")
+    for each in (page, colleague):
+        each.goto(address)
+        each.locator("#workbench.is-ready").wait_for()
+        each.keyboard.press("b")
+        each.locator(".wb-note").get_by_role("button", name="Edit").click()
+    problem, newer = colleague.locator("#wb-notes-problem"), colleague.locator("#wb-notes-newer")
+    text, other = (each.locator("#wb-notes-text") for each in (colleague, page))
+    text.fill("mine")
+    save_in_panel(page, other, "second")
+    text.press("Control+Enter")
+    expect(problem).to_contain_text("You yourself saved this note on 20")
+    expect(newer).to_have_text("Saved meanwhile, text: second")
+    expect(text).to_have_value("mine")
+
+    page.locator(".wb-note").get_by_role("button", name="Edit").click()
+    save_in_panel(page, other, "third")
+    text.press("Control+Enter")
+    expect(newer).to_have_text("Saved meanwhile, text: third")
+    text.press("Control+Enter")
+    expect(page.locator(".wb-note-text")).to_have_text("mine")
+
+
+def save_in_panel(page, field, text: str) -> None:
+    field.fill(text)
+    field.press("Control+Enter")
+    expect(page.locator(".wb-note-text")).to_have_text(text)
+
+
 def test_the_page_of_notes_follows_and_keeps_what_somebody_types(stack, page, colleague):
     address = uploaded(page, two_banks(), "followed.jsonl")
     page.goto(f"{address}/notes")
@@ -58,6 +90,8 @@ def test_the_page_of_notes_follows_and_keeps_what_somebody_types(stack, page, co
     colleague.locator("summary", has_text="Answer").click()
     colleague.get_by_label("Text of the note").last.focus()
     expect(colleague.locator(".badge", has_text="resolved")).to_be_visible()
+    page.get_by_role("button", name="Delete").click()
+    page.get_by_role("heading", name="Delete “").wait_for()
     page.get_by_role("button", name="Delete").click()
     expect(colleague.locator("#notes-list")).to_contain_text("No notes yet.")
 

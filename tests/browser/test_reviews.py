@@ -48,8 +48,19 @@ def test_two_people_curate_one_timeline(stack, page, review, colleague):  # noqa
     page.get_by_role("button", name="Save").click()
     expect(page.locator(texts)).to_have_text(["first", "his"])
     colleague.get_by_role("button", name="Save").click()
-    expect(colleague.locator("[data-problem]")).to_contain_text("has been changed since you read")
+    problem, newer = colleague.locator("[data-problem]"), colleague.locator("[data-newer=text]")
+    expect(problem).to_contain_text("You yourself saved this row")
+    expect(newer).to_have_text("Saved meanwhile: his")
     expect(typed).to_have_value("hers")
+
+    page.locator(ROW).nth(1).get_by_role("link", name="Edit").click()
+    page.locator("[data-row-form] textarea").fill("third")
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator(texts)).to_have_text(["first", "third"])
+    colleague.get_by_role("button", name="Save").click()
+    expect(newer).to_have_text("Saved meanwhile: third")
+    colleague.get_by_role("button", name="Save").click()
+    expect(page.locator(texts)).to_have_text(["first", "hers"])
 
 
 def drag(page, source, target):

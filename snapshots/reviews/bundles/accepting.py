@@ -149,8 +149,8 @@ def _recording(job: Job) -> Recording:
 
 
 def _notes_taken(by: User, recording: Recording, bundle: Bundle, *, is_new: bool) -> str:
-    merged = merge(recording, by, bundle.entries, is_new=is_new)
-    if merged.added or merged.updated or merged.of_others:
+    merged = merge(recording, bundle.entries, is_new=is_new)
+    if merged.added or merged.updated or merged.left or merged.kept:
         audit.note(
             audit.NOTES_IMPORTED,
             by,
@@ -158,7 +158,7 @@ def _notes_taken(by: User, recording: Recording, bundle: Bundle, *, is_new: bool
             person=recording.owner,
             added=merged.added,
             updated=merged.updated,
-            left=len(merged.left) + len(merged.of_others),
+            left=len(merged.left) + len(merged.kept),
         )
     if is_new:
         return merged.sentences()

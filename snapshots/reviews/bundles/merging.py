@@ -1,9 +1,10 @@
-"""Take the notes of a bundle into a recording: new ones are added, edited ones stay.
+"""Take the notes of a bundle into a recording: new ones are added, those that are here stay.
 
-An entry is recognised by its uid. Its history decides what happens to one that is here already: if
-the history here is the beginning of that in the bundle, the rest is added. If it is the other way
-round, the entry here is newer. If both went on, the entry here stays as it is. What somebody with
-an account here wrote is changed by their own import alone; others can resolve and reopen it.
+An entry is recognised by its uid, which anybody can write into a file. So no import changes the
+words of an entry that is here, whoever wrote it and whoever imports. Its history decides what
+happens: if the history here is the beginning of that in the bundle, and the rest only resolves or
+reopens the entry, the rest is added. If it is the other way round, the entry here is newer.
+Otherwise the entry here stays as it is, and its number is said.
 """
 
 from collections import defaultdict
@@ -12,7 +13,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal
 
-from django.contrib.auth.models import User
 from django.db import transaction
 
 from snapshots import access
@@ -25,7 +25,7 @@ from snapshots.reviews.bundles.documents import Answer, Note, Version
 from snapshots.reviews.bundles.exporting import said, versions_of
 from snapshots.reviews.due import today
 from snapshots.reviews.entries import CHANGED, MADE, MOST_ANSWERS, MOST_ENTRIES
-from snapshots.reviews.mentions import MOST, addresses, mentioned
+from snapshots.reviews.mentions import MOST, addresses
 from snapshots.reviews.models import Entry
 
 SHOWN = 10  # numbers of entries in a sentence
@@ -44,8 +44,8 @@ class Merged:
         same: how many were here already, as they are in the bundle or newer.
         left: the number of each entry that stays as it is here, because it or an answer to it was
             changed here and in the bundle.
-        of_others: the number of each entry that stays as it is here, because the bundle changes it
-            or an answer to it, and somebody else with an account here wrote that.
+        kept: the number of each entry that stays as it is here, because the bundle has other words
+            of it or of an answer to it, or another place.
         renumbered: the number in the bundle and the number here of each new entry that got another.
     """
 
@@ -53,12 +53,12 @@ class Merged:
     updated: int = 0
     same: int = 0
     left: list[int] = field(default_factory=list)
-    of_others: list[int] = field(default_factory=list)
+    kept: list[int] = field(default_factory=list)
     renumbered: list[tuple[int, int]] = field(default_factory=list)
 
     def sentences(self) -> str:
         """Say what became of them."""
-        if not (self.added or self.updated or self.left or self.of_others):
+        if not (self.added or self.updated or self.left or self.kept):
             return "All its notes are here already." if self.same else "It has no notes."
         parts = [
             (self.added, "{} added"),
@@ -70,7 +70,7 @@ class Merged:
             [
                 *([f"Notes and answers: {', '.join(counts)}."] if counts else []),
                 *self._left(),
-                *self._of_others(),
+                *self._kept(),
                 *self._renumbered(),
             ]
         )
@@ -81,13 +81,11 @@ class Merged:
         sentence = "Notes that were changed here and in the file stay as they are here: {}."
         return [sentence.format(_listed(self.left))]
 
-    def _of_others(self) -> list[str]:
-        if not self.of_others:
+    def _kept(self) -> list[str]:
+        if not self.kept:
             return []
-        return [
-            "Changed in the file, and left as they are here because only the person who wrote them "
-            f"may change them: {_listed(self.of_others)}."
-        ]
+        sentence = "Notes that the file has with other words or places stay as they are here: {}."
+        return [sentence.format(_listed(self.kept))]
 
     def _renumbered(self) -> list[str]:
         if not self.renumbered:
@@ -98,25 +96,24 @@ class Merged:
         return [f"The numbers of these notes were {reason}: {_listed(pairs)}."]
 
 
-def merge(recording: Recording, by: User, notes: Sequence[Note], *, is_new: bool) -> Merged:
+def merge(recording: Recording, notes: Sequence[Note], *, is_new: bool) -> Merged:
     """Take the notes into a recording, in the open transaction; nobody is notified.
 
     Args:
         recording: the recording, whose row is locked.
-        by: the person who imports the notes.
         notes: the notes of the bundle.
         is_new: whether the recording came with the bundle, so that nobody has it open.
 
     Raises: Conflict if the recording would have too many entries.
     """
-    return _Merge(recording, by, is_new).take(notes)
+    return _Merge(recording, is_new).take(notes)
 
 
 class _Merge:
     """One merge, with the rows that are here."""
 
-    def __init__(self, recording: Recording, by: User, is_new: bool) -> None:
-        self._recording, self._by, self._is_new = recording, by, is_new
+    def __init__(self, recording: Recording, is_new: bool) -> None:
+        self._recording, self._is_new = recording, is_new
         of_recording = Entry.objects.filter(recording=recording).order_by("pk")
         rows = list(of_recording.select_for_update(no_key=True))  # else an edit could be lost
         self._rows = {row.uid: row for row in rows}
@@ -156,7 +153,6 @@ class _Merge:
                 resolver = {"resolved_by": None, "imported_resolver": note.resolved_by or ""}
                 Entry.objects.filter(pk=row.pk).update(**resolver)
             self._announce(row, CHANGED)
-            copies.entry_changed(row)
         return row
 
     def _add_note(self, note: Note) -> Entry:
@@ -211,6 +207,8 @@ class _Merge:
 
     def _bring_up_to_date(self, row: Entry, entry: Answer, number: int | None) -> bool:
         """Give a row that is here what the bundle adds to its history, and tell whether it does."""
+        if _lies_elsewhere(row, entry):
+            return _left_in(self._merged.kept, number)
         here = [said(version) for version in self._versions[row.pk]]
         there = [said(version) for version in entry.versions]
         if here[: len(there)] == there:
@@ -219,23 +217,13 @@ class _Merge:
         more = entry.versions[len(here) :]
         if there[: len(here)] != here:
             return _left_in(self._merged.left, number)
-        if not self._may_add(row, more):
-            return _left_in(self._merged.of_others, number)
-        fields = {"edited_at": entry.edited_at, **_now(entry)}
-        for name, value in fields.items():
-            setattr(row, name, value)
-        Entry.objects.filter(pk=row.pk).update(**fields)
+        if not _has_its_words(row, more):
+            return _left_in(self._merged.kept, number)
+        row.resolved_at = more[-1].resolved_at
+        Entry.objects.filter(pk=row.pk).update(resolved_at=row.resolved_at)
         _keep_history([(row, more)], first=_CHANGED)
-        row.mentions.set(_mentioned(row))
         self._merged.updated += 1
         return True
-
-    def _may_add(self, row: Entry, more: Sequence[Version]) -> bool:
-        """Tell whether the importer may add versions to a row, as its author or by resolving it."""
-        if row.author_id in (None, self._by.pk):
-            return True
-        mine = row.kind, row.text, row.due_on
-        return all((each.kind, each.text, each.due_on) == mine for each in more)
 
     def _keep_made(self) -> None:
         """Create the new rows with their histories."""
@@ -281,6 +269,20 @@ class _Merge:
             transaction.on_commit(send, robust=True)
 
 
+def _lies_elsewhere(row: Entry, entry: Answer) -> bool:
+    """Tell whether a note in a bundle has another place than the one that is here."""
+    if not isinstance(entry, Note):
+        return False
+    here = row.place, row.sentence, row.at
+    return here != (entry.place, entry.sentence, entry.at)
+
+
+def _has_its_words(row: Entry, versions: Sequence[Version]) -> bool:
+    """Tell whether all versions say what the row says, so that they only resolve or reopen it."""
+    words = row.kind, row.text, row.due_on
+    return all((each.kind, each.text, each.due_on) == words for each in versions)
+
+
 def _left_in(numbers: list[int], number: int | None) -> Literal[False]:
     """List an entry once among those that stay as they are, and return that it did not change."""
     if number is not None and number not in numbers:
@@ -297,10 +299,6 @@ def _now(entry: Answer) -> dict[str, Any]:
 
 def _fields(version: Version) -> dict[str, Any]:
     return version.model_dump(include={"kind", "text", "resolved_at", "due_on"})
-
-
-def _mentioned(row: Entry) -> list[Any]:
-    return mentioned(row.subject, row.text) if "@" in row.text else []
 
 
 def _keep_history(items: Iterable[tuple[Entry, Sequence[Version]]], *, first: str) -> None:

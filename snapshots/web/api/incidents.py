@@ -30,7 +30,8 @@ StateFilter = Annotated[
 ]
 SEEN = (
     "The `revision` of the review that you have read. If somebody has changed the same since, the "
-    "answer is 409 and nothing is changed."
+    "answer is 409 and nothing is changed. That answer says who saved it and when, has what your "
+    "change would replace as `newer`, and the `revision` with which you may send it again."
 )
 TIME = "As ISO 8601, in UTC without an offset; null if it is not known."
 BEFORE = "The row before which it goes, also into its group; null for the end of `group`."

@@ -77,6 +77,12 @@ class EntryChange(Schema):
     kind: Any = Field(None, description=KIND)
     due_on: Any = Field(None, description=f"{DUE} An empty text takes it away.")
     resolved: Any = Field(None, description="True to resolve the entry, false to reopen it.")
+    version: Any = Field(
+        None,
+        description="The `version` of the entry that you read: a change of text, kind or day is "
+        "refused with 409 if other words were saved since. The answer then has these as `newer`, "
+        "and their `version`. Without it, the change replaces what is there.",
+    )
 
 
 class NewAnswer(Schema):
@@ -237,7 +243,8 @@ def _entry(request: SignedInRequest, id: int) -> HttpResponse:
 def change_entry(request: SignedInRequest, id: EntryId, body: EntryChange) -> HttpResponse:
     """Change text, kind or day of your own entry, or resolve and reopen one.
 
-    To resolve what others wrote takes an editor.
+    To resolve what others wrote takes an editor. Send the `version` that you read, so that nothing
+    is replaced that was saved since, such as by yourself in another window.
     """
     entries.change(request.user, entries.entry(request.user, id), body.dict())
     return _entry(request, id)

@@ -6,7 +6,7 @@ from typing import Any
 from django.contrib import messages
 
 from snapshots import access
-from snapshots.problems import Invalid
+from snapshots.problems import Invalid, Problem
 from snapshots.quantities import counted
 from snapshots.reviews import incidents, timeline
 from snapshots.reviews.models import Review
@@ -33,14 +33,21 @@ def whole(text: str) -> int:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else -1
 
 
-def typed(request: SignedInRequest) -> dict[str, Any]:
-    """Return what was typed into a form that is shown again; empty if there is none."""
+def typed(request: SignedInRequest, refusal: Problem) -> dict[str, Any]:
+    """Return what was typed into a form that is shown again; empty if there is none.
+
+    The form is sent again with the revision that it had, unless the refusal shows a newer one.
+    """
     name, _, number = request.POST.get("action", "").partition(" ")
+    newer = refusal.members.get("newer", {})
+    seen = refusal.members.get("revision", request.POST.get("revision", ""))
     if name == EDIT:
         times = [(field, request.POST.get(field, "")) for field in incidents.TIMES]
-        return {"typed_head": request.POST, "times": times}
+        head = {"typed_head": request.POST, "seen_head": seen, "newer_head": newer}
+        return {**head, "times": times}
     if name == SAVE:
-        return {"typed_row": request.POST, "edit": number}
+        row = {"typed_row": request.POST, "seen_row": seen, "newer_row": newer}
+        return {**row, "edit": number, "edit_refusal": refusal.detail}
     return {"typed_words": request.POST} if name in ("words", "group") else {}
 
 

@@ -21,6 +21,7 @@ from snapshots.reviews import due, entries, incident_payloads, incidents, log
 from snapshots.reviews.models import Entry, Review
 from snapshots.reviews.subjects import Subject
 from snapshots.web import incidents as shown
+from snapshots.web import visiting
 from snapshots.web.entries import Reader
 from snapshots.web.pages import incident_actions, incident_choices, incident_rows
 from snapshots.web.pages.listing import Column, Listing
@@ -136,7 +137,7 @@ def review(request: SignedInRequest, pk: int) -> HttpResponse:
 def _show_visitor(request: HttpRequest, visitor: access.Visitor, row: Review) -> HttpResponse:
     """Show the review to somebody with a public link, without people and hidden rows."""
     context = {
-        "review": shown.detail(visitor, row),
+        "review": visiting.review(shown.detail(visitor, row)),
         "row": row,
         "visitor": visitor.link,
         **incident_rows.shown_to_visitor(visitor, row, request.GET.get("page")),
@@ -164,6 +165,7 @@ def _context(request: SignedInRequest, row: Review, parts) -> dict[str, Any]:
     context: dict[str, Any] = {
         "review": shown.detail(request.user, row),
         "row": row,
+        "is_public": access.shows_words(row),
         "kinds": Entry.Kind.values,
         "address": reverse("review", args=[row.pk]),
         "change_address": reverse("change-review", args=[row.pk]),
@@ -216,7 +218,7 @@ def change(request: SignedInRequest, pk: int) -> HttpResponse:
     try:
         anchor = incident_actions.act(request, row)
     except (Invalid, Conflict) as refusal:
-        typed = incident_actions.typed(request)
+        typed = incident_actions.typed(request, refusal)
         if not typed:
             return back(request, address, refusal)
         return _page(request, access.review(request.user, pk), refusal, typed)

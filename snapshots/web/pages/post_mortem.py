@@ -1,6 +1,7 @@
 """Send a review, or the notes of a recording or archived job, as a document to keep."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from django.http import HttpResponse
@@ -13,6 +14,7 @@ from snapshots.web.pages.rendering import page
 from snapshots.web.post_mortem.document import Document, of_notes, of_review
 from snapshots.web.post_mortem.html import write_html
 from snapshots.web.post_mortem.markdown import write_markdown
+from snapshots.web.post_mortem.turns import turn
 from webapp.accounts.auth import SignedInRequest
 
 HTML, MARKDOWN = FORMATS = ("html", "markdown")
@@ -22,12 +24,16 @@ _WRITERS: dict[str, tuple[Callable[[Document], bytes], str, str]] = {
 }
 
 
-def answer(document: Document, format: str, name: str) -> HttpResponse:
-    """Return a document as a file to save. Raises: Invalid."""
+def answer(user, make: Callable[[], Document], format: str, name: str) -> HttpResponse:
+    """Return a document as a file to save.
+
+    Raises: Invalid; TooMany while another document of the person is being made.
+    """
     if format not in _WRITERS:
         raise Invalid("The format must be html or markdown.", field="format")
     write, content_type, ending = _WRITERS[format]
-    response = HttpResponse(write(document), content_type=content_type)
+    with turn(user):
+        response = HttpResponse(write(make()), content_type=content_type)
     disposition = content_disposition_header(as_attachment=True, filename=f"{name}.{ending}")
     response["Content-Disposition"] = str(disposition)
     return response
@@ -38,7 +44,8 @@ def answer(document: Document, format: str, name: str) -> HttpResponse:
 def of_incident(request: SignedInRequest, pk: int) -> HttpResponse:
     """Send the post-mortem of a review in the format of ``?format=``."""
     review = access.review(request.user, pk)
-    return answer(of_review(request.user, review), _format(request), f"post-mortem-{pk}")
+    make = partial(of_review, request.user, review)
+    return answer(request.user, make, _format(request), f"post-mortem-{pk}")
 
 
 @page
@@ -46,7 +53,8 @@ def of_incident(request: SignedInRequest, pk: int) -> HttpResponse:
 def of_recording(request: SignedInRequest, pk: int) -> HttpResponse:
     """Send the notes of a recording in the format of ``?format=``."""
     subject = access.recording(request.user, pk)
-    return answer(of_notes(request.user, subject), _format(request), f"notes-{pk}")
+    make = partial(of_notes, request.user, subject)
+    return answer(request.user, make, _format(request), f"notes-{pk}")
 
 
 @page
@@ -54,7 +62,8 @@ def of_recording(request: SignedInRequest, pk: int) -> HttpResponse:
 def of_archived_job(request: SignedInRequest, pk: int) -> HttpResponse:
     """Send the notes of an archived job in the format of ``?format=``."""
     subject = access.engine_job(request.user, pk)
-    return answer(of_notes(request.user, subject), _format(request), f"archived-notes-{pk}")
+    make = partial(of_notes, request.user, subject)
+    return answer(request.user, make, _format(request), f"archived-notes-{pk}")
 
 
 def _format(request: Any) -> str:

@@ -40,6 +40,7 @@ from snapshots.services.recordings import (
     rename_recording,
 )
 from snapshots.services.retention import announcements
+from snapshots.web import visiting
 from snapshots.web.json import dumps
 from snapshots.web.pages.listing import Column, Listing
 from snapshots.web.pages.rendering import ask_to_delete, back, page, wants_list_alone
@@ -176,7 +177,8 @@ def recording(request: HttpRequest, pk: int) -> HttpResponseBase:
         return redirect("answer", pk)
     if row.is_ready:
         workbench = _workbench(row) | {"view": _kept_view(request, row)}
-        context = {"recording": row, "workbench": workbench}
+        is_public = access.shows_words(row)
+        context = {"recording": row, "workbench": workbench, "is_public": is_public}
         return show(request, "snapshots/workbench/workbench.html", context)
     job = row.jobs.order_by("-pk").first()
     context = {"recording": row, "row": job, "job": job_detail(job) if job else None}
@@ -189,18 +191,9 @@ def _show_visitor(
     request: HttpRequest, visitor: access.Visitor, row: Recording
 ) -> HttpResponseBase:
     """Show the workbench to somebody with a public link, without names and ways to other pages."""
-    link, workbench = visitor.link, _workbench(row)
-    context = {
-        "recording": row,
-        "visitor": link,
-        "workbench": workbench
-        | {
-            "recording": workbench["recording"] | {"team": None, "job": None},
-            "view": None if request.GET else link.view,
-            "is_visitor": True,
-            "shows_notes": link.with_notes,
-        },
-    }
+    link = visitor.link
+    shown = visiting.workbench(_workbench(row), link, has_place=bool(request.GET))
+    context = {"recording": row, "visitor": link, "workbench": shown}
     return render(request, "snapshots/workbench/workbench.html", context)
 
 

@@ -51,7 +51,12 @@ def wants_list_alone(request: HttpRequest) -> bool:
 
 def problem_page(request: HttpRequest, body: dict[str, Any]) -> HttpResponse:
     """Show a problem, which is JSON as in ``problems.py``."""
-    return render(request, "snapshots/parts/problem.html", {"problem": body}, status=body["status"])
+    answer = render(
+        request, "snapshots/parts/problem.html", {"problem": body}, status=body["status"]
+    )
+    if "retry_after" in body:
+        answer["Retry-After"] = str(body["retry_after"])
+    return answer
 
 
 def ask_to_delete(

@@ -89,6 +89,7 @@ def _list(
         "state": state,
         "only": only,
         "may_write": reader.may_comment,
+        "is_public": access.shows_words(subject),
         "address": _address(subject),
         "place": request.POST.get("place", ""),
         "typed": request.POST.get("text", ""),
@@ -128,7 +129,10 @@ def change(request: SignedInRequest, pk: int) -> HttpResponse:
     if action == "answer":
         entries.answer(request.user, row, text)
     elif action == "edit":
-        entries.change(request.user, row, {"text": text})
+        try:
+            entries.change(request.user, row, {"text": text, "version": _version(request)})
+        except (Invalid, Conflict) as refusal:
+            return _edit_again(request, row, refusal)
     elif action in ("resolve", "reopen"):
         entries.change(request.user, row, {"resolved": action == "resolve"})
     elif action == "delete" and not request.POST.get("confirmed"):
@@ -138,6 +142,25 @@ def change(request: SignedInRequest, pk: int) -> HttpResponse:
     else:
         raise Invalid("The action must be answer, edit, resolve, reopen or delete.", field="action")
     return redirect(f"{_page_of_form(request) or _address(row.subject)}#entry-{anchor}")
+
+
+def _version(request: SignedInRequest) -> str | None:
+    """Return the version of an entry with which a form was opened; None if it says none."""
+    return request.POST.get("version") or None
+
+
+def _edit_again(request: SignedInRequest, row: Entry, refusal: Problem) -> HttpResponse:
+    """Show a refused text in its form, beside what was saved since the form was opened."""
+    context = {
+        "entry": row,
+        "is_public": access.shows_words(row.subject),
+        "refusal": refusal,
+        "typed": request.POST.get("text", ""),
+        "version": refusal.members.get("version", _version(request) or ""),
+        "newer_words": refusal.members.get("newer", {}),
+        "next": _page_of_form(request) or _address(row.subject),
+    }
+    return render(request, "snapshots/reviews/edit.html", context, status=refusal.status)
 
 
 def _ask_to_delete(request: SignedInRequest, row: Entry) -> HttpResponse:
@@ -194,6 +217,7 @@ def notes_at(request: SignedInRequest, subject: Subject, place: str) -> dict[str
             "total": total,
             "hidden": max(0, total - SHOWN),
             "may_write": reader.may_comment,
+            "is_public": access.shows_words(subject),
             "address": _address(subject),
             "place": place,
             "kinds": Entry.Kind.values,

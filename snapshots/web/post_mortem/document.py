@@ -139,7 +139,7 @@ def of_notes(user, subject: Subject) -> Document:
     rows = entries.entries(user, subject)
     document.facts = [(noun, str(subject)), ("notes", f"{rows.count():,}")]
     document.cut_short = max(0, rows.count() - MOST_ROWS)
-    reader = Reader(user, subject, is_list=True)
+    reader = Reader(user, subject, is_list=True, with_html=False)
     for row in rows[:MOST_ROWS]:
         document.rows.append(_of_entry(document, reader, row))
     if not isinstance(subject, EngineJob):
@@ -191,7 +191,7 @@ def of_review(user, review: Review) -> Document:
     document.hidden = len(rows) - len(shown)
     document.cut_short = max(0, len(shown) - MOST_ROWS)
     kept = shown[:MOST_ROWS]
-    for row, fields in zip(kept, incidents.rows_of(user, kept), strict=True):
+    for row, fields in zip(kept, incidents.rows_of(user, kept, with_html=False), strict=True):
         document.rows.append(_of_row(user, document, row, fields))
     _end_groups(document.rows, kept)
     _add_exhibits(document, review, item["exhibits"])
@@ -278,7 +278,7 @@ def _edited(item: incident_payloads.ReviewRow) -> str:
 def _answers(user, entry: Entry) -> list[tuple[str, str]]:
     if not entry.answers.exists():
         return []
-    item = Reader(user, entry.subject, is_list=True).entry(entry)
+    item = Reader(user, entry.subject, is_list=True, with_html=False).entry(entry)
     return [(author_of(answer), answer["text"]) for answer in item["answers"]]
 
 

@@ -193,7 +193,8 @@ export async function getJson(url) {
 const postJson = (url, body, token) => sendJson("POST", url, body, token);
 
 /**
- * Sends JSON, and resolves with the answer's. Throws an Error with the server's sentence if the server refuses.
+ * Sends JSON, and resolves with the answer's. Throws an Error with the server's sentence if the server refuses;
+ * its `problem` has all that the server says of it.
  * @param {string} method @param {string} url @param {object} body @param {string} token
  */
 export async function sendJson(method, url, body, token) {
@@ -204,6 +205,9 @@ export async function sendJson(method, url, body, token) {
 /** @param {Response} response */
 async function answered(response) {
   const body = await response.json().catch(() => ({}));
-  if (!response.ok) throw new Error(body.detail ?? `The server answered ${response.status}.`);
+  if (!response.ok) {
+    const refusal = new Error(body.detail ?? `The server answered ${response.status}.`);
+    throw Object.assign(refusal, { problem: body });
+  }
   return body;
 }

@@ -13,6 +13,7 @@ from snapshots.reviews import entries, incidents, timeline
 from snapshots.reviews.bundles import documents, merging
 from snapshots.reviews.models import Entry, TimelineRow
 from tests.web.api.test_bundles import (
+    answered,
     downloaded,
     listed,
     packed,
@@ -62,12 +63,70 @@ def test_an_import_does_not_change_what_others_wrote_here(ada, settings):
     content = downloaded(theirs, row.pk)
     answer = uploaded(theirs, edited(content, forged), team=team.pk)
     assert listed(api, row.pk)[0]["text"] == "I approved nothing"
-    assert "only the person who wrote them may change them: 1." in answer["notes"]
+    assert "other words or places stay as they are here: 1." in answer["notes"]
     resolved = with_version(resolved_at="2030-01-01T00:00:00Z")
     uploaded(theirs, edited(content, resolved), team=team.pk)
     assert Entry.objects.get().resolved_at is not None
     uploaded(api, edited(downloaded(api, row.pk), forged), team=team.pk)
-    assert listed(api, row.pk)[0]["text"] == "I approved the payout"
+    assert listed(api, row.pk)[0]["text"] == "I approved nothing", "not even to their author"
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"text": "The vendor is to blame"}, {"kind": "decision"}, {"due_on": "2030-01-01"}],
+    ids=["text", "kind", "day"],
+)
+def test_a_second_file_does_not_change_an_imported_note_that_nobody_owns(api, banks, fields):
+    """Anybody can write the ids of notes into a file; who has no account cannot object."""
+    bob = a_person("bob@example.org")
+    written(api, banks.pk, "We are to blame", kind="follow-up", due_on="2026-12-01")
+    written(api, banks.pk, "second")
+    content, theirs = downloaded(api, banks.pk), a_client(bob)
+    row = uploaded(theirs, content)["id"]
+    before = listed(theirs, row)
+    answer = uploaded(theirs, edited(content, with_version(**fields)))
+    assert answer["notes"].endswith(
+        "Notes and answers: 1 here already. Notes that the file has with other words or places "
+        "stay as they are here: 1."
+    )
+    assert listed(theirs, row) == before
+
+
+def test_a_second_file_does_not_change_an_imported_answer(api, banks):
+    bob = a_person("bob@example.org")
+    answered(api, written(api, banks.pk, "Why?"), "By us")
+    content, theirs = downloaded(api, banks.pk), a_client(bob)
+    row = uploaded(theirs, content)["id"]
+
+    def edit(notes: dict) -> None:
+        versions = notes["entries"][0]["answers"][0]["versions"]
+        versions.append({**versions[-1], "text": "By them", "at": "2030-01-01T00:00:00Z"})
+
+    answer = uploaded(theirs, edited(content, edit))
+    assert "stay as they are here: 1." in answer["notes"]
+    assert [each["text"] for each in listed(theirs, row)[0]["answers"]] == ["By us"]
+
+
+def test_a_second_file_does_not_move_a_note_and_says_so(api, banks):
+    written(api, banks.pk, "Here", place="event:B:2")
+    content = downloaded(api, banks.pk)
+    moved = edited(content, lambda notes: notes["entries"][0].update(place="event:B:3"))
+    assert "stay as they are here: 1." in uploaded(api, moved)["notes"]
+    assert Entry.objects.get().place == "event:B:2"
+    assert uploaded(api, content)["notes"].endswith("All its notes are here already.")
+
+
+def test_a_second_file_adds_what_is_new(api, banks):
+    written(api, banks.pk, "first")
+    content = downloaded(api, banks.pk)
+
+    def more(notes: dict) -> None:
+        with_version(resolved_at="2030-01-01T00:00:00Z")(notes)
+        notes["entries"].append({**notes["entries"][0], "uid": str(uuid.uuid4()), "number": 2})
+
+    answer = uploaded(api, edited(content, more))
+    assert answer["notes"].endswith("Notes and answers: 1 added, 1 brought up to date.")
+    assert listed(api, banks.pk)[0]["resolved_at"] is not None
 
 
 def test_a_form_filled_before_an_edit_does_not_undo_it(api, ada, banks):
@@ -109,11 +168,12 @@ def test_an_import_locks_the_entries_before_it_reads_them(api, banks, monkeypatc
         assert Entry in asked
         return versions_of(rows)
 
-    content = edited(downloaded(api, banks.pk), with_version(text="v2"))
+    resolved = with_version(resolved_at="2030-01-01T00:00:00Z")
+    content = edited(downloaded(api, banks.pk), resolved)
     monkeypatch.setattr(Entry.objects.all().__class__, "select_for_update", noted)
     monkeypatch.setattr(merging, "versions_of", read)
     uploaded(api, content)
-    assert Entry.objects.get().text == "v2"
+    assert Entry.objects.get().resolved_at is not None
 
 
 def test_a_bundle_cannot_use_up_the_numbers(api, banks):

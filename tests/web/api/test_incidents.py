@@ -108,8 +108,9 @@ def test_a_wrong_head_is_refused_with_the_field(api, review, body, field):
 def test_of_two_people_who_change_the_head_the_second_is_refused(api, review):
     seen = asked(api, review)["revision"]
     changed(api, review, {"title": "Hers", "revision": seen})
-    answer = changed(api, review, {"title": "His", "revision": seen}, 409)
-    assert "has been changed since you read it" in answer["detail"]
+    answer = changed(api, review, {"title": "His", "severity": "major", "revision": seen}, 409)
+    assert "You yourself saved the head of this review on 20" in answer["detail"]
+    assert answer["newer"] == {"title": "Hers", "severity": "unknown"}
     assert changed(api, review, {"title": "His"}, 422)["field"] == "revision"
     assert asked(api, review)["title"] == "Hers"
 
@@ -282,9 +283,15 @@ def test_of_two_people_who_change_one_row_the_second_is_refused_and_other_rows_m
     changed(api, f"{review}/timeline/{other}", {"text": "his", "revision": seen})
     changed(api, f"{review}/timeline/{one}", {"before": None})
     refused = changed(api, f"{review}/timeline/{one}", {"text": "his", "revision": seen}, 409)
-    assert "This row has been changed since you read it" in refused["detail"]
+    assert "You yourself saved this row on 20" in refused["detail"]
+    assert refused["newer"] == {"text": "hers"}
+    body = {"text": "his", "revision": refused["revision"]}
+    changed(api, f"{review}/timeline/{one}", {"text": "third", "revision": refused["revision"]})
+    again = changed(api, f"{review}/timeline/{one}", body, 409)
+    assert again["newer"] == {"text": "third"}, "a decision holds for the version that was shown"
+    changed(api, f"{review}/timeline/{one}", {**body, "revision": again["revision"]})
     assert changed(api, f"{review}/timeline/{one}", {"text": "x"}, 422)["field"] == "revision"
-    assert texts(api, review) == ["his", "hers"]
+    assert texts(api, review) == ["his", "his"]
 
 
 @pytest.mark.parametrize("order", list(permutations("abc")), ids="".join)

@@ -97,7 +97,7 @@ def test_a_refused_change_keeps_what_was_typed(client, review):
     pressed(client, review, "words", text="They restarted it.")
     row = TimelineRow.objects.get()
     page = pressed(client, review, f"save {row.pk}", 409, text="my words", revision="0")
-    assert "This row has been changed since you read it" in page
+    assert "You yourself saved this row on 20" in page
     assert "my words</textarea>" in page
     page = pressed(client, review, "edit", 422, title="better", began_at="noon", revision="9")
     assert "began_at must be a time" in page

@@ -172,6 +172,21 @@ async function saveRow(form) {
   } catch (error) {
     setText(problem, error.message);
     problem.hidden = false;
+    showNewer(form, error.problem ?? {});
+  }
+}
+
+/**
+ * Shows what was saved since the form was opened. Saving again then replaces that, and nothing newer.
+ * @param {HTMLFormElement} form @param {{ newer?: Record<string, unknown>, revision?: number }} problem
+ */
+function showNewer(form, { newer, revision }) {
+  if (!newer) return;
+  /** @type {HTMLInputElement} */ (form.querySelector("[name=revision]")).value = String(revision);
+  for (const place of /** @type {NodeListOf<HTMLElement>} */ (form.querySelectorAll("[data-newer]"))) {
+    const name = place.dataset.newer;
+    place.hidden = !(name in newer);
+    setText(place.querySelector(".newer-text"), String(newer[name] || "nothing"));
   }
 }
 

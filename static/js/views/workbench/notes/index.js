@@ -23,9 +23,9 @@ export async function mountNotes(app) {
   const part = (name) => root.querySelector(`#wb-notes-${name}`);
   const [toggle, count, list, form, subject, text, kind, problem, trailList, trailTitle, ...more] = [
     ...["toggle", "count", "list", "form", "subject", "text", "kind", "problem", "trail", "trail-title"],
-    ...["filter", "open", "day", "due"],
+    ...["filter", "open", "day", "due", "newer"],
   ].map(part);
-  const [filter, onlyOpen, day, due] = more;
+  const [filter, onlyOpen, day, due, newer] = more;
   const token = () => root.querySelector("[name=csrfmiddlewaretoken]")?.value ?? "";
   const entries = createEntries(app.recording.id, token, draw);
   const trail = createTrail(app, token, drawTrail);
@@ -130,6 +130,7 @@ export async function mountNotes(app) {
     showDay();
     setText(subject, aboutOf(next));
     setText(problem, "");
+    newer.hidden = true;
     text.focus();
     if (next.of === "new") attempt(sayWhere(next));
   }
@@ -184,11 +185,22 @@ export async function mountNotes(app) {
     const dueOn = day.hidden ? {} : { due_on: due.value };
     const fields = { text: text.value, kind: kind.value };
     if (draft.of === "answer") return entries.answer(draft.entry.id, text.value);
-    if (draft.of === "edit") return entries.change(draft.entry.id, { text: text.value, ...dueOn });
+    if (draft.of === "edit") return entries.change(draft.entry.id, { text: text.value, version: draft.version, ...dueOn });
     if (draft.of === "new") return entries.write({ ...fields, ...dueOn, place: draft.place, seen: draft.seen });
     const entry = await entries.keepItem(draft.item.id, fields);
     await trail.load();
     return due.value && !day.hidden ? entries.change(entry.id, dueOn) : entry;
+  }
+
+  /**
+   * Shows the words that were saved since the form was opened. Saving again replaces these, and none that are newer.
+   * @param {{ newer?: Record<string, string>, version?: string }} problem
+   */
+  function showNewer({ newer: words, version }) {
+    if (!words || !draft) return;
+    draft.version = version;
+    setText(newer, Object.entries(words).map(([name, value]) => `Saved meanwhile, ${name}: ${value || "none"}`).join("\n"));
+    newer.hidden = false;
   }
 
   /** @param {Promise<unknown>} work */
@@ -227,6 +239,7 @@ export async function mountNotes(app) {
       closeForm();
     } catch (error) {
       setText(problem, error.message);
+      showNewer(error.problem ?? {});
     }
   });
   listen(app, (news) => attempt(entries.hear(news)), () => attempt(entries.load()));

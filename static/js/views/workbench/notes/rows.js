@@ -28,7 +28,7 @@ export function entryRow(entry, actions) {
   const buttons = [
     may.answer && button("Answer", () => actions.compose({ of: "answer", entry })),
     may.resolve && button(isResolved ? "Reopen" : "Resolve", () => actions.resolve(entry, !isResolved)),
-    may.edit && button("Edit", () => actions.compose({ of: "edit", entry, text: entry.text })),
+    may.edit && button("Edit", () => actions.compose(draftOf(entry))),
     may.delete && button("Delete", () => actions.remove(entry)),
   ];
   return h(
@@ -63,7 +63,7 @@ function earlier(entry, actions) {
 /** @param {NoteEntry} entry @param {NoteAnswer} answer @param {NoteActions} actions */
 function answerRow(entry, answer, actions) {
   const buttons = [
-    answer.may.edit && button("Edit", () => actions.compose({ of: "edit", entry: answer, text: answer.text })),
+    answer.may.edit && button("Edit", () => actions.compose(draftOf(answer))),
     answer.may.delete && button("Delete", () => actions.remove(answer, entry)),
   ];
   return h(
@@ -73,6 +73,11 @@ function answerRow(entry, answer, actions) {
     h("div.wb-note-text", {}, richText(answer.html)),
     h("p.wb-note-tools", {}, buttons.filter(Boolean)),
   );
+}
+
+/** @param {NoteAnswer} entry @returns {Draft} */
+function draftOf(entry) {
+  return { of: "edit", entry, text: entry.text, version: entry.version };
 }
 
 /** @param {NoteAnswer} entry */
