@@ -1513,6 +1513,8 @@ interface EvidenceEvent {
   snapshot?: string;
   state?: string;
   messages?: string[];
+  value?: string;
+  label?: string;
 }
 
 /** A message or a marker in the evidence of a document: the indexes of its send and its receive. */
@@ -1619,4 +1621,5 @@ interface CheckpointData {
   subtasks: number | null;
   tasks: CheckpointTask[];
   path?: PathSegment[];
+  time_unit?: string;
 }
