@@ -175,8 +175,8 @@ class ArchivedCheckpointDetail(ArchivedCheckpoint):
         missing: the subtasks that did not acknowledge in time, those that never did first. While
             the checkpoint is in progress, the subtasks that have not acknowledged yet.
         absence: the missing subtasks in a sentence; empty if all subtasks acknowledged.
-        waited_for: the subtasks for which it waited: those that did not acknowledge, else the last
-            ones; several if they tie, none if that is not known.
+        waited_for: the subtasks for which it waited: those that did not acknowledge in time, else
+            the last ones; several if they tie, none if that is not known.
     """
 
     tasks: list[ArchivedSubtask]

@@ -177,9 +177,12 @@ def _says(data: Json) -> dict[str, Any]:
 
 
 def _is_in_time(task: Json, data: Json) -> bool | None:
-    """Tell whether a task acknowledged before the checkpoint failed; None if it is not known."""
-    if not task["acknowledged"] or data["status"] != FAILED:
-        known: bool | None = task["acknowledged"]
+    """Tell whether a task acknowledged before the checkpoint failed; None if it is not known.
+
+    ``snapshots.domain.archive.absence.missing`` has the same rule for the pages.
+    """
+    known: bool | None = task["acknowledged"]
+    if known is False or data["status"] != FAILED:
         return known
     end = _between(data["triggered_at"], data["ended_at"])
     end = data.get("stated_duration") if end is None else end

@@ -7,7 +7,14 @@ from operator import getitem
 
 import pytest
 
-from snapshots.domain.archive.model import COMPLETED, CheckpointFacts
+from snapshots.domain.archive import absence
+from snapshots.domain.archive.model import (
+    COMPLETED,
+    FAILED,
+    CheckpointFacts,
+    SubtaskFacts,
+    VertexFacts,
+)
 from snapshots.domain.assembling.assembly import assemble
 from snapshots.domain.dataflow_logs.checkpoints.reference import checkpoints as reports_of
 from snapshots.domain.model.as_json import as_json
@@ -65,6 +72,29 @@ def test_the_log_and_the_archive_say_alike_who_acknowledged_in_time(shared_data)
         log, archive = of_log[number], of_archive[number]
         assert {name: log[name] for name in names} == {name: archive[name] for name in names}
         assert archive["acknowledged_in_time"] == archive["stated_acknowledged"]
+
+
+def test_pages_and_claims_name_the_same_that_were_not_in_time(shared_data):
+    seen = set()
+    for case in sorted(path for path in (shared_data / "flink").iterdir() if path.is_dir()):
+        for facts in read(case)[1]:
+            if facts.status != FAILED:
+                continue
+            claimed = set(checkpoints.archived_says(facts)["not_in_time"])
+            assert claimed == set(absence.missing(facts)), (case.name, facts.number)
+            if claimed:
+                assert claimed == set(absence.blame(facts).names)
+                seen.add((case.name, facts.number))
+    assert ("failures", 14) in seen
+
+
+def test_a_late_task_of_which_no_word_says_that_it_acknowledged_is_claimed(checker):
+    task = SubtaskFacts(0, acknowledged=None, duration=9)
+    own = (VertexFacts("a", "sink", 1, (task,)),)
+    facts = CheckpointFacts(number=1, status=FAILED, duration=5, subtasks=1, vertices=own)
+    says = checkpoints.archived_says(facts)
+    assert says["not_in_time"] == list(absence.missing(facts)) == ["sink[0]"]
+    assert differences(checker, [(says, checkpoints.archived_data(facts))]) == [[]]
 
 
 def test_tasks_that_the_engine_does_not_list_are_not_known():

@@ -57,7 +57,7 @@ function durationOf({ triggered_at: from, ended_at: to, stated_duration: stated 
  * @param {CheckpointTask} task @param {CheckpointData} data @returns {boolean | null}
  */
 function isInTime({ acknowledged, duration }, data) {
-  if (!acknowledged || data.status !== FAILED) return acknowledged;
+  if (acknowledged === false || data.status !== FAILED) return acknowledged;
   const end = durationOf(data);
   return end === null || duration === null ? null : duration <= end;
 }
