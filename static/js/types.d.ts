@@ -1595,6 +1595,7 @@ interface CheckpointTask {
   duration: number | null;
   start_delay: number | null;
   alignment: number | null;
+  takes_barriers: boolean;
   sync: number | null;
   async: number | null;
   bytes: number | null;

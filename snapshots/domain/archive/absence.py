@@ -52,6 +52,23 @@ def missing(facts: CheckpointFacts) -> Iterator[str]:
     yield from (name for name, *_ in late(facts))
 
 
+def answer(acknowledged: bool | None, *, is_missing: bool, is_over: bool) -> str:
+    """Return the word for whether a subtask acknowledged.
+
+    Args:
+        acknowledged: what is known of it.
+        is_missing: whether it is one of ``missing``.
+        is_over: whether the checkpoint has ended.
+    """
+    if is_missing and acknowledged is not False:
+        return "too late"
+    if acknowledged is None:
+        return "not known"
+    if acknowledged:
+        return "yes"
+    return "no" if is_over else "not yet"
+
+
 @dataclass(frozen=True, slots=True)
 class Blame:
     """The subtasks for which a checkpoint waited.

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from snapshots.domain.archive.model import COMPLETED, FAILED, IN_PROGRESS, CheckpointFacts
-from snapshots.domain.dataflow_logs.checkpoints.report import COMMIT, PENDING
+from snapshots.domain.dataflow_logs.checkpoints.report import COMMIT, PENDING, takes_no_barrier
 
 SUMMED = (
     "duration",
@@ -45,6 +45,7 @@ def archived_data(facts: CheckpointFacts) -> dict[str, Any]:
                 "duration": task.duration,
                 "start_delay": task.start_delay,
                 "alignment": task.alignment,
+                "takes_barriers": True,
                 "sync": task.sync,
                 "async": task.async_,
                 "bytes": task.bytes,
@@ -137,6 +138,7 @@ def _reported_task(task: Json, triggered_at: int | None) -> dict[str, Any]:
         "duration": _between(triggered_at, task["acked_at"]),
         "start_delay": task["start_delay"],
         "alignment": task["alignment"],
+        "takes_barriers": not takes_no_barrier(task),
         "sync": _between(task["sync_from"], task["sync_to"]),
         "async": _between(task["sync_to"], task["async_to"]),
         "bytes": task["bytes_total"],
@@ -172,6 +174,7 @@ def _says(data: Json) -> dict[str, Any]:
         "too_late": late if has_ended else [],
         "last_known": _latest(tasks) if has_ended and not behind else [],
         "of_tasks": {},
+        "without_barriers": [task["name"] for task in tasks if not task["takes_barriers"]],
         "together": {name: _sum_known([task[name] for task in tasks]) for name in SUMMED},
     }
 

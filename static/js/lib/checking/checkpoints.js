@@ -28,6 +28,7 @@ export function checkpointSays(data, named = []) {
     not_in_time: hasEnded ? behind : [],
     too_late: hasEnded ? late : [],
     last_known: hasEnded && !behind.length ? latest(tasks) : [],
+    without_barriers: tasks.filter((task) => !task.takes_barriers).map(({ name }) => name),
     together: Object.fromEntries(SUMMED.map((name) => [name, sumKnown(tasks.map((task) => task[name]))])),
     of_tasks: Object.fromEntries(named.map((name) => [name, timesOf(tasks.find((task) => task.name === name))])),
     duration: durationOf(data),
