@@ -225,8 +225,14 @@ def test_a_large_recording_is_not_checked_and_says_why(client, ada, banks, check
     assert data["logs"] == {}
     assert {answer["outcome"] for answer in checker.checked(data)} == {"not checked here"}
     assert f"Not in this document: {banks.event_count} events." in html
-    assert "No part of the recording shows that a snapshot is consistent" in html
-    assert f"it rests on all {banks.message_count} messages" in html
+    claim = claim_about(data, "snapshot:s1")
+    assert claim["sentence"].startswith("snapshot s1: consistent")
+    assert "That snapshot s1 is consistent is not checked here" in claim["why_not"]
+    assert f"it rests on all {banks.message_count} messages" in claim["why_not"]
+    assert "only the Cutline that wrote this file can show it" in claim["why_not"]
+    assert claim["why_not"] in unescape(html)
+    packed = zipfile.ZipFile(io.BytesIO(fetched(client, banks, "markdown")))
+    assert "is consistent is not checked here" in packed.read("post-mortem.md").decode()
 
 
 @pytest.mark.parametrize("verdict", DAMAGES)
@@ -269,7 +275,7 @@ def test_a_large_recording_is_named_by_the_hash_of_its_upload(client, ada, monke
     row = a_ready_recording(ada, upload="kept")
     monkeypatch.setattr(proving, "MOST_EVENTS", 5)
     noted(ada, row, "snapshot:s1")
-    assert "Its upload is not kept." in fetched(client, row)
+    assert "Its upload is not kept, so that only the Cutline" in fetched(client, row)
     (data_dir / "uploads" / "kept").write_bytes(b"the log")
     assert hashlib.sha256(b"the log").hexdigest() in fetched(client, row)
 
