@@ -95,6 +95,17 @@ ArchivedJobList = list_of(ArchivedJob, "ArchivedJobList")
 
 
 @described
+class TakenJob(ArchivedJob):
+    """An archived job after a file with its notes was taken.
+
+    Attributes:
+        notes: what became of the notes, in sentences.
+    """
+
+    notes: str
+
+
+@described
 class ArchivedCheckpoint(TypedDict):
     """One checkpoint of an archived job.
 
