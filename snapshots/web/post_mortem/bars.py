@@ -107,13 +107,19 @@ def _in_all(task: Json) -> int:
 
 def _label(task: Json) -> str:
     """Name a task, with what is not known of it."""
-    name = task["name"]
-    shown = name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"
+    shown = _shortened(task["name"])
     unknown = [words for field, words, _ in _PHASES if _is_unknown(task, field)]
     if not unknown:
         return shown
     missing = "times" if all(task[field] is None for field, *_ in _PHASES) else ", ".join(unknown)
     return f"{shown} ({missing} not known)"
+
+
+def _shortened(name: str) -> str:
+    """Return a name without its middle if it is long; its end tells subtasks apart."""
+    if len(name) <= _LONGEST_NAME:
+        return name
+    return f"{name[: _LONGEST_NAME - 9]}…{name[-8:]}"
 
 
 def _is_unknown(task: Json, field: str) -> bool:

@@ -111,6 +111,8 @@ def test_markdown_has_the_bars_of_a_checkpoint(client, ada, failures):
     widths = [float(bar.get("width")) for bar in drawn if bar.find("{*}title") is not None]
     assert len(widths) > 10
     assert "The longest bar is" in words[-1]
+    shortened = [word for word in words if word.startswith("Source: orders")]
+    assert len(set(shortened)) == 2, "the subtasks of one vertex are told apart"
 
 
 def test_bars_that_are_not_drawn_are_counted(client, ada, archived, monkeypatch):
