@@ -118,6 +118,7 @@ urlpatterns = [
     path("recordings/<int:pk>/predicates", predicates.of_recording, name="predicates"),
     path("recordings/<int:pk>/bisect", bisect.of_recording, name="bisect"),
     path("archive", archive.job_list, name="archive"),
+    path("archive/<int:pk>/with-notes", reviews.download_archived, name="archived-with-notes"),
     path("archive/<int:pk>", archive_job.job, name="archived-job"),
     path("archive/<int:pk>/delete", archive.delete, name="delete-archived-job"),
     path("archive/<int:pk>/bisect", bisect.of_archived_job, name="bisect-archived"),

@@ -95,6 +95,17 @@ ArchivedJobList = list_of(ArchivedJob, "ArchivedJobList")
 
 
 @described
+class TakenJob(ArchivedJob):
+    """An archived job after a file with its notes was taken.
+
+    Attributes:
+        notes: what became of the notes, in sentences.
+    """
+
+    notes: str
+
+
+@described
 class ArchivedCheckpoint(TypedDict):
     """One checkpoint of an archived job.
 
@@ -175,8 +186,8 @@ class ArchivedCheckpointDetail(ArchivedCheckpoint):
         missing: the subtasks that did not acknowledge in time, those that never did first. While
             the checkpoint is in progress, the subtasks that have not acknowledged yet.
         absence: the missing subtasks in a sentence; empty if all subtasks acknowledged.
-        waited_for: the subtasks for which it waited: those that did not acknowledge, else the last
-            ones; several if they tie, none if that is not known.
+        waited_for: the subtasks for which it waited: those that did not acknowledge in time, else
+            the last ones; several if they tie, none if that is not known.
     """
 
     tasks: list[ArchivedSubtask]

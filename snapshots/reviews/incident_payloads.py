@@ -281,8 +281,9 @@ class FollowUp(TypedDict):
     Attributes:
         id: the number of the entry.
         number: the number that people see, counted in its recording or archived job.
-        text: what is to be done, in Markdown.
-        html: the same as HTML, of which nothing can run.
+        text: what is to be done, in Markdown; empty if only its sentence says it.
+        sentence: what was at its place when it was written; empty if it is about the whole.
+        html: the text, or else the sentence, as HTML of which nothing can run.
         about: the name of its recording or archived job.
         address: the page that shows the entry.
         people: the addresses of who is to do it: whom it mentions, or else its author.
@@ -296,6 +297,7 @@ class FollowUp(TypedDict):
     id: int
     number: int | None
     text: str
+    sentence: str
     html: str
     about: str
     address: str

@@ -12,9 +12,9 @@ from snapshots.archive import filling, queries
 from snapshots.domain.judging.cuts import Cut, cut_at
 from snapshots.domain.judging.verdicts import SnapshotReport, judge
 from snapshots.domain.model.derived import is_derived
-from snapshots.domain.model.recording import Instant
+from snapshots.domain.model.recording import Instant, MessageId
 from snapshots.domain.model.recording import Recording as Log
-from snapshots.domain.model.topology import ProcessId
+from snapshots.domain.model.topology import ChannelId, ProcessId
 from snapshots.domain.proving import checkpoints, claims
 from snapshots.domain.proving.claims import CHECKPOINT, CUT, EVENT, LOG, MESSAGE, SNAPSHOT, Says
 from snapshots.domain.proving.evidence import Wanted, evidence, exact
@@ -98,7 +98,19 @@ class Proof:
         whole = [] if isinstance(subject, EngineJob) else [self._once(subject, "")]
         if not text:
             return whole
-        return [*whole, self._once(subject, text, mark), *self._of_part(subject, text)]
+        claim = self._once(subject, text, mark)
+        self._add_task(claim, text)
+        return [*whole, claim, *self._of_part(subject, text)]
+
+    def _add_task(self, claim: dict[str, Any], text: str) -> None:
+        """Add the times of a task that a place names to the claim about its checkpoint."""
+        if claim["kind"] != CHECKPOINT or "why_not" in claim:
+            return
+        place = read_place(text)
+        if isinstance(place, places.SubtaskPlace):
+            says = checkpoints.task_says(self.checkpoints[claim["evidence"]], place.subtask)
+            if says is not None:
+                claim["says"]["of_tasks"][place.subtask] = says
 
     def snapshots_of(self, subject: Recording) -> tuple[list[dict[str, Any]], int]:
         """Return claims about the first snapshots of a recording, and how many are left out."""
@@ -227,8 +239,10 @@ class Proof:
                 return {"kind": CUT, "says": _cut_says(source, cut)}
             case places.EventPlace(process, index):
                 says = claims.event_says(log, ProcessId(process), index)
+                source.wanted.events.add((ProcessId(process), index))
                 return {"kind": EVENT, "says": says}
             case places.MessagePlace(channel, message) if not is_derived(log.header_extra):
+                source.wanted.add_message(log, ChannelId(channel), MessageId(message))
                 return {"kind": MESSAGE, "says": claims.message_says(log, channel, message)}
             case places.CheckpointPlace(name, _) | places.SubtaskPlace(name, _, _):
                 return self._checkpoint(source, name)
@@ -329,7 +343,7 @@ class Proof:
                 f"{MOST_TASKS:,}."
             )
         self.checkpoints[key] = data | {"time_unit": time_unit}
-        return {"kind": CHECKPOINT, "evidence": key, "says": says}
+        return {"kind": CHECKPOINT, "evidence": key, "says": says | {"time_unit": time_unit}}
 
 
 def _shared(text: str) -> str:

@@ -40,8 +40,10 @@ def small_part(snapshot: Snapshot) -> SmallPart:
     recording = snapshot.recording
     if snapshot.verdict == CONSISTENT:
         raise Conflict(
-            "No part of the recording shows that a snapshot is consistent: it rests on all "
-            f"{counted(recording.message_count, 'message')}."
+            f"That snapshot {snapshot.snapshot} is consistent is not checked here: no part of the "
+            f"recording shows it, because it rests on all "
+            f"{counted(recording.message_count, 'message')}. Cutline judged the whole log when it "
+            "read it, and judges it again when the upload is read again."
         )
     shrunk = smallest_part(snapshot, 0)
     events = shrunk.part.events
@@ -62,10 +64,13 @@ def where_to_check(recording: Recording) -> str:
     """Say by which upload a reader can check what a document does not hold."""
     path = uploads.path_of(recording.upload) if recording.upload else None
     if path is None or not path.is_file():
-        return "Its upload is not kept."
+        return (
+            "Its upload is not kept, so that only the Cutline that wrote this file can show it: "
+            "the page of the snapshot there has the verdict."
+        )
     return (
-        "To check it, read its upload in Cutline: the file with the SHA-256 "
-        f"{_sha256(recording.upload)}."
+        "To check it, read its upload in any Cutline: the file with the SHA-256 "
+        f"{_sha256(recording.upload)}. The page of each snapshot then has the verdict."
     )
 
 

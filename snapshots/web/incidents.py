@@ -255,6 +255,7 @@ def follow_ups_of(user, entries: Sequence[Entry]) -> list[incident_payloads.Foll
             "id": entry.pk,
             "number": entry.number,
             "text": entry.text,
+            "sentence": entry.sentence,
             "html": to_html(entry.text or entry.sentence),
             "about": str(entry.subject),
             "address": reverse("entry", args=[entry.pk]),

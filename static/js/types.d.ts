@@ -1517,6 +1517,8 @@ interface EvidenceEvent {
   snapshot?: string;
   state?: string;
   messages?: string[];
+  value?: string;
+  label?: string;
 }
 
 /** A message or a marker in the evidence of a document: the indexes of its send and its receive. */
@@ -1597,6 +1599,7 @@ interface CheckpointTask {
   duration: number | null;
   start_delay: number | null;
   alignment: number | null;
+  takes_barriers: boolean;
   sync: number | null;
   async: number | null;
   bytes: number | null;
@@ -1623,4 +1626,5 @@ interface CheckpointData {
   subtasks: number | null;
   tasks: CheckpointTask[];
   path?: PathSegment[];
+  time_unit?: string;
 }

@@ -39,7 +39,7 @@ def test_old_rows_are_mended_where_they_lie():
     rows = job.checkpoints.order_by("number").values_list("failure", "cause", "phase", "slowest")
     assert list(rows) == [
         ("", "", "", ""),
-        ("Disk full.", "Disk full.", "not known", "sink[1]"),
+        ("Disk full.", "Disk full.", "not known", "sink[1] and sink[0]"),
         ("", "not known", "not known", ""),
         ("", "", "", ""),
     ]
@@ -50,4 +50,20 @@ def test_old_rows_are_mended_where_they_lie():
     assert list(job.checkpoints.order_by("number").values_list("version", flat=True)) == [
         before,
         *[before + 1] * 3,
+    ]
+
+
+def test_old_rows_of_failures_name_all_that_were_not_in_time():
+    job = filling.take(a_person(), a_reported_job())
+    job.checkpoints.filter(number=2).update(slowest="sink[1]")
+    import_module("snapshots.migrations.0014_who_was_not_in_time").name_all(apps, None)
+    rows = job.checkpoints.order_by("number").values_list("slowest", "version")
+    before = job.version
+    job.refresh_from_db()
+    assert job.version == before + 1
+    assert list(rows) == [
+        ("", before),
+        ("sink[1] and sink[0]", before + 1),
+        ("", before),
+        ("", before),
     ]

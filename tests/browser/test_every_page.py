@@ -66,6 +66,7 @@ NO_PAGES = {
         "change-review",
         "entry",
         "with-notes",
+        "archived-with-notes",
         None,
     ),
     *("notes-document", "archived-notes-document", "post-mortem"),

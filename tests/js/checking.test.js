@@ -33,7 +33,10 @@ function outcomeOf(kind, place, says, log = evidenceAt()) {
   return `${outcome} ${differences.join(" ")}`.trim();
 }
 
-const LOG = { events: 3, messages: 1, arrived: 1, markers: 0, strays: 0 };
+const LOG = {
+  name: "x", time_unit: "ns", events: 3, kinds: { send: 1, internal: 1, receive: 1 }, messages: 1, arrived: 1,
+  markers: 0, strays: 0,
+};
 const HELD = { consistent: true, orphans: 0, strays: 0, in_flight: { "A->B": ["m1"] }, values: { "A->B": [null] } };
 
 test("times of nanoseconds are compared exactly", () => {
@@ -76,8 +79,8 @@ const TASK = { start_delay: null, alignment: null, sync: null, async: null, uplo
 /** Makes the data of a checkpoint with an unknown task. */
 function checkpoint(fields = {}) {
   const tasks = [
-    { ...TASK, name: "a", acknowledged: true, duration: 8, sync: 8, bytes: 5 },
-    { ...TASK, name: "b", acknowledged: null, duration: null, bytes: null },
+    { ...TASK, name: "a", acknowledged: true, takes_barriers: true, duration: 8, sync: 8, bytes: 5 },
+    { ...TASK, name: "b", acknowledged: null, takes_barriers: true, duration: null, bytes: null },
   ];
   return { status: "completed", triggered_at: 0, ended_at: 10, subtasks: 2, tasks, time_unit: "ms", ...fields };
 }
@@ -123,8 +126,11 @@ test("a figure of a derived recording names no time", () => {
 });
 
 test("a figure of a checkpoint names the tasks whose times are not known", () => {
-  const { layout } = checkpointFigure(checkpoint(), (name) => name);
+  const [a, b] = checkpoint().tasks;
+  const source = { ...a, name: "s", takes_barriers: false };
+  const { data, layout } = checkpointFigure(checkpoint({ tasks: [a, b, source] }), (name) => name);
+  assert.deepEqual(data[1].text, ["a, alignment: not known", "s, alignment: none", "b, alignment: not known"]);
   assert.deepEqual(layout.yaxis.ticktext, [
-    "a (start delay, alignment, async not known)", "b (times not known)",
+    "a (start delay, alignment, async not known)", "s (start delay, async not known)", "b (times not known)",
   ]);
 });

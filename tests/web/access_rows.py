@@ -117,6 +117,7 @@ POST / {"file": "@log"}
 GET /archive
 GET /archive?team={team}
 POST /archive {"url": "http://jobmanager:8081"}
+POST /archive {"action": "take", "file": "@job"}
 GET /topologies
 GET /topologies?team={team}
 GET /topologies/new
@@ -144,6 +145,7 @@ GET /recordings/{sample}
 GET /api/recordings
 GET /api/recordings?team={team}
 POST /api/recordings {"file": "@log"}
+POST /api/archive {"file": "@job"}
 GET /api/recordings/{sample}
 GET /api/archive
 GET /api/archive?team={team}
@@ -250,6 +252,7 @@ GET /entries/{entry}
 GET /recordings/{banks}/notes
 GET /recordings/{banks}/with-notes
 GET /archive/{archived}/notes
+GET /archive/{archived}/with-notes
 GET /entries/{entry}/history
 GET /compare?recordings={failing},{failing}
 GET /compare/two?left={banks}&right={banks}
@@ -277,6 +280,7 @@ GET /THING/sharing
 GET /jobs/{job}
 GET /api/recordings/{banks}
 GET /api/recordings/{banks}/with-notes
+GET /api/archive/{archived}/with-notes
 GET /api/recordings/{banks}/defects
 POST /api/recordings/{banks}/snapshots/s1/restore
 POST /api/recordings/{banks}/snapshots/s1/reordering
@@ -381,6 +385,7 @@ POST /api/recordings/{banks}/public-links {"name": "vendor"}
 DELETE /api/public-links/{public}
 POST / {"file": "@log", "team": {team}}
 POST /archive {"url": "http://jobmanager:8081", "team": {team}}
+POST /archive {"action": "take", "file": "@job", "team": {team}}
 POST /reviews {"title": "Orders were lost", "team": {team}}
 POST /reviews {"recording": {banks}, "review": {review}}
 POST /reviews/{review}/change {"action": "words", "text": "They restarted it."}
@@ -415,6 +420,7 @@ POST /mappings/{mapping}/delete
 POST /THING/move {"team": ""}
 POST /jobs/{job}/cancel
 POST /api/recordings {"file": "@log", "team": {team}}
+POST /api/archive {"file": "@job", "team": {team}}
 PATCH /api/recordings/{banks} {"name": "better"}
 DELETE /api/recordings/{banks}
 POST /api/recordings/{banks}/ingest

@@ -4,6 +4,7 @@ What only the team may see has WORD in its name, so that a page or an answer tha
 noticed.
 """
 
+import json
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -39,6 +40,19 @@ WITHOUT_ACCOUNT = ("signed-out", *VISITORS)
 MEMBERS = ("owner", "editor", "commenter", "viewer")
 DEFINITION = '{"processes": [{"id": "A"}, {"id": "B"}], "channels": [["A", "B"]]}'
 MAPPING = '{"process": "host", "kind": "event"}'
+JOB = json.dumps(
+    {
+        "format": "cutline-archived-job-with-notes",
+        "version": 1,
+        "engine": "flink",
+        "key": "a",
+        "name": "",
+        "state": "",
+        "counts": {},
+        "checkpoints": [],
+        "notes": {"entries": []},
+    }
+).encode()
 LINES = b'{"host": "A", "event": "internal"}\n'
 
 
@@ -241,9 +255,10 @@ def visit_of(token: str) -> tuple[str, str]:
 
 
 def file_named(name: str) -> object:
-    """Return what stands in a body for ``@log``, ``@lines``, ``@topology`` or ``@mapping``."""
+    """Return what stands in a body for a name, such as ``@log``."""
     return {
         "@log": a_file,
+        "@job": lambda: SimpleUploadedFile("job.json", JOB),
         "@lines": lambda: SimpleUploadedFile("lines.jsonl", LINES),
         "@topology": lambda: DEFINITION,
         "@mapping": lambda: MAPPING,

@@ -1,19 +1,25 @@
 """What the files of tables hold, and how calls for them are refused."""
 
 import asyncio
+import csv
 import io
 import json
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from urllib.parse import urlencode
 
 import pytest
 from pyarrow import parquet
 
+from snapshots.answers import replay
+from snapshots.domain.model.derived import ABOUT
 from snapshots.domain.simulators.samples import two_banks
+from snapshots.files.recordings import open_recording
 from snapshots.readers.engines.flink.adapter.reader import FlinkReader
-from snapshots.reviews import entries
+from snapshots.reviews import entries, trail
+from snapshots.store.whole_log import read_log
 from snapshots.web.tables import writing
 from snapshots.web.tables.model import (
     Column,
@@ -216,6 +222,7 @@ def test_a_message_that_has_not_arrived_has_no_receive():
     [message] = json.loads(asked(f"/recordings/{row.pk}", table="messages").getvalue())["rows"]
     assert (message["message"], message["sent_index"]) == ("m", 0)
     assert (message["received_index"], message["received_at"]) == (None, None)
+    assert message["arrived"] is False
 
 
 @pytest.mark.parametrize("query", [{"step": "3"}, {"at": "5200"}, {"cut": "2.a"}])
@@ -257,7 +264,81 @@ def test_a_derived_recording_claims_no_empty_channel(shared_data, tmp_path):
     row = stored_upload(a_person(), FlinkReader(), folder)
     document = json.loads(asked(f"/recordings/{row.pk}?step=0", table="cut-channels").getvalue())
     assert document["rows"]
-    assert all(item["messages"] is None for item in document["rows"])
+    for item in document["rows"]:
+        assert item["messages"] is None
+        assert item["why_not_known"].startswith("Between checkpoints it is not known")
+
+
+def a_derived_recording(shared_data, tmp_path):
+    case = shared_data / "flink" / "unaligned-orders"
+    folder = parts_of(case, ["files", "rest"], tmp_path / "upload")
+    return stored_upload(a_person(), FlinkReader(), folder)
+
+
+def test_each_format_says_what_of_a_derived_recording_is_inferred(shared_data, tmp_path):
+    row = a_derived_recording(shared_data, tmp_path)
+    log = read_log(open_recording(row), row.name)
+    extras = [json.loads(event.extra) for own in log.events.values() for event in own]
+    inferred = [extra.get("inferred", False) for extra in extras]
+    assert {str(each) for each in inferred} == {"True", "False"}
+    page = f"/recordings/{row.pk}"
+    document = json.loads(asked(page, table="events").getvalue())
+    assert [item["inferred"] for item in document["rows"]] == inferred
+    assert {item["derived"] for item in document["rows"]} == {True}
+    assert document["derived"] == ABOUT
+    table = parquet.read_table(io.BytesIO(asked(page, table="events", format="parquet").getvalue()))
+    assert [json.loads(text) for text in table.column("inferred").to_pylist()] == inferred
+    assert table.schema.metadata[b"derived"].decode() == ABOUT
+    text = asked(page, table="events", format="csv").getvalue().decode()
+    lines = list(csv.DictReader(io.StringIO(text)))
+    assert [json.loads(line["inferred"]) for line in lines] == inferred
+    assert {line["derived"] for line in lines} == {"true"}
+
+
+def test_messages_of_a_derived_recording_are_inferred_and_not_known_to_have_arrived(
+    shared_data, tmp_path
+):
+    row = a_derived_recording(shared_data, tmp_path)
+    document = json.loads(asked(f"/recordings/{row.pk}", table="messages").getvalue())
+    assert document["rows"]
+    for item in document["rows"]:
+        assert item["arrived"] is None
+        assert item["sent_inferred"] is True
+        assert item["received_inferred"] is (None if item["received_index"] is None else True)
+
+
+@pytest.mark.parametrize("page", ["/snapshots", "/checkpoints"])
+def test_other_tables_of_a_derived_recording_say_that_it_is(shared_data, tmp_path, page):
+    row = a_derived_recording(shared_data, tmp_path)
+    document = json.loads(asked(f"/recordings/{row.pk}{page}").getvalue())
+    assert document["derived"] == ABOUT
+    assert {item["derived"] for item in document["rows"]} == {True}
+
+
+def test_events_of_an_untimed_snapshot_have_no_time():
+    log = two_banks()
+    header = replace(log.header, extra={"derived": True, "untimed": ["s1"]})
+    row = a_ready_recording(a_person(), log._replace(header=header))
+    document = json.loads(asked(f"/recordings/{row.pk}", table="events").getvalue())
+    times = {(item["snapshot"], item["at"] is None) for item in document["rows"]}
+    assert times == {("s1", True), (None, False)}
+
+
+def test_a_log_of_ones_own_is_not_said_to_be_derived():
+    document = of_workbench("events")
+    assert "derived" not in document
+    assert not {"derived", "inferred"} & set(document["rows"][0])
+
+
+def test_the_messages_that_a_cut_leaves_out_are_counted(monkeypatch):
+    monkeypatch.setattr(replay, "MOST_CONTENTS", 2)
+    run = a_run()
+    for number_ in range(5):
+        run.send("p->q", f"m{number_}")
+    row = a_ready_recording(a_person(), run.log())
+    document = json.loads(asked(f"/recordings/{row.pk}?step=5", table="cut-channels").getvalue())
+    assert [item["left_out"] for item in document["rows"]] == [3, 0]
+    assert document["left_out"] == 3
 
 
 def test_the_file_of_follow_ups_has_those_that_the_page_lists():
@@ -265,3 +346,12 @@ def test_the_file_of_follow_ups_has_those_that_the_page_lists():
     entries.write(a_person(), row, {"text": "Fix it.", "kind": "follow-up"})
     document = json.loads(asked("/follow-ups").getvalue())
     assert [(item["text"], item["due_on"]) for item in document["rows"]] == [("Fix it.", None)]
+
+
+def test_a_follow_up_without_text_keeps_its_sentence():
+    row = a_ready_recording(a_person(), two_banks())
+    looked = trail.record(a_person(), row, "snapshot:s1")
+    entry = trail.keep(a_person(), looked, "follow-up", "")
+    [item] = json.loads(asked("/follow-ups").getvalue())["rows"]
+    assert (item["text"], item["sentence"]) == (None, entry.sentence)
+    assert entry.sentence

@@ -49,8 +49,8 @@ def failures(job: FlinkJob, report: JobReport) -> Sentence | None:
         unknown = f" For {len(silent):,} of them nobody is known to be missing." if silent else ""
         who = f"Not acknowledged in time: {tally(counts)}"
         text = f"{_listed(report, failed)}. {who}.{unknown}"
-    reasons = list(map(cause_of, failed))
-    noun = "reasons" if len(set(reasons)) > 1 else "reason"
+    reasons = [(cause_of(facts), facts.number) for facts in failed]
+    noun = "reasons" if len({reason for reason, _ in reasons}) > 1 else "reason"
     return Sentence(
         "checkpoint-failures",
         f"{text} Flink's {noun}: {quoted_reasons(reasons)}.",

@@ -1,7 +1,7 @@
 """Words that the sentences of all engines share."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from snapshots import quantities
 from snapshots.domain.answering.sentences import CHECKPOINT, Evidence
@@ -9,6 +9,7 @@ from snapshots.domain.answering.upload_summary import Point
 from snapshots.domain.model.listing import listed
 
 MOST_NAMED = 3  # subtasks, pairs or reasons in a sentence
+MOST_NUMBERED = 10  # checkpoints of one reason
 
 
 def moment(at: int | None) -> str:
@@ -64,9 +65,25 @@ def listed_parts(parts: list[str]) -> str:
     return "; ".join([*parts[:MOST_NAMED], *([f"{more:,} more"] if more > 0 else ())])
 
 
-def quoted_reasons(reasons: Iterable[str]) -> str:
-    """Quote each reason with how often it was given, the most frequent first."""
-    counts = Counter(reasons).most_common()
-    several = len(counts) > 1
-    parts = [f"“{text}”{f' ({count:,} times)' if several else ''}" for text, count in counts]
-    return listed(parts, MOST_NAMED).replace("(1 times)", "(once)")
+def quoted_reasons(reasons: Iterable[tuple[str, int]]) -> str:
+    """Quote each reason with the checkpoints that had it, the most frequent first.
+
+    Args:
+        reasons: for each checkpoint the reason and the checkpoint's number; a single checkpoint is
+            not named again.
+    """
+    numbers: dict[str, list[int]] = {}
+    for reason, number in reasons:
+        numbers.setdefault(reason, []).append(number)
+    if sum(map(len, numbers.values())) == 1:
+        return f"“{next(iter(numbers))}”"
+    by_count = sorted(numbers.items(), key=lambda item: -len(item[1]))
+    return listed([f"“{reason}” ({_those(own)})" for reason, own in by_count], MOST_NAMED)
+
+
+def _those(numbers: Sequence[int]) -> str:
+    """Name checkpoints and count them: ``4 checkpoints: 2, 6, 10 and 14``."""
+    if len(numbers) == 1:
+        return f"checkpoint {numbers[0]}"
+    names = listed(list(map(str, numbers)), MOST_NUMBERED)
+    return f"{len(numbers):,} checkpoints: {names}"

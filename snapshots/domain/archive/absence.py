@@ -52,27 +52,47 @@ def missing(facts: CheckpointFacts) -> Iterator[str]:
     yield from (name for name, *_ in late(facts))
 
 
+def answer(acknowledged: bool | None, *, is_missing: bool, is_over: bool) -> str:
+    """Return the word for whether a subtask acknowledged.
+
+    Args:
+        acknowledged: what is known of it.
+        is_missing: whether it is one of ``missing``.
+        is_over: whether the checkpoint has ended.
+    """
+    if is_missing and acknowledged is not False:
+        return "too late"
+    if acknowledged is None:
+        return "not known"
+    if acknowledged:
+        return "yes"
+    return "no" if is_over else "not yet"
+
+
 @dataclass(frozen=True, slots=True)
 class Blame:
     """The subtasks for which a checkpoint waited.
 
     Attributes:
-        names: the subtasks; several if they are equally to blame, none if that is not known.
+        names: all subtasks that did not acknowledge in time, those that never did first; else all
+            that acknowledged last. None if that is not known.
+        most: those of them that are to blame most, and equally.
         is_missing: whether they did not acknowledge in time. Else they acknowledged last.
-        after: the milliseconds from the trigger to their acknowledgement. None if they did not
-            acknowledge.
-        late: the subtasks that acknowledged too late, where ``names`` never did.
+        after: the milliseconds from the trigger to the acknowledgement of ``most``. None if they
+            did not acknowledge.
+        late: those of ``names`` that acknowledged too late, if others never did.
     """
 
     names: tuple[str, ...] = ()
+    most: tuple[str, ...] = ()
     is_missing: bool = False
     after: int | None = None
     late: tuple[str, ...] = ()
 
     @property
     def is_tie(self) -> bool:
-        """Tell whether several subtasks are equally to blame."""
-        return len(self.names) > 1
+        """Tell whether several subtasks acknowledged last, at the same time."""
+        return not self.is_missing and len(self.names) > 1
 
     @property
     def text(self) -> str:
@@ -90,7 +110,7 @@ class Blame:
         if not self.names:
             return ""
         if self.is_missing:
-            too_late = f"; too late by {self.late_text}" if self.late else ""
+            too_late = f"; {self.late_text} acknowledged too late" if self.late else ""
             return f"Not acknowledged in time by {self.text}{too_late}."
         if not self.is_tie:
             return f"{self.text} acknowledged last."
@@ -101,20 +121,20 @@ class Blame:
 def blame(facts: CheckpointFacts) -> Blame:
     """Return for whom a checkpoint waited.
 
-    In a failed one these are the subtasks that never acknowledged, else those that were the latest
-    after its end, else as in a completed one those that acknowledged last. For a checkpoint in
-    progress it is not known yet.
+    In a failed one these are the subtasks that did not acknowledge in time, else as in a completed
+    one those that acknowledged last. For a checkpoint in progress it is not known yet.
     """
     if facts.status == IN_PROGRESS:
         return Blame()
     if facts.status == FAILED:
-        if never := silent(facts):
-            too_late = tuple(name for name, *_ in late(facts))
-            return Blame(tuple(never), is_missing=True, late=too_late)
-        if behind := late(facts):
-            most = behind[0][1]
-            names = tuple(name for name, more, _ in behind if more == most)
-            return Blame(names, is_missing=True, after=behind[0][2].duration)
+        names, behind = tuple(dict.fromkeys(missing(facts))), late(facts)
+        if never := tuple(silent(facts)):
+            too_late = tuple(name for name, *_ in behind)
+            return Blame(names, never, is_missing=True, late=too_late)
+        if behind:
+            _, longest, latest = behind[0]
+            most = tuple(name for name, more, _ in behind if more == longest)
+            return Blame(names, most, is_missing=True, after=latest.duration)
     return _last(facts)
 
 
@@ -126,7 +146,7 @@ def _last(facts: CheckpointFacts) -> Blame:
     }
     longest = max(durations.values(), default=None)
     names = tuple(name for name, duration in durations.items() if duration == longest)
-    return Blame(names, after=longest)
+    return Blame(names, names, after=longest)
 
 
 def slowest(facts: CheckpointFacts) -> str:

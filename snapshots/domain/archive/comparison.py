@@ -117,7 +117,7 @@ def compare(
 
     ``earlier``: checkpoints before the slow one, of its pipeline, as far as they are known.
     """
-    last, *tied = blame(slow).names or ("",)
+    last, *tied = blame(slow).most or ("",)
     shares = sorted(_shares(slow, healthy, last), key=lambda share: -share.more)
     rises = sorted(_rises(slow, healthy), key=lambda rise: (-rise.more, rise.subtask, rise.phase))
     is_over = slow.status != IN_PROGRESS

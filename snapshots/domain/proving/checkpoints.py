@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from snapshots.domain.archive.model import COMPLETED, FAILED, IN_PROGRESS, CheckpointFacts
-from snapshots.domain.dataflow_logs.checkpoints.report import COMMIT, PENDING
+from snapshots.domain.dataflow_logs.checkpoints.report import COMMIT, PENDING, takes_no_barrier
 
 SUMMED = (
     "duration",
@@ -21,6 +21,9 @@ SUMMED = (
     "in_flight",
 )
 """The numbers of tasks of which the document gives the sums."""
+
+TIMES = ("acknowledged", "duration", "start_delay", "alignment", "sync", "async")
+"""What a sentence about a single task states."""
 
 Json = Mapping[str, Any]
 
@@ -42,6 +45,7 @@ def archived_data(facts: CheckpointFacts) -> dict[str, Any]:
                 "duration": task.duration,
                 "start_delay": task.start_delay,
                 "alignment": task.alignment,
+                "takes_barriers": True,
                 "sync": task.sync,
                 "async": task.async_,
                 "bytes": task.bytes,
@@ -86,8 +90,38 @@ def reported_says(report: Json) -> dict[str, Any]:
     return _says(data) | {
         "duration": report["duration"],
         "held_up": {process: shares.get(process, 0) for process in sorted(on_path)},
+        "by_phase": _by_phase(data["path"]),
+        "longest": _longest(data["path"]),
         "gaps": 0,
     }
+
+
+def task_says(data: Json, name: str) -> dict[str, Any] | None:
+    """Return what is known of one task; None if the data do not list it."""
+    task = next((task for task in data["tasks"] if task["name"] == name), None)
+    return None if task is None else {field: task[field] for field in TIMES}
+
+
+def _by_phase(path: Sequence[Json]) -> dict[str, int]:
+    """Return how long the checkpoint waited in each phase of its critical path."""
+    waited: dict[str, int] = {}
+    for segment in path:
+        if segment["phase"] != COMMIT:
+            waited[segment["phase"]] = waited.get(segment["phase"], 0) + _length(segment)
+    return waited
+
+
+def _longest(path: Sequence[Json]) -> dict[str, Any] | None:
+    """Return who held up the checkpoint longest in one phase; the first of several."""
+    segment = max((item for item in path if item["phase"] != COMMIT), key=_length, default=None)
+    if segment is None:
+        return None
+    length = _length(segment)
+    return {"process": segment["process"], "phase": segment["phase"], "length": length}
+
+
+def _length(segment: Json) -> int:
+    return _between(segment["from"], segment["to"]) or 0
 
 
 def _status(report: Json) -> str:
@@ -104,6 +138,7 @@ def _reported_task(task: Json, triggered_at: int | None) -> dict[str, Any]:
         "duration": _between(triggered_at, task["acked_at"]),
         "start_delay": task["start_delay"],
         "alignment": task["alignment"],
+        "takes_barriers": not takes_no_barrier(task),
         "sync": _between(task["sync_from"], task["sync_to"]),
         "async": _between(task["sync_to"], task["async_to"]),
         "bytes": task["bytes_total"],
@@ -117,7 +152,7 @@ def _between(start: int | None, end: int | None) -> int | None:
 
 
 def _says(data: Json) -> dict[str, Any]:
-    """Return what follows from the data of any checkpoint.
+    """Return what follows from the data of any checkpoint; ``of_tasks`` takes single tasks.
 
     The engine may not list all tasks, or not say of each whether it acknowledged. How many did is
     then not known, and is None.
@@ -125,24 +160,32 @@ def _says(data: Json) -> dict[str, Any]:
     tasks = data["tasks"]
     in_time = [_is_in_time(task, data) for task in tasks]
     is_complete = data["subtasks"] == len(tasks) and None not in in_time
-    behind = [task["name"] for task, known in zip(tasks, in_time, strict=True) if known is False]
+    not_in_time = [task for task, known in zip(tasks, in_time, strict=True) if known is False]
+    behind = [task["name"] for task in not_in_time]
+    late = [task["name"] for task in not_in_time if task["acknowledged"]]
     has_ended = data["status"] != IN_PROGRESS
     return {
         "status": data["status"],
         "tasks": data["subtasks"],
-        "listed": len(tasks),
+        "listed": [task["name"] for task in tasks],
         "acknowledged_in_time": sum(map(bool, in_time)) if is_complete else None,
         "stated_acknowledged": data.get("stated_acknowledged"),
         "not_in_time": behind if has_ended else [],
+        "too_late": late if has_ended else [],
         "last_known": _latest(tasks) if has_ended and not behind else [],
+        "of_tasks": {},
+        "without_barriers": [task["name"] for task in tasks if not task["takes_barriers"]],
         "together": {name: _sum_known([task[name] for task in tasks]) for name in SUMMED},
     }
 
 
 def _is_in_time(task: Json, data: Json) -> bool | None:
-    """Tell whether a task acknowledged before the checkpoint failed; None if it is not known."""
-    if not task["acknowledged"] or data["status"] != FAILED:
-        known: bool | None = task["acknowledged"]
+    """Tell whether a task acknowledged before the checkpoint failed; None if it is not known.
+
+    ``snapshots.domain.archive.absence.missing`` has the same rule for the pages.
+    """
+    known: bool | None = task["acknowledged"]
+    if known is False or data["status"] != FAILED:
         return known
     end = _between(data["triggered_at"], data["ended_at"])
     end = data.get("stated_duration") if end is None else end

@@ -3,14 +3,15 @@
 A claim ``says`` only what ``static/js/lib/checking/claims.js`` derives from the evidence again.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 from snapshots.domain.judging.cuts import Cut, contents, orphans, state_at
 from snapshots.domain.judging.verdicts import SnapshotReport
 from snapshots.domain.model.derived import is_derived
-from snapshots.domain.model.recording import RECEIVE, Recording
-from snapshots.domain.model.topology import ProcessId
+from snapshots.domain.model.recording import RECEIVE, MessageId, Recording
+from snapshots.domain.model.topology import ChannelId, JsonText, ProcessId
 
 LOG, SNAPSHOT, CUT, EVENT, MESSAGE, CHECKPOINT = KINDS = (
     "log",
@@ -25,7 +26,7 @@ Says = dict[str, Any]
 
 
 def log_says(recording: Recording) -> Says:
-    """Return the sizes of a log and the times between which it lies.
+    """Return the sizes of a log, its events of each kind, and the times between which it lies.
 
     A derived recording does not hold which messages arrived, nor when its events were.
     """
@@ -33,7 +34,10 @@ def log_says(recording: Recording) -> Says:
     events = [event for own in recording.events.values() for event in own]
     messages = [message for own in recording.messages.values() for message in own]
     return {
+        "name": recording.name,
+        "time_unit": recording.time_unit,
         "events": len(events),
+        "kinds": dict(sorted(Counter(event.kind for event in events).items())),
         "messages": len(messages),
         "arrived": None if derived else sum(item.received_index is not None for item in messages),
         "markers": sum(map(len, recording.markers.values())),
@@ -59,6 +63,7 @@ def snapshot_says(recording: Recording, report: SnapshotReport) -> Says:
             name: [messages[name][ordinal].id for ordinal in ordinals]
             for name, ordinals in report.in_flight.items()
         },
+        "values": {name: values_of(recording, report, name) for name in channels_of(report)},
         "markers_sent": report.markers_sent,
         "markers_received": report.markers_received,
         "totals": {
@@ -67,6 +72,24 @@ def snapshot_says(recording: Recording, report: SnapshotReport) -> Says:
             "channels": report.totals.channels,
         },
     }
+
+
+def channels_of(report: SnapshotReport) -> list[ChannelId]:
+    """Return the channels of which a snapshot holds contents, recorded or recomputed."""
+    return list(dict.fromkeys([*report.recorded_channels, *report.in_flight]))
+
+
+def values_of(
+    recording: Recording, report: SnapshotReport, channel: ChannelId
+) -> list[tuple[MessageId, JsonText | None]]:
+    """Return the ids and values of the messages that a snapshot recorded or that were in flight."""
+    recorded = set(report.recorded_channels.get(channel, ()))
+    in_flight = set(report.in_flight.get(channel, ()))
+    return [
+        (message.id, message.value)
+        for message in recording.messages.get(channel, ())
+        if message.ordinal in in_flight or message.id in recorded
+    ]
 
 
 def cut_says(recording: Recording, cut: Cut) -> Says:
@@ -107,13 +130,13 @@ def _known_states(recording: Recording, positions: Mapping[ProcessId, int]) -> d
 
 
 def event_says(recording: Recording, process: ProcessId, index: int) -> Says:
-    """Return the fields of an event; its time only if the log itself has it.
+    """Return the fields of an event that its sentence states; its time only if the log has it.
 
     Raises: LookupError if there is no such event.
     """
     event = recording.events[process][index]
     at = () if is_derived(recording.header_extra) else ("at",)
-    fields = ("kind", *at, "channel", "message", "snapshot")
+    fields = ("kind", *at, "channel", "message", "snapshot", "value", "state", "label")
     return {
         "process": process,
         "index": index,
@@ -122,7 +145,10 @@ def event_says(recording: Recording, process: ProcessId, index: int) -> Says:
 
 
 def message_says(recording: Recording, channel: str, message: str) -> Says:
-    """Return the ways of the messages with an id on a channel, in the order of sending."""
+    """Return the ways of the messages with an id on a channel, in the order of sending.
+
+    One that has not ``arrived`` was in flight at the end of the log, so that nothing received it.
+    """
     own = [
         item for name in recording.messages if name == channel for item in recording.messages[name]
     ]
@@ -135,6 +161,8 @@ def message_says(recording: Recording, channel: str, message: str) -> Says:
                 "sent_at": item.sent_at,
                 "received": item.received_index,
                 "received_at": item.received_at,
+                "arrived": item.received_index is not None,
+                "value": item.value,
             }
             for item in own
             if item.id == message

@@ -12,7 +12,13 @@ from typing import Any
 from snapshots.domain.judging.cuts import Cut, contents
 from snapshots.domain.judging.verdicts import SnapshotReport
 from snapshots.domain.model.derived import flaws, is_derived
-from snapshots.domain.model.recording import APPLICATION_KINDS, RECORD_STATE, Event, Recording
+from snapshots.domain.model.recording import (
+    APPLICATION_KINDS,
+    RECORD_STATE,
+    Event,
+    MessageId,
+    Recording,
+)
 from snapshots.domain.model.topology import ChannelId, JsonText, Process, ProcessId
 
 MOST_EXACT = 2**53 - 1  # as Number.MAX_SAFE_INTEGER
@@ -28,11 +34,13 @@ class Wanted:
             the state in the header.
         values: the channels and the ordinals of the messages.
         records: the snapshots whose recorded states are wanted.
+        events: the processes and indexes of the events of which all that is told is wanted.
     """
 
     states: set[tuple[ProcessId, int]] = field(default_factory=set)
     values: set[tuple[ChannelId, int]] = field(default_factory=set)
     records: set[str] = field(default_factory=set)
+    events: set[tuple[ProcessId, int]] = field(default_factory=set)
 
     def add_cut(self, recording: Recording, cut: Cut) -> None:
         """Add the states at a cut and the values of the messages in flight there."""
@@ -40,6 +48,14 @@ class Wanted:
             self.states.add((process, state_event(recording, process, position)))
         for channel, messages in contents(recording, cut).items():
             self.values.update((channel, message.ordinal) for message in messages)
+
+    def add_message(self, recording: Recording, channel: ChannelId, message: MessageId) -> None:
+        """Add the values of the messages with an id on a channel."""
+        self.values.update(
+            (channel, item.ordinal)
+            for item in recording.messages.get(channel, ())
+            if item.id == message
+        )
 
     def add_snapshot(self, recording: Recording, report: SnapshotReport) -> None:
         """Add what a snapshot recorded, what its positions recompute, and what its sums add up."""
@@ -137,6 +153,7 @@ def _process(process: Process, wanted: Wanted) -> dict[str, Any]:
 
 def _event(event: Event, wanted: Wanted) -> dict[str, Any]:
     messages: Sequence[str] | None = event.messages
+    is_named = (event.process, event.index) in wanted.events
     return _without_absent(
         kind=event.kind,
         at=event.at,
@@ -145,13 +162,17 @@ def _event(event: Event, wanted: Wanted) -> dict[str, Any]:
         message=event.message,
         snapshot=event.snapshot,
         state=_state(event, wanted),
+        value=event.value if is_named else None,
+        label=event.label if is_named else None,
         messages=None if messages is None else list(messages),
     )
 
 
 def _state(event: Event, wanted: Wanted) -> JsonText | None:
     is_record = event.kind == RECORD_STATE and event.snapshot in wanted.records
-    return event.state if is_record or (event.process, event.index) in wanted.states else None
+    place = (event.process, event.index)
+    is_wanted = is_record or place in wanted.states or place in wanted.events
+    return event.state if is_wanted else None
 
 
 def _without_absent(**fields: Any) -> dict[str, Any]:

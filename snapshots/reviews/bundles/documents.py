@@ -50,11 +50,13 @@ FormatName = Annotated[str, StringConstraints(max_length=LONGEST_FORMAT)]
 Mark = Annotated[str, StringConstraints(max_length=64)]
 
 
-class _Document(BaseModel):
+class Document(BaseModel):
+    """A part of a document, in which nothing is unknown and nothing is converted."""
+
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
-class Version(_Document):
+class Version(Document):
     """One version of an entry.
 
     Attributes:
@@ -74,7 +76,7 @@ class Version(_Document):
     due_on: date | None
 
 
-class Answer(_Document):
+class Answer(Document):
     """An answer to an entry.
 
     Attributes:
@@ -115,7 +117,7 @@ class Note(Answer):
     answers: tuple[Answer, ...]
 
 
-class Notes(_Document):
+class Notes(Document):
     """All entries of a recording, by number.
 
     Attributes:
@@ -125,7 +127,7 @@ class Notes(_Document):
     entries: Annotated[tuple[Note, ...], Field(max_length=MOST_ENTRIES)]
 
 
-class Part(_Document):
+class Part(Document):
     """A member of the zip beside the manifest.
 
     Attributes:
@@ -139,7 +141,7 @@ class Part(_Document):
     sha256: Annotated[str, StringConstraints(pattern="^[0-9a-f]{64}$")]
 
 
-class Described(_Document):
+class Described(Document):
     """What the manifest says of the recording.
 
     Attributes:
@@ -157,7 +159,7 @@ class Described(_Document):
     mapping: dict[str, Any] | None
 
 
-class Manifest(_Document):
+class Manifest(Document):
     """The first member of a bundle.
 
     Attributes:
@@ -175,7 +177,7 @@ class Manifest(_Document):
 
 def read_manifest(content: bytes) -> Manifest:
     """Return the manifest. Raises: Refused, with the field."""
-    manifest = _read(Manifest, content, MANIFEST)
+    manifest = read(Manifest, content, f"{MANIFEST} of this recording with its notes")
     if tuple(part.name for part in manifest.parts) != (NOTES, UPLOAD):
         raise Refused(
             f"{MANIFEST} must list the parts {NOTES} and {UPLOAD}, in this order.",
@@ -187,13 +189,18 @@ def read_manifest(content: bytes) -> Manifest:
 
 def read_notes(content: bytes) -> Notes:
     """Return the entries. Raises: Refused, with the field; also if two have one uid or number."""
-    notes = _read(Notes, content, NOTES)
+    notes = read(Notes, content, f"{NOTES} of this recording with its notes")
+    require_distinct(notes, NOTES)
+    return notes
+
+
+def require_distinct(notes: Notes, name: str) -> None:
+    """Refuse notes of which two have one number or uid. Raises: Refused."""
     numbers = [note.number for note in notes.entries]
     uids = [each.uid for note in notes.entries for each in (note, *note.answers)]
     for values, noun in ((numbers, "number"), (uids, "uid")):
         if len(set(values)) < len(values):
-            raise Refused(f"In {NOTES}, two entries have the same {noun}.", field=noun)
-    return notes
+            raise Refused(f"In {name}, two entries have the same {noun}.", field=noun)
 
 
 def written(document: BaseModel) -> bytes:
@@ -201,7 +208,8 @@ def written(document: BaseModel) -> bytes:
     return document.model_dump_json(indent=1).encode()
 
 
-def _read(kind: type[D], content: bytes, name: str) -> D:
+def read(kind: type[D], content: bytes, name: str) -> D:
+    """Return a document that is called by a name in refusals. Raises: Refused, with the field."""
     try:
         return kind.model_validate_json(content)
     except ValidationError as error:
@@ -209,7 +217,7 @@ def _read(kind: type[D], content: bytes, name: str) -> D:
         field = ".".join(str(step) for step in first["loc"])[:200]
         at = f", at {field}" if field else ""
         raise Refused(
-            f"{name} of this recording with its notes cannot be read{at}: {first['msg']}. Was it "
-            "written by a newer version of Cutline, or changed by hand?",
+            f"{name} cannot be read{at}: {first['msg']}. Was it written by a newer version of "
+            "Cutline, or changed by hand?",
             field=field or None,
         ) from None

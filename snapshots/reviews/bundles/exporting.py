@@ -12,6 +12,7 @@ from typing import IO, Any
 
 from django.conf import settings
 from django.contrib.auth.models import User
+from django.db.models import Q
 
 from snapshots.files import uploads
 from snapshots.models import Recording
@@ -20,6 +21,7 @@ from snapshots.quantities import counted
 from snapshots.reviews.bundles import documents
 from snapshots.reviews.bundles.documents import MANIFEST, MOST_BYTES, NOTES, UPLOAD
 from snapshots.reviews.models import Entry
+from snapshots.reviews.subjects import Subject, field_of
 from webapp.accounts import audit
 
 MAPPED = "mapping"  # the format of a recording whose mapping is in the bundle
@@ -48,7 +50,7 @@ def bundle_of(recording: Recording, by: User) -> IO[bytes]:
             f"The file that “{recording.name}” was read from is not kept, so there is nothing that "
             "another Cutline could read."
         )
-    notes = documents.written(documents.Notes(entries=_notes(recording)))
+    notes = documents.written(documents.Notes(entries=notes_on(recording)))
     if len(notes) > MOST_BYTES[NOTES]:
         raise Conflict(
             f"The notes on “{recording.name}” take {counted(len(notes), 'byte')}, and a file with "
@@ -106,8 +108,10 @@ def _described(recording: Recording) -> documents.Described:
     )
 
 
-def _notes(recording: Recording) -> tuple[documents.Note, ...]:
-    rows = list(Entry.objects.filter(recording=recording).select_related("author", "resolved_by"))
+def notes_on(subject: Subject) -> tuple[documents.Note, ...]:
+    """Return the notes on a recording or an archived job, by number."""
+    own = Entry.objects.filter(**field_of(subject))
+    rows = list(own.select_related("author", "resolved_by"))
     versions = versions_of(rows)
     answers: defaultdict[int, list[Entry]] = defaultdict(list)
     for row in rows:
@@ -164,9 +168,12 @@ def said(version: documents.Version) -> tuple[Any, ...]:
 
 
 def versions_of(rows: Sequence[Entry]) -> dict[int, tuple[documents.Version, ...]]:
-    """Return the history of each entry of a recording by its key, the oldest version first."""
-    of_recording = Entry.objects.filter(recording__in={row.recording_id for row in rows})
-    history = Entry.history.filter(id__in=of_recording.order_by().values("pk"))
+    """Return the history of each entry of a subject by its key, the oldest version first."""
+    of_subject = Entry.objects.filter(
+        Q(recording__in={row.recording_id for row in rows})
+        | Q(engine_job__in={row.engine_job_id for row in rows})
+    )
+    history = Entry.history.filter(id__in=of_subject.order_by().values("pk"))
     versions: defaultdict[int, list[documents.Version]] = defaultdict(list)
     for each in history.select_related("history_user").order_by("history_date", "history_id"):
         by = _name(each.history_user, each.imported_by)

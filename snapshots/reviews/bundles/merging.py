@@ -17,7 +17,6 @@ from django.db import transaction
 
 from snapshots import access
 from snapshots.jobs import live
-from snapshots.models import Recording
 from snapshots.problems import Conflict
 from snapshots.quantities import thousands
 from snapshots.reviews import copies
@@ -27,6 +26,7 @@ from snapshots.reviews.due import today
 from snapshots.reviews.entries import CHANGED, MADE, MOST_ANSWERS, MOST_ENTRIES
 from snapshots.reviews.mentions import MOST, addresses
 from snapshots.reviews.models import Entry
+from snapshots.reviews.subjects import Subject, field_of
 
 SHOWN = 10  # numbers of entries in a sentence
 LARGEST_NUMBER = 1_000_000  # of a new entry, so that there is room for those after it
@@ -96,26 +96,26 @@ class Merged:
         return [f"The numbers of these notes were {reason}: {_listed(pairs)}."]
 
 
-def merge(recording: Recording, notes: Sequence[Note], *, is_new: bool) -> Merged:
-    """Take the notes into a recording, in the open transaction; nobody is notified.
+def merge(subject: Subject, notes: Sequence[Note], *, is_new: bool) -> Merged:
+    """Take the notes into a subject, in the open transaction; nobody is notified.
 
     Args:
-        recording: the recording, whose row is locked.
+        subject: the recording or the archived job, whose row or owner is locked.
         notes: the notes of the bundle.
-        is_new: whether the recording came with the bundle, so that nobody has it open.
+        is_new: whether the subject came with the bundle, so that nobody has it open.
 
-    Raises: Conflict if the recording would have too many entries.
+    Raises: Conflict if the subject would have too many entries.
     """
-    return _Merge(recording, is_new).take(notes)
+    return _Merge(subject, is_new).take(notes)
 
 
 class _Merge:
     """One merge, with the rows that are here."""
 
-    def __init__(self, recording: Recording, is_new: bool) -> None:
-        self._recording, self._is_new = recording, is_new
-        of_recording = Entry.objects.filter(recording=recording).order_by("pk")
-        rows = list(of_recording.select_for_update(no_key=True))  # else an edit could be lost
+    def __init__(self, subject: Subject, is_new: bool) -> None:
+        self._subject, self._is_new = subject, is_new
+        own = Entry.objects.filter(**field_of(subject)).order_by("pk")
+        rows = list(own.select_for_update(no_key=True))  # else an edit could be lost
         self._rows = {row.uid: row for row in rows}
         self._versions = versions_of(rows)
         self._numbers = {row.number for row in rows if row.number is not None}
@@ -144,7 +144,7 @@ class _Merge:
             return self._add_note(note)
         if row.parent_id is not None:
             raise Conflict(
-                f"The entry {note.number} of the file is an answer in “{self._recording}”.",
+                f"The entry {note.number} of the file is an answer in “{self._subject}”.",
                 field="uid",
             )
         resolved_at = row.resolved_at
@@ -178,7 +178,7 @@ class _Merge:
             elif row.parent_id != parent.pk:
                 raise Conflict(
                     f"An answer to the entry {note.number} of the file belongs to another entry in "
-                    f"“{self._recording}”.",
+                    f"“{self._subject}”.",
                     field="uid",
                 )
             elif self._bring_up_to_date(row, answer, parent.number):
@@ -194,7 +194,7 @@ class _Merge:
     def _row(self, entry: Answer) -> Entry:
         """Return a new row with what entries and answers have in common."""
         row = Entry(
-            recording=self._recording,
+            **field_of(self._subject),
             uid=entry.uid,
             imported_author=entry.author or "",
             created_at=entry.created_at,
@@ -242,7 +242,7 @@ class _Merge:
         people: dict[str, int] = {}
         for first in range(0, len(wanted), _BATCH):
             batch = wanted[first : first + _BATCH]
-            there = access.readers(self._recording).filter(username__in=batch)
+            there = access.readers(self._subject).filter(username__in=batch)
             people.update(there.values_list("username", "pk"))
         link = Entry.mentions.through
         pairs = [
@@ -258,14 +258,15 @@ class _Merge:
         count = len(self._rows.keys() | uids)
         if count > MOST_ENTRIES:
             raise Conflict(
-                f"“{self._recording}” would have {count:,} entries and answers, and "
+                f"“{self._subject}” would have {count:,} entries and answers, and "
                 f"{MOST_ENTRIES:,} are the most."
             )
 
     def _announce(self, row: Entry, change: str) -> None:
         """Send the change to open pages after the commit."""
         if not self._is_new:
-            send = partial(live.entry_changed, "recording", self._recording.pk, row.pk, change)
+            (kind,) = field_of(self._subject)
+            send = partial(live.entry_changed, kind, self._subject.pk, row.pk, change)
             transaction.on_commit(send, robust=True)
 
 

@@ -3,15 +3,17 @@
 from typing import Annotated, Any
 
 from django.http import HttpRequest, HttpResponse
-from ninja import Field, Path, Query, Router, Schema
+from ninja import Field, File, Form, Path, Query, Router, Schema, UploadedFile
 
 from snapshots import access
 from snapshots.archive import payloads, queries, services
 from snapshots.domain.archive.columns import SORTABLE
 from snapshots.domain.archive.model import STATUSES
 from snapshots.domain.model.as_json import as_json
+from snapshots.files.uploads import drafts
 from snapshots.models import EngineJob
 from snapshots.problems import Invalid
+from snapshots.reviews.bundles import archived
 from snapshots.web.api.parameters import (
     MOST_INT,
     ArchivedJobId,
@@ -22,6 +24,8 @@ from snapshots.web.api.parameters import (
     OwnedBy,
 )
 from snapshots.web.json import reply, reply_page
+from snapshots.web.native_files import json_attachment
+from webapp.accounts.auth import SignedInRequest
 from webapp.edge.idempotency import DOCUMENTED, idempotent
 
 router = Router()
@@ -87,6 +91,36 @@ def list_archived_jobs(
     """List your jobs of engines and those of your teams, the last changed first."""
     rows = access.owned_by(request.user, access.engine_jobs(request.user), team)
     return reply_page(rows, offset, limit, _job)
+
+
+@router.post("/archive", response={201: payloads.TakenJob}, openapi_extra=DOCUMENTED)
+@idempotent
+def take_archived_job(
+    request: SignedInRequest,
+    file: Annotated[UploadedFile, File(description="The file of an archived job with its notes.")],
+    team: Annotated[
+        int | None, Form(description="The number of the team that gets it; empty for yourself.")
+    ] = None,
+) -> HttpResponse:
+    """Take an archived job with its notes, as `GET /api/archive/{id}/with-notes` sends it.
+
+    What the file knows of checkpoints is merged with what is here, and new notes are added. Taking
+    the same file again changes nothing.
+    """
+    (draft,) = drafts([file])
+    job, merged = archived.taken(access.holder(request.user, team), draft, by=request.user)
+    return reply(_job(job) | {"notes": merged.sentences()}, 201)
+
+
+@router.get("/archive/{int:id}/with-notes", response=bytes)
+def get_archived_job_with_notes(request: SignedInRequest, id: ArchivedJobId) -> HttpResponse:
+    """Return an archived job with its checkpoints and notes as one JSON document.
+
+    It holds the notes with answers and histories, and the names of their authors. The same job
+    with the same notes always gives the same bytes. Any Cutline takes it at `POST /api/archive`.
+    """
+    row = access.engine_job(request.user, id)
+    return json_attachment(archived.written(row, request.user), archived.file_name(row))
 
 
 @router.get("/archive/{int:id}", response=payloads.ArchivedJob)

@@ -11,13 +11,16 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from snapshots import access
 from snapshots.archive import services
+from snapshots.files.uploads import drafts
 from snapshots.models import EngineCheckpoint
 from snapshots.problems import Invalid, Problem
 from snapshots.quantities import counted
+from snapshots.reviews.bundles import archived
 from snapshots.services.noted import notes_of
 from snapshots.web.pages.listing import Column, Listing
 from snapshots.web.pages.rendering import ask_to_delete, page, wants_list_alone
 from snapshots.web.tables.sending import show
+from webapp.accounts.auth import SignedInRequest
 
 COLUMNS = [
     Column("Job", "name"),
@@ -31,10 +34,10 @@ COLUMNS = [
 
 @page
 @require_http_methods(["GET", "HEAD", "POST"])
-def job_list(request: HttpRequest) -> HttpResponseBase:
-    """Show the jobs and the collectors; a POST adds a collector."""
+def job_list(request: SignedInRequest) -> HttpResponseBase:
+    """Show the jobs and the collectors; a POST adds a collector, or takes a job from a file."""
     if request.method == "POST":
-        return _add(request)
+        return _take(request) if request.POST.get("action") == "take" else _add(request)
     return _render_list(request)
 
 
@@ -48,8 +51,26 @@ def _add(request: HttpRequest) -> HttpResponseBase:
     return redirect("archive")
 
 
+def _take(request: SignedInRequest) -> HttpResponseBase:
+    """Take an archived job with its notes from a file that a Cutline wrote."""
+    try:
+        owner = access.holder(request.user, request.POST.get("team"))
+        files = drafts(request.FILES.getlist("file"))
+        if len(files) != 1:
+            raise Invalid("Choose one file of an archived job.", field="file")
+        job, merged = archived.taken(owner, files[0], by=request.user)
+    except Problem as refusal:
+        return _render_list(request, refused_file=refusal.detail, status=refusal.status)
+    messages.success(request, f"“{job}” is in the archive. {merged.sentences()}")
+    return redirect("archived-job", job.pk)
+
+
 def _render_list(
-    request: HttpRequest, *, refusal: Problem | None = None, status: int = 200
+    request: HttpRequest,
+    *,
+    refusal: Problem | None = None,
+    refused_file: str = "",
+    status: int = 200,
 ) -> HttpResponseBase:
     rows = access.engine_jobs(request.user).select_related("collector")
     listing = Listing(
@@ -67,6 +88,7 @@ def _render_list(
         "listing": listing,
         "collectors": access.collectors(request.user),
         "refusal": refusal,
+        "refused_file": refused_file,
         "least_seconds": settings.MIN_COLLECT_SECONDS,
         "most_seconds": max(settings.MIN_COLLECT_SECONDS, services.MOST_SECONDS),
         "usual_seconds": max(settings.MIN_COLLECT_SECONDS, services.USUAL_SECONDS),

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
@@ -18,7 +19,7 @@ from snapshots.domain.archive import absence
 from snapshots.domain.archive.busy import Busy
 from snapshots.domain.archive.columns import Filter
 from snapshots.domain.archive.comparison import WORDS
-from snapshots.domain.archive.model import COMPLETED, STATUSES
+from snapshots.domain.archive.model import COMPLETED, IN_PROGRESS, STATUSES
 from snapshots.domain.archive.trends import BAND_LEAST
 from snapshots.domain.model import durations
 from snapshots.domain.model.as_json import as_json
@@ -202,13 +203,12 @@ def checkpoint(request: SignedInRequest, pk: int, pipeline: int, number: int) ->
     archived = queries.checkpoint(row, pipeline, number)
     access.hide_uploads(request.user, [archived])
     detail = payloads.checkpoint_detail(archived)
-    tasks = sorted(detail["tasks"], key=_by_end)
+    tasks = sorted(map(partial(_answered, detail), detail["tasks"]), key=_by_end)
     before, after = queries.neighbours(row, archived)
     busy = queries.busy_at(archived)
     context = {
         "job": row,
         "checkpoint": archived,
-        "missing": detail["missing"],
         "absence": detail["absence"],
         "blame": absence.blame(filling.facts_of(archived)),
         "busiest": _busiest(archived, busy),
@@ -224,6 +224,13 @@ def checkpoint(request: SignedInRequest, pk: int, pipeline: int, number: int) ->
         **notes_at(request, row, write_place(CheckpointPlace(str(number), pipeline))),
     }
     return show(request, "snapshots/archive/checkpoint.html", context)
+
+
+def _answered(detail: Mapping[str, Any], task: dict[str, Any]) -> dict[str, Any]:
+    """Return a task with the word for whether it acknowledged, and whether it is missing."""
+    is_missing, is_over = task["name"] in detail["missing"], detail["status"] != IN_PROGRESS
+    word = absence.answer(task["acknowledged"], is_missing=is_missing, is_over=is_over)
+    return task | {"answer": word, "is_missing": is_missing}
 
 
 def _by_end(task: dict[str, Any]) -> tuple[bool, int, str]:

@@ -9,7 +9,11 @@ from django.views.decorators.http import require_safe
 from snapshots import access, quantities
 from snapshots.answers.first_answer import blame_of
 from snapshots.answers.untimed import untimed
-from snapshots.domain.dataflow_logs.checkpoints.report import COMPLETED
+from snapshots.domain.dataflow_logs.checkpoints.report import (
+    COMPLETED,
+    alignment_words,
+    takes_no_barrier,
+)
 from snapshots.domain.dataflow_logs.kinds import EPOCH
 from snapshots.domain.model import durations
 from snapshots.domain.model.derived import epoch_of, is_derived
@@ -91,17 +95,18 @@ def _render_checkpoint(
     index = names.index(name)
     checkpoint = checkpoints[index]
     shown = {**checkpoint, "tasks": checkpoint["tasks"][:MOST_TASKS]}
+    unit = recording.time_unit
     context = {
         "recording": recording,
         **_clocks(recording, checkpoint, stored.manifest.header_extra),
-        "checkpoint": shown | {"tasks": _tasks(shown), "critical_path": _path(shown)},
+        "checkpoint": shown | {"tasks": _tasks(shown, unit), "critical_path": _path(shown)},
         "blame": blame_of(recording, checkpoint),
         "hidden": len(checkpoint["tasks"]) - len(shown["tasks"]),
         "took_means": durations.of_checkpoint(
             checkpoint["status"], stored.manifest.header_extra.get("engine")
         ),
-        "all_tasks": _tasks(checkpoint),
-        "chart": {"checkpoint": shown, "unit": recording.time_unit},
+        "all_tasks": _tasks(checkpoint, unit),
+        "chart": {"checkpoint": shown, "unit": unit},
         "workbench_link": links.to_workbench(recording.pk, snapshot=name),
         "snapshot_link": links.to_snapshot(recording.pk, name),
         "previous": names[index - 1] if index else "",
@@ -162,11 +167,14 @@ def _with_restored(
     return {**failure, "address": address, "restored_noun": noun}
 
 
-def _tasks(checkpoint: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the tasks with the length of each of their phases."""
+def _tasks(checkpoint: dict[str, Any], unit: str) -> list[dict[str, Any]]:
+    """Return the tasks with the length of each of their phases, and the alignment in words."""
     return [
         task
         | {
+            "alignment_words": alignment_words(
+                task["alignment"], unit, takes_barriers=not takes_no_barrier(task)
+            ),
             "sync": _length(task["sync_from"], task["sync_to"]),
             "async": _length(task["sync_to"], task["async_to"]),
             "blocked": [

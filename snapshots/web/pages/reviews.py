@@ -18,19 +18,23 @@ from django.views.decorators.http import (
 )
 
 from snapshots import access
-from snapshots.models import EngineJob, Recording
+from snapshots.models import EngineJob
 from snapshots.problems import Conflict, Invalid, Problem
 from snapshots.reviews import entries, leftovers, trail
+from snapshots.reviews.bundles import archived
 from snapshots.reviews.bundles.exporting import bundle_of, file_name
 from snapshots.reviews.history import MOST_VERSIONS, versions
 from snapshots.reviews.models import Entry
 from snapshots.reviews.subjects import Subject
 from snapshots.web.api.reviews import OPEN, RESOLVED, filtered
 from snapshots.web.entries import Reader
+from snapshots.web.native_files import json_attachment
 from snapshots.web.pages.rendering import ask_to_delete, page, wants_list_alone
 from webapp.accounts.auth import SignedInRequest
 from webapp.edge.optional_writes import optionally
 
+OF_RECORDING = "One file with the upload and all notes, which any Cutline takes as an upload"
+OF_JOB = "One file with all checkpoints and notes, which the archive of any Cutline takes"
 ROWS = 50
 SHOWN = 20  # entries of one place on another page
 LONGEST_NUMBER = 19  # digits
@@ -97,6 +101,7 @@ def _list(
         "refusal": refusal.detail if refusal else "",
         "is_sample": subject.owner_id is None,
         "download": _download(subject),
+        "download_title": OF_JOB if isinstance(subject, EngineJob) else OF_RECORDING,
         "socket": _socket(subject),
     }
     name = "rows" if wants_list_alone(request) else "notes"
@@ -117,6 +122,14 @@ def download(request: SignedInRequest, pk: int) -> FileResponse:
     row = access.recording(request.user, pk)
     content = bundle_of(row, request.user)
     return FileResponse(content, as_attachment=True, filename=file_name(row))
+
+
+@page
+@require_GET
+def download_archived(request: SignedInRequest, pk: int) -> HttpResponse:
+    """Send an archived job with its notes as one file."""
+    row = access.engine_job(request.user, pk)
+    return json_attachment(archived.written(row, request.user), archived.file_name(row))
 
 
 @page
@@ -238,8 +251,9 @@ def _address(subject: Subject) -> str:
 
 def _download(subject: Subject) -> str:
     """Return the address of the file with all notes; empty if there is none."""
-    is_kept = isinstance(subject, Recording) and subject.upload != ""
-    return reverse("with-notes", args=[subject.pk]) if is_kept else ""
+    if isinstance(subject, EngineJob):
+        return reverse("archived-with-notes", args=[subject.pk])
+    return reverse("with-notes", args=[subject.pk]) if subject.upload else ""
 
 
 def _socket(subject: Subject) -> str:

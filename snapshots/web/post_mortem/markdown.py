@@ -11,6 +11,7 @@ from markdown_it.token import Token
 
 from snapshots.domain.proving.claims import CHECKPOINT
 from snapshots.quantities import counted
+from snapshots.web.post_mortem.bars import bars_svg
 from snapshots.web.post_mortem.document import Claim, Document, Figure, Row
 from snapshots.web.post_mortem.space_time import space_time_svg
 from snapshots.web.post_mortem.tables import Table
@@ -32,9 +33,7 @@ def write_markdown(document: Document) -> bytes:
     files = {"post-mortem.md": "\n\n".join(_parts(document)) + "\n"}
     for row in document.rows:
         for figure in row.figures:
-            if figure.claim["kind"] != CHECKPOINT:
-                log = document.proof.log(figure.claim["evidence"])
-                files[_file_of(figure.claim)] = space_time_svg(log, figure.claim)
+            files[_file_of(figure.claim)] = _drawn(document, figure.claim)
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, text in files.items():
@@ -42,6 +41,13 @@ def write_markdown(document: Document) -> bytes:
             info.compress_type = zipfile.ZIP_DEFLATED
             archive.writestr(info, text.encode("utf-8", "replace"))
     return packed.getvalue()
+
+
+def _drawn(document: Document, claim: Claim) -> str:
+    """Return the SVG of a claim: the bars of a checkpoint, or the events around a cut."""
+    if claim["kind"] == CHECKPOINT:
+        return bars_svg(document.proof.checkpoints[claim["evidence"]])
+    return space_time_svg(document.proof.log(claim["evidence"]), claim)
 
 
 def _file_of(claim: Claim) -> str:
@@ -103,8 +109,7 @@ def _row(row: Row) -> Iterator[str]:
 
 
 def _figure(figure: Figure) -> Iterator[str]:
-    if figure.claim["kind"] != CHECKPOINT:
-        yield f"![{plain(figure.caption)}]({_file_of(figure.claim)})"
+    yield f"![{plain(figure.caption)}]({_file_of(figure.claim)})"
     for table in figure.tables:
         yield from _titled(table)
 

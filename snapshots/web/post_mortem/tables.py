@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from snapshots import quantities
+from snapshots.domain.archive.absence import answer
+from snapshots.domain.archive.model import IN_PROGRESS
+from snapshots.domain.dataflow_logs.checkpoints.report import alignment_words
 from snapshots.domain.proving.claims import CHECKPOINT, CUT, SNAPSHOT
 
 MOST_ROWS = 50
@@ -15,7 +18,6 @@ _LEGEND = (
     "states. The thick line is the cut. Of each process at most 8 events on each side of the cut "
     "are shown; processes without events are not."
 )
-_PHASES = ("start_delay", "alignment", "sync", "async", "duration")
 
 Json = Mapping[str, Any]
 
@@ -55,7 +57,7 @@ def tables_of(claim: Json, checkpoints: Json) -> list[Table]:
     if claim.get("is_part"):  # its counts of events are not those of the recording
         return []
     if claim["kind"] == CHECKPOINT:
-        return [_tasks(checkpoints[claim["evidence"]])]
+        return [_tasks(checkpoints[claim["evidence"]], says)]
     if claim["kind"] == SNAPSHOT:
         return [_snapshot_states(says), _snapshot_channels(says)]
     if claim["kind"] == CUT:
@@ -116,14 +118,16 @@ def _cut_channels(says: Json) -> Table:
     return _table(title, ("channel", "messages", "values"), rows)
 
 
-def _tasks(data: Json) -> Table:
-    unit = data["time_unit"]
-    answers = {True: "yes", False: "no", None: NOT_KNOWN}
+def _tasks(data: Json, says: Json) -> Table:
+    unit, is_over = data["time_unit"], data["status"] != IN_PROGRESS
+    missing = set(says["not_in_time"])
     rows = (
         (
             task["name"],
-            answers[task["acknowledged"]],
-            *(_length(task[name], unit) for name in _PHASES),
+            answer(task["acknowledged"], is_missing=task["name"] in missing, is_over=is_over),
+            _length(task["start_delay"], unit),
+            alignment_words(task["alignment"], unit, takes_barriers=task["takes_barriers"]),
+            *(_length(task[name], unit) for name in ("sync", "async", "duration")),
             NOT_KNOWN if task["bytes"] is None else quantities.file_size(task["bytes"]),
         )
         for task in data["tasks"]

@@ -12,6 +12,8 @@ from typing import Any
 from django.core.paginator import Page
 from django.db.models import QuerySet
 
+from snapshots.domain.model.derived import is_derived
+from snapshots.files.recordings import open_recording
 from snapshots.web.json import dumps
 
 Context = Mapping[str, Any]
@@ -130,6 +132,9 @@ class Table:
             in the context the page has no such table just now.
         columns: the columns, or what returns them for a page.
         left_out: what returns how many rows are only counted, and are in no file either.
+        about_log: whether it shows what the log of the page's recording says. If that log is
+            derived, each file says so.
+        more_if_derived: columns that only a derived recording has.
     """
 
     name: str
@@ -137,6 +142,8 @@ class Table:
     rows: str | Callable[[Context], Iterable[Any] | None]
     columns: Sequence[Column] | Callable[[Context], Sequence[Column]]
     left_out: Callable[[Context], int] = lambda context: 0
+    about_log: bool = False
+    more_if_derived: Sequence[Column] = ()
 
     def rows_on(self, context: Context) -> Iterable[Any] | None:
         """Return all rows, also those of other pages; None if the page has no such table now."""
@@ -145,7 +152,16 @@ class Table:
 
     def columns_on(self, context: Context) -> list[Column]:
         columns = self.columns(context) if callable(self.columns) else self.columns
+        if self.is_derived_on(context):
+            columns = (*columns, *self.more_if_derived, truth("derived", lambda row: True))
         return [column.on(context) for column in columns]
+
+    def is_derived_on(self, context: Context) -> bool:
+        """Tell whether the table shows a log that was derived from what an engine kept."""
+        recording = context.get("recording")
+        if not self.about_log or recording is None or not recording.is_ready:
+            return False
+        return is_derived(open_recording(recording).manifest.header_extra)
 
 
 def all_rows(rows: Iterable[Any]) -> Iterable[Any]:

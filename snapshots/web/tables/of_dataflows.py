@@ -34,6 +34,7 @@ CHECKPOINTS = Table(
         whole("bytes_total", unit="B"),
         text("sentence"),
     ),
+    about_log=True,
 )
 FILES = Table(
     "files",
@@ -150,6 +151,7 @@ TASKS = Table(
         whole("in_flight"),
         whole("watermark", unit="us"),
     ),
+    about_log=True,
 )
 OF_CHECKPOINTS = (CHECKPOINTS, FILES, EVENT_TIME, START, SINKS, FAILURES, BATCHES, TASKS)
 LOADS = Table(

@@ -158,6 +158,7 @@ FOLLOW_UPS = Table(
         text("about"),
         whole("note", "number"),
         text("text", lambda item: item["text"] or None),
+        text("sentence", lambda item: item["sentence"] or None),
         text("due_on"),
         truth("is_overdue"),
         moment("resolved_at"),

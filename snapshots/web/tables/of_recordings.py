@@ -217,7 +217,7 @@ def _answer_columns(context: Context) -> list[Column]:
     ]
 
 
-SNAPSHOTS = Table("snapshots", "all snapshots", "all_rows", _answer_columns)
+SNAPSHOTS = Table("snapshots", "all snapshots", "all_rows", _answer_columns, about_log=True)
 WITNESSES = Table(
     "witnesses",
     "the witnesses",
@@ -257,6 +257,7 @@ STATES = Table(
         value("recorded", lambda row: _parsed(row["state"].recorded)),
         value("recomputed", lambda row: _parsed(row["state"].recomputed)),
     ),
+    about_log=True,
 )
 
 
@@ -289,6 +290,7 @@ CONTENTS = Table(
     "the messages in every channel",
     _contents,
     (text("channel"), value("recorded", _recorded), value("recomputed", _recomputed)),
+    about_log=True,
 )
 
 
@@ -317,6 +319,7 @@ COUNTS = Table(
         truth("holds"),
         text("sentence"),
     ),
+    about_log=True,
 )
 KNOWLEDGE = Table(
     "knowledge",
@@ -328,6 +331,7 @@ KNOWLEDGE = Table(
         whole("pieces", lambda row: len(row["pieces"])),
         value("never_got", "missing"),
     ),
+    about_log=True,
 )
 RESTORE_DIFFERENCES = Table(
     "restore-differences",
@@ -416,6 +420,7 @@ SMALLEST_PART = Table(
         text("snapshot"),
         whole("at", unit=unit_of_recording),
     ),
+    about_log=True,
 )
 PROOF_STATES = Table(
     "states",

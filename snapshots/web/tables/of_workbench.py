@@ -12,8 +12,20 @@ from snapshots.problems import Invalid
 from snapshots.store.listing import all_events, all_messages
 from snapshots.store.reader import StoredRecording
 from snapshots.web.json import dumps
-from snapshots.web.tables.model import Context, Table, text, unit_of_recording, value, whole
+from snapshots.web.tables.model import (
+    Context,
+    Table,
+    text,
+    truth,
+    unit_of_recording,
+    value,
+    whole,
+)
 
+WHY_NOT_KNOWN = (
+    "Between checkpoints it is not known what lies in the channels: the engine keeps it only at a "
+    "checkpoint."
+)
 _NUMBER = re.compile(r"-?[0-9]{1,18}")
 
 
@@ -47,6 +59,8 @@ EVENTS = Table(
         value("state"),
         text("label"),
     ),
+    about_log=True,
+    more_if_derived=(value("inferred"),),
 )
 MESSAGES = Table(
     "messages",
@@ -62,7 +76,10 @@ MESSAGES = Table(
         whole("sent_at", unit=unit_of_recording),
         whole("received_index"),
         whole("received_at", unit=unit_of_recording),
+        truth("arrived"),
     ),
+    about_log=True,
+    more_if_derived=(value("sent_inferred"), value("received_inferred")),
 )
 
 
@@ -126,10 +143,17 @@ def _contents_of_cut(context: Context) -> Iterator[dict[str, Any]] | None:
         {
             "channel": channel.id,
             "messages": _contents(answer, channel.id),
+            "why_not_known": None if channel.id in answer["channels"] else WHY_NOT_KNOWN,
             "left_out": answer["omitted"].get(channel.id, 0),
         }
         for channel in stored.topology.channels
     )
+
+
+def _messages_left_out(context: Context) -> int:
+    """Return how many messages of the cut are in no row."""
+    chosen = _cut(context)
+    return sum(chosen[1]["omitted"].values()) if chosen else 0
 
 
 def _contents(answer: Mapping[str, Any], channel: str) -> list[dict[str, Any]] | None:
@@ -144,11 +168,14 @@ STATES_OF_CUT = Table(
     "the state of every process at a cut",
     _states_of_cut,
     (text("process"), whole("position"), value("state"), text("watermark")),
+    about_log=True,
 )
 CONTENTS_OF_CUT = Table(
     "cut-channels",
     "the messages in every channel at a cut",
     _contents_of_cut,
-    (text("channel"), value("messages"), whole("left_out")),
+    (text("channel"), value("messages"), text("why_not_known"), whole("left_out")),
+    left_out=_messages_left_out,
+    about_log=True,
 )
 OF_WORKBENCH = (EVENTS, MESSAGES, STATES_OF_CUT, CONTENTS_OF_CUT)

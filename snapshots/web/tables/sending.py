@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import render
 from django.utils.http import content_disposition_header
 
+from snapshots.domain.model.derived import ABOUT
 from snapshots.problems import Invalid, NotFound
 from snapshots.web.tables.model import Context, Table
 from snapshots.web.tables.registry import TABLES
@@ -54,7 +55,9 @@ def _file(request: HttpRequest, context: Context) -> TableFile:
     format = _format(request.GET["format"])
     table, rows = _chosen(request, context)
     columns = table.columns_on(context)
-    head = Head(table.name, table.title, _address(request), table.left_out(context), columns)
+    derived = ABOUT if table.is_derived_on(context) else ""
+    left_out = table.left_out(context)
+    head = Head(table.name, table.title, _address(request), left_out, columns, derived)
     cells = ([column.value(row) for column in columns] for row in rows)
     answer = TableFile(_begun(format.write(head, cells)), content_type=format.media_type)
     name = file_name(request.path, table, request.GET["format"])

@@ -29,6 +29,7 @@ class Head:
         address: the address of the page.
         left_out: how many rows are only counted, and not in the file.
         columns: the columns, whose units are texts.
+        derived: that the log was derived, as a sentence; empty if it was not.
     """
 
     table: str
@@ -36,14 +37,16 @@ class Head:
     address: str
     left_out: int
     columns: Sequence[Column]
+    derived: str = ""
 
     def facts(self) -> dict[str, str | int]:
-        return {
+        facts: dict[str, str | int] = {
             "table": self.table,
             "title": self.title,
             "address": self.address,
             "left_out": self.left_out,
         }
+        return facts | ({"derived": self.derived} if self.derived else {})
 
 
 def _batches(rows: Iterable[Row]) -> Iterator[list[Row]]:

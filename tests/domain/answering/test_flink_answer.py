@@ -347,7 +347,8 @@ def test_who_is_missing_is_counted_over_all_failures_and_ties_are_named():
     found = sentence(answers, "checkpoint-failures")
     assert found.text == (
         "Flink lists 2 of the 3 checkpoints that failed. Not acknowledged in time: sink[0] and "
-        "sink[1] in 1 each. Flink's reason: “Checkpoint expired before completing.”."
+        "sink[1] in 1 each. Flink's reason: “Checkpoint expired before completing.” (2 "
+        "checkpoints: 1 and 2)."
     )
     assert sentence(answers, "slowest").text == (
         "Checkpoint 3, the only one, took 50 ms. sink[0] and sink[1] acknowledged last, at the "

@@ -29,7 +29,7 @@ def test_who_never_acknowledged_comes_before_who_was_late():
     gone = SubtaskFacts(2, acknowledged=False)
     failed = a_checkpoint("failed", came(0, 213), came(1, 215), gone, duration=211)
     assert list(missing(failed)) == ["sink[2]", "sink[1]", "sink[0]"]
-    assert slowest(failed) == "sink[2]"
+    assert slowest(failed) == "sink[2], sink[1] and sink[0]"
     assert sentence(failed) == (
         "Not acknowledged by sink[2]; too late by sink[1] (4 ms) and sink[0] (2 ms)."
     )
@@ -50,7 +50,7 @@ def test_many_are_counted_not_named():
 def test_the_slowest_is_who_acknowledged_last():
     completed = a_checkpoint("completed", came(0, 5), came(1, 9), came(2, 8))
     assert slowest(completed) == "sink[1]"
-    assert blame(completed) == Blame(("sink[1]",), after=9)
+    assert blame(completed) == Blame(("sink[1]",), ("sink[1]",), after=9)
     assert blame(completed).sentence == "sink[1] acknowledged last."
     assert sentence(completed) == ""
     assert slowest(CheckpointFacts(1)) == ""
@@ -65,12 +65,16 @@ def test_a_tie_is_said_as_a_tie():
         "sink[1] and sink[2] acknowledged last, at the same time, after 9 ms."
     )
     late = a_checkpoint("failed", came(0, 215), came(1, 213), came(2, 215), duration=211)
-    assert blame(late) == Blame(("sink[0]", "sink[2]"), is_missing=True, after=215)
+    assert blame(late) == Blame(
+        ("sink[0]", "sink[2]", "sink[1]"), ("sink[0]", "sink[2]"), is_missing=True, after=215
+    )
     gone = [SubtaskFacts(index, acknowledged=False) for index in range(2)]
     failed = a_checkpoint("failed", came(2, 215), *gone, duration=211)
     assert blame(failed).sentence == (
-        "Not acknowledged in time by sink[0] and sink[1]; too late by sink[2]."
+        "Not acknowledged in time by sink[0], sink[1] and sink[2]; sink[2] acknowledged too late."
     )
+    assert blame(failed).most == ("sink[0]", "sink[1]")
+    assert not blame(failed).is_tie
 
 
 def test_who_is_missing_is_counted_over_all_failures():

@@ -7,7 +7,14 @@ from operator import getitem
 
 import pytest
 
-from snapshots.domain.archive.model import COMPLETED, CheckpointFacts
+from snapshots.domain.archive import absence
+from snapshots.domain.archive.model import (
+    COMPLETED,
+    FAILED,
+    CheckpointFacts,
+    SubtaskFacts,
+    VertexFacts,
+)
 from snapshots.domain.assembling.assembly import assemble
 from snapshots.domain.dataflow_logs.checkpoints.reference import checkpoints as reports_of
 from snapshots.domain.model.as_json import as_json
@@ -15,6 +22,7 @@ from snapshots.domain.proving import checkpoints
 from snapshots.readers.engines.flink.adapter.reader import FlinkReader
 from snapshots.readers.engines.seatunnel.adapter.reader import SeaTunnelReader
 from snapshots.readers.engines.spark_streaming.adapter.reader import SparkStreamingReader
+from snapshots.reviews import proving
 from tests.domain.proving.checking import a_checker
 from tests.domain.proving.test_agreement import document_of
 
@@ -66,10 +74,33 @@ def test_the_log_and_the_archive_say_alike_who_acknowledged_in_time(shared_data)
         assert archive["acknowledged_in_time"] == archive["stated_acknowledged"]
 
 
+def test_pages_and_claims_name_the_same_that_were_not_in_time(shared_data):
+    seen = set()
+    for case in sorted(path for path in (shared_data / "flink").iterdir() if path.is_dir()):
+        for facts in read(case)[1]:
+            if facts.status != FAILED:
+                continue
+            claimed = set(checkpoints.archived_says(facts)["not_in_time"])
+            assert claimed == set(absence.missing(facts)), (case.name, facts.number)
+            if claimed:
+                assert claimed == set(absence.blame(facts).names)
+                seen.add((case.name, facts.number))
+    assert ("failures", 14) in seen
+
+
+def test_a_late_task_of_which_no_word_says_that_it_acknowledged_is_claimed(checker):
+    task = SubtaskFacts(0, acknowledged=None, duration=9)
+    own = (VertexFacts("a", "sink", 1, (task,)),)
+    facts = CheckpointFacts(number=1, status=FAILED, duration=5, subtasks=1, vertices=own)
+    says = checkpoints.archived_says(facts)
+    assert says["not_in_time"] == list(absence.missing(facts)) == ["sink[0]"]
+    assert differences(checker, [(says, checkpoints.archived_data(facts))]) == [[]]
+
+
 def test_tasks_that_the_engine_does_not_list_are_not_known():
     facts = CheckpointFacts(number=1, status=COMPLETED, duration=10, subtasks=8, acknowledged=8)
     says = checkpoints.archived_says(facts)
-    assert (says["tasks"], says["listed"], says["acknowledged_in_time"]) == (8, 0, None)
+    assert (says["tasks"], says["listed"], says["acknowledged_in_time"]) == (8, [], None)
     assert says["stated_acknowledged"] == 8
     assert says["together"]["bytes"] == {"sum": None, "known": 0, "of": 0}
 
@@ -97,10 +128,39 @@ def test_each_changed_fact_of_a_task_is_noticed(shared_data, checker):
     _, facts = read(shared_data / "flink" / "failures")
     failed = next(item for item in facts if item.number == 14)
     says, data = checkpoints.archived_says(failed), checkpoints.archived_data(failed)
-    counts = {"status", "subtasks", "stated_acknowledged"}
     for path in leaves_of(data):
-        if path[0] in counts or path[-1] in checkpoints.SUMMED:
-            assert differences(checker, [(says, changed(data, path))]) != [[]], path
+        assert differences(checker, [(says, changed(data, path))]) != [[]], path
+
+
+def test_each_changed_fact_of_a_reported_checkpoint_is_noticed(shared_data, checker):
+    reports, _ = read(shared_data / "flink" / "failures")
+    patterns = [item["path"].split("/")[2:] for item in proving.NOT_CLAIMED]
+    for number in ("2", "14"):
+        report = next(item for item in reports if item["checkpoint"] == number)
+        says, data = checkpoints.reported_says(report), checkpoints.reported_data(report)
+        for path in leaves_of(data):
+            parts = ["*" if isinstance(part, int) else part for part in path]
+            if parts not in patterns:
+                assert differences(checker, [(says, changed(data, path))]) != [[]], path
+
+
+def test_the_times_of_a_named_task_are_claimed_and_derived_again(shared_data, checker):
+    reports, facts = read(shared_data / "flink" / "failures")
+    report = next(item for item in reports if item["checkpoint"] == "2")
+    archived = next(item for item in facts if item.number == 2)
+    for says, data in (
+        (checkpoints.reported_says(report), checkpoints.reported_data(report)),
+        (checkpoints.archived_says(archived), checkpoints.archived_data(archived)),
+    ):
+        name = data["tasks"][0]["name"]
+        says["of_tasks"][name] = checkpoints.task_says(data, name)
+        assert differences(checker, [(says, data)]) == [[]]
+        for field in checkpoints.TIMES:
+            other = copy.deepcopy(says)
+            other["of_tasks"][name][field] = "another"
+            [[wrong]] = differences(checker, [(other, data)])
+            assert field in wrong
+    assert checkpoints.task_says(data, "nobody") is None
 
 
 @pytest.mark.parametrize(

@@ -86,7 +86,11 @@ def _blamed(failures: Uploaded) -> dict[int, tuple[str, bool]]:
             False,
         ),
         8: ("slow-sink[0]", False),
-        14: ('slow-sink[0] <span class="soft small">too late: apply-rules[0]</span>', True),
+        14: (
+            "slow-sink[0] and apply-rules[0] "
+            '<span class="soft small">too late: apply-rules[0]</span>',
+            True,
+        ),
     }
 
 

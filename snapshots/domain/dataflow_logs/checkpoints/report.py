@@ -3,8 +3,11 @@
 Instants and durations are in the recording's time unit; None is what the log does not say.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
+from snapshots import quantities
 from snapshots.domain.dataflow_logs.schema_changes import SchemaChange
 from snapshots.domain.model.topology import ChannelId, ProcessId
 
@@ -216,3 +219,15 @@ class CheckpointReport:
     sentence: str
     why_no_mode: str | None = None
     schema_point: SchemaPoint | None = None
+
+
+def takes_no_barrier(task: Mapping[str, Any]) -> bool:
+    """Tell whether a task of a report recorded without a barrier, as a source does."""
+    return task["first_barrier_at"] is None and task["sync_from"] is not None
+
+
+def alignment_words(alignment: int | None, unit: str, *, takes_barriers: bool) -> str:
+    """Return how long a task aligned its barriers; a task that takes no barriers has none."""
+    if alignment is not None:
+        return quantities.duration(alignment, unit)
+    return "not known" if takes_barriers else "none"

@@ -10,26 +10,39 @@ const [FAILED, IN_PROGRESS] = ["failed", "in progress"];
 /**
  * Returns what the data of a checkpoint say, in the fields of its claim. How many tasks acknowledged is null if a task
  * is not listed, or if it is not known of one.
- * @param {CheckpointData} data
+ * @param {CheckpointData} data @param {string[]} named the tasks of which the claim says each time
  */
-export function checkpointSays(data) {
+export function checkpointSays(data, named = []) {
   const { status, subtasks, tasks, path } = data;
   const inTime = tasks.map((task) => isInTime(task, data));
   const isComplete = subtasks === tasks.length && !inTime.includes(null);
   const behind = tasks.filter((_, i) => inTime[i] === false).map(({ name }) => name);
+  const late = tasks.filter(({ acknowledged }, i) => acknowledged && inTime[i] === false).map(({ name }) => name);
   const hasEnded = status !== IN_PROGRESS;
   const says = {
     status,
     tasks: subtasks,
-    listed: tasks.length,
+    listed: tasks.map(({ name }) => name),
     acknowledged_in_time: isComplete ? inTime.filter(Boolean).length : null,
     stated_acknowledged: data.stated_acknowledged ?? null,
     not_in_time: hasEnded ? behind : [],
+    too_late: hasEnded ? late : [],
     last_known: hasEnded && !behind.length ? latest(tasks) : [],
+    without_barriers: tasks.filter((task) => !task.takes_barriers).map(({ name }) => name),
     together: Object.fromEntries(SUMMED.map((name) => [name, sumKnown(tasks.map((task) => task[name]))])),
+    of_tasks: Object.fromEntries(named.map((name) => [name, timesOf(tasks.find((task) => task.name === name))])),
     duration: durationOf(data),
+    time_unit: data.time_unit,
   };
-  return path ? { ...says, held_up: heldUp(path), gaps: gapsOf(path) } : says;
+  if (!path) return says;
+  return { ...says, held_up: heldUp(path), by_phase: byPhase(path), longest: longestOf(path), gaps: gapsOf(path) };
+}
+
+/** @param {CheckpointTask | undefined} task */
+function timesOf(task) {
+  if (!task) return null;
+  const { acknowledged, duration, start_delay, alignment, sync, async } = task;
+  return { acknowledged, duration, start_delay, alignment, sync, async };
 }
 
 /**
@@ -45,7 +58,7 @@ function durationOf({ triggered_at: from, ended_at: to, stated_duration: stated 
  * @param {CheckpointTask} task @param {CheckpointData} data @returns {boolean | null}
  */
 function isInTime({ acknowledged, duration }, data) {
-  if (!acknowledged || data.status !== FAILED) return acknowledged;
+  if (acknowledged === false || data.status !== FAILED) return acknowledged;
   const end = durationOf(data);
   return end === null || duration === null ? null : duration <= end;
 }
@@ -75,12 +88,44 @@ function latest(tasks) {
  * @param {PathSegment[]} path
  */
 function heldUp(path) {
+  return waitedBy(path, ({ process }) => process);
+}
+
+/**
+ * Returns how long the checkpoint waited in each phase of its critical path.
+ * @param {PathSegment[]} path
+ */
+function byPhase(path) {
+  return waitedBy(path, ({ phase }) => phase);
+}
+
+/** @param {PathSegment[]} path @param {(segment: PathSegment) => string} key */
+function waitedBy(path, key) {
   /** @type {Record<string, number>} */
-  const shares = {};
-  for (const { process, phase, from, to } of path) {
-    if (phase !== "commit") shares[process] = (shares[process] ?? 0) + (to === null ? 0 : between(from, to));
-  }
-  return shares;
+  const waited = {};
+  for (const segment of waitsOf(path)) waited[key(segment)] = (waited[key(segment)] ?? 0) + lengthOf(segment);
+  return waited;
+}
+
+/**
+ * Returns who held up the checkpoint longest in one phase; the first of several.
+ * @param {PathSegment[]} path
+ */
+function longestOf(path) {
+  const [first, ...rest] = waitsOf(path);
+  if (!first) return null;
+  const segment = rest.reduce((most, each) => (lengthOf(each) > lengthOf(most) ? each : most), first);
+  return { process: segment.process, phase: segment.phase, length: lengthOf(segment) };
+}
+
+/** @param {PathSegment[]} path */
+function waitsOf(path) {
+  return path.filter(({ phase }) => phase !== "commit");
+}
+
+/** @param {PathSegment} segment */
+function lengthOf({ from, to }) {
+  return to === null ? 0 : between(from, to);
 }
 
 /**

@@ -48,7 +48,7 @@ function checkClaim(claim, openOnce, checkpoints) {
   if (claim.why_not) return { outcome: NOT_CHECKED, differences: [claim.why_not] };
   try {
     const derived = claim.kind === "checkpoint"
-      ? checkpointSays(checkpoints[claim.evidence])
+      ? checkpointSays(checkpoints[claim.evidence], Object.keys(claim.says.of_tasks ?? {}))
       : derivedFrom(openOnce(claim.evidence), claim);
     requireExact([claim.says, derived]);
     const differences = [...differencesOf(claim.says, derived), ...contradictionsFor(claim, openOnce)];
@@ -100,7 +100,10 @@ function logSays({ evidence, origin, messages, markers }) {
   const { derived } = evidence;
   const isTimed = times.length > 0 && !derived;
   return {
+    name: evidence.name,
+    time_unit: evidence.time_unit,
     events: times.length,
+    kinds: countsOf(evidence.events.flat().map(({ kind }) => kind)),
     messages: flights.length,
     arrived: derived ? null : flights.filter(({ received }) => received !== IN_FLIGHT).length,
     markers: markers.flat().length,
@@ -108,6 +111,14 @@ function logSays({ evidence, origin, messages, markers }) {
     first: isTimed ? instantAfter(origin, times.reduce((a, b) => Math.min(a, b))) : null,
     last: isTimed ? instantAfter(origin, times.reduce((a, b) => Math.max(a, b))) : null,
   };
+}
+
+/** @param {string[]} words @returns {Record<string, number>} */
+function countsOf(words) {
+  /** @type {Record<string, number>} */
+  const counts = {};
+  for (const word of words) counts[word] = (counts[word] ?? 0) + 1;
+  return counts;
 }
 
 /** @param {CheckedLog} log @param {{ positions: Record<string, number> }} says */
@@ -142,19 +153,21 @@ function cutSays(log, { positions }) {
 function eventSays({ evidence, origin, topology }, { process, index }) {
   const event = evidence.events[topology.processCode.get(process)]?.[index];
   if (!event) return { process };
-  const { kind, at, channel, message, snapshot } = event;
+  const { kind, at, channel, message, snapshot, value, state, label } = event;
   const time = evidence.derived ? undefined : instantAfter(origin, at);
-  return { process, index, kind, at: time, channel, message, snapshot };
+  return { process, index, kind, at: time, channel, message, snapshot, value, state, label };
 }
 
 /** @param {CheckedLog} log @param {{ channel: string, message: string }} says */
 function messageSays({ origin, topology, messages }, { channel, message }) {
   const own = (messages[topology.channelCode.get(channel)] ?? []).filter(({ id }) => id === message);
-  const ways = own.map(({ sent, sentAt, received, receivedAt }) => ({
+  const ways = own.map(({ sent, sentAt, received, receivedAt, value }) => ({
     sent,
     sent_at: instantAfter(origin, sentAt),
     received: received === IN_FLIGHT ? null : received,
     received_at: receivedAt === undefined ? null : instantAfter(origin, receivedAt),
+    arrived: received !== IN_FLIGHT,
+    value: value ?? null,
   }));
   return { channel, message, ways };
 }

@@ -111,10 +111,24 @@ const PHASES = /** @type {const} */ ([
 ]);
 const MOST_BARS = 40;
 
+/**
+ * Tells whether a phase is not known. A task that takes no barriers, such as a source, has no alignment.
+ * @param {CheckpointTask} task @param {typeof PHASES[number][0]} field
+ */
+function isUnknown(task, field) {
+  return task[field] === null && (field !== "alignment" || task.takes_barriers);
+}
+
+/** @param {CheckpointTask} task @param {typeof PHASES[number][0]} field @param {string} unit */
+function amountWords(task, field, unit) {
+  if (isUnknown(task, field)) return "not known";
+  return task[field] === null ? "none" : `${task[field]} ${unit}`;
+}
+
 /** @param {CheckpointTask} task */
 function taskLabel(task) {
-  const unknown = PHASES.filter(([field]) => task[field] === null).map(([, name]) => name);
-  const missing = unknown.length === PHASES.length ? "times" : unknown.join(", ");
+  const unknown = PHASES.filter(([field]) => isUnknown(task, field)).map(([, name]) => name);
+  const missing = PHASES.every(([field]) => task[field] === null) ? "times" : unknown.join(", ");
   return unknown.length ? `${shortened(task.name)} (${missing} not known)` : shortened(task.name);
 }
 
@@ -130,7 +144,7 @@ export function checkpointFigure({ tasks, time_unit: unit }, colours) {
     type: "bar", orientation: "h", name,
     y: shown.map((_, row) => row),
     x: shown.map((task) => task[field] ?? 0),
-    text: shown.map((task) => escapeText(`${task.name}, ${name}: ${task[field] ?? "not known"} ${unit}`)),
+    text: shown.map((task) => escapeText(`${task.name}, ${name}: ${amountWords(task, field, unit)}`)),
     textposition: "none", hoverinfo: "text", marker: { color: colours(colour) },
   }));
   const layout = {

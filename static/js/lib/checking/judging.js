@@ -60,10 +60,25 @@ function described(given, counts, strays) {
     recomputed_states: byProcess(given.recomputedStates),
     recorded_channels: byChannel(new Map([...given.records].filter(([channel]) => given.channels.includes(channel)))),
     in_flight: byChannel(new Map(/** @type {any} */ (inFlight))),
+    values: byChannel(contentsOf(given)),
     markers_sent: given.markersSent,
     markers_received: given.markersReceived,
     totals: log.evidence.derived ? { start: null, processes: null, channels: null } : totals(given),
   };
+}
+
+/**
+ * Returns, for each channel with contents, the ids and values of the messages that were recorded or in flight.
+ * @param {SnapshotCase} given @returns {Map<number, [string, string | null][]>}
+ */
+function contentsOf(given) {
+  const held = given.channels.filter((channel) => given.records.has(channel) || given.inFlight.has(channel));
+  return new Map(held.map((channel) => {
+    const recorded = new Set(given.records.get(channel));
+    const inFlight = new Set((given.inFlight.get(channel) ?? []).map(({ ordinal }) => ordinal));
+    const own = given.log.messages[channel].filter(({ id, ordinal }) => inFlight.has(ordinal) || recorded.has(id));
+    return [channel, own.map(({ id, value }) => [id, value ?? null])];
+  }));
 }
 
 /**

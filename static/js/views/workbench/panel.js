@@ -78,7 +78,9 @@ function downloads(app, name, title, chart) {
   const file = `cutline-${app.recording.id}-${name}`;
   const cells = () => {
     const { head, rows, notice } = chart.rows();
-    return { head, rows: rows.map((row) => row.map(textOf)), notice };
+    const derived = app.recording.is_derived ? ["derived"] : [];
+    const texts = rows.map((row) => [...row.map(textOf), ...derived.map(() => "true")]);
+    return { head: [...head, ...derived], rows: texts, notice };
   };
   const saveCsv = () => {
     const { head, rows } = cells();
