@@ -554,6 +554,7 @@ _SHOWN = {
     "recordings/<int:pk>": _READ,
     "api/recordings/<int:id>/topology": _READ,
     "api/recordings/<int:id>/snapshots": _READ,
+    "api/recordings/<int:id>/snapshots-in-brief": _READ,
     "api/recordings/<int:id>/snapshots/<text:snapshot>": _READ,
     "api/recordings/<int:id>/window": _READ,
     "api/recordings/<int:id>/cuts": ("POST",),

@@ -1,7 +1,7 @@
 """Read one snapshot of a stored recording: what it recorded and what the log recomputes."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -75,6 +75,21 @@ class StoredSnapshot:
     topology: Topology
     states: Mapping[ProcessId, SnapshotState]
     channels: Mapping[ChannelId, SnapshotChannel]
+
+
+def recorded_cuts(tables: Tables, snapshots: Iterable[SnapshotId]) -> list[tuple[int, int]]:
+    """Return how many processes recorded for each snapshot, and how many events lie before them.
+
+    Raises: KeyError if there is no such snapshot.
+    """
+    batch = read_batch(tables.folder / SNAPSHOT_STATES, SNAPSHOT_STATE_COLUMNS)
+    found = []
+    for snapshot in snapshots:
+        rows = rows_of_snapshot(batch, tables.snapshot_code(snapshot))
+        positions = rows.column("position").to_numpy()
+        inside = positions[positions != NONE]
+        found.append((len(inside), int(inside.sum())))
+    return found
 
 
 def read_snapshot(

@@ -6,15 +6,16 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Query, Router
 
 from snapshots import access
-from snapshots.answers import replay
+from snapshots.answers import replay, snapshot_list
 from snapshots.answers.outcomes import outcome_of
 from snapshots.domain.model.as_json import as_json
 from snapshots.files.recordings import open_recording
+from snapshots.models import Recording
 from snapshots.payloads import cuts
 from snapshots.payloads.jobs import AcceptedJob
-from snapshots.payloads.recordings import SnapshotList, snapshot_summary
+from snapshots.payloads.recordings import BriefSnapshotList, SnapshotList
 from snapshots.services.jobs import request_reordering, request_restore
-from snapshots.web.api.parameters import RecordingId, SnapshotId
+from snapshots.web.api.parameters import MOST_LISTED, Limit, RecordingId, SnapshotId
 from snapshots.web.api.reading import snapshot_row
 from snapshots.web.json import reply
 from webapp.edge.idempotency import DOCUMENTED, idempotent
@@ -22,20 +23,57 @@ from webapp.edge.idempotency import DOCUMENTED, idempotent
 router = Router()
 
 
+After = Annotated[
+    str | None,
+    Query(None, description="The id of the snapshot after which the page begins: `next`."),
+]
+AllOrLimit = Annotated[
+    int | None,
+    Query(
+        None,
+        ge=1,
+        le=MOST_LISTED,
+        description="How many items the answer has at most; without it, it has all of them.",
+    ),
+]
+
+
 @router.get("/recordings/{int:id}/snapshots", response=SnapshotList)
-def list_snapshots(request: HttpRequest, id: RecordingId) -> HttpResponse:
+def list_snapshots(
+    request: HttpRequest, id: RecordingId, limit: AllOrLimit, after: After
+) -> HttpResponse:
     """List the snapshots with their verdicts, in the order in which they began.
 
     Each has its findings, positions and totals, but not its states and channels. `verdict_counts`
-    counts all findings; `verdicts` holds the first 100 of each verdict, worst first.
+    counts all findings; `verdicts` holds the first 100 of each verdict, worst first. A snapshot of
+    1,000 processes takes about 30 kB here, and 0.2 kB in `snapshots-in-brief`.
 
     A finding has `verdict` and `sentence`, and of these fields those that apply: `channel`,
     `message`, `process`, `value`, `rule`, `recorded`, `recomputed`, `path`; the events `sent`,
     `received` and `event` as `{"process", "index", "at"}`; and `other`, a second message or marker
     with its own events.
     """
-    rows = access.ready_recording(request.user, id).snapshots.all()
-    return reply({"items": [snapshot_summary(row, outcome_of(row)) for row in rows]})
+    recording = access.ready_recording(request.user, id)
+    return reply(snapshot_list.whole(recording, _page(recording, limit, after)))
+
+
+@router.get("/recordings/{int:id}/snapshots-in-brief", response=BriefSnapshotList)
+def list_snapshots_in_brief(
+    request: HttpRequest, id: RecordingId, limit: Limit, after: After
+) -> HttpResponse:
+    """List the snapshots in pages, each with what a long list needs of it.
+
+    They are in the order in which they began. What else is known of a snapshot is in its own
+    answer.
+    """
+    recording = access.ready_recording(request.user, id)
+    return reply(snapshot_list.in_brief(recording, _page(recording, limit, after)))
+
+
+def _page(recording: Recording, limit: int | None, after: str | None) -> snapshot_list.Page:
+    """Return the part of a list that a request names. Raises: NotFound."""
+    follows = None if after is None else access.snapshot(recording, after).code
+    return snapshot_list.Page(limit, follows)
 
 
 @router.post(
