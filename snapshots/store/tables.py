@@ -149,7 +149,10 @@ class Tables:
 
     def scope(self, snapshot: int) -> Topology:
         """Return the part of the topology that belongs to a snapshot, given by its code."""
-        codes = np.flatnonzero(self.in_scope(snapshot)).tolist()
+        involved = self.in_scope(snapshot)
+        if involved.all():
+            return self.topology
+        codes = np.flatnonzero(involved).tolist()
         return in_scope(self.topology, [self.topology.processes[code].id for code in codes])
 
     @cached_property
