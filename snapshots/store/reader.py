@@ -17,6 +17,7 @@ from snapshots.domain.model.topology import ProcessId, Topology
 from snapshots.store import events, windows
 from snapshots.store.cut import StoredCut
 from snapshots.store.errors import StoreDamaged, StoreMissing
+from snapshots.store.excerpts import Excerpt, SnapshotExcerpt, read_excerpt
 from snapshots.store.layout import (
     CHECKPOINT_FILES,
     CHECKPOINTS,
@@ -139,9 +140,19 @@ class StoredRecording:
 
         Raises: KeyError if there is no such snapshot, or none has been judged yet.
         """
+        return read_snapshot(self.tables, self._summary(snapshot), inferred=inferred)
+
+    def excerpt(self, snapshot: SnapshotId, excerpt: Excerpt) -> SnapshotExcerpt:
+        """Return a part of one snapshot; see ``read_excerpt``.
+
+        Raises: KeyError if there is no such snapshot, or none has been judged yet;
+        ChannelNotInSnapshot.
+        """
+        return read_excerpt(self.tables, self._summary(snapshot), excerpt)
+
+    def _summary(self, snapshot: SnapshotId) -> dict[str, Any]:
         summary = read_summary(self.folder, snapshot)
-        found = self._searched(snapshot) if summary is None else self._timed(summary)
-        return read_snapshot(self.tables, found, inferred=inferred)
+        return self._searched(snapshot) if summary is None else self._timed(summary)
 
     def _searched(self, snapshot: SnapshotId) -> dict[str, Any]:
         """Look for a snapshot among all summaries. Raises: KeyError."""

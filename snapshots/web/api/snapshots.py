@@ -7,6 +7,7 @@ from ninja import Query, Router
 
 from snapshots import access
 from snapshots.answers import replay, snapshot_list
+from snapshots.answers.excerpts import excerpt_of, not_in_snapshot
 from snapshots.answers.outcomes import outcome_of
 from snapshots.domain.model.as_json import as_json
 from snapshots.files.recordings import open_recording
@@ -15,7 +16,9 @@ from snapshots.payloads import cuts
 from snapshots.payloads.jobs import AcceptedJob
 from snapshots.payloads.recordings import BriefSnapshotList, SnapshotList
 from snapshots.services.jobs import request_reordering, request_restore
+from snapshots.store.excerpts import ChannelNotInSnapshot
 from snapshots.web.api.parameters import MOST_LISTED, Limit, RecordingId, SnapshotId
+from snapshots.web.api.parts import PartQuestion
 from snapshots.web.api.reading import snapshot_row
 from snapshots.web.json import reply
 from webapp.edge.idempotency import DOCUMENTED, idempotent
@@ -94,10 +97,10 @@ def restore_snapshot(request: HttpRequest, id: RecordingId, snapshot: SnapshotId
     include_in_schema=False,
 )
 def get_snapshot_named_restore(
-    request: HttpRequest, id: RecordingId, snapshot: SnapshotId
+    request: HttpRequest, id: RecordingId, snapshot: SnapshotId, wanted: Query[PartQuestion]
 ) -> HttpResponse:
     """Return the snapshot whose id ends in `/restore`, like this address."""
-    return get_snapshot(request, id, f"{snapshot}/restore")
+    return get_snapshot(request, id, f"{snapshot}/restore", wanted)
 
 
 @router.post(
@@ -128,10 +131,10 @@ def reorder_snapshot(request: HttpRequest, id: RecordingId, snapshot: SnapshotId
     include_in_schema=False,
 )
 def get_snapshot_named_reordering(
-    request: HttpRequest, id: RecordingId, snapshot: SnapshotId
+    request: HttpRequest, id: RecordingId, snapshot: SnapshotId, wanted: Query[PartQuestion]
 ) -> HttpResponse:
     """Return the snapshot whose id ends in `/reordering`, like this address."""
-    return get_snapshot(request, id, f"{snapshot}/reordering")
+    return get_snapshot(request, id, f"{snapshot}/reordering", wanted)
 
 
 @router.get("/recordings/{int:id}/knowledge", response=cuts.KnowledgePayload)
@@ -165,12 +168,22 @@ def get_channel_counts(
 
 
 @router.get("/recordings/{int:id}/snapshots/{text:snapshot}", response=cuts.SnapshotDetail)
-def get_snapshot(request: HttpRequest, id: RecordingId, snapshot: SnapshotId) -> HttpResponse:
+def get_snapshot(
+    request: HttpRequest, id: RecordingId, snapshot: SnapshotId, wanted: Query[PartQuestion]
+) -> HttpResponse:
     """Return the states and channel contents of a snapshot, recorded beside recomputed.
 
     `processes` and `channels` are what the log recomputes. In `recorded` and `recomputed` a value
     that is not known is absent. In a derived recording `why_empty` and `why_unknown` explain
     channels without messages.
+
+    With `limit`, one answer has a part: so many processes, and so many of the channels that hold
+    messages, with at most four times as many messages in all. `part` says how much there is.
     """
     row = snapshot_row(request, id, snapshot)
-    return reply(cuts.snapshot_detail(row, open_recording(row.recording), outcome_of(row)))
+    stored = open_recording(row.recording)
+    excerpt = excerpt_of(stored, wanted.dict())
+    try:
+        return reply(cuts.snapshot_detail(row, stored, outcome_of(row), excerpt))
+    except ChannelNotInSnapshot as error:
+        raise not_in_snapshot(str(error)) from None
