@@ -13,6 +13,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from statistics import median
 from time import perf_counter, process_time
@@ -49,32 +50,37 @@ class Asked:
         self._page = f"/recordings/{recording}"
         self._instant = instant
 
-    def list(self, question: str = ""):
-        return self._client.get(f"{self._api}/snapshots{question}")
+    def list(self):
+        return self._client.get(f"{self._api}/snapshots")
 
     def brief(self):
-        return self._client.get(f"{self._api}/snapshots-in-brief?limit=500")
+        return self._client.get(f"{self._api}/snapshots-in-brief?limit=400")
 
-    def detail(self, question: str = ""):
-        return self._client.get(f"{self._snapshot}{question}")
+    def detail(self, **part):
+        return self._client.get(self._snapshot, part)
 
-    def cut(self, question: str = ""):
-        body = {"at": self._instant}
-        return self._client.post(f"{self._api}/cuts{question}", body, "application/json")
+    def cut(self, **part):
+        body = {"at": self._instant, **part}
+        return self._client.post(f"{self._api}/cuts", body, "application/json")
 
     def workbench(self):
         return self._client.get(self._page)
 
 
+PART = {"limit": 500}
 LISTED = {
     "the whole list": Asked.list,
-    "500 in brief": Asked.brief,
+    "400 in brief": Asked.brief,
     "one detail, whole": Asked.detail,
+    "one detail, 500 items": partial(Asked.detail, **PART),
     "the workbench": Asked.workbench,
 }
 IN_CHANNELS = {
     "a cut, whole": Asked.cut,
+    "a cut, 500 items": partial(Asked.cut, **PART),
     "one detail, whole": Asked.detail,
+    "one detail, 500 items": partial(Asked.detail, **PART),
+    "500 messages of one channel": partial(Asked.detail, channel="c0", first_message=500, **PART),
 }
 
 

@@ -6,7 +6,7 @@ import { latestWins, Refused } from "./socket.js";
 import { openWindow } from "./window.js";
 
 const KEPT_WINDOWS = 12;
-const BRIEFS_A_PAGE = 500;
+const BRIEFS_A_PAGE = 400; // which weigh less than 100 kB
 
 /**
  * Makes the source of one recording's data.
