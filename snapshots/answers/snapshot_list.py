@@ -13,7 +13,7 @@ from snapshots.models import Recording, Snapshot
 from snapshots.payloads.recordings import BriefSnapshot, snapshot_summary
 from snapshots.store.stored_snapshot import recorded_cuts
 
-_IN_BRIEF = ("code", "snapshot", "verdict", "answers", "began_at", "ended_at")
+_IN_BRIEF = ("recording", "code", "snapshot", "verdict", "answers", "began_at", "ended_at")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,8 @@
 """The lists of snapshots: all of them, or page by page, whole or in brief."""
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from pydantic import TypeAdapter
 
 from snapshots.payloads.recordings import BriefSnapshotList, SnapshotList
@@ -76,3 +78,14 @@ def test_a_page_after_a_snapshot_that_does_not_exist_is_refused(api, five, call)
 @pytest.mark.parametrize("limit", ["0", "501", "x"])
 def test_a_limit_beyond_its_bounds_is_refused(api, five, limit):
     assert api.get(f"/api/recordings/{five.pk}/snapshots?limit={limit}").status_code == 422
+
+
+@pytest.mark.parametrize("call", ["snapshots", "snapshots-in-brief"])
+def test_a_list_asks_the_database_as_often_for_five_as_for_one(api, five, call):
+    counts = []
+    for limit in (1, 1, 5):  # the first use of a token is noted
+        with CaptureQueriesContext(connection) as made:
+            answer = api.get(f"/api/recordings/{five.pk}/{call}?limit={limit}")
+        assert len(answer.json()["items"]) == limit
+        counts.append(len(made))
+    assert counts[1] == counts[2]
