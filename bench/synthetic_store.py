@@ -42,6 +42,7 @@ class _Run:
     step: np.ndarray
     begins: np.ndarray  # first row of each process, and the end
     message: np.ndarray  # row of the message, or -1
+    snapshot: np.ndarray  # the snapshot for which a process records its state, or -1
 
     def index(self, rows: np.ndarray) -> np.ndarray:
         return rows - self.begins[self.process[rows]]
@@ -54,19 +55,28 @@ def write_synthetic(
     channels: int = 800,
     seed: int = 1,
     snapshots: tuple[str, ...] = (),
+    in_flight: int = _IN_FLIGHT,
+    *,
+    are_consistent: bool = False,
 ) -> Manifest:
     """Write a recording of about ``events`` events into an empty folder.
 
     Args:
-        snapshots: the name of a snapshot, if every process is to record its state for it in the
-            middle of its events; none otherwise.
+        snapshots: the names of snapshots, for each of which every process records its state.
+        in_flight: how many messages are under way at any time.
+        are_consistent: True to record all states of a snapshot at one instant, by further events.
+            Otherwise the only snapshot is recorded in the middle of each process's events.
     """
     random = np.random.default_rng(seed)
     source = random.integers(0, processes, channels)
     target = (source + random.integers(1, processes, channels)) % processes
-    run = _run(random, events, source, target, processes)
-    recorded = _recorded(run, processes if snapshots else 0)
-    run.kind[recorded] = KINDS.index(RECORD_STATE)
+    at_once = len(snapshots) if are_consistent else 0
+    run = _run(random, events, source, target, processes, in_flight, at_once)
+    if not are_consistent:
+        run.snapshot[_middle(run, processes if snapshots else 0)] = 0
+    run.kind[run.snapshot >= 0] = KINDS.index(RECORD_STATE)
+    recorded = np.flatnonzero(run.snapshot >= 0)
+    recorded = recorded[np.argsort(run.snapshot[recorded], kind="stable")]
     _write_small(folder, source, target, processes)
     parts.write_table(folder / RECORDS, _records(run, recorded), RECORD_COLUMNS)
     written = [*_write_events(folder, run, processes), *_write_messages(folder, run, channels)]
@@ -86,24 +96,37 @@ def write_synthetic(
     return writer.finish(folder, manifest)
 
 
-def _run(random, events: int, source: np.ndarray, target: np.ndarray, processes: int) -> _Run:
+def _run(
+    random,
+    events: int,
+    source: np.ndarray,
+    target: np.ndarray,
+    processes: int,
+    in_flight: int,
+    at_once: int,
+) -> _Run:
     messages = int(events * 0.45)
     internals = events - 2 * messages
     span = 10 * events
     channel = np.sort(random.integers(0, len(source), messages))
     sent_at = random.integers(0, span, messages)
     sent_at = sent_at[np.lexsort((sent_at, channel))]
-    delays = random.exponential(_IN_FLIGHT * span / messages, messages).astype(np.int64) + 1
+    delays = random.exponential(in_flight * span / messages, messages).astype(np.int64) + 1
     lift = channel * (4 * span)
     received_at = np.maximum.accumulate(sent_at + delays + lift) - lift
 
-    at = np.concatenate((sent_at, received_at, random.integers(0, span, internals)))
+    instants = np.repeat(span * np.arange(1, at_once + 1) // (at_once + 1), processes)
+    at = np.concatenate((sent_at, received_at, random.integers(0, span, internals), instants))
     internal_process = random.integers(0, processes, internals)
-    process = np.concatenate((source[channel], target[channel], internal_process))
-    codes = [KINDS.index(kind) for kind in (SEND, RECEIVE, INTERNAL)]
-    kind = np.repeat(codes, (messages, messages, internals))
+    recording = np.tile(np.arange(processes), at_once)
+    process = np.concatenate((source[channel], target[channel], internal_process, recording))
+    codes = [KINDS.index(kind) for kind in (SEND, RECEIVE, INTERNAL, RECORD_STATE)]
+    kind = np.repeat(codes, (messages, messages, internals, len(instants)))
     row_of_message = np.arange(messages)
-    message = np.concatenate((row_of_message, row_of_message, np.full(internals, -1)))
+    others = np.full(internals + len(instants), -1)
+    message = np.concatenate((row_of_message, row_of_message, others))
+    taken = np.repeat(np.arange(at_once), processes)
+    snapshot = np.concatenate((np.full(len(at) - len(taken), -1), taken))
 
     step = np.empty(len(at), np.int64)
     step[np.argsort(at, kind="stable")] = np.arange(len(at))
@@ -120,10 +143,11 @@ def _run(random, events: int, source: np.ndarray, target: np.ndarray, processes:
         step=step[order],
         begins=np.searchsorted(process[order], np.arange(processes + 1)),
         message=message[order],
+        snapshot=snapshot[order],
     )
 
 
-def _recorded(run: _Run, processes: int) -> np.ndarray:
+def _middle(run: _Run, processes: int) -> np.ndarray:
     """Return the row of the middle one of each process's internal events, if it has any."""
     rows = np.flatnonzero(run.kind == KINDS.index(INTERNAL))
     bounds = np.searchsorted(run.process[rows], np.arange(processes + 1))
@@ -133,7 +157,7 @@ def _recorded(run: _Run, processes: int) -> np.ndarray:
 
 def _records(run: _Run, rows: np.ndarray) -> pa.Table:
     columns = {
-        "snapshot": np.zeros(len(rows), np.int32),
+        "snapshot": run.snapshot[rows],
         "process": run.process[rows],
         "index": run.index(rows),
         "at": run.at[rows],
@@ -164,7 +188,7 @@ def _write_small(folder: Path, source: np.ndarray, target: np.ndarray, processes
 
 def _write_events(folder: Path, run: _Run, processes: int) -> list[Part]:
     written = []
-    for codes in np.array_split(np.arange(processes), _PARTS):
+    for codes in np.array_split(np.arange(processes), min(_PARTS, processes)):
         rows = slice(run.begins[codes[0]], run.begins[codes[-1] + 1])
         count = rows.stop - rows.start
         named = run.message[rows] >= 0
@@ -178,7 +202,7 @@ def _write_events(folder: Path, run: _Run, processes: int) -> list[Part]:
             "step": run.step[rows],
             "line": run.step[rows] + 2,
             "channel": channel,
-            "snapshot": np.where(run.kind[rows] == KINDS.index(RECORD_STATE), 0, -1),
+            "snapshot": run.snapshot[rows],
             "message": ids,
             "value": absent,
             "state": pa.array(run.at[rows] % 10_000).cast(pa.large_string()),
@@ -192,7 +216,7 @@ def _write_events(folder: Path, run: _Run, processes: int) -> list[Part]:
 
 def _write_messages(folder: Path, run: _Run, channels: int) -> list[Part]:
     written = []
-    for codes in np.array_split(np.arange(channels), _PARTS):
+    for codes in np.array_split(np.arange(channels), min(_PARTS, channels)):
         first, end = np.searchsorted(run.channel, [codes[0], codes[-1] + 1])
         sent, received = run.sent[first:end], run.received[first:end]
         table = {

@@ -10,12 +10,19 @@ import sys
 import pytest
 
 from bench import __main__ as bench
-from bench import jobs, reviews, server, shrinking, simulator
+from bench import jobs, lists, reviews, server, shrinking, simulator
 from tests.stack import ROOT
 
 pytestmark = pytest.mark.slow
 
-HERE = {"bench.jobs", "bench.reviews", "bench.shrinking", "bench.simulator", "bench.store"}
+HERE = {
+    "bench.jobs",
+    "bench.lists",
+    "bench.reviews",
+    "bench.shrinking",
+    "bench.simulator",
+    "bench.store",
+}
 IN_THE_BROWSER = {
     "bench.server",
     "bench.fairness",
@@ -63,6 +70,16 @@ def test_the_measurement_of_the_store_runs_to_its_end():
 def test_the_measurement_of_a_review_runs_to_its_end(capsys):
     reviews.measure(20)
     assert "20 entries, 30 people, 100 rows over the API:" in capsys.readouterr().out
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("data_dir")
+def test_the_measurement_of_lists_runs_to_its_end(capsys):
+    lists.measure(10)
+    printed = capsys.readouterr().out
+    assert "10 snapshots of 10 processes" in printed
+    assert "10,000 messages in flight" in printed
+    assert printed.count("judging") == 4
 
 
 def test_the_measurement_of_shrinking_runs_to_its_end(monkeypatch, capsys):

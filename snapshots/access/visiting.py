@@ -20,11 +20,12 @@ class Visitor(AnonymousUser):
 _READ = ("GET", "HEAD")
 # What the workbench needs, and the page of a review, as the routes of the addresses; a visitor
 # reaches nothing else.
-_SHOWN = {
+SHOWN = {
     "reviews/<int:pk>": _READ,
     "recordings/<int:pk>": _READ,
     "api/recordings/<int:id>/topology": _READ,
     "api/recordings/<int:id>/snapshots": _READ,
+    "api/recordings/<int:id>/snapshots-in-brief": _READ,
     "api/recordings/<int:id>/snapshots/<text:snapshot>": _READ,
     "api/recordings/<int:id>/window": _READ,
     "api/recordings/<int:id>/cuts": ("POST",),
@@ -32,8 +33,8 @@ _SHOWN = {
     "api/recordings/<int:id>/events/<text:process>/<int:index>": _READ,
     "api/recordings/<int:id>/cones/<text:process>/<int:index>": _READ,
 }
-_WITH_NOTES = {"api/recordings/<int:id>/entries": _READ}
-_WITH_DOWNLOADS = {"recordings/<int:pk>/original": _READ}
+WITH_NOTES = {"api/recordings/<int:id>/entries": _READ}
+WITH_DOWNLOADS = {"recordings/<int:pk>/original": _READ}
 
 
 def may_visit(visitor: Visitor, method: str, route: str) -> bool:
@@ -41,7 +42,7 @@ def may_visit(visitor: Visitor, method: str, route: str) -> bool:
 
     ``recordings`` and ``reviews`` decide about what it may be.
     """
-    shown = dict(_SHOWN)
-    shown |= _WITH_NOTES if visitor.link.with_notes else {}
-    shown |= _WITH_DOWNLOADS if visitor.link.with_downloads else {}
+    shown = dict(SHOWN)
+    shown |= WITH_NOTES if visitor.link.with_notes else {}
+    shown |= WITH_DOWNLOADS if visitor.link.with_downloads else {}
     return method in shown.get(route, ())

@@ -36,10 +36,11 @@ def colour_of(word: str) -> str:
 
 def outcome_of(row: Snapshot) -> str:
     """Return the word of one snapshot for lists."""
-    return _outcome(row.snapshot, row.verdict, of_checkpoints(row.recording))
+    return outcome_word(row.snapshot, row.verdict, of_checkpoints(row.recording))
 
 
-def _outcome(snapshot: str, verdict: str, checkpoints: Mapping[str, str] | None) -> str:
+def outcome_word(snapshot: str, verdict: str, checkpoints: Mapping[str, str] | None) -> str:
+    """Return the word of a snapshot for lists; ``checkpoints`` is as ``of_checkpoints`` has it."""
     if checkpoints is None:
         return WORDS.get(verdict, verdict)
     if verdict not in (UNKNOWN, INCOMPLETE):
@@ -114,7 +115,7 @@ def outcomes_of(recordings: Iterable[Recording]) -> dict[int, Outcomes]:
     checkpoints = {pk: of_checkpoints(row) for pk, row in rows.items()}
     verdicts = Snapshot.objects.filter(recording__in=rows).order_by()
     for pk, snapshot, verdict in verdicts.values_list("recording", "snapshot", "verdict"):
-        counts[pk][_outcome(snapshot, verdict, checkpoints[pk])] += 1
+        counts[pk][outcome_word(snapshot, verdict, checkpoints[pk])] += 1
     small = [pk for pk, row in rows.items() if row.snapshot_count <= MOST_ANSWERED]
     answers = _answers(small)
     return {

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import orjson
 
+from snapshots.answers.excerpts import excerpt_of
 from snapshots.domain.judging import witnesses
 from snapshots.domain.judging.channel_counts import ChannelCounts
 from snapshots.domain.judging.findings import Finding
@@ -20,12 +21,14 @@ from snapshots.domain.model.as_json import as_json
 from snapshots.domain.model.derived import is_derived
 from snapshots.domain.model.recording import Message, SnapshotId
 from snapshots.domain.model.topology import ChannelId, JsonText, ProcessId
+from snapshots.payloads.cuts import Part
 from snapshots.payloads.window import markers_of, window_payload
 from snapshots.problems import Conflict, Invalid, NotFound
 from snapshots.store import channel_counts as counting
 from snapshots.store import cones as store_cones
 from snapshots.store import knowledge as store_knowledge
 from snapshots.store.cut import StoredCut
+from snapshots.store.excerpts import Excerpt
 from snapshots.store.mapped import Ints
 from snapshots.store.reader import StoredRecording
 from snapshots.store.tables import ORDER, TIME
@@ -50,26 +53,32 @@ def cut(stored: StoredRecording, question: Mapping[str, Any]) -> dict[str, Any]:
 
     Raises: Invalid.
     """
+    excerpt = excerpt_of(stored, question)
     stored_cut = StoredCut(stored.tables, positions_of(stored, question))
-    contents, omitted = contents_of(stored_cut)
     is_whole = not is_derived(stored.manifest.header_extra)
+    if excerpt is None:
+        contents, omitted = contents_of(stored_cut)
+        listed = stored.tables.all_processes
+    else:
+        contents, omitted = _contents_in(stored_cut, excerpt)
+        listed = excerpt.processes_of(stored.tables.all_processes)
     if not is_whole:
         contents = {channel: messages for channel, messages in contents.items() if messages}
     orphans = () if stored_cut.consistent else stored_cut.orphans(MOST_ORPHANS)
-    answer = {
+    answer: dict[str, Any] = {
         "consistent": is_consistent(stored, stored_cut),
-        "positions": _by_process(stored, stored_cut.positions),
+        "positions": _by_process(stored, stored_cut.positions, listed),
         "at": stored_cut.at,
-        "states": states(stored, stored_cut.states),
+        "states": _states_of(stored, stored_cut, listed),
         "watermarks": {
-            process.id: words
-            for process, words in zip(stored.topology.processes, stored_cut.watermarks, strict=True)
-            if words is not None
+            stored.topology.processes[code].id: words
+            for code in listed.tolist()
+            if (words := stored_cut.watermarks[code]) is not None
         },
         "channels": {
-            name: [fragment(m.value) for m in listed] for name, listed in contents.items()
+            name: [fragment(m.value) for m in messages] for name, messages in contents.items()
         },
-        "messages": {name: [m.id for m in listed] for name, listed in contents.items()},
+        "messages": {name: [m.id for m in messages] for name, messages in contents.items()},
         "omitted": omitted,
         "orphans": [as_json(orphan(stored, m)) for m in orphans],
         "orphans_total": int(stored_cut.orphan_counts.sum()),
@@ -78,8 +87,22 @@ def cut(stored: StoredRecording, question: Mapping[str, Any]) -> dict[str, Any]:
         "total": stored_cut.total() if is_whole else None,
     }
     if not stored_cut.consistent:
-        answer["nearest"] = {"positions": _by_process(stored, stored_cut.nearest)}
+        answer["nearest"] = {"positions": _by_process(stored, stored_cut.nearest, listed)}
+    if excerpt is not None:
+        answer["part"] = _part_of(stored_cut, is_whole=is_whole)
     return answer
+
+
+def _part_of(stored_cut: StoredCut, *, is_whole: bool) -> Part:
+    """Return how much a cut holds in all; a derived recording does not tell what is empty."""
+    filled = len(stored_cut.filled)
+    silent = len(stored_cut.depths) - filled
+    return {
+        "processes": len(stored_cut.positions),
+        "channels": filled,
+        "empty_channels": silent if is_whole else 0,
+        "unknown_channels": 0 if is_whole else silent,
+    }
 
 
 def is_consistent(stored: StoredRecording, stored_cut: StoredCut) -> bool | None:
@@ -177,6 +200,23 @@ def contents_of(
     return contents, omitted
 
 
+def _contents_in(
+    stored_cut: StoredCut, excerpt: Excerpt
+) -> tuple[dict[ChannelId, tuple[Message, ...]], dict[ChannelId, int]]:
+    """Return the messages of a part, and how many of each of its channels are not listed."""
+    tables, codes = stored_cut.tables, excerpt.channels_of(stored_cut.filled)
+    if excerpt.channel is not None:
+        codes = np.array([tables.channel_code(excerpt.channel)])
+    most = excerpt.most_messages(len(codes))
+    contents = stored_cut.contents_of(codes, most, excerpt.first_message)
+    left = {
+        name: depth - len(contents[name])
+        for code, depth in zip(codes.tolist(), stored_cut.depths[codes].tolist(), strict=True)
+        if (name := tables.topology.channels[code].id) in contents
+    }
+    return contents, {name: count for name, count in left.items() if count}
+
+
 def orphan(stored: StoredRecording, message: Message) -> Finding:
     """Return the finding for an orphan, in words that fit a cut that no snapshot recorded."""
     channel = stored.topology.channel_by_id[message.channel]
@@ -187,23 +227,26 @@ def orphan(stored: StoredRecording, message: Message) -> Finding:
     return replace(witnesses.orphan(channel, message), sentence=sentence)
 
 
-def states(stored: StoredRecording, texts: Sequence[JsonText | None]) -> dict[str, Any]:
-    """Return the states by process id; a state that is not known is absent."""
-    return {
-        process.id: orjson.Fragment(text)
-        for process, text in zip(stored.topology.processes, texts, strict=True)
-        if text is not None
-    }
-
-
 def fragment(text: JsonText | None) -> orjson.Fragment:
     """Return JSON text unchanged, and null for None."""
     return _NULL if text is None else orjson.Fragment(text)
 
 
-def _by_process(stored: StoredRecording, numbers: Ints) -> dict[str, int]:
+def _by_process(stored: StoredRecording, numbers: Ints, listed: Ints) -> dict[str, int]:
+    """Return the numbers of the listed processes, by process id."""
     processes = stored.topology.processes
-    return dict(zip((process.id for process in processes), numbers.tolist(), strict=True))
+    codes = listed.tolist()
+    return dict(zip((processes[code].id for code in codes), numbers[listed].tolist(), strict=True))
+
+
+def _states_of(stored: StoredRecording, stored_cut: StoredCut, listed: Ints) -> dict[str, Any]:
+    """Return the known states of the listed processes, by process id."""
+    processes = stored.topology.processes
+    return {
+        processes[code].id: orjson.Fragment(text)
+        for code in listed.tolist()
+        if (text := stored_cut.states[code]) is not None
+    }
 
 
 def event(stored: StoredRecording, process: str, index: int) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from snapshots.domain.model.recording import Message, SnapshotId
 from snapshots.models import Snapshot
 from snapshots.payloads.declaring import Payload, described, payload_of
 from snapshots.payloads.recordings import SnapshotSummary, snapshot_summary
+from snapshots.store.excerpts import Excerpt
 from snapshots.store.reader import StoredRecording
 from snapshots.store.stored_snapshot import StoredSnapshot
 
@@ -32,6 +33,36 @@ class SidesOfSnapshot(TypedDict):
 
 
 @described
+class Part(TypedDict):
+    """How much there is in all, where an answer lists a part of it.
+
+    Attributes:
+        processes: how many processes there are, listed or not.
+        channels: how many channels hold a message, listed or not.
+        empty_channels: how many channels are known to be empty; none of them is listed.
+        unknown_channels: how many channels are not known; none of them is listed.
+    """
+
+    processes: int
+    channels: int
+    empty_channels: int
+    unknown_channels: int
+
+
+@described
+class PartOfSnapshot(Part):
+    """How much there is of a snapshot in all, where an answer lists a part of it.
+
+    Attributes:
+        omitted: for each listed channel how many recomputed messages are not listed.
+        omitted_recorded: for each listed channel how many recorded messages are not listed.
+    """
+
+    omitted: dict[str, int]
+    omitted_recorded: dict[str, int]
+
+
+@described
 class SnapshotDetail(SnapshotSummary):
     """One snapshot with the states and contents that it recorded and that the log recomputes.
 
@@ -47,6 +78,7 @@ class SnapshotDetail(SnapshotSummary):
             for all other recordings.
         why_unknown: why channels of a derived recording are not known, as a sentence; null for all
             other recordings.
+        part: how much there is in all, where a limit was given; null where all of it is listed.
     """
 
     processes: dict[str, Any]
@@ -58,6 +90,7 @@ class SnapshotDetail(SnapshotSummary):
     recorded_at: dict[str, int]
     why_empty: str | None
     why_unknown: str | None
+    part: PartOfSnapshot | None
 
 
 @described
@@ -83,6 +116,7 @@ class CutAnswer(TypedDict):
         total: the sum of all states and values; null where not all are numbers, and in a derived
             recording.
         nearest: the positions of the nearest consistent cut, where this one is not consistent.
+        part: how much there is in all, where a limit was given; absent where all of it is listed.
     """
 
     consistent: bool | None
@@ -99,6 +133,7 @@ class CutAnswer(TypedDict):
     strays_total: int
     total: int | float | None
     nearest: NotRequired[dict[str, dict[str, int]]]
+    part: NotRequired[Part]
 
 
 @described
@@ -243,17 +278,46 @@ class ConesPayload(TypedDict):
     concurrent: int
 
 
-def snapshot_detail(row: Snapshot, stored: StoredRecording, outcome: str) -> SnapshotDetail:
+def snapshot_detail(
+    row: Snapshot, stored: StoredRecording, outcome: str, excerpt: Excerpt | None = None
+) -> SnapshotDetail:
     """Return what the log recomputes, and beside it what was recorded.
 
-    ``outcome`` is the word of the snapshot for lists.
+    Args:
+        outcome: the word of the snapshot for lists.
+        excerpt: the part that is asked for; None for all of it.
+
+    Raises: ChannelNotInSnapshot.
     """
-    snapshot = stored.snapshot(SnapshotId(row.snapshot))
+    name, summary = SnapshotId(row.snapshot), snapshot_summary(row, outcome)
+    if excerpt is None:
+        return _detail(stored.snapshot(name), summary, stored, None)
+    found = stored.excerpt(name, excerpt)
+    listed = found.snapshot.states
+    positions = summary["positions"].items()
+    summary["positions"] = {process: n for process, n in positions if process in listed}
+    part: PartOfSnapshot = {
+        "processes": found.processes,
+        "channels": found.filled,
+        "empty_channels": found.empty,
+        "unknown_channels": found.unknown,
+        "omitted": found.omitted,
+        "omitted_recorded": found.omitted_recorded,
+    }
+    return _detail(found.snapshot, summary, stored, part)
+
+
+def _detail(
+    snapshot: StoredSnapshot,
+    summary: SnapshotSummary,
+    stored: StoredRecording,
+    part: PartOfSnapshot | None,
+) -> SnapshotDetail:
     recorded = _recorded(snapshot)
     recomputed = _recomputed(snapshot)
     every_channel = dict.fromkeys(snapshot.channels) | recomputed["channels"]
     return {
-        **snapshot_summary(row, outcome),
+        **summary,
         "processes": recomputed["processes"],
         "channels": every_channel,
         "recorded": recorded,
@@ -273,7 +337,8 @@ def snapshot_detail(row: Snapshot, stored: StoredRecording, outcome: str) -> Sna
             for name, state in snapshot.states.items()
             if state.recorded_at is not None
         },
-        **_reasons(row.snapshot, stored),
+        **_reasons(snapshot.id, stored),
+        "part": part,
     }
 
 

@@ -11,7 +11,7 @@ from snapshots.domain.judging.answers import Answer
 from snapshots.domain.model import defects
 from snapshots.models import Job, Recording, Snapshot
 from snapshots.payloads.dates import date
-from snapshots.payloads.declaring import Payload, described, list_of, payload_of
+from snapshots.payloads.declaring import Payload, described, documented, list_of, payload_of
 from snapshots.payloads.notes import notes_of
 from snapshots.payloads.teams import OwningTeam, team_of
 from snapshots.problems import LISTED_DEFECTS
@@ -181,7 +181,40 @@ class SnapshotSummary(TypedDict):
     totals: dict[str, Any] | None
 
 
-SnapshotList = list_of(SnapshotSummary, "SnapshotList", is_paged=False)
+@described
+class BriefSnapshot(TypedDict):
+    """One snapshot in as few words as a long list takes.
+
+    Attributes:
+        snapshot: the id of the snapshot.
+        verdict: the worst verdict.
+        outcome: the word that lists show, as in the snapshot itself.
+        answers: the answer to each of the four questions; empty where the snapshot was judged by an
+            older version.
+        began_at: the instant of its first event, in the time unit; null where it has none.
+        ended_at: the instant of its last event, in the time unit; null where it has none.
+        recorded: how many processes recorded their state.
+        events: how many events lie inside the cut; null where a process of the recording did not
+            record, so that the cut does not pass there.
+    """
+
+    snapshot: str
+    verdict: str
+    outcome: str
+    answers: dict[str, str]
+    began_at: int | None
+    ended_at: int | None
+    recorded: int
+    events: int | None
+
+
+_NEXT = {
+    "next": documented(
+        str | None, "The id after which the next page begins; null where this is the last one."
+    )
+}
+SnapshotList = list_of(SnapshotSummary, "SnapshotList", more=_NEXT)
+BriefSnapshotList = list_of(BriefSnapshot, "BriefSnapshotList", more=_NEXT)
 
 
 @described

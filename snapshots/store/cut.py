@@ -85,24 +85,37 @@ class StoredCut:
         """Return the first ``most`` messages (or all) in one channel. Raises: KeyError."""
         return self._waiting(np.array([self.tables.channel_code(channel)]), most)[channel]
 
+    @cached_property
+    def filled(self) -> Ints:
+        """Return the codes of the channels that hold messages."""
+        return np.flatnonzero(self.depths)
+
+    def contents_of(
+        self, codes: Ints, most: int, first: int = 0
+    ) -> dict[ChannelId, tuple[Message, ...]]:
+        """Return at most ``most`` messages of each of these channels, from place ``first`` on."""
+        return self._waiting(codes, most, first)
+
     def all_contents(self, most: int | None = None) -> dict[ChannelId, tuple[Message, ...]]:
         """Return the messages in every channel, at most ``most`` of each; ``depths`` counts all."""
-        filled = self._waiting(np.flatnonzero(self.depths), most)
+        filled = self._waiting(self.filled, most)
         return {channel.id: filled.get(channel.id, ()) for channel in self._channels}
 
-    def _waiting(self, codes: Ints, most: int | None) -> dict[ChannelId, tuple[Message, ...]]:
+    def _waiting(
+        self, codes: Ints, most: int | None, first: int = 0
+    ) -> dict[ChannelId, tuple[Message, ...]]:
         flights = self.tables.messages
         repeated, ordinals = flights.waiting(codes, self._target[codes], self.sent[codes])
-        begins = np.searchsorted(repeated, codes)
         ends = np.searchsorted(repeated, codes, side="right")
+        begins = np.minimum(np.searchsorted(repeated, codes) + first, ends)
         ends = ends if most is None else np.minimum(ends, begins + most)
         _, rows = ragged(codes, begins, ends)
         messages = self.tables.read_messages(repeated[rows], ordinals[rows])
         limits = np.cumsum(ends - begins)
         firsts = limits - (ends - begins)
         return {
-            self._channels[code].id: messages[first:limit]
-            for code, first, limit in zip(codes, firsts, limits, strict=True)
+            self._channels[code].id: messages[begin:limit]
+            for code, begin, limit in zip(codes, firsts, limits, strict=True)
         }
 
     @cached_property

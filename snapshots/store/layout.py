@@ -23,6 +23,7 @@ snapshots) or rows of their table.
     snapshot_states.arrow    what the snapshots job found, sorted by (snapshot, process)
     snapshot_channels.arrow  likewise, sorted by (snapshot, channel)
     snapshots.json           one summary per snapshot: verdicts, witnesses, times
+    snapshot_places.arrow    where each of them lies in snapshots.json; older stores have none
     checkpoints.json         of a dataflow: one report per checkpoint
     checkpoint_files.json    of a dataflow: its incremental files, and what became of requests
     failovers.json           of a dataflow: its failures, and what they repeated and lost
@@ -48,6 +49,7 @@ LEVELS = "levels"
 SNAPSHOT_STATES = "snapshot_states.arrow"
 SNAPSHOT_CHANNELS = "snapshot_channels.arrow"
 SNAPSHOTS = "snapshots.json"
+SNAPSHOT_PLACES = "snapshot_places.arrow"
 CHECKPOINTS = "checkpoints.json"
 CHECKPOINT_FILES = "checkpoint_files.json"
 FAILOVERS = "failovers.json"
@@ -191,6 +193,15 @@ SNAPSHOT_CHANNEL_COLUMNS = pa.schema(
         ("channel", pa.int32()),
         ("recorded", pa.list_(_text)),  # ids of messages; null: the log does not say
         ("recomputed", pa.list_(pa.int64())),  # ordinals; null: an end never recorded
+    ]
+)
+
+# One row per summary, in the order of the file.
+SNAPSHOT_PLACES_COLUMNS = pa.schema(
+    [
+        ("snapshot", _text),
+        ("begin", pa.int64()),  # bytes of the file, half open
+        ("end", pa.int64()),
     ]
 )
 

@@ -17,6 +17,7 @@ from snapshots.domain.model.topology import ProcessId, Topology
 from snapshots.store import events, windows
 from snapshots.store.cut import StoredCut
 from snapshots.store.errors import StoreDamaged, StoreMissing
+from snapshots.store.excerpts import Excerpt, SnapshotExcerpt, read_excerpt
 from snapshots.store.layout import (
     CHECKPOINT_FILES,
     CHECKPOINTS,
@@ -31,6 +32,7 @@ from snapshots.store.pages import release_pages
 from snapshots.store.searching.search import Search
 from snapshots.store.searching.words import Word
 from snapshots.store.stored_snapshot import StoredSnapshot, read_snapshot
+from snapshots.store.summaries import read_summary
 from snapshots.store.tables import TIME, Tables
 
 _KEPT_OPEN = 8
@@ -126,20 +128,37 @@ class StoredRecording:
 
         The times of a snapshot are None if its recording does not know them.
         """
-        extra, unknown = self.manifest.header_extra, dict.fromkeys(_TIMES)
-        return [
-            summary | unknown if is_untimed(extra, summary["snapshot"]) else summary
-            for summary in self._json(SNAPSHOTS, [])
-        ]
+        return [self._timed(summary) for summary in self._json(SNAPSHOTS, [])]
+
+    def _timed(self, summary: dict[str, Any]) -> dict[str, Any]:
+        """Return a summary with None for times that its recording does not know."""
+        is_known = not is_untimed(self.manifest.header_extra, summary["snapshot"])
+        return summary if is_known else summary | dict.fromkeys(_TIMES)
 
     def snapshot(self, snapshot: SnapshotId, *, inferred: bool = False) -> StoredSnapshot:
         """Return what one snapshot recorded and what the log recomputes; see ``read_snapshot``.
 
         Raises: KeyError if there is no such snapshot, or none has been judged yet.
         """
+        return read_snapshot(self.tables, self._summary(snapshot), inferred=inferred)
+
+    def excerpt(self, snapshot: SnapshotId, excerpt: Excerpt) -> SnapshotExcerpt:
+        """Return a part of one snapshot; see ``read_excerpt``.
+
+        Raises: KeyError if there is no such snapshot, or none has been judged yet;
+        ChannelNotInSnapshot.
+        """
+        return read_excerpt(self.tables, self._summary(snapshot), excerpt)
+
+    def _summary(self, snapshot: SnapshotId) -> dict[str, Any]:
+        summary = read_summary(self.folder, snapshot)
+        return self._searched(snapshot) if summary is None else self._timed(summary)
+
+    def _searched(self, snapshot: SnapshotId) -> dict[str, Any]:
+        """Look for a snapshot among all summaries. Raises: KeyError."""
         for summary in self.snapshots():
             if summary["snapshot"] == snapshot:
-                return read_snapshot(self.tables, summary, inferred=inferred)
+                return summary
         raise KeyError(snapshot)
 
     def checkpoints(self) -> list[dict[str, Any]]:

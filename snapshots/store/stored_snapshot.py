@@ -1,7 +1,7 @@
 """Read one snapshot of a stored recording: what it recorded and what the log recomputes."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -77,6 +77,21 @@ class StoredSnapshot:
     channels: Mapping[ChannelId, SnapshotChannel]
 
 
+def recorded_cuts(tables: Tables, snapshots: Iterable[SnapshotId]) -> list[tuple[int, int]]:
+    """Return how many processes recorded for each snapshot, and how many events lie before them.
+
+    Raises: KeyError if there is no such snapshot.
+    """
+    batch = read_batch(tables.folder / SNAPSHOT_STATES, SNAPSHOT_STATE_COLUMNS)
+    found = []
+    for snapshot in snapshots:
+        rows = rows_of_snapshot(batch, tables.snapshot_code(snapshot))
+        positions = rows.column("position").to_numpy()
+        inside = positions[positions != NONE]
+        found.append((len(inside), int(inside.sum())))
+    return found
+
+
 def read_snapshot(
     tables: Tables, summary: Mapping[str, Any], *, inferred: bool = False
 ) -> StoredSnapshot:
@@ -90,13 +105,11 @@ def read_snapshot(
     code = tables.snapshot_code(snapshot)
     rows = _rows(tables, SNAPSHOT_STATES, SNAPSHOT_STATE_COLUMNS, code)
     topology = tables.scope(code)
-    states = _states(tables, topology, rows)
-    if is_untimed(tables.manifest.header_extra, snapshot):
-        states = {name: replace(state, recorded_at=None) for name, state in states.items()}
+    states = read_states(tables, snapshot, topology, rows)
     rows = _rows(tables, SNAPSHOT_CHANNELS, SNAPSHOT_CHANNEL_COLUMNS, code)
     derived = is_derived(tables.manifest.header_extra) and not inferred
     listed = {
-        row["channel"]: _channel(tables, **row)
+        row["channel"]: read_channel(tables, row["channel"], row["recorded"], row["recomputed"])
         for row in rows
         if row["recorded"] is not None or not derived
     }
@@ -115,9 +128,14 @@ def _rows(tables: Tables, name: str, schema: pa.Schema, snapshot: int) -> list[d
     return rows_of_snapshot(read_batch(tables.folder / name, schema), snapshot).to_pylist()
 
 
-def _states(
-    tables: Tables, topology: Topology, rows: list[dict[str, Any]]
+def read_states(
+    tables: Tables, snapshot: SnapshotId, topology: Topology, rows: list[dict[str, Any]]
 ) -> dict[ProcessId, SnapshotState]:
+    """Return the states of the processes of a topology.
+
+    Args:
+        rows: rows of SNAPSHOT_STATE_COLUMNS of the snapshot.
+    """
     never = SnapshotState(None, None, None, None)
     states = {process.id: never for process in topology.processes}
     for row in rows:
@@ -130,28 +148,33 @@ def _states(
                 row["recorded"],
                 row["recomputed"],
             )
+    if is_untimed(tables.manifest.header_extra, snapshot):
+        return {name: replace(state, recorded_at=None) for name, state in states.items()}
     return states
 
 
-def _channel(
+def read_channel(
     tables: Tables,
     channel: int,
     recorded: list[MessageId] | None,
     recomputed: list[int] | None,
-    snapshot: int,
 ) -> SnapshotChannel:
-    waiting = None if recomputed is None else _messages(tables, channel, recomputed)
+    """Return the contents of one channel, given by its code, from the columns of its row."""
+    waiting = None if recomputed is None else messages_at(tables, channel, recomputed)
     if recorded is None:
         return SnapshotChannel(None, waiting, ())
     in_flight = [(message.id, message) for message in waiting or ()]
     first_sent: dict[MessageId, Message] = {}
     if extra := Counter(recorded) - Counter(name for name, _ in in_flight):
         ordinals = tables.messages.table.find_texts("message", channel, sorted(extra))
-        first_sent = {message.id: message for message in _messages(tables, channel, ordinals[::-1])}
+        first_sent = {
+            message.id: message for message in messages_at(tables, channel, ordinals[::-1])
+        }
     sent = messages_of(recorded, in_flight, first_sent)
     return SnapshotChannel(tuple(recorded), waiting, tuple(sent))
 
 
-def _messages(tables: Tables, channel: int, ordinals: ArrayLike) -> tuple[Message, ...]:
+def messages_at(tables: Tables, channel: int, ordinals: ArrayLike) -> tuple[Message, ...]:
+    """Return the messages with these ordinals on a channel, which is given by its code."""
     numbers = np.asarray(ordinals, np.int64)
     return tables.read_messages(np.full(len(numbers), channel), numbers)

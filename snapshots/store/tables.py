@@ -65,7 +65,7 @@ class Tables:
                 raise StoreDamaged(
                     CHANNELS, "A channel's end is no process.", "Was processes.arrow exchanged?"
                 )
-        self.topology = _topology(processes, channels)
+        self._processes, self._channels = processes, channels
         mapped = {
             table: MappedTable(
                 folder,
@@ -79,9 +79,14 @@ class Tables:
         self.events = mapped[EVENTS]
         self.messages = Flights(mapped[MESSAGES], mapped[MESSAGE_DISORDER])
         self.markers = Flights(mapped[MARKERS], mapped[MARKER_DISORDER])
-        self.scopes = _codes([process.scope for process in self.topology.processes])
+        self.scopes = _codes(processes.column("scope").to_pylist())
         self.all_processes: Ints = np.arange(processes.num_rows)
         self.all_channels: Ints = np.arange(channels.num_rows)
+
+    @cached_property
+    def topology(self) -> Topology:
+        """Return the topology; of 100,000 channels it takes long, and few jobs need it."""
+        return _topology(self._processes, self._channels)
 
     def positions_before(self, axis: str, coordinate: int) -> Ints:
         """Count the events of each process left of ``coordinate`` on the axis: int64[P].
@@ -149,7 +154,10 @@ class Tables:
 
     def scope(self, snapshot: int) -> Topology:
         """Return the part of the topology that belongs to a snapshot, given by its code."""
-        codes = np.flatnonzero(self.in_scope(snapshot)).tolist()
+        involved = self.in_scope(snapshot)
+        if involved.all():
+            return self.topology
+        codes = np.flatnonzero(involved).tolist()
         return in_scope(self.topology, [self.topology.processes[code].id for code in codes])
 
     @cached_property

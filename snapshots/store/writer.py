@@ -42,7 +42,6 @@ from snapshots.store.layout import (
     SNAPSHOT_CHANNELS,
     SNAPSHOT_STATE_COLUMNS,
     SNAPSHOT_STATES,
-    SNAPSHOTS,
     STRAY_COLUMNS,
     STRAYS,
 )
@@ -54,6 +53,7 @@ from snapshots.store.parts import (
     write_messages,
     write_table,
 )
+from snapshots.store.summaries import write_summaries
 
 _RECORDS = (RECORD_STATE, RECORD_CHANNEL)
 
@@ -105,7 +105,7 @@ def write_snapshots(
         temporary = folder / f".{name}"
         write_table(temporary, ordered, schema)
         temporary.rename(folder / name)
-    write_bytes(folder / SNAPSHOTS, json.dumps(summaries, ensure_ascii=False).encode())
+    write_summaries(folder, summaries)
 
 
 def write_checkpoints(

@@ -744,7 +744,8 @@ interface Noun {
 interface AnswerPayload {
   question: string;
   answer: string;
-  sentence: string;
+  /** Absent in a snapshot in brief. */
+  sentence?: string;
   not_compared?: string;
 }
 
@@ -762,11 +763,13 @@ interface SnapshotSummary {
   duration?: number | null;
   markers_sent?: number | null;
   markers_received?: number | null;
+  /** How many events lie inside the cut, in a snapshot in brief; null where it does not pass everywhere. */
+  events?: number | null;
 }
 
-/** A summary with its positions in the order of the processes. */
+/** A summary with its positions in the order of the processes, or null as long as only its brief form is loaded. */
 interface OpenSummary extends SnapshotSummary {
-  codes: number[];
+  codes: number[] | null;
 }
 
 /** The states of processes and the values in channels, by id. */
@@ -775,8 +778,7 @@ interface Contents {
   channels?: Record<string, unknown[]>;
 }
 
-interface SnapshotDetail {
-  snapshot: string;
+interface SnapshotDetail extends SnapshotSummary {
   recorded?: Contents;
   recomputed?: Contents;
   recorded_messages?: Record<string, string[]>;

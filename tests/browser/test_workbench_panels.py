@@ -171,6 +171,46 @@ def test_states_that_are_objects_show_their_difference_and_failures_are_in_sight
     expect(page.locator("#wb-strip-count")).to_have_text("1 of 2")
 
 
+def a_log_with_snapshots(count: int) -> list[dict]:
+    """Return a log of one process that recorded so many snapshots, the last of them wrongly."""
+    header, *_ = a_log_with_wrong_states()
+    states = [0] * (count - 1) + [1]
+    return [
+        header | {"name": f"{count} snapshots"},
+        *(
+            {
+                "process": "p",
+                "kind": "record_state",
+                "at": 10 * number,
+                "snapshot": f"s{number}",
+                "state": {"a": state, "same": 1},
+            }
+            for number, state in enumerate(states)
+        ),
+    ]
+
+
+def test_a_strip_of_many_snapshots_shows_a_part_and_leads_to_the_others(samples, page, tmp_path):
+    log = tmp_path / "many.jsonl"
+    log.write_text("\n".join(map(json.dumps, a_log_with_snapshots(620))))
+    number = re.search(r"recording (\d+)", samples.manage("ingest", log, "--wait"))[1]
+    page.goto(f"/recordings/{number}?snapshot=s300")
+    page.locator("#workbench.is-ready").wait_for()
+    strip, count = page.locator("#wb-snapshots"), page.locator("#wb-strip-count")
+    expect(count).to_have_text("301 of 620")
+    expect(page.locator("#wb-verdict")).to_contain_text("No witness against it.")
+    expect(page.locator('[data-process="p"] td').nth(3)).not_to_have_text("")
+    expect(strip.locator(".wb-chip")).to_have_count(200)
+    strip.get_by_role("button", name="220 after").click()
+    expect(strip.locator(".wb-chip b").first).to_have_text("s400")
+    strip.get_by_role("button", name="400 before").click()
+    expect(strip.locator(".wb-chip b").last).to_have_text("s399")
+    page.locator("#wb-strip-failed").click()
+    expect(count).to_have_text("620 of 620")
+    expect(page.locator("#wb-verdict")).to_contain_text("p recorded the state")
+    expect(strip.locator(".wb-chip")).to_have_count(20)
+
+
 def test_all_charts_are_in_view_in_a_small_window(samples, page):
     page.set_viewport_size({"width": 1280, "height": 800})
     page.goto("/")

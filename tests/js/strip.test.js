@@ -2,7 +2,15 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
-import { inStrip, nextWithFindings, phaseAtCut, snapshotOfCut, withFindings } from "../../static/js/lib/strip.js";
+import {
+  inStrip,
+  MOST_IN_STRIP,
+  nextWithFindings,
+  partOfStrip,
+  phaseAtCut,
+  snapshotOfCut,
+  withFindings,
+} from "../../static/js/lib/strip.js";
 
 const verdicts = ["consistent", "orphan", "unknown", "incomplete", "consistent", "lost", "orphan"];
 const summaries = verdicts.map((verdict, i) => ({ snapshot: `s${i}`, verdict, codes: [i, i + 1] }));
@@ -35,6 +43,19 @@ test("the verdicts are those of the domain, in its order", () => {
 test("a cut is known as that of a snapshot only if all its positions are", () => {
   assert.equal(snapshotOfCut(summaries, [2, 3]).snapshot, "s2");
   assert.equal(snapshotOfCut(summaries, [2, 4]), null);
+});
+
+test("a snapshot whose positions are not loaded is not taken for a cut", () => {
+  assert.equal(snapshotOfCut([{ snapshot: "s1", verdict: "orphan", codes: null }], [2, 3]), null);
+});
+
+test("a long strip shows the part around a place, and its parts have each snapshot once", () => {
+  const length = 2 * MOST_IN_STRIP + 1;
+  assert.deepEqual(partOfStrip(length, -1), { from: 0, to: MOST_IN_STRIP });
+  assert.deepEqual(partOfStrip(length, MOST_IN_STRIP - 1), { from: 0, to: MOST_IN_STRIP });
+  assert.deepEqual(partOfStrip(length, MOST_IN_STRIP), { from: MOST_IN_STRIP, to: 2 * MOST_IN_STRIP });
+  assert.deepEqual(partOfStrip(length, length - 1), { from: 2 * MOST_IN_STRIP, to: length });
+  assert.deepEqual(partOfStrip(0, -1), { from: 0, to: 0 });
 });
 
 test("a process whose state is recorded exactly at the cut records there", () => {

@@ -1,5 +1,6 @@
 """The results of the snapshots job are read back, beside positions from the log."""
 
+import json
 from dataclasses import replace
 
 import pyarrow as pa
@@ -8,7 +9,16 @@ import pytest
 from snapshots.domain.model.recording import RESTORE, LoggedEvent
 from snapshots.domain.model.topology import ProcessId
 from snapshots.domain.simulators.script import Log
-from snapshots.store.layout import NONE, SNAPSHOT_CHANNEL_COLUMNS, SNAPSHOT_STATE_COLUMNS
+from snapshots.store.errors import StoreDamaged
+from snapshots.store.layout import (
+    NONE,
+    SNAPSHOT_CHANNEL_COLUMNS,
+    SNAPSHOT_PLACES,
+    SNAPSHOT_PLACES_COLUMNS,
+    SNAPSHOT_STATE_COLUMNS,
+    SNAPSHOTS,
+)
+from snapshots.store.parts import write_table
 from snapshots.store.writer import write_snapshots
 from tests.builders import a_run, recorded, side_by_side, simulated
 from tests.store.folders import stored
@@ -60,6 +70,63 @@ def test_a_snapshot_comes_back_with_what_was_recorded_and_what_is_recomputed():
         assert channel.recorded == ("m1", "m2", "m9")
         assert [message.id for message in channel.recomputed] == ["m2"]
         assert [message and message.value for message in channel.sent] == ["1", "2", None]
+
+
+ODD = [{"snapshot": "s", "verdict": "ü, \u2028 [🙂]"}, *SUMMARIES[1:]]
+
+
+@pytest.mark.parametrize("summary", ODD, ids=lambda summary: summary["snapshot"])
+def test_one_snapshot_is_read_without_the_others(summary):
+    with stored(two_banks()) as opened:
+        write_snapshots(opened.folder, ODD, STATES, CHANNELS)
+        assert opened.snapshots() == ODD
+        own = json.dumps(summary, ensure_ascii=False).encode()
+        before, after = (opened.folder / SNAPSHOTS).read_bytes().split(own)
+        (opened.folder / SNAPSHOTS).write_bytes(b"?" * len(before) + own + b"?" * len(after))
+        assert opened.snapshot(summary["snapshot"]).summary == summary
+
+
+def test_an_older_store_without_places_of_summaries_is_read():
+    with stored(two_banks()) as opened:
+        write_snapshots(opened.folder, SUMMARIES, STATES, CHANNELS)
+        (opened.folder / SNAPSHOT_PLACES).unlink()
+        assert opened.snapshot("t").summary == SUMMARIES[1]
+
+
+@pytest.mark.parametrize(
+    "summaries",
+    [
+        [*SUMMARIES, {"snapshot": "u", "verdict": "orphan"}],
+        SUMMARIES[::-1],
+        [{"snapshot": "t", "verdict": "duplicated"}, {"snapshot": "s", "verdict": "unknown"}],
+        [{"snapshot": "s"}, {"snapshot": "t"}],
+    ],
+    ids=["more", "in another order", "of the same lengths", "shorter"],
+)
+def test_summaries_that_were_replaced_are_read_as_they_are(summaries):
+    with stored(two_banks()) as opened:
+        write_snapshots(opened.folder, SUMMARIES, STATES, CHANNELS)
+        (opened.folder / SNAPSHOTS).write_text(json.dumps(summaries))
+        [own] = [summary for summary in summaries if summary["snapshot"] == "t"]
+        assert opened.snapshot("t").summary == own
+
+
+@pytest.mark.parametrize(("begin", "end"), [(-5, 3), (3, -5), (2**62, 2**63 - 1), (1, 2**62)])
+def test_places_beyond_the_file_are_not_followed(begin, end):
+    with stored(two_banks()) as opened:
+        write_snapshots(opened.folder, SUMMARIES, STATES, CHANNELS)
+        places = pa.table([["t"], [begin], [end]], SNAPSHOT_PLACES_COLUMNS.names)
+        write_table(opened.folder / SNAPSHOT_PLACES, places, SNAPSHOT_PLACES_COLUMNS)
+        assert opened.snapshot("t").summary == SUMMARIES[1]
+
+
+def test_damaged_places_of_summaries_are_named():
+    with stored(two_banks()) as opened:
+        write_snapshots(opened.folder, SUMMARIES, STATES, CHANNELS)
+        (opened.folder / SNAPSHOT_PLACES).write_bytes(b"not what it was" * 100)
+        with pytest.raises(StoreDamaged) as caught:
+            opened.snapshot("t")
+        assert caught.value.where == SNAPSHOT_PLACES
 
 
 def test_an_entry_that_is_not_in_flight_stands_for_the_first_message_with_its_id():

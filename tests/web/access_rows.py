@@ -206,6 +206,7 @@ POST /api/trail/{stop}/keep {"text": "Look here."}
 GET /recordings/{banks}
 GET /api/recordings/{banks}/topology
 GET /api/recordings/{banks}/snapshots
+GET /api/recordings/{banks}/snapshots-in-brief
 GET /api/recordings/{banks}/snapshots/s1
 POST /api/recordings/{banks}/cuts {"step": 3}
 GET /api/recordings/{banks}/window

@@ -97,7 +97,7 @@ def _write(log: Log, name: str) -> None:
     temporary = Path(tempfile.mkdtemp(dir=_kept()))  # a worker would sweep one in the store
     manifest = write_recording(assembly.recording, temporary, assembly.defects)
     reports = judge(assembly.recording)
-    write_snapshots(temporary, *_tables(reports, manifest.snapshots, assembly.recording.topology))
+    write_snapshots(temporary, *tables_of(reports, manifest.snapshots, assembly.recording.topology))
     if "dataflow" in manifest.header_extra:
         told = checkpoints, files, decisions, all_failovers
         write_checkpoints(temporary, *(tell(assembly.recording) for tell in told))
@@ -115,7 +115,8 @@ def _make_ready(row: Recording, name: str, found: recordings.Summary) -> None:
         row.save()
 
 
-def _tables(reports: tuple[SnapshotReport, ...], snapshots, topology):
+def tables_of(reports: tuple[SnapshotReport, ...], snapshots, topology):
+    """Return the summaries and tables of reports, as ``write_snapshots`` takes them."""
     codes = {snapshot: code for code, snapshot in enumerate(snapshots)}
     states, channels = [], []
     for report in reports:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from channels.db import database_sync_to_async
 
-from snapshots import access
+from snapshots.access import visiting
 from snapshots.domain.simulators.dataflow_samples import SAMPLES_OF_DATAFLOWS
 from snapshots.domain.simulators.samples import SAMPLES
 from snapshots.models import Job, Recording
@@ -292,7 +292,7 @@ def test_a_visitor_of_a_recording_gets_the_listed_keys_and_no_others(editor, tea
 
 
 def test_every_route_that_visitors_reach_has_a_list():
-    routes = {*access._SHOWN, *access._WITH_NOTES, *access._WITH_DOWNLOADS}
+    routes = {*visiting.SHOWN, *visiting.WITH_NOTES, *visiting.WITH_DOWNLOADS}
     downloads = {"recordings/<int:pk>/original"}  # the uploaded file itself
     assert routes == {*KEYS, "reviews/<int:pk>", *downloads}
 

@@ -3,7 +3,7 @@
 from typing import Annotated, Any
 
 from django.http import HttpRequest, HttpResponse
-from ninja import Field, Query, Router, Schema
+from ninja import Field, Query, Router
 
 from snapshots import access
 from snapshots.answers import global_states, replay
@@ -15,14 +15,15 @@ from snapshots.payloads.search import SearchAnswer
 from snapshots.payloads.state_graph import StateGraphDetail
 from snapshots.payloads.window import WindowPayload
 from snapshots.web.api.parameters import EventIndex, ProcessId, RecordingId
+from snapshots.web.api.parts import PartQuestion
 from snapshots.web.api.reading import stored_recording
 from snapshots.web.json import reply
 
 router = Router()
 
 
-class CutQuestion(Schema):
-    """A cut, named in exactly one of three ways."""
+class CutQuestion(PartQuestion):
+    """A cut, named in exactly one of three ways, and the part of the answer that is asked for."""
 
     positions: Any = Field(
         None,
@@ -42,7 +43,7 @@ def cut(request: HttpRequest, id: RecordingId, body: CutQuestion) -> HttpRespons
 
     A state that is not known is absent. An inconsistent cut comes with its orphans, and with
     `nearest`: the latest consistent cut inside it or the smallest around it, whichever moves fewer
-    events.
+    events. With `limit`, one answer has a part, as that of a snapshot has.
     """
     return reply(replay.cut(stored_recording(request, id), body.dict()))
 

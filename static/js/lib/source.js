@@ -6,6 +6,7 @@ import { latestWins, Refused } from "./socket.js";
 import { openWindow } from "./window.js";
 
 const KEPT_WINDOWS = 12;
+const BRIEFS_A_PAGE = 400; // which weigh less than 100 kB
 
 /**
  * Makes the source of one recording's data.
@@ -124,6 +125,7 @@ export function defaultUrls(id, urls = {}) {
     window: `${api}/window`,
     cuts: `${api}/cuts`,
     snapshots: `${api}/snapshots`,
+    briefs: `${api}/snapshots-in-brief`,
     events: `${api}/events`,
     search: `${api}/search`,
     cones: `${api}/cones`,
@@ -131,6 +133,24 @@ export function defaultUrls(id, urls = {}) {
     snapshotPage: `/recordings/${id}/snapshots`,
     ...urls,
   };
+}
+
+/**
+ * Fetches all snapshots of a recording in brief, page by page.
+ * @param {string} url @returns {Promise<SnapshotSummary[]>}
+ */
+export async function briefSnapshots(url) {
+  const listed = [];
+  let page = await getJson(`${url}?limit=${BRIEFS_A_PAGE}`);
+  listed.push(...page.items);
+  while (page.next !== null) {
+    page = await getJson(`${url}?${new URLSearchParams({ limit: String(BRIEFS_A_PAGE), after: page.next })}`);
+    listed.push(...page.items);
+  }
+  return listed.map(({ answers, ...brief }) => ({
+    ...brief,
+    answers: Object.entries(answers).map(([question, answer]) => ({ question, answer })),
+  }));
 }
 
 /** @param {SearchQuestion} question */

@@ -1,4 +1,6 @@
-/** The order of the snapshots in the strip, and which of them something speaks against. Pure. */
+/** The order of the snapshots in the strip, which of them it shows, and which something speaks against. Pure. */
+
+export const MOST_IN_STRIP = 200; // a browser takes long to lay out thousands
 
 const WORST_FIRST = [
   "orphan",
@@ -23,6 +25,15 @@ export function inStrip(summaries, isWorstFirst) {
 }
 
 /**
+ * Returns the part of a strip that is shown, as its begin and end: the one around a place, or the first.
+ * @param {number} length of the whole strip @param {number} place in it, -1 for none
+ */
+export function partOfStrip(length, place) {
+  const from = Math.floor(Math.max(place, 0) / MOST_IN_STRIP) * MOST_IN_STRIP;
+  return { from, to: Math.min(from + MOST_IN_STRIP, length) };
+}
+
+/**
  * Returns the snapshots against which something speaks: not those that are consistent or cannot be judged.
  * @template {{ verdict: string }} T @param {T[]} summaries @returns {T[]}
  */
@@ -42,11 +53,11 @@ export function nextWithFindings(summaries, chosen) {
 }
 
 /**
- * Returns the snapshot whose cut has exactly these positions, or null.
- * @template {{ codes: number[] }} T @param {T[]} summaries @param {number[]} cut @returns {T | null}
+ * Returns the snapshot whose cut has exactly these positions, or null. One whose positions are not loaded is not found.
+ * @template {{ codes: number[] | null }} T @param {T[]} summaries @param {number[]} cut @returns {T | null}
  */
 export function snapshotOfCut(summaries, cut) {
-  return summaries.find(({ codes }) => codes.length === cut.length && codes.every((n, p) => n === cut[p])) ?? null;
+  return summaries.find(({ codes }) => codes?.length === cut.length && codes.every((n, p) => n === cut[p])) ?? null;
 }
 
 /**

@@ -7,10 +7,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from snapshots.domain.model.topology import JsonText
-from snapshots.domain.model.values import number
+from snapshots.domain.model.values import number, total
 from tasks.spark.judge.channel_cuts import SnapshotFacts
 
 _LARGEST = 2**40  # sums of fewer than 2**22 of these stay below 2**63
+
+
+def sum_of(texts: pa.ChunkedArray) -> int | float | None:
+    """Return the sum of the numbers that texts hold, None if one of them holds none."""
+    whole = _integers(texts)
+    return total(texts.to_pylist()) if whole is None else int(whole.sum())
 
 
 def add_amounts(
@@ -20,7 +26,7 @@ def add_amounts(
 
     ``snapshots`` holds the snapshot code of each value.
     """
-    whole = _integers(values)
+    whole = _integers(pa.array(values, pa.large_string()))
     if whole is not None:
         sums = np.zeros(len(facts), np.int64)
         np.add.at(sums, snapshots, whole)
@@ -37,9 +43,8 @@ def added(one: int | float | None, other: int | float | None) -> int | float | N
     return None if one is None or other is None else one + other
 
 
-def _integers(values: Sequence[str | None]) -> np.ndarray | None:
-    """Return the values as int64 if all are integers of usual size, else None."""
-    texts = pa.array(values, pa.large_string())
+def _integers(texts: pa.Array | pa.ChunkedArray) -> np.ndarray | None:
+    """Return the texts as int64 if all are integers of usual size, else None."""
     try:
         numbers = pc.cast(texts, pa.int64())
     except pa.ArrowInvalid:

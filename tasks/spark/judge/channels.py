@@ -100,7 +100,7 @@ class _Judge:
         self.facts = [SnapshotFacts() for _ in self.names]
         self.codes = np.arange(task.first, task.end)
         self.records = pa.Table.from_batches([read_batch(folder / RECORDS, RECORD_COLUMNS)])
-        positions = positions_of(self.records, self.count, len(self.tables.topology.processes))
+        positions = positions_of(self.records, self.count, len(self.tables.all_processes))
         self.code = np.repeat(self.codes, self.count)
         self.snapshot = np.tile(np.arange(self.count), len(self.codes))
         self.source = positions[:, self.tables.source[self.codes]].T.ravel()

@@ -7,16 +7,27 @@ all snapshots at once. Their results are joined here into the reports of
 ``snapshots.domain.judging.verdicts``, which is the reference, and written beside the recording.
 """
 
+from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 from pyspark.sql import SparkSession
 
 from snapshots.domain.judging import witnesses as say
 from snapshots.domain.judging.answers import Answer, Judged, answers
-from snapshots.domain.judging.findings import INCOMPLETE, MOST_WITNESSES, UNKNOWN, Findings, Place
+from snapshots.domain.judging.findings import (
+    INCOMPLETE,
+    MOST_WITNESSES,
+    STATE_MISMATCH,
+    UNKNOWN,
+    Findings,
+    Place,
+)
 from snapshots.domain.judging.totals import NOT_SUMMED, Totals
 from snapshots.domain.judging.verdicts import SnapshotReport
 from snapshots.domain.model.derived import flaws, is_derived, states_not_judged
@@ -37,7 +48,7 @@ from snapshots.store.tables import Tables
 from snapshots.store.writer import write_snapshots
 from tasks.spark import session
 from tasks.spark.ingest.schemas import ranges, runs
-from tasks.spark.judge.amounts import added
+from tasks.spark.judge.amounts import added, sum_of
 from tasks.spark.judge.channel_cuts import SnapshotFacts
 from tasks.spark.judge.channels import ChannelFacts, ChannelTask, judge_channels
 from tasks.spark.judge.states import STATES, StateTask, judge_states
@@ -92,6 +103,7 @@ class Judge:
         self.channels = [channel.id for channel in self.topology.channels]
         self.states = STATES.empty_table()
         self.contents = SNAPSHOT_CHANNEL_COLUMNS.empty_table()
+        self._held_at_start: dict[bytes, int | float | None] = {}
 
     def facts(self, stages: Stages, progress: Progress) -> tuple[list[SnapshotFacts], "Log"]:
         """Run the Spark action, which fills ``states`` and ``contents``."""
@@ -127,6 +139,25 @@ class Judge:
         present = [(item.began, item) for item in judged if item.began is not None]
         ordered = sorted(present, key=lambda pair: pair[0])
         return tuple(item.report(Instant(at)) for (_, at), item in ordered)
+
+    def held_at_start(self, in_scope: NDArray[np.bool_]) -> int | float | None:
+        """Return the sum of the first states of these processes; most snapshots have the same."""
+        key = in_scope.tobytes()
+        if key not in self._held_at_start:
+            processes = self.topology.processes
+            codes = np.flatnonzero(in_scope).tolist()
+            self._held_at_start[key] = total(processes[code].state for code in codes)
+        return self._held_at_start[key]
+
+    @cached_property
+    def states_of(self) -> list[pa.Table]:
+        """Return the rows of ``states`` by snapshot."""
+        return _by_snapshot(self.states, len(self.names))
+
+    @cached_property
+    def contents_of(self) -> list[pa.Table]:
+        """Return the rows of ``contents`` by snapshot."""
+        return _by_snapshot(self.contents, len(self.names))
 
     def state_rows(self) -> pa.Table:
         """Return SNAPSHOT_STATE_COLUMNS for every snapshot and process."""
@@ -180,8 +211,9 @@ class Log:
         snapshot, at = rows.column("snapshot").to_numpy(), rows.column("at").to_numpy()
         process = rows.column("process").to_numpy().astype(np.int64)
         step = self.tables.events.values("step", process, rows.column("index").to_numpy())
-        for code, begin, end in runs(np.sort(snapshot)):
-            own = np.argsort(snapshot, kind="stable")[begin:end]
+        order = np.argsort(snapshot, kind="stable")
+        for code, begin, end in runs(snapshot[order]):
+            own = order[begin:end]
             first = own[np.argmin(step[own])]
             self.began[code] = _least(self.began[code], (int(step[first]), int(at[first])))
             self.ended_at[code] = _most(self.ended_at[code], Instant(int(at[own].max())))
@@ -221,11 +253,10 @@ class _Verdict:
         self.name = judge.names[code]
         self.facts = facts
         self.findings = facts.findings
-        bounds = np.searchsorted(judge.states["snapshot"].to_numpy(), [code, code + 1])
-        rows = judge.states.slice(bounds[0], bounds[1] - bounds[0])
-        self.rows = rows.to_pylist()
+        self.rows = judge.states_of[code]
+        self.process, self.index = (self.rows[name].to_numpy() for name in ("process", "index"))
         self.position = np.full(len(judge.processes), NONE, np.int64)
-        self.position[rows["process"].to_numpy()] = rows["index"].to_numpy()
+        self.position[self.process] = self.index
         self.in_scope = judge.tables.in_scope(code)
         self.began = _least(facts.began, log.began[code])
         self.markers_received = facts.markers_received + log.markers_received[code]
@@ -261,7 +292,8 @@ class _Verdict:
 
     def _by_process(self, column: str) -> dict[ProcessId, Any]:
         names = self.judge.processes
-        return {names[row["process"]]: row[column] for row in self.rows if row[column] is not None}
+        items = zip(self.process.tolist(), self.rows[column].to_pylist(), strict=True)
+        return {names[process]: value for process, value in items if value is not None}
 
     def _initiators(self) -> tuple[ProcessId, ...]:
         """Return the processes that recorded before any marker came.
@@ -270,29 +302,31 @@ class _Verdict:
         """
         names = self.judge.processes
         if not self.has_markers:
-            first = sorted((row["step"], row["process"]) for row in self.rows)[:1]
-            return tuple(names[process] for _, process in first)
+            first = np.argsort(self.rows["step"].to_numpy(), kind="stable")[:1]
+            return tuple(names[process] for process in self.process[first].tolist())
         markers = _earliest(self.facts.first_marker, self.log.first_marker[self.code])
         return tuple(
-            names[row["process"]]
-            for row in self.rows
-            if row["index"] < markers.get(row["process"], row["index"] + 1)
+            names[process]
+            for process, index in zip(self.process.tolist(), self.index.tolist(), strict=True)
+            if index < markers.get(process, index + 1)
         )
 
     def _judge_states(self) -> None:
         header_extra = self.judge.manifest.header_extra
         for flaw in flaws(header_extra, self.name):
             self.findings.add(flaw)
-        is_whole, unjudged = not is_derived(header_extra), 0
-        for row in self.rows:
-            recorded, recomputed = row["recorded"], row["recomputed"]
+        differs = pc.fill_null(pc.not_equal(self.rows["recorded"], self.rows["recomputed"]), False)
+        wrong = np.flatnonzero(differs.to_numpy())
+        for row in self.rows.take(pa.array(wrong[:MOST_WITNESSES])).to_pylist():
             process = self.judge.processes[row["process"]]
             place = Place(process, row["index"], row["at"])
-            if None not in (recorded, recomputed) and recorded != recomputed:
-                self.findings.add(say.state_mismatch(process, place, recorded, recomputed))
-            elif not is_whole:
-                unjudged += 1
-        if unjudged:
+            self.findings.add(
+                say.state_mismatch(process, place, row["recorded"], row["recomputed"])
+            )
+        if len(wrong) > MOST_WITNESSES:
+            self.findings.count(STATE_MISMATCH, len(wrong) - MOST_WITNESSES)
+        unjudged = len(self.rows) - len(wrong)
+        if unjudged and is_derived(header_extra):
             self.findings.add(states_not_judged(unjudged))
 
     def _judge_strays(self) -> int:
@@ -315,7 +349,9 @@ class _Verdict:
     ) -> tuple[Answer, ...]:
         """Count what could be compared, and answer the four questions."""
         unrecorded = [channel for channel in in_flight if channel not in recorded]
-        known = [row["recomputed"] is not None for row in self.rows if row["recorded"] is not None]
+        recorded_states = self.rows["recorded"].is_valid()
+        compared_states = pc.and_(recorded_states, self.rows["recomputed"].is_valid())
+        compared = _count(compared_states)
         tables = self.judge.tables
         return answers(
             Judged(
@@ -326,8 +362,8 @@ class _Verdict:
                 compared=len(in_flight) - len(unrecorded),
                 unrecorded=len(unrecorded),
                 unrecorded_in_flight=sum(len(in_flight[channel]) for channel in unrecorded),
-                states_compared=sum(known),
-                states_unlogged=len(known) - sum(known),
+                states_compared=compared,
+                states_unlogged=_count(recorded_states) - compared,
                 strays=strays,
                 has_markers=self.has_markers,
                 words=words_of(self.judge.manifest.header_extra),
@@ -376,8 +412,7 @@ class _Verdict:
         The latter are known for channels whose two ends recorded.
         """
         judge, names = self.judge, self.judge.channels
-        bounds = np.searchsorted(judge.contents["snapshot"].to_numpy(), [self.code, self.code + 1])
-        rows = judge.contents.slice(bounds[0], bounds[1] - bounds[0]).to_pylist()
+        rows = judge.contents_of[self.code].to_pylist()
         has_recorded = self.position != NONE
         both = np.flatnonzero(has_recorded[judge.tables.source] & has_recorded[judge.tables.target])
         in_flight: dict[ChannelId, tuple] = {names[code]: () for code in both.tolist()}
@@ -392,17 +427,24 @@ class _Verdict:
     def _totals(self) -> Totals:
         if is_derived(self.judge.manifest.header_extra):
             return NOT_SUMMED
-        return Totals(self._held_at_start(), self._held_by_processes(), self.facts.amount)
-
-    def _held_at_start(self) -> int | float | None:
-        processes = self.judge.topology.processes
-        return total(processes[code].state for code in np.flatnonzero(self.in_scope).tolist())
+        held = self.judge.held_at_start(self.in_scope)
+        return Totals(held, self._held_by_processes(), self.facts.amount)
 
     def _held_by_processes(self) -> int | float | None:
-        held: dict[int, JsonText | None] = dict.fromkeys(np.flatnonzero(self.in_scope).tolist())
-        for row in self.rows:
-            held[row["process"]] = row["recorded"] or row["recomputed"]
-        return total(held.values())
+        if len(self.rows) < self.in_scope.sum():
+            return None
+        return sum_of(pc.coalesce(self.rows["recorded"], self.rows["recomputed"]))
+
+
+def _by_snapshot(rows: pa.Table, snapshots: int) -> list[pa.Table]:
+    """Return the rows of each snapshot, of a table that is sorted by snapshot."""
+    whole = rows.combine_chunks()
+    bounds = np.searchsorted(whole["snapshot"].to_numpy(), np.arange(snapshots + 1, dtype=np.int32))
+    return [whole.slice(begin, end - begin) for begin, end in pairwise(bounds.tolist())]
+
+
+def _count(flags: pa.ChunkedArray) -> int:
+    return int(pc.sum(flags).as_py() or 0)
 
 
 def _merged(parts: list[SnapshotFacts]) -> SnapshotFacts:

@@ -19,7 +19,7 @@ def first_records(records: pa.Table) -> pa.Table:
 
 def positions_of(records: pa.Table, snapshots: int, processes: int) -> np.ndarray:
     """Return the index of each process's first record_state: int64[S, P], NONE if there is none."""
-    rows = first_records(records)
+    rows = first_records(records.select(["kind", "snapshot", "process", "index"]))
     positions = np.full((snapshots, processes), NONE, np.int64)
     positions[rows["snapshot"].to_numpy(), rows["process"].to_numpy()] = rows["index"].to_numpy()
     return positions

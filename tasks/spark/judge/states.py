@@ -43,9 +43,10 @@ def judge_states(task: StateTask) -> pa.Table:
     """Return the STATES of the task's processes."""
     folder = Path(task.folder)
     tables = Tables(folder, Manifest.read(folder))
-    rows = first_records(pa.Table.from_batches([read_batch(folder / RECORDS, RECORD_COLUMNS)]))
-    process = rows["process"].to_numpy()
-    rows = rows.filter(pa.array((process >= task.first) & (process < task.end)))
+    records = pa.Table.from_batches([read_batch(folder / RECORDS, RECORD_COLUMNS)])
+    process = records["process"].to_numpy()
+    own = records.filter(pa.array((process >= task.first) & (process < task.end)))
+    rows = first_records(own)
     process = rows["process"].to_numpy().astype(np.int64)
     index = rows["index"].to_numpy()
     columns = {name: rows[name] for name in ("snapshot", "process", "index", "at")}
@@ -73,6 +74,7 @@ def states_at(tables: Tables, process: np.ndarray, position: np.ndarray) -> list
     states = np.full(len(last), None, object)
     inside = np.flatnonzero(last >= 0)
     states[inside] = tables.events.pick(process[inside], last[inside]).texts("state")
-    processes = tables.topology.processes
-    states[start] = [processes[code].state for code in process[start].tolist()]
+    if len(start):
+        processes = tables.topology.processes
+        states[start] = [processes[code].state for code in process[start].tolist()]
     return states.tolist()

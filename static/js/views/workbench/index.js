@@ -3,7 +3,7 @@
 import { duration, instant, thousands } from "../../lib/format.js";
 import { createPlayer } from "../../lib/player.js";
 import { openSocket } from "../../lib/socket.js";
-import { createSource, defaultUrls, getJson } from "../../lib/source.js";
+import { briefSnapshots, createSource, defaultUrls, getJson } from "../../lib/source.js";
 import { openTopology } from "../../lib/topology.js";
 import { setText, showNote } from "../../lib/dom.js";
 import { wireActions } from "./actions.js";
@@ -44,9 +44,9 @@ const MESSAGE_STAYS = 6000; // ms
 export async function mountWorkbench(root, data) {
   const { recording } = data;
   const urls = defaultUrls(recording.id, data.urls);
-  const [plain, { items: summaries }] = await Promise.all([
+  const [plain, summaries] = await Promise.all([
     data.topology ?? getJson(urls.topology),
-    data.snapshots ? { items: data.snapshots } : getJson(urls.snapshots),
+    data.snapshots ?? briefSnapshots(urls.briefs),
   ]);
   const topology = openTopology(plain);
   const player = createPlayer(recording.extent);

@@ -5,7 +5,7 @@ import { counted, duration, thousands } from "../../lib/format.js";
 import { messagesInFlight } from "../../lib/cuts.js";
 import { hasAny } from "../../lib/player.js";
 import { inOrder } from "../../lib/source.js";
-import { inStrip, nextWithFindings, phaseAtCut, snapshotOfCut, withFindings } from "../../lib/strip.js";
+import { inStrip, nextWithFindings, partOfStrip, phaseAtCut, snapshotOfCut, withFindings } from "../../lib/strip.js";
 import { answersSentence, chipTitle, cutResult, cutSentence, nounsOf, sentenceElements } from "./sentences.js";
 
 /** @param {App} app @param {SnapshotSummary[]} summaries */
@@ -14,11 +14,7 @@ export function createSnapshots(app, summaries) {
   const strip = app.root.querySelector("#wb-snapshots");
   const verdict = app.root.querySelector("#wb-verdict");
   const spoken = app.root.querySelector("#wb-verdict-spoken");
-  const byId = new Map(
-    summaries.map(
-      (summary) => [summary.snapshot, { ...summary, codes: inOrder(summary.positions, topology.processes) }],
-    ),
-  );
+  const byId = new Map(summaries.map((summary) => [summary.snapshot, opened(summary)]));
   const details = new Map();
   const doneAt = new Map();
   /** @type {number | undefined} */
@@ -29,18 +25,29 @@ export function createSnapshots(app, summaries) {
   const failed = tools.querySelector("#wb-strip-failed");
   const worst = tools.querySelector("#wb-strip-worst");
   let isWorstFirst = false;
+  let shownAround = -1; // a place in the strip, -1 for that of the chosen snapshot
+
+  /** @param {SnapshotSummary} summary @returns {OpenSummary} */
+  function opened(summary) {
+    return { ...summary, codes: summary.positions ? inOrder(summary.positions, topology.processes) : null };
+  }
 
   const chosen = () => byId.get(player.state.snapshot) ?? null;
 
   function drawStrip() {
     const order = inStrip(summaries, isWorstFirst);
-    strip.replaceChildren(...order.map(chip));
+    const at = order.findIndex(({ snapshot }) => snapshot === player.state.snapshot);
+    const { from, to } = partOfStrip(order.length, shownAround < 0 ? at : shownAround);
+    strip.replaceChildren(
+      ...(from > 0 ? [others(`${thousands(from)} before`, from - 1, true)] : []),
+      ...order.slice(from, to).map(chip),
+      ...(to < order.length ? [others(`${thousands(order.length - to)} after`, to, false)] : []),
+    );
     if (!summaries.length) {
       strip.append(h("span.soft", {}, "No snapshot in this recording. Press c to draw your own cut."));
     }
     tools.hidden = summaries.length < 2;
-    const place = order.findIndex(({ snapshot }) => snapshot === player.state.snapshot) + 1;
-    setText(count, place ? `${thousands(place)} of ${thousands(order.length)}` : thousands(order.length));
+    setText(count, at >= 0 ? `${thousands(at + 1)} of ${thousands(order.length)}` : thousands(order.length));
     const failing = withFindings(summaries).length;
     failed.hidden = worst.hidden = failing === 0;
     setText(failed, `${thousands(failing)} with findings`);
@@ -53,8 +60,22 @@ export function createSnapshots(app, summaries) {
   });
   worst.addEventListener("click", () => {
     isWorstFirst = !isWorstFirst;
+    shownAround = -1;
     drawStrip();
   });
+
+  /**
+   * Makes a button that shows the part of the strip before or after this one, from its near end.
+   * @param {string} text @param {number} place @param {boolean} isBefore
+   */
+  function others(text, place, isBefore) {
+    function show() {
+      shownAround = place;
+      drawStrip();
+      strip.scrollLeft = isBefore ? strip.scrollWidth : 0;
+    }
+    return h("button.btn.btn-quiet", { type: "button", onclick: show }, text);
+  }
 
   /** @param {SnapshotSummary} summary */
   function chip(summary) {
@@ -92,7 +113,12 @@ export function createSnapshots(app, summaries) {
     if (id === null || details.has(id)) return;
     details.set(id, null);
     try {
-      details.set(id, await app.source.snapshot(id));
+      const detail = await app.source.snapshot(id);
+      details.set(id, detail);
+      if (!byId.get(id).codes) {
+        byId.set(id, { ...byId.get(id), ...opened(detail) });
+        player.set({ whole: id });
+      }
       player.set({ detail: id });
       doneAt.set(id, await donePositions(byId.get(id)));
       player.set({ phases: id });
@@ -130,7 +156,7 @@ export function createSnapshots(app, summaries) {
    */
   function phaseOf(p, { shown, cut }) {
     const summary = chosen();
-    if (!summary || !shown) return null;
+    if (!summary?.codes || !shown) return null;
     const recordsAt = summary.codes[p];
     const missing = app.recording.is_derived ? "no record" : "never records";
     if (recordsAt < 0) return includes(summary, p) ? missing : "not part of it";
@@ -160,10 +186,14 @@ export function createSnapshots(app, summaries) {
     if (axis === "time") {
       return Number.isFinite(summary.began_at) ? [summary.began_at, summary.ended_at ?? summary.began_at] : null;
     }
-    const { codes } = byId.get(summary.snapshot);
-    if (codes.some((n) => n < 0)) return null;
-    const events = codes.reduce((sum, n) => sum + n, 0);
-    return [events, events];
+    const events = eventsIn(byId.get(summary.snapshot));
+    return events === null ? null : [events, events];
+  }
+
+  /** @param {OpenSummary} summary */
+  function eventsIn({ codes, events }) {
+    if (!codes) return events ?? null;
+    return codes.some((n) => n < 0) ? null : codes.reduce((sum, n) => sum + n, 0);
   }
 
   /**
@@ -203,21 +233,20 @@ export function createSnapshots(app, summaries) {
     }
     renderOnce(
       verdict,
-      `snapshot ${summary.snapshot}`,
+      `snapshot ${summary.snapshot} ${summary.codes ? "" : "in brief"}`,
       () => [word(summary.verdict, summary.outcome), h("span", {}, ...snapshotSentence(summary))],
     );
     say(`Snapshot ${summary.snapshot}: ${summary.outcome ?? summary.verdict}.`);
   }
 
-  /** @param {SnapshotSummary} summary */
+  /** @param {OpenSummary} summary */
   function snapshotSentence(summary) {
     const href = `${app.urls.snapshotPage}/${encodeURIComponent(summary.snapshot)}`;
     const findings = summary.verdicts ?? [];
     const worst = findings.find(({ verdict: name }) => name !== "consistent");
     const others = findings.length - 1;
-    const words = worst?.sentence
-      ? sentenceElements(worst.sentence, nounsOf(worst), app.go)
-      : [answersSentence(summary.answers ?? [])];
+    const none = summary.codes ? [answersSentence(summary.answers ?? [])] : [];
+    const words = worst?.sentence ? sentenceElements(worst.sentence, nounsOf(worst), app.go) : none;
     /** @param {string} text */
     const toPage = (text) => (app.isVisitor ? text : h("a", { href }, text));
     const more = worst && others > 0 ? [" ", toPage(counted(others, "more finding"))] : [];
@@ -293,10 +322,11 @@ export function createSnapshots(app, summaries) {
     /** @param {PlayerState} state @param {Set<string>} keys */
     update(state, keys) {
       if (keys.has("snapshot")) {
+        shownAround = -1;
         drawStrip();
         load(state.snapshot);
       }
-      if (hasAny(keys, "snapshot", "cut", "shown")) drawVerdict(state);
+      if (hasAny(keys, "snapshot", "detail", "cut", "shown")) drawVerdict(state);
     },
   };
 }

@@ -210,7 +210,7 @@ export function createSpacetime(app) {
     if (panel.isFolded() || !state.window) return;
     const isZoomed = hasAny(keys, "from", "to");
     const isStale =
-      hasAny(keys, "window", "snapshot", "axis", "theme", "size", "lanes", "idle") ||
+      hasAny(keys, "window", "snapshot", "whole", "axis", "theme", "size", "lanes", "idle") ||
       (state.idle && keys.has("overview")) ||
       (keys.has("detail") && !state.window.events.count) ||
       (keys.has("cut") && Boolean(state.cut) !== handles.wereShown());
