@@ -75,8 +75,13 @@ KEYS = {
         hits[]: at channel index kind label message process snapshot step value
         hits[].value: key value
     """,
+    "api/recordings/<int:id>/snapshots-in-brief": """
+        : items next total
+        items[]: answers began_at ended_at events outcome recorded snapshot verdict
+        items[].answers: channels cut rule states
+    """,
     "api/recordings/<int:id>/snapshots": """
-        : items
+        : items next total
         items[]: answers began_at duration ended_at initiators markers_received markers_sent
         items[]: outcome positions snapshot totals verdict verdict_counts verdicts
         items[].answers[]: answer not_compared question sentence
@@ -244,6 +249,7 @@ def calls_of(client, row: Recording, data: Any) -> dict[str, Any]:
     paths = {
         "topology": "topology",
         "snapshots": "snapshots",
+        "snapshots-in-brief": "snapshots-in-brief",
         "snapshots/<text:snapshot>": f"snapshots/{data['snapshots'][0]['snapshot']}",
         "window": "window",
         "search": "search?query=m",
