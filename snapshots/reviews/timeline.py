@@ -212,12 +212,14 @@ def change(
         require_seen(seen, now.changed_in, "This row")
     if "is_hidden" in fields:
         now.is_hidden = _flag(fields["is_hidden"], "is_hidden")
+    group = now.group_id
     if "group" in fields or "before" in fields:
         _put(now, *_place(review, fields, now))
     review.revision += 1
     now.changed_in = review.revision if is_edited else now.changed_in
     now.save()
-    if now.is_group or "is_hidden" in fields:
+    counts_change = now.group_id != group or "is_hidden" in fields
+    if now.is_group or counts_change:
         note_change(review, user, TIMELINE)
     else:
         note_change(review, user, ROW, now)
