@@ -1,10 +1,16 @@
 """Notes in the workbench by keyboard alone, in two browsers that have the same recording open."""
 
+from dataclasses import replace
+
 import pytest
 from playwright.sync_api import expect
 
+from snapshots.domain.model.recording import MARKER_SEND
 from snapshots.domain.simulators.samples import two_banks
+from snapshots.domain.simulators.script import Log
 from tests.browser.test_snapshot_page import uploaded
+from tests.builders import simulated
+from tests.damage import record_late, relogged
 
 
 @pytest.fixture
@@ -42,6 +48,39 @@ def test_a_note_is_written_kept_and_seen_elsewhere_by_keyboard(stack, page, coll
     expect(colleague.locator(".wb-note").first).to_be_focused()
 
 
+def test_a_note_about_the_chosen_snapshot_goes_to_it(stack, page):
+    """Both snapshots have findings, and the second has no place: nobody recorded it."""
+    address = uploaded(page, with_a_snapshot_that_nobody_recorded(), "failed.jsonl")
+    page.goto(address)
+    page.locator("#workbench.is-ready").wait_for()
+    subject = page.locator("#wb-notes-subject")
+    for snapshot in ("s2", "s1"):
+        page.locator("#wb-snapshots .wb-chip", has_text=snapshot).click()
+        page.keyboard.press("m")
+        expect(subject).to_contain_text(f"snapshot {snapshot}")
+        page.keyboard.type(f"about {snapshot}")
+        page.keyboard.press("Control+Enter")
+        expect(page.locator("#wb-notes-form")).to_be_hidden()
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("m")
+    expect(subject).to_contain_text("cut at")
+    page.keyboard.press("Escape")
+    page.locator("#wb-snapshots .wb-chip", has_text="s2").click()
+    expect(page.locator("#wb-notes-trail")).to_contain_text("snapshot s2")
+    page.keyboard.press("k")
+    expect(page.locator("#wb-notes-list .wb-note-place")).to_contain_text(
+        ["snapshot s2", "snapshot s1", "snapshot s2"]
+    )
+
+
+def with_a_snapshot_that_nobody_recorded() -> Log:
+    """Return a run whose first snapshot was recorded too late, and whose second by nobody."""
+    log = record_late(simulated()).log
+    marker = next(each for each in log.events if each.kind == MARKER_SEND)
+    begun = replace(marker, snapshot="s2", at=log.events[-1].at)
+    return relogged(log.header, (*log.events, begun))
+
+
 def test_the_page_of_notes_follows_and_keeps_what_somebody_types(stack, page, colleague):
     address = uploaded(page, two_banks(), "followed.jsonl")
     page.goto(f"{address}/notes")
@@ -58,6 +97,8 @@ def test_the_page_of_notes_follows_and_keeps_what_somebody_types(stack, page, co
     colleague.locator("summary", has_text="Answer").click()
     colleague.get_by_label("Text of the note").last.focus()
     expect(colleague.locator(".badge", has_text="resolved")).to_be_visible()
+    page.get_by_role("button", name="Delete").click()
+    expect(page.get_by_role("heading", name="Delete")).to_be_visible()
     page.get_by_role("button", name="Delete").click()
     expect(colleague.locator("#notes-list")).to_contain_text("No notes yet.")
 
