@@ -81,6 +81,29 @@ def with_a_snapshot_that_nobody_recorded() -> Log:
     return relogged(log.header, (*log.events, begun))
 
 
+def test_only_a_follow_up_asks_for_the_day_on_which_it_is_due(stack, page):
+    address = uploaded(page, two_banks(), "due.jsonl")
+    for place, note in ((address, "#wb-notes-form"), (f"{address}/notes", "form:has(.entry-due)")):
+        page.goto(place)
+        if place == address:
+            page.locator("#workbench.is-ready").wait_for()
+            page.keyboard.press("m")
+        form = page.locator(note)
+        kind, day = form.get_by_label("Kind of note"), form.get_by_label("due")
+        expect(kind).to_be_visible()
+        expect(day).to_be_hidden()
+        kind.select_option("follow-up")
+        day.fill("2026-11-30")
+        kind.select_option("note")
+        expect(day).to_be_hidden()
+        form.get_by_label("Text of the note").fill("never due")
+        form.locator("[type=submit]").click()
+        texts = page.locator(".wb-note-text, .entry-text")
+        expect(texts.last).to_have_text("never due")
+    expect(page.locator(".entry")).to_have_count(2)
+    expect(page.locator(".badge", has_text="due")).to_have_count(0)
+
+
 def test_the_page_of_notes_follows_and_keeps_what_somebody_types(stack, page, colleague):
     address = uploaded(page, two_banks(), "followed.jsonl")
     page.goto(f"{address}/notes")

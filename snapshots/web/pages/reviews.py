@@ -92,6 +92,7 @@ def _list(
         "address": _address(subject),
         "place": request.POST.get("place", ""),
         "typed": request.POST.get("text", ""),
+        "typed_kind": request.POST.get("kind", ""),
         "typed_day": request.POST.get("due_on", ""),
         "refusal": refusal.detail if refusal else "",
         "is_sample": subject.owner_id is None,
