@@ -54,8 +54,8 @@ def test_the_newest_of_a_filter_and_a_sort_wins(furnished, page):
 
 
 REFRESH = """() => {
-  const { src } = [...document.scripts].find(({ src }) => src.endsWith("views/recordings/index.js"));
-  return import(new URL("../jobs/watch.js", src)).then(({ refreshList }) => refreshList());
+  const page = [...document.scripts].find(({ src }) => src.endsWith("views/recordings/index.js"));
+  return import(new URL("../jobs/watch.js", page.src)).then(({ refreshList }) => refreshList());
 }"""
 
 

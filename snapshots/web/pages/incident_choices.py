@@ -61,7 +61,7 @@ def choices(request: SignedInRequest, review: Review) -> dict[str, Choice]:
 
 
 def _exhibited(review: Review, subject: str) -> QuerySet:
-    """Return the subjects that are exhibits as a whole. Of a part of one, the whole can be added."""
+    """Return the subjects that are exhibits as a whole; where a part is one, the whole is not."""
     whole = review.exhibits.filter(place="").exclude(**{subject: None})
     return whole.values(subject)
 
