@@ -30,6 +30,7 @@ from snapshots.web.entries import Reader
 from snapshots.web.pages.rendering import ask_to_delete, page, wants_list_alone
 from webapp.accounts.auth import SignedInRequest
 from webapp.edge.optional_writes import optionally
+from webapp.markdown import to_html
 
 ROWS = 50
 SHOWN = 20  # entries of one place on another page
@@ -147,7 +148,10 @@ def _ask_to_delete(request: SignedInRequest, row: Entry) -> HttpResponse:
     may = any(access.may_edit(request.user, review) for review in left.reviews)
     also = "Take it out of the timelines that I may edit, too" if may else ""
     address = _page_of_form(request) or _address(row.subject)
-    return ask_to_delete(request, row.title, left.sentence, address, also=also)
+    name = f"{row.kind} {row.number}" if row.number else "this answer"
+    name = f"{name} on {row.subject}"
+    says = to_html(row.text) or row.sentence
+    return ask_to_delete(request, name, left.sentence, address, also=also, says=says)
 
 
 def _delete(request: SignedInRequest, row: Entry) -> None:
