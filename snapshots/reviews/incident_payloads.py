@@ -166,6 +166,8 @@ class ReviewRow(TypedDict):
         at: the time in the system that the row shows, in ``unit``; null if that is not known.
         unit: the time unit of the recording; ``epoch ms`` for an archived job, empty for own words.
         when: the same time in words; empty if it is not known.
+        moment: the same time as a date, ISO 8601 in UTC; null as for ``entry``, and if the
+            recording does not tell the dates of its times.
         clock: a time of day that somebody gave to the row, as ISO 8601 in UTC; null if nobody did.
         is_edited: whether the row shows another text, kind or time than the entry.
         original_text: what the entry said when its words were last taken over.
@@ -199,6 +201,7 @@ class ReviewRow(TypedDict):
     at: int | None
     unit: str
     when: str
+    moment: str | None
     clock: str | None
     is_edited: bool
     original_text: str

@@ -224,13 +224,15 @@ def change(
         require_seen(user, seen, review, now.changed_in, saved, newer)
     if "is_hidden" in fields:
         now.is_hidden = _flag(fields["is_hidden"], "is_hidden")
+    group = now.group_id
     if "group" in fields or "before" in fields:
         _put(now, *_place(review, fields, now))
     review.revision += 1
     if edited:
         _note_content(now, review, user)
     now.save()
-    if now.is_group or "is_hidden" in fields:
+    counts_change = now.group_id != group or "is_hidden" in fields
+    if now.is_group or counts_change:
         note_change(review, user, TIMELINE)
     else:
         note_change(review, user, ROW, now)

@@ -9,9 +9,9 @@ from django.urls import reverse
 from snapshots import access, quantities
 from snapshots.domain.reviewing.place_text import NotAPlace, read_place
 from snapshots.domain.reviewing.places import CheckpointPlace
-from snapshots.payloads.dates import date, optional_date, optional_day
+from snapshots.payloads.dates import date, optional_date, optional_day, optional_instant
 from snapshots.payloads.teams import team_of
-from snapshots.reviews import due, incident_payloads, timeline
+from snapshots.reviews import dating, due, incident_payloads, timeline
 from snapshots.reviews.models import Entry, Exhibit, Review, TimelineRow
 from snapshots.reviews.resolving import archived_number, resolve_in_list
 from snapshots.web.entries import Reader
@@ -164,6 +164,7 @@ def _row(row: TimelineRow, visible: Visible, with_html: bool) -> incident_payloa
         "at": at,
         "unit": row.unit,
         "when": _when(at, row.unit),
+        "moment": None if entry is None else _moment(row, entry),
         "clock": optional_date(row.clock),
         "is_edited": row.is_of_an_entry and (row.text, row.kind, row.at) != (None,) * 3,
         "original_text": row.original_text,
@@ -228,6 +229,17 @@ def _when(at: int | None, unit: str) -> str:
     if at is None:
         return ""
     return quantities.epoch(at) if unit == timeline.EPOCH else quantities.instant(at, unit)
+
+
+def _moment(row: TimelineRow, entry: Entry) -> str | None:
+    """Return the date of the time that a row shows; None if it is not known."""
+    at = timeline.at_of(row)
+    if row.unit == timeline.EPOCH:
+        return optional_instant(at)
+    if entry.recording is None or entry.recording.time_unit != row.unit:
+        return None
+    place = entry.place if row.at is None else ""
+    return optional_instant(dating.epoch_ms(entry.recording, place, at))
 
 
 def log_of(user, review: Review, entries: Sequence[Entry]) -> list[incident_payloads.LogEntry]:

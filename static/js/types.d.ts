@@ -1255,6 +1255,10 @@ interface App {
   markerEvent(row: number): Chosen;
   eventsOf(p: number): number;
   chooseSnapshot(snapshot: string): Promise<void>;
+  /** Notes that the person has come to the chosen snapshot: its place, or where the cursor was if it has none. */
+  standAtSnapshot(): void;
+  /** Returns the snapshot to which the person came last, null if they have moved on since or drag a cut. */
+  snapshotHere(): string | null;
   fit(): void;
   changeSpeed(steps: number): void;
   back(): void;

@@ -44,6 +44,24 @@ def hold_plotly(page) -> list:
     return held
 
 
+def test_the_newest_of_a_filter_and_a_sort_of_checkpoints_wins(page, many):
+    held = []
+    page.goto(f"/archive/{many}")
+    page.route(re.compile("status=failed"), lambda route: held.append(route), times=1)  # noqa: PLW0108, as above
+    with page.expect_request(re.compile("status=failed")):
+        page.locator("#f-status").select_option("failed")
+    page.get_by_role("columnheader", name="Took").get_by_role("link").click()
+    expect(page).to_have_url(re.compile("status=failed.*sort="))
+    held.pop().continue_()
+    page.wait_for_timeout(1000)
+    expect(page.get_by_role("columnheader", name="Took")).to_have_attribute(
+        "aria-sort", re.compile("ending")
+    )
+    expect(page.locator("#checkpoints .checkpoint-status").first).to_have_text("failed")
+    page.locator("#f-status").select_option("completed")
+    expect(page).to_have_url(re.compile("status=completed.*sort="))
+
+
 def test_a_filter_draws_again_and_an_outlier_opens_its_checkpoint(page, many):
     page.goto(f"/archive/{many}")
     drawn(page)

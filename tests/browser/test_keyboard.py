@@ -5,6 +5,7 @@ out: they take no focus, for the commands of the page move, choose and zoom what
 """
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.browser.every_page import ADDRESSES
 from tests.browser.test_every_page import open_page
@@ -158,3 +159,87 @@ def menus_that_stay(page) -> list[str]:
         elif not summary.evaluate("it => it === document.activeElement"):
             problems.append(f"the menu {words} does not give the focus back")
     return problems
+
+
+# A dialog by its page, what is pressed from where, where the focus goes back to, and the dialog.
+SHARE, FIND = "summary:text-is('Share')", "[data-command=find]"
+DIALOGS = {
+    "keys": ("workbench", FIND, ["?"], FIND, "#wb-help"),
+    "find": ("workbench", FIND, ["Enter"], FIND, "dialog.palette"),
+    "commands": ("workbench", FIND, ["Control+k"], FIND, "dialog.palette"),
+    "view": ("workbench", SHARE, ["Enter", "Tab", "Tab", "Enter"], SHARE, "dialog.sharing-dialog"),
+    "page": ("snapshot", "a[data-share]", ["Enter"], "a[data-share]", "dialog.sharing-dialog"),
+}
+
+
+@pytest.mark.parametrize("dialog", DIALOGS)
+def test_a_dialog_closes_on_escape_and_gives_the_focus_back(furnished, walker, dialog):
+    name, opener, keys, after, shown = DIALOGS[dialog]
+    open_page(walker, name, furnished[name])
+    walker.locator(opener).first.focus()
+    for key in keys:
+        walker.keyboard.press(key)
+    expect(walker.locator(shown)).to_be_visible()
+    walker.keyboard.press("Escape")
+    expect(walker.locator(shown)).to_be_hidden()
+    expect(walker.locator(after).first).to_be_focused()
+
+
+def test_handles_of_the_workbench_move_by_arrow_keys(furnished, walker):
+    open_page(walker, "workbench", furnished["workbench"])
+    walker.keyboard.press("c")
+    walker.get_by_role("slider", name="Cut at A", exact=True).wait_for()
+    for role in ("separator", "slider"):
+        handles = walker.locator(f".workbench [role={role}][aria-label]:visible").all()
+        assert handles
+        for handle in handles:
+            handle.focus()
+            before = handle.get_attribute("aria-valuenow")
+            moved = set()
+            for key in ("ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown"):
+                handle.press(key)
+                moved.add(handle.get_attribute("aria-valuenow"))
+            assert moved != {before}, handle.get_attribute("aria-label")
+
+
+def test_handles_of_a_timeline_have_buttons_and_keys(furnished, walker):
+    open_page(walker, "review", furnished["review"])
+    walker.locator("#review.is-live").wait_for()
+    rows = walker.locator(".review-rows[data-group=''] > .review-row")
+    first = rows.nth(0).get_attribute("id")
+    assert walker.locator("[data-handle]").count() == walker.locator("[data-row]").count()
+    rows.nth(0).focus()
+    walker.keyboard.press("Alt+ArrowDown")
+    expect(rows.nth(1)).to_have_id(first)
+    expect(rows.nth(1)).to_be_focused()
+    rows.nth(1).get_by_role("button", name="Move up").first.press("Enter")
+    expect(rows.nth(0)).to_have_id(first)
+
+
+def test_what_a_click_or_a_drag_in_a_picture_does_keys_do_too(furnished, walker):
+    """A click chooses an event, a message, a channel or a process; a drag zooms and moves."""
+    open_page(walker, "workbench", furnished["workbench"])
+    details = walker.locator("#wb-details")
+    for words, chosen in (
+        ("process a", "process A"),
+        ("channel b->a", "channel B->A"),
+    ):
+        walker.keyboard.press("Control+k")
+        walker.keyboard.type(words)
+        walker.keyboard.press("Enter")
+        expect(details).to_contain_text(chosen)
+    walker.keyboard.press("/")
+    walker.keyboard.type("m1")
+    walker.locator(".palette [role=option]", has_text="m1").first.wait_for()
+    walker.keyboard.press("Enter")
+    walker.keyboard.press("Escape")
+    expect(details).to_contain_text("m1")
+    readout = walker.locator("#wb-readout")
+    for key in ("ArrowRight", "Home", "End"):
+        before = readout.inner_text()
+        walker.keyboard.press(key)
+        expect(readout).not_to_have_text(before)
+    for key in ("w", "a", "d", "s"):
+        before = walker.url
+        walker.keyboard.press(key)
+        walker.wait_for_function("before => location.href !== before", arg=before)

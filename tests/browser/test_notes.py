@@ -1,10 +1,16 @@
 """Notes in the workbench by keyboard alone, in two browsers that have the same recording open."""
 
+from dataclasses import replace
+
 import pytest
 from playwright.sync_api import expect
 
+from snapshots.domain.model.recording import MARKER_SEND
 from snapshots.domain.simulators.samples import two_banks
+from snapshots.domain.simulators.script import Log
 from tests.browser.test_snapshot_page import uploaded
+from tests.builders import simulated
+from tests.damage import record_late, relogged
 
 
 @pytest.fixture
@@ -72,6 +78,62 @@ def save_in_panel(page, field, text: str) -> None:
     field.fill(text)
     field.press("Control+Enter")
     expect(page.locator(".wb-note-text")).to_have_text(text)
+
+
+def test_a_note_about_the_chosen_snapshot_goes_to_it(stack, page):
+    """Both snapshots have findings, and the second has no place: nobody recorded it."""
+    address = uploaded(page, with_a_snapshot_that_nobody_recorded(), "failed.jsonl")
+    page.goto(address)
+    page.locator("#workbench.is-ready").wait_for()
+    subject = page.locator("#wb-notes-subject")
+    for snapshot in ("s2", "s1"):
+        page.locator("#wb-snapshots .wb-chip", has_text=snapshot).click()
+        page.keyboard.press("m")
+        expect(subject).to_contain_text(f"snapshot {snapshot}")
+        page.keyboard.type(f"about {snapshot}")
+        page.keyboard.press("Control+Enter")
+        expect(page.locator("#wb-notes-form")).to_be_hidden()
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("m")
+    expect(subject).to_contain_text("cut at")
+    page.keyboard.press("Escape")
+    page.locator("#wb-snapshots .wb-chip", has_text="s2").click()
+    expect(page.locator("#wb-notes-trail")).to_contain_text("snapshot s2")
+    page.keyboard.press("k")
+    expect(page.locator("#wb-notes-list .wb-note-place")).to_contain_text(
+        ["snapshot s2", "snapshot s1", "snapshot s2"]
+    )
+
+
+def with_a_snapshot_that_nobody_recorded() -> Log:
+    """Return a run whose first snapshot was recorded too late, and whose second by nobody."""
+    log = record_late(simulated()).log
+    marker = next(each for each in log.events if each.kind == MARKER_SEND)
+    begun = replace(marker, snapshot="s2", at=log.events[-1].at)
+    return relogged(log.header, (*log.events, begun))
+
+
+def test_only_a_follow_up_asks_for_the_day_on_which_it_is_due(stack, page):
+    address = uploaded(page, two_banks(), "due.jsonl")
+    for place, note in ((address, "#wb-notes-form"), (f"{address}/notes", "form:has(.entry-due)")):
+        page.goto(place)
+        if place == address:
+            page.locator("#workbench.is-ready").wait_for()
+            page.keyboard.press("m")
+        form = page.locator(note)
+        kind, day = form.get_by_label("Kind of note"), form.get_by_label("due")
+        expect(kind).to_be_visible()
+        expect(day).to_be_hidden()
+        kind.select_option("follow-up")
+        day.fill("2026-11-30")
+        kind.select_option("note")
+        expect(day).to_be_hidden()
+        form.get_by_label("Text of the note").fill("never due")
+        form.locator("[type=submit]").click()
+        texts = page.locator(".wb-note-text, .entry-text")
+        expect(texts.last).to_have_text("never due")
+    expect(page.locator(".entry")).to_have_count(2)
+    expect(page.locator(".badge", has_text="due")).to_have_count(0)
 
 
 def test_the_page_of_notes_follows_and_keeps_what_somebody_types(stack, page, colleague):

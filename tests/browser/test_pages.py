@@ -53,6 +53,48 @@ def test_the_newest_of_a_filter_and_a_sort_wins(furnished, page):
     assert len(held) == 2
 
 
+REFRESH = """() => {
+  const page = [...document.scripts].find(({ src }) => src.endsWith("views/recordings/index.js"));
+  return import(new URL("../jobs/watch.js", page.src)).then(({ refreshList }) => refreshList());
+}"""
+
+
+def test_a_list_that_is_loaded_again_does_not_undo_a_filter(furnished, page):
+    """The list is loaded again when a job has ended, before and while somebody filters it."""
+    held, asked = [], []
+    friday = page.locator("#list tbody tr", has_text="friday")
+    rows = page.locator("#list tbody tr")
+    page.goto("/")
+    page.on("request", lambda each: asked.append(each.url) if each.headers.get("hx-request") else 0)
+    page.route(re.compile(r"/$"), lambda route: held.append(route), times=1)  # noqa: PLW0108, Playwright marks it
+    with page.expect_request(re.compile(r"/$")):
+        page.evaluate(REFRESH)
+    page.get_by_label("Filter recordings").fill("friday")
+    expect(rows).to_have_count(1)
+    release(page, held)
+    expect(rows).to_have_count(1)
+    page.get_by_label("Filter recordings").fill("")
+    expect(rows).not_to_have_count(1)
+
+    page.route(re.compile(r"q=friday"), lambda route: held.append(route), times=1)  # noqa: PLW0108, as above
+    with page.expect_request(re.compile("q=friday")):
+        page.get_by_label("Filter recordings").fill("friday")
+    page.evaluate(REFRESH)
+    with page.expect_response(re.compile("q=friday")):
+        release(page, held)
+    expect(rows).to_have_count(1)
+    expect(friday).to_be_visible()
+    expect(page).to_have_url(re.compile("q=friday"))
+    assert len([url for url in asked if "q=friday" in url]) == 3, "again, with the filter"
+    assert "q=friday" in asked[-1]
+
+
+def release(page, held: list) -> None:
+    """Let the request that is held be answered, and wait until a late answer would be shown."""
+    held.pop().continue_()
+    page.wait_for_timeout(1000)
+
+
 def test_a_list_is_filtered_by_team_in_place(furnished, page):
     page.goto("/topologies")
     page.evaluate("window.sameDocument = true")

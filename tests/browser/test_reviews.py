@@ -63,6 +63,20 @@ def test_two_people_curate_one_timeline(stack, page, review, colleague):  # noqa
     expect(page.locator(texts)).to_have_text(["first", "hers"])
 
 
+def test_a_group_counts_a_row_as_soon_as_it_is_moved_in(stack, page, review):
+    page.get_by_role("button", name="Add all 2 to the timeline").click()
+    page.get_by_label("Words of your own").fill("What we did")
+    page.get_by_role("button", name="Add a group").click()
+    group = page.locator(".review-row.is-group")
+    expect(group.locator("summary")).to_contain_text("0 rows")
+    row = page.locator(ROW).nth(0)
+    row.get_by_role("link", name="Edit").click()
+    row.get_by_label("Group").select_option("What we did")
+    row.get_by_role("button", name="Save").click()
+    expect(group.locator(".review-row")).to_have_count(1)
+    expect(group.locator("summary").first).to_contain_text("1 row")
+
+
 def drag(page, source, target):
     handle = page.locator(f"{ROW} [data-handle]").nth(source)
     box = page.locator(ROW).nth(target).bounding_box()

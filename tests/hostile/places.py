@@ -263,6 +263,29 @@ def notes(api: Api, shared_data: Path) -> Pages:
     ]
 
 
+def reviews(api: Api, shared_data: Path) -> Pages:
+    """Plant payloads in the versions of a note, and in what is searched on the page of a review."""
+    number = api.ingested(log_of(FIRST_OF_EACH), "reviewed.jsonl")
+    review = api.post("/reviews", {"title": SVG[0]}).body["id"]
+    pages = [
+        f"/reviews/{review}?{urlencode({name: payload})}"
+        for name in ("exhibit", "person")
+        for payload in (*FIRST_OF_EACH, EVERYTHING)
+    ]
+    for payload in FIRST_OF_EACH:
+        note = api.post(f"/recordings/{number}/entries", {"text": payload}).body["id"]
+        for text in (f"{payload} {SVG[0]}", f"{SCRIPT[0]} {payload}"):
+            changed = api.call(
+                "PATCH",
+                f"/entries/{note}",
+                json.dumps({"text": text}).encode(),
+                **{"Content-Type": "application/json"},
+            )
+            assert changed.status == 200, changed.body
+        pages.append(f"/entries/{note}/history")
+    return pages
+
+
 def _imported(api: Api, here: str) -> str:
     """Import the recording with a note of each payload, for somebody else; return its page."""
     content = api.raw(f"{here}/with-notes")
@@ -384,6 +407,6 @@ PLACES: dict[str, Callable[[Api, Path], Pages]] = {
     place.__name__: place
     for place in (
         *(recording, topologies, mappings, engine, people, queries, links),
-        *(rows, notes, simulation, refused),
+        *(rows, notes, reviews, simulation, refused),
     )
 }

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
 import {
-  placeOfCut, placeOfMoment, placeOfSelection, placeOfSnapshot, placeOfStop,
+  placeHere, placeOfCut, placeOfMoment, placeOfSelection, placeOfSnapshot, placeOfStop,
 } from "../../static/js/lib/places.js";
 import { openTopology } from "../../static/js/lib/topology.js";
 
@@ -44,6 +44,15 @@ test("a person stops at what was changed: a selection before a cut, a snapshot, 
   assert.equal(placeOfStop(still, new Set(["now"]), topology, bounds), "moment:time:5200");
   assert.equal(placeOfStop({ ...still, cut }, new Set(["now"]), topology, bounds), null);
   assert.equal(placeOfStop(still, new Set(["window", "selection"]), topology, bounds), null);
+});
+
+test("a person speaks of the snapshot to which they came, else of the selection, the cut and the cursor", () => {
+  const selection = { of: "event", process: 0, index: 2 };
+  const cut = [1, 3, 0, 0];
+  assert.equal(placeHere({ ...still, selection }, "s2", topology, bounds), "snapshot:s2");
+  assert.equal(placeHere({ ...still, selection, cut }, null, topology, bounds), "event:B:2");
+  assert.equal(placeHere({ ...still, cut }, null, topology, bounds), "cut:A=3:B=1");
+  assert.equal(placeHere(still, null, topology, bounds), "moment:time:5200");
 });
 
 test("the kinds are those that the server reads", () => {

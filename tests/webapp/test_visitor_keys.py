@@ -94,7 +94,7 @@ KEYS = {
     """,
     "api/recordings/<int:id>/snapshots/<text:snapshot>": """
         : answers began_at channels duration ended_at initiators markers_received markers_sent
-        : messages outcome positions processes recomputed recorded recorded_at recorded_messages
+        : messages outcome part positions processes recomputed recorded recorded_at recorded_messages
         : snapshot totals verdict verdict_counts verdicts why_empty why_unknown
         answers[]: answer not_compared question sentence
         channels: *

@@ -138,6 +138,7 @@ def _body(
         "rows": rows,
         "all_rows": _all_rows(row, checkpoint_filter, sort),
         "page": shown,
+        "sort": sort,
         "heads": [_head(request, title, field, sort) for title, field in _HEADS],
         "gaps": queries.gaps(row),
         "failed_unseen": queries.failed_unseen(row),

@@ -50,12 +50,20 @@ def choices(request: SignedInRequest, review: Review) -> dict[str, Choice]:
     """Return the lists of the page of a review by their names in its templates."""
     exhibit, person = _searched(request, "exhibit"), _searched(request, "person")
     recordings = access.recordings(request.user).filter(owner__isnull=False)
+    recordings = recordings.exclude(pk__in=_exhibited(review, "recording"))
+    jobs = access.engine_jobs(request.user).exclude(pk__in=_exhibited(review, "engine_job"))
     people = access.readers(review).exclude(pk__in=review.participants.values("person"))
     return {
         "recordings": _choice(recordings, exhibit, "recordings", ["name"]),
-        "jobs": _choice(access.engine_jobs(request.user), exhibit, "archive", ["name", "key"]),
+        "jobs": _choice(jobs, exhibit, "archive", ["name", "key"]),
         "readers": _choice(people.order_by("username"), person, "people", ["username"]),
     }
+
+
+def _exhibited(review: Review, subject: str) -> QuerySet:
+    """Return the subjects that are exhibits as a whole; where a part is one, the whole is not."""
+    whole = review.exhibits.filter(place="").exclude(**{subject: None})
+    return whole.values(subject)
 
 
 def _searched(request: HttpRequest, parameter: str) -> str:

@@ -66,6 +66,7 @@ def ask_to_delete(
     address: str,
     original: str | None = None,
     also: str = "",
+    says: str = "",
 ) -> HttpResponse:
     """Ask whether something is to be deleted.
 
@@ -76,6 +77,7 @@ def ask_to_delete(
         address: address of the page to which "Keep it" leads.
         original: address of the uploaded file, if there is one.
         also: what a check box offers to delete too; the form then sends ``also``.
+        says: what it says, as HTML or text; empty if its name is enough.
     """
     context = {
         "name": name,
@@ -83,6 +85,7 @@ def ask_to_delete(
         "address": address,
         "original": original,
         "also": also,
+        "says": says,
         "sent": {key: text for key, text in request.POST.items() if key != "csrfmiddlewaretoken"},
     }
     return render(request, "snapshots/parts/delete.html", context)

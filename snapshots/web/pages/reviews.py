@@ -32,6 +32,7 @@ from snapshots.web.native_files import json_attachment
 from snapshots.web.pages.rendering import ask_to_delete, page, wants_list_alone
 from webapp.accounts.auth import SignedInRequest
 from webapp.edge.optional_writes import optionally
+from webapp.markdown import to_html
 
 OF_RECORDING = "One file with the upload and all notes, which any Cutline takes as an upload"
 OF_JOB = "One file with all checkpoints and notes, which the archive of any Cutline takes"
@@ -97,6 +98,7 @@ def _list(
         "address": _address(subject),
         "place": request.POST.get("place", ""),
         "typed": request.POST.get("text", ""),
+        "typed_kind": request.POST.get("kind", ""),
         "typed_day": request.POST.get("due_on", ""),
         "refusal": refusal.detail if refusal else "",
         "is_sample": subject.owner_id is None,
@@ -182,7 +184,10 @@ def _ask_to_delete(request: SignedInRequest, row: Entry) -> HttpResponse:
     may = any(access.may_edit(request.user, review) for review in left.reviews)
     also = "Take it out of the timelines that I may edit, too" if may else ""
     address = _page_of_form(request) or _address(row.subject)
-    return ask_to_delete(request, row.title, left.sentence, address, also=also)
+    name = f"{row.kind} {row.number}" if row.number else "this answer"
+    name = f"{name} on {row.subject}"
+    says = to_html(row.text) or row.sentence
+    return ask_to_delete(request, name, left.sentence, address, also=also, says=says)
 
 
 def _delete(request: SignedInRequest, row: Entry) -> None:

@@ -263,6 +263,8 @@ def _name_of(item: incident_payloads.ReviewRow) -> str:
 def _when(item: incident_payloads.ReviewRow) -> str:
     """Return the time in the system, and the time of day that a person gave, each so named."""
     system = f"{item['when']} in the system" if item["when"] else ""
+    if item["moment"] is not None and item["unit"] != timeline.EPOCH:
+        system += f" ({item['moment'][:10]} {item['moment'][11:23]} UTC)"
     person = "" if item["clock"] is None else f"{_moment(item['clock'])} as a person gave it"
     return ", ".join(filter(None, (system, person)))
 

@@ -64,6 +64,18 @@ export function placeOfScreen({ cut, axis, now }, topology, bounds) {
 }
 
 /**
+ * Returns the place of which a person speaks who chooses no other: the snapshot to which they came last, else the
+ * selection, else where the screen stands.
+ * @param {{ selection: Chosen | null, cut: number[] | null, axis: Axis, now: number }} state
+ * @param {string | null} snapshot the snapshot from which they have not moved on
+ * @param {OpenTopology} topology @param {{ from: number, to: number }} bounds
+ */
+export function placeHere(state, snapshot, topology, bounds) {
+  if (snapshot !== null) return placeOfSnapshot(snapshot);
+  return state.selection ? placeOfSelection(state.selection, topology) : placeOfScreen(state, topology, bounds);
+}
+
+/**
  * Returns the place at which a person has stopped, by what has changed since the last one: a selection before a
  * dragged cut, a cut before the choice of a snapshot, and that before the cursor. Null if nothing of this has changed.
  * @param {{ selection: Chosen | null, cut: number[] | null, snapshot: string | null, axis: Axis, now: number }} state

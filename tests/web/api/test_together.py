@@ -1,6 +1,8 @@
 """People who look at the same recording at the same time, over a real Redis."""
 
 import asyncio
+import json
+from time import monotonic
 
 import pytest
 from channels.db import database_sync_to_async
@@ -8,11 +10,12 @@ from channels.testing import WebsocketCommunicator
 
 from snapshots.domain.reviewing import floor as floors
 from snapshots.reviews.models import Exhibit, Review
+from snapshots.web.consumers import NOT_FOUND
 from snapshots.web.together import room as together
 from snapshots.web.together import shared
 from snapshots.web.together.guest import MOST_VIEW_BYTES
 from tests.web.access_world import make_people, make_team
-from tests.web.api.test_consumers import connected
+from tests.web.api.test_consumers import closed_with, connected
 from tests.web.given import a_ready_recording
 from webapp.teams import services as teams
 from webapp.teams.models import Membership
@@ -299,6 +302,81 @@ async def test_a_newer_view_replaces_those_that_wait(people, banks):
     assert received == sorted(received)
     assert len(received) < 50
     await close(presenter, follower)
+
+
+@pytest.mark.parametrize("kind", ["view", "point"])
+async def test_no_more_than_twenty_views_and_pointers_a_second_are_sent_on(people, banks, kind):
+    presenter, follower = [await in_room(people[name], banks) for name in ("editor", "owner")]
+    await presented(presenter)
+    await followed(follower)
+    began, sent, received = monotonic(), 0, 0
+    while monotonic() - began < 1:
+        sent += 1
+        shown = {"view": SHOWN | {"revision": sent}, "point": {"type": "point", "at": sent}}
+        await presenter.send_json_to(shown[kind])
+        await asyncio.sleep(0.005)
+    last = {"view": "revision", "point": "at"}[kind]
+    while (await next_of(follower, kind))[last] != sent:
+        received += 1
+    allowed = (monotonic() - began) * 20 + 1
+    assert 1 < received + 1 <= allowed < sent
+    await close(presenter, follower)
+
+
+async def test_a_member_who_is_removed_while_following_gets_nothing_more(people, team, banks):
+    presenter, follower = [await in_room(people[name], banks) for name in ("editor", "viewer")]
+    await presented(presenter)
+    await followed(follower)
+    await presenter.send_json_to(SHOWN)
+    await next_of(follower, "view")
+    row = await Membership.objects.aget(team=team, person=people["viewer"])
+    await database_sync_to_async(teams.remove)(row, people["owner"])
+    await presenter.send_json_to(SHOWN | {"revision": 8})
+    async with asyncio.timeout(10):
+        while (output := await follower.receive_output(10))["type"] != "websocket.close":
+            message = json.loads(output["text"])
+            assert message.get("revision") != 8, "the view of after the removal"
+    assert output["code"] == NOT_FOUND
+    await close(follower)
+    room = await next_of(presenter, "room", lambda room: room["total"] == 1)
+    assert names_of(room) == ["editor"]
+    again = await in_room(people["viewer"], banks)
+    assert await closed_with(again) == NOT_FOUND
+    await close(presenter, again)
+
+
+async def test_a_room_expires_when_nobody_is_left_to_repeat_it(people, banks, monkeypatch):
+    """A presenter's process crashes: nothing removes the page, the floor and the last view."""
+    monkeypatch.setattr(shared, "LOST_SECONDS", 2)
+    monkeypatch.setattr(shared, "KEPT_SECONDS", 2)
+    room = shared.SharedRoom(f"recording.{banks.pk}")
+    ghost = shared.Member(people["editor"].pk, "gone", "editor@x", True, banks.pk)
+    await room.beat([ghost])
+    await room.change_floor(lambda floor, here, now: floors.take(floor, ghost.seat, here, now))
+    await room.keep_view({"view": VIEW})
+    assert (await room.beat([])).floor.presenter == ghost.seat
+    assert (await room.last_view())["view"] == VIEW
+    keys = (room.pages_key, room.floor_key, room.view_key)
+    async with asyncio.timeout(20):
+        while await shared._redis().exists(*keys):
+            await asyncio.sleep(0.1)
+
+
+async def test_the_floor_and_the_view_of_a_room_that_people_left_are_kept_for_an_hour(
+    people, banks
+):
+    presenter = await in_room(people["editor"], banks)
+    await presented(presenter)
+    await presenter.send_json_to(SHOWN)
+    room = shared.SharedRoom(f"recording.{banks.pk}")
+    async with asyncio.timeout(10):
+        while await room.last_view() is None:
+            await asyncio.sleep(0.05)
+    assert 0 < await shared._redis().ttl(room.pages_key) <= 16
+    await close(presenter)
+    assert not await shared._redis().exists(room.pages_key)
+    for key in (room.floor_key, room.view_key):
+        assert 3500 < await shared._redis().ttl(key) <= 3600
 
 
 async def test_nobody_is_present_in_a_sample(people):

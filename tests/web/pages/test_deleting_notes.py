@@ -56,6 +56,16 @@ def test_the_question_names_answers_timelines_and_public_links(ada, bob, team, n
     assert Entry.objects.filter(pk=note.pk).exists()
 
 
+def test_the_question_shows_the_note_and_names_it_in_plain_words(bob, note):
+    asked = deletion(bob, note)
+    assert f"Delete “finding {note.number} on {note.recording}”?" in asked
+    assert "<p>B lost m7.</p>" in asked
+    answer = entries.answer(bob, note, "*Or* m8?")
+    asked = deletion(bob, answer)
+    assert f"Delete “this answer on {note.recording}”?" in asked
+    assert "<em>Or</em> m8?" in asked
+
+
 def test_a_review_that_is_not_seen_is_counted_and_not_named(ada, bob, team, note):
     review = in_a_review(ada, team, note, "Secret")
     Membership.objects.filter(person=bob).delete()

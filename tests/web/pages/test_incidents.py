@@ -190,14 +190,36 @@ def test_a_choice_of_exhibits_says_how_many_are_not_listed_and_finds_them(client
         Recording.objects.create(owner=ada, name=name)
     jobs = [EngineJob.objects.create(owner=ada, key=key, changed_at=now()) for key in "abc"]
     page = words(text_of(client.get(review)))
-    assert "3 more recordings and 1 more archived job not listed" in page
+    assert "2 more recordings and 1 more archived job not listed" in page
     assert len(options(page, "subject")) == 4
     assert options(text_of(client.get(review, {"exhibit": "FIR st"})), "subject") == ["first"]
     by_address = {"exhibit": f"http://testserver/archive/{jobs[0].pk}?t=1"}
     assert options(text_of(client.get(review, by_address)), "subject") == ["a in the archive"]
     page = words(text_of(client.get(review, {"exhibit": "<script>none"})))
-    assert "No recording or archived job matches “&lt;script&gt;none”" in page
+    assert "No recording or archived job that can be added matches “&lt;script&gt;none”" in page
     assert 'name="exhibit"' in page, "another name can be searched"
+
+
+def test_what_is_an_exhibit_already_is_not_offered(client, ada, banks, review):
+    number = int(review.split("/")[-1])
+    page = text_of(client.get(review))
+    assert options(page, "subject") == []
+    assert "Nothing else of yours can be added." in page
+    other = a_ready_recording(ada)
+    Recording.objects.filter(pk=other.pk).update(name="other")
+    job = EngineJob.objects.create(owner=ada, key="orders", changed_at=now())
+    client.post("/reviews", {"recording": other.pk, "place": "snapshot:s1", "review": number})
+    offered = ["other", f"{job} in the archive"]
+    assert options(text_of(client.get(review)), "subject") == offered, "s1 of it is one, not all"
+    page = pressed(client, review, "add-exhibit", subject=f"archive:{job.pk}")
+    assert options(page, "subject") == ["other"]
+    address = {"exhibit": f"/recordings/{banks.pk}"}
+    assert options(text_of(client.get(review, address)), "subject") == []
+    assert options(text_of(client.post("/reviews", {"title": "x"}, follow=True)), "subject") == [
+        "other",
+        "two banks",
+        f"{job} in the archive",
+    ], "an exhibit of another review is offered"
 
 
 @pytest.mark.usefixtures("two_shown")

@@ -43,6 +43,15 @@ def test_a_refused_note_keeps_what_was_typed(client, banks):
     assert "B?</textarea>" in page
 
 
+def test_a_day_that_a_note_cannot_have_is_refused_and_shown_again(client, banks):
+    form = {"text": "B?", "kind": "question", "due_on": "2026-11-30"}
+    page = text_of(client.post(f"/recordings/{banks.pk}/notes", form), 422)
+    assert "A question has no day on which it is due; a follow-up has." in page
+    assert '<option value="question" selected>' in page
+    assert 'entry-due" data-typed>' in page, "its style does not hide it"
+    assert 'value="2026-11-30"' in page
+
+
 def test_the_page_of_a_snapshot_shows_its_notes_and_joins_the_trail(client, ada, banks):
     form = {"text": "why?", "kind": "question", "place": "snapshot:s1"}
     client.post(f"/recordings/{banks.pk}/notes", form)

@@ -44,7 +44,8 @@ export function watchJobs(onJob, ids) {
   return { ask };
 }
 
-/** Loads the list of the page again. */
+/** Loads the list of the page again, after what is on its way: lib/listing.js then says what it is asked for. */
 export function refreshList() {
-  window.htmx.ajax("GET", location.pathname + location.search, { target: "#list", swap: "innerHTML" });
+  const loaded = window.htmx.ajax("GET", location.pathname, { source: "#list", target: "#list", swap: "innerHTML" });
+  loaded.catch(() => {}); // a filter has replaced it, or the network failed: the next change loads it again
 }

@@ -97,8 +97,27 @@ export function wireActions(app) {
   /** @param {string} snapshot */
   app.chooseSnapshot = async (snapshot) => {
     player.set({ snapshot });
+    app.standAtSnapshot(); // before its place is known, which may take a while
     const place = await app.snapshots.placeOf(app.snapshots.byId.get(snapshot), player.state.axis);
-    if (place !== null && !player.state.playing && player.state.snapshot === snapshot) player.seek(place);
+    if (player.state.snapshot !== snapshot) return;
+    if (place !== null && !player.state.playing) player.seek(place);
+    app.standAtSnapshot();
+  };
+
+  /** @type {{ snapshot: string, axis: Axis, now: number, selection: Chosen | null } | null} */
+  let stand = null;
+
+  app.standAtSnapshot = () => {
+    const { snapshot, axis, now, selection } = player.state;
+    stand = snapshot === null ? null : { snapshot, axis, now, selection };
+  };
+
+  app.snapshotHere = () => {
+    const { state } = player;
+    const isLeft = !stand || ["snapshot", "axis", "now", "selection"].some(
+      (key) => /** @type {any} */ (state)[key] !== /** @type {any} */ (stand)[key],
+    );
+    return isLeft || state.cut ? null : stand.snapshot;
   };
 
   app.fit = () => {

@@ -125,12 +125,21 @@ export function wireCommands(app) {
   wireFind(app, () => [...commands.map(forPalette), ...places(app)]);
   app.help = helpDialog(commands);
   for (const button of app.root.querySelectorAll(".wb-head [data-command]")) {
-    button.addEventListener("click", () => {
-      button.closest("details")?.removeAttribute("open");
+    button.addEventListener("click", (/** @type {MouseEvent} */ event) => {
+      leaveMenu(button.closest("details"), event.detail === 0);
       app.run(button.dataset.command);
     });
   }
   return listen(commands);
+}
+
+/**
+ * Closes the menu of a command. By keyboard the focus goes to its name, to which a dialog gives it back.
+ * @param {HTMLElement | null} menu @param {boolean} isByKey
+ */
+function leaveMenu(menu, isByKey) {
+  menu?.removeAttribute("open");
+  if (isByKey) menu?.querySelector("summary").focus();
 }
 
 /** @param {Command} command */

@@ -31,8 +31,10 @@ export async function openingView(app, kept) {
   player.fitAll();
   if (view.from !== undefined) player.zoom(view.from, view.to);
   if (selection?.of !== "event" || view.from !== undefined) app.loadView();
-  const now = view.now ?? (await startingPlace(app, axis));
+  const start = await startingPlace(app, axis);
+  const now = view.now ?? start;
   player.set({ now: Math.min(Math.max(now, player.bounds().from), player.bounds().to), cut, selection });
+  if (now === start && !selection) app.standAtSnapshot();
   if (selection?.of === "event" && view.from === undefined) await centre(app, selection);
 }
 

@@ -2,7 +2,7 @@
 
 import { h, setText } from "../../../lib/dom.js";
 import { counted } from "../../../lib/format.js";
-import { placeOfScreen, placeOfSelection } from "../../../lib/places.js";
+import { placeHere, placeOfScreen } from "../../../lib/places.js";
 import { getJson } from "../../../lib/source.js";
 import { readView } from "../../../lib/url-state.js";
 import { chosenOf } from "../../../lib/view.js";
@@ -164,9 +164,9 @@ export async function mountNotes(app) {
   }
 
   function writeHere() {
-    const { selection } = player.state;
-    const seen = placeOfScreen(player.state, topology, player.bounds());
-    compose({ of: "new", place: selection ? placeOfSelection(selection, topology) : seen, seen });
+    const [{ state }, bounds] = [player, player.bounds()];
+    const place = placeHere(state, app.snapshotHere(), topology, bounds);
+    compose({ of: "new", place, seen: placeOfScreen(state, topology, bounds) });
   }
 
   /** @param {TrailItem} item */
@@ -176,7 +176,8 @@ export async function mountNotes(app) {
     app.say(`Kept as note ${entry.number}: ${entry.sentence}`);
   }
 
-  function keepHere() {
+  async function keepHere() {
+    await loaded;
     if (entries.mayWrite()) attempt(trail.here().then(keep));
     else app.say("Your role allows you to look at notes, not to write them.");
   }
@@ -208,7 +209,9 @@ export async function mountNotes(app) {
     return work.catch((error) => app.say(error.message));
   }
 
-  app.writeNote = () => {
+  const loaded = attempt(entries.load()); // and with them, whether the person may write
+  app.writeNote = async () => {
+    await loaded;
     if (entries.mayWrite()) writeHere();
     else app.say("Your role allows you to look at notes, not to write them.");
   };
@@ -243,7 +246,7 @@ export async function mountNotes(app) {
     }
   });
   listen(app, (news) => attempt(entries.hear(news)), () => attempt(entries.load()));
-  await attempt(entries.load());
+  await loaded;
   if (app.isVisitor) return;
   await attempt(trail.load());
   trail.begin();

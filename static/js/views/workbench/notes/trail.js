@@ -1,7 +1,7 @@
 /** The trail: where the person stopped in this recording. Nobody else sees it. */
 
 import { hasAny } from "../../../lib/player.js";
-import { placeOfScreen, placeOfSelection, placeOfStop } from "../../../lib/places.js";
+import { placeHere, placeOfScreen, placeOfStop } from "../../../lib/places.js";
 import { getJson, sendJson } from "../../../lib/source.js";
 
 const STOPPED = 1200; // ms without a change
@@ -52,11 +52,9 @@ export function createTrail(app, token, changed) {
     if (place !== null) await record(place).catch(() => {});
   }
 
-  /** Adds where the person is now: at a new stop, else at the selection, else where the screen stands. */
+  /** Adds where the person is now: at a new stop, else at what they chose last. */
   function here() {
-    const { state } = player;
-    const screen = () => placeOfScreen(state, topology, player.bounds());
-    return record(newPlace() ?? (state.selection ? placeOfSelection(state.selection, topology) : screen()));
+    return record(newPlace() ?? placeHere(player.state, app.snapshotHere(), topology, player.bounds()));
   }
 
   /** @param {PlayerState} state @param {Set<string>} keys */
