@@ -94,8 +94,8 @@ KEYS = {
     """,
     "api/recordings/<int:id>/snapshots/<text:snapshot>": """
         : answers began_at channels duration ended_at initiators markers_received markers_sent
-        : messages outcome part positions processes recomputed recorded recorded_at recorded_messages
-        : snapshot totals verdict verdict_counts verdicts why_empty why_unknown
+        : messages outcome part positions processes recomputed recorded recorded_at
+        : recorded_messages snapshot totals verdict verdict_counts verdicts why_empty why_unknown
         answers[]: answer not_compared question sentence
         channels: *
         messages: *
