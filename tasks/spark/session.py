@@ -44,10 +44,9 @@ SHIPPED = (
 """The packages that a cluster's Python workers import; they are sent as one zip."""
 
 SECONDS_TO_STOP = 5.0
-LONGEST_SOCKET = 107
-"""The most bytes in the path of a Unix socket, a limit of the kernel."""
-SOCKET_NAME = 43
-"""The bytes of the name that Spark gives a socket, including the slash."""
+LONGEST_FOLDER_OF_SOCKETS = 60
+"""The most bytes in the path of a folder in which Spark makes Unix sockets: it refuses longer ones,
+because the path of a socket has a limit too."""
 
 _session: SparkSession | None = None
 _driver: Driver | None = None
@@ -341,7 +340,7 @@ def _socket_options(folder: Scratch) -> dict[str, str]:
 
     If the folder's path is too long for a socket, they use ports of loopback with a secret.
     """
-    if len(os.fsencode(folder.path)) + SOCKET_NAME > LONGEST_SOCKET:
+    if len(os.fsencode(folder.path)) > LONGEST_FOLDER_OF_SOCKETS:
         return {}
     return {
         "spark.python.unix.domain.socket.enabled": "true",
