@@ -75,8 +75,10 @@ def warm() -> SparkSession:
     Raises: SparkUnavailable.
     """
     session = get()
+    stages = SparkStages(session)
     try:
-        within(start_seconds(), lambda: SparkStages(session).run(_nothing, range(_cores())))
+        cores = stages.capacity.cores
+        within(start_seconds(), lambda: stages.run(_nothing, range(cores)))
     except Exception as error:
         sentence = f"Spark started but ran no job: {first_line(error)}"
         condition.note(condition.DOWN, sentence)
@@ -136,10 +138,6 @@ def kill() -> None:
 
 def _nothing(task: int) -> int:
     return task
-
-
-def _cores() -> int:
-    return os.cpu_count() or 1
 
 
 def _is_alive(session: SparkSession) -> bool:

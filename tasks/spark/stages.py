@@ -24,6 +24,8 @@ from pyspark.sql import SparkSession
 
 from tasks.spark.answering import ANSWER_SECONDS, Pulse, answers
 from tasks.spark.connect import is_remote
+from tasks.spark.capacity import HERE, Capacity
+from tasks.spark.capacity import of as capacity_of
 from tasks.spark.driver import kill_jvm
 from tasks.spark.errors import (
     SparkStopped,
@@ -62,6 +64,10 @@ class Stages(Protocol):
     """Runs stages; a kernel cannot tell where it runs."""
 
     def run(
+    @property
+    def capacity(self) -> Capacity:
+        """Return how many tasks run at the same time, and how much each may hold."""
+
         self,
         kernel: Kernel[Task, Result],
         tasks: Iterable[Task],
@@ -95,7 +101,13 @@ def run_phase(
 
 
 class StagesHere:
-    """Runs every task in this process, one after the other."""
+    """Runs every task in this process, one after the other.
+
+    ``capacity`` only says into how many tasks the work is divided.
+    """
+
+    def __init__(self, capacity: Capacity = HERE) -> None:
+        self.capacity = capacity
 
     def run(
         self,
@@ -127,6 +139,10 @@ class SparkStages:
         self._folder = folder
 
     def run(
+    @property
+    def capacity(self) -> Capacity:
+        return within(ANSWER_SECONDS, lambda: capacity_of(self._session))
+
         self,
         kernel: Kernel[Task, Result],
         tasks: Iterable[Task],
