@@ -130,10 +130,13 @@ def look() -> None:
 def kill() -> None:
     """End a local session's JVM at once; the next ``get`` starts another.
 
-    A cluster's driver is ended likewise. A Spark Connect server is not ours to end.
+    A cluster's driver is ended likewise. A Spark Connect server is not ours to end: its connection
+    is closed, so that whoever waits for an answer gets an error.
     """
     if _driver is not None:
         _driver.kill()
+    elif _session is not None and connect.is_remote(_session):
+        connect.close(_session)
 
 
 def _nothing(task: int) -> int:
