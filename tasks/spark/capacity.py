@@ -16,8 +16,8 @@ MANY_ROWS = 100_000
 """From this count on, several parts are faster than one."""
 BYTES_PER_ROW = 1_000
 """More than a kernel was seen to take for each row of its task (600)."""
-BYTES_OF_PYTHON = 256 * 2**20
-"""More than a Python worker was seen to take before it has a row (190 MiB)."""
+BYTES_OF_PYTHON = 3 * 2**29
+"""The address space of a Python worker that has no row yet, for Spark limits address space."""
 LEAST_ROWS = 10_000
 _UNITS = {"k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 

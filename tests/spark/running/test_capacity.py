@@ -47,14 +47,14 @@ def test_a_local_session_has_the_cores_of_its_master(spark):
 def test_a_cluster_has_the_cores_and_the_memory_of_its_executors(tmp_path, workers, cores):
     home = tmp_path / "conf"
     home.mkdir()
-    memory = "spark.executor.pyspark.memory 1g\n"
+    memory = "spark.executor.pyspark.memory 8g\n"
     (home / "spark-defaults.conf").write_text(f"{memory}spark.executor.cores {cores}\n")
     environment = {"DATA_DIR": tmp_path, "SPARK_EXECUTOR_PYTHON": sys.executable}
     with Standalone(tmp_path / "cluster", workers, cores) as cluster:
         processes.run(
             __name__,
             "has",
-            *(workers * cores, 2**30 // cores),
+            *(workers * cores, 2**33 // cores),
             SPARK_MASTER=cluster.address,
             SPARK_CONF_DIR=home,
             **environment,
