@@ -186,7 +186,7 @@ def _start(master: str) -> SparkSession:
     if is_local(master):
         _prepare_local_workers()
     else:
-        options |= executors.options()
+        options |= executors.options() | executors.share(master)
     try:
         _driver = Driver({"spark.master": master} | _birth_options(folder), folder)
     except OSError as error:
@@ -218,7 +218,8 @@ def _check_executors(session: SparkSession) -> None:
     except TimeoutError as error:
         words = executors.waiting(session, began)
         raise SparkUnavailable(
-            f"Spark runs no task: {words}. Do its workers have a free core and enough memory?"
+            f"Spark runs no task: {words}. Do its workers have a free core and enough memory? "
+            "A session takes all cores of a standalone cluster unless SPARK_CORES_MAX says less."
         ) from error
     except SparkTaskFailed as error:
         raise executors.why_not_run(error) from error
