@@ -301,6 +301,12 @@ SPARK_EXECUTOR_ENVIRONMENT = env_str(
     "Packed environment (.tar.gz) that is sent to a cluster's executors, with its Python.",
     shown="unset",
 )
+SPARK_CORES_MAX = env_int(
+    "SPARK_CORES_MAX",
+    0,
+    "Most cores of a standalone cluster for each Spark session; 0 takes all.",
+    minimum=0,
+)
 WORKER_CONCURRENCY = env_int(
     "WORKER_CONCURRENCY",
     1,

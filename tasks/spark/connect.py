@@ -3,10 +3,12 @@
 import contextlib
 import socket
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from urllib.parse import urlsplit
 
 from pyspark.sql import SparkSession
+from pyspark.sql.connect.client.core import RpcDeadlines
 from pyspark.sql.connect.client.retries import DefaultPolicy
 
 from tasks.spark.configuration import setting, start_seconds
@@ -18,6 +20,18 @@ SECONDS_TO_CONNECT = 10
 SECONDS_TO_CLOSE = 5.0
 MOST_RETRIES, LONGEST_BACKOFF = 10, 5000  # ms
 """Retries last half a minute; the client's own ten minutes would also delay the process's end."""
+
+
+SHORT_CALLS = (
+    "analyze_plan",
+    "clone_session",
+    "config",
+    "fetch_error_details",
+    "get_status",
+    "interrupt",
+    "release_session",
+)
+"""The calls of Spark Connect that run no query."""
 
 
 def address() -> str:
@@ -38,14 +52,26 @@ def connect(remote: str, options: Mapping[str, str]) -> SparkSession:
     except Exception as error:
         raise unreachable(remote, error) from error
     try:
-        policy = DefaultPolicy(max_retries=MOST_RETRIES, max_backoff=LONGEST_BACKOFF)
-        session.client.set_retry_policies([policy])
+        limit(session, start_seconds())
         for key, value in options.items():
             within(start_seconds(), partial(session.conf.set, key, value))
     except Exception as error:
         close(session)
         raise unreachable(remote, error) from error
     return session
+
+
+def limit(session: SparkSession, seconds: float) -> None:
+    """Limit how often the client tries a call, and how many seconds one may take.
+
+    Its own limits are ten minutes to an hour, and no public name of PySpark changes them. Queries
+    keep theirs, for they may take long: the client asks for the rest of the answer again.
+    """
+    policy = DefaultPolicy(max_retries=MOST_RETRIES, max_backoff=LONGEST_BACKOFF)
+    session.client.set_retry_policies([policy])
+    session.client._rpc_deadlines = replace(RpcDeadlines(), **dict.fromkeys(SHORT_CALLS, seconds))
+    artifacts = session.client._artifact_manager
+    artifacts._add_artifacts_timeout = artifacts._artifact_status_timeout = seconds
 
 
 def close(session: SparkSession) -> None:

@@ -50,6 +50,12 @@ def options() -> dict[str, str]:
     return {PYTHON_OPTION: python()} if python() else {}
 
 
+def share(master: str) -> dict[str, str]:
+    """Return the options of a session that leaves cores of a standalone cluster to others."""
+    most = int(setting("SPARK_CORES_MAX", "0"))
+    return {"spark.cores.max": str(most)} if most and master.startswith("spark://") else {}
+
+
 def absent(task: int) -> tuple[list[str], str]:
     """Return the packages that this process's Python lacks, and which Python it is. A kernel."""
     return [name for name in NEEDED if find_spec(name) is None], sys.executable

@@ -44,10 +44,9 @@ SHIPPED = (
 """The packages that a cluster's Python workers import; they are sent as one zip."""
 
 SECONDS_TO_STOP = 5.0
-LONGEST_SOCKET = 107
-"""The most bytes in the path of a Unix socket, a limit of the kernel."""
-SOCKET_NAME = 43
-"""The bytes of the name that Spark gives a socket, including the slash."""
+LONGEST_FOLDER_OF_SOCKETS = 60
+"""The most bytes in the path of a folder in which Spark makes Unix sockets: it refuses longer ones,
+because the path of a socket has a limit too."""
 
 _session: SparkSession | None = None
 _driver: Driver | None = None
@@ -76,8 +75,10 @@ def warm() -> SparkSession:
     Raises: SparkUnavailable.
     """
     session = get()
+    stages = SparkStages(session)
     try:
-        within(start_seconds(), lambda: SparkStages(session).run(_nothing, range(_cores())))
+        cores = stages.capacity.cores
+        within(start_seconds(), lambda: stages.run(_nothing, range(cores)))
     except Exception as error:
         sentence = f"Spark started but ran no job: {first_line(error)}"
         condition.note(condition.DOWN, sentence)
@@ -129,18 +130,17 @@ def look() -> None:
 def kill() -> None:
     """End a local session's JVM at once; the next ``get`` starts another.
 
-    A cluster's driver is ended likewise. A Spark Connect server is not ours to end.
+    A cluster's driver is ended likewise. A Spark Connect server is not ours to end: its connection
+    is closed, so that whoever waits for an answer gets an error.
     """
     if _driver is not None:
         _driver.kill()
+    elif _session is not None and connect.is_remote(_session):
+        connect.close(_session)
 
 
 def _nothing(task: int) -> int:
     return task
-
-
-def _cores() -> int:
-    return os.cpu_count() or 1
 
 
 def _is_alive(session: SparkSession) -> bool:
@@ -186,7 +186,7 @@ def _start(master: str) -> SparkSession:
     if is_local(master):
         _prepare_local_workers()
     else:
-        options |= executors.options()
+        options |= executors.options() | executors.share(master)
     try:
         _driver = Driver({"spark.master": master} | _birth_options(folder), folder)
     except OSError as error:
@@ -218,7 +218,8 @@ def _check_executors(session: SparkSession) -> None:
     except TimeoutError as error:
         words = executors.waiting(session, began)
         raise SparkUnavailable(
-            f"Spark runs no task: {words}. Do its workers have a free core and enough memory?"
+            f"Spark runs no task: {words}. Do its workers have a free core and enough memory? "
+            "A session takes all cores of a standalone cluster unless SPARK_CORES_MAX says less."
         ) from error
     except SparkTaskFailed as error:
         raise executors.why_not_run(error) from error
@@ -341,7 +342,7 @@ def _socket_options(folder: Scratch) -> dict[str, str]:
 
     If the folder's path is too long for a socket, they use ports of loopback with a secret.
     """
-    if len(os.fsencode(folder.path)) + SOCKET_NAME > LONGEST_SOCKET:
+    if len(os.fsencode(folder.path)) > LONGEST_FOLDER_OF_SOCKETS:
         return {}
     return {
         "spark.python.unix.domain.socket.enabled": "true",

@@ -13,6 +13,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeVar
 
@@ -23,6 +24,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from tasks.spark.answering import ANSWER_SECONDS, Pulse, answers
+from tasks.spark.capacity import HERE, Capacity
+from tasks.spark.capacity import of as capacity_of
 from tasks.spark.connect import is_remote
 from tasks.spark.driver import kill_jvm
 from tasks.spark.errors import (
@@ -61,6 +64,10 @@ are empty while it works; may raise to cancel the stage."""
 class Stages(Protocol):
     """Runs stages; a kernel cannot tell where it runs."""
 
+    @property
+    def capacity(self) -> Capacity:
+        """Return how many tasks run at the same time, and how much each may hold."""
+
     def run(
         self,
         kernel: Kernel[Task, Result],
@@ -95,7 +102,13 @@ def run_phase(
 
 
 class StagesHere:
-    """Runs every task in this process, one after the other."""
+    """Runs every task in this process, one after the other.
+
+    ``capacity`` only says into how many tasks the work is divided.
+    """
+
+    def __init__(self, capacity: Capacity = HERE) -> None:
+        self.capacity = capacity
 
     def run(
         self,
@@ -126,6 +139,10 @@ class SparkStages:
         self._session = session
         self._folder = folder
 
+    @property
+    def capacity(self) -> Capacity:
+        return within(ANSWER_SECONDS, lambda: capacity_of(self._session))
+
     def run(
         self,
         kernel: Kernel[Task, Result],
@@ -152,10 +169,11 @@ class SparkStages:
         advance: Advance | None,
     ) -> list[Result]:
         if advance is None:
-            return self._collect(kernel, tasks, None)
+            return self._watched(kernel, tasks, None, lambda pulse: None)
         signs = Path(tempfile.mkdtemp(prefix="signs-", dir=self._folder))
         try:
-            return self._watched(kernel, tasks, weights or [1] * len(tasks), advance, signs)
+            look = partial(_tell, weights or [1] * len(tasks), advance, signs)
+            return self._watched(kernel, tasks, str(signs), look)
         finally:
             shutil.rmtree(signs, ignore_errors=True)
 
@@ -163,23 +181,24 @@ class SparkStages:
         self,
         kernel: Kernel[Task, Result],
         tasks: list[Task],
-        weights: Sequence[int],
-        advance: Advance,
-        signs: Path,
+        signs: str | None,
+        look: Callable[[Pulse], None],
     ) -> list[Result]:
+        """Run the stage in a thread, and end it if Spark no longer answers.
+
+        ``look`` is called several times a second; what it raises cancels the stage.
+        """
         tag = f"cutline-{uuid.uuid4().hex}"
         outcome: dict[str, Any] = {}
         worker = threading.Thread(
-            target=self._collect_into, args=(outcome, tag, kernel, tasks, str(signs)), daemon=True
+            target=self._collect_into, args=(outcome, tag, kernel, tasks, signs), daemon=True
         )
         worker.start()
         try:
             with Pulse(self._session) as pulse:
                 while worker.is_alive() and not pulse.stopped:
                     worker.join(SECONDS_BETWEEN_LOOKS)
-                    done = [int(sign.name) for sign in signs.iterdir() if sign.name != BEGUN]
-                    has_begun = (signs / BEGUN).exists()
-                    advance(sum(weights[number] for number in done), pulse.waits_for(has_begun))
+                    look(pulse)
         except BaseException:
             self._call_off(tag, worker)
             raise
@@ -203,7 +222,7 @@ class SparkStages:
             kill_jvm()
 
     def _collect_into(
-        self, outcome: dict[str, Any], tag: str, kernel: Kernel, tasks: list, signs: str
+        self, outcome: dict[str, Any], tag: str, kernel: Kernel, tasks: list, signs: str | None
     ) -> None:
         try:
             self._begin(tag, kernel)
@@ -253,6 +272,13 @@ class SparkStages:
         """Return the error for a Spark that is gone; others may have restarted a server."""
         kind = SparkUnavailable if is_remote(self._session) else SparkStopped
         return kind(f"Spark stopped while it worked: {reason}")
+
+
+def _tell(weights: Sequence[int], advance: Advance, signs: Path, pulse: Pulse) -> None:
+    """Report how many tasks have left a sign, and what the stage waits for."""
+    done = [int(sign.name) for sign in signs.iterdir() if sign.name != BEGUN]
+    has_begun = (signs / BEGUN).exists()
+    advance(sum(weights[number] for number in done), pulse.waits_for(has_begun))
 
 
 def _tag(session: SparkSession, tag: str) -> None:

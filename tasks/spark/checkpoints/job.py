@@ -23,6 +23,7 @@ from snapshots.domain.dataflow_logs.failovers.facts import Answer, failovers_of
 from snapshots.domain.dataflow_logs.failovers.report import Failovers
 from snapshots.store.writer import write_checkpoints
 from tasks.spark import session
+from tasks.spark.capacity import Capacity
 from tasks.spark.checkpoints.failover_kernels import VertexTask, answer_vertices, loads
 from tasks.spark.checkpoints.kernels import (
     CheckpointTask,
@@ -96,7 +97,7 @@ class Explain:
 
     def run(self, stages: Stages, progress: Progress) -> Explained:
         self.events = self.stored.run()
-        tasks, weights = self._tasks()
+        tasks, weights = self._tasks(stages.capacity)
         groups = run_phase(stages, progress, EXPLAINING, explain_part, tasks, weights)
         results = [item for group in groups for item in group]
         explained = sorted(
@@ -109,7 +110,7 @@ class Explain:
             failovers=self._failovers([item for item in results if isinstance(item, Answer)]),
         )
 
-    def _tasks(self) -> tuple[list[tuple[Task, ...]], list[int]]:
+    def _tasks(self, capacity: Capacity) -> tuple[list[tuple[Task, ...]], list[int]]:
         """Return groups of tasks and how many events each group reads.
 
         Everything goes into one group if one checkpoint task and one vertex task suffice.
@@ -122,7 +123,7 @@ class Explain:
                 (CheckpointTask, events, EVENTS_PER_TASK),
                 (VertexTask, records, RECORDS_PER_TASK),
             )
-            for first, end in ranges(counts, most)
+            for first, end in ranges(counts, most, capacity)
         ]
         if len(tasks) <= 2:
             return [tuple(task for task, _ in tasks)], [sum(weight for _, weight in tasks)]

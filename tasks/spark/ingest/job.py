@@ -175,7 +175,7 @@ class Ingest:
         header.write_bytes(pickle.dumps(self.task.header))
         size = size_of(self.task.source)
         self.progress(READING, 0, size)
-        kernel, tasks, weights = parse_tasks(self.task, header, self.work)
+        kernel, tasks, weights = parse_tasks(self.task, header, self.work, self.stages.capacity)
         results = run_phase(self.stages, self.progress, READING, kernel, tasks, weights)
         for _, defects in results:
             self._add_defects(defects)
@@ -190,7 +190,7 @@ class Ingest:
 
     def _order(self, staged: list[Staged]) -> list[Ordered]:
         pieces = tuple(self._pieces(staged))
-        process_ranges = ranges(self.counts.tolist(), ROWS_PER_PART)
+        process_ranges = ranges(self.counts.tolist(), ROWS_PER_PART, self.stages.capacity)
         names = [process.id for process in self.topology.processes]
         tasks = [
             OrderTask(str(self.store), str(self.work), pieces, first, end, tuple(names[first:end]))
@@ -221,9 +221,9 @@ class Ingest:
         counts = np.zeros(len(channels), np.int64)
         for chunk in staged:
             _count(counts, chunk.ends)
+        spans = ranges(counts.tolist(), 2 * ROWS_PER_PART, self.stages.capacity)
         tasks = [
-            self._match_task(first, end, ordered)
-            for first, end in _covering(ranges(counts.tolist(), 2 * ROWS_PER_PART), len(channels))
+            self._match_task(first, end, ordered) for first, end in _covering(spans, len(channels))
         ]
         weights = [int(counts[task.first : task.end].sum()) for task in tasks]
         matched = run_phase(self.stages, self.progress, MATCHING, match_channels, tasks, weights)

@@ -12,9 +12,9 @@ import pyarrow as pa
 from snapshots.domain.model.defects import Defect, Defects
 from snapshots.domain.model.recording import KINDS, MARKER_RECEIVE, MARKER_SEND, RECEIVE, SEND
 from snapshots.store.manifest import Part
+from tasks.spark.capacity import HERE, Capacity
 
 ROWS_PER_PART = 1_000_000
-MANY_ROWS = 100_000  # from this count on, several parts are faster than one
 
 _text = pa.large_string()
 
@@ -154,16 +154,16 @@ class Matched:
     unlisted: int
 
 
-def ranges(counts: list[int], most: int) -> list[tuple[int, int]]:
+def ranges(counts: list[int], most: int, capacity: Capacity = HERE) -> list[tuple[int, int]]:
     """Split codes into contiguous half-open ranges of about equal counts, none much above ``most``.
 
-    A single code may exceed ``most``, because it stays whole. No range is without counts.
+    There are enough of them to occupy a session of this capacity. A single code may exceed
+    ``most``, because it stays whole. No range is without counts.
     """
     total = sum(counts)
     if not total:
         return []
-    parts = max(-(-total // most), min(8, total // MANY_ROWS), 1)
-    goal = total / parts
+    goal = total / capacity.parts(total, most)
     spans: list[tuple[int, int]] = []
     begin = held = 0
     for code, count in enumerate(counts):

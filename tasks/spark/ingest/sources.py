@@ -10,6 +10,7 @@ from snapshots.readers.formats.limits import Limits
 from snapshots.readers.formats.lines import chunks, first_line
 from snapshots.readers.logs.native import NativeReader
 from snapshots.readers.logs.native_parquet import ParquetReader, RowGroup, row_groups
+from tasks.spark.capacity import Capacity
 from tasks.spark.ingest.parse import (
     GroupTask,
     SourceTask,
@@ -22,6 +23,7 @@ from tasks.spark.ingest.parse import (
 SMALL_BYTES = 4 * 2**20  # a source up to this size goes through all stages in one task
 _COMPRESSION = 8  # the assumed ratio by which a compressed source grows
 _CHUNK_BYTES = 8 * 2**20
+_LEAST_CHUNK_BYTES = 2 * 2**20
 _GROUP_ROWS = 200_000
 
 
@@ -48,7 +50,9 @@ def is_small(source: Path) -> bool:
     return size_of(source) * (_COMPRESSION if packed else 1) <= SMALL_BYTES
 
 
-def parse_tasks(task: IngestTask, header: Path, work: Path) -> tuple[Callable, list, list[int]]:
+def parse_tasks(
+    task: IngestTask, header: Path, work: Path, capacity: Capacity
+) -> tuple[Callable, list, list[int]]:
     """Return the kernel that parses the source, its tasks in source order, and their weights.
 
     Native text and Parquet are cut into pieces; compressed text is unpacked first. Any other format
@@ -57,7 +61,7 @@ def parse_tasks(task: IngestTask, header: Path, work: Path) -> tuple[Callable, l
     """
     size = max(size_of(task.source), 1)
     if task.format == NativeReader.name:
-        texts = list(_texts(task, header, work))
+        texts = list(_texts(task, header, work, capacity))
         return parse_text, texts, _shares([text.length for text in texts], size)
     if task.format == ParquetReader.name:
         tasks = [
@@ -88,14 +92,15 @@ def _shares(amounts: list[int], size: int) -> list[int]:
     return [amount * size // total for amount in amounts]
 
 
-def _texts(task: IngestTask, header: Path, work: Path) -> Iterator[TextTask]:
+def _texts(task: IngestTask, header: Path, work: Path, capacity: Capacity) -> Iterator[TextTask]:
     """Yield chunks of whole lines after the header."""
     source, limits = task.source, task.limits
     if compression_of(source) is not None:
         source = work / "text"
         spool(task.source, source, limits)
     header_line, _ = first_line(source, limits)
-    for chunk in chunks(source, limits, _CHUNK_BYTES):
+    most = capacity.chunk(size_of(source), _LEAST_CHUNK_BYTES, _CHUNK_BYTES)
+    for chunk in chunks(source, limits, most):
         skipped = 0
         for _ in range(max(0, header_line + 1 - chunk.first_line)):
             skipped = chunk.data.find(b"\n", skipped) + 1 or len(chunk.data)

@@ -47,6 +47,7 @@ from snapshots.store.mapped import read_batch
 from snapshots.store.tables import Tables
 from snapshots.store.writer import write_snapshots
 from tasks.spark import session
+from tasks.spark.capacity import Capacity
 from tasks.spark.ingest.schemas import ranges, runs
 from tasks.spark.judge.amounts import added, sum_of
 from tasks.spark.judge.channel_cuts import SnapshotFacts
@@ -107,7 +108,7 @@ class Judge:
 
     def facts(self, stages: Stages, progress: Progress) -> tuple[list[SnapshotFacts], "Log"]:
         """Run the Spark action, which fills ``states`` and ``contents``."""
-        tasks = self._tasks()
+        tasks = self._tasks(stages.capacity)
         weights = [sum(task.end - task.first for task in group) for group in tasks]
         groups = run_phase(stages, progress, JUDGING, judge_part, tasks, weights)
         results = [item for group in groups for item in group]
@@ -122,14 +123,17 @@ class Judge:
         ]
         return facts, Log(self)
 
-    def _tasks(self) -> list[tuple[StateTask | ChannelTask, ...]]:
+    def _tasks(self, capacity: Capacity) -> list[tuple[StateTask | ChannelTask, ...]]:
         folder = str(self.folder)
         flights = self.tables.messages.table.length + self.tables.markers.table.length
         load = flights + len(self.names) + 1
         lanes = [len(self.names)] * len(self.processes)
         tasks: list[StateTask | ChannelTask] = [
-            *(StateTask(folder, *bounds) for bounds in ranges(lanes, ROWS_PER_TASK)),
-            *(ChannelTask(folder, *bounds) for bounds in ranges(load.tolist(), ROWS_PER_TASK)),
+            *(StateTask(folder, *bounds) for bounds in ranges(lanes, ROWS_PER_TASK, capacity)),
+            *(
+                ChannelTask(folder, *bounds)
+                for bounds in ranges(load.tolist(), ROWS_PER_TASK, capacity)
+            ),
         ]
         return [tuple(tasks)] if len(tasks) <= 2 else [(task,) for task in tasks]
 

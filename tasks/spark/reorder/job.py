@@ -57,6 +57,7 @@ from snapshots.store.layout import NONE
 from snapshots.store.mapped import ragged
 from snapshots.store.reader import StoredRecording
 from tasks.spark import session
+from tasks.spark.capacity import Capacity
 from tasks.spark.ingest import schemas
 from tasks.spark.reorder.kernels import (
     Between,
@@ -190,32 +191,35 @@ class Reorder:
 
     def _results(self, stages: Stages, progress: Progress) -> list[Facts]:
         """Run the Spark action and return the results of its tasks."""
-        tasks = self._tasks()
+        tasks = self._tasks(stages.capacity)
         weights = [len(group) for group in tasks]
         groups = run_phase(stages, progress, REORDERING, reorder_part, tasks, weights)
         return [item for group in groups for item in group]
 
-    def _tasks(self) -> list[tuple[Task, ...]]:
+    def _tasks(self, capacity: Capacity) -> list[tuple[Task, ...]]:
         """Return groups of tasks; three tasks or fewer form one group."""
         tables, stretch = self.recording.tables, self.stretch
         events = self.between.end - self.between.start + 1
         messages = tables.messages.table.length + 1
         tasks: list[Task] = [
-            *(StepTask(stretch, *bounds, self.most_shown) for bounds in self._step_ranges()),
+            *(
+                StepTask(stretch, *bounds, self.most_shown)
+                for bounds in self._step_ranges(capacity)
+            ),
             *(
                 ProcessTask(stretch, *bounds)
-                for bounds in schemas.ranges(events.tolist(), 2 * ROWS_PER_TASK)
+                for bounds in schemas.ranges(events.tolist(), 2 * ROWS_PER_TASK, capacity)
             ),
             *(
                 ChannelTask(stretch, *bounds)
-                for bounds in schemas.ranges(messages.tolist(), ROWS_PER_TASK)
+                for bounds in schemas.ranges(messages.tolist(), ROWS_PER_TASK, capacity)
             ),
         ]
         return [tuple(tasks)] if len(tasks) <= 3 else [(task,) for task in tasks]
 
-    def _step_ranges(self) -> list[tuple[int, int]]:
+    def _step_ranges(self, capacity: Capacity) -> list[tuple[int, int]]:
         span = self.ended + 1 - self.began
-        parts = max(-(-span // ROWS_PER_TASK), min(8, span // schemas.MANY_ROWS), 1)
+        parts = capacity.parts(span, ROWS_PER_TASK)
         edges = [self.began + span * part // parts for part in range(parts + 1)]
         return list(itertools.pairwise(edges))
 

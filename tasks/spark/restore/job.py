@@ -151,7 +151,7 @@ class Restore:
         load = (self.tables.messages.table.length + 1).tolist()
         tasks = [
             RestoreTask(str(self.folder), self.code, *bounds)
-            for bounds in ranges(load, ROWS_PER_TASK)
+            for bounds in ranges(load, ROWS_PER_TASK, stages.capacity)
         ]
         return _restored(stages, progress, CHANNELS, restore_channels, tasks)
 
@@ -167,7 +167,7 @@ class Restore:
                 end,
                 tuple(item for item in missing if first <= item[0] < end),
             )
-            for first, end in ranges(load, 2 * ROWS_PER_TASK)
+            for first, end in ranges(load, 2 * ROWS_PER_TASK, stages.capacity)
         ]
         return _restored(stages, progress, PROCESSES, restore_processes, tasks)
 

@@ -18,6 +18,7 @@ from snapshots.domain.model.topology import ProcessId
 from snapshots.sandbox import evaluation
 from snapshots.store.reader import StoredRecording
 from tasks.spark import session
+from tasks.spark.capacity import Capacity
 from tasks.spark.ingest.schemas import ranges
 from tasks.spark.judge.lanes import Lane
 from tasks.spark.search.kernels import TruthTask, find_truth
@@ -71,14 +72,14 @@ class Search:
 
     def _truth(self, stages: Stages, progress: Progress) -> dict[ProcessId, Truth]:
         """Run the Spark action and return where each process's conditions hold."""
-        tasks = self._tasks()
+        tasks = self._tasks(stages.capacity)
         events = self.recording.tables.events.length
         weights = [int(events[task.first : task.end].sum()) for task in tasks]
         parts = run_phase(stages, progress, EVALUATING, find_truth, tasks, weights)
         truth = {process: spans for part in parts for process, spans in part.items()}
         return {process: truth[process] for process in self.asked}
 
-    def _tasks(self) -> list[TruthTask]:
+    def _tasks(self, capacity: Capacity) -> list[TruthTask]:
         folder = str(self.recording.folder)
         counts = [0] * len(self.processes)
         for process in self.asked:
@@ -86,7 +87,7 @@ class Search:
             counts[code] = int(self.recording.tables.events.length[code]) + 1
         return [
             TruthTask(folder, self.text, self.evaluate, *bounds)
-            for bounds in ranges(counts, ROWS_PER_TASK)
+            for bounds in ranges(counts, ROWS_PER_TASK, capacity)
         ]
 
     def _causality(self) -> Causality:

@@ -31,9 +31,10 @@ from snapshots.domain.simulators.seatunnel.schema_changes import SchemaChange
 from snapshots.domain.simulators.seatunnel.simulation import run_seatunnel
 from snapshots.store.reader import StoredRecording
 from snapshots.store.writer import write_recording
+from tasks.spark import capacity
+from tasks.spark.capacity import Capacity
 from tasks.spark.checkpoints import json_fields
 from tasks.spark.checkpoints.job import Explain, Explained, explain_checkpoints
-from tasks.spark.ingest import schemas
 from tasks.spark.stages import StagesHere
 from tests.dataflow_damage import forgetting, garbled
 from tests.dataflows import a_run_of, any_simulation, failing, with_failures, word_count
@@ -95,7 +96,7 @@ def assert_same(found: Explained, wanted: Explained, note: object) -> None:
 def test_the_job_agrees_with_the_reference(mode, tmp_path, monkeypatch):
     seen: Counter[str] = Counter()
     for seed in SEEDS:
-        monkeypatch.setattr(schemas, "MANY_ROWS", 60 if seed % 2 else 100_000)
+        monkeypatch.setattr(capacity, "MANY_ROWS", 60 if seed % 2 else 100_000)
         recording = assemble(*any_log(seed, mode)).recording
         folder = stored(recording, tmp_path / str(seed), seed if seed % 2 else None)
         found = Explain(folder).run(StagesHere(), silent)
@@ -175,9 +176,9 @@ def test_a_run_is_cut_into_pieces_where_it_is_large(tmp_path, monkeypatch):
     folder = stored(recording, tmp_path / "store")
     job = Explain(folder)
     job.events = job.stored.run()
-    assert len(job._tasks()[0]) == 1
-    monkeypatch.setattr(schemas, "MANY_ROWS", 40)
-    kinds = Counter(type(task).__name__ for (task,) in job._tasks()[0])
+    assert len(job._tasks(Capacity(2))[0]) == 1
+    monkeypatch.setattr(capacity, "MANY_ROWS", 40)
+    kinds = Counter(type(task).__name__ for (task,) in job._tasks(Capacity(2))[0])
     assert min(kinds["CheckpointTask"], kinds["VertexTask"]) > 1
 
 

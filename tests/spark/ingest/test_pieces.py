@@ -14,10 +14,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from snapshots.domain.judging.verdicts import judge
+from snapshots.domain.model import shapes
 from snapshots.domain.model.defects import InputRefused
 from snapshots.domain.replaying.restore import NotRestorable, restore
 from snapshots.readers import recognition
-from tasks.spark.ingest import schemas, sources
+from tasks.spark import capacity
+from tasks.spark.capacity import Capacity
+from tasks.spark.ingest import sources
 from tasks.spark.ingest.job import Ingest
 from tasks.spark.ingest.sources import IngestTask
 from tasks.spark.judge.job import Judge
@@ -37,20 +40,22 @@ from tests.spark.ingest import disorder
 
 pytestmark = pytest.mark.slow
 
+TWO_CORES = Capacity(2)
+
 
 @pytest.fixture
 def pieces(monkeypatch):
     """Make pieces of some lines, and parts of some rows."""
-    monkeypatch.setattr(schemas, "MANY_ROWS", 20)
+    monkeypatch.setattr(capacity, "MANY_ROWS", 20)
     monkeypatch.setattr(sources, "_CHUNK_BYTES", 2_000)
     monkeypatch.setattr(sources, "_GROUP_ROWS", 100)
 
 
-def ingested_here(source: Path, folder: Path):
+def ingested_here(source: Path, folder: Path, capacity: Capacity = TWO_CORES):
     folder.mkdir()
     reader = recognition.sniff(source, LIMITS).reader
     task = IngestTask(source, reader.name, reader.header(source, LIMITS), folder, LIMITS)
-    return Ingest(task, StagesHere(), silent).run()
+    return Ingest(task, StagesHere(capacity), silent).run()
 
 
 def agree_here(log, folder: Path) -> None:
@@ -93,7 +98,25 @@ def test_a_log_is_really_cut_into_pieces(pieces, tmp_path):
     result = ingested_here(source, tmp_path / "store")
     assert len(result.manifest.parts_of("events")) > 1
     assert len(result.manifest.parts_of("messages")) > 1
-    assert len(Judge(tmp_path / "store")._tasks()) > 2
+    assert len(Judge(tmp_path / "store")._tasks(Capacity(2))) > 2
+
+
+@pytest.mark.parametrize("capacity", [Capacity(1), Capacity(5), Capacity(1, most_rows=15)], ids=str)
+def test_a_store_does_not_depend_on_the_capacity_of_spark(pieces, tmp_path, capacity):
+    source = written(simulated(), tmp_path / "log.jsonl")
+    result = ingested_here(source, tmp_path / "store", capacity)
+    assert_same_store(tmp_path / "store", result, assembled(source), tmp_path / "reference")
+
+
+def test_more_cores_and_less_memory_make_more_parts(pieces, tmp_path):
+    source = written(simulated(shapes.complete(12)), tmp_path / "log.jsonl")
+
+    def parts(name: str, capacity: Capacity) -> int:
+        return len(ingested_here(source, tmp_path / name, capacity).manifest.parts_of("events"))
+
+    few = parts("few", Capacity(1))
+    assert parts("cores", Capacity(5)) > few
+    assert parts("memory", Capacity(1, most_rows=15)) > few
 
 
 def test_working_files_are_gone_when_an_ingest_ends(tmp_path):

@@ -28,7 +28,8 @@ from snapshots.domain.simulators.script import Log
 from snapshots.domain.simulators.workloads import WORKLOADS, Tokens
 from snapshots.store.errors import StoreDamaged
 from snapshots.store.writer import write_recording, write_snapshots
-from tasks.spark.ingest import schemas
+from tasks.spark import capacity
+from tasks.spark.capacity import Capacity
 from tasks.spark.judge.job import Judge
 from tasks.spark.reorder import job
 from tasks.spark.reorder.job import Reorder, reorder_snapshot
@@ -48,7 +49,7 @@ EXAMPLES = int(os.environ.get("AGREEMENT_EXAMPLES") or examples(15))
 @pytest.fixture
 def pieces(monkeypatch):
     """Make parts of some rows."""
-    monkeypatch.setattr(schemas, "MANY_ROWS", 40)
+    monkeypatch.setattr(capacity, "MANY_ROWS", 40)
 
 
 def stored(recording: Recording, folder: Path) -> Path:
@@ -276,13 +277,13 @@ def test_the_compared_answers_are_not_trivial(pieces, tmp_path):
 
 def test_a_run_is_really_cut_into_pieces(pieces, tmp_path):
     folder = stored(recorded(simulated()), tmp_path / "store")
-    kinds = Counter(type(task).__name__ for (task,) in Reorder(folder, "s1")._tasks())
+    kinds = Counter(type(task).__name__ for (task,) in Reorder(folder, "s1")._tasks(Capacity(2)))
     assert min(kinds[name] for name in ("StepTask", "ProcessTask", "ChannelTask")) > 1
 
 
 def test_a_small_recording_is_one_task(tmp_path):
     folder = stored(recorded(simulated()), tmp_path / "store")
-    assert len(Reorder(folder, "s1")._tasks()) == 1
+    assert len(Reorder(folder, "s1")._tasks(Capacity(2))) == 1
 
 
 def test_a_snapshot_that_the_log_does_not_name_is_refused(tmp_path):

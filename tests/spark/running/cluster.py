@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 from typing import Self
 
+import psutil
 import pyspark
 
 from tasks.spark.driver import descendants
@@ -78,20 +79,30 @@ class Process:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, number)
 
+    def processor_seconds(self) -> float:
+        """Return the processor time that the process and those that it started have taken."""
+        assert self._process is not None
+        seconds = 0.0
+        for pid in [self._process.pid, *descendants(self._process.pid)]:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                times = psutil.Process(pid).cpu_times()
+                seconds += times.user + times.system
+        return seconds
+
     def last_lines(self) -> str:
         return (self._folder / "log").read_text(errors="replace")[-3000:]
 
 
 class Standalone:
-    """A master with workers of one core each."""
+    """A master with workers of some cores each."""
 
-    def __init__(self, folder: Path, workers: int = 2) -> None:
+    def __init__(self, folder: Path, workers: int = 2, cores: int = 1) -> None:
         port, page = free_port(), free_port()
         self.address = f"spark://127.0.0.1:{port}"
         master = "org.apache.spark.deploy.master.Master"
         words = ("--host", "127.0.0.1", "--port", port, "--webui-port", page)
         self.master = Process(folder, "master", port, BIN / "spark-class", master, *words)
-        self.workers = [worker(folder, number, self.address) for number in range(workers)]
+        self.workers = [worker(folder, number, self.address, cores) for number in range(workers)]
 
     def __enter__(self) -> "Standalone":
         self.master.start()
@@ -104,12 +115,12 @@ class Standalone:
             process.kill()
 
 
-def worker(folder: Path, number: int, master: str) -> Process:
+def worker(folder: Path, number: int, master: str, cores: int = 1) -> Process:
     """Return a worker of a standalone cluster, which is not started yet."""
     port, page = free_port(), free_port()
     name = f"worker-{number}"
     ours = ("--host", "127.0.0.1", "--port", port, "--webui-port", page)
-    size = ("--cores", 1, "--memory", "1g", "--work-dir", folder / name / "work")
+    size = ("--cores", cores, "--memory", "1g", "--work-dir", folder / name / "work")
     words = (BIN / "spark-class", "org.apache.spark.deploy.worker.Worker", *ours, *size, master)
     return Process(folder, name, port, *words)
 

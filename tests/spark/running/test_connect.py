@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pyspark
 import pytest
+from pyspark.errors import PySparkException
 
-from tasks.spark import answering
+from tasks.spark import answering, connect
 from tasks.spark.driver import descendants
 from tasks.spark.errors import SparkUnavailable
 from tasks.spark.stages import SparkStages
@@ -32,6 +33,11 @@ def test_a_server_that_is_killed_and_comes_back(tmp_path):
 @pytest.mark.long
 def test_a_server_that_freezes_in_the_middle_of_a_job_and_thaws(tmp_path):
     check(tmp_path, "frozen_server")
+
+
+@pytest.mark.long
+def test_calls_of_a_frozen_server_end(tmp_path):
+    check(tmp_path, "frozen_calls")
 
 
 def check(folder: Path, name: str) -> None:
@@ -65,9 +71,9 @@ def frozen_server(port: str, folder: str) -> None:
 
     answering.ANSWER_SECONDS = 5.0
     answering.PULSE_SECONDS = 1.0
-    os.environ["SPARK_START_SECONDS"] = "10"
     with Server(port, folder) as server:
         stages = SparkStages(session.get())
+        os.environ["SPARK_START_SECONDS"] = "10"
         later(2, lambda: server.send(signal.SIGSTOP))
         with pytest.raises(SparkUnavailable, match="no longer answers"):
             stages.run(slow, range(8), advance=lambda *_: None)
@@ -75,7 +81,33 @@ def frozen_server(port: str, folder: str) -> None:
             session.get()
         server.send(signal.SIGCONT)
         os.environ["SPARK_START_SECONDS"] = "120"
-        assert SparkStages(session.get()).run(abs, [-3], advance=lambda *_: None) == [3]
+        stages = SparkStages(session.get())
+        assert stages.run(abs, [-3], advance=lambda *_: None) == [3]
+        later(2, lambda: server.send(signal.SIGSTOP))
+        with pytest.raises(SparkUnavailable, match="no longer answers"):
+            stages.run(slow, range(8))
+
+
+def frozen_calls(port: str, folder: str) -> None:
+    """Call a frozen server without a stage: no call takes longer than Spark may take to start."""
+    from tasks.spark import session
+
+    with Server(port, folder) as server:
+        warm = session.get()
+        assert SparkStages(warm).run(abs, [-3]) == [3]
+        connect.limit(warm, 5.0)
+        server.send(signal.SIGSTOP)
+        began = time.monotonic()
+        for call in (
+            lambda: warm.conf.get("spark.sql.session.timeZone"),
+            lambda: warm.range(3).schema,
+            lambda: warm.interruptTag("none"),
+            lambda: warm.addArtifacts(__file__, pyfile=True),
+            lambda: SparkStages(warm).capacity,
+        ):
+            with pytest.raises(PySparkException, match="deadline|Deadline"):
+                call()
+        assert 20 < time.monotonic() - began < 60
 
 
 def later(seconds: float, strike) -> None:

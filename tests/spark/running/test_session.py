@@ -3,10 +3,13 @@
 import os
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 
 import pytest
 
 from tasks.spark import session
+from tests.spark.running import processes
 
 
 def output_without(environment: dict[str, str]) -> str:
@@ -46,6 +49,25 @@ def test_a_connect_server_that_is_not_there_is_named():
     output = output_without({"SPARK_REMOTE": "sc://127.0.0.1:9"})
     assert output.startswith("The Spark Connect server sc://127.0.0.1:9 (SPARK_REMOTE)")
     assert output.count("\n") == 1
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+@pytest.mark.parametrize("length", [61, pytest.param(60, marks=pytest.mark.long)])
+def test_the_folder_of_a_session_may_have_a_path_of_any_length(length):
+    with tempfile.TemporaryDirectory() as short:
+        scratch = Path("tmp", "spark", f"{session.scratch.PREFIX}12345678")
+        lacking = length - len(str(Path(short, scratch))) - 1
+        processes.run(__name__, "a_job", length, DATA_DIR=Path(short, "x" * lacking))
+
+
+def a_job(length: str) -> None:
+    warm = session.warm()
+    assert session._driver is not None
+    assert len(str(session._driver.scratch.path)) == int(length)
+    has_sockets = warm.conf.get("spark.python.unix.domain.socket.enabled", "false")
+    assert has_sockets == ("true" if int(length) <= 60 else "false")
+    session.stop()
 
 
 def test_a_process_has_one_session(spark):

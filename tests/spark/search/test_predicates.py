@@ -29,6 +29,7 @@ from snapshots.sandbox import evaluation
 from snapshots.sandbox.evaluation import TooMuch
 from snapshots.store.reader import StoredRecording
 from snapshots.store.writer import write_recording
+from tasks.spark.capacity import Capacity
 from tasks.spark.search import job
 from tasks.spark.search.job import Search, search_predicate
 from tasks.spark.search.kernels import stored_states
@@ -206,15 +207,15 @@ def test_states_are_read_as_the_log_has_them(log):
 
 def test_only_processes_that_are_asked_for_are_looked_at(pieces, tmp_path):
     folder = stored(recorded(simulated()), tmp_path / "store")
-    one = Search(folder, "p2 == 1", plainly)._tasks()
-    several = Search(folder, "p2 == 1 && p4 == 1 && p2 < 9", plainly)._tasks()
+    one = Search(folder, "p2 == 1", plainly)._tasks(Capacity(2))
+    several = Search(folder, "p2 == 1 && p4 == 1 && p2 < 9", plainly)._tasks(Capacity(2))
     assert [(task.first, task.end) for task in one] == [(0, 2)]
     assert [(task.first, task.end) for task in several] == [(0, 2), (2, 4)]
 
 
 def test_a_small_recording_is_one_task(tmp_path):
     folder = stored(recorded(simulated()), tmp_path / "store")
-    assert len(Search(folder, "p1 == 1 && p2 == 1 && p3 == 1 && p4 == 1")._tasks()) == 1
+    assert len(Search(folder, "p1 == 1 && p2 == 1 && p3 == 1 && p4 == 1")._tasks(Capacity(2))) == 1
 
 
 def test_other_than_a_conjunction_is_refused_before_anything_runs(tmp_path):
