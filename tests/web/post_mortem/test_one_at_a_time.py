@@ -61,7 +61,7 @@ def test_a_document_that_fails_ends_the_turn(ada, notes, monkeypatch):
     client = signed_in(ada)
     assert client.get(f"{notes}/document?format=pdf").status_code == 422
     with monkeypatch.context() as broken:
-        broken.setattr(post_mortem, "of_notes", None)
+        broken.setattr(post_mortem, "of_notes", lambda *_: 1 / 0)
         assert client.get(f"{notes}/document").status_code == 500
     assert client.get(f"{notes}/document").status_code == 200
 
