@@ -14,8 +14,10 @@ import subprocess
 import sys
 import threading
 import zipfile
+from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from grpc import RpcError
@@ -35,13 +37,14 @@ from tasks.spark.time_limits import within
 logger = logging.getLogger(__name__)
 
 SHIPPED = (
+    "snapshots/quantities.py",
     "snapshots/domain",
     "snapshots/readers",
     "snapshots/store",
     "snapshots/sandbox",
     "tasks/spark",
 )
-"""The packages that a cluster's Python workers import; they are sent as one zip."""
+"""The packages and modules that a cluster's Python workers import; they are sent as one zip."""
 
 SECONDS_TO_STOP = 5.0
 LONGEST_FOLDER_OF_SOCKETS = 60
@@ -370,6 +373,13 @@ def _prepare_local_workers() -> None:
         os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(REPOSITORY), *paths]))
 
 
+def shipped_files() -> Iterator[Path]:
+    """Yield the modules that are sent to the Python workers of a cluster."""
+    for name in SHIPPED:
+        path = REPOSITORY / name
+        yield from [path] if path.is_file() else sorted(path.rglob("*.py"))
+
+
 def _ship(session: SparkSession, folder: Scratch) -> None:
     """Send our packages, and a packed environment if there is one, to the Python workers of a
     cluster, which fetch them when they start."""
@@ -377,9 +387,8 @@ def _ship(session: SparkSession, folder: Scratch) -> None:
     with zipfile.ZipFile(package_file, "w", zipfile.ZIP_DEFLATED) as packed:
         for package in ("snapshots", "tasks"):
             packed.write(REPOSITORY / package / "__init__.py", f"{package}/__init__.py")
-        for package in SHIPPED:
-            for source in sorted((REPOSITORY / package).rglob("*.py")):
-                packed.write(source, source.relative_to(REPOSITORY))
+        for source in shipped_files():
+            packed.write(source, source.relative_to(REPOSITORY))
     session.addArtifacts(str(package_file), pyfile=True)
     if environment := executors.packed_environment():
         session.addArtifacts(f"{environment}#{executors.UNPACKED}", archive=True)
