@@ -11,8 +11,9 @@ document.body.addEventListener("htmx:configRequest", ({ detail }) => {
 });
 
 /**
- * Asks for an order with what the form says. The address of a head was made with the list, and knows nothing of what was
- * typed since. The order goes into the form, so that a filter that is sent while the sorted list is on its way keeps it.
+ * Asks for an order with what the form says. The address of a head was made with the list, and knows nothing of what
+ * was typed since. The order goes into the form, so that a filter that is sent while the sorted list is on its way
+ * keeps it.
  * @param {any} detail @param {string} id
  */
 function sort(detail, id) {

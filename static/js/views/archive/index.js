@@ -2,6 +2,7 @@
 
 import { mountFigure } from "../../lib/figure.js";
 import { pageColour as colours } from "../../lib/figure-style.js";
+import "../../lib/listing.js";
 import { clicked, formTime, slowestFigure, trendFigure } from "./figures.js";
 
 /** @type {ReturnType<typeof mountFigure>[]} */

@@ -186,7 +186,9 @@ export async function mountNotes(app) {
     const dueOn = day.hidden ? {} : { due_on: due.value };
     const fields = { text: text.value, kind: kind.value };
     if (draft.of === "answer") return entries.answer(draft.entry.id, text.value);
-    if (draft.of === "edit") return entries.change(draft.entry.id, { text: text.value, version: draft.version, ...dueOn });
+    if (draft.of === "edit") {
+      return entries.change(draft.entry.id, { text: text.value, version: draft.version, ...dueOn });
+    }
     if (draft.of === "new") return entries.write({ ...fields, ...dueOn, place: draft.place, seen: draft.seen });
     const entry = await entries.keepItem(draft.item.id, fields);
     await trail.load();
@@ -200,7 +202,8 @@ export async function mountNotes(app) {
   function showNewer({ newer: words, version }) {
     if (!words || !draft) return;
     draft.version = version;
-    setText(newer, Object.entries(words).map(([name, value]) => `Saved meanwhile, ${name}: ${value || "none"}`).join("\n"));
+    const lines = Object.entries(words).map(([name, value]) => `Saved meanwhile, ${name}: ${value || "none"}`);
+    setText(newer, lines.join("\n"));
     newer.hidden = false;
   }
 
