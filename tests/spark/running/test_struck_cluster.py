@@ -16,7 +16,8 @@ from pathlib import Path
 import pytest
 
 from snapshots.domain.model import shapes
-from snapshots.domain.simulators.basic import Simulation, SnapshotStart, simulate
+from snapshots.domain.simulators.basic import simulate
+from snapshots.domain.simulators.simulation import Simulation, SnapshotStart
 from snapshots.domain.simulators.workloads import Bank
 from snapshots.files import aside
 from snapshots.readers.logs.native import write_lines
