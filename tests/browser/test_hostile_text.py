@@ -7,11 +7,12 @@ from urllib.parse import urlsplit
 from xml.etree import ElementTree
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.conftest import watch_for_errors
 from tests.each_time import mostly_long
-from tests.hostile.payloads import ADDRESS, ALL, CSS, DIRECTION, HANDLER, SVG
-from tests.hostile.places import PLACES, Form
+from tests.hostile.payloads import ADDRESS, ALL, CSS, DIRECTION, HANDLER, SCRIPT, SVG
+from tests.hostile.places import FIRST_OF_EACH, PLACES, Form, log_of
 from tests.webapp.over_http import Api
 
 # Of each kind of template one place is walked each time: the other places show their texts with
@@ -63,6 +64,30 @@ SEND = """({ address, fields, files }) => {
   document.body.append(form);
   HTMLFormElement.prototype.submit.call(form);
 }"""
+
+
+# People whose names are payloads come into the room of a recording, and point at its processes.
+LOOK_TOGETHER = """
+import asyncio
+from channels.layers import get_channel_layer
+from snapshots.domain.reviewing import floor
+from snapshots.jobs import live
+from snapshots.web.together.shared import Member, SharedRoom
+async def come():
+    room = SharedRoom("recording.{number}")
+    people = [
+        Member(100_000 + n, name, name, True, {number}, at=1.0) for n, name in enumerate({names!r})
+    ]
+    await room.beat(people)
+    await room.change_floor(lambda now, here, at: floor.take(now, people[0].seat, here, at))
+    layer, group = get_channel_layer(), live.room_group("recording.{number}")
+    await layer.group_send(group, {{"type": "room.changed"}})
+    for each in people:
+        by = {{"person": each.person, "name": each.name, "page": each.page, "recording": {number}}}
+        for at in ({{"axis": "time", "at": 9, "process": each.name}}, {{"channel": each.name}}):
+            await layer.group_send(group, {{"type": "pointed", "pointer": at | by}})
+asyncio.run(come())
+"""
 
 
 @pytest.fixture(scope="module")
@@ -120,6 +145,24 @@ def test_no_text_does_anything_on_a_page(planted, watched, place):
         faults += [f"{address}: {fault}" for fault in [*page.evaluate(TRACES), *happened]]
         happened.clear()
     assert not faults, "\n".join(faults)
+
+
+@pytest.mark.long
+def test_no_name_of_somebody_who_looks_on_does_anything(stack, watched):
+    page, happened = watched
+    number = Api(stack).ingested(log_of(FIRST_OF_EACH), "together.jsonl")
+    page.goto(f"/recordings/{number}")
+    page.locator("#workbench.is-ready").wait_for()
+    stack.manage(
+        *("shell", "--verbosity", "0", "-c"),
+        LOOK_TOGETHER.format(number=number, names=FIRST_OF_EACH),
+    )
+    people = page.locator("#wb-people")
+    people.locator("summary").click()
+    expect(people.locator("li")).to_have_count(1 + len(FIRST_OF_EACH))
+    expect(people).to_contain_text(SCRIPT[0])
+    expect(page.locator("#wb-pointed")).not_to_be_empty()
+    assert not [*page.evaluate(TRACES), *happened]
 
 
 def test_an_exported_picture_of_such_names_holds_text_alone(planted, watched):
