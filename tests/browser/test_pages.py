@@ -147,6 +147,9 @@ def test_every_page_is_pictured(furnished, browser, server, signed_in_state, sch
             page.locator("#proof.is-ready").wait_for()
         if name.startswith("snapshot"):
             page.locator("[data-timeline] > canvas").wait_for()
+        if name.startswith("workbench"):
+            page.locator("#workbench.is-ready").wait_for()
+            page.wait_for_load_state("networkidle")  # its panels ask one after the other
         page.evaluate("document.fonts.ready")
         wider = page.evaluate("document.documentElement.scrollWidth - innerWidth")
         assert wider <= 0, f"{name} is {wider} px too wide at {width}"
