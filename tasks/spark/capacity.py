@@ -13,7 +13,7 @@ CORES_IF_UNKNOWN = 2
 PARTS_PER_CORE = 4
 """Tasks of unequal length are spread evenly if there are several for each core."""
 MANY_ROWS = 100_000
-"""From this count on, several parts are faster than one."""
+"""Several parts are faster than one from this count of rows on."""
 BYTES_PER_ROW = 1_000
 """More than a kernel was seen to take for each row of its task (600)."""
 BYTES_OF_PYTHON = 3 * 2**29
