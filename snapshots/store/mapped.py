@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 from snapshots.domain.model.recording import MessageId
 from snapshots.domain.model.topology import JsonText
 from snapshots.store.errors import StoreDamaged, name_in_recording
-from snapshots.store.fences import FENCE, read_fences
+from snapshots.store.fences import read_fences
 from snapshots.store.layout import INDEX, NONE, PARTED
 from snapshots.store.manifest import Manifest, Part
+from snapshots.store.outlines import FENCE
 from snapshots.store.parts import map_batch
 
 Ints = NDArray[np.int64]

@@ -7,7 +7,7 @@ belongs in ``Manifest.parts``.
 
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -28,6 +28,7 @@ from snapshots.store.layout import (
     PARTED,
 )
 from snapshots.store.manifest import Part
+from snapshots.store.outlines import keep_outline, outline_of
 from snapshots.store.pages import map_file
 
 _DISORDER_OF = {MESSAGES: MESSAGE_DISORDER, MARKERS: MARKER_DISORDER}
@@ -75,6 +76,7 @@ def _write_part(folder: Path, table: str, rows: pa.Table) -> list[Part]:
     file = f"{table}/{secrets.token_hex(8)}.arrow"
     (folder / table).mkdir(exist_ok=True)
     write_table(folder / file, rows, schema)
+    keep_outline(folder, file, outline_of(table, rows))
     return [Part(table, file, rows.num_rows)]
 
 
@@ -124,6 +126,20 @@ def write_matrix(path: Path, matrix: np.ndarray) -> None:
     """Write one ``.npy`` file and force it to the disk."""
     with synced(path) as sink:
         np.save(sink, np.ascontiguousarray(matrix))
+
+
+def write_blocks(
+    path: Path, shape: tuple[int, int], kind: np.dtype, blocks: Iterable[np.ndarray]
+) -> None:
+    """Write a matrix as ``write_matrix`` does, but never hold more than one block of it.
+
+    ``blocks`` hold the numbers of the rows, one row after another, in any kind that fits ``kind``.
+    """
+    header = {"descr": kind.str, "fortran_order": False, "shape": shape}
+    with synced(path) as sink:
+        np.lib.format.write_array_header_1_0(sink, header)
+        for block in blocks:
+            sink.write(np.ascontiguousarray(block, kind).data)
 
 
 def map_batch(path: Path) -> pa.RecordBatch:

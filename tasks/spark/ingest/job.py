@@ -17,7 +17,7 @@ import itertools
 import pickle
 import secrets
 import shutil
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -43,7 +43,8 @@ from snapshots.store.layout import (
     STRAY_COLUMNS,
     STRAYS,
 )
-from snapshots.store.manifest import Manifest, Part
+from snapshots.store.levels import LevelTask
+from snapshots.store.manifest import Extent, Manifest, Part
 from snapshots.store.parts import map_batch, write_table
 from snapshots.store.writer import finish, write_defects
 from tasks.spark import session
@@ -59,7 +60,7 @@ from tasks.spark.ingest.schemas import (
     Staged,
     ranges,
 )
-from tasks.spark.ingest.small_tables import channel_rows, extent, process_rows, timed_rows
+from tasks.spark.ingest.small_tables import channel_rows, process_rows, timed_rows
 from tasks.spark.ingest.sources import IngestTask, is_small, parse_tasks, size_of
 from tasks.spark.ingest.times import (
     Clock,
@@ -135,6 +136,7 @@ class Ingest:
     Args:
         kinds, snapshots: names by code.
         counts: events per process.
+        span: the first and the last instant, 0 if there is no event.
     """
 
     def __init__(self, task: IngestTask, stages: Stages, progress: Progress) -> None:
@@ -149,6 +151,7 @@ class Ingest:
         self.kinds: tuple[str, ...] = KINDS
         self.snapshots: tuple[str, ...] = ()
         self.counts = np.zeros(len(self.topology.processes), np.int64)
+        self.span = 0, 0
         self.source, self.target = task.header.channel_ends
 
     def run(self) -> IngestResult:
@@ -261,6 +264,8 @@ class Ingest:
         flights = [part for group in matched for part in group.parts]
         in_order = all(part.in_step for part in ordered) and all(part.causal for part in matched)
         if in_order and _orderly(staged):
+            if staged:
+                self.span = staged[0].first_at, staged[-1].last_at
             return None, events, flights
         clock, first_rows = self._clock(events, [part for part in flights if _is_flight(part)])
         tasks = [
@@ -289,6 +294,7 @@ class Ingest:
         files = {name: str(self.work / f"{name}.npy") for name in ("at", "step", "starts")}
         for name, column in (("at", times.at), ("step", times.step), ("starts", starts)):
             np.save(files[name], column)
+        self.span = int(times.at.min()), int(times.at.max())
         ranks = snapshots_by_step(self.store, events, times.step, len(self.snapshots))
         rows = np.cumsum([0, *(part.rows for part in events)])
         first_rows = {part.file: int(row) for part, row in zip(events, rows, strict=False)}
@@ -365,9 +371,14 @@ class Ingest:
             write_table(self.store / name, rows, schema)
         defects_total = self.defects.total + self.unlisted
         write_defects(self.store, self.defects.listed, defects_total)
-        manifest = finish(self.store, self._manifest(events, flights, defects_total))
+        manifest = self._manifest(events, flights, defects_total)
+        manifest = finish(self.store, manifest, run=self._count_levels)
         self.progress(FINISHING, total, total)
         return IngestResult(manifest, self.defects.listed, defects_total)
+
+    def _count_levels(self, kernel: Callable, tasks: list[LevelTask]) -> list[list[str]]:
+        weights = [task.load for task in tasks]
+        return run_phase(self.stages, self.progress, FINISHING, kernel, tasks, weights)
 
     def _manifest(self, events: list[Part], flights: list[Part], defects: int) -> Manifest:
         header = self.task.header
@@ -389,7 +400,7 @@ class Ingest:
                 "snapshots": len(self.snapshots),
                 "defects": defects,
             },
-            extent=extent(self.store, events),
+            extent=Extent(*self.span, int(self.counts.sum())),
             parts=(*events, *flights),
             header_extra=header.extra,
         )

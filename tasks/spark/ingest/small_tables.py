@@ -1,15 +1,10 @@
 """Build the small tables of a stored recording, which the driver writes at the end of an ingest."""
 
-from pathlib import Path
-
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from snapshots.domain.model.topology import Topology
 from snapshots.store.layout import CHANNEL_COLUMNS, PROCESS_COLUMNS
-from snapshots.store.manifest import Extent, Part
-from snapshots.store.parts import map_batch
 from tasks.spark.ingest.times import Clock, with_columns
 
 
@@ -25,16 +20,6 @@ def channel_rows(topology: Topology, source: np.ndarray, target: np.ndarray) -> 
     ids, fifo = [channel.id for channel in channels], [channel.fifo for channel in channels]
     overtaking = [channel.overtaking for channel in channels]
     return pa.table([ids, source, target, fifo, overtaking], schema=CHANNEL_COLUMNS)
-
-
-def extent(store: Path, events: list[Part]) -> Extent:
-    """Return the extent of all events, given their parts."""
-    spans = [pc.min_max(map_batch(store / part.file).column("at")) for part in events]
-    return Extent(
-        min((span["min"].as_py() for span in spans), default=0),
-        max((span["max"].as_py() for span in spans), default=0),
-        sum(part.rows for part in events),
-    )
 
 
 def timed_rows(rows: pa.Table, clock: Clock | None) -> pa.Table:
