@@ -146,6 +146,8 @@ def _join(path: Path, width: int, files: list[Path]) -> None:
     matrices = [np.load(file, mmap_mode="r") for file in files]
     kind = np.result_type(np.uint8, *(matrix.dtype for matrix in matrices))
     write_blocks(path, (sum(map(len, matrices)), width), kind, matrices)
+    for file in files:
+        file.unlink()  # so that the disk never holds two of all levels
 
 
 def span(extent: Extent, axis: str) -> tuple[int, int]:

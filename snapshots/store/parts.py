@@ -28,7 +28,7 @@ from snapshots.store.layout import (
     PARTED,
 )
 from snapshots.store.manifest import Part
-from snapshots.store.outlines import keep_outline, outline_of
+from snapshots.store.outlines import drop_outline, keep_outline, outline_of
 from snapshots.store.pages import map_file
 
 _DISORDER_OF = {MESSAGES: MESSAGE_DISORDER, MARKERS: MARKER_DISORDER}
@@ -78,6 +78,13 @@ def _write_part(folder: Path, table: str, rows: pa.Table) -> list[Part]:
     write_table(folder / file, rows, schema)
     keep_outline(folder, file, outline_of(table, rows))
     return [Part(table, file, rows.num_rows)]
+
+
+def drop_parts(folder: Path, parts: Iterable[Part]) -> None:
+    """Remove parts that no longer count, because others were written in their place."""
+    for part in parts:
+        (folder / part.file).unlink(missing_ok=True)
+        drop_outline(folder, part.file)
 
 
 @contextmanager

@@ -45,11 +45,13 @@ from snapshots.store.layout import (
 )
 from snapshots.store.levels import LevelTask
 from snapshots.store.manifest import Extent, Manifest, Part
-from snapshots.store.parts import map_batch, write_table
+from snapshots.store.parts import drop_parts, write_table
 from snapshots.store.writer import finish, write_defects
 from tasks.spark import session
+from tasks.spark.capacity import PARTS_PER_CORE
 from tasks.spark.ingest.match import EndsFile, MatchTask, match_channels
 from tasks.spark.ingest.order import OrderTask, order_processes
+from tasks.spark.ingest.room import require_room
 from tasks.spark.ingest.schemas import (
     ROWS_PER_PART,
     ListedDefects,
@@ -61,7 +63,14 @@ from tasks.spark.ingest.schemas import (
     ranges,
 )
 from tasks.spark.ingest.small_tables import channel_rows, process_rows, timed_rows
-from tasks.spark.ingest.sources import IngestTask, is_small, parse_tasks, size_of
+from tasks.spark.ingest.sources import (
+    LEAST_BYTES_PER_EVENT,
+    IngestTask,
+    is_small,
+    least_room,
+    parse_tasks,
+    size_of,
+)
 from tasks.spark.ingest.times import (
     Clock,
     TimeTask,
@@ -71,6 +80,7 @@ from tasks.spark.ingest.times import (
     snapshots_by_step,
     timed,
 )
+from tasks.spark.ingest.working import read_all
 from tasks.spark.stages import Progress, SparkStages, Stages, StagesHere, run_phase
 
 READING, ORDERING, MATCHING = "reading", "ordering", "matching"
@@ -146,6 +156,9 @@ class Ingest:
         self.topology = task.header.topology
         self.store = task.folder
         self.work = task.folder / ".work"
+        self.staged, self.ends, self.records = (
+            self.work / name for name in ("staged", "ends", "records")
+        )
         self.defects = Defects()
         self.unlisted = 0
         self.kinds: tuple[str, ...] = KINDS
@@ -155,7 +168,9 @@ class Ingest:
         self.source, self.target = task.header.channel_ends
 
     def run(self) -> IngestResult:
-        self.work.mkdir(parents=True, exist_ok=True)
+        require_room(self.store, least_room(self.task))
+        for folder in (self.staged, self.ends, self.records):
+            folder.mkdir(parents=True, exist_ok=True)
         try:
             return self._run()
         finally:
@@ -164,7 +179,9 @@ class Ingest:
     def _run(self) -> IngestResult:
         staged = self._parse()
         ordered = self._order(staged)
+        _remove(self.staged)
         matched = self._match(staged, ordered)
+        _remove(self.ends)
         clock, events, flights = self._time(staged, ordered, matched)
         self._add_clock_defects(ordered, matched)
         records = self._records(ordered, clock)
@@ -178,7 +195,7 @@ class Ingest:
         header.write_bytes(pickle.dumps(self.task.header))
         size = size_of(self.task.source)
         self.progress(READING, 0, size)
-        kernel, tasks, weights = parse_tasks(self.task, header, self.work, self.stages.capacity)
+        kernel, tasks, weights = parse_tasks(self.task, header, self.staged, self.stages.capacity)
         results = run_phase(self.stages, self.progress, READING, kernel, tasks, weights)
         for _, defects in results:
             self._add_defects(defects)
@@ -189,14 +206,16 @@ class Ingest:
         named = dict.fromkeys(name for chunk in staged for name in chunk.snapshots)
         unknown = sorted({name for chunk in staged for name in chunk.kinds} - set(KINDS))
         self.snapshots, self.kinds = tuple(named), (*KINDS, *unknown)
+        require_room(self.store, int(self.counts.sum()) * LEAST_BYTES_PER_EVENT)
         return staged
 
     def _order(self, staged: list[Staged]) -> list[Ordered]:
         pieces = tuple(self._pieces(staged))
         process_ranges = ranges(self.counts.tolist(), ROWS_PER_PART, self.stages.capacity)
         names = [process.id for process in self.topology.processes]
+        store, ends, records = map(str, (self.store, self.ends, self.records))
         tasks = [
-            OrderTask(str(self.store), str(self.work), pieces, first, end, tuple(names[first:end]))
+            OrderTask(store, ends, records, pieces, first, end, tuple(names[first:end]))
             for first, end in process_ranges
         ]
         weights = [int(self.counts[first:end].sum()) for first, end in process_ranges]
@@ -268,23 +287,43 @@ class Ingest:
                 self.span = staged[0].first_at, staged[-1].last_at
             return None, events, flights
         clock, first_rows = self._clock(events, [part for part in flights if _is_flight(part)])
-        tasks = [
-            TimeTask(
-                str(self.store), part, clock, first_rows.get(part.file, 0), self.source, self.target
-            )
-            for part in (*events, *filter(_is_flight, flights))
-        ]
-        written = run_phase(
-            self.stages, self.progress, TIMING, retime, tasks, [task.part.rows for task in tasks]
-        )
+        untimed = [part for part in flights if not _is_flight(part)]
+        flights = self._retimed([part for part in flights if _is_flight(part)], clock, {})
+        events = self._retimed(events, clock, first_rows)
+        drop_parts(self.store, untimed)
         self.snapshots = tuple(
             name for _, name in sorted(zip(clock.snapshots, self.snapshots, strict=True))
         )
-        return (
-            clock,
-            [part for parts in written[: len(events)] for part in parts],
-            [part for parts in written[len(events) :] for part in parts],
-        )
+        return clock, events, flights
+
+    def _retimed(self, parts: list[Part], clock: Clock, first_rows: dict[str, int]) -> list[Part]:
+        """Write parts again, some at a time: the old ones go before further ones are written."""
+        at_once = PARTS_PER_CORE * self.stages.capacity.cores
+        rows = [part.rows for part in parts]
+        written: list[Part] = []
+        for begin in range(0, len(parts), at_once):
+            group = parts[begin : begin + at_once]
+            progress = self._further(sum(rows[:begin]), sum(rows))
+            tasks = [
+                TimeTask(
+                    str(self.store),
+                    part,
+                    clock,
+                    first_rows.get(part.file, 0),
+                    self.source,
+                    self.target,
+                )
+                for part in group
+            ]
+            weights = rows[begin : begin + at_once]
+            groups = run_phase(self.stages, progress, TIMING, retime, tasks, weights)
+            written += itertools.chain.from_iterable(groups)
+            drop_parts(self.store, group)
+        return written
+
+    def _further(self, before: int, total: int) -> Progress:
+        """Return a progress that counts on from what was done before."""
+        return lambda phase, done, _: self.progress(phase, before + done, total)
 
     def _clock(self, events: list[Part], flights: list[Part]) -> tuple[Clock, dict[str, int]]:
         starts = np.concatenate(([0], np.cumsum(self.counts)))
@@ -349,8 +388,8 @@ class Ingest:
     # --- the small tables --------------------------------------------------------------------
 
     def _records(self, ordered: list[Ordered], clock: Clock | None) -> pa.Table:
-        batches = [map_batch(Path(part.records)) for part in ordered if part.records]
-        records = timed_rows(pa.Table.from_batches(batches, RECORD_COLUMNS), clock)
+        tables = [read_all(Path(part.records)) for part in ordered if part.records]
+        records = timed_rows(pa.concat_tables([RECORD_COLUMNS.empty_table(), *tables]), clock)
         return records.sort_by([(name, "ascending") for name in ("snapshot", "process", "index")])
 
     def _strays(self, matched: list[Matched], clock: Clock | None) -> pa.Table:
@@ -404,6 +443,11 @@ class Ingest:
             parts=(*events, *flights),
             header_extra=header.extra,
         )
+
+
+def _remove(folder: Path) -> None:
+    """Remove working files that no later stage needs, also those of tasks that ran twice."""
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _count(counts: np.ndarray, counted: dict[int, int]) -> None:

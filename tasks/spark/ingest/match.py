@@ -23,6 +23,7 @@ from tasks.spark.ingest.schemas import (
     Placed,
     runs,
 )
+from tasks.spark.ingest.working import read_codes
 
 NEVER = 2**62  # later than every index, and small enough to add to
 
@@ -116,10 +117,8 @@ class Ends:
 def _gathered(task: MatchTask) -> Ends:
     tables, texts = [], []
     for file in task.ends:
-        batch = map_batch(Path(file.ends))
-        begin, end = np.searchsorted(batch.column("channel").to_numpy(), [task.first, task.end])
-        if end > begin:
-            table = pa.Table.from_batches([batch.slice(begin, end - begin)])
+        table = read_codes(Path(file.ends), "channel", task.first, task.end)
+        if table.num_rows:
             events = map_batch(Path(file.events))
             tables.append(table)
             row = table["row"].combine_chunks()
@@ -399,15 +398,13 @@ class DefectFinder:
         return tuple(map(self._unknown, told)), max(0, len(rows) - MOST_LISTED)
 
     def _recorded_lists(self) -> pa.Table:
-        """Return the record_channel rows of the task's channels."""
+        """Return the record_channel rows of the task's channels, sorted by process and index."""
         tables = [RECORD_COLUMNS.empty_table()]
         for file in self.task.records:
-            batch = map_batch(Path(file))
-            channel = batch.column("channel").to_numpy()
-            chosen = (channel >= self.task.first) & (channel < self.task.end)
-            chosen &= batch.column("kind").to_numpy() == KINDS.index(RECORD_CHANNEL)
-            tables.append(pa.Table.from_batches([batch.filter(pa.array(chosen))]))
-        return pa.concat_tables(tables).combine_chunks()
+            rows = read_codes(Path(file), "channel", self.task.first, self.task.end)
+            tables.append(rows.filter(pc.equal(rows["kind"], KINDS.index(RECORD_CHANNEL))))
+        rows = pa.concat_tables(tables).combine_chunks()
+        return rows.sort_by([("process", "ascending"), ("index", "ascending")])
 
     def _naming_unknown(self, records: pa.Table) -> list[int]:
         """Return the rows of records whose lists hold an id that their channel never sent."""
