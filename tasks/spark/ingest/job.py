@@ -71,15 +71,7 @@ from tasks.spark.ingest.sources import (
     parse_tasks,
     size_of,
 )
-from tasks.spark.ingest.times import (
-    Clock,
-    TimeTask,
-    causes,
-    logged_times,
-    retime,
-    snapshots_by_step,
-    timed,
-)
+from tasks.spark.ingest.times import Clock, ClockTask, TimeTask, retime, set_clock
 from tasks.spark.ingest.working import read_all
 from tasks.spark.stages import Progress, SparkStages, Stages, StagesHere, run_phase
 
@@ -286,58 +278,55 @@ class Ingest:
             if staged:
                 self.span = staged[0].first_at, staged[-1].last_at
             return None, events, flights
-        clock, first_rows = self._clock(events, [part for part in flights if _is_flight(part)])
-        untimed = [part for part in flights if not _is_flight(part)]
-        flights = self._retimed([part for part in flights if _is_flight(part)], clock, {})
-        events = self._retimed(events, clock, first_rows)
-        drop_parts(self.store, untimed)
+        moved = [part for part in flights if _is_flight(part)]
+        clock = self._clock(events, moved)
+        self.span = clock.first_at, clock.last_at
+        drop_parts(self.store, [part for part in flights if not _is_flight(part)])
+        flights = self._retimed(moved, clock)
+        events = self._retimed(events, clock)
         self.snapshots = tuple(
             name for _, name in sorted(zip(clock.snapshots, self.snapshots, strict=True))
         )
         return clock, events, flights
 
-    def _retimed(self, parts: list[Part], clock: Clock, first_rows: dict[str, int]) -> list[Part]:
+    def _clock(self, events: list[Part], flights: list[Part]) -> Clock:
+        task = ClockTask(
+            store=str(self.store),
+            work=str(self.work),
+            events=tuple(events),
+            flights=tuple(flights),
+            starts=np.concatenate(([0], np.cumsum(self.counts))),
+            source=self.source,
+            target=self.target,
+            processes=tuple(process.id for process in self.topology.processes),
+            snapshots=len(self.snapshots),
+        )
+        weights = [int(self.counts.sum())]
+        [clock] = run_phase(self.stages, self.progress, TIMING, set_clock, [task], weights)
+        return clock
+
+    def _retimed(self, parts: list[Part], clock: Clock) -> list[Part]:
         """Write parts again, some at a time: the old ones go before further ones are written."""
         at_once = PARTS_PER_CORE * self.stages.capacity.cores
         rows = [part.rows for part in parts]
+        first_rows = np.cumsum([0, *rows]).tolist()
         written: list[Part] = []
         for begin in range(0, len(parts), at_once):
-            group = parts[begin : begin + at_once]
-            progress = self._further(sum(rows[:begin]), sum(rows))
+            group = range(begin, min(begin + at_once, len(parts)))
             tasks = [
-                TimeTask(
-                    str(self.store),
-                    part,
-                    clock,
-                    first_rows.get(part.file, 0),
-                    self.source,
-                    self.target,
-                )
-                for part in group
+                TimeTask(str(self.store), parts[n], clock, first_rows[n], self.source, self.target)
+                for n in group
             ]
-            weights = rows[begin : begin + at_once]
-            groups = run_phase(self.stages, progress, TIMING, retime, tasks, weights)
-            written += itertools.chain.from_iterable(groups)
-            drop_parts(self.store, group)
+            progress = self._further(first_rows[begin], first_rows[-1])
+            weights = [rows[n] for n in group]
+            for again in run_phase(self.stages, progress, TIMING, retime, tasks, weights):
+                written += again
+            drop_parts(self.store, [parts[n] for n in group])
         return written
 
     def _further(self, before: int, total: int) -> Progress:
         """Return a progress that counts on from what was done before."""
         return lambda phase, done, _: self.progress(phase, before + done, total)
-
-    def _clock(self, events: list[Part], flights: list[Part]) -> tuple[Clock, dict[str, int]]:
-        starts = np.concatenate(([0], np.cumsum(self.counts)))
-        logged = logged_times(self.store, events)
-        cause = causes(self.store, flights, starts, self.source, self.target)
-        times = timed(self.topology, starts, logged, cause)
-        files = {name: str(self.work / f"{name}.npy") for name in ("at", "step", "starts")}
-        for name, column in (("at", times.at), ("step", times.step), ("starts", starts)):
-            np.save(files[name], column)
-        self.span = int(times.at.min()), int(times.at.max())
-        ranks = snapshots_by_step(self.store, events, times.step, len(self.snapshots))
-        rows = np.cumsum([0, *(part.rows for part in events)])
-        first_rows = {part.file: int(row) for part, row in zip(events, rows, strict=False)}
-        return Clock(files["at"], files["step"], files["starts"], tuple(ranks)), first_rows
 
     # --- defects ------------------------------------------------------------------------------
 

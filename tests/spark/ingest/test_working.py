@@ -103,7 +103,7 @@ def test_parts_that_get_other_times_are_never_there_twice(tmp_path):
     stages, left = watched_ingest(log._replace(events=tuple(by_process)), tmp_path)
     assert [name for name, _ in stages.sizes].count("retime") > 2
     assert max(size for _, size in stages.sizes) <= 1.6 * left
-    assert stages.working["retime"] == ["records"]
+    assert stages.working["set_clock"] == stages.working["retime"] == ["records"]
 
 
 @pytest.fixture
