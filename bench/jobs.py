@@ -33,17 +33,18 @@ from snapshots.readers.logs.columns import RAW
 from snapshots.readers.logs.headers import header_text
 from snapshots.readers.logs.native import NativeReader
 from snapshots.readers.logs.native_parquet import METADATA_KEY
+from snapshots.store.decoding import open_part
 from snapshots.store.layout import (
     CHANNEL_COLUMNS,
     CHANNELS,
     EVENT_COLUMNS,
     EVENTS,
+    OUTLINES,
     RECORD_COLUMNS,
     RECORDS,
 )
 from snapshots.store.manifest import Manifest
 from snapshots.store.mapped import read_batch
-from snapshots.store.parts import map_batch
 from tasks.spark import session
 from tasks.spark.ingest.job import ingest
 from tasks.spark.judge.job import judge_snapshots
@@ -52,6 +53,8 @@ from tasks.spark.reorder.job import reorder_snapshot
 SIZES = (10**5, 10**6, 10**7)
 ROUNDS = 3
 ROUNDS_OF_LARGE = 1  # from 10^7 events on
+STORE_AGAINST_UPLOAD = 4.0
+BYTES_AN_EVENT = 35.0
 LIMITS = Limits()
 
 SECONDS_BETWEEN_LOOKS = 0.02  # at the disk
@@ -155,7 +158,7 @@ def main() -> None:
 def _measure(folder: Path, size: int) -> None:
     lines, log, store = folder / "log.jsonl", folder / "log.parquet", folder / "store"
     write_log(lines, size)
-    _to_parquet(lines, log)
+    to_parquet(lines, log)
     rounds = ROUNDS if size < 10**7 else ROUNDS_OF_LARGE
     json_source, parquet = IN_JSON.format(log=lines), IN_PARQUET.format(log=log)
     read = [READ.format(source=json_source), *_ingest_by_duckdb("log", folder)]
@@ -165,6 +168,7 @@ def _measure(folder: Path, size: int) -> None:
     queries = _ingest_by_duckdb(parquet, folder)
     duck = _best(rounds, lambda: _run(duckdb.connect(), queries))
     _print(size, "ingest Parquet", spark, duck, 1.5 if size < 10**7 else 1.0)
+    _print_bytes(log, store)
     _measure_disk(log, store)
     connection = _snapshot_inputs(folder, store)
     spark = _best(rounds, lambda: judge_snapshots(store, _silent))
@@ -196,7 +200,7 @@ def _measure_disk(log: Path, store: Path) -> None:
     def look() -> None:
         nonlocal peak
         while not done.wait(SECONDS_BETWEEN_LOOKS):
-            peak = max(peak, _size(store))
+            peak = max(peak, bytes_of(store))
 
     looking = threading.Thread(target=look)
     looking.start()
@@ -205,21 +209,12 @@ def _measure_disk(log: Path, store: Path) -> None:
     finally:
         done.set()
         looking.join()
-    left = _size(store)
+    left = bytes_of(store)
     print(
         f"{'':10} {'disk':16} {peak / 1e6:,.0f} MB at its peak, {left / 1e6:,.0f} MB in the end:"
         f" {max(peak, left) / left:.2f}  <= 1.3",
         flush=True,
     )
-
-
-def _size(folder: Path) -> int:
-    """Return the bytes of all files in a folder; some may go while they are counted."""
-    size = 0
-    for path in folder.rglob("*"):
-        with suppress(FileNotFoundError):
-            size += path.stat().st_size if path.is_file() else 0
-    return size
 
 
 @dataclass(frozen=True)
@@ -237,6 +232,27 @@ def _print(size: int, job: str, spark: Seconds, duck: Seconds, hold: float) -> N
         f" {spark.processor:9.2f}s {duck.processor:8.2f}s {spark.processor / duck.processor:7.2f}",
         flush=True,
     )
+
+
+def _print_bytes(upload: Path, store: Path) -> None:
+    """Compare the bytes of the store, before any snapshot is judged, with those of the upload."""
+    stored = bytes_of(store)
+    ratio = stored / upload.stat().st_size
+    events = Manifest.read(store).counts["events"]
+    print(f"{'':10} {'store against upload':39} {ratio:7.2f}  <= {STORE_AGAINST_UPLOAD:.1f}")
+    print(f"{'':10} {'bytes an event':39} {stored / events:7.2f}  <= {BYTES_AN_EVENT:.1f}")
+
+
+def bytes_of(folder: Path) -> int:
+    """Return the bytes of all files in a folder that stay when it is published.
+
+    Some may go while they are counted.
+    """
+    size = 0
+    for path in folder.rglob("*"):
+        with suppress(FileNotFoundError):
+            size += path.stat().st_size if path.is_file() and OUTLINES not in path.parts else 0
+    return size
 
 
 def _silent(phase: str, done: int, total: int) -> None:
@@ -278,7 +294,7 @@ def _run(connection, queries: list[str]) -> None:
         connection.execute(query).fetchall()
 
 
-def _to_parquet(lines: Path, target: Path) -> None:
+def to_parquet(lines: Path, target: Path) -> None:
     """Write the same log as Parquet with the names of the native format."""
     reader = NativeReader()
     header = reader.header(lines, LIMITS)
@@ -310,8 +326,8 @@ def _snapshot_inputs(folder: Path, store: Path) -> duckdb.DuckDBPyConnection:
     """
     manifest = Manifest.read(store)
     connection = duckdb.connect()
-    parts = [map_batch(store / part.file) for part in manifest.parts_of(EVENTS)]
-    events = pa.Table.from_batches(parts, EVENT_COLUMNS)
+    parts = [open_part(store / part.file, EVENTS) for part in manifest.parts_of(EVENTS)]
+    events = pa.concat_tables([part.table(EVENT_COLUMNS) for part in parts])
     channels = pa.Table.from_batches([read_batch(store / CHANNELS, CHANNEL_COLUMNS)])
     records = pa.Table.from_batches([read_batch(store / RECORDS, RECORD_COLUMNS)])
     connection.register("stored_events", events)

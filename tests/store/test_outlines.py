@@ -7,8 +7,9 @@ import pyarrow as pa
 import pytest
 
 from snapshots.store import levels
+from snapshots.store.decoding import open_part
 from snapshots.store.errors import StoreDamaged
-from snapshots.store.layout import EVENTS, FENCES, INDEX, OUTLINES, PARTED
+from snapshots.store.layout import EVENT_COLUMNS, EVENTS, FENCES, INDEX, OUTLINES, PARTED
 from snapshots.store.locations import Store
 from snapshots.store.manifest import Manifest
 from snapshots.store.outlines import FENCE, SEARCHED, outline_of
@@ -32,7 +33,8 @@ def runs_of(folder, table) -> list[tuple[int, int, int, int]]:
     """Return (code, part, begin, end) of a table, found by looking at each row."""
     runs: dict[tuple[int, int], list[int]] = {}
     for number, part in enumerate(Manifest.read(folder).parts_of(table)):
-        codes = map_batch(folder / part.file).column(PARTED[table][1]).to_pylist()
+        stored = open_part(folder / part.file, table)
+        codes = stored.numbers(PARTED[table][1], slice(0, part.rows)).tolist()
         for row, code in enumerate(codes):
             runs.setdefault((code, number), []).append(row)
     return sorted((*place, rows[0], rows[-1] + 1) for place, rows in runs.items())
@@ -47,10 +49,10 @@ def test_the_index_lists_every_run_of_every_part_by_code(folder):
 
 @pytest.mark.parametrize("table", PARTED)
 def test_fences_are_the_last_values_of_whole_blocks_by_code(folder, table):
-    batches = [map_batch(folder / part.file) for part in Manifest.read(folder).parts_of(table)]
+    parts = [open_part(folder / part.file, table) for part in Manifest.read(folder).parts_of(table)]
     expected = [
         [
-            batches[part].column(name)[row + FENCE - 1].as_py()
+            int(parts[part].numbers(name, slice(row + FENCE - 1, row + FENCE))[0])
             for _, part, begin, end in runs_of(folder, table)
             for row in range(begin, end - FENCE + 1, FENCE)
         ]
@@ -102,7 +104,7 @@ def test_a_published_recording_has_no_outlines_and_cannot_be_finished_again(tmp_
 def test_a_part_whose_times_are_not_known_yet_has_an_outline(tmp_path):
     manifest = write_recording(recorded(simulated()), tmp_path)
     [part] = manifest.parts_of(EVENTS)
-    rows = pa.Table.from_batches([map_batch(tmp_path / part.file)])
+    rows = open_part(tmp_path / part.file, EVENTS).table(EVENT_COLUMNS)
     place = rows.schema.get_field_index("at")
     untimed = rows.set_column(place, rows.field("at"), pa.nulls(rows.num_rows, pa.int64()))
     outline, timed = outline_of(EVENTS, untimed), outline_of(EVENTS, rows)

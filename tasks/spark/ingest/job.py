@@ -33,7 +33,9 @@ from snapshots.readers.recognition import sniff
 from snapshots.store.layout import (
     CHANNEL_COLUMNS,
     CHANNELS,
+    MARKER_DISORDER,
     MARKERS,
+    MESSAGE_DISORDER,
     MESSAGES,
     NONE,
     PROCESS_COLUMNS,
@@ -278,16 +280,17 @@ class Ingest:
             if staged:
                 self.span = staged[0].first_at, staged[-1].last_at
             return None, events, flights
-        moved = [part for part in flights if _is_flight(part)]
-        clock = self._clock(events, moved)
+        clock = self._clock(events, [part for part in flights if _is_flight(part)])
         self.span = clock.first_at, clock.last_at
-        drop_parts(self.store, [part for part in flights if not _is_flight(part)])
-        flights = self._retimed(moved, clock)
+        drop_parts(self.store, [part for part in flights if part.table == MARKER_DISORDER])
+        # The times of messages are those of the events, so that their parts stay.
+        kept = [part for part in flights if part.table in (MESSAGES, MESSAGE_DISORDER)]
+        markers = self._retimed([part for part in flights if part.table == MARKERS], clock)
         events = self._retimed(events, clock)
         self.snapshots = tuple(
             name for _, name in sorted(zip(clock.snapshots, self.snapshots, strict=True))
         )
-        return clock, events, flights
+        return clock, events, [*kept, *markers]
 
     def _clock(self, events: list[Part], flights: list[Part]) -> Clock:
         task = ClockTask(

@@ -15,9 +15,10 @@ from numpy.lib.format import open_memmap
 
 from snapshots.domain.assembling.assembly import refused_cycle
 from snapshots.domain.assembling.clocks import NONE, CausalCycle, Times, causal_times
-from snapshots.store.layout import EVENTS, MARKERS, MESSAGES
+from snapshots.store.decoding import StoredPart, open_part
+from snapshots.store.layout import EVENTS, PARTED
 from snapshots.store.manifest import Part
-from snapshots.store.parts import map_batch, write_events, write_markers, write_messages
+from snapshots.store.parts import write_events, write_markers
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,11 @@ def set_clock(task: ClockTask) -> Clock:
     """
     columns = _Columns(Path(task.work), int(task.starts[-1]))
     at, known, line = _logged_times(task, columns)
-    times = _timed(task, (at, known, line), _causes(task, columns), columns)
+    cause = _causes(task, columns)
+    times = _timed(task, (at, known, line), cause, columns)
+    for column in (at, known, line, cause):
+        if column is not times.at:
+            Path(_file_of(column)).unlink()
     starts = str(columns.folder / f"starts-{columns.token}.npy")
     np.save(starts, task.starts)
     return Clock(
@@ -133,19 +138,19 @@ def _file_of(column: np.ndarray) -> str:
 def _logged_times(task: ClockTask, columns: _Columns) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return ``at`` (0 if unknown), whether it is known, and the line of all events."""
     at, known, line = columns.new(), columns.new(np.bool_), columns.new()
-    for rows, batch in _placed(task):
-        logged = batch.column("at")
-        at[rows] = pc.fill_null(logged, 0).to_numpy()
-        known[rows] = pc.is_valid(logged).to_numpy(zero_copy_only=False)
-        line[rows] = batch.column("line").to_numpy()
+    for place, part, rows in _placed(task):
+        unknown = part.nulls("at", rows)
+        known[place] = True if unknown is None else ~unknown
+        at[place] = np.where(known[place], part.numbers("at", rows), 0)
+        line[place] = part.numbers("line", rows)
     return at, known, line
 
 
-def _placed(task: ClockTask) -> Iterator[tuple[slice, pa.RecordBatch]]:
-    """Yield the parts of the events, which are in order, with their rows among all events."""
+def _placed(task: ClockTask) -> Iterator[tuple[slice, StoredPart, slice]]:
+    """Yield the place of each part of the events among all events, the part, and all its rows."""
     begin = 0
     for part in task.events:
-        yield slice(begin, begin + part.rows), map_batch(Path(task.store) / part.file)
+        yield slice(begin, begin + part.rows), *_stored(Path(task.store), part)
         begin += part.rows
 
 
@@ -154,21 +159,28 @@ def _causes(task: ClockTask, columns: _Columns) -> np.ndarray:
     cause = columns.new()
     cause[:] = NONE
     for part in task.flights:
-        channel, sent, received, met = _flights(map_batch(Path(task.store) / part.file))
+        channel, sent, received, met = _flights(*_stored(Path(task.store), part))
         cause[task.starts[task.target[channel[met]]] + received[met]] = (
             task.starts[task.source[channel[met]]] + sent[met]
         )
     return cause
 
 
-def _flights(batch: pa.RecordBatch) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return channel, sent_index, received_index (0 in flight), and the rows that were received."""
-    received = batch.column("received_index")
+def _stored(store: Path, part: Part) -> tuple[StoredPart, slice]:
+    """Return a part, and all its rows."""
+    return open_part(store / part.file, part.table), slice(0, part.rows)
+
+
+def _flights(
+    part: StoredPart, rows: slice
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return channel, sent_index, received_index (NONE in flight), and the rows received."""
+    received = part.numbers("received_index", rows)
     return (
-        batch.column("channel").to_numpy(),
-        batch.column("sent_index").to_numpy(),
-        pc.fill_null(received, 0).to_numpy(),
-        np.flatnonzero(pc.is_valid(received).to_numpy(zero_copy_only=False)),
+        part.numbers("channel", rows),
+        part.numbers("sent_index", rows),
+        received,
+        np.flatnonzero(received != NONE),
     )
 
 
@@ -191,23 +203,26 @@ def _timed(
 def _snapshots_by_step(task: ClockTask, step: np.ndarray) -> list[int]:
     """Return the rank of each snapshot code, in the order of the steps that first name it."""
     first = np.full(task.snapshots, np.iinfo(np.int64).max)
-    for rows, batch in _placed(task):
-        snapshot = batch.column("snapshot").to_numpy()
+    for place, part, rows in _placed(task):
+        snapshot = part.numbers("snapshot", rows)
         naming = np.flatnonzero(snapshot != NONE)
-        np.minimum.at(first, snapshot[naming], step[rows][naming])
+        np.minimum.at(first, snapshot[naming], step[place][naming])
     ranks = np.empty(task.snapshots, np.int64)
     ranks[np.argsort(first, kind="stable")] = np.arange(task.snapshots)
     return ranks.tolist()
 
 
 def retime(task: TimeTask) -> list[Part]:
-    """Write one part again with causal times and steps, and snapshots in the order of the steps."""
+    """Write one part again with causal times and steps, and snapshots in the order of the steps.
+
+    It is a part of the events or of the markers. The times of messages are those of the events.
+    """
     store = Path(task.store)
-    rows = pa.Table.from_batches([map_batch(store / task.part.file)])
+    part, _ = _stored(store, task.part)
+    rows = part.table(PARTED[task.part.table][0])
     if task.part.table == EVENTS:
         return write_events(store, _retimed_events(rows, task))
-    write = {MESSAGES: write_messages, MARKERS: write_markers}[task.part.table]
-    return write(store, _retimed_flights(rows, task))
+    return write_markers(store, _retimed_markers(rows, part, task))
 
 
 def _retimed_events(rows: pa.Table, task: TimeTask) -> pa.Table:
@@ -224,9 +239,8 @@ def _retimed_events(rows: pa.Table, task: TimeTask) -> pa.Table:
     return with_columns(rows, columns)
 
 
-def _retimed_flights(rows: pa.Table, task: TimeTask) -> pa.Table:
-    batch = rows.to_batches()[0]
-    channel, sent, received, met = _flights(batch)
+def _retimed_markers(rows: pa.Table, part: StoredPart, task: TimeTask) -> pa.Table:
+    channel, sent, received, met = _flights(part, slice(0, part.num_rows))
     instants = task.clock.instants()
     received_at = np.zeros(len(channel), np.int64)
     received_at[met] = instants[task.clock.rows(task.target[channel[met]], received[met])]
@@ -235,9 +249,8 @@ def _retimed_flights(rows: pa.Table, task: TimeTask) -> pa.Table:
     columns = {
         "sent_at": pa.array(instants[task.clock.rows(task.source[channel], sent)]),
         "received_at": pa.array(received_at, mask=in_flight),
+        "snapshot": task.clock.codes(rows["snapshot"].to_numpy()),
     }
-    if task.part.table == MARKERS:
-        columns["snapshot"] = task.clock.codes(rows["snapshot"].to_numpy())
     return with_columns(rows, columns).drop_columns("received_reach")
 
 

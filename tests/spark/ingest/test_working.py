@@ -88,10 +88,10 @@ def assert_only_the_store_is_left(store: Path, manifest) -> None:
 
 
 @pytest.mark.slow
-def test_the_disk_at_its_peak_holds_little_more_than_the_store(tmp_path):
+def test_the_disk_at_its_peak_holds_about_half_more_than_the_store(tmp_path):
     stages, left = watched_ingest(simulated(events=20_000, seed=3), tmp_path)
     assert [name for name, _ in stages.sizes] == ["parse_text", "order_processes", "match_channels"]
-    assert max(size for _, size in stages.sizes) <= 1.3 * left
+    assert max(size for _, size in stages.sizes) <= 1.6 * left
     assert stages.working["order_processes"] == ["ends", "records", "staged"]
     assert stages.working["match_channels"] == ["ends", "records"]
 
@@ -125,9 +125,9 @@ def native(tmp_path: Path, events: int, name: str = "log.jsonl") -> Path:
 @pytest.mark.slow
 def test_what_cannot_fit_is_refused_before_anything_is_written(small_disk, tmp_path):
     source = native(tmp_path, 20_000)
-    source.write_bytes(source.read_bytes() * 8)
+    source.write_bytes(source.read_bytes() * 24)
     with pytest.raises(
-        NoRoom, match=r"at least 2\.\d MB .* only 1\.\d MB of it are free"
+        NoRoom, match=r"at least \d\.\d MB .* only 1\.\d MB of it are free"
     ) as refused:
         ingest_here(task_of(source, small_disk))
     assert not list(small_disk.iterdir())
@@ -136,7 +136,7 @@ def test_what_cannot_fit_is_refused_before_anything_is_written(small_disk, tmp_p
 
 @pytest.mark.slow
 def test_what_turns_out_not_to_fit_ends_like_any_full_disk(small_disk, tmp_path):
-    source = native(tmp_path, 20_000)
+    source = native(tmp_path, 45_000)
     with pytest.raises(OSError, match="No space left on device") as full:
         ingest_here(task_of(source, small_disk))
     assert passing(full.value) is DISK_FULL
