@@ -2,10 +2,10 @@
 
 Requirements (design, section 8): all snapshots of 10^7 events no slower than DuckDB's best SQL on
 the same Parquet; ingest within twice the time of DuckDB for the same sort, match and write. Both
-run in the same process with a warm Spark session, and the best of some rounds counts. The store takes at
-most 4 times the bytes of the upload, and 35 an event. DuckDB does
+run in the same process with a warm Spark session, and the best of some rounds counts. DuckDB does
 not compute verdicts, check the input or read the recorded lists: it finds the contents of every
-channel and every state, at every snapshot.
+channel and every state, at every snapshot. The store takes at most 4 times the bytes of the upload,
+and 35 bytes an event.
 """
 
 import json
