@@ -367,15 +367,13 @@ class _Judge:
             own = codes[table.part[codes] == part]
             own = own[np.argsort(table.begin[own])]
             begin, end = int(table.begin[own[0]]), int(table.end[own].max())
-            ids = table.pick_rows(part, begin, end).array("message")
-            name_index = pc.index_in(ids, names)
-            rows = np.flatnonzero(pc.is_valid(name_index).to_numpy(zero_copy_only=False))
+            name = table.pick_rows(part, begin, end).find("message", names)
+            rows = np.flatnonzero(name != NONE)
             owner = np.searchsorted(table.begin[own], begin + rows, side="right") - 1
             code = own[owner]
             inside = begin + rows < table.end[code]
-            name = name_index.take(pa.array(rows)).to_numpy().astype(np.int64)
             ordinal = begin + rows - table.begin[code]
-            yield code[inside], ordinal[inside], name[inside]
+            yield code[inside], ordinal[inside], name[rows[inside]]
 
     def _texts(self, column: str, lanes: np.ndarray, ordinals: np.ndarray) -> list[str | None]:
         return self.tables.messages.table.pick(self.code[lanes], ordinals).texts(column)
