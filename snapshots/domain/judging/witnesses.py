@@ -73,7 +73,7 @@ lost = MessageWitness(
 )
 recorded_twice = MessageWitness(
     DUPLICATED,
-    "Duplicated: {message} is in flight on {channel.id} once, but recorded more than once. "
+    "Duplicated: {message} is recorded on {channel.id} more often than it is in flight. "
     "A restore would deliver it again.",
 )
 recorded_but_received = MessageWitness(

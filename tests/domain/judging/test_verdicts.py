@@ -56,7 +56,14 @@ def test_a_message_recorded_twice_is_duplicated(seed):
     report = judged(damaged.log, damaged.snapshot)
     assert report.counts == {"duplicated": 1}
     assert pair(only(report, "duplicated")) == (damaged.channel, damaged.message)
-    assert "recorded more than once" in only(report, "duplicated").sentence
+    assert "more often than it is in flight" in only(report, "duplicated").sentence
+
+
+def test_an_id_in_flight_twice_and_recorded_three_times_is_recorded_more_often():
+    run = a_run().send("p->q", "m", 1).send("p->q", "m", 2).record("p", "s1").record("q", "s1")
+    (report,) = judge(recorded(run.record_channel("p->q", "s1", "m", "m", "m")))
+    (found,) = report.findings
+    assert found.sentence.startswith("Duplicated: m (1) is recorded on p->q more often than it is")
 
 
 @pytest.mark.parametrize("seed", SEEDS)
