@@ -56,7 +56,7 @@ def _worths(random: Random) -> tuple[Callable[[], Any], Callable[[], Any]]:
             (lambda: random.randint(0, 100), lambda: random.randint(-5, 9)),
             (lambda: random.randint(0, 100), lambda: random.randint(0, 9)),
             (lambda: random.choice([LARGE, -LARGE, 2**62]), lambda: random.randint(2**61, LARGE)),
-            (lambda: random.randint(0, 999) / 4, lambda: random.randint(0, 99) / 100),
+            (lambda: random.randint(1, 999) / 4, lambda: random.randint(-50, 99) / 100),
             (lambda: f"text {random.randint(0, 9)}", lambda: random.choice(["a", None, 1])),
             (lambda: {"balance": random.randint(0, 9)}, lambda: {"amount": 1}),
             (lambda: random.choice([None, 5, True]), lambda: random.choice([None, 1, 2.5])),

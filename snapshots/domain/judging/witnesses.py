@@ -35,7 +35,8 @@ NEVER_ARRIVED = (
     "was never closed."
 )
 NEVER_SENT = (
-    "{channel.source} recorded its state for {snapshot}, but never sent its marker on {channel.id}."
+    "{channel.source} recorded its state for {snapshot}, but the log holds no marker that it sent "
+    "on {channel.id}."
 )
 
 

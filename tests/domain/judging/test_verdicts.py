@@ -59,6 +59,15 @@ def test_a_message_recorded_twice_is_duplicated(seed):
     assert "more often than it is in flight" in only(report, "duplicated").sentence
 
 
+def test_a_marker_that_arrived_is_not_said_never_to_have_been_sent():
+    run = a_run().record("p", "s1").receive_marker("p->q", "s1").record("q", "s1")
+    (report,) = judge(recorded(run))
+    sentences = [item.sentence for item in report.findings if item.channel == "p->q"]
+    assert sentences == [
+        "p recorded its state for s1, but the log holds no marker that it sent on p->q."
+    ]
+
+
 def test_an_id_in_flight_twice_and_recorded_three_times_is_recorded_more_often():
     run = a_run().send("p->q", "m", 1).send("p->q", "m", 2).record("p", "s1").record("q", "s1")
     (report,) = judge(recorded(run.record_channel("p->q", "s1", "m", "m", "m")))
