@@ -68,10 +68,10 @@ def _of_a_snapshot(recording: Recording, report: SnapshotReport, ours: Judgement
 
 
 def _same_sum(theirs: float | None, ours: Decimal | int | None) -> bool:
-    """Return whether two sums are equal; those with fractions need only be to nine digits."""
+    """Return whether two sums are equal; those with fractions need only be to nine places."""
     if ours is None or isinstance(ours, int):
         return theirs == ours and not isinstance(theirs, float)
-    return theirs is not None and math.isclose(theirs, ours, rel_tol=1e-9)
+    return theirs is not None and math.isclose(theirs, ours, rel_tol=1e-9, abs_tol=1e-9)
 
 
 def _is_conserved(sums: Sums) -> bool | None:

@@ -289,7 +289,8 @@ def _broken_marker_rules(part: Part) -> Iterator[Witness]:
     """Yield the messages between the marker and the record, at either end of a channel.
 
     Section 3.2: the sender sends the marker after it has recorded and before further messages; the
-    receiver records, if it has not, before it receives further messages on this channel.
+    receiver records, if it has not, before it receives further messages on this channel. Messages
+    that the log lacks are passed over.
     """
     for channel in part.channels:
         entry = part.log.channels[channel]
@@ -299,7 +300,7 @@ def _broken_marker_rules(part: Part) -> Iterator[Witness]:
                 first, last = sorted((sender, marker.sent))
                 if first <= message.sent < last:
                     yield Witness("marker-rule", channel, message.name)
-            if None in (receiver, marker.received, message.received):
+            if None in (receiver, marker.received, message.sent, message.received):
                 continue
             if marker.received <= message.received < receiver:
                 yield Witness("marker-rule", channel, message.name)
