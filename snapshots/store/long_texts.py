@@ -3,23 +3,27 @@
 A JSON text that is too long is replaced by ``{"$excerpt": its beginning, "$bytes": its length}``,
 which is JSON again. Where the whole was read, ``$digest`` tells whether two of them are the same.
 The event that holds a text is the way to the whole of it.
+
+Columns are packed, so a length is known only once a text was read. They are read some rows at a
+time: long texts are never all in memory at once.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from hashlib import blake2b
 from typing import TypeVar, cast
 
-import numpy as np
 import orjson
-import pyarrow as pa
 
 from snapshots.domain.model.topology import JsonText
-from snapshots.store.mapped import Ints, Picked
+from snapshots.store.mapped import Ints, MappedTable
+
+T = TypeVar("T", bound=str)
 
 LONGEST = 2_000  # bytes of a text that are shown where not all are
 _SHORTEST = 16
-
-T = TypeVar("T", bound=str)
+_FIRST = 64  # rows that are read at once where texts may be long
+_MOST_ROWS = 8_192
+_MOST_BYTES = 1_000_000  # read at once, as far as the texts before tell
 
 
 def excerpt_of_json(beginning: bytes, length: int) -> JsonText:
@@ -34,80 +38,80 @@ def excerpt_of_text(beginning: bytes, length: int) -> str:
     return f"{text}… (the first {len(beginning):,} of {length:,} bytes)"
 
 
-def bytes_of(picked: Picked, column: str) -> Ints:
-    """Return the number of bytes of each text [N], 0 for null, without reading the texts."""
-    lengths = np.zeros(picked.count, np.int64)
-    for number, lanes, rows in picked.places:
-        lengths[lanes] = _lengths(picked.table.batches[number].column(column), rows)
-    return lengths
-
-
-def _lengths(texts: pa.Array, rows: Ints) -> Ints:
-    if pa.types.is_dictionary(texts.type):
-        codes = texts.indices.take(pa.array(rows))
-        found = _lengths(texts.dictionary, codes.fill_null(0).to_numpy().astype(np.int64))
-        return np.where(codes.is_valid().to_numpy(zero_copy_only=False), found, 0)
-    width = np.int64 if pa.types.is_large_string(texts.type) else np.int32
-    if not len(texts):
-        return np.zeros(len(rows), np.int64)
-    offsets = np.frombuffer(texts.buffers()[1], width)[texts.offset :]
-    return offsets[rows + 1].astype(np.int64) - offsets[rows].astype(np.int64)
-
-
-def most_kept(lengths: Iterable[int] | Ints, budget: int) -> int:
-    """Return how many bytes each text may keep so that all together have ``budget`` bytes.
-
-    Short texts stay whole, and leave the longer ones more. It is never less than 16.
-    """
-    ordered = np.sort(np.asarray(lengths, np.int64))
-    if ordered.sum() <= budget:
-        return int(ordered[-1]) if len(ordered) else 0
-    kept = np.concatenate(([0], np.cumsum(ordered)[:-1]))
-    rest = len(ordered) - np.arange(len(ordered))
-    first = int(np.searchsorted(kept + ordered * rest, budget, side="right"))
-    return max(int((budget - kept[first]) // rest[first]), _SHORTEST)
+def has_more(table: MappedTable, codes: Ints, offsets: Ints, column: str, most: int) -> bool:
+    """Tell whether the texts of the rows at ``offsets`` [N] of the runs ``codes`` [N] have more
+    than ``most`` bytes; about so many are read."""
+    total = 0
+    for texts in _pieces(table, codes, offsets, column):
+        total += sum(len(text.encode()) for text in texts if text is not None)
+        if total > most:
+            return True
+    return False
 
 
 def read_shortened(
-    picked: Picked, column: str, budget: int, shorten: Callable[[bytes, int], T]
+    table: MappedTable,
+    codes: Ints,
+    offsets: Ints,
+    column: str,
+    budget: int,
+    shorten: Callable[[bytes, int], T],
 ) -> list[T | None]:
-    """Return the texts [N] of a column, shortened to a budget of bytes; None for null.
+    """Return the texts of the same rows, shortened to a budget of bytes; None for null.
 
-    If all together have no more bytes than the budget, all stay whole. Else each has at most 2,000.
+    If all together have no more bytes than the budget, all stay whole. Else each has at most its
+    share of the budget, and at most 2,000 bytes.
     """
-    lengths = bytes_of(picked, column)
-    if lengths.sum() <= budget:
-        return cast("list[T | None]", picked.texts(column))
-    most = min(most_kept(lengths, budget), LONGEST)
-    found = np.full(picked.count, None, object)
-    for number, lanes, rows in picked.places:
-        texts = picked.table.batches[number].column(column)
-        found[lanes] = [_read(texts[row], most, shorten) for row in rows.tolist()]
-    return found.tolist()
-
-
-def _read(scalar: pa.Scalar, most: int, shorten: Callable[[bytes, int], T]) -> T | None:
-    if not scalar.is_valid:
-        return None
-    value = scalar.value if isinstance(scalar, pa.DictionaryScalar) else scalar
-    buffer = value.as_buffer()
-    if buffer.size <= most:
-        return cast("T", value.as_py())
-    return shorten(buffer.slice(0, most).to_pybytes(), buffer.size)
+    found: list[T | None] = []
+    if not has_more(table, codes, offsets, column, budget):
+        for texts in _pieces(table, codes, offsets, column):
+            found += cast("list[T | None]", texts)
+        return found
+    most = _share(budget, len(codes))
+    for texts in _pieces(table, codes, offsets, column):
+        found += [_cut(text, most, shorten) for text in cast("list[T | None]", texts)]
+    return found
 
 
 def shortened(texts: Sequence[JsonText | None], budget: int) -> list[JsonText | None]:
     """Return JSON texts that were read already, shortened in the same way."""
-    lengths = [0 if text is None else len(text) for text in texts]
-    if sum(lengths) <= budget:
+    if sum(len(text) for text in texts if text is not None) <= budget:
         return list(texts)
-    kept = min(most_kept(lengths, budget), LONGEST)
-    return [text if text is None or len(text) <= kept else _cut(text, kept) for text in texts]
+    most = _share(budget, len(texts))
+    return [None if text is None else _cut(text, most, _digested(text)) for text in texts]
 
 
-def _cut(text: JsonText, most: int) -> JsonText:
+def _share(budget: int, count: int) -> int:
+    return max(min(budget // max(count, 1), LONGEST), _SHORTEST)
+
+
+def _pieces(
+    table: MappedTable, codes: Ints, offsets: Ints, column: str
+) -> Iterator[list[str | None]]:
+    """Yield the texts some rows at a time: the longer they are, the fewer."""
+    begin, rows = 0, _FIRST
+    while begin < len(codes):
+        piece = slice(begin, begin + rows)
+        texts = table.pick(codes[piece], offsets[piece]).texts(column)
+        yield texts
+        begin += rows
+        mean = sum(len(text) for text in texts if text is not None) // len(texts) + 1
+        rows = max(min(_MOST_BYTES // mean, 4 * rows, _MOST_ROWS), 1)
+
+
+def _cut(text: T | None, most: int, shorten: Callable[[bytes, int], T]) -> T | None:
+    if text is None or len(text) * 4 <= most:
+        return text
     whole = text.encode()
-    beginning = whole[:most].decode(errors="ignore")
-    digest = blake2b(whole, digest_size=8).hexdigest()
-    excerpt = {"$excerpt": beginning, "$bytes": len(whole), "$digest": digest}
-    return JsonText(orjson.dumps(excerpt).decode())
+    return text if len(whole) <= most else shorten(whole[:most], len(whole))
+
+
+def _digested(text: JsonText) -> Callable[[bytes, int], JsonText]:
+    """Return what shortens this text to an excerpt with its digest."""
+
+    def shorten(beginning: bytes, length: int) -> JsonText:
+        digest = blake2b(text.encode(), digest_size=8).hexdigest()
+        excerpt = {"$excerpt": beginning.decode(errors="ignore"), "$bytes": length}
+        return JsonText(orjson.dumps(excerpt | {"$digest": digest}).decode())
+
+    return shorten

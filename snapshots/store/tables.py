@@ -190,7 +190,9 @@ class Tables:
             rows.ids("message"),
             rows.json("value")
             if budget is None
-            else read_shortened(rows, "value", budget, excerpt_of_json),
+            else read_shortened(
+                self.messages.table, codes, ordinals, "value", budget, excerpt_of_json
+            ),
             rows.values("sent_index").tolist(),
             rows.values("sent_at").tolist(),
             [None if index == NONE else index for index in received],

@@ -20,9 +20,9 @@ from snapshots.store.layout import NONE
 from snapshots.store.levels import COUNTED_ON_THE_FLY, level, span
 from snapshots.store.long_texts import (
     LONGEST,
-    bytes_of,
     excerpt_of_json,
     excerpt_of_text,
+    has_more,
     read_shortened,
     shortened,
 )
@@ -43,8 +43,8 @@ class Limits:
         processes: the most processes that have a row of bins.
         channels: the most channels that have a row of bins.
         counted: the most events that are counted if no level is fine enough.
-        texts: the most bytes of states, labels and values of an exact window. In a window of more,
-            those of up to ``shortened`` events and messages are shortened.
+        texts: the most bytes of states, of labels and of values of an exact window. In a window of
+            more, those of up to ``shortened`` events and messages are shortened.
         shortened: the most events, and the most messages, of an exact window of longer texts.
     """
 
@@ -273,7 +273,7 @@ class _View:
         flights_total = max(messages_total, markers_total)
         exact = events_total <= self.limits.events and flights_total <= self.limits.messages
         if exact and max(events_total, messages_total) > self.limits.shortened:
-            exact = self._text_bytes() <= self.limits.texts
+            exact = not self._has_long_texts()
         with_markers = exact or markers_total <= self.limits.beside_bins
         return Window(
             axis=self.axis,
@@ -298,13 +298,13 @@ class _View:
             bins=None if exact else self._bins(width, per_process, per_channel),
         )
 
-    def _text_bytes(self) -> int:
-        """Count the bytes of the states, labels and values of all events and messages."""
+    def _has_long_texts(self) -> bool:
+        """Tell whether states, labels or values of all events and messages are too long to send."""
         tables = self.tables
-        rows = tables.events.pick(*ragged(tables.all_processes, self.left, self.right))
-        messages = tables.messages.table.pick(*self._listed(tables.messages, listed=True))
-        of_events = sum(int(bytes_of(rows, column).sum()) for column in ("state", "label"))
-        return of_events + int(bytes_of(messages, "value").sum())
+        events = tables.events, *ragged(tables.all_processes, self.left, self.right)
+        messages = tables.messages.table, *self._listed(tables.messages, listed=True)
+        columns = (*events, "state"), (*events, "label"), (*messages, "value")
+        return any(has_more(*column, self.limits.texts) for column in columns)
 
     def _ends(self, flights: Flights) -> Ints:
         """Count per channel the flights that are sent up to the right edge."""
@@ -337,14 +337,15 @@ class _View:
         rows = self.tables.events.pick(codes, indices)
         names = ("at", "step", "kind", "channel", "snapshot")
         budget = self._budget(len(codes))
-        states = read_shortened(rows, "state", budget, excerpt_of_json)
+        of = self.tables.events, codes, indices
+        states = read_shortened(*of, "state", budget, excerpt_of_json)
         return WindowEvents(
             process=codes,
             index=indices,
             **{name: rows.values(name) for name in names},
             state=states,
             state_known=np.array([state is not None for state in states], np.bool_),
-            label=read_shortened(rows, "label", budget, excerpt_of_text),
+            label=read_shortened(*of, "label", budget, excerpt_of_text),
         )
 
     def _strays(self, listed: bool) -> WindowStrays:
@@ -362,7 +363,9 @@ class _View:
             ordinal=ordinals,
             **self._ways(codes, rows),
             message=rows.ids("message"),
-            value=read_shortened(rows, "value", self._budget(len(codes)), excerpt_of_json),
+            value=read_shortened(
+                flights.table, codes, ordinals, "value", self._budget(len(codes)), excerpt_of_json
+            ),
         )
 
     def _budget(self, count: int) -> int:
