@@ -285,6 +285,39 @@ class IdempotentRequest(models.Model):
         return self.key
 
 
+class ResumableUpload(models.Model):
+    """An upload that comes in pieces and goes on after an interruption; see files/resumable.py.
+
+    ``offset`` counts the bytes that were acknowledged. It reaches ``length`` only together with
+    ``status`` and ``answer``: those that an upload in one piece would have got.
+    """
+
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE)
+    upload = models.CharField(max_length=64, unique=True)  # file in UPLOADS_DIR
+    metadata = JsonField(default=dict)  # texts by name, as the sender gave them
+    length = models.BigIntegerField()
+    offset = models.BigIntegerField(default=0)
+    status = models.IntegerField(null=True)
+    answer = JsonField(null=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField(db_index=True)
+
+    class Meta:
+        ordering = ["-created_at", "-pk"]
+
+    def __str__(self) -> str:
+        return self.source_name
+
+    @property
+    def source_name(self) -> str:
+        """Return the name of the file; empty if the sender did not tell it."""
+        return self.metadata.get("filename", "")
+
+    @property
+    def has_ended(self) -> bool:
+        return self.status is not None
+
+
 class Mapping(models.Model):
     """A person's mapping of the fields of JSON lines; see readers/logs/mapped/mapping.py."""
 

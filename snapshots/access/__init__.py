@@ -86,6 +86,8 @@ from snapshots.access.seeing import (
     recording,
     recordings,
     require_ready,
+    resumable_upload,
+    resumable_uploads,
     review,
     reviews,
     shows_names,

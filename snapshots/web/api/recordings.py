@@ -138,9 +138,14 @@ def upload_recording(
     return _accepted(taken)
 
 
+def accepted(taken: Sequence[Taken]) -> AcceptedUpload:
+    """Return the answer to an upload."""
+    all_of_them = [accepted_recording(each.recording, each.job, each.notes) for each in taken]
+    return {**all_of_them[0], "recordings": all_of_them}
+
+
 def _accepted(taken: Sequence[Taken]) -> HttpResponse:
-    accepted = [accepted_recording(each.recording, each.job, each.notes) for each in taken]
-    return reply({**accepted[0], "recordings": accepted}, 202)
+    return reply(accepted(taken), 202)
 
 
 @router.get("/recordings/{int:id}", response=RecordingDetail)
