@@ -110,6 +110,7 @@ def _render_list(
     if wants_list_alone(request):
         return show(request, "snapshots/recordings/rows.html", context)
     samples = visible.filter(owner=None).order_by("pk")
+    context["unfinished"] = access.resumable_uploads(request.user).filter(status=None)
     context["samples"] = [
         {"recording": row, "outcomes": outcomes} for row, outcomes, _ in _with_outcomes(samples)
     ]
