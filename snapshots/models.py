@@ -63,6 +63,7 @@ class Recording(models.Model):
     format = models.CharField(max_length=LONGEST_FORMAT, blank=True)
     source_name = Line(max_length=255, blank=True)  # the name of the uploaded file
     size = models.BigIntegerField(default=0)  # bytes of the upload
+    sha256 = models.CharField(max_length=64, blank=True, default="")  # of it; blank: not known
     upload = models.CharField(max_length=64, blank=True)  # file in UPLOADS_DIR; blank: not kept
     store = models.CharField(max_length=200, blank=True)  # folder under STORE_URL; blank: none
     stored_bytes = models.BigIntegerField(default=0)  # size of that folder, when it was published
@@ -88,6 +89,7 @@ class Recording(models.Model):
         indexes = [
             models.Index(fields=["owner", "-created_at"]),
             models.Index(fields=["status"]),
+            models.Index(fields=["sha256"], condition=~Q(sha256=""), name="known_sha256"),
         ]
 
     def __str__(self) -> str:

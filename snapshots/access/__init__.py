@@ -90,6 +90,7 @@ from snapshots.access.seeing import (
     resumable_uploads,
     review,
     reviews,
+    same_files,
     shows_names,
     snapshot,
     topologies,

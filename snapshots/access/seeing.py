@@ -25,12 +25,25 @@ from snapshots.reviews.models import Review
 from webapp.notices.models import Webhook
 from webapp.teams.roles import Role
 
+MOST_SAME = 5  # other recordings of a file that are named
+
 
 def recordings(user) -> QuerySet[Recording]:
     """Return the recordings that the person may see, the newest first."""
     if isinstance(user, Visitor):
         return with_teams(Recording.objects.filter(public_links=user.link))
     return with_teams(Recording.objects.filter(_own_or_sample(user)))
+
+
+def same_files(user, recording: Recording) -> QuerySet[Recording]:
+    """Return other recordings of the same file that the person may see, the newest first.
+
+    A hash that is not known, as of recordings from older versions, is the same as no other.
+    """
+    if not recording.sha256:
+        return Recording.objects.none()
+    same = recordings(user).filter(sha256=recording.sha256, size=recording.size)
+    return same.exclude(pk=recording.pk).order_by("-created_at", "-pk")[:MOST_SAME]
 
 
 def resumable_uploads(user) -> QuerySet[ResumableUpload]:

@@ -8,6 +8,7 @@ Whoever writes a piece holds a lock on the file, so that the bytes of two reques
 """
 
 import fcntl
+import hashlib
 import os
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -23,6 +24,10 @@ from snapshots.problems import Locked, NotFound, TooLarge
 from snapshots.store.parts import sync_folder
 
 BLOCK = 2**20  # bytes that are copied at a time
+MOST_HASHES = 100  # of uploads that this process receives; else a hash is computed at the end
+
+_hashes: "dict[str, tuple[int, hashlib._Hash]]" = {}
+"""How many bytes of an upload this process has received, and their hash, by the file's name."""
 
 
 class Pieces(Draft):
@@ -44,6 +49,15 @@ class Pieces(Draft):
             self.file.close()
             raise (reason if isinstance(reason, Locked) else gone(upload)) from None
         self.size = upload.offset
+        self._known_hash = _known_hash(upload)
+
+    @property
+    def sha256(self) -> str:
+        """Return the SHA-256 of the file; read it again if another process received a part."""
+        if self._known_hash is not None:
+            return self._known_hash.hexdigest()
+        with self.path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
 
     @property
     def is_kept(self) -> bool:
@@ -73,7 +87,8 @@ class Pieces(Draft):
         Raises: TooLarge if it reaches beyond the end that was announced. Whatever is raised,
         nothing of the piece is kept.
         """
-        begin = self.size
+        begin, before = self.size, self._known_hash
+        self._known_hash = before and before.copy()
         self.file.truncate(begin)
         self.file.seek(begin)
         try:
@@ -83,10 +98,11 @@ class Pieces(Draft):
             os.fsync(self.file.fileno())
         except BaseException:
             self.file.truncate(begin)
-            self.size = begin
+            self.size, self._known_hash = begin, before
             raise
         if begin == 0:
             sync_folder(self.path.parent)
+        _keep_hash(self._upload, self.size, self._known_hash)
 
     def write(self, chunk: bytes) -> None:
         self.size += len(chunk)
@@ -96,6 +112,8 @@ class Pieces(Draft):
                 "announced.",
                 limit=self._upload.length,
             )
+        if self._known_hash is not None:
+            self._known_hash.update(chunk)
         self.file.write(chunk)
 
     def drop(self) -> None:
@@ -108,6 +126,23 @@ class Pieces(Draft):
         if not self.file.closed and not self._kept and is_ready and self.path.exists():
             self.path.rename(hidden(self._upload))
         self.file.close()
+
+
+def _known_hash(upload: ResumableUpload) -> "hashlib._Hash | None":
+    """Return the hash of the bytes before the offset; None if this process did not receive them."""
+    offset, known = _hashes.pop(upload.upload, (None, None))
+    if upload.offset == 0:
+        return hashlib.sha256()
+    return known if offset == upload.offset else None
+
+
+def _keep_hash(upload: ResumableUpload, offset: int, known: "hashlib._Hash | None") -> None:
+    """Keep the hash for the next piece, and forget the oldest of too many."""
+    if known is None:
+        return
+    _hashes[upload.upload] = offset, known
+    while len(_hashes) > MOST_HASHES:
+        _hashes.pop(next(iter(_hashes)), None)
 
 
 def hidden(upload: ResumableUpload) -> Path:

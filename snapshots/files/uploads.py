@@ -8,6 +8,7 @@ were never accepted, and sets others aside.
 
 import contextlib
 import fcntl
+import hashlib
 import io
 import os
 import shutil
@@ -37,6 +38,7 @@ class Draft:
 
     def __init__(self) -> None:
         self.size = 0
+        self._hash = hashlib.sha256()
         self._kept = False
         self.file: BinaryIO
         self.path, self.file = self._opened()
@@ -50,7 +52,13 @@ class Draft:
         self.size += len(chunk)
         if self.size > settings.MAX_UPLOAD_BYTES:
             raise too_large()
+        self._hash.update(chunk)
         self.file.write(chunk)
+
+    @property
+    def sha256(self) -> str:
+        """Return the SHA-256 of what was written, in hex."""
+        return self._hash.hexdigest()
 
     def flush(self) -> None:
         """Write what is still in memory."""

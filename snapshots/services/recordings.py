@@ -297,6 +297,7 @@ def queue(owner, by, item: Incoming) -> Job:
         source_name=item.source_name and _printable(item.source_name),
         format=item.format,
         size=item.draft.size,
+        sha256=item.draft.sha256,
         upload=item.draft.name,
         parameters=item.parameters,
     )

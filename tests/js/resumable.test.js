@@ -21,10 +21,13 @@ function aServer(fates = []) {
   async function answer(method, address, headers, body) {
     const upload = find(address);
     server.asked.push(method);
-    if (method === "GET" && address === "/api/uploads") return [200, {}, { items: server.uploads.map(({ bytes, ...item }) => item) }];
+    if (method === "GET" && address === "/api/uploads") {
+      return [200, {}, { items: server.uploads.map(({ bytes, ...item }) => item) }];
+    }
     if (method === "POST") {
       const metadata = metadataOf(headers["Upload-Metadata"]);
-      const made = { id: server.uploads.length + 1, length: Number(headers["Upload-Length"]), metadata, bytes: Buffer.alloc(0) };
+      const length = Number(headers["Upload-Length"]);
+      const made = { id: server.uploads.length + 1, length, metadata, bytes: Buffer.alloc(0) };
       server.uploads.push(made);
       return [201, { Location: `/api/uploads/${made.id}` }];
     }

@@ -142,5 +142,5 @@ def _accept(upload: ResumableUpload, file: DraftUpload, keep: resuming.Keep) -> 
         by=upload.by,
         format=metadata.get("format", ""),
         name=metadata.get("name", ""),
-        before_commit=lambda taken: keep(accepted(taken)),
+        before_commit=lambda taken: keep(accepted(upload.by, taken)),
     )

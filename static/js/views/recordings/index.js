@@ -49,7 +49,8 @@ function chosen() {
 form.classList.add("is-live");
 
 /**
- * Uploads files. The recording of a single file opens when its job has ended; of several files, each has a link.
+ * Uploads files. The recording of a single file opens when its job has ended; of several files, each has a link, and
+ * so has a file that was uploaded before, since it may not be wanted twice.
  * @param {Upload[]} files @param {{ opens?: boolean }} options
  */
 async function upload(files, { opens = files.length === 1 } = {}) {
@@ -57,7 +58,7 @@ async function upload(files, { opens = files.length === 1 } = {}) {
   opensWhenDone = null;
   const accepted = await sendAll(files, post, rows.on);
   if (accepted.length) {
-    if (opens) opensWhenDone = accepted[0].job;
+    if (opens && !accepted[0].same_file?.length) opensWhenDone = accepted[0].job;
     refreshList();
     jobs.ask();
   }

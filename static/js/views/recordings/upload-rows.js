@@ -1,7 +1,7 @@
 /** The panels of the files that are being uploaded: their bytes, their jobs, or why they were refused. */
 
 import { h, setText } from "../../lib/dom.js";
-import { duration, thousands, threeDigits } from "../../lib/format.js";
+import { counted, duration, thousands, threeDigits } from "../../lib/format.js";
 import { create } from "../../lib/svg.js";
 import { makeCard, showJob } from "../jobs/card.js";
 import { isOpen } from "../jobs/words.js";
@@ -48,9 +48,9 @@ export function mountUploadRows(root, { cancelJob, again, formats }) {
     else if (event.type === "refused") showRefusal(event.file, event.problem);
     else setText(words, "sent, waiting for a worker");
     if (event.type === "accepted") {
-      const { id, job, recognised: reason, notes } = event.body;
+      const { id, job, recognised: reason, notes, same_file: same = [] } = event.body;
       setText(recognised, reason ?? "");
-      body.replaceChildren(...(notes ? [h("p.small", { "data-notes": true }, notes)] : []));
+      body.replaceChildren(...(notes ? [h("p.small", { "data-notes": true }, notes)] : []), ...sameWords(same));
       if (job === null) showHere(event.file, id);
       else byJob.set(job, event.file);
     }
@@ -204,6 +204,18 @@ export function mountUploadRows(root, { cancelJob, again, formats }) {
   }
 
   return { on, onJob, jobs: () => [...byJob.keys()] };
+}
+
+/**
+ * Says that the file is a recording already, and which one.
+ * @param {{ id: number, name: string, created_at: string }[]} same
+ */
+function sameWords([newest, ...others]) {
+  if (!newest) return [];
+  const link = h("a", { href: `/recordings/${newest.id}` }, newest.name);
+  const more = others.length ? `, and ${counted(others.length, "time")} before that` : "";
+  return [h("p.small", { "data-same": true },
+    `This file was uploaded on ${newest.created_at.slice(0, 10)} as `, link, `${more}. It is being read once more.`)];
 }
 
 /** @param {UploadEvent} event */
