@@ -65,6 +65,7 @@ class Recording(models.Model):
     size = models.BigIntegerField(default=0)  # bytes of the upload
     sha256 = models.CharField(max_length=64, blank=True, default="")  # of it; blank: not known
     upload = models.CharField(max_length=64, blank=True)  # file in UPLOADS_DIR; blank: not kept
+    place = JsonField(null=True)  # from where manage.py reads it, see services/places.py; else null
     store = models.CharField(max_length=200, blank=True)  # folder under STORE_URL; blank: none
     stored_bytes = models.BigIntegerField(default=0)  # size of that folder, when it was published
 

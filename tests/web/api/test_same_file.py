@@ -5,6 +5,7 @@ import hashlib
 import pytest
 from django.test import Client
 
+from snapshots import access
 from snapshots.domain.simulators.samples import two_banks
 from snapshots.files import resumable
 from snapshots.models import Recording
@@ -56,9 +57,9 @@ def test_a_file_of_a_team_is_named_to_who_may_see_it(api, ada):
     assert first["id"] in same(uploaded(api))
 
 
-def test_a_hash_that_is_not_known_is_the_same_as_no_other(api):
-    uploaded(api)
-    Recording.objects.update(sha256="")
+def test_a_hash_that_is_not_known_is_the_same_as_no_other(api, ada):
+    old = [Recording.objects.create(owner=ada, name="old", size=len(LOG)) for _ in range(2)]
+    assert list(access.same_files(ada, old[0])) == []
     assert same(uploaded(api)) == []
 
 
