@@ -63,7 +63,9 @@ class Recording(models.Model):
     format = models.CharField(max_length=LONGEST_FORMAT, blank=True)
     source_name = Line(max_length=255, blank=True)  # the name of the uploaded file
     size = models.BigIntegerField(default=0)  # bytes of the upload
+    sha256 = models.CharField(max_length=64, blank=True, default="")  # of it; blank: not known
     upload = models.CharField(max_length=64, blank=True)  # file in UPLOADS_DIR; blank: not kept
+    place = JsonField(null=True)  # from where manage.py reads it, see services/places.py; else null
     store = models.CharField(max_length=200, blank=True)  # folder under STORE_URL; blank: none
     stored_bytes = models.BigIntegerField(default=0)  # size of that folder, when it was published
 
@@ -88,6 +90,7 @@ class Recording(models.Model):
         indexes = [
             models.Index(fields=["owner", "-created_at"]),
             models.Index(fields=["status"]),
+            models.Index(fields=["sha256"], condition=~Q(sha256=""), name="known_sha256"),
         ]
 
     def __str__(self) -> str:
@@ -283,6 +286,39 @@ class IdempotentRequest(models.Model):
 
     def __str__(self) -> str:
         return self.key
+
+
+class ResumableUpload(models.Model):
+    """An upload that comes in pieces and goes on after an interruption; see files/resumable.py.
+
+    ``offset`` counts the bytes that were acknowledged. It reaches ``length`` only together with
+    ``status`` and ``answer``: those that an upload in one piece would have got.
+    """
+
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE)
+    upload = models.CharField(max_length=64, unique=True)  # file in UPLOADS_DIR
+    metadata = JsonField(default=dict)  # texts by name, as the sender gave them
+    length = models.BigIntegerField()
+    offset = models.BigIntegerField(default=0)
+    status = models.IntegerField(null=True)
+    answer = JsonField(null=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField(db_index=True)
+
+    class Meta:
+        ordering = ["-created_at", "-pk"]
+
+    def __str__(self) -> str:
+        return self.source_name
+
+    @property
+    def source_name(self) -> str:
+        """Return the name of the file; empty if the sender did not tell it."""
+        return self.metadata.get("filename", "")
+
+    @property
+    def has_ended(self) -> bool:
+        return self.status is not None
 
 
 class Mapping(models.Model):

@@ -159,6 +159,34 @@ class Conflict(Problem):
     code, title, status = "conflict", "Not possible now", 409
 
 
+class Locked(Problem):
+    """Another request is changing the same thing."""
+
+    code, title, status = "locked", "Another request is under way", 423
+
+
+class WrongChecksum(Problem):
+    """A piece of an upload is not what was sent; tus names the status."""
+
+    code, title, status = "wrong-checksum", "The checksum does not match", 460
+
+
+class BadRequest(Problem):
+    """A header of the request is missing or has no meaning."""
+
+    code, title, status = "bad-request", "Bad request", 400
+
+
+class WrongVersion(Problem):
+    """The client speaks another version of the tus protocol."""
+
+    code, title, status = "wrong-version", "Another version of the protocol", 412
+
+
+class WrongMediaType(Problem):
+    code, title, status = "wrong-media-type", "Another media type is expected", 415
+
+
 def problem(code: str, title: str, status: int, detail: str, **members: Any) -> dict[str, Any]:
     return {
         "type": f"/problems/{code}",

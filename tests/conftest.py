@@ -38,6 +38,7 @@ STACKS = {
         *("tests/spark/", "tests/test_bench.py", "tests/archive/test_uploads.py"),
         *("tests/files/test_check_data.py", "tests/jobs/test_databases", "tests/jobs/test_jobs"),
         *("tests/services/test_mappings.py", "tests/services/test_uploads_together.py"),
+        "tests/services/test_places.py",
         *("tests/web/api/test_every_case", "tests/web/api/test_engine_uploads"),
         *("tests/web/api/test_checkpoints", "tests/web/api/test_inventory"),
         *("tests/web/api/test_predicates", "tests/web/api/test_recognised"),

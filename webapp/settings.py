@@ -202,7 +202,20 @@ PUBLIC_LINKS = env_bool(
 
 # --- limits on requests and uploads --------------------------------------------------------
 
-MAX_UPLOAD_BYTES = env_int("MAX_UPLOAD_BYTES", 2 * 1024**3, "Largest uploaded file.")
+MAX_UPLOAD_BYTES = env_int(
+    "MAX_UPLOAD_BYTES", 2 * 1024**3, "Largest file that is uploaded in one request."
+)
+MAX_RESUMABLE_BYTES = env_int(
+    "MAX_RESUMABLE_BYTES", 8 * 1024**3, "Largest file that is uploaded in pieces."
+)
+MAX_UNFINISHED_UPLOADS = env_int(
+    "MAX_UNFINISHED_UPLOADS", 10, "Most uploads in pieces that a person has not finished."
+)
+UNFINISHED_UPLOAD_HOURS = env_int(
+    "UNFINISHED_UPLOAD_HOURS",
+    24,
+    "Hours after its last piece until an unfinished upload is removed.",
+)
 MAX_RECORDING_BYTES = env_int(
     "MAX_RECORDING_BYTES", 8 * 1024**3, "Largest recording after decompression."
 )

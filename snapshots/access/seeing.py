@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from django.contrib.auth.models import User
 from django.db.models import Q, QuerySet
+from django.utils import timezone
 
 from snapshots.access.finding import key_of, one_of, with_teams
 from snapshots.access.roles import accounts_with, role
@@ -15,6 +16,7 @@ from snapshots.models import (
     Job,
     Mapping,
     Recording,
+    ResumableUpload,
     Snapshot,
     Topology,
 )
@@ -23,12 +25,33 @@ from snapshots.reviews.models import Review
 from webapp.notices.models import Webhook
 from webapp.teams.roles import Role
 
+MOST_SAME = 5  # other recordings of a file that are named
+
 
 def recordings(user) -> QuerySet[Recording]:
     """Return the recordings that the person may see, the newest first."""
     if isinstance(user, Visitor):
         return with_teams(Recording.objects.filter(public_links=user.link))
     return with_teams(Recording.objects.filter(_own_or_sample(user)))
+
+
+def same_files(user, recording: Recording) -> QuerySet[Recording]:
+    """Return other recordings of the same file that the person may see, the newest first.
+
+    A hash that is not known, as of recordings from older versions, is the same as no other.
+    """
+    if not recording.sha256:
+        return Recording.objects.none()
+    same = recordings(user).filter(sha256=recording.sha256, size=recording.size)
+    return same.exclude(pk=recording.pk).order_by("-created_at", "-pk")[:MOST_SAME]
+
+
+def resumable_uploads(user) -> QuerySet[ResumableUpload]:
+    """Return the person's own uploads in pieces that have not expired, the newest first.
+
+    Nobody else sees them, not even in the team that will get the recording.
+    """
+    return ResumableUpload.objects.filter(by=key_of(user), expires_at__gt=timezone.now())
 
 
 def topologies(user) -> QuerySet[Topology]:
@@ -90,6 +113,11 @@ def _own_or_sample(user, path: str = "") -> Q:
 def recording(user, pk: int) -> Recording:
     """Return a recording that the person may see. Raises: NotFound."""
     return one_of(recordings(user), pk, "recording")
+
+
+def resumable_upload(user, pk: int) -> ResumableUpload:
+    """Return an upload in pieces of the person's own. Raises: NotFound."""
+    return one_of(resumable_uploads(user), pk, "upload")
 
 
 def ready_recording(user, pk: int) -> Recording:

@@ -8,6 +8,7 @@ were never accepted, and sets others aside.
 
 import contextlib
 import fcntl
+import hashlib
 import io
 import os
 import shutil
@@ -15,7 +16,7 @@ import uuid
 import zipfile
 from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Self
 
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
@@ -37,17 +38,27 @@ class Draft:
 
     def __init__(self) -> None:
         self.size = 0
+        self._hash = hashlib.sha256()
         self._kept = False
         self.file: BinaryIO
-        self.path, self.file = _locked_file()
+        self.path, self.file = self._opened()
         self.name = self.path.name.removeprefix(UNFINISHED)
+
+    def _opened(self) -> tuple[Path, BinaryIO]:
+        return _locked_file()
 
     def write(self, chunk: bytes) -> None:
         """Append a chunk. Raises: TooLarge above MAX_UPLOAD_BYTES; then closing removes all."""
         self.size += len(chunk)
         if self.size > settings.MAX_UPLOAD_BYTES:
             raise too_large()
+        self._hash.update(chunk)
         self.file.write(chunk)
+
+    @property
+    def sha256(self) -> str:
+        """Return the SHA-256 of what was written, in hex."""
+        return self._hash.hexdigest()
 
     def flush(self) -> None:
         """Write what is still in memory."""
@@ -73,7 +84,7 @@ class Draft:
         with contextlib.suppress(OSError):  # the disk may be full; a kept file was flushed before
             self.file.close()
 
-    def __enter__(self) -> "Draft":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_) -> None:
@@ -86,12 +97,12 @@ def _locked_file() -> tuple[Path, BinaryIO]:
         path = path_of(f"{UNFINISHED}{uuid.uuid4().hex}")
         file = path.open("xb+")
         fcntl.flock(file, fcntl.LOCK_EX)
-        if _is_at(file, path):
+        if is_at(file, path):
             return path, file
         file.close()
 
 
-def _is_at(file: BinaryIO, path: Path) -> bool:
+def is_at(file: BinaryIO, path: Path) -> bool:
     """Tell whether ``path`` still names the open file."""
     try:
         return os.path.samestat(os.fstat(file.fileno()), path.stat())
@@ -202,8 +213,9 @@ def remove(name: str) -> None:
 def too_large() -> TooLarge:
     limit = settings.MAX_UPLOAD_BYTES
     return TooLarge(
-        f"The file is larger than {limit:,} bytes, the most that this server accepts. Compress "
-        "it (.gz or .zst), or ask the operator to raise MAX_UPLOAD_BYTES.",
+        f"The file is larger than {limit:,} bytes, the most that this server accepts in one "
+        "request. Compress it (.gz or .zst), send it in pieces, as the page of recordings does, or "
+        "ask the operator to raise MAX_UPLOAD_BYTES.",
         limit=limit,
     )
 
@@ -226,11 +238,14 @@ def sweep(
     may_touch: Callable[[Path], bool] = lambda path: True,
     named: Collection[str] = (),
 ) -> list[str]:
-    """Remove unfinished files that nobody writes, and set aside complete ones that no row keeps.
+    """Remove unfinished files that nobody writes, and set aside complete ones, unless a row keeps
+    them.
 
     Args:
-        is_known: tells whether a row keeps the name. It is called while the file is locked, so that
-            a writer who commits its row in between is not missed.
+        is_known: tells whether a row keeps the name, which is given without the dot of an
+            unfinished file. It is called while a complete file is locked, so that a writer who
+            commits its row in between is not missed. The row of an unfinished file is there
+            before the file, so that such a file need not be locked, which would hold up its writer.
         may_touch: tells whether a complete file that no row keeps may be moved.
         named: names that rows keep, which spares the look at most of many files.
 
@@ -254,13 +269,16 @@ def is_being_written(path: Path) -> bool:
 
 
 def _swept(path: Path, is_known: Callable[[str], bool], may_touch: Callable[[Path], bool]) -> bool:
+    is_unfinished = path.name.startswith(UNFINISHED)
+    if is_unfinished and is_known(path.name.removeprefix(UNFINISHED)):
+        return False
     passing = contextlib.suppress(FileNotFoundError, BlockingIOError)
     with aside.logged_faults(path.name), passing, path.open("rb") as file:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if path.name.startswith(UNFINISHED):
+        if is_unfinished:
             path.unlink()
             return True
-        if _is_at(file, path) and not is_known(path.name) and may_touch(path):
+        if is_at(file, path) and not is_known(path.name) and may_touch(path):
             aside.put(path, aside_folder(), aside.UPLOAD, "No recording in the database names it.")
             return True
     return False

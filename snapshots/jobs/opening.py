@@ -3,18 +3,20 @@
 import contextlib
 import shutil
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from snapshots.domain.model.defects import InputRefused, quoted
 from snapshots.files import recordings, uploads
 from snapshots.jobs.at_work import AtWork
-from snapshots.limits import recording_limits
+from snapshots.limits import limits_of_place, recording_limits
 from snapshots.models import Recording
 from snapshots.readers.engines import registry
 from snapshots.readers.engines.base import EngineUpload
 from snapshots.readers.formats.excerpt import with_excerpt
+from snapshots.readers.formats.limits import Limits
 from snapshots.readers.logs.mapped.lines import format_of
 from snapshots.readers.logs.mapped.mapping import parse
 from snapshots.readers.logs.native import NativeReader, write_lines
@@ -33,6 +35,8 @@ class Source:
         shown_format: the format that the recording names.
         inside: the log's name in its package; None if it came by itself.
         reason: what was recognised and how, if only unpacking shows it.
+        header_file: a file with the header, if the log has none.
+        limits: how much the log may hold.
     """
 
     path: Path
@@ -41,6 +45,8 @@ class Source:
     shown_format: str | None = None
     inside: str | None = None
     reason: str | None = None
+    header_file: Path | None = None
+    limits: Limits = field(default_factory=recording_limits)
 
 
 @contextlib.contextmanager
@@ -49,6 +55,9 @@ def opened(recording: Recording, name: str, progress: Progress) -> Iterator[Sour
 
     Raises: InputRefused, what ``progress`` raises, OSError.
     """
+    if recording.place is not None:
+        yield _at_its_place(recording.place, recording.format)
+        return
     path = uploads.path_of(recording.upload)
     if "mapping" in (recording.parameters or {}):
         mapping = parse(recording.parameters["mapping"])
@@ -71,6 +80,13 @@ def opened(recording: Recording, name: str, progress: Progress) -> Iterator[Sour
         raise _naming(shown, source.inside) from None
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _at_its_place(place: dict[str, Any], format: str) -> Source:
+    """Return a log that is read from where it lies; ``place`` is one of services/places.py."""
+    header = Path(place["header"]) if place["header"] else None
+    limits = limits_of_place(unlimited=place["is_unlimited"])
+    return Source(Path(place["path"]), format, header_file=header, limits=limits)
 
 
 @contextlib.contextmanager

@@ -21,7 +21,6 @@ from snapshots.jobs import opening, postponing
 from snapshots.jobs.at_work import AtWork
 from snapshots.jobs.leases import Lease
 from snapshots.jobs.opening import Source
-from snapshots.limits import recording_limits
 from snapshots.models import Job, Recording
 from snapshots.payloads.progress import reached
 from snapshots.readers.logs.native import NativeReader
@@ -75,10 +74,11 @@ def _ingest(lease: Lease) -> None:
         ingest(
             source.path,
             temporary,
-            limits=recording_limits(),
+            limits=source.limits,
             progress=progress,
             format=source.format,
             name=recording.name,
+            header_file=source.header_file,
         )
         judge_snapshots(temporary, progress)
         explain_checkpoints(temporary, progress)

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from datetime import datetime
 from pathlib import Path
 
-from snapshots.files import aside, identity, recordings, uploads
+from snapshots.files import aside, identity, recordings, resumable, uploads
 from snapshots.files.aside import logged_faults
 from snapshots.files.folders import STORED
 from snapshots.jobs import leases
@@ -74,13 +74,13 @@ def _beat_at_times() -> None:
 
 
 def _sweep_uploads(named: Collection[str], known_since: datetime) -> None:
-    def is_known(name: str) -> bool:
-        return Recording.objects.filter(upload=name).exists()
+    if expired := resumable.remove_expired():
+        logger.info("Uploads that nobody went on with have expired: %d", expired)
 
     def may_touch(path: Path) -> bool:
         return not identity.is_older(path, known_since)
 
-    for name in uploads.sweep(is_known, may_touch, named):
+    for name in uploads.sweep(resumable.is_known, may_touch, named):
         logger.info("The upload %s belongs to no recording and was set aside or removed", name)
 
 

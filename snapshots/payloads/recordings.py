@@ -3,6 +3,7 @@
 Instants are in the recording's time unit; dates are ISO 8601 in UTC.
 """
 
+from collections.abc import Iterable
 from typing import Annotated, Any
 
 from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
@@ -231,6 +232,21 @@ class Accepted(TypedDict):
 
 
 @described
+class SameFile(TypedDict):
+    """A recording of the same file, by its SHA-256.
+
+    Attributes:
+        id: the number of the recording.
+        name: the name of the recording.
+        created_at: when the file was uploaded.
+    """
+
+    id: int
+    name: str
+    created_at: str
+
+
+@described
 class AcceptedRecording(TypedDict):
     """An upload that was accepted as a recording.
 
@@ -243,6 +259,8 @@ class AcceptedRecording(TypedDict):
             after unpacking.
         notes: what became of the notes, in sentences; null if the upload was no recording with its
             notes.
+        same_file: up to 5 other recordings of the same file that you may see, the newest first.
+            Recordings that older versions took are not among them: their hashes are not known.
     """
 
     id: int
@@ -250,6 +268,7 @@ class AcceptedRecording(TypedDict):
     format: str
     recognised: str | None
     notes: str | None
+    same_file: list[SameFile]
 
 
 @described
@@ -307,14 +326,19 @@ def recognised(row: Recording) -> str | None:
 
 
 def accepted_recording(
-    row: Recording, job: Job | None, notes: str | None = None
+    row: Recording, job: Job | None, same: Iterable[Recording], notes: str | None = None
 ) -> AcceptedRecording:
+    """Return the answer to one uploaded file. ``same`` are other recordings of the same file."""
     return {
         "id": row.pk,
         "job": None if job is None else job.pk,
         "format": row.format,
         "recognised": recognised(row),
         "notes": notes,
+        "same_file": [
+            {"id": other.pk, "name": other.name, "created_at": date(other.created_at)}
+            for other in same
+        ],
     }
 
 

@@ -15,6 +15,7 @@ from snapshots.readers import unknown
 from snapshots.readers.engines import registry
 from snapshots.readers.formats.head import Head, read_head
 from snapshots.readers.formats.limits import Limits
+from snapshots.readers.logs import native_parts
 from snapshots.readers.logs.base import HEAD_BYTES, Glancing, Reader
 from snapshots.readers.logs.columns import logged_events
 from snapshots.readers.logs.cos418 import Cos418Reader
@@ -96,8 +97,15 @@ def sniff(source: Path, limits: Limits, format: str | None = None) -> Sniffed:
     if format:
         return _given(format)
     if source.is_dir():
-        return Sniffed(READERS["parquet"], "A folder, read as parts of one Parquet recording.")
+        return _of_folder(source)
     return recognised(read_head(source, limits))
+
+
+def _of_folder(folder: Path) -> Sniffed:
+    """Return the reader of a folder of parts, by the endings of its files."""
+    if native_parts.holds_only_parts(folder):
+        return Sniffed(READERS["native"], "A folder, read as parts of one recording in JSON Lines.")
+    return Sniffed(READERS["parquet"], "A folder, read as parts of one Parquet recording.")
 
 
 def _given(format: str) -> Sniffed:

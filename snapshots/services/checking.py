@@ -7,7 +7,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-from snapshots.files import aside, identity, recordings, uploads
+from snapshots.files import aside, identity, recordings, resumable, uploads
 from snapshots.files.folders import STORED
 from snapshots.jobs import sweeping
 from snapshots.models import Recording
@@ -103,11 +103,13 @@ class Check:
     def _uploads(self) -> Iterator[Finding]:
         named, _ = recordings.named()
         for path in sorted(Path(settings.UPLOADS_DIR).iterdir()):
-            if path.name in named or uploads.is_being_written(path) or not path.exists():
+            if path.name in named or resumable.is_known(path.name.removeprefix(uploads.UNFINISHED)):
+                continue
+            if uploads.is_being_written(path) or not path.exists():
                 continue
             if path.name.startswith(uploads.UNFINISHED):
                 yield _unfinished("The upload", path)
-            elif not Recording.objects.filter(upload=path.name).exists():
+            else:
                 yield self._unknown("The upload", path)
 
     def _stores(self) -> Iterator[Finding]:

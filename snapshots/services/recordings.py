@@ -297,6 +297,7 @@ def queue(owner, by, item: Incoming) -> Job:
         source_name=item.source_name and _printable(item.source_name),
         format=item.format,
         size=item.draft.size,
+        sha256=item.draft.sha256,
         upload=item.draft.name,
         parameters=item.parameters,
     )
@@ -343,6 +344,11 @@ def delete_recording(recording: Recording, by=None, **detail: Any) -> None:
 @transaction.atomic
 def ingest_again(recording: Recording, by=None) -> Job:
     """Ingest the kept upload again, after a failure or for a newer store. Raises: Conflict."""
+    if recording.place is not None:
+        raise Conflict(
+            "This recording was read from its place on the server. An operator can read it again "
+            "with “python manage.py ingest”."
+        )
     if not recording.upload:
         raise Conflict("The upload of this recording is no longer kept. Upload the file again.")
     if recording.jobs.filter(state__in=Job.OPEN, kind__in=[Job.Kind.INGEST, Job.Kind.SIMULATE]):

@@ -882,7 +882,7 @@ interface Upload {
   team?: string;
 }
 
-interface UploadEvent {
+interface UploadEvent extends Partial<PieceProgress> {
   file: Upload;
   type: "waiting" | "sending" | "accepted" | "refused";
   sent?: number;
@@ -894,6 +894,36 @@ interface UploadEvent {
 interface Answer {
   status: number;
   body: any;
+}
+
+/** What a person can do with an upload in pieces; `request` is the piece that is being sent. */
+interface PieceControl {
+  isPaused: boolean;
+  isDiscarded: boolean;
+  request: { abort(): void } | null;
+  pause(): void;
+  goOn(): void;
+  discard(): void;
+  goesOn(): Promise<void>;
+}
+
+/** How an upload in pieces goes: the rate in bytes a second, and the seconds that are left; null is not known. */
+interface PieceProgress {
+  rate: number | null;
+  left: number | null;
+  state: "sending" | "paused" | "waiting";
+  why: string;
+  id: number | null;
+  control: PieceControl;
+}
+
+type Report = (sent: number, total: number, more?: PieceProgress) => void;
+
+/** What sending in pieces takes from the browser, and from tests. */
+interface PieceTools {
+  Request?: any;
+  pause?: (ms: number, switched: PieceControl) => Promise<void>;
+  now?: () => number;
 }
 
 /** A file for which a refusal offers another way to read it. */

@@ -92,6 +92,11 @@ def furnish(stack: Stack, shared_data: Path) -> dict[str, str]:
     made["flink"] = api.ingested(flink, "flink.zip")
     for engine, case in PACKED.items():
         made[engine] = api.ingested(_checkpoint_of(shared_data / f"{case}.zip"), f"{engine}.zip")
+    unfinished = {
+        "Upload-Length": "3200000000",
+        "Upload-Metadata": "filename YWxsIG9mIEZyaWRheS5qc29ubA==",
+    }
+    assert api.call("POST", "/uploads", **{"Tus-Resumable": "1.0.0"}, **unfinished).status == 201
     for question in ("restore", "reordering"):
         job = api.post(f"/recordings/{made['banks']}/snapshots/s1/{question}").body["job"]
         api.ended(job)

@@ -46,6 +46,19 @@ def test_one_file_opens_as_soon_as_it_is_ready(stack, page):
     page.locator("#workbench").wait_for()
 
 
+def test_a_file_that_was_uploaded_before_says_so_and_is_read_again(stack, page):
+    content = native(simulated(events=50))
+    for _ in range(2):
+        page.goto("/")
+        page.set_input_files("#upload-file", a_file("same.jsonl", content))
+        row = row_of(page, "same.jsonl")
+        expect(row.get_by_role("link", name="follow").or_(row.get_by_text("open"))).to_be_visible()
+    expect(row).to_contain_text("This file was uploaded on")
+    expect(row.get_by_role("link", name="open", exact=True)).to_be_visible(timeout=60_000)
+    row.get_by_role("link", name="same.jsonl").click()
+    page.wait_for_url(re.compile(r"/recordings/\d+"))
+
+
 def test_dropped_files_each_have_their_own_fate(stack, page):
     page.goto("/")
     drop(page, first=native(two_banks()), broken=BAD, second=native(simulated()))

@@ -12,7 +12,14 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
-from snapshots.models import Collector, EngineCheckpoint, EngineJob, Job, Recording
+from snapshots.models import (
+    Collector,
+    EngineCheckpoint,
+    EngineJob,
+    Job,
+    Recording,
+    ResumableUpload,
+)
 from snapshots.reviews.models import Entry, Exhibit, Participant, Review, TimelineRow
 from tests.hostile.payloads import ALL
 from webapp.notices.models import Attempt, Delivery, Notice, Webhook
@@ -25,7 +32,13 @@ def plant() -> None:
     """Plant all rows, and print the addresses of the pages that show them."""
     owner = User.objects.get(username="owner@localhost")
     with transaction.atomic():
-        pages = [*refusals(owner), *archived(owner), *teams(owner), *notices(owner)]
+        pages = [
+            *refusals(owner),
+            *unfinished(owner),
+            *archived(owner),
+            *teams(owner),
+            *notices(owner),
+        ]
         pages += reviews(owner)
     print(json.dumps(pages))
 
@@ -64,6 +77,17 @@ def refusals(owner: User) -> Iterator[str]:
         )  # fmt: skip
         yield f"/recordings/{row.pk}"
     yield from (f"/recordings/{row.pk}/defects", f"/jobs/{job.pk}", "/", "/jobs")
+
+
+def unfinished(owner: User) -> Iterator[str]:
+    """Plant uploads in pieces whose files are called by payloads."""
+    tomorrow = timezone.now() + timedelta(days=1)
+    for number, text in enumerate(ALL):
+        ResumableUpload.objects.create(
+            by=owner, upload=f"{number:032x}", metadata={"filename": text, "name": text},
+            length=10, offset=5, expires_at=tomorrow,
+        )  # fmt: skip
+    yield "/"
 
 
 def archived(owner: User) -> Iterator[str]:

@@ -56,6 +56,7 @@ GET /livez
 GET /api/docs
 GET /api/openapi.json
 GET /static/css/base.css
+OPTIONS /api/uploads
 """,
     "nothing": """
 GET /api/
@@ -145,6 +146,8 @@ GET /recordings/{sample}
 GET /api/recordings
 GET /api/recordings?team={team}
 POST /api/recordings {"file": "@log"}
+GET /api/uploads
+POST /api/uploads
 POST /api/archive {"file": "@job"}
 GET /api/recordings/{sample}
 GET /api/archive
@@ -181,6 +184,11 @@ GET /api/webhooks
 POST /api/webhooks {"url": "https://hooks.example.org/a", "kinds": ["job.failed"]}
 """,
     "has": """
+GET /api/uploads/{upload}
+HEAD /api/uploads/{upload}
+PATCH /api/uploads/{upload}
+POST /api/uploads/{upload}
+DELETE /api/uploads/{upload}
 POST /account/tokens/{token}/revoke
 POST /account/sessions/{session}/end
 GET /account/notifications/webhooks/{webhook}

@@ -21,6 +21,7 @@ from snapshots.models import Collector, EngineJob, Mapping, Recording, Topology
 from snapshots.readers.engines.flink.adapter.reader import FlinkReader
 from snapshots.reviews import entries, incidents, timeline, trail
 from snapshots.reviews.models import Entry, Review
+from snapshots.services import resuming
 from snapshots.services.jobs import request_restore
 from snapshots.simulating.reruns import DEMONSTRATION, rerun_of
 from tests.builders import simulated
@@ -98,7 +99,7 @@ def make_world(shared_data: Path, folder: Path) -> World:
     things["spare"] = spare.pk
     things |= _recordings(team.account, shared_data, folder) | _rows(team.account)
     things |= _notes(people, things) | _of_the_owner(people["owner"]) | _links(team, people)
-    things |= _kept_views(people["owner"], things)
+    things |= _kept_views(people["owner"], things) | _upload(people["owner"], team)
     return World(
         things,
         {name: _session(person) for name, person in people.items()},
@@ -167,6 +168,12 @@ def _kept(content: bytes) -> str:
     name = "0" * 32
     uploads.path_of(name).write_bytes(content)
     return name
+
+
+def _upload(owner: User, team: Team) -> dict[str, object]:
+    """Begin an upload in pieces, which only the person sees, although the team will get it."""
+    metadata = {"filename": f"{WORD}.jsonl", "team": str(team.pk)}
+    return {"upload": resuming.begin(owner, 9, metadata).pk}
 
 
 def _rows(account: User) -> dict[str, object]:

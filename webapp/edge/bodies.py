@@ -20,8 +20,10 @@ from webapp.edge.clock import Patience
 
 FREE_BYTES = 64 * 1024  # read from anyone: forms and questions
 FORM_BYTES = 1024**2  # allowed in a multipart body beside its files
+PIECE_BYTES = 64 * 1024**2  # allowed in a piece of an upload that comes in pieces
 ROOM_EVERY = 16 * 1024**2  # bytes after which the space on the disk is checked again
 RETRY_AFTER = 5  # seconds
+PIECE = b"application/offset+octet-stream"
 
 
 class BodyGate:
@@ -94,13 +96,16 @@ class _Body:
         self._is_complete = False
         self._has_answered = False
         self._refusal: Problem | None = None
-        self._is_upload = self._kind.startswith(b"multipart/")
+        self._is_upload = self._kind.startswith((b"multipart/", PIECE))
         self._next_check = 0
         self._patience = Patience(settings.BODY_SECONDS, settings.BODY_BYTES_PER_SECOND)
 
     @property
     def to_be_written(self) -> int:
-        """Return the bytes that are still to be written: the rest of the body, and its files."""
+        """Return the bytes that are still to be written: the rest of the body, and its files.
+
+        The bytes of files and pieces are written a second time, to the place where they are kept.
+        """
         files = self.announced if self._is_upload else 0
         return max(self.announced - self.read, 0) + files
 
@@ -179,9 +184,11 @@ class _Body:
 
 
 def body_limit(content_type: bytes) -> int:
-    """Return the most bytes of a body: more for files than for all others."""
+    """Return the most bytes of a body: more for files and pieces of them than for all others."""
     if content_type.lower().startswith(b"multipart/form-data"):
         return settings.MAX_UPLOAD_BYTES + FORM_BYTES
+    if content_type.lower().startswith(PIECE):
+        return PIECE_BYTES
     return settings.DATA_UPLOAD_MAX_MEMORY_SIZE
 
 

@@ -1,4 +1,6 @@
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from django.core.management.base import CommandError
 
@@ -7,14 +9,16 @@ from snapshots.management.jobs import see_through, workers_answer
 from snapshots.models import Job
 from snapshots.problems import Problem
 from snapshots.reviews.bundles.accepting import accept_path, taken_by
+from snapshots.services import places
 from snapshots.services.recordings import accept_folder
 from webapp.accounts.services import OWNER, NotAnAddress, get_or_create_user
 
 
 class Command(FilesCommand):
     help = (
-        "Ingest logs, packages, or folders that an engine wrote, as an upload does. Without a "
-        "worker they are ingested here."
+        "Ingest logs, packages, or folders that an engine wrote, as an upload does. A folder of "
+        "Parquet files or of files of JSON lines is one recording, read from its place in the "
+        "order of the names. Without a worker they are ingested here."
     )
 
     def add_arguments(self, parser) -> None:
@@ -22,6 +26,14 @@ class Command(FilesCommand):
         parser.add_argument("--owner", default=OWNER, metavar="EMAIL", help="who will own it")
         parser.add_argument(
             "--format", default="", help="read as this format instead of recognising it"
+        )
+        parser.add_argument(
+            "--header", type=Path, metavar="FILE", help="the header of a folder of parts"
+        )
+        parser.add_argument(
+            "--no-limits",
+            action="store_true",
+            help="read a log from its place, also one above MAX_RECORDING_BYTES",
         )
         parser.add_argument("--wait", action="store_true", help="wait until they are ready")
         parser.add_argument("--inline", action="store_true", help="ingest here, without a worker")
@@ -31,7 +43,7 @@ class Command(FilesCommand):
             user = get_or_create_user(owner)
         except NotAnAddress as error:
             raise CommandError(str(error)) from None
-        accepted = [self._accept(user, path, options["format"]) for path in files]
+        accepted = [self._accept(user, path, options) for path in files]
         jobs = [job for job in accepted if job is not None]
         inline = options["inline"]
         if not inline and not workers_answer():
@@ -40,9 +52,15 @@ class Command(FilesCommand):
         if inline or options["wait"]:
             see_through(self, jobs, inline=inline)
 
-    def _accept(self, user, path: Path, format: str) -> Job | None:
+    def _accept(self, user, path: Path, options: Mapping[str, Any]) -> Job | None:
+        format, header, unlimited = (options[name] for name in ("format", "header", "no_limits"))
         try:
-            if path.is_dir():
+            is_parts = path.is_dir() and places.is_folder_of_parts(path)
+            if is_parts or header or unlimited:
+                own = str(header.resolve()) if header else ""
+                place = places.Place(str(path.resolve()), own, is_unlimited=unlimited)
+                (taken,) = taken_by([places.accept_place(user, place, format=format)])
+            elif path.is_dir():
                 (taken,) = taken_by([accept_folder(user, path, format=format)])
             else:
                 taken = accept_path(user, path, format=format)

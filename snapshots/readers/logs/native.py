@@ -26,7 +26,6 @@ from snapshots.readers.formats.fields import (
 from snapshots.readers.formats.head import Head
 from snapshots.readers.formats.json_lines import load
 from snapshots.readers.formats.limits import Limits
-from snapshots.readers.formats.lines import chunks, first_line
 from snapshots.readers.logs.checks import (
     absent_field,
     check_batch,
@@ -43,6 +42,8 @@ from snapshots.readers.logs.headers import (
     parse_header,
 )
 from snapshots.readers.logs.native_columns import Unusual, usual_lines
+from snapshots.readers.logs.native_parts import event_chunks, parts
+from snapshots.readers.logs.native_parts import header_text as header_text_of
 
 _KINDS = frozenset(KINDS)
 _CHECKS: dict[str, Check] = {
@@ -59,7 +60,7 @@ _CHECKS: dict[str, Check] = {
 
 
 class NativeReader:
-    """Reads JSON Lines, plain or compressed."""
+    """Reads JSON Lines, plain or compressed: a file, or a folder of parts."""
 
     name = "native"
     title = "Cutline JSON Lines"
@@ -68,27 +69,18 @@ class NativeReader:
         return f"{self.title}, by the format in its header" if names_format(head, FORMAT) else None
 
     def header(self, source: Path, limits: Limits) -> Header:
-        return parse_header(*header_object(source, limits), limits)
+        return parse_header(*header_object(parts(source)[0], limits), limits)
 
     def batches(
         self, source: Path, header: Header, limits: Limits, defects: Defects
     ) -> Iterator[pa.RecordBatch]:
-        header_line, _ = first_line(source, limits)
-        for chunk in chunks(source, limits):
-            data, line = _after_header(chunk.data, chunk.first_line, header_line)
-            batch, batch_defects = parse_lines(data, line, header)
+        paths = parts(source)
+        for _, chunk in event_chunks(paths, header_text_of(paths, limits), limits):
+            batch, batch_defects = parse_lines(chunk.data, chunk.first_line, header)
             defects.extend(batch_defects)
             if defects.refused_total >= say.MOST_LISTED:
                 defects.raise_refused()
             yield batch
-
-
-def _after_header(data: bytes, first: int, header_line: int) -> tuple[bytes, int]:
-    """Drop the lines up to the header's; return the rest and the number of its first line."""
-    while data and first <= header_line:
-        _, _, data = data.partition(b"\n")
-        first += 1
-    return data, first
 
 
 def parse_lines(

@@ -89,7 +89,7 @@ class ParquetReader:
 
     def header(self, source: Path, limits: Limits) -> Header:
         with _opened(parts(source)[0]) as file:
-            text = (file.metadata.metadata or {}).get(METADATA_KEY)
+            text = _header_in(file)
         if text is None:
             raise refuse(
                 "header-missing",
@@ -128,9 +128,13 @@ def row_groups(source: Path, limits: Limits) -> list[RowGroup]:
     """Return all row groups in order. Raises: InputRefused for their columns, or their size."""
     groups: list[RowGroup] = []
     line, size = 1, 0
+    first: tuple[bytes | None, set[str]] | None = None
     for path in parts(source):
         with _opened(path) as file:
             check_schema(file.schema_arrow)
+            told = _header_in(file), _COLUMNS.keys() & set(file.schema_arrow.names)
+            first = first or told
+            _check_agreement(path, told, first)
             for group in range(file.metadata.num_row_groups):
                 entry = file.metadata.row_group(group)
                 groups.append(RowGroup(path, group, line, entry.num_rows))
@@ -139,6 +143,34 @@ def row_groups(source: Path, limits: Limits) -> list[RowGroup]:
     if size > limits.total_bytes:
         raise _too_large(limits)
     return groups
+
+
+def _header_in(file: pq.ParquetFile) -> bytes | None:
+    return (file.metadata.metadata or {}).get(METADATA_KEY)
+
+
+def _check_agreement(
+    path: Path, part: tuple[bytes | None, set[str]], first: tuple[bytes | None, set[str]]
+) -> None:
+    """Check that a part has the header of the first part, or none, and the same columns.
+
+    Raises: InputRefused.
+    """
+    (header, columns), (first_header, first_columns) = part, first
+    if header is not None and header != first_header:
+        raise refuse(
+            "header-twice",
+            f"The part {quoted(path.name)} has another header than the first part. Are they parts "
+            "of one recording?",
+        )
+    if differing := sorted(columns ^ first_columns):
+        has = "has" if differing[0] in columns else "lacks"
+        raise refuse(
+            "missing-field",
+            f"The part {quoted(path.name)} {has} the column {quoted(differing[0])}, other than the "
+            "first part. All parts have the same columns.",
+            field=differing[0],
+        )
 
 
 def _too_large(limits: Limits) -> InputRefused:

@@ -35,6 +35,7 @@ from snapshots.web.api import (
     snapshots,
     tables,
     topologies,
+    uploads,
 )
 from snapshots.web.api.auth import Bearer, SessionWithCsrf
 from snapshots.web.api.reference import Reference
@@ -94,6 +95,7 @@ api = Api(
 )
 errors.install(api)
 api.add_router("", recordings.router, tags=["recordings"])
+api.add_router("", uploads.router, tags=["recordings"])
 api.add_router("", snapshots.router, tags=["snapshots"])
 api.add_router("", shrinking.router, tags=["snapshots"])
 api.add_router("", first_answer.router, tags=["answer"])

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
+from django.contrib.auth.models import User
 from django.db.models import Max
 from django.http import FileResponse, HttpRequest, HttpResponse
 from ninja import Field, File, Form, Query, Router, Schema, UploadedFile
@@ -119,10 +120,11 @@ def upload_recording(
     well. If you have its recording already, only its new notes are added there.
     """
 
-    def keep(taken: list[Taken]) -> None:
-        request.attempt.keep(_accepted(taken))  # type: ignore[attr-defined]  # of ``idempotent``
-
     by = request.user
+
+    def keep(taken: list[Taken]) -> None:
+        request.attempt.keep(_accepted(by, taken))  # type: ignore[attr-defined]  # of ``idempotent``
+
     owner, files = access.holder(by, team), drafts(file)
     if together:
         job = accept_together(
@@ -134,14 +136,24 @@ def upload_recording(
             name=name,
             before_commit=lambda jobs: keep(taken_by(jobs)),
         )
-        return _accepted(taken_by([job]))
+        return _accepted(by, taken_by([job]))
     taken = accept_files(owner, files, by=by, format=format, name=name, before_commit=keep)
-    return _accepted(taken)
+    return _accepted(by, taken)
 
 
-def _accepted(taken: Sequence[Taken]) -> HttpResponse:
-    accepted = [accepted_recording(each.recording, each.job, each.notes) for each in taken]
-    return reply({**accepted[0], "recordings": accepted}, 202)
+def accepted(by: User, taken: Sequence[Taken]) -> AcceptedUpload:
+    """Return the answer to an upload, which names only recordings that the person may see."""
+    all_of_them = [
+        accepted_recording(
+            each.recording, each.job, access.same_files(by, each.recording), each.notes
+        )
+        for each in taken
+    ]
+    return {**all_of_them[0], "recordings": all_of_them}
+
+
+def _accepted(by: User, taken: Sequence[Taken]) -> HttpResponse:
+    return reply(accepted(by, taken), 202)
 
 
 @router.get("/recordings/{int:id}", response=RecordingDetail)

@@ -110,6 +110,7 @@ def _render_list(
     if wants_list_alone(request):
         return show(request, "snapshots/recordings/rows.html", context)
     samples = visible.filter(owner=None).order_by("pk")
+    context["unfinished"] = access.resumable_uploads(request.user).filter(status=None)
     context["samples"] = [
         {"recording": row, "outcomes": outcomes} for row, outcomes, _ in _with_outcomes(samples)
     ]
@@ -154,6 +155,11 @@ def _upload(request: SignedInRequest) -> HttpResponseBase:
     for each in taken:
         if each.notes is not None:
             messages.success(request, f"“{each.recording}”: {each.notes}")
+        for other in access.same_files(request.user, each.recording)[:1]:
+            messages.info(
+                request,
+                f"This file was uploaded on {other.created_at:%Y-%m-%d} as {other.title} before.",
+            )
     if len(taken) == 1:
         return redirect("recording", taken[0].recording.pk)
     if reading := sum(each.job is not None for each in taken):

@@ -29,6 +29,7 @@ from snapshots.domain.model import defects as say
 from snapshots.domain.model.defects import Defect, Defects
 from snapshots.domain.model.recording import KINDS, RECORD_CHANNEL
 from snapshots.readers.formats.limits import Limits
+from snapshots.readers.logs.native import NativeReader
 from snapshots.readers.recognition import sniff
 from snapshots.store.layout import (
     CHANNEL_COLUMNS,
@@ -98,6 +99,7 @@ def ingest(
     progress: Progress,
     format: str | None = None,
     name: str = "",
+    header_file: Path | None = None,
     spark: SparkSession | None = None,
 ) -> IngestResult:
     """Write the recording in ``source`` into the empty folder ``folder``.
@@ -108,16 +110,16 @@ def ingest(
             while ``reading`` and events after that; may raise to cancel.
         format: name of the reader; None to recognise it from the content.
         name: name of the recording if its header has none.
+        header_file: a file with the header in its first line, if the source has none.
         spark: the session to use; this process's own if None.
 
     Raises: InputRefused, what ``progress`` raises, SparkUnavailable, SparkTaskFailed, OSError.
     """
     source, folder = Path(source), Path(folder)
     reader = sniff(source, limits, format).reader
-    header = reader.header(source, limits)
-    task = IngestTask(
-        source, reader.name, replace(header, name=header.name or name), folder, limits
-    )
+    header = (NativeReader() if header_file else reader).header(header_file or source, limits)
+    named = replace(header, name=header.name or name)
+    task = IngestTask(source, reader.name, named, folder, limits, header_file)
     stages = SparkStages(spark or session.get(), folder)
     if not is_small(source):
         return Ingest(task, stages, progress).run()

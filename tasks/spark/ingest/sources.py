@@ -7,9 +7,9 @@ from pathlib import Path
 from snapshots.domain.assembling.assembly import Header
 from snapshots.readers.formats.compression import compression_of, spool
 from snapshots.readers.formats.limits import Limits
-from snapshots.readers.formats.lines import chunks, first_line
 from snapshots.readers.logs.native import NativeReader
 from snapshots.readers.logs.native_parquet import ParquetReader, RowGroup, row_groups
+from snapshots.readers.logs.native_parts import event_chunks, header_text, parts
 from tasks.spark.capacity import Capacity
 from tasks.spark.ingest.parse import (
     GroupTask,
@@ -33,13 +33,17 @@ _LEAST_SHARE_OF_TEXT = 20
 
 @dataclass(frozen=True)
 class IngestTask:
-    """What to ingest, and where to; the fields are as in ``ingest``."""
+    """What to ingest, and where to; the fields are as in ``ingest``.
+
+    ``header_file`` holds the header if the source does not.
+    """
 
     source: Path
     format: str
     header: Header
     folder: Path
     limits: Limits
+    header_file: Path | None = None
 
 
 def size_of(source: Path) -> int:
@@ -108,23 +112,30 @@ def _shares(amounts: list[int], size: int) -> list[int]:
 
 
 def _texts(task: IngestTask, header: Path, work: Path, capacity: Capacity) -> Iterator[TextTask]:
-    """Yield chunks of whole lines after the header."""
-    source, limits = task.source, task.limits
-    if compression_of(source) is not None:
-        source = work / "text"
-        spool(task.source, source, limits)
-    header_line, _ = first_line(source, limits)
-    most = capacity.chunk(size_of(source), _LEAST_CHUNK_BYTES, _CHUNK_BYTES)
-    for chunk in chunks(source, limits, most):
-        skipped = 0
-        for _ in range(max(0, header_line + 1 - chunk.first_line)):
-            skipped = chunk.data.find(b"\n", skipped) + 1 or len(chunk.data)
-        if skipped < len(chunk.data):
-            yield TextTask(
-                text=str(source),
-                offset=chunk.offset + skipped,
-                length=len(chunk.data) - skipped,
-                first_line=max(chunk.first_line, header_line + 1),
-                header=str(header),
-                work=str(work),
-            )
+    """Yield chunks of whole lines behind the header."""
+    paths, limits = parts(task.source), task.limits
+    text = header_text(task.header_file or paths, limits)
+    size = sum(
+        path.stat().st_size * (_COMPRESSION if compression_of(path) else 1) for path in paths
+    )
+    most = capacity.chunk(size, _LEAST_CHUNK_BYTES, _CHUNK_BYTES)
+    for path, chunk in event_chunks(_plain(paths, work, limits), text, limits, most):
+        yield TextTask(
+            text=str(path),
+            offset=chunk.offset,
+            length=len(chunk.data),
+            first_line=chunk.first_line,
+            header=str(header),
+            work=str(work),
+        )
+
+
+def _plain(paths: list[Path], work: Path, limits: Limits) -> Iterator[Path]:
+    """Yield files of which any place can be read: a compressed one is unpacked in its turn."""
+    for number, path in enumerate(paths):
+        if compression_of(path) is None:
+            yield path
+            continue
+        unpacked = work / f"text-{number}"
+        spool(path, unpacked, limits)
+        yield unpacked

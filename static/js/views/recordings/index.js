@@ -4,6 +4,7 @@ import { setText } from "../../lib/dom.js";
 import { isOpen, jobLine } from "../jobs/words.js";
 import { dropped } from "../../lib/dropped.js";
 import { grouped, postFile, sendAll, withFormat, withTeam } from "./upload-queue.js";
+import { LEAST_BYTES, sendInPieces } from "./resumable.js";
 import { mountUploadRows } from "./upload-rows.js";
 import { refreshList, watchJobs } from "../jobs/watch.js";
 
@@ -17,6 +18,8 @@ const rows = mountUploadRows(document.getElementById("uploads"), {
   again: (item) => upload([item], { opens: false }),
   formats: [...form.elements.format.options].map(({ value, text }) => ({ value, text })),
 });
+const inOneRequest = postFile(form.dataset.api, csrf);
+const inPieces = sendInPieces(form.dataset.pieces, csrf);
 /** @type {number | null} */
 let opensWhenDone = null; // id of a job
 
@@ -46,19 +49,33 @@ function chosen() {
 form.classList.add("is-live");
 
 /**
- * Uploads files. The recording of a single file opens when its job has ended; of several files, each has a link.
+ * Uploads files. The recording of a single file opens when its job has ended; of several files, each has a link, and
+ * so has a file that was uploaded before, since it may not be wanted twice.
  * @param {Upload[]} files @param {{ opens?: boolean }} options
  */
 async function upload(files, { opens = files.length === 1 } = {}) {
   if (files.length === 0) return;
   opensWhenDone = null;
-  const accepted = await sendAll(files, postFile(form.dataset.api, csrf), rows.on);
+  const accepted = await sendAll(files, post, rows.on);
   if (accepted.length) {
-    if (opens) opensWhenDone = accepted[0].job;
+    if (opens && !accepted[0].same_file?.length) opensWhenDone = accepted[0].job;
     refreshList();
     jobs.ask();
   }
 }
+
+/** @param {Upload} file @param {Report} report */
+function post(file, report) {
+  return (file.size < LEAST_BYTES ? inOneRequest : inPieces)(file, report);
+}
+
+document.getElementById("uploads").addEventListener("click", async ({ target }) => {
+  const row = /** @type {Element} */ (target).closest("[data-discard]")?.closest("[data-unfinished]");
+  if (!row) return;
+  const headers = { "X-CSRFToken": csrf, "Tus-Resumable": "1.0.0" };
+  const { ok, status } = await fetch(`${form.dataset.pieces}/${row.dataset.unfinished}`, { method: "DELETE", headers });
+  if (ok || status === 404) row.remove();
+});
 
 /** @param {JobPayload} job */
 function onJob(job) {

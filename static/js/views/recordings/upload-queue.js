@@ -12,7 +12,7 @@ const UNDER_WAY = "/problems/request-under-way";
  * Sends `files` in turn, and resolves with the bodies of the accepted ones. `post` sends one file; `on` is called with
  * each event of a file.
  * @param {Upload[]} files
- * @param {(file: Upload, onBytes: (sent: number, total: number) => void) => Promise<Answer>} post
+ * @param {(file: Upload, report: Report) => Promise<Answer>} post
  * @param {(event: UploadEvent) => void} on
  */
 export async function sendAll(files, post, on) {
@@ -20,7 +20,9 @@ export async function sendAll(files, post, on) {
   for (const file of files) on({ file, type: "waiting" });
   for (const file of files) {
     on({ file, type: "sending", sent: 0, total: file.size });
-    const { status, body } = await post(file, (sent, total) => on({ file, type: "sending", sent, total }));
+    /** @type {Report} */
+    const report = (sent, total, more) => on({ file, type: "sending", sent, total, ...more });
+    const { status, body } = await post(file, report);
     if (status === 202) {
       accepted.push(body);
       on({ file, type: "accepted", body });

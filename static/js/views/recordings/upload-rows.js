@@ -1,7 +1,7 @@
 /** The panels of the files that are being uploaded: their bytes, their jobs, or why they were refused. */
 
 import { h, setText } from "../../lib/dom.js";
-import { thousands, threeDigits } from "../../lib/format.js";
+import { counted, duration, thousands, threeDigits } from "../../lib/format.js";
 import { create } from "../../lib/svg.js";
 import { makeCard, showJob } from "../jobs/card.js";
 import { isOpen } from "../jobs/words.js";
@@ -44,13 +44,13 @@ export function mountUploadRows(root, { cancelJob, again, formats }) {
     const { row, words, recognised, body } = rowOf(event.file);
     row.dataset.state = event.type;
     if (event.type === "waiting") setText(words, `${bytes(event.file.size)}, waiting`);
-    else if (event.type === "sending") showBytes(words, body, event);
+    else if (event.type === "sending") showBytes(event);
     else if (event.type === "refused") showRefusal(event.file, event.problem);
     else setText(words, "sent, waiting for a worker");
     if (event.type === "accepted") {
-      const { id, job, recognised: reason, notes } = event.body;
+      const { id, job, recognised: reason, notes, same_file: same = [] } = event.body;
       setText(recognised, reason ?? "");
-      body.replaceChildren(...(notes ? [h("p.small", { "data-notes": true }, notes)] : []));
+      body.replaceChildren(...(notes ? [h("p.small", { "data-notes": true }, notes)] : []), ...sameWords(same));
       if (job === null) showHere(event.file, id);
       else byJob.set(job, event.file);
     }
@@ -67,9 +67,12 @@ export function mountUploadRows(root, { cancelJob, again, formats }) {
     offerDismissal(file);
   }
 
-  /** @param {Element} words @param {any} body @param {UploadEvent} event */
-  function showBytes(words, body, { sent, total }) {
-    setText(words, `${bytes(sent)} of ${bytes(total)}`);
+  /** @param {UploadEvent} event */
+  function showBytes(event) {
+    const { words, body } = rows.get(event.file);
+    const { sent, total } = event;
+    const text = [`${bytes(sent)} of ${bytes(total)}`, ...paceWords(event)].join(", ");
+    setText(words, text);
     const share = total ? sent / total : 0;
     if (!body.firstChild) {
       body.append(
@@ -81,7 +84,37 @@ export function mountUploadRows(root, { cancelJob, again, formats }) {
       );
     }
     body.firstChild.setAttribute("aria-valuenow", String(Math.round(share * 100)));
+    body.firstChild.setAttribute("aria-valuetext", text);
     body.firstChild.firstChild.setAttribute("width", `${100 * share}%`);
+    if (event.control) showPieces(event);
+  }
+
+  /**
+   * Shows what a person can do with an upload in pieces, and why it does not go on by itself.
+   * @param {UploadEvent} event
+   */
+  function showPieces({ file, state, why, id, control }) {
+    const { words, body } = rows.get(file);
+    words.setAttribute("aria-live", "off"); // the bar says it to whoever asks; each change would be too much
+    root.querySelector(`[data-unfinished="${id}"]`)?.remove();
+    if (!body.querySelector("[data-pause]")) {
+      body.append(
+        h("p.small.upload-why", { role: "status" }),
+        h("div.row", {},
+          h("button.btn", { type: "button", "data-pause": true, "aria-label": `Pause ${file.name}`,
+            onclick: () => control.pause() }, "Pause"),
+          h("button.btn.btn-primary", { type: "button", "data-go-on": true, "aria-label": `Go on with ${file.name}`,
+            onclick: () => control.goOn() }, "Go on"),
+          h("button.btn.btn-quiet", { type: "button", "aria-label": `Discard ${file.name}`,
+            onclick: () => control.discard() }, "Discard")),
+      );
+    }
+    const [pause, goOn] = ["[data-pause]", "[data-go-on]"].map((name) => body.querySelector(name));
+    const hadFocus = document.activeElement === pause || document.activeElement === goOn;
+    pause.hidden = state === "paused";
+    goOn.hidden = state === "sending";
+    if (hadFocus) (state === "paused" ? goOn : pause).focus();
+    setText(body.querySelector(".upload-why"), whyWords(state, why));
   }
 
   /**
@@ -171,6 +204,32 @@ export function mountUploadRows(root, { cancelJob, again, formats }) {
   }
 
   return { on, onJob, jobs: () => [...byJob.keys()] };
+}
+
+/**
+ * Says that the file is a recording already, and which one.
+ * @param {{ id: number, name: string, created_at: string }[]} same
+ */
+function sameWords([newest, ...others]) {
+  if (!newest) return [];
+  const link = h("a", { href: `/recordings/${newest.id}` }, newest.name);
+  const more = others.length ? `, and ${counted(others.length, "time")} before that` : "";
+  return [h("p.small", { "data-same": true },
+    `This file was uploaded on ${newest.created_at.slice(0, 10)} as `, link, `${more}. It is being read once more.`)];
+}
+
+/** @param {UploadEvent} event */
+function paceWords({ state, rate, left }) {
+  if (state === "paused") return ["paused"];
+  if (state !== "sending" || !rate) return [];
+  return [`${bytes(rate)}/s`, left === null ? "" : `${duration(Math.ceil(left), "s")} left`].filter(Boolean);
+}
+
+/** @param {string} state @param {string} why */
+function whyWords(state, why) {
+  if (state === "paused") return "Paused. What was sent is kept by the server.";
+  if (state === "waiting") return `${why} The upload goes on from there as soon as it can.`;
+  return "";
 }
 
 /** @param {number} size */

@@ -1,0 +1,81 @@
+"""Accept logs that are read from where they lie on this machine, without a copy.
+
+Only commands of the operator come here: nobody in a browser can make the server open a path.
+"""
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from django.db import transaction
+
+from snapshots.domain.model.defects import InputRefused
+from snapshots.fields import clipped
+from snapshots.limits import limits_of_place
+from snapshots.models import Job, Recording
+from snapshots.problems import Refused
+from snapshots.readers import recognition
+from snapshots.readers.formats.excerpt import with_excerpt
+from snapshots.readers.logs import native_parquet, native_parts
+from snapshots.readers.logs.native import NativeReader
+from snapshots.readers.logs.native_parquet import ParquetReader
+from snapshots.services.jobs import create_job
+from webapp.accounts import audit
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a log lies.
+
+    Attributes:
+        path: a file, or a folder whose files are parts of one log.
+        header: a file with the header; empty if the log has its own.
+        is_unlimited: whether it may hold more bytes than MAX_RECORDING_BYTES.
+    """
+
+    path: str
+    header: str = ""
+    is_unlimited: bool = False
+
+
+def is_folder_of_parts(folder: Path) -> bool:
+    """Tell whether the files of a folder are parts of one log, and not files of an engine."""
+    is_parquet = any(path.suffix == ".parquet" for path in folder.iterdir())
+    return is_parquet or native_parts.holds_only_parts(folder)
+
+
+def accept_place(owner, place: Place, *, format: str = "", name: str = "") -> Job:
+    """Queue a recording of a log that stays where it is. Raises: Refused, TooMany, OSError."""
+    path = Path(place.path)
+    format = _checked(place, format)
+    with transaction.atomic():
+        recording = Recording.objects.create(
+            owner=owner,
+            name=name or clipped(path.name, 200),
+            source_name=path.name,
+            format=format,
+            size=sum(part.stat().st_size for part in _files(path, format)),
+            place=asdict(place),
+            parameters={"recognised": f"Read from its place by manage.py, as {format}."},
+        )
+        audit.note(audit.UPLOADED, owner, recording.title, bytes=recording.size)
+        return create_job(Job.Kind.INGEST, owner, by=owner, recording=recording)
+
+
+def _checked(place: Place, format: str) -> str:
+    """Check the header and the parts of a log, and return its format. Raises: Refused."""
+    path, limits = Path(place.path), limits_of_place(unlimited=place.is_unlimited)
+    header = Path(place.header) if place.header else None
+    try:
+        reader = recognition.sniff(path, limits, format or None).reader
+        (NativeReader() if header else reader).header(header or path, limits)
+        if reader.name == ParquetReader.name:
+            native_parquet.row_groups(path, limits)
+    except InputRefused as refused:
+        shown = refused if path.is_dir() else with_excerpt(refused, path, limits)
+        raise Refused.of(shown, path.name) from None
+    return reader.name
+
+
+def _files(path: Path, format: str) -> list[Path]:
+    """Return the files that are read."""
+    return (native_parquet if format == ParquetReader.name else native_parts).parts(path)
