@@ -20,9 +20,10 @@ from snapshots.domain.model.topology import JsonText
 from snapshots.store.columns import Rows
 from snapshots.store.decoding import StoredPart, map_or_damaged, open_part
 from snapshots.store.errors import StoreDamaged, name_in_recording
-from snapshots.store.fences import FENCE, read_fences
+from snapshots.store.fences import read_fences
 from snapshots.store.layout import FOLLOWING, INDEX, NONE, PARTED
 from snapshots.store.manifest import Manifest, Part
+from snapshots.store.outlines import FENCE
 
 Ints = NDArray[np.int64]
 

@@ -88,6 +88,10 @@ class Tables:
     @cached_property
     def topology(self) -> Topology:
         """Return the topology; of 100,000 channels it takes long, and few jobs need it."""
+        return self.read_topology()
+
+    def read_topology(self) -> Topology:
+        """Make the topology anew."""
         return _topology(self._processes, self._channels)
 
     def positions_before(self, axis: str, coordinate: int) -> Ints:

@@ -29,6 +29,7 @@ from tasks.spark.judge.channel_cuts import ChannelCut, Entry, SnapshotFacts
 from tasks.spark.judge.lanes import NEVER, Lane
 from tasks.spark.judge.recorded import positions_of
 from tasks.spark.judge.suspects import SuspectJudge
+from tasks.spark.task_tables import TaskTables
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,7 @@ class _Judge:
     def __init__(self, task: ChannelTask) -> None:
         folder = Path(task.folder)
         manifest = Manifest.read(folder)
-        self.tables = Tables(folder, manifest)
+        self.tables = TaskTables(folder, manifest)
         self.names = tuple(map(SnapshotId, manifest.snapshots))
         self.count = len(self.names)
         self.facts = [SnapshotFacts() for _ in self.names]

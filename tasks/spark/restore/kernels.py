@@ -46,6 +46,7 @@ from snapshots.store.tables import Tables
 from tasks.spark.judge.lanes import NEVER, Lane
 from tasks.spark.judge.recorded import first_records, positions_of
 from tasks.spark.judge.states import states_at
+from tasks.spark.task_tables import TaskTables
 
 _RECEIVE = KINDS.index(RECEIVE)
 _APPLICATION = [KINDS.index(kind) for kind in sorted(APPLICATION_KINDS)]
@@ -111,7 +112,7 @@ class _Store:
     def __init__(self, task: RestoreTask) -> None:
         folder = Path(task.folder)
         manifest = Manifest.read(folder)
-        self.tables = Tables(folder, manifest)
+        self.tables = TaskTables(folder, manifest)
         self.processes = self.tables.topology.processes
         self.records = pa.Table.from_batches([read_batch(folder / RECORDS, RECORD_COLUMNS)])
         is_own = pc.equal(self.records["snapshot"], task.snapshot)
