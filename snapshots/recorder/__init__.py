@@ -4,6 +4,8 @@ Three layers, each useful alone: ``Log`` writes events, ``FifoRules`` and ``AnyO
 marker rules for any transport, and ``Node`` does both over TCP. Only the standard library is used.
 """
 
+from .header import header
+from .log import Log
 from .rules import Complete, RecordChannel, RecordState, SendMarker
 from .rules_any_order import AnyOrderRules
 from .rules_fifo import FifoRules
@@ -12,7 +14,9 @@ __all__ = [
     "AnyOrderRules",
     "Complete",
     "FifoRules",
+    "Log",
     "RecordChannel",
     "RecordState",
     "SendMarker",
+    "header",
 ]
