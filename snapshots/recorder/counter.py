@@ -27,7 +27,8 @@ class Counter:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         try:
             if os.fstat(descriptor).st_size < _NUMBERS.size:
-                os.ftruncate(descriptor, _NUMBERS.size)
+                # Written, not only made longer: a map on a full disk would end the process.
+                os.pwrite(descriptor, bytes(_NUMBERS.size), 0)
             self._map = mmap.mmap(descriptor, _NUMBERS.size)
         finally:
             os.close(descriptor)

@@ -226,7 +226,9 @@ class Links:
                     self.outgoing[peer].left.set()
                     return
                 self._handle(peer, content)
-        except (EOFError, OSError, BadFrame) as error:
+        except EOFError:
+            raise PeerLost(f"The connection from {peer} has ended.") from None
+        except (OSError, BadFrame) as error:
             raise PeerLost(f"The connection from {peer} has ended: {error}.") from error
         finally:
             writer.close()

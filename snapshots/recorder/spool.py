@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from .files import Lines, last_line, replace
@@ -78,10 +79,15 @@ class Spool:
             return data, Position(segment, offset + len(data))
 
     def take(self, position: Position) -> None:
-        """Note that all before a position was taken. Raises: OSError."""
+        """Note that all before a position was taken.
+
+        If the disk is full, only this object knows that, and frees what it can; the next start then
+        sends a part again.
+        """
         with self._lock:
-            replace(self._folder / "taken", json.dumps(position).encode())
             self._taken = position
+            with suppress(OSError):
+                replace(self._folder / "taken", json.dumps(position).encode())
             self._remove_taken()
 
     def close(self) -> None:

@@ -45,6 +45,8 @@ class Taking:
         """
         name = SnapshotName.parse(snapshot) if snapshot is not None else None
         piece = None if name is None else self._folder.read(name)
+        if piece is not None and piece["process"] != self._name:
+            raise ValueError(f"The folder has the pieces of {piece['process']}, not {self._name}.")
         for other in self._folder.names():
             if name is not None and other <= name:
                 self._complete.append(other)

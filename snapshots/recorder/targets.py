@@ -25,6 +25,7 @@ class FileTarget:
 
         Raises: ValueError if it is the log of another process or system, InUse, OSError.
         """
+        _check_is_log(path, _header_line(header))
         self._lines = Lines(path)
         counted = path.with_name(path.name + ".count")
         if self._lines.size == 0 and counted.exists():
@@ -49,7 +50,7 @@ class FileTarget:
 
     def _begin(self, path: Path, header: dict[str, Any]) -> int:
         if self._lines.size == 0:
-            self._lines.append(json.dumps(header, ensure_ascii=False).encode() + b"\n")
+            self._lines.append(_header_line(header))
             return int(header["origin"])
         with path.open("rb") as file:
             there = json.loads(file.readline())
@@ -121,6 +122,27 @@ def _behind(last: dict[str, Any], counter: Counter) -> tuple[int, int, int]:
     counted, latest = counter.read()
     written = last["index"] + 1 if last else counted
     return max(counted, written), max(latest, last.get("at", 0)), max(0, counted - written)
+
+
+def _header_line(header: dict[str, Any]) -> bytes:
+    return json.dumps(header, ensure_ascii=False).encode() + b"\n"
+
+
+def _check_is_log(path: Path, header: bytes) -> None:
+    """Check the first line before anything is changed. Raises: ValueError."""
+    if not path.exists():
+        return
+    with path.open("rb") as file:
+        first = file.readline()
+    try:
+        # What a log that was killed at once has of its header is the beginning of it.
+        is_log = header[:20].startswith(first[:20]) and (
+            not first.endswith(b"\n") or isinstance(json.loads(first)["origin"], int)
+        )
+    except (ValueError, KeyError):
+        is_log = False
+    if not is_log:
+        raise ValueError(f"{path} is no log of the recorder. Choose another file.")
 
 
 def _check_process(path: Path, last: dict[str, Any], process: str) -> None:

@@ -149,6 +149,23 @@ def test_a_file_of_another_process_or_system_or_in_use_is_refused(tmp_path):
         header("h", {"A": 1}, ["A-B"])
 
 
+@pytest.mark.parametrize("text", [b"notes\nof a person", b'{"kind": "header"}\nx', b"{}"])
+def test_a_file_that_is_no_log_is_refused_and_stays_as_it_was(tmp_path, text):
+    path = tmp_path / "notes.txt"
+    path.write_bytes(text)
+    with pytest.raises(ValueError, match="no log of the recorder"):
+        Log.to_file("A", path, BANKS)
+    assert path.read_bytes() == text
+
+
+def test_a_header_that_was_cut_off_is_written_again(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(json.dumps(BANKS).encode()[:40])
+    with Log.to_file("A", path, BANKS) as log:
+        log.state(1)
+    assert assembly_of(path.read_bytes()).defects == ()
+
+
 KILLED = """
 import os, signal, sys
 from snapshots.recorder import Log, header, log

@@ -143,6 +143,14 @@ async def test_a_damaged_piece_makes_the_snapshot_before_it_the_last(system):
     assert last_complete([*system.folders, system.folder / "C"]) is None
 
 
+async def test_the_pieces_of_another_process_are_refused(system):
+    async with system.running() as (a, _):
+        name = await a.snapshot()
+    with pytest.raises(ValueError, match="the pieces of A, not B"):
+        async with system.node("B", Restore(name, 1), folder=system.folder / "A"):
+            pass
+
+
 async def test_an_epoch_is_used_once_and_a_folder_by_one_node(system):
     async with system.node("A"):
         with pytest.raises(InUse):
@@ -298,8 +306,14 @@ async def test_a_snapshot_that_takes_too_long_is_given_up_and_its_late_marker_ha
 
 async def test_concurrent_snapshots_of_several_initiators_all_complete(tmp_path):
     system = System(tmp_path, "ABCD")
-    async with system.running() as nodes:
-        names = await asyncio.gather(*(node.snapshot() for node in nodes for _ in range(5)))
+
+    async def taken(node):
+        name = await node.snapshot()
+        assert all((folder / f"{name}.piece").exists() for folder in system.folders)
+        return name
+
+    async with system.running(keep=20) as nodes:
+        names = await asyncio.gather(*(taken(node) for node in nodes for _ in range(5)))
     assert len(set(names)) == 20
 
 

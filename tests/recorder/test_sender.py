@@ -171,6 +171,20 @@ def test_a_spool_gives_back_all_lines_in_order_and_frees_what_was_taken(tmp_path
     spool.close()
 
 
+def test_where_nothing_can_be_noted_the_spool_still_goes_on_and_frees_what_was_taken(tmp_path):
+    (tmp_path / "taken.new").mkdir()  # no file can be written there
+    spool = Spool(tmp_path, 80)
+    for number in range(100):
+        assert spool.append(b"%05d\n" % number)
+        data, behind = spool.read(100)
+        assert data == b"%05d\n" % number
+        spool.take(behind)
+    spool.close()
+    spool = Spool(tmp_path, 80)
+    assert spool.read(100)[0] in (b"", b"00099\n")
+    spool.close()
+
+
 def test_a_part_that_was_not_noted_as_taken_is_read_again(tmp_path):
     spool = Spool(tmp_path, 1_000)
     spool.append(b"1\n2\n")
