@@ -1,5 +1,6 @@
-"""What a call of the recorder costs its caller: ``python -m bench.recording_calls``."""
+"""What a call of the recorder costs its caller: ``python -m bench.recording_calls [CALLS]``."""
 
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -10,10 +11,10 @@ from snapshots.recorder import Log, header
 CALLS = 50_000
 
 
-def costs(call, pause: float) -> str:
+def costs(call, calls: int, pause: float) -> str:
     """Return the median and the 99th percentile of single calls, in microseconds."""
     taken = []
-    for number in range(CALLS):
+    for number in range(calls):
         began = time.perf_counter_ns()
         call(number)
         taken.append(time.perf_counter_ns() - began)
@@ -23,6 +24,7 @@ def costs(call, pause: float) -> str:
 
 
 def main() -> None:
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else CALLS
     with tempfile.TemporaryDirectory() as folder:
         system = header("bench", {"A": 0, "B": 0}, ["A->B", "B->A"])
         with Log.to_file("A", Path(folder, "a.jsonl"), system) as log:
@@ -32,7 +34,7 @@ def main() -> None:
                 "state of an object": lambda n: log.state({"balance": n, "name": "A"}),
             }
             for name, call in calls.items():
-                print(f"{name}: {costs(call, 0.001)} (limit of the median: 5 µs)")
+                print(f"{name}: {costs(call, count, 0.001)} (limit of the median: 5 µs)")
             print(f"lost: {log.lost}")
 
 

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from bench import __main__ as bench
-from bench import jobs, lists, reviews, server, shrinking, simulator
+from bench import jobs, lists, recording_calls, reviews, server, shrinking, simulator
 from tests.stack import ROOT
 
 pytestmark = pytest.mark.slow
@@ -18,6 +18,7 @@ pytestmark = pytest.mark.slow
 HERE = {
     "bench.jobs",
     "bench.lists",
+    "bench.recording_calls",
     "bench.reviews",
     "bench.shrinking",
     "bench.simulator",
@@ -86,6 +87,12 @@ def test_the_measurement_of_shrinking_runs_to_its_end(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["bench", "4e3"])
     shrinking.main()
     assert "4e+03 events, positions of a cut" in capsys.readouterr().out
+
+
+def test_the_measurement_of_the_recorder_runs_to_its_end(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["bench", "1000"])
+    recording_calls.main()
+    assert "lost: 0" in capsys.readouterr().out
 
 
 def test_make_bench_runs_every_measurement():
