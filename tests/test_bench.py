@@ -10,12 +10,13 @@ import sys
 import pytest
 
 from bench import __main__ as bench
-from bench import jobs, lists, recording_calls, reviews, server, shrinking, simulator
+from bench import full_account, jobs, lists, recording_calls, reviews, server, shrinking, simulator
 from tests.stack import ROOT
 
 pytestmark = pytest.mark.slow
 
 HERE = {
+    "bench.full_account",
     "bench.jobs",
     "bench.lists",
     "bench.recording_calls",
@@ -71,6 +72,15 @@ def test_the_measurement_of_the_store_runs_to_its_end():
 def test_the_measurement_of_a_review_runs_to_its_end(capsys):
     reviews.measure(20)
     assert "20 entries, 30 people, 100 rows over the API:" in capsys.readouterr().out
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("data_dir")
+def test_the_measurement_of_a_full_account_runs_to_its_end(capsys):
+    full_account.measure(10)
+    printed = capsys.readouterr().out
+    assert "10 recordings in one account" in printed
+    assert "the hourly sweep" in printed
 
 
 @pytest.mark.django_db

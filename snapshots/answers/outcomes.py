@@ -5,10 +5,12 @@ A checkpoint of an engine proves nothing about itself, so its verdict is ``unkno
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
+
+from django.db.models import Count
 
 from snapshots.domain.inventory import model
 from snapshots.domain.judging.answers import FAILS, HOLDS, NOT_KNOWN, QUESTIONS
@@ -113,15 +115,28 @@ def outcomes_of(recordings: Iterable[Recording]) -> dict[int, Outcomes]:
     rows = {row.pk: row for row in recordings}
     counts: dict[int, Counter[str]] = {pk: Counter() for pk in rows}
     checkpoints = {pk: of_checkpoints(row) for pk, row in rows.items()}
-    verdicts = Snapshot.objects.filter(recording__in=rows).order_by()
-    for pk, snapshot, verdict in verdicts.values_list("recording", "snapshot", "verdict"):
-        counts[pk][outcome_word(snapshot, verdict, checkpoints[pk])] += 1
+    for pk, snapshot, verdict, count in _verdicts(checkpoints):
+        counts[pk][outcome_word(snapshot, verdict, checkpoints[pk])] += count
     small = [pk for pk, row in rows.items() if row.snapshot_count <= MOST_ANSWERED]
     answers = _answers(small)
     return {
         pk: Outcomes(counts[pk], answers.get(pk, {}), is_of_engine=checkpoints[pk] is not None)
         for pk in rows
     }
+
+
+def _verdicts(
+    checkpoints: Mapping[int, Mapping[str, str] | None],
+) -> Iterator[tuple[int, str, str, int]]:
+    """Yield recording, snapshot, verdict and count; logs are counted without their snapshots."""
+    of_engines = [pk for pk, words in checkpoints.items() if words is not None]
+    rows = Snapshot.objects.order_by()
+    of_logs = rows.filter(recording__in=checkpoints.keys() - set(of_engines))
+    for item in of_logs.values("recording", "verdict").annotate(count=Count("pk")):
+        yield item["recording"], "", item["verdict"], item["count"]
+    named = rows.filter(recording__in=of_engines)
+    for pk, snapshot, verdict in named.values_list("recording", "snapshot", "verdict"):
+        yield pk, snapshot, verdict, 1
 
 
 def _answers(recordings: Iterable[int]) -> dict[int, dict[str, Counter[str]]]:

@@ -22,6 +22,7 @@ from snapshots.domain.model.derived import is_derived
 from snapshots.domain.model.recording import Message, SnapshotId
 from snapshots.domain.model.topology import ChannelId, JsonText, ProcessId
 from snapshots.payloads.cuts import Part
+from snapshots.payloads.outlines import outline_of_cut
 from snapshots.payloads.window import markers_of, window_payload
 from snapshots.problems import Conflict, Invalid, NotFound
 from snapshots.store import channel_counts as counting
@@ -29,6 +30,7 @@ from snapshots.store import cones as store_cones
 from snapshots.store import knowledge as store_knowledge
 from snapshots.store.cut import StoredCut
 from snapshots.store.excerpts import Excerpt
+from snapshots.store.long_texts import LONGEST, excerpt_of_text, shortened
 from snapshots.store.mapped import Ints
 from snapshots.store.reader import StoredRecording
 from snapshots.store.tables import ORDER, TIME
@@ -37,6 +39,9 @@ from webapp.operating import observed
 MOST_ORPHANS = 100
 MOST_STRAYS = 100
 MOST_CONTENTS = 100_000  # messages listed in one answer
+MOST_OF_A_PART = 500_000  # bytes of the states, and of the values, that a part of a cut lists
+MOST_OF_AN_EVENT = 100_000  # bytes of a field that an event has whole
+MOST_RECORDED = 1_000  # ids of messages that an event recorded
 WIDTHS = range(50, 8_193)  # pixels of a window
 LARGEST = 2**63 - 1
 
@@ -64,12 +69,13 @@ def cut(stored: StoredRecording, question: Mapping[str, Any]) -> dict[str, Any]:
         listed = excerpt.processes_of(stored.tables.all_processes)
     if not is_whole:
         contents = {channel: messages for channel, messages in contents.items() if messages}
-    orphans = () if stored_cut.consistent else stored_cut.orphans(MOST_ORPHANS)
+    budget = None if excerpt is None else MOST_OF_A_PART
+    orphans = () if stored_cut.consistent else stored_cut.orphans(MOST_ORPHANS, budget)
     answer: dict[str, Any] = {
         "consistent": is_consistent(stored, stored_cut),
         "positions": _by_process(stored, stored_cut.positions, listed),
         "at": stored_cut.at,
-        "states": _states_of(stored, stored_cut, listed),
+        "states": _states_of(stored, stored_cut, listed, is_part=excerpt is not None),
         "watermarks": {
             stored.topology.processes[code].id: words
             for code in listed.tolist()
@@ -90,6 +96,8 @@ def cut(stored: StoredRecording, question: Mapping[str, Any]) -> dict[str, Any]:
         answer["nearest"] = {"positions": _by_process(stored, stored_cut.nearest, listed)}
     if excerpt is not None:
         answer["part"] = _part_of(stored_cut, is_whole=is_whole)
+        if excerpt.has_outline:
+            answer["outline"] = outline_of_cut(stored_cut)
     return answer
 
 
@@ -205,10 +213,12 @@ def _contents_in(
 ) -> tuple[dict[ChannelId, tuple[Message, ...]], dict[ChannelId, int]]:
     """Return the messages of a part, and how many of each of its channels are not listed."""
     tables, codes = stored_cut.tables, excerpt.channels_of(stored_cut.filled)
-    if excerpt.channel is not None:
+    if excerpt.channels is not None:
+        codes = excerpt.channels
+    elif excerpt.channel is not None:
         codes = np.array([tables.channel_code(excerpt.channel)])
-    most = excerpt.most_messages(len(codes))
-    contents = stored_cut.contents_of(codes, most, excerpt.first_message)
+    most = excerpt.most_messages(int(np.count_nonzero(stored_cut.depths[codes])))
+    contents = stored_cut.contents_of(codes, most, excerpt.first_message, MOST_OF_A_PART)
     left = {
         name: depth - len(contents[name])
         for code, depth in zip(codes.tolist(), stored_cut.depths[codes].tolist(), strict=True)
@@ -239,30 +249,54 @@ def _by_process(stored: StoredRecording, numbers: Ints, listed: Ints) -> dict[st
     return dict(zip((processes[code].id for code in codes), numbers[listed].tolist(), strict=True))
 
 
-def _states_of(stored: StoredRecording, stored_cut: StoredCut, listed: Ints) -> dict[str, Any]:
-    """Return the known states of the listed processes, by process id."""
+def _states_of(
+    stored: StoredRecording, stored_cut: StoredCut, listed: Ints, *, is_part: bool
+) -> dict[str, Any]:
+    """Return the known states of the listed processes, by process id; shortened in a part."""
     processes = stored.topology.processes
+    texts = [stored_cut.states[code] for code in listed.tolist()]
+    texts = shortened(texts, MOST_OF_A_PART) if is_part else texts
     return {
         processes[code].id: orjson.Fragment(text)
-        for code in listed.tolist()
-        if (text := stored_cut.states[code]) is not None
+        for code, text in zip(listed.tolist(), texts, strict=True)
+        if text is not None
     }
 
 
-def event(stored: StoredRecording, process: str, index: int) -> dict[str, Any]:
-    """Return all fields of one event and the message it belongs to. Raises: NotFound."""
+def event(
+    stored: StoredRecording, process: str, index: int, *, whole: bool = False
+) -> dict[str, Any]:
+    """Return all fields of one event and the message it belongs to. Raises: NotFound.
+
+    Args:
+        whole: whether long texts and lists of messages are wanted whole.
+    """
     try:
         fields = stored.event(ProcessId(process), index) if index <= LARGEST else None
     except KeyError:
         fields = None
     if fields is None:
         raise NotFound(f"“{process[:80]}” has no event {str(index)[:24]} in this recording.")
+    if not whole:
+        _shorten(fields)
     for name in ("state", "value", "extra"):
         if fields[name] is not None:
             fields[name] = orjson.Fragment(fields[name])
         else:
             del fields[name]
     return fields
+
+
+def _shorten(fields: dict[str, Any]) -> None:
+    """Shorten what is too long of an event."""
+    for name in ("state", "value", "extra"):
+        [fields[name]] = shortened([fields[name]], MOST_OF_AN_EVENT)
+    label, messages = (fields["label"] or "").encode(), fields["messages"] or ()
+    if len(label) > MOST_OF_AN_EVENT:
+        fields["label"] = excerpt_of_text(label[:LONGEST], len(label))
+    if len(messages) > MOST_RECORDED:
+        fields["messages"] = messages[:MOST_RECORDED]
+        fields["messages_omitted"] = len(messages) - MOST_RECORDED
 
 
 def cones(stored: StoredRecording, process: str, index: int) -> dict[str, Any]:

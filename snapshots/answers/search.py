@@ -12,6 +12,7 @@ import numpy as np
 from snapshots.answers.replay import fragment
 from snapshots.domain.model.recording import RECEIVE, SEND
 from snapshots.problems import Invalid
+from snapshots.store.long_texts import LONGEST, excerpt_of_text, shortened
 from snapshots.store.reader import StoredRecording
 from snapshots.store.searching.search import Search
 from snapshots.store.searching.words import NotAQuery, Word, read_query
@@ -81,7 +82,12 @@ def _hit(stored: StoredRecording, process: int, index: int) -> dict[str, Any]:
     value = event["value"]
     if value is None and event["kind"] in (SEND, RECEIVE) and event["flight"]:
         value = _value_of(stored, event["flight"])
-    return {name: event[name] for name in _SHOWN} | {"value": fragment(value)}
+    [value] = shortened([value], LONGEST)
+    hit = {name: event[name] for name in _SHOWN}
+    label = (hit["label"] or "").encode()
+    if len(label) > LONGEST:
+        hit["label"] = excerpt_of_text(label[:LONGEST], len(label))
+    return hit | {"value": fragment(value)}
 
 
 def _value_of(stored: StoredRecording, flight: Mapping[str, Any]) -> Any:

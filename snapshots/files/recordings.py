@@ -4,9 +4,10 @@ A folder is named after the job and the attempt that wrote it, plus a random par
 share one. When a row names another folder, that is what everyone opens next.
 """
 
+import os
 import shutil
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -151,19 +152,22 @@ def aside_folder() -> Path:
 def sweep(
     is_being_written: Callable[[str], bool],
     may_touch: Callable[[Path], bool] = lambda path: True,
+    named: Collection[str] = (),
 ) -> list[str]:
     """Remove unfinished folders of ended runs, and set aside complete ones that no row names.
 
     Args:
         is_being_written: tells whether a living worker writes the folder of this name.
         may_touch: tells whether a complete folder may be moved.
+        named: names that rows keep, which spares the look at most of many folders.
 
     Returns the names of what was removed or set aside.
     """
     root_store = store()
     if not root_store.root.is_dir():
         return []
-    names = (path.name for path in root_store.root.iterdir())
+    with os.scandir(root_store.root) as entries:
+        names = [entry.name for entry in entries if entry.name not in named]
     ended = [name for name in names if STORED.fullmatch(name) and not is_being_written(name)]
     leftovers = [root_store.root / name for name in ended if _is_leftover(name)]
     return [path.name for path in leftovers if _swept(path, may_touch)]

@@ -222,7 +222,9 @@ def aside_folder() -> Path:
 
 
 def sweep(
-    is_known: Callable[[str], bool], may_touch: Callable[[Path], bool] = lambda path: True
+    is_known: Callable[[str], bool],
+    may_touch: Callable[[Path], bool] = lambda path: True,
+    named: Collection[str] = (),
 ) -> list[str]:
     """Remove unfinished files that nobody writes, and set aside complete ones that no row keeps.
 
@@ -230,11 +232,13 @@ def sweep(
         is_known: tells whether a row keeps the name. It is called while the file is locked, so that
             a writer who commits its row in between is not missed.
         may_touch: tells whether a complete file that no row keeps may be moved.
+        named: names that rows keep, which spares the look at most of many files.
 
     Returns the names of what was removed or set aside.
     """
-    paths = [path for path in Path(settings.UPLOADS_DIR).iterdir() if path.is_file()]
-    return [path.name for path in paths if _swept(path, is_known, may_touch)]
+    with os.scandir(settings.UPLOADS_DIR) as entries:
+        others = [Path(each.path) for each in entries if each.name not in named and each.is_file()]
+    return [path.name for path in others if _swept(path, is_known, may_touch)]
 
 
 def is_being_written(path: Path) -> bool:

@@ -2,6 +2,7 @@
 
 import logging
 import time
+from collections.abc import Collection
 from datetime import datetime
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from snapshots.files import aside, identity, recordings, uploads
 from snapshots.files.aside import logged_faults
 from snapshots.files.folders import STORED
 from snapshots.jobs import leases
-from snapshots.models import Recording
+from snapshots.models import Installation, Recording
 
 logger = logging.getLogger(__name__)
 
@@ -23,14 +24,21 @@ def sweep() -> None:
 
     Raises: NotPaired if the folder belongs to another database; then nothing is touched.
     """
-    pair = identity.require_pair()
-    with logged_faults(identity.FILE):  # the disk may be full, and the sweep frees space
-        _beat_at_times()
-    _sweep_uploads(pair.known_since)
-    _sweep_stores(pair.known_since)
+    pair = beat()
+    uploads_named, stores_named = recordings.named()
+    _sweep_uploads(uploads_named, pair.known_since)
+    _sweep_stores(stores_named, pair.known_since)
     for entry in all_aside():
         with logged_faults(entry.was):
             _look_after(entry)
+
+
+def beat() -> Installation:
+    """Note at times that a worker lives, and return the row of the pair. Raises: NotPaired."""
+    pair = identity.require_pair()
+    with logged_faults(identity.FILE):  # the disk may be full, and the sweep frees space
+        _beat_at_times()
+    return pair
 
 
 def all_aside() -> list[aside.Entry]:
@@ -65,19 +73,22 @@ def _beat_at_times() -> None:
         _last_beat = time.monotonic()
 
 
-def _sweep_uploads(known_since: datetime) -> None:
+def _sweep_uploads(named: Collection[str], known_since: datetime) -> None:
     def is_known(name: str) -> bool:
         return Recording.objects.filter(upload=name).exists()
 
-    for name in uploads.sweep(is_known, lambda path: not identity.is_older(path, known_since)):
-        logger.info("The upload %s belongs to no recording and was set aside or removed", name)
-
-
-def _sweep_stores(known_since: datetime) -> None:
     def may_touch(path: Path) -> bool:
         return not identity.is_older(path, known_since)
 
-    for name in recordings.sweep(is_being_written, may_touch):
+    for name in uploads.sweep(is_known, may_touch, named):
+        logger.info("The upload %s belongs to no recording and was set aside or removed", name)
+
+
+def _sweep_stores(named: Collection[str], known_since: datetime) -> None:
+    def may_touch(path: Path) -> bool:
+        return not identity.is_older(path, known_since)
+
+    for name in recordings.sweep(is_being_written, may_touch, named):
         logger.info("The folder %s belongs to no recording and was set aside or removed", name)
 
 

@@ -13,6 +13,11 @@ from snapshots.domain.model.derived import is_derived, why_empty, why_unknown
 from snapshots.domain.model.recording import Message, SnapshotId
 from snapshots.models import Snapshot
 from snapshots.payloads.declaring import Payload, described, payload_of
+from snapshots.payloads.outlines import (
+    CutOutlinePayload,
+    SnapshotOutlinePayload,
+    outline_of_snapshot,
+)
 from snapshots.payloads.recordings import SnapshotSummary, snapshot_summary
 from snapshots.store.excerpts import Excerpt
 from snapshots.store.reader import StoredRecording
@@ -79,6 +84,7 @@ class SnapshotDetail(SnapshotSummary):
         why_unknown: why channels of a derived recording are not known, as a sentence; null for all
             other recordings.
         part: how much there is in all, where a limit was given; null where all of it is listed.
+        outline: what is told of everything, where it was asked for.
     """
 
     processes: dict[str, Any]
@@ -91,6 +97,7 @@ class SnapshotDetail(SnapshotSummary):
     why_empty: str | None
     why_unknown: str | None
     part: PartOfSnapshot | None
+    outline: NotRequired[SnapshotOutlinePayload]
 
 
 @described
@@ -117,6 +124,7 @@ class CutAnswer(TypedDict):
             recording.
         nearest: the positions of the nearest consistent cut, where this one is not consistent.
         part: how much there is in all, where a limit was given; absent where all of it is listed.
+        outline: what is told of everything, where it was asked for.
     """
 
     consistent: bool | None
@@ -134,6 +142,7 @@ class CutAnswer(TypedDict):
     total: int | float | None
     nearest: NotRequired[dict[str, dict[str, int]]]
     part: NotRequired[Part]
+    outline: NotRequired[CutOutlinePayload]
 
 
 @described
@@ -178,6 +187,7 @@ class EventDetail(TypedDict):
         value: the value of the message; absent where the log does not say it.
         extra: what else the log says; absent where it says nothing else.
         flight: the message or marker that it sends or receives; null where there is none.
+        messages_omitted: how many ids of messages are not listed; absent where all are.
     """
 
     process: str
@@ -196,6 +206,7 @@ class EventDetail(TypedDict):
     value: NotRequired[Any]
     extra: NotRequired[Any]
     flight: Flight | None
+    messages_omitted: NotRequired[int]
 
 
 @described
@@ -304,7 +315,10 @@ def snapshot_detail(
         "omitted": found.omitted,
         "omitted_recorded": found.omitted_recorded,
     }
-    return _detail(found.snapshot, summary, stored, part)
+    detail = _detail(found.snapshot, summary, stored, part)
+    if excerpt.has_outline:
+        detail["outline"] = outline_of_snapshot(found.outline)
+    return detail
 
 
 def _detail(

@@ -101,8 +101,9 @@ class Check:
         return "Take it from a backup, or upload the file again and delete this recording."
 
     def _uploads(self) -> Iterator[Finding]:
+        named, _ = recordings.named()
         for path in sorted(Path(settings.UPLOADS_DIR).iterdir()):
-            if uploads.is_being_written(path) or not path.exists():
+            if path.name in named or uploads.is_being_written(path) or not path.exists():
                 continue
             if path.name.startswith(uploads.UNFINISHED):
                 yield _unfinished("The upload", path)
@@ -110,9 +111,13 @@ class Check:
                 yield self._unknown("The upload", path)
 
     def _stores(self) -> Iterator[Finding]:
-        root = recordings.store().root
+        root, (_, named) = recordings.store().root, recordings.named()
         for path in sorted(root.iterdir()) if root.is_dir() else ():
-            if not STORED.fullmatch(path.name) or sweeping.is_being_written(path.name):
+            if (
+                path.name in named
+                or not STORED.fullmatch(path.name)
+                or sweeping.is_being_written(path.name)
+            ):
                 continue
             if TEMPORARY in path.name:
                 yield _unfinished("The folder", path)

@@ -10,9 +10,10 @@ from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from snapshots.store.encoding import ENCODING, NULL, PADDING, PLAIN, written
+from snapshots.store.encoding import ENCODING, NULL, PADDING, PLAIN, number_after, written
 from snapshots.store.layout import IN_FLIGHT, NONE
 from snapshots.store.packing import unpack
 
@@ -47,6 +48,9 @@ class Texts(Protocol):
 
     def listed(self, rows: Rows) -> list[str | None]:
         """Return the same in a list, with None for null."""
+
+    def find(self, rows: Rows, wanted: pa.Array) -> Ints:
+        """Return the place among distinct ``wanted`` texts of each row's text, or NONE."""
 
     def matching(self, rows: Rows, test: Test) -> Mask:
         """Tell which of these rows pass the test."""
@@ -273,6 +277,9 @@ class _ReadTexts:
         texts: list[str | None] = self.take(rows).to_pylist()
         return texts
 
+    def find(self, rows: Rows, wanted: pa.Array) -> Ints:
+        return _places_in(self.take(rows), wanted)
+
     def matching(self, rows: Rows, test: Test) -> Mask:
         return test(self.take(rows))
 
@@ -327,6 +334,13 @@ class _NumeralTexts(_ReadTexts):
             return [f"{prefix}{number}" for number in numbers]
         pairs = zip(numbers, nulls.tolist(), strict=True)
         return [None if is_null else f"{prefix}{number}" for number, is_null in pairs]
+
+    def find(self, rows: Rows, wanted: pa.Array) -> Ints:
+        sought = [number_after(self._prefix, text) for text in wanted.to_pylist()]
+        places = np.array([n for n, number in enumerate(sought) if number is not None] + [NONE])
+        known = pa.array([number for number in sought if number is not None], pa.int64())
+        numbers = pa.array(self._numbers.take(rows), mask=self._numbers.nulls(rows))
+        return places[_places_in(numbers, known)]  # NONE is the last
 
     def matching(self, rows: Rows, test: Test) -> Mask:
         numbers, nulls = self._numbers.take(rows), self._numbers.nulls(rows)
@@ -453,6 +467,12 @@ def _numbered(rows: Rows) -> Ints:
 
 def _count(rows: Rows) -> int:
     return rows.stop - rows.start if isinstance(rows, slice) else len(rows)
+
+
+def _places_in(values: pa.Array, wanted: pa.Array) -> Ints:
+    places = pc.fill_null(pc.index_in(values, wanted), NONE)
+    found: Ints = places.to_numpy(zero_copy_only=False).astype(np.int64)
+    return found
 
 
 def _chosen(array: pa.Array, rows: Rows) -> pa.Array:

@@ -1,6 +1,6 @@
 """Compute a cut through a stored recording by binary searches, and its contents on demand."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -74,12 +74,15 @@ class StoredCut:
         instants = self.tables.events.values("at", begun, self.positions[begun] - 1)
         return int(instants.max()) if len(begun) else None
 
-    def orphans(self, most: int | None = None) -> tuple[Message, ...]:
-        """Return the first ``most`` orphans (or all), by channel, then in the order of sending."""
+    def orphans(self, most: int | None = None, budget: int | None = None) -> tuple[Message, ...]:
+        """Return the first ``most`` orphans (or all), by channel, then in the order of sending.
+
+        Their values are shortened to ``budget`` bytes in all; None leaves them whole.
+        """
         messages = self.tables.messages
         channels = np.flatnonzero(self.orphan_counts)
         codes, ordinals = messages.orphans(channels, self._target[channels], self.sent[channels])
-        return self.tables.read_messages(codes[:most], ordinals[:most])
+        return self.tables.read_messages(codes[:most], ordinals[:most], budget)
 
     def contents(self, channel: ChannelId, most: int | None = None) -> tuple[Message, ...]:
         """Return the first ``most`` messages (or all) in one channel. Raises: KeyError."""
@@ -91,10 +94,13 @@ class StoredCut:
         return np.flatnonzero(self.depths)
 
     def contents_of(
-        self, codes: Ints, most: int, first: int = 0
+        self, codes: Ints, most: int, first: int = 0, budget: int | None = None
     ) -> dict[ChannelId, tuple[Message, ...]]:
-        """Return at most ``most`` messages of each of these channels, from place ``first`` on."""
-        return self._waiting(codes, most, first)
+        """Return at most ``most`` messages of each of these channels, from place ``first`` on.
+
+        Their values are shortened to ``budget`` bytes in all; None leaves them whole.
+        """
+        return self._waiting(codes, most, first, budget)
 
     def all_contents(self, most: int | None = None) -> dict[ChannelId, tuple[Message, ...]]:
         """Return the messages in every channel, at most ``most`` of each; ``depths`` counts all."""
@@ -102,7 +108,7 @@ class StoredCut:
         return {channel.id: filled.get(channel.id, ()) for channel in self._channels}
 
     def _waiting(
-        self, codes: Ints, most: int | None, first: int = 0
+        self, codes: Ints, most: int | None, first: int = 0, budget: int | None = None
     ) -> dict[ChannelId, tuple[Message, ...]]:
         flights = self.tables.messages
         repeated, ordinals = flights.waiting(codes, self._target[codes], self.sent[codes])
@@ -110,7 +116,7 @@ class StoredCut:
         begins = np.minimum(np.searchsorted(repeated, codes) + first, ends)
         ends = ends if most is None else np.minimum(ends, begins + most)
         _, rows = ragged(codes, begins, ends)
-        messages = self.tables.read_messages(repeated[rows], ordinals[rows])
+        messages = self.tables.read_messages(repeated[rows], ordinals[rows], budget)
         limits = np.cumsum(ends - begins)
         firsts = limits - (ends - begins)
         return {
@@ -220,14 +226,24 @@ class StoredCut:
 
         It is None if one does not, or if more than ``most`` messages are in flight.
         """
+        amounts = self.in_processes, self.in_channels(most)
+        return None if amounts[0] is None or amounts[1] is None else amounts[0] + amounts[1]
+
+    @cached_property
+    def in_processes(self) -> int | float | None:
+        """Return the sum of all states; None if one does not carry one number."""
+        return _sum(self.states)
+
+    def in_channels(self, most: int = 100_000) -> int | float | None:
+        """Return the sum of all messages in flight; None if one does not carry one number.
+
+        It is also None if more than ``most`` messages are in flight.
+        """
         if self.depths.sum() > most:
             return None
         tables = self.tables
         codes, ordinals = tables.messages.waiting(tables.all_channels, self._target, self.sent)
-        texts = [*self.states, *tables.messages.table.pick(codes, ordinals).json("value")]
-        numbers = {text: number(text) for text in set(texts)}
-        amounts = [amount for text in texts if (amount := numbers[text]) is not None]
-        return sum(amounts) if len(amounts) == len(texts) else None
+        return _sum(tables.messages.table.pick(codes, ordinals).json("value"))
 
     @cached_property
     def _source(self) -> Ints:
@@ -240,3 +256,10 @@ class StoredCut:
     @property
     def _channels(self) -> tuple[Channel, ...]:
         return self.tables.topology.channels
+
+
+def _sum(texts: Sequence[JsonText | None]) -> int | float | None:
+    """Return the sum of values that carry one number each; None if one does not."""
+    numbers = {text: number(text) for text in set(texts)}
+    amounts = [amount for text in texts if (amount := numbers[text]) is not None]
+    return sum(amounts) if len(amounts) == len(texts) else None

@@ -59,6 +59,13 @@ class StoredPart:
         except UNREADABLE as error:
             raise self._damaged(error) from error
 
+    def find(self, name: str, rows: Rows, wanted: pa.Array) -> Ints:
+        """Return the place among distinct ``wanted`` texts of each text of a column, or NONE."""
+        try:
+            return self._columns.texts(name).find(rows, wanted)
+        except UNREADABLE as error:
+            raise self._damaged(error) from error
+
     def matching(self, name: str, rows: Rows, test: Test) -> Mask:
         """Tell which rows of a column of texts pass the test. Raises: StoreDamaged."""
         try:

@@ -24,6 +24,7 @@ the part has. Columns of older stores have one Arrow array with a value for each
 ``plain`` means without the list.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -50,6 +51,7 @@ _SMALL = 2**12  # bytes of texts that are not worth compressing
 _BLOCK_BYTES = 2**16  # of texts in a block, unless a single one is longer
 _BLOCK_ROWS = 2**12
 
+_NUMBER = re.compile("0|-?[1-9][0-9]{0,18}")  # of 64 bits, as it is written without need
 _NOTHING = pa.array([], pa.uint8())
 
 
@@ -227,11 +229,13 @@ def _prefix(texts: pa.Array) -> str | None:
 
 def _numbers_of(texts: pa.Array, prefix: str) -> pa.Array | None:
     """Return the numbers after the prefix if they give back exactly these texts, else None."""
+    digits = pc.utf8_slice_codeunits(texts, len(prefix)) if prefix else texts
     try:
-        numbers = pc.utf8_slice_codeunits(texts, len(prefix)).cast(pa.int64())
+        numbers = digits.cast(pa.int64())
     except pa.ArrowInvalid:
         return None
-    return numbers if written(numbers, prefix).equals(texts) else None
+    has_prefix = not prefix or pc.all(pc.starts_with(texts, prefix)).as_py()
+    return numbers if has_prefix and numbers.cast(texts.type).equals(digits) else None
 
 
 def written(numbers: pa.Array, prefix: str) -> pa.Array:
@@ -241,6 +245,14 @@ def written(numbers: pa.Array, prefix: str) -> pa.Array:
         return texts
     kind = pa.large_string()
     return pc.binary_join_element_wise(pa.scalar(prefix, kind), texts, pa.scalar("", kind))
+
+
+def number_after(prefix: str, text: str) -> int | None:
+    """Return the number that ``written`` would write as this text, or None."""
+    if not text.startswith(prefix) or not _NUMBER.fullmatch(text, len(prefix)):
+        return None
+    number = int(text[len(prefix) :])
+    return number if -(2**63) <= number < 2**63 else None
 
 
 def _named(name: str, texts: pa.Array) -> Iterator[Piece] | None:

@@ -14,7 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from snapshots.domain.model.derived import is_derived
+from snapshots.domain.model.derived import is_derived, is_untimed
+from snapshots.domain.model.recording import Message
 from snapshots.domain.model.topology import ChannelId, Topology
 from snapshots.store.layout import (
     NONE,
@@ -23,6 +24,7 @@ from snapshots.store.layout import (
     SNAPSHOT_STATE_COLUMNS,
     SNAPSHOT_STATES,
 )
+from snapshots.store.long_texts import shortened
 from snapshots.store.mapped import Ints, read_batch, rows_of_snapshot
 from snapshots.store.stored_snapshot import (
     SnapshotChannel,
@@ -34,6 +36,7 @@ from snapshots.store.stored_snapshot import (
 from snapshots.store.tables import Tables
 
 _MESSAGES_FOR_EACH = 4  # in an answer, for each item that it may list
+_MOST_TEXT = 500_000  # bytes of the recorded states of a part, of the recomputed ones, of values
 
 
 class ChannelNotInSnapshot(KeyError):
@@ -54,6 +57,10 @@ class Excerpt:
         channel: the only channel to list, with up to ``limit`` messages and without processes; None
             for several.
         first_message: how many messages of that channel are left out before.
+        processes: the codes of the processes to list, ascending; None for the first ones.
+        channels: the codes of the channels to list, ascending, with or without messages; None for
+            the first ones with messages.
+        has_outline: whether positions and numbers of messages are wanted of everything.
     """
 
     limit: int
@@ -61,11 +68,16 @@ class Excerpt:
     first_channel: int = 0
     channel: ChannelId | None = None
     first_message: int = 0
+    processes: Ints | None = None
+    channels: Ints | None = None
+    has_outline: bool = False
 
     def processes_of(self, codes: Ints) -> Ints:
         """Return the processes to list of these."""
         if self.channel is not None:
             return codes[:0]
+        if self.processes is not None:
+            return codes[np.isin(codes, self.processes)]
         return codes[self.first_process : self.first_process + self.limit]
 
     def channels_of(self, places: Ints) -> Ints:
@@ -80,6 +92,26 @@ class Excerpt:
 
 
 @dataclass(frozen=True, slots=True)
+class SnapshotOutline:
+    """What is short enough to be told of all processes and channels of a snapshot.
+
+    Attributes:
+        positions: the events before each process recorded; NONE if it never did: int64[P].
+        channels: the codes of the channels that hold a message, recorded or recomputed.
+        recorded: how many messages each of them recorded; NONE if that is not known.
+        recomputed: how many messages the log has in each of them; NONE if that is not known.
+        recorded_between: the first and the last instant at which a process recorded; None if no
+            instant is known.
+    """
+
+    positions: Ints
+    channels: Ints
+    recorded: Ints
+    recomputed: Ints
+    recorded_between: tuple[int, int] | None
+
+
+@dataclass(frozen=True, slots=True)
 class SnapshotExcerpt:
     """A part of a snapshot, and how much there is in all.
 
@@ -91,6 +123,7 @@ class SnapshotExcerpt:
         unknown: how many channels are not known.
         omitted: for each listed channel how many recomputed messages are not listed.
         omitted_recorded: for each listed channel how many recorded messages are not listed.
+        outline: what is told of all processes and channels.
     """
 
     snapshot: StoredSnapshot
@@ -100,6 +133,7 @@ class SnapshotExcerpt:
     unknown: int
     omitted: dict[str, int]
     omitted_recorded: dict[str, int]
+    outline: SnapshotOutline
 
 
 def read_excerpt(tables: Tables, summary: Mapping[str, Any], excerpt: Excerpt) -> SnapshotExcerpt:
@@ -117,9 +151,11 @@ class _Reader:
     Attributes:
         position: int64[P], the events before each process recorded; NONE if it never did.
         in_scope: bool[P], whether a process belongs to the snapshot.
+        is_end_known: bool[P], whether channels between such processes are empty without a row.
         rows: the channels of the snapshot of which the store has a row.
         code: int64[rows], their channels.
         recorded, recomputed: int64[rows], how many messages each has; NONE if that is not known.
+        budget: how many bytes the values of one channel may have.
     """
 
     def __init__(self, tables: Tables, summary: Mapping[str, Any], excerpt: Excerpt) -> None:
@@ -132,7 +168,10 @@ class _Reader:
         self.position[self.states.column("process").to_numpy()] = self.states.column(
             "position"
         ).to_numpy()
+        self.budget = _MOST_TEXT
         self.is_derived = is_derived(tables.manifest.header_extra)
+        recorded = self.position != NONE
+        self.is_end_known = np.zeros_like(recorded) if self.is_derived else recorded
         batch = read_batch(tables.folder / SNAPSHOT_CHANNELS, SNAPSHOT_CHANNEL_COLUMNS)
         self.rows = self._counting(rows_of_snapshot(batch, snapshot))
         self.code = self.rows.column("channel").to_numpy().astype(np.int64)
@@ -151,8 +190,11 @@ class _Reader:
     def read(self) -> SnapshotExcerpt:
         holding = np.flatnonzero((self.recorded > 0) | (self.recomputed > 0))
         empty, unknown = self._silent(holding)
-        if self.excerpt.channel is None:
+        if self.excerpt.channels is not None:
+            page, channels = self._named_channels(self.excerpt.channels)
+        elif self.excerpt.channel is None:
             page = self.excerpt.channels_of(holding)
+            self.budget = _MOST_TEXT // max(len(page), 1)
             most = self.excerpt.most_messages(len(page))
             channels = {self._name(row): self._channel(row, 0, most) for row in page.tolist()}
         else:
@@ -165,7 +207,23 @@ class _Reader:
             unknown=unknown,
             omitted=self._omitted(page, self.recomputed, channels, attrgetter("recomputed")),
             omitted_recorded=self._omitted(page, self.recorded, channels, attrgetter("recorded")),
+            outline=SnapshotOutline(
+                self.position,
+                self.code[holding],
+                self.recorded[holding],
+                self.recomputed[holding],
+                self._recorded_between(),
+            ),
         )
+
+    def _recorded_between(self) -> tuple[int, int] | None:
+        """Return the first and the last instant at which a process recorded, if any is known."""
+        if is_untimed(self.tables.manifest.header_extra, self.summary["snapshot"]):
+            return None
+        has_recorded = pc.not_equal(self.states.column("position"), NONE)
+        instants = self.states.column("recorded_at").filter(has_recorded)
+        span = pc.min_max(instants).as_py()
+        return None if span["min"] is None else (span["min"], span["max"])
 
     def _omitted(
         self,
@@ -194,11 +252,7 @@ class _Reader:
 
     def _are_ends_known(self) -> NDArray[np.bool_]:
         """Tell of each channel whether it is empty if the store has no row of it: bool[C]."""
-        tables = self.tables
-        if self.is_derived:
-            return np.zeros(len(tables.source), np.bool_)
-        known = self.position != NONE
-        return known[tables.source] & known[tables.target]
+        return self.is_end_known[self.tables.source] & self.is_end_known[self.tables.target]
 
     def _only_channel(self, name: ChannelId) -> tuple[Ints, dict[ChannelId, SnapshotChannel]]:
         """Return the row of a channel, if it has one, and the channel by its id."""
@@ -209,8 +263,29 @@ class _Reader:
         for row in page.tolist():
             first, most = self.excerpt.first_message, self.excerpt.limit
             return page, {name: self._channel(row, first, most)}
-        contents = () if self._are_ends_known()[code] else None
-        return page, {name: SnapshotChannel(None, contents, ())}
+        return page, {name: self._without_row(code)}
+
+    def _named_channels(self, codes: Ints) -> tuple[Ints, dict[ChannelId, SnapshotChannel]]:
+        """Return the rows of those channels that have one, and all of them by their ids."""
+        codes = codes[self.in_scope[self.tables.source[codes]]]
+        page = np.flatnonzero(np.isin(self.code, codes))
+        row_of = dict(zip(self.code[page].tolist(), page.tolist(), strict=True))
+        holding = (self.recorded[page] > 0) | (self.recomputed[page] > 0)
+        most = self.excerpt.most_messages(int(holding.sum()))
+        self.budget = _MOST_TEXT // max(int(holding.sum()), 1)
+        names = (self.tables.topology.channels[code].id for code in codes)
+        return page, {
+            name: self._channel(row_of[code], 0, most)
+            if code in row_of
+            else self._without_row(code)
+            for name, code in zip(names, codes.tolist(), strict=True)
+        }
+
+    def _without_row(self, code: int) -> SnapshotChannel:
+        """Return what is known of a channel of which the store has no row."""
+        ends = self.tables.source[code], self.tables.target[code]
+        is_known = all(self.is_end_known[end] for end in ends)
+        return SnapshotChannel(None, () if is_known else None, ())
 
     def _channel(self, row: int, first: int, most: int) -> SnapshotChannel:
         """Return some messages of the channel in a row, from place ``first`` on."""
@@ -220,15 +295,20 @@ class _Reader:
         code, part = int(self.code[row]), slice(first, first + most)
         if recorded is None:
             ordinals = None if recomputed is None else recomputed.to_numpy()[part]
-            messages = None if ordinals is None else messages_at(self.tables, code, ordinals)
+            messages = (
+                None if ordinals is None else messages_at(self.tables, code, ordinals, self.budget)
+            )
             return SnapshotChannel(None, messages, ())
         if self._are_the_same(code, recorded, recomputed):
-            messages = messages_at(self.tables, code, recomputed.to_numpy()[part])
+            messages = self._messages(code, recomputed.to_numpy()[part])
             return SnapshotChannel(tuple(item.id for item in messages), messages, messages)
         in_flight = None if recomputed is None else recomputed.to_pylist()
-        whole = read_channel(self.tables, code, recorded.to_pylist(), in_flight)
+        whole = read_channel(self.tables, code, recorded.to_pylist(), in_flight, self.budget)
         left = None if whole.recomputed is None else whole.recomputed[part]
         return SnapshotChannel((whole.recorded or ())[part], left, whole.sent[part])
+
+    def _messages(self, code: int, ordinals: Ints) -> tuple[Message, ...]:
+        return messages_at(self.tables, code, ordinals, self.budget)
 
     def _are_the_same(self, code: int, recorded: pa.Array, recomputed: pa.Array | None) -> bool:
         """Tell whether the recorded ids are those of the messages in flight, in their order."""
@@ -252,6 +332,11 @@ class _Reader:
         )
         is_listed = np.isin(self.states.column("process").to_numpy(), codes)
         rows = self.states.filter(pa.array(is_listed)).to_pylist()
+        for side in ("recorded", "recomputed"):
+            for row, text in zip(
+                rows, shortened([row[side] for row in rows], _MOST_TEXT), strict=True
+            ):
+                row[side] = text
         states = read_states(self.tables, self.summary["snapshot"], topology, rows)
         return StoredSnapshot(self.summary["snapshot"], self.summary, topology, states, channels)
 

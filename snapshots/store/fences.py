@@ -6,54 +6,43 @@ the value of the last row of every whole block, run after run in the order of th
 """
 
 import io
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
-from snapshots.store.decoding import StoredPart
 from snapshots.store.errors import StoreDamaged, name_in_recording
-from snapshots.store.layout import (
-    EVENTS,
-    FENCES,
-    MARKER_DISORDER,
-    MARKERS,
-    MESSAGE_DISORDER,
-    MESSAGES,
-)
+from snapshots.store.layout import FENCES
+from snapshots.store.outlines import SEARCHED, Outline, Runs
 from snapshots.store.pages import map_file
-from snapshots.store.parts import write_matrix
-
-FENCE = 16  # rows in a block
+from snapshots.store.parts import write_blocks
 
 _LONGEST_HEADER = 1024  # bytes before the numbers of a matrix, at most
 
-SEARCHED = {
-    EVENTS: ("at", "step"),
-    MESSAGES: ("sent_index", "received_reach"),
-    MESSAGE_DISORDER: ("received_sorted", "received_floor", "lost"),
-    MARKERS: ("sent_index", "received_reach"),
-    MARKER_DISORDER: ("received_sorted", "received_floor", "lost"),
-}
 
-
-def write_fences(
-    folder: Path, table: str, parts: list[StoredPart], runs: Iterable[tuple[int, int, int]]
-) -> None:
-    """Write the fences of one table.
-
-    Args:
-        parts: the parts of the table.
-        runs: (part, begin, end) of each code that has rows, in the order of the codes.
-    """
-    rows = [(part, np.arange(begin + FENCE - 1, end, FENCE)) for part, begin, end in runs]
-    blocks = [
-        [parts[part].numbers(name, chosen) for part, chosen in rows] for name in SEARCHED[table]
-    ]
-    none = np.zeros(0, np.int64)
-    matrix = np.stack([np.concatenate([none, *column]) for column in blocks])
+def write_fences(folder: Path, table: str, outlines: Sequence[Outline], runs: Runs) -> None:
+    """Write the fences of one table, from the outlines of its parts and their merged runs."""
+    pieces = _pieces(runs)
+    blocks = (
+        outlines[part].fences[column, first:end]
+        for column in range(len(SEARCHED[table]))
+        for part, first, end in pieces
+    )
+    shape = len(SEARCHED[table]), sum(end - first for _, first, end in pieces)
     (folder / FENCES).mkdir(exist_ok=True)
-    write_matrix(folder / FENCES / f"{table}.npy", matrix)
+    write_blocks(folder / FENCES / f"{table}.npy", shape, np.dtype(np.int64), blocks)
+
+
+def _pieces(runs: Runs) -> list[tuple[int, int, int]]:
+    """Return (part, first, end) of the fences in the order of the codes; neighbours are joined."""
+    if not len(runs.part):
+        return []
+    follows = runs.part[1:] == runs.part[:-1]
+    follows &= runs.first_fence[1:] == runs.end_fence[:-1]
+    first = np.flatnonzero(np.append(True, ~follows))
+    last = np.append(first[1:], len(runs.part)) - 1
+    columns = runs.part[first], runs.first_fence[first], runs.end_fence[last]
+    return list(zip(*(column.tolist() for column in columns), strict=True))
 
 
 def read_fences(folder: Path, table: str, count: int) -> dict[str, np.ndarray]:

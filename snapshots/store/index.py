@@ -1,39 +1,33 @@
 """Write the index: where each process and channel begins and ends in the parts."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
-from snapshots.store.decoding import open_part
 from snapshots.store.fences import write_fences
 from snapshots.store.layout import INDEX, INDEX_COLUMNS, PARTED
 from snapshots.store.manifest import Manifest
+from snapshots.store.outlines import Runs, kept_outline, merged
 from snapshots.store.parts import write_table
 
 
 def write_index(folder: Path, manifest: Manifest) -> None:
-    """Write ``index.arrow`` and the fences, from the sorted columns of the manifest's parts."""
-    rows: list[tuple[str, int, int, int, int]] = []
-    for table, (_, key) in PARTED.items():
-        parts = [open_part(folder / part.file, table) for part in manifest.parts_of(table)]
-        runs = sorted(
-            (code, number, begin, end)
-            for number, part in enumerate(parts)
-            for code, begin, end in _runs(part.numbers(key, slice(0, part.num_rows)))
-        )
-        rows += [(table, *run) for run in runs]
-        write_fences(folder, table, parts, [run[1:] for run in runs])
-    columns = zip(*rows, strict=True) if rows else ((),) * len(INDEX_COLUMNS)
-    arrays = dict(zip(INDEX_COLUMNS.names, map(list, columns), strict=True))
-    write_table(folder / INDEX, pa.table(arrays, INDEX_COLUMNS), INDEX_COLUMNS)
+    """Write ``index.arrow`` and the fences, from the outlines of the manifest's parts.
+
+    Raises: StoreDamaged if an outline is missing; OSError.
+    """
+    tables = [INDEX_COLUMNS.empty_table()]
+    for table in PARTED:
+        outlines = [kept_outline(folder, part.file) for part in manifest.parts_of(table)]
+        runs = merged(outlines)
+        write_fences(folder, table, outlines, runs)
+        tables.append(_rows(table, runs))
+    write_table(folder / INDEX, pa.concat_tables(tables), INDEX_COLUMNS)
 
 
-def _runs(codes: np.ndarray) -> Iterator[tuple[int, int, int]]:
-    """Find (code, begin, end) of each run of equal codes in a sorted column, by binary search."""
-    begin = 0
-    while begin < len(codes):
-        end = int(np.searchsorted(codes, codes[begin], side="right"))
-        yield int(codes[begin]), begin, end
-        begin = end
+def _rows(table: str, runs: Runs) -> pa.Table:
+    """Return the rows of INDEX_COLUMNS of one table."""
+    names = pa.array(np.full(len(runs.code), table, object), pa.string())
+    columns = [names, *map(pa.array, (runs.code, runs.part, runs.begin, runs.end))]
+    return pa.table(columns, INDEX_COLUMNS.names).cast(INDEX_COLUMNS)

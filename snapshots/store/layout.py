@@ -55,6 +55,7 @@ CHECKPOINTS = "checkpoints.json"
 CHECKPOINT_FILES = "checkpoint_files.json"
 FAILOVERS = "failovers.json"
 DEFECTS = "defects.json"
+OUTLINES = ".outlines"  # of parts, until the recording is published; see outlines.py
 
 NONE = -1  # in place of a code or an index
 IN_FLIGHT = 2**63 - 1  # later than every index

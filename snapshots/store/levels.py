@@ -8,8 +8,12 @@ the next finer one, so all follow from the finest. A recording that is small eno
 for each window has no levels.
 """
 
-from collections.abc import Callable
+import itertools
+import secrets
+import shutil
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -28,67 +32,129 @@ _EVENTS_A_BIN = 128  # at the finest level, where the other limits allow it
 _FINEST = 2**16
 _MATRIX = 2**25  # entries of the finest level at most
 _CHUNK = 2**22  # matrix entries, or messages, in memory at once
+_COUNTED = ".counted"  # the folder of what the tasks have counted
+_QUANTITIES = {"events": (event_counts, np.add), "depth": (most_messages, np.maximum)}
+"""How to count each quantity in bins, and how two bins make one of twice the width."""
+
+
+@dataclass(frozen=True)
+class LevelTask:
+    """Which rows of the levels of an axis to count: those of the codes in [``first``, ``end``).
+
+    Attributes:
+        folder: of the recording, whose index is written.
+        quantity: ``events``, with one row per process, or ``depth``, with one row per channel.
+        levels: the bins of each level, the finest first.
+        load: the events or messages of these rows, and their bins.
+    """
+
+    folder: Path
+    manifest: Manifest
+    axis: str
+    quantity: str
+    levels: tuple[Bins, ...]
+    first: int
+    end: int
+    load: int
+
+
+Run = Callable[[Callable[[LevelTask], list[str]], list[LevelTask]], list[list[str]]]
+"""Runs a function for each of some tasks, in any process, and returns the results in order."""
+
+
+def in_threads(count: Callable[[LevelTask], list[str]], tasks: list[LevelTask]) -> list[list[str]]:
+    """Run the tasks in this process, two at a time: numpy lets threads run side by side."""
+    with ThreadPoolExecutor(2) as pool:
+        return list(pool.map(count, tasks))
 
 
 def write_levels(
-    folder: Path, manifest: Manifest, above: int = COUNTED_ON_THE_FLY
+    folder: Path, manifest: Manifest, above: int = COUNTED_ON_THE_FLY, run: Run = in_threads
 ) -> dict[str, tuple[int, ...]]:
     """Write all levels of a recording whose index is written. Return the exponents of each axis.
 
-    A recording gets levels only if it has more than ``above`` events.
+    A recording gets levels only if it has more than ``above`` events. ``run`` runs the tasks that
+    count them. Here their matrices are only put together.
     Raises: StoreDamaged, OSError.
     """
     if manifest.counts["events"] <= above:
         return dict.fromkeys(AXES, ())
-    tables = Tables(folder, manifest)
+    levels = {axis: tuple(_levels(manifest, axis)) for axis in AXES}
+    tasks = list(_tasks(folder, manifest, levels))
     (folder / LEVELS).mkdir(exist_ok=True)
-    with ThreadPoolExecutor(len(AXES)) as pool:  # numpy lets threads run side by side
-        exponents = pool.map(lambda axis: _write_axis(folder, tables, axis, manifest), AXES)
-        return dict(zip(AXES, exponents, strict=True))
+    (folder / _COUNTED).mkdir(exist_ok=True)
+    try:
+        counted = list(zip(tasks, run(count_levels, tasks), strict=True))
+        for axis, quantity in itertools.product(AXES, _QUANTITIES):
+            own = [
+                names for task, names in counted if (task.axis, task.quantity) == (axis, quantity)
+            ]
+            for number, bins in enumerate(levels[axis]):
+                files = [folder / _COUNTED / names[number] for names in own]
+                _join(_path(folder, axis, bins.exponent, quantity), bins.count, files)
+    finally:
+        shutil.rmtree(folder / _COUNTED, ignore_errors=True)
+    return {axis: tuple(bins.exponent for bins in levels[axis]) for axis in AXES}
 
 
-def _write_axis(folder: Path, tables: Tables, axis: str, manifest: Manifest) -> tuple[int, ...]:
-    rows = max(len(tables.all_processes) + len(tables.all_channels), 1)
+def _levels(manifest: Manifest, axis: str) -> Iterator[Bins]:
+    """Yield the bins of each level, the finest first."""
+    rows = max(manifest.counts["processes"] + manifest.counts["channels"], 1)
     wanted = 1 << (manifest.counts["events"] // _EVENTS_A_BIN).bit_length()
     most = max(_COARSEST, min(_FINEST, _MATRIX // rows, wanted))
-    bins = Bins.at_most(*span(manifest.extent, axis), most)
-    events = _stacked(
-        tables.events.length, bins, lambda codes: event_counts(tables, axis, codes, bins)
-    )
-    depth = _stacked(
-        tables.messages.table.length, bins, lambda codes: most_messages(tables, axis, codes, bins)
-    )
-    exponents = []
-    while True:
-        exponents.append(bins.exponent)
-        write_packed(_path(folder, axis, bins.exponent, "events"), events)
-        write_packed(_path(folder, axis, bins.exponent, "depth"), depth)
-        if bins.count <= _COARSEST:
-            return tuple(exponents)
-        odd = bins.first & 1
-        events = _paired(events, odd, np.add)
-        depth = _paired(depth, odd, np.maximum)
-        bins = Bins(bins.exponent + 1, bins.first >> 1, events.shape[1])
+    extent = span(manifest.extent, axis)
+    bins = Bins.at_most(*extent, most)
+    yield bins
+    while bins.count > _COARSEST:
+        bins = Bins.covering(*extent, bins.exponent + 1)
+        yield bins
+
+
+def _tasks(
+    folder: Path, manifest: Manifest, levels: dict[str, tuple[Bins, ...]]
+) -> Iterator[LevelTask]:
+    """Yield tasks of about _CHUNK matrix entries, events or messages each."""
+    tables = Tables(folder, manifest)
+    lengths = {"events": tables.events.length, "depth": tables.messages.table.length}
+    bare = replace(manifest, header_extra={})
+    for axis, quantity in itertools.product(AXES, _QUANTITIES):
+        load = lengths[quantity] + levels[axis][0].count
+        chunk = np.cumsum(load) // _CHUNK
+        bounds = [0, *(np.flatnonzero(np.diff(chunk)) + 1).tolist(), len(load)]
+        for first, end in itertools.pairwise(bounds):
+            if end > first:
+                total = int(load[first:end].sum())
+                yield LevelTask(folder, bare, axis, quantity, levels[axis], first, end, total)
+
+
+def count_levels(task: LevelTask) -> list[str]:
+    """Count the rows of a task for each level. Return the names of the files that hold them."""
+    count, joined = _QUANTITIES[task.quantity]
+    codes = np.arange(task.first, task.end)
+    counts = count(Tables(task.folder, task.manifest), task.axis, codes, task.levels[0])
+    matrices = [counts.astype(np.min_scalar_type(int(counts.max(initial=0))))]
+    for finer in task.levels[:-1]:
+        matrices.append(_paired(matrices[-1], finer.first & 1, joined))
+    token = secrets.token_hex(8)
+    names = [f"{token}-{bins.exponent}.npy" for bins in task.levels]
+    for name, matrix in zip(names, matrices, strict=True):
+        np.save(task.folder / _COUNTED / name, matrix)
+    return names
+
+
+def _join(path: Path, width: int, files: list[Path]) -> None:
+    """Write the matrix whose rows lie in these files, one file after another."""
+    matrices = [np.load(file, mmap_mode="r") for file in files]
+    kind = np.result_type(np.uint8, *(matrix.dtype for matrix in matrices))
+    none = np.zeros((0, width), kind)
+    write_packed(path, np.concatenate([none, *(matrix.astype(kind) for matrix in matrices)]))
+    for file in files:
+        file.unlink()  # so that the disk never holds two of all levels
 
 
 def span(extent: Extent, axis: str) -> tuple[int, int]:
     """Return the first and the last coordinate of the axis."""
     return (extent.from_, extent.to) if axis == TIME else (0, extent.steps)
-
-
-def _stacked(
-    lengths: np.ndarray, bins: Bins, counted: Callable[[np.ndarray], np.ndarray]
-) -> np.ndarray:
-    """Return the matrix of all codes, counted a few codes at a time to keep memory bounded."""
-    matrices = [np.zeros((0, bins.count), np.int64)]
-    codes = np.arange(len(lengths))
-    load = np.cumsum(lengths + bins.count) // _CHUNK
-    for chunk in np.split(codes, np.flatnonzero(np.diff(load)) + 1):
-        if len(chunk):
-            matrix = counted(chunk)
-            matrices.append(matrix.astype(np.min_scalar_type(int(matrix.max(initial=0)))))
-    kind = np.result_type(np.uint8, *(matrix.dtype for matrix in matrices[1:]))
-    return np.concatenate([matrix.astype(kind) for matrix in matrices])
 
 
 def _paired(matrix: np.ndarray, odd: int, joined: np.ufunc) -> np.ndarray:

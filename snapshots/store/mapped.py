@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from snapshots.domain.model.recording import MessageId
@@ -20,9 +19,10 @@ from snapshots.domain.model.topology import JsonText
 from snapshots.store.columns import Rows
 from snapshots.store.decoding import StoredPart, map_or_damaged, open_part
 from snapshots.store.errors import StoreDamaged, name_in_recording
-from snapshots.store.fences import FENCE, read_fences
+from snapshots.store.fences import read_fences
 from snapshots.store.layout import FOLLOWING, INDEX, NONE, PARTED
 from snapshots.store.manifest import Manifest, Part
+from snapshots.store.outlines import FENCE
 
 Ints = NDArray[np.int64]
 
@@ -139,8 +139,8 @@ class MappedTable:
 
     def find_texts(self, column: str, code: int, texts: Sequence[str]) -> Ints:
         """Find the offsets in one run where a column of text has one of ``texts``. Read it all."""
-        run = self.texts(column, code)
-        return np.flatnonzero(pc.is_in(run, pa.array(texts, run.type)).to_numpy(False))
+        wanted = pa.array(texts, pa.large_string()).unique()
+        return np.flatnonzero(self.pick_run(code).find(column, wanted) != NONE)
 
     def lacks(self, column: str) -> bool:
         """Tell whether a column of messages follows from the events."""
@@ -241,6 +241,16 @@ class Picked:
         if pieces:
             order[np.concatenate([lanes for _, lanes, _ in self.places])] = np.arange(self.count)
         return pa.concat_arrays([pa.array([], pa.large_string()), *pieces]).take(pa.array(order))
+
+    def find(self, column: str, wanted: pa.Array) -> Ints:
+        """Return the place among distinct ``wanted`` texts of each of the N texts, or NONE."""
+        if self.table.lacks(column):
+            events, _, name = self._events(column)
+            return events.find(name, wanted)
+        found = np.full(self.count, NONE)
+        for number, lanes, rows in self.places:
+            found[lanes] = self.table.parts[number].find(column, rows, wanted)
+        return found
 
     def texts(self, column: str) -> list[str | None]:
         """Return the values [N] of a column of text, with None for null."""

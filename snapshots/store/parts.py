@@ -7,7 +7,7 @@ belongs in ``Manifest.parts``.
 
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -30,6 +30,7 @@ from snapshots.store.layout import (
     PARTED,
 )
 from snapshots.store.manifest import Part
+from snapshots.store.outlines import drop_outline, keep_outline, outline_of
 from snapshots.store.pages import map_file
 
 _DISORDER_OF = {MESSAGES: MESSAGE_DISORDER, MARKERS: MARKER_DISORDER}
@@ -77,6 +78,7 @@ def _write_part(folder: Path, table: str, rows: pa.Table) -> list[Part]:
     file = f"{table}/{secrets.token_hex(8)}.arrow"
     (folder / table).mkdir(exist_ok=True)
     write_batch(folder / file, encode(rows, _stored(table, rows, schema)))
+    keep_outline(folder, file, outline_of(table, rows))
     return [Part(table, file, rows.num_rows)]
 
 
@@ -84,6 +86,13 @@ def _stored(table: str, rows: pa.Table, schema: pa.Schema) -> pa.Schema:
     """Return the columns that a part has: not those of messages that follow from the events."""
     following = set(FOLLOWING if table == MESSAGES else ()) - set(rows.column_names)
     return pa.schema([field for field in schema if field.name not in following])
+
+
+def drop_parts(folder: Path, parts: Iterable[Part]) -> None:
+    """Remove parts that no longer count, because others were written in their place."""
+    for part in parts:
+        (folder / part.file).unlink(missing_ok=True)
+        drop_outline(folder, part.file)
 
 
 @contextmanager
@@ -136,6 +145,20 @@ def write_matrix(path: Path, matrix: np.ndarray) -> None:
     """Write one ``.npy`` file and force it to the disk."""
     with synced(path) as sink:
         np.save(sink, np.ascontiguousarray(matrix))
+
+
+def write_blocks(
+    path: Path, shape: tuple[int, int], kind: np.dtype, blocks: Iterable[np.ndarray]
+) -> None:
+    """Write a matrix as ``write_matrix`` does, but never hold more than one block of it.
+
+    ``blocks`` hold the numbers of the rows, one row after another, in any kind that fits ``kind``.
+    """
+    header = {"descr": kind.str, "fortran_order": False, "shape": shape}
+    with synced(path) as sink:
+        np.lib.format.write_array_header_1_0(sink, header)
+        for block in blocks:
+            sink.write(np.ascontiguousarray(block, kind).data)
 
 
 def map_batch(path: Path) -> pa.RecordBatch:

@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Collection
 from pathlib import Path
 
-from snapshots.store.layout import MANIFEST, PARTED
+from snapshots.store.layout import MANIFEST, OUTLINES, PARTED
 from snapshots.store.locations import REPLACED, TEMPORARY, Store, beside
 from snapshots.store.manifest import Manifest
 from snapshots.store.parts import sync_folder
@@ -32,12 +32,16 @@ def publish(temporary: Path, final: Path) -> None:
 
 
 def _drop_unlisted_parts(folder: Path) -> None:
-    """Remove the parts that the manifest does not list: tasks that ran twice leave some."""
+    """Remove the parts that the manifest does not list, and the outlines of all.
+
+    Tasks that ran twice leave such parts.
+    """
     listed = {folder / part.file for part in Manifest.read(folder).parts}
     for table in PARTED:
         for file in (folder / table).glob("*"):
             if file not in listed:
                 file.unlink()
+    shutil.rmtree(folder / OUTLINES, ignore_errors=True)
 
 
 def _sync_folders(folder: Path) -> None:

@@ -158,9 +158,13 @@ def read_channel(
     channel: int,
     recorded: list[MessageId] | None,
     recomputed: list[int] | None,
+    budget: int | None = None,
 ) -> SnapshotChannel:
-    """Return the contents of one channel, given by its code, from the columns of its row."""
-    waiting = None if recomputed is None else messages_at(tables, channel, recomputed)
+    """Return the contents of one channel, given by its code, from the columns of its row.
+
+    Values are shortened to ``budget`` bytes in all; None leaves them whole.
+    """
+    waiting = None if recomputed is None else messages_at(tables, channel, recomputed, budget)
     if recorded is None:
         return SnapshotChannel(None, waiting, ())
     in_flight = [(message.id, message) for message in waiting or ()]
@@ -168,13 +172,18 @@ def read_channel(
     if extra := Counter(recorded) - Counter(name for name, _ in in_flight):
         ordinals = tables.messages.table.find_texts("message", channel, sorted(extra))
         first_sent = {
-            message.id: message for message in messages_at(tables, channel, ordinals[::-1])
+            message.id: message for message in messages_at(tables, channel, ordinals[::-1], budget)
         }
     sent = messages_of(recorded, in_flight, first_sent)
     return SnapshotChannel(tuple(recorded), waiting, tuple(sent))
 
 
-def messages_at(tables: Tables, channel: int, ordinals: ArrayLike) -> tuple[Message, ...]:
-    """Return the messages with these ordinals on a channel, which is given by its code."""
+def messages_at(
+    tables: Tables, channel: int, ordinals: ArrayLike, budget: int | None = None
+) -> tuple[Message, ...]:
+    """Return the messages with these ordinals on a channel, which is given by its code.
+
+    Their values are shortened to ``budget`` bytes in all; None leaves them whole.
+    """
     numbers = np.asarray(ordinals, np.int64)
-    return tables.read_messages(np.full(len(numbers), channel), numbers)
+    return tables.read_messages(np.full(len(numbers), channel), numbers, budget)

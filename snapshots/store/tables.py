@@ -31,6 +31,7 @@ from snapshots.store.layout import (
     RECORD_COLUMNS,
     RECORDS,
 )
+from snapshots.store.long_texts import excerpt_of_json, read_shortened
 from snapshots.store.manifest import Manifest
 from snapshots.store.mapped import Ends, Ints, MappedTable, read_batch
 from snapshots.store.strays import Strays
@@ -87,6 +88,10 @@ class Tables:
     @cached_property
     def topology(self) -> Topology:
         """Return the topology; of 100,000 channels it takes long, and few jobs need it."""
+        return self.read_topology()
+
+    def read_topology(self) -> Topology:
+        """Make the topology anew."""
         return _topology(self._processes, self._channels)
 
     def positions_before(self, axis: str, coordinate: int) -> Ints:
@@ -172,8 +177,13 @@ class Tables:
         is_marker = np.isin(kind, self.kind_codes({MARKER_RECEIVE}))
         return self.strays.batch.filter(pa.array(is_marker))
 
-    def read_messages(self, codes: Ints, ordinals: Ints) -> tuple[Message, ...]:
-        """Return the messages with these ordinals [N] on the channels with these codes [N]."""
+    def read_messages(
+        self, codes: Ints, ordinals: Ints, budget: int | None = None
+    ) -> tuple[Message, ...]:
+        """Return the messages with these ordinals [N] on the channels with these codes [N].
+
+        Their values are shortened to ``budget`` bytes in all; None leaves them whole.
+        """
         rows = self.messages.table.pick(codes, ordinals)
         channels = self.topology.channels
         received = rows.values("received_index").tolist()
@@ -182,7 +192,11 @@ class Tables:
             [channels[code].id for code in codes.tolist()],
             ordinals.tolist(),
             rows.ids("message"),
-            rows.json("value"),
+            rows.json("value")
+            if budget is None
+            else read_shortened(
+                self.messages.table, codes, ordinals, "value", budget, excerpt_of_json
+            ),
             rows.values("sent_index").tolist(),
             rows.values("sent_at").tolist(),
             [None if index == NONE else index for index in received],

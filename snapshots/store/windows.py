@@ -18,6 +18,14 @@ from snapshots.store.cut import StoredCut
 from snapshots.store.in_flight import Flights
 from snapshots.store.layout import NONE
 from snapshots.store.levels import COUNTED_ON_THE_FLY, level, span
+from snapshots.store.long_texts import (
+    LONGEST,
+    excerpt_of_json,
+    excerpt_of_text,
+    has_more,
+    read_shortened,
+    shortened,
+)
 from snapshots.store.mapped import Ints, Picked, ragged
 from snapshots.store.tables import AXES, TIME, Tables
 
@@ -35,6 +43,9 @@ class Limits:
         processes: the most processes that have a row of bins.
         channels: the most channels that have a row of bins.
         counted: the most events that are counted if no level is fine enough.
+        texts: the most bytes of states, of labels and of values of an exact window. In a window of
+            more, those of up to ``shortened`` events and messages are shortened.
+        shortened: the most events, and the most messages, of an exact window of longer texts.
     """
 
     messages: int = 4_000
@@ -43,6 +54,8 @@ class Limits:
     processes: int = 200
     channels: int = 400
     counted: int = COUNTED_ON_THE_FLY
+    texts: int = 2_000_000
+    shortened: int = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,6 +272,8 @@ class _View:
         events_total, messages_total = int(per_process.sum()), int(per_channel.sum())
         flights_total = max(messages_total, markers_total)
         exact = events_total <= self.limits.events and flights_total <= self.limits.messages
+        if exact and max(events_total, messages_total) > self.limits.shortened:
+            exact = not self._has_long_texts()
         with_markers = exact or markers_total <= self.limits.beside_bins
         return Window(
             axis=self.axis,
@@ -270,7 +285,7 @@ class _View:
             markers_total=markers_total,
             positions=self.left,
             positions_to=self.right,
-            states=cut.states,
+            states=tuple(shortened(cut.states, self.limits.texts // 2)),
             watermarks=cut.watermarks,
             depths=cut.depths,
             strays_before=cut.stray_count,
@@ -282,6 +297,14 @@ class _View:
             snapshots=self.tables.manifest.snapshots,
             bins=None if exact else self._bins(width, per_process, per_channel),
         )
+
+    def _has_long_texts(self) -> bool:
+        """Tell whether states, labels or values of all events and messages are too long to send."""
+        tables = self.tables
+        events = tables.events, *ragged(tables.all_processes, self.left, self.right)
+        messages = tables.messages.table, *self._listed(tables.messages, listed=True)
+        columns = (*events, "state"), (*events, "label"), (*messages, "value")
+        return any(has_more(*column, self.limits.texts) for column in columns)
 
     def _ends(self, flights: Flights) -> Ints:
         """Count per channel the flights that are sent up to the right edge."""
@@ -313,14 +336,16 @@ class _View:
     def _event_columns(self, codes: Ints, indices: Ints) -> WindowEvents:
         rows = self.tables.events.pick(codes, indices)
         names = ("at", "step", "kind", "channel", "snapshot")
-        states = rows.json("state")
+        budget = self._budget(len(codes))
+        of = self.tables.events, codes, indices
+        states = read_shortened(*of, "state", budget, excerpt_of_json)
         return WindowEvents(
             process=codes,
             index=indices,
             **{name: rows.values(name) for name in names},
             state=states,
             state_known=np.array([state is not None for state in states], np.bool_),
-            label=rows.texts("label"),
+            label=read_shortened(*of, "label", budget, excerpt_of_text),
         )
 
     def _strays(self, listed: bool) -> WindowStrays:
@@ -338,8 +363,15 @@ class _View:
             ordinal=ordinals,
             **self._ways(codes, rows),
             message=rows.ids("message"),
-            value=rows.json("value"),
+            value=read_shortened(
+                flights.table, codes, ordinals, "value", self._budget(len(codes)), excerpt_of_json
+            ),
         )
+
+    def _budget(self, count: int) -> int:
+        """Return how many bytes the texts of so many events or messages may have in a column."""
+        is_short = count > self.limits.shortened  # for then the window is exact
+        return self.limits.texts if is_short else LONGEST * self.limits.shortened // 2
 
     def _markers(self, listed: bool) -> WindowMarkers:
         flights = self.tables.markers

@@ -60,19 +60,23 @@ _RECORDS = (RECORD_STATE, RECORD_CHANNEL)
 
 
 def finish(
-    folder: Path, manifest: Manifest, levels_above: int = levels.COUNTED_ON_THE_FLY
+    folder: Path,
+    manifest: Manifest,
+    levels_above: int = levels.COUNTED_ON_THE_FLY,
+    run: levels.Run = levels.in_threads,
 ) -> Manifest:
     """Write index, fences, levels and, last, the manifest of a folder that has all its tables.
 
     Args:
         manifest: lists the parts; its ``levels`` are filled in here.
         levels_above: a recording gets levels only if it has more events than this.
+        run: runs the tasks that count the levels, wherever it likes.
 
     Returns the manifest as written.
     Raises: StoreDamaged if a part is not what the manifest says; OSError.
     """
     write_index(folder, manifest)
-    complete = replace(manifest, levels=levels.write_levels(folder, manifest, levels_above))
+    complete = replace(manifest, levels=levels.write_levels(folder, manifest, levels_above, run))
     fields = header_fields.table_of(complete.header_extra)
     if fields is not None:
         write_table(folder / HEADER_FIELDS, fields, HEADER_FIELDS_COLUMNS)

@@ -295,6 +295,42 @@ interface CutPayload {
   nearest?: { positions: Record<string, number> } | null;
   at?: number;
   omitted?: Record<string, number>;
+  outline?: {
+    positions: Packed;
+    nearest: Packed | null;
+    channels: Packed;
+    depths: Packed;
+    hidden_channels: number;
+    messages: number;
+    in_processes: number | null;
+    in_channels: number | null;
+  };
+}
+
+/** A page of the rows of a list, as codes; `begin` is the place of the first, `total` counts all. */
+interface Rows {
+  codes: number[];
+  page: number;
+  begin: number;
+  total: number;
+}
+
+/** The codes of the processes and channels whose rows are asked for. */
+interface AskedRows {
+  processes: number[];
+  channels: number[];
+}
+
+/** What is known of all processes and channels of a cut of which only some rows are here. */
+interface CutOutline {
+  positions: number[];
+  nearest: number[] | null;
+  depths: Map<number, number>;
+  hiddenChannels: number;
+  messages: number;
+  inProcesses: number | null;
+  inChannels: number | null;
+  listed: Set<number>;
 }
 
 /** A message in a channel at a cut; `row` is its row in the window, if the cut is from one. */
@@ -313,6 +349,8 @@ interface Cut {
   watermarks: (string | null)[];
   /** Messages in flight by the code of their channel, in order. */
   channels: Map<number, MessageInFlight[]>;
+  /** Null if all of the cut is here. */
+  outline?: CutOutline | null;
   /** How many messages of a channel are not listed, by its code. */
   omitted?: Map<number, number>;
   /** Null if the log lacks events that decide it, and shows no orphan. */
@@ -682,6 +720,8 @@ interface PlayerState {
   sizes: Record<string, number>;
   tab: string;
   filters: Filters;
+  /** Which page of their rows the panels list. */
+  pages: { channels: number; states: number };
   /** The snapshot that the chosen one is compared with. */
   compared: string | null;
   lanes: Lanes;
@@ -779,6 +819,13 @@ interface Contents {
 }
 
 interface SnapshotDetail extends SnapshotSummary {
+  channels: Record<string, unknown[] | null>;
+  part: { omitted: Record<string, number>; omitted_recorded: Record<string, number> };
+  outline: { positions: Packed; channels: Packed; hidden_channels: number; recorded_between: [number, number] | null };
+  /** The codes of the processes and channels whose rows are here. */
+  loaded: { processes: Set<number>; channels: Set<number> };
+  /** The codes of the channels that hold messages, recorded or recomputed. */
+  filled: Set<number>;
   recorded?: Contents;
   recomputed?: Contents;
   recorded_messages?: Record<string, string[]>;
@@ -1230,6 +1277,7 @@ interface App {
   pictures: ReturnType<typeof import("./views/workbench/pictures.js").createPictures>;
   spacetime: ReturnType<typeof import("./views/workbench/spacetime.js").createSpacetime>;
   lanes: ReturnType<typeof import("./views/workbench/lanes.js").createLanes>;
+  listed: ReturnType<typeof import("./views/workbench/listed.js").createListed>;
   folds: ReturnType<typeof import("./views/workbench/folds.js").createFolds>;
   panels: ReturnType<typeof import("./views/workbench/panels.js").createPanels>;
   /** What exists on this page, for checking a view. */

@@ -13,7 +13,7 @@ from django.db import DatabaseError, connections
 from kombu.exceptions import OperationalError
 
 from snapshots.files.identity import NotPaired
-from snapshots.jobs import running, turns
+from snapshots.jobs import running, sweeping, turns
 from snapshots.reviews import due, trail
 from snapshots.services import retention
 from tasks.queue.jobs import enqueue
@@ -95,6 +95,21 @@ def _hourly(part: Callable[[], object]) -> Callable[[], None]:
     return run_at_times
 
 
+def _sparing(part: Callable[[], object]) -> Callable[[], None]:
+    """Return a part of the sweep that works at most a fiftieth of the time."""
+    due = 0.0
+
+    def run_at_times() -> None:
+        nonlocal due
+        began = time.monotonic()
+        if began >= due:
+            part()
+            ended = time.monotonic()
+            due = ended + 50 * (ended - began)
+
+    return run_at_times
+
+
 def fill_queue() -> int:
     """Send a message for each job that could run and has none; return how many were missing."""
     missing = turns.runnable() - _queue_length()
@@ -114,7 +129,8 @@ def _queue_length() -> int:
 
 PARTS = (
     fill_queue,
-    running.remove_leftovers,
+    sweeping.beat,
+    _sparing(running.remove_leftovers),
     scratch.sweep,
     _hourly(retention.sweep),
     _hourly(idempotency.forget_old),

@@ -368,7 +368,7 @@ def test_a_reordering_that_is_impossible_says_why_and_its_recording_stays_ready(
     running.run(job.pk)
     job.refresh_from_db()
     assert (job.state, job.error["type"]) == ("refused", "/problems/not-reorderable")
-    assert "never sent its marker on p1->p2" in job.error["detail"]
+    assert "no marker that it sent on p1->p2" in job.error["detail"]
     assert Recording.objects.get().status == "ready"
 
 

@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from snapshots.domain.model.recording import Recording
 from snapshots.store.bins import Bins
-from snapshots.store.layout import FOLLOWING, MANIFEST, MESSAGES, NONE, PARTED
+from snapshots.store.layout import FOLLOWING, MANIFEST, MESSAGES, PARTED
 from snapshots.store.levels import level, span
 from snapshots.store.manifest import Manifest
 from snapshots.store.mapped import MappedTable
@@ -16,7 +17,7 @@ from snapshots.store.parts import write_matrix, write_table
 from snapshots.store.tables import AXES, Tables
 
 
-def write_older(folder: Path, target: Path) -> None:
+def write_older(folder: Path, target: Path, recording: Recording) -> None:
     """Write a stored recording again in version 2 of the layout, with all columns of messages."""
     shutil.copytree(folder, target)
     manifest = Manifest.read(folder)
@@ -24,7 +25,7 @@ def write_older(folder: Path, target: Path) -> None:
     for name, (schema, _) in PARTED.items():
         for number, part in enumerate(manifest.parts_of(name)):
             if name == MESSAGES:
-                rows = _messages(tables.messages.table, number)
+                rows = _messages(tables, number, recording)
             else:
                 rows = _table(tables, name).parts[number].table(schema)
             write_table(target / part.file, rows, schema)
@@ -43,18 +44,19 @@ def _table(tables: Tables, name: str) -> MappedTable:
     return table
 
 
-def _messages(table: MappedTable, number: int) -> pa.Table:
-    part, (schema, _) = table.parts[number], PARTED[MESSAGES]
+def _messages(tables: Tables, number: int, recording: Recording) -> pa.Table:
+    """Return the rows of one part with what the recording, not its events, says of each message."""
+    part, (schema, _) = tables.messages.table.parts[number], PARTED[MESSAGES]
     rows = part.table(schema)
-    picked = table.pick_rows(number, 0, part.num_rows)
-    in_flight = picked.values("received_index") == NONE
-    for column, (end, _) in FOLLOWING.items():
-        if pa.types.is_large_string(schema.field(column).type):
-            values = picked.array(column)
-        else:
-            lacking = in_flight if end == "received" else np.zeros(len(in_flight), bool)
-            values = pa.array(picked.values(column), mask=lacking)
-        rows = rows.append_column(column, values)
+    picked = tables.messages.table.pick_rows(number, 0, part.num_rows)
+    codes = picked.codes
+    ordinals = np.arange(part.num_rows) - tables.messages.table.begin[codes]
+    channels = [tables.topology.channels[code].id for code in codes.tolist()]
+    places = zip(channels, ordinals.tolist(), strict=True)
+    messages = [recording.messages[channel][ordinal] for channel, ordinal in places]
+    for column in FOLLOWING:
+        values = [getattr(item, "id" if column == "message" else column) for item in messages]
+        rows = rows.append_column(column, pa.array(values, schema.field(column).type))
     return rows
 
 

@@ -116,6 +116,10 @@ def test_texts_come_back_as_they_were(tmp_path_factory, values, seed, block):
         begin, end = sorted(some_rows(len(values) + 1, seed + 1)[:2].tolist())
         assert part.texts("it", slice(begin, end)).to_pylist() == values[begin:end]
         assert part.listed("it", slice(begin, end)) == values[begin:end]
+        wanted = list(dict.fromkeys([*filter(None, values[::2]), "1", "07", "m1", "x"]))
+        assert part.find("it", rows, pa.array(wanted, pa.large_string())).tolist() == [
+            wanted.index(values[row]) if values[row] in wanted else NONE for row in rows
+        ]
         assert part.matching("it", rows, _has_one).tolist() == [
             "1" in (values[row] or "") for row in rows
         ]

@@ -29,9 +29,10 @@ def both(request, tmp_path_factory) -> tuple[StoredRecording, StoredRecording]:
     folder = tmp_path_factory.mktemp("both")
     new = folder / "new"
     new.mkdir()
-    write_recording(recorded(request.param), new)
+    recording = recorded(request.param)
+    write_recording(recording, new)
     finish(new, Manifest.read(new), levels_above=0)
-    write_older(new, folder / "older")
+    write_older(new, folder / "older", recording)
     return StoredRecording.open(new), StoredRecording.open(folder / "older")
 
 

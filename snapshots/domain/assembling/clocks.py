@@ -7,19 +7,29 @@ All functions work on columns with one row per event, sorted by (process, index)
 * ``line``: int64[N], the line in the log.
 * ``cause``: int64[N], the row of the send whose message or marker a row receives, else NONE.
 
+The columns may be mapped files. Then memory holds a few million rows of them at a time, or one
+process, or all rows of one instant if these are more.
+
 Source: Lamport, "Time, Clocks, and the Ordering of Events in a Distributed System",
 CACM 21(7), 1978.
 """
 
 import heapq
 import itertools
+from bisect import bisect_right
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 NONE = -1
+ROWS_AT_ONCE = 2**21  # that are sorted in memory, if not more of them share an instant
+_SAMPLED = 64  # rows for which one is looked at to find instants that divide all rows evenly
+
+
+def _column(length: int) -> np.ndarray:
+    return np.empty(length, np.int64)
 
 
 class CausalCycle(Exception):
@@ -48,24 +58,46 @@ class Times:
 
 
 def causal_times(
-    starts: np.ndarray, at: np.ndarray, known: np.ndarray, line: np.ndarray, cause: np.ndarray
+    starts: np.ndarray,
+    at: np.ndarray,
+    known: np.ndarray,
+    line: np.ndarray,
+    cause: np.ndarray,
+    new: Callable[[int], np.ndarray] = _column,
 ) -> Times:
     """Return the log's own times if they are causal, else the least causal times above them.
 
     A row without a time gets the time of its latest predecessor, or the earliest time of the log if
     it has no predecessor. If no row has a time, rows count 0, 1, 2 … along causality (Lamport's
     clock). Steps rank by (at, line); where that is not causal, causes come first among equal times.
+    ``new`` makes a column of int64 of a given length for the result.
     Raises: CausalCycle.
     """
     if not len(at):
-        return Times(np.empty(0, np.int64), np.empty(0, np.int64))
-    if known.all() and not fallen(starts, at, known).any() and not early(at, known, cause).any():
-        causal = at
-    elif known.any():
-        causal = _walked(starts, np.where(known, at, at[known].min()), cause, tick=0)
-    else:
-        causal = _walked(starts, np.zeros(len(at), np.int64), cause, tick=1)
-    return Times(causal, _steps(starts, causal, line, cause))
+        return Times(_column(0), _column(0))
+    causal = at
+    if not _is_causal(starts, at, known, cause):
+        causal = new(len(at))
+        none_known = not known.any()
+        lowest = 0 if none_known else at.min(where=known, initial=np.iinfo(np.int64).max)
+        for first, end in itertools.pairwise(starts):
+            causal[first:end] = np.where(known[first:end], at[first:end], lowest)
+        _walk(starts, causal, cause, tick=1 if none_known else 0)
+    step = new(len(at))
+    _rank(step, starts, causal, line, cause)
+    return Times(causal, step)
+
+
+def _is_causal(starts: np.ndarray, at: np.ndarray, known: np.ndarray, cause: np.ndarray) -> bool:
+    """Tell whether every row has a time, and none is before that of a predecessor."""
+    for first, end in itertools.pairwise(starts):
+        own = at[first:end]
+        if not known[first:end].all() or (own[1:] < own[:-1]).any():
+            return False
+        receives = np.flatnonzero(cause[first:end] != NONE)
+        if (own[receives] < at[cause[first:end][receives]]).any():
+            return False
+    return True
 
 
 def fallen(starts: np.ndarray, at: np.ndarray, known: np.ndarray) -> np.ndarray:
@@ -84,29 +116,29 @@ def early(at: np.ndarray, known: np.ndarray, cause: np.ndarray) -> np.ndarray:
     return (cause != NONE) & known & known[source] & (at < at[source])
 
 
-def _walked(starts: np.ndarray, given: np.ndarray, cause: np.ndarray, tick: int) -> np.ndarray:
-    """Return the least time of every row: max(given, times of its predecessors + tick).
+def _walk(starts: np.ndarray, times: np.ndarray, cause: np.ndarray, tick: int) -> None:
+    """Raise every row's time to the least one: max(given, times of its predecessors + tick).
 
     Each process advances until it comes to a receive whose send has no time yet; that send wakes
     it. Raises: CausalCycle.
     """
-    walked = given.copy()
-    here, causes = _view(walked), _view(cause)
-    position, ends = starts[:-1].tolist(), starts[1:].tolist()
-    owner = _owners(starts)
+    here, causes = _view(times), _view(cause)
+    bounds = starts.tolist()
+    position, ends = bounds[:-1], bounds[1:]
     asleep: dict[int, int] = {}  # the process that waits for a send, by the row of the send
     awake = deque(range(len(ends)))
     while awake:
         process = awake.popleft()
         row, end = position[process], ends[process]
-        latest = here[row - 1] if row > starts[process] else None
+        latest = here[row - 1] if row > bounds[process] else None
         while row < end:
             time = here[row]
             if latest is not None and latest + tick > time:
                 time = latest + tick
             source = causes[row]
             if source != NONE:
-                walked_to = row if owner[source] == process else position[owner[source]]
+                owner = bisect_right(bounds, source) - 1
+                walked_to = row if owner == process else position[owner]
                 if source >= walked_to:
                     asleep[source] = process
                     break
@@ -118,14 +150,7 @@ def _walked(starts: np.ndarray, given: np.ndarray, cause: np.ndarray, tick: int)
         position[process] = row
     for row, end in zip(position, ends, strict=True):
         if row < end:
-            raise CausalCycle(_circle(row, lambda row: _waits_for(row, position, causes, owner)))
-    return walked
-
-
-def _owners(starts: np.ndarray) -> memoryview:
-    """Return the process of each row."""
-    counts = np.diff(starts)
-    return _view(np.repeat(np.arange(len(counts), dtype=np.int64), counts))
+            raise CausalCycle(_circle(row, lambda row: _waits_for(row, position, causes, bounds)))
 
 
 def _view(column: np.ndarray) -> memoryview:
@@ -133,9 +158,9 @@ def _view(column: np.ndarray) -> memoryview:
     return np.ascontiguousarray(column).data
 
 
-def _waits_for(row: int, position: list[int], causes: memoryview, owner: memoryview) -> int:
+def _waits_for(row: int, position: list[int], causes: memoryview, bounds: list[int]) -> int:
     """Return the row that blocks another one: the next row of its process, or its cause."""
-    blocked = position[owner[row]]
+    blocked = position[bisect_right(bounds, row) - 1]
     return causes[row] if row == blocked else blocked
 
 
@@ -148,34 +173,53 @@ def _circle(row: int, waits_for: Callable[[int], int]) -> list[int]:
     return list(visited)[visited[row] :][::-1]
 
 
-def _steps(starts: np.ndarray, at: np.ndarray, line: np.ndarray, cause: np.ndarray) -> np.ndarray:
+def _rank(
+    step: np.ndarray, starts: np.ndarray, at: np.ndarray, line: np.ndarray, cause: np.ndarray
+) -> None:
     """Rank rows by (at, line), with causes first among equal times. ``at`` must be causal."""
-    order = np.lexsort((line, at))
-    step = _ranks(order)
-    source = np.where(cause == NONE, 0, cause)
-    misplaced = (cause != NONE) & (step[source] >= step)
-    misplaced[1:] |= (step[1:] < step[:-1]) & ~_first_rows(starts, len(at))[1:]
-    if not misplaced.any():
-        return step
-    sorted_at = at[order]
-    for time in np.unique(at[misplaced]):
-        first = np.searchsorted(sorted_at, time, side="left")
-        end = np.searchsorted(sorted_at, time, side="right")
-        order[first:end] = _untied(order[first:end], starts, line, cause)
-    return _ranks(order)
+    ranked = 0
+    for rows in _in_spans(starts, at):
+        order = rows[np.lexsort((line[rows], at[rows]))]
+        ranks = np.arange(ranked, ranked + len(rows))
+        step[order] = ranks
+        misplaced = _misplaced(rows, step, starts, cause)
+        sorted_at = at[order]
+        for time in np.unique(at[misplaced]):
+            first = np.searchsorted(sorted_at, time, side="left")
+            end = np.searchsorted(sorted_at, time, side="right")
+            order[first:end] = _untied(order[first:end], starts, line, cause)
+        if len(misplaced):
+            step[order] = ranks
+        ranked += len(rows)
 
 
-def _ranks(order: np.ndarray) -> np.ndarray:
-    ranks = np.empty(len(order), np.int64)
-    ranks[order] = np.arange(len(order))
-    return ranks
+def _in_spans(starts: np.ndarray, at: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield all rows, about ROWS_AT_ONCE at a time; rows of one instant come together.
+
+    No row is before those yielded earlier. ``at`` must not fall within a process.
+    """
+    bounds = list(itertools.pairwise(starts.tolist()))
+    sampled = np.sort(np.concatenate([at[first:end:_SAMPLED] for first, end in bounds]))
+    limits = np.unique(sampled[:: max(ROWS_AT_ONCE // _SAMPLED, 1)])[1:].tolist()
+    begins = [first for first, _ in bounds]
+    for limit in (*limits, None):
+        until = [
+            end if limit is None else begin + int(np.searchsorted(at[begin:end], limit))
+            for begin, (_, end) in zip(begins, bounds, strict=True)
+        ]
+        yield np.concatenate(list(map(np.arange, begins, until)))
+        begins = until
 
 
-def _first_rows(starts: np.ndarray, length: int) -> np.ndarray:
-    """Tell which rows are the first of their process: bool[N]."""
-    first = np.zeros(length + 1, bool)
-    first[starts] = True
-    return first[:-1]
+def _misplaced(
+    rows: np.ndarray, step: np.ndarray, starts: np.ndarray, cause: np.ndarray
+) -> np.ndarray:
+    """Return those of the rows that have a predecessor with a later step."""
+    source = cause[rows]
+    early = (source != NONE) & (step[source] >= step[rows])
+    follows = ~np.isin(rows, starts)
+    early |= follows & (step[rows] < step[rows - 1])
+    return rows[early]
 
 
 def _untied(tied: np.ndarray, starts: np.ndarray, line: np.ndarray, cause: np.ndarray) -> list[int]:

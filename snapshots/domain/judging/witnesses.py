@@ -35,7 +35,8 @@ NEVER_ARRIVED = (
     "was never closed."
 )
 NEVER_SENT = (
-    "{channel.source} recorded its state for {snapshot}, but never sent its marker on {channel.id}."
+    "{channel.source} recorded its state for {snapshot}, but the log holds no marker that it sent "
+    "on {channel.id}."
 )
 
 
@@ -73,7 +74,7 @@ lost = MessageWitness(
 )
 recorded_twice = MessageWitness(
     DUPLICATED,
-    "Duplicated: {message} is in flight on {channel.id} once, but recorded more than once. "
+    "Duplicated: {message} is recorded on {channel.id} more often than it is in flight. "
     "A restore would deliver it again.",
 )
 recorded_but_received = MessageWitness(

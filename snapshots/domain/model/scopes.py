@@ -1,9 +1,10 @@
 """Narrow a recording to the processes that take part in a snapshot.
 
 The header may give each process a scope; the processes without one form one scope. A snapshot
-belongs to every scope in which a process recorded for it, or sent or received a marker of it. It is
-judged, restored and reordered as if nothing else ran. No channel leads from scope to scope, so
-nothing is overlooked. A snapshot in which no process took part belongs to all scopes.
+belongs to every scope in which a process recorded a state or a channel for it, or sent or received
+a marker of it. It is judged, restored and reordered as if nothing else ran. No channel leads from
+scope to scope, so nothing is overlooked. A snapshot in which no process took part belongs to all
+scopes.
 
 The pipelines of a SeaTunnel job run like this, each with a coordinator of its own. A Flink job has
 one coordinator and is one scope, however many pipelines it has.

@@ -30,3 +30,19 @@ class PartQuestion(Schema):
     first_message: int = Field(
         0, ge=0, le=MOST_INT, description="With a channel, how many of its messages to skip."
     )
+    process_codes: str | None = Field(
+        None,
+        description="The processes to list, by their places in the topology from 0, separated by "
+        "commas, at most 500. An empty text lists none. Without it, the first are listed.",
+        examples=["0,3,8"],
+    )
+    channel_codes: str | None = Field(
+        None,
+        description="The channels to list, with or without messages, in the same way.",
+        examples=["2,5"],
+    )
+    outline: bool = Field(
+        False,
+        description="Whether `outline` tells the positions of all processes, and how many messages "
+        "the channels hold, in columns. The rest is then a part, also without a limit.",
+    )

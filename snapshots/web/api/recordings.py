@@ -12,6 +12,7 @@ from snapshots.answers.outcomes import outcomes_of
 from snapshots.fields import storable
 from snapshots.files.recordings import open_recording
 from snapshots.files.uploads import drafts
+from snapshots.models import Job
 from snapshots.payloads.dates import optional_date
 from snapshots.payloads.recordings import (
     Accepted,
@@ -64,14 +65,14 @@ def list_recordings(
         rows = rows.filter(status=status)
     if q:
         rows = rows.filter(name__icontains=storable(q))
-    grouped = rows.annotate(job=Max("jobs__pk"))  # and grouped rows have no order of their own
-    page = grouped.order_by("-created_at", "-pk")[offset : offset + limit]
-    rows_of_page = list(page)
+    rows_of_page = list(rows[offset : offset + limit])
+    latest = Job.objects.filter(recording__in=rows_of_page).order_by()
+    jobs = dict(latest.values_list("recording").annotate(Max("pk")))
     removed_at = removal_dates(rows_of_page)
     outcomes = outcomes_of(rows_of_page)
     items = [
         {
-            **recording_summary(row, row.job),
+            **recording_summary(row, jobs.get(row.pk)),
             "outcomes": outcomes[row.pk].counts,
             "answers": outcomes[row.pk].answers,
             "goes_at": optional_date(removed_at.get(row.pk)),

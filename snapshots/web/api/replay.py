@@ -110,10 +110,22 @@ def search(
 
 @router.get("/recordings/{int:id}/events/{text:process}/{int:index}", response=cuts.EventDetail)
 def get_event(
-    request: HttpRequest, id: RecordingId, process: ProcessId, index: EventIndex
+    request: HttpRequest,
+    id: RecordingId,
+    process: ProcessId,
+    index: EventIndex,
+    whole: Annotated[  # noqa: FBT002, a parameter of an address
+        bool, Query(description="Whether long texts and lists are wanted whole.")
+    ] = False,
 ) -> HttpResponse:
-    """Return all fields of one event, and the message or marker that it sends or receives."""
-    return reply(replay.event(stored_recording(request, id), process, index))
+    """Return all fields of one event, and the message or marker that it sends or receives.
+
+    A state, value or other field of more than 100,000 bytes is an object with `$excerpt`, its first
+    2,000 bytes, and `$bytes`, its length. Of the ids of messages that the event recorded, 1,000 are
+    listed. With `whole`, everything is in the answer.
+    """
+    stored = stored_recording(request, id)
+    return reply(replay.event(stored, process, index, whole=whole))
 
 
 @router.get("/recordings/{int:id}/cones/{text:process}/{int:index}", response=cuts.ConesPayload)

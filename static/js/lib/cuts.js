@@ -6,6 +6,7 @@
  * positions between its left and its right edge.
  */
 
+import { isExcerpt } from "./format.js";
 import { eventRow, IN_FLIGHT, positionAt } from "./window.js";
 
 /**
@@ -189,7 +190,7 @@ export function handleX(window, p, n, gap, u = (x) => x) {
  */
 export function numberIn(value) {
   if (typeof value === "number") return value;
-  if (value === null || typeof value !== "object" || Array.isArray(value)) return null;
+  if (value === null || typeof value !== "object" || Array.isArray(value) || isExcerpt(value)) return null;
   const numbers = Object.values(value).filter((item) => typeof item === "number");
   return numbers.length === 1 ? numbers[0] : null;
 }
@@ -263,8 +264,9 @@ export function describeCut(window, positions) {
  */
 export function summed(cut) {
   cut.events = cut.positions.reduce((sum, n) => sum + n, 0);
-  cut.inProcesses = cut.known.every(Boolean) ? total(cut.states) : null;
-  cut.inChannels = total(messagesInFlight(cut).map((message) => message.value));
+  const { outline } = cut;
+  cut.inProcesses = outline ? outline.inProcesses : cut.known.every(Boolean) ? total(cut.states) : null;
+  cut.inChannels = outline ? outline.inChannels : total(messagesInFlight(cut).map((message) => message.value));
   return cut;
 }
 
@@ -274,6 +276,64 @@ export function summed(cut) {
  */
 export function messagesInFlight(cut) {
   return [...cut.channels.values()].flat();
+}
+
+/**
+ * Returns how many messages all channels of a cut hold, listed or not.
+ * @param {Cut} cut
+ */
+export function inFlightCount(cut) {
+  return cut.outline?.messages ?? messagesInFlight(cut).length;
+}
+
+/**
+ * Returns how many messages a channel holds at a cut, listed or not.
+ * @param {Cut | null} cut @param {number} code
+ */
+export function depthOf(cut, code) {
+  const listed = (cut?.channels.get(code)?.length ?? 0) + (cut?.omitted?.get(code) ?? 0);
+  return cut?.outline?.depths.get(code) ?? listed;
+}
+
+/**
+ * Returns the codes of the channels that hold messages at a cut, but for those that even the outline leaves out.
+ * @param {Cut} cut
+ */
+export function filledChannels(cut) {
+  return [...(cut.outline?.depths ?? cut.channels).keys()];
+}
+
+/**
+ * Returns whether the state of process `p` was asked for.
+ * @param {Cut} cut @param {number} p
+ */
+export function hasState(cut, p) {
+  return !cut.outline || cut.outline.listed.has(p);
+}
+
+/**
+ * Returns whether the messages of a channel are here, or the outline says that there are none.
+ * @param {Cut} cut @param {number} code
+ */
+export function hasMessages({ outline, channels }, code) {
+  return !outline || channels.has(code) || (!outline.hiddenChannels && !outline.depths.has(code));
+}
+
+/**
+ * Returns a cut with the rows of two answers about it.
+ * @param {Cut} cut @param {Cut} more @returns {Cut}
+ */
+export function withRows(cut, more) {
+  const joined = { ...cut, states: [...cut.states], known: [...cut.known], watermarks: [...cut.watermarks] };
+  for (const p of more.outline.listed) {
+    joined.states[p] = more.states[p];
+    joined.known[p] = more.known[p];
+    joined.watermarks[p] = more.watermarks[p];
+  }
+  joined.channels = new Map([...cut.channels, ...more.channels]);
+  joined.omitted = new Map([...cut.omitted, ...more.omitted]);
+  joined.outline = { ...cut.outline, listed: new Set([...cut.outline.listed, ...more.outline.listed]) };
+  return joined;
 }
 
 /** @param {OpenWindow} window @param {number} row */

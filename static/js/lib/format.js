@@ -132,8 +132,23 @@ export function isGiven(value) {
  * @param {any} value @param {number} [limit]
  */
 export function valueText(value, limit = Infinity) {
+  if (isExcerpt(value)) return excerptText(value, limit);
   const text = plain(value);
   return text.length > limit ? `${text.slice(0, limit - 1)}…` : text;
+}
+
+/** @param {{ $excerpt: string, $bytes: number }} value @param {number} limit */
+function excerptText({ $excerpt: beginning, $bytes: bytes }, limit) {
+  const text = beginning.slice(0, limit);
+  return `${text}… (the first ${thousands(text.length)} of ${thousands(bytes)} bytes)`;
+}
+
+/**
+ * Returns whether a value stands for a longer one: the server sends its beginning and its length.
+ * @param {any} value
+ */
+export function isExcerpt(value) {
+  return isObject(value) && typeof value.$excerpt === "string" && typeof value.$bytes === "number";
 }
 
 /** @param {any} value @returns {string} */

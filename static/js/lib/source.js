@@ -1,11 +1,15 @@
 /** The source of the workbench's data: the websocket, or HTTP while that is not open. */
 
+import { decode } from "./arrays.js";
 import { summed } from "./cuts.js";
 import { own } from "./own.js";
+import { partFields } from "./rows.js";
 import { latestWins, Refused } from "./socket.js";
 import { openWindow } from "./window.js";
 
 const KEPT_WINDOWS = 12;
+/** @type {AskedRows} */
+const NO_ROWS = { processes: [], channels: [] };
 const BRIEFS_A_PAGE = 400; // which weigh less than 100 kB
 
 /**
@@ -54,7 +58,8 @@ export function createSource({ urls, topology, socket, csrf = () => "" }) {
   /** @param {CutQuestion} question */
   function asPositions(question) {
     if (!question.positions) return question;
-    return { positions: Object.fromEntries(topology.processes.map(({ id }, p) => [id, question.positions[p]])) };
+    const positions = Object.fromEntries(topology.processes.map(({ id }, p) => [id, question.positions[p]]));
+    return { ...question, positions };
   }
 
   /** @param {string} type @param {object} body @param {() => Promise<any>} byHttp */
@@ -66,6 +71,14 @@ export function createSource({ urls, topology, socket, csrf = () => "" }) {
       if (error instanceof Refused) throw error;
       return byHttp();
     }
+  }
+
+  /**
+   * Resolves with the outline of a snapshot and some of its rows, recorded and recomputed.
+   * @param {string} id @param {Parameters<typeof partFields>[0]} rows @returns {Promise<SnapshotDetail>}
+   */
+  function partOfSnapshot(id, rows) {
+    return getJson(`${urls.snapshots}/${encodeURIComponent(id)}?${parameters(partFields(rows))}`);
   }
 
   return {
@@ -91,20 +104,26 @@ export function createSource({ urls, topology, socket, csrf = () => "" }) {
     prefetch(request) {
       if (!loadWindow.isBusy() && !windows.has(keyOf(request))) loadWindow(request).catch(() => {});
     },
-    /** Resolves with a cut, or with null when a newer request has replaced this one. */
+    /** Resolves with a whole cut, or with null when a newer request has replaced this one. */
     cut: loadCut,
     /**
-     * Resolves with a snapshot's recorded and recomputed contents, which are fetched once.
-     * @param {string} id
+     * Resolves with the outline of a cut and some of its rows, or with null in the same way.
+     * @param {CutQuestion} question @param {Parameters<typeof partFields>[0]} [rows]
+     */
+    partOfCut: (question, rows = NO_ROWS) => loadCut({ ...question, ...partFields(rows) }),
+    /**
+     * Resolves with the outline of a snapshot, which is fetched once.
+     * @param {string} id @returns {Promise<SnapshotDetail>}
      */
     snapshot(id) {
       if (!snapshots.has(id)) {
-        const loading = getJson(`${urls.snapshots}/${encodeURIComponent(id)}`);
+        const loading = partOfSnapshot(id, NO_ROWS);
         loading.catch(() => snapshots.delete(id));
         snapshots.set(id, loading);
       }
       return snapshots.get(id);
     },
+    partOfSnapshot,
     /** @param {SearchQuestion} question @returns {Promise<SearchAnswer>} */
     search: (question) => overEither("search", question, () => getJson(`${urls.search}?${parameters(question)}`)),
     /** @param {string} process @param {number} index */
@@ -153,7 +172,7 @@ export async function briefSnapshots(url) {
   }));
 }
 
-/** @param {SearchQuestion} question */
+/** @param {object} question */
 function parameters(question) {
   return new URLSearchParams(Object.entries(question).map(([name, value]) => [name, String(value)]));
 }
@@ -172,12 +191,16 @@ export function openCut(answer, topology) {
   const channels = new Map();
   for (const [id, values] of Object.entries(answer.channels ?? {})) {
     const ids = own(answer.messages, id) ?? [];
-    if (values.length) channels.set(channelCode.get(id), values.map((value, i) => ({ id: ids[i], value })));
+    const isTold = values.length > 0 || Boolean(answer.outline);
+    if (isTold) channels.set(channelCode.get(id), values.map((value, i) => ({ id: ids[i], value })));
   }
   const omitted = new Map(Object.entries(answer.omitted ?? {}).map(([id, count]) => [channelCode.get(id), count]));
+  const outline = answer.outline ? openOutline(answer, topology) : null;
+  const nearest = answer.nearest ? inOrder(answer.nearest.positions, processes) : null;
   return summed({
     omitted,
-    positions: inOrder(answer.positions, processes),
+    outline,
+    positions: outline?.positions ?? inOrder(answer.positions, processes),
     states: processes.map(({ id }) => own(answer.states, id) ?? null),
     known: processes.map(({ id }) => own(answer.states, id) !== undefined),
     watermarks: processes.map(({ id }) => own(answer.watermarks, id) ?? null),
@@ -186,9 +209,27 @@ export function openCut(answer, topology) {
     strays: answer.strays_total ?? 0,
     orphans: answer.orphans ?? [],
     orphansTotal: answer.orphans_total ?? answer.orphans?.length ?? 0,
-    nearest: answer.nearest ? inOrder(answer.nearest.positions, processes) : null,
+    nearest: outline ? outline.nearest : nearest,
     at: answer.at,
   });
+}
+
+/**
+ * Decodes what an answer tells of all processes and channels, and notes which processes it lists.
+ * @param {CutPayload} answer @param {OpenTopology} topology @returns {CutOutline}
+ */
+function openOutline({ outline, positions }, { processCode }) {
+  const depths = decode(outline.depths);
+  return {
+    positions: Array.from(decode(outline.positions)),
+    nearest: outline.nearest ? Array.from(decode(outline.nearest)) : null,
+    depths: new Map(Array.from(decode(outline.channels), (code, i) => [code, depths[i]])),
+    hiddenChannels: outline.hidden_channels,
+    messages: outline.messages,
+    inProcesses: outline.in_processes,
+    inChannels: outline.in_channels,
+    listed: new Set(Object.keys(positions).map((id) => processCode.get(id))),
+  };
 }
 
 /**

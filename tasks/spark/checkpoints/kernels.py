@@ -37,7 +37,7 @@ from snapshots.domain.model.recording import KINDS, RECORD_CHANNEL
 from snapshots.store.layout import NONE, RECORD_COLUMNS, RECORDS
 from snapshots.store.manifest import Manifest
 from snapshots.store.mapped import Ints, read_batch
-from snapshots.store.tables import Tables
+from tasks.spark.task_tables import TaskTables
 
 Question = TypeVar("Question", Span, Ahead, Early)
 
@@ -81,7 +81,7 @@ class StoredEvents:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.manifest = Manifest.read(folder)
-        self.tables = Tables(folder, self.manifest)
+        self.tables = TaskTables(folder, self.manifest)
         self.processes = [process.id for process in self.tables.topology.processes]
         self.channels = [channel.id for channel in self.tables.topology.channels]
         self.channel_codes = {name: code for code, name in enumerate(self.channels)}

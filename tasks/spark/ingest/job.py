@@ -17,7 +17,7 @@ import itertools
 import pickle
 import secrets
 import shutil
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -33,6 +33,7 @@ from snapshots.readers.recognition import sniff
 from snapshots.store.layout import (
     CHANNEL_COLUMNS,
     CHANNELS,
+    MARKER_DISORDER,
     MARKERS,
     MESSAGE_DISORDER,
     MESSAGES,
@@ -44,12 +45,15 @@ from snapshots.store.layout import (
     STRAY_COLUMNS,
     STRAYS,
 )
-from snapshots.store.manifest import Manifest, Part
-from snapshots.store.parts import map_batch, write_table
+from snapshots.store.levels import LevelTask
+from snapshots.store.manifest import Extent, Manifest, Part
+from snapshots.store.parts import drop_parts, write_table
 from snapshots.store.writer import finish, write_defects
 from tasks.spark import session
+from tasks.spark.capacity import PARTS_PER_CORE
 from tasks.spark.ingest.match import EndsFile, MatchTask, match_channels
 from tasks.spark.ingest.order import OrderTask, order_processes
+from tasks.spark.ingest.room import require_room
 from tasks.spark.ingest.schemas import (
     ROWS_PER_PART,
     ListedDefects,
@@ -60,17 +64,17 @@ from tasks.spark.ingest.schemas import (
     Staged,
     ranges,
 )
-from tasks.spark.ingest.small_tables import channel_rows, extent, process_rows, timed_rows
-from tasks.spark.ingest.sources import IngestTask, is_small, parse_tasks, size_of
-from tasks.spark.ingest.times import (
-    Clock,
-    TimeTask,
-    causes,
-    logged_times,
-    retime,
-    snapshots_by_step,
-    timed,
+from tasks.spark.ingest.small_tables import channel_rows, process_rows, timed_rows
+from tasks.spark.ingest.sources import (
+    LEAST_BYTES_PER_EVENT,
+    IngestTask,
+    is_small,
+    least_room,
+    parse_tasks,
+    size_of,
 )
+from tasks.spark.ingest.times import Clock, ClockTask, TimeTask, retime, set_clock
+from tasks.spark.ingest.working import read_all
 from tasks.spark.stages import Progress, SparkStages, Stages, StagesHere, run_phase
 
 READING, ORDERING, MATCHING = "reading", "ordering", "matching"
@@ -136,6 +140,7 @@ class Ingest:
     Args:
         kinds, snapshots: names by code.
         counts: events per process.
+        span: the first and the last instant, 0 if there is no event.
     """
 
     def __init__(self, task: IngestTask, stages: Stages, progress: Progress) -> None:
@@ -145,15 +150,21 @@ class Ingest:
         self.topology = task.header.topology
         self.store = task.folder
         self.work = task.folder / ".work"
+        self.staged, self.ends, self.records = (
+            self.work / name for name in ("staged", "ends", "records")
+        )
         self.defects = Defects()
         self.unlisted = 0
         self.kinds: tuple[str, ...] = KINDS
         self.snapshots: tuple[str, ...] = ()
         self.counts = np.zeros(len(self.topology.processes), np.int64)
+        self.span = 0, 0
         self.source, self.target = task.header.channel_ends
 
     def run(self) -> IngestResult:
-        self.work.mkdir(parents=True, exist_ok=True)
+        require_room(self.store, least_room(self.task))
+        for folder in (self.staged, self.ends, self.records):
+            folder.mkdir(parents=True, exist_ok=True)
         try:
             return self._run()
         finally:
@@ -162,7 +173,9 @@ class Ingest:
     def _run(self) -> IngestResult:
         staged = self._parse()
         ordered = self._order(staged)
+        _remove(self.staged)
         matched = self._match(staged, ordered)
+        _remove(self.ends)
         clock, events, flights = self._time(staged, ordered, matched)
         self._add_clock_defects(ordered, matched)
         records = self._records(ordered, clock)
@@ -176,7 +189,7 @@ class Ingest:
         header.write_bytes(pickle.dumps(self.task.header))
         size = size_of(self.task.source)
         self.progress(READING, 0, size)
-        kernel, tasks, weights = parse_tasks(self.task, header, self.work, self.stages.capacity)
+        kernel, tasks, weights = parse_tasks(self.task, header, self.staged, self.stages.capacity)
         results = run_phase(self.stages, self.progress, READING, kernel, tasks, weights)
         for _, defects in results:
             self._add_defects(defects)
@@ -187,14 +200,16 @@ class Ingest:
         named = dict.fromkeys(name for chunk in staged for name in chunk.snapshots)
         unknown = sorted({name for chunk in staged for name in chunk.kinds} - set(KINDS))
         self.snapshots, self.kinds = tuple(named), (*KINDS, *unknown)
+        require_room(self.store, int(self.counts.sum()) * LEAST_BYTES_PER_EVENT)
         return staged
 
     def _order(self, staged: list[Staged]) -> list[Ordered]:
         pieces = tuple(self._pieces(staged))
         process_ranges = ranges(self.counts.tolist(), ROWS_PER_PART, self.stages.capacity)
         names = [process.id for process in self.topology.processes]
+        store, ends, records = map(str, (self.store, self.ends, self.records))
         tasks = [
-            OrderTask(str(self.store), str(self.work), pieces, first, end, tuple(names[first:end]))
+            OrderTask(store, ends, records, pieces, first, end, tuple(names[first:end]))
             for first, end in process_ranges
         ]
         weights = [int(self.counts[first:end].sum()) for first, end in process_ranges]
@@ -262,42 +277,59 @@ class Ingest:
         flights = [part for group in matched for part in group.parts]
         in_order = all(part.in_step for part in ordered) and all(part.causal for part in matched)
         if in_order and _orderly(staged):
+            if staged:
+                self.span = staged[0].first_at, staged[-1].last_at
             return None, events, flights
-        clock, first_rows = self._clock(events, [part for part in flights if _is_flight(part)])
-        markers = [part for part in flights if part.table == MARKERS]
-        tasks = [
-            TimeTask(
-                str(self.store), part, clock, first_rows.get(part.file, 0), self.source, self.target
-            )
-            for part in (*events, *markers)
-        ]
-        written = run_phase(
-            self.stages, self.progress, TIMING, retime, tasks, [task.part.rows for task in tasks]
-        )
+        clock = self._clock(events, [part for part in flights if _is_flight(part)])
+        self.span = clock.first_at, clock.last_at
+        drop_parts(self.store, [part for part in flights if part.table == MARKER_DISORDER])
+        # The times of messages are those of the events, so that their parts stay.
+        kept = [part for part in flights if part.table in (MESSAGES, MESSAGE_DISORDER)]
+        markers = self._retimed([part for part in flights if part.table == MARKERS], clock)
+        events = self._retimed(events, clock)
         self.snapshots = tuple(
             name for _, name in sorted(zip(clock.snapshots, self.snapshots, strict=True))
         )
-        return (
-            clock,
-            [part for parts in written[: len(events)] for part in parts],
-            [
-                *(part for part in flights if part.table in (MESSAGES, MESSAGE_DISORDER)),
-                *(part for parts in written[len(events) :] for part in parts),
-            ],
-        )
+        return clock, events, [*kept, *markers]
 
-    def _clock(self, events: list[Part], flights: list[Part]) -> tuple[Clock, dict[str, int]]:
-        starts = np.concatenate(([0], np.cumsum(self.counts)))
-        logged = logged_times(self.store, events)
-        cause = causes(self.store, flights, starts, self.source, self.target)
-        times = timed(self.topology, starts, logged, cause)
-        files = {name: str(self.work / f"{name}.npy") for name in ("at", "step", "starts")}
-        for name, column in (("at", times.at), ("step", times.step), ("starts", starts)):
-            np.save(files[name], column)
-        ranks = snapshots_by_step(self.store, events, times.step, len(self.snapshots))
-        rows = np.cumsum([0, *(part.rows for part in events)])
-        first_rows = {part.file: int(row) for part, row in zip(events, rows, strict=False)}
-        return Clock(files["at"], files["step"], files["starts"], tuple(ranks)), first_rows
+    def _clock(self, events: list[Part], flights: list[Part]) -> Clock:
+        task = ClockTask(
+            store=str(self.store),
+            work=str(self.work),
+            events=tuple(events),
+            flights=tuple(flights),
+            starts=np.concatenate(([0], np.cumsum(self.counts))),
+            source=self.source,
+            target=self.target,
+            processes=tuple(process.id for process in self.topology.processes),
+            snapshots=len(self.snapshots),
+        )
+        weights = [int(self.counts.sum())]
+        [clock] = run_phase(self.stages, self.progress, TIMING, set_clock, [task], weights)
+        return clock
+
+    def _retimed(self, parts: list[Part], clock: Clock) -> list[Part]:
+        """Write parts again, some at a time: the old ones go before further ones are written."""
+        at_once = PARTS_PER_CORE * self.stages.capacity.cores
+        rows = [part.rows for part in parts]
+        first_rows = np.cumsum([0, *rows]).tolist()
+        written: list[Part] = []
+        for begin in range(0, len(parts), at_once):
+            group = range(begin, min(begin + at_once, len(parts)))
+            tasks = [
+                TimeTask(str(self.store), parts[n], clock, first_rows[n], self.source, self.target)
+                for n in group
+            ]
+            progress = self._further(first_rows[begin], first_rows[-1])
+            weights = [rows[n] for n in group]
+            for again in run_phase(self.stages, progress, TIMING, retime, tasks, weights):
+                written += again
+            drop_parts(self.store, [parts[n] for n in group])
+        return written
+
+    def _further(self, before: int, total: int) -> Progress:
+        """Return a progress that counts on from what was done before."""
+        return lambda phase, done, _: self.progress(phase, before + done, total)
 
     # --- defects ------------------------------------------------------------------------------
 
@@ -348,8 +380,8 @@ class Ingest:
     # --- the small tables --------------------------------------------------------------------
 
     def _records(self, ordered: list[Ordered], clock: Clock | None) -> pa.Table:
-        batches = [map_batch(Path(part.records)) for part in ordered if part.records]
-        records = timed_rows(pa.Table.from_batches(batches, RECORD_COLUMNS), clock)
+        tables = [read_all(Path(part.records)) for part in ordered if part.records]
+        records = timed_rows(pa.concat_tables([RECORD_COLUMNS.empty_table(), *tables]), clock)
         return records.sort_by([(name, "ascending") for name in ("snapshot", "process", "index")])
 
     def _strays(self, matched: list[Matched], clock: Clock | None) -> pa.Table:
@@ -370,9 +402,14 @@ class Ingest:
             write_table(self.store / name, rows, schema)
         defects_total = self.defects.total + self.unlisted
         write_defects(self.store, self.defects.listed, defects_total)
-        manifest = finish(self.store, self._manifest(events, flights, defects_total))
+        manifest = self._manifest(events, flights, defects_total)
+        manifest = finish(self.store, manifest, run=self._count_levels)
         self.progress(FINISHING, total, total)
         return IngestResult(manifest, self.defects.listed, defects_total)
+
+    def _count_levels(self, kernel: Callable, tasks: list[LevelTask]) -> list[list[str]]:
+        weights = [task.load for task in tasks]
+        return run_phase(self.stages, self.progress, FINISHING, kernel, tasks, weights)
 
     def _manifest(self, events: list[Part], flights: list[Part], defects: int) -> Manifest:
         header = self.task.header
@@ -394,10 +431,15 @@ class Ingest:
                 "snapshots": len(self.snapshots),
                 "defects": defects,
             },
-            extent=extent(self.store, events),
+            extent=Extent(*self.span, int(self.counts.sum())),
             parts=(*events, *flights),
             header_extra=header.extra,
         )
+
+
+def _remove(folder: Path) -> None:
+    """Remove working files that no later stage needs, also those of tasks that ran twice."""
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _count(counts: np.ndarray, counted: dict[int, int]) -> None:

@@ -12,7 +12,7 @@ from snapshots.domain.model.defects import MOST_LISTED, Defect, Defects
 from snapshots.domain.model.recording import KINDS, RECORD_CHANNEL
 from snapshots.store.decoding import open_part
 from snapshots.store.layout import EVENTS, NONE, RECORD_COLUMNS, STRAY_COLUMNS
-from snapshots.store.parts import map_batch, write_markers, write_messages
+from snapshots.store.parts import write_markers, write_messages
 from tasks.spark.ingest.schemas import (
     ENDS,
     MARKER_RECEIVE_CODE,
@@ -24,6 +24,7 @@ from tasks.spark.ingest.schemas import (
     Placed,
     runs,
 )
+from tasks.spark.ingest.working import read_codes
 
 NEVER = 2**62  # later than every index, and small enough to add to
 
@@ -116,10 +117,8 @@ class Ends:
 def _gathered(task: MatchTask) -> Ends:
     tables, ids = [], []
     for file in task.ends:
-        batch = map_batch(Path(file.ends))
-        begin, end = np.searchsorted(batch.column("channel").to_numpy(), [task.first, task.end])
-        if end > begin:
-            table = pa.Table.from_batches([batch.slice(begin, end - begin)])
+        table = read_codes(Path(file.ends), "channel", task.first, task.end)
+        if table.num_rows:
             tables.append(table)
             rows = table["row"].to_numpy()
             ids.append(open_part(Path(file.events), EVENTS).texts("message", rows))
@@ -403,15 +402,13 @@ class DefectFinder:
         return tuple(map(self._unknown, told)), max(0, len(rows) - MOST_LISTED)
 
     def _recorded_lists(self) -> pa.Table:
-        """Return the record_channel rows of the task's channels."""
+        """Return the record_channel rows of the task's channels, sorted by process and index."""
         tables = [RECORD_COLUMNS.empty_table()]
         for file in self.task.records:
-            batch = map_batch(Path(file))
-            channel = batch.column("channel").to_numpy()
-            chosen = (channel >= self.task.first) & (channel < self.task.end)
-            chosen &= batch.column("kind").to_numpy() == KINDS.index(RECORD_CHANNEL)
-            tables.append(pa.Table.from_batches([batch.filter(pa.array(chosen))]))
-        return pa.concat_tables(tables).combine_chunks()
+            rows = read_codes(Path(file), "channel", self.task.first, self.task.end)
+            tables.append(rows.filter(pc.equal(rows["kind"], KINDS.index(RECORD_CHANNEL))))
+        rows = pa.concat_tables(tables).combine_chunks()
+        return rows.sort_by([("process", "ascending"), ("index", "ascending")])
 
     def _naming_unknown(self, records: pa.Table) -> list[int]:
         """Return the rows of records whose lists hold an id that their channel never sent."""

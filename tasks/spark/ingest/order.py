@@ -13,8 +13,8 @@ from snapshots.domain.model import defects as say
 from snapshots.domain.model.defects import MOST_LISTED, Defects
 from snapshots.domain.model.recording import KINDS, RECORD_CHANNEL, RECORD_STATE
 from snapshots.store.layout import EVENT_COLUMNS, RECORD_COLUMNS
-from snapshots.store.parts import map_batch, write_events
-from tasks.spark.ingest.parse import stable_order, write_work
+from snapshots.store.parts import write_events
+from tasks.spark.ingest.parse import stable_order
 from tasks.spark.ingest.schemas import (
     ENDS,
     MARKER_RECEIVE_CODE,
@@ -25,16 +25,21 @@ from tasks.spark.ingest.schemas import (
     Piece,
     runs,
 )
+from tasks.spark.ingest.working import read_codes, write_sorted
 
 RECORD_CODES = (KINDS.index(RECORD_STATE), KINDS.index(RECORD_CHANNEL))
 
 
 @dataclass(frozen=True)
 class OrderTask:
-    """What to sort: the processes with codes in [``first``, ``end``), and their names."""
+    """What to sort: the processes with codes in [``first``, ``end``), and their names.
+
+    ``ends`` and ``records`` are the folders of those working tables.
+    """
 
     store: str
-    work: str
+    ends: str
+    records: str
     pieces: tuple[Piece, ...]
     first: int
     end: int
@@ -53,8 +58,8 @@ def order_processes(task: OrderTask) -> Ordered:
     [part] = write_events(Path(task.store), _events(rows))
     return Ordered(
         part=part,
-        records=_kept(_records(rows, order), task.work, "records"),
-        ends=_kept(_ends(rows, order), task.work, "ends"),
+        records=_kept(_records(rows, order), task.records),
+        ends=_kept(_ends(rows, order), task.ends),
         in_step=order.in_step,
         order=ListedDefects.of(order.defects),
         clocks=ListedDefects.of(order.clocks(rows)),
@@ -74,9 +79,7 @@ def _gathered(task: OrderTask) -> pa.Table:
 
 
 def _slice(piece: Piece, first: int, end: int) -> pa.Table:
-    batch = map_batch(Path(piece.file))
-    begin, stop = np.searchsorted(batch.column("process").to_numpy(), [first, end])
-    rows = pa.Table.from_batches([batch.slice(begin, stop - begin)])
+    rows = read_codes(Path(piece.file), "process", first, end)
     rows = _set(rows, "kind", np.array(piece.kinds, np.int32)[rows["kind"].to_numpy()])
     snapshots = np.array((*piece.snapshots, -1), np.int32)  # code -1 is the last
     rows = _set(rows, "snapshot", snapshots[rows["snapshot"].to_numpy()])
@@ -207,8 +210,10 @@ def _events(rows: pa.Table) -> pa.Table:
 
 
 def _records(rows: pa.Table, order: Order) -> pa.Table:
+    """Return RECORD_COLUMNS sorted by channel, by which the next stage asks for them."""
     kind = rows["kind"].to_numpy()
     chosen = np.flatnonzero(np.isin(kind, RECORD_CODES))
+    chosen = chosen[np.argsort(rows["channel"].to_numpy()[chosen], kind="stable")]
     columns = {name: rows[name].take(chosen) for name in rows.column_names}
     columns["index"] = pa.array(order.index[chosen])
     return pa.table([columns[name] for name in RECORD_COLUMNS.names], RECORD_COLUMNS.names).cast(
@@ -232,9 +237,9 @@ def _ends(rows: pa.Table, order: Order) -> pa.Table:
     return pa.table([columns[name] for name in ENDS.names], ENDS.names).cast(ENDS)
 
 
-def _kept(table: pa.Table, folder: str, name: str) -> str | None:
+def _kept(table: pa.Table, folder: str) -> str | None:
     if not table.num_rows:
         return None
-    path = Path(folder) / f"{name}-{secrets.token_hex(8)}.arrow"
-    write_work(path, table)
+    path = Path(folder) / f"{secrets.token_hex(8)}.arrow"
+    write_sorted(path, table, "channel")
     return str(path)

@@ -19,6 +19,7 @@ from snapshots.readers.logs.native import parse_lines
 from snapshots.readers.logs.native_parquet import RowGroup, read_row_group
 from snapshots.readers.recognition import reader_named
 from tasks.spark.ingest.schemas import STAGED, ListedDefects, Staged
+from tasks.spark.ingest.working import write_sorted
 
 ROWS_PER_CHUNK = 262_144
 BYTES_PER_CHUNK = 256 * 2**20  # far below the 2 GiB of text that 32-bit offsets can address
@@ -123,7 +124,7 @@ def _stage_chunk(rows: pa.Table, folder: Path) -> Staged:
     columns = {name: rows[name] for name in STAGED.names if name in rows.column_names}
     columns |= {"kind": kinds, "snapshot": snapshots, "rank": pa.array(np.arange(len(process)))}
     table = pa.table([columns[name] for name in STAGED.names], STAGED.names)
-    write_work(file, table.take(stable_order(process)).cast(STAGED))
+    write_sorted(file, table.take(stable_order(process)).cast(STAGED), "process")
     orderly, first_at, last_at = _orderly(rows["at"])
     return Staged(
         file=str(file),
@@ -170,10 +171,3 @@ def stable_order(codes: np.ndarray) -> np.ndarray:
     if len(codes) and codes.max() < 2**16:
         codes = codes.astype(np.uint16)  # numpy sorts 16 bits by radix
     return np.argsort(codes, kind="stable")
-
-
-def write_work(path: Path, table: pa.Table) -> None:
-    """Write a working table as one record batch, which ``map_batch`` can map."""
-    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
-        for batch in table.combine_chunks().to_batches():
-            writer.write_batch(batch)

@@ -1,14 +1,10 @@
 """Build the small tables of a stored recording, which the driver writes at the end of an ingest."""
 
-from pathlib import Path
-
 import numpy as np
 import pyarrow as pa
 
 from snapshots.domain.model.topology import Topology
-from snapshots.store.decoding import open_part
 from snapshots.store.layout import CHANNEL_COLUMNS, PROCESS_COLUMNS
-from snapshots.store.manifest import Extent, Part
 from tasks.spark.ingest.times import Clock, with_columns
 
 
@@ -24,20 +20,6 @@ def channel_rows(topology: Topology, source: np.ndarray, target: np.ndarray) -> 
     ids, fifo = [channel.id for channel in channels], [channel.fifo for channel in channels]
     overtaking = [channel.overtaking for channel in channels]
     return pa.table([ids, source, target, fifo, overtaking], schema=CHANNEL_COLUMNS)
-
-
-def extent(store: Path, events: list[Part]) -> Extent:
-    """Return the extent of all events, given their parts."""
-    instants = (
-        open_part(store / part.file, part.table).numbers("at", slice(0, part.rows))
-        for part in events
-    )
-    spans = [(int(at.min()), int(at.max())) for at in instants]
-    return Extent(
-        min((first for first, _ in spans), default=0),
-        max((last for _, last in spans), default=0),
-        sum(part.rows for part in events),
-    )
 
 
 def timed_rows(rows: pa.Table, clock: Clock | None) -> pa.Table:

@@ -25,6 +25,10 @@ _COMPRESSION = 8  # the assumed ratio by which a compressed source grows
 _CHUNK_BYTES = 8 * 2**20
 _LEAST_CHUNK_BYTES = 2 * 2**20
 _GROUP_ROWS = 200_000
+LEAST_BYTES_PER_EVENT = 10
+"""Less than a stored event takes on disk with what belongs to it; 25 were seen."""
+_LEAST_SHARE_OF_TEXT = 20
+"""A text of JSON lines was seen to take a fifth of its bytes when it is stored."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,17 @@ def is_small(source: Path) -> bool:
     """Tell whether a source is so small that several tasks would cost more than they save."""
     packed = source.is_dir() or source.suffix == ".parquet" or compression_of(source) is not None
     return size_of(source) * (_COMPRESSION if packed else 1) <= SMALL_BYTES
+
+
+def least_room(task: IngestTask) -> int:
+    """Return how many bytes on disk the recording takes at least, before anything is read of it.
+
+    Raises: InputRefused.
+    """
+    if task.format == ParquetReader.name:
+        rows = sum(group.rows for group in row_groups(task.source, task.limits))
+        return rows * LEAST_BYTES_PER_EVENT
+    return size_of(task.source) // _LEAST_SHARE_OF_TEXT
 
 
 def parse_tasks(

@@ -3,16 +3,18 @@
 A row, here, counts through all events, process by process.
 """
 
+import secrets
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.lib.format import open_memmap
 
 from snapshots.domain.assembling.assembly import refused_cycle
 from snapshots.domain.assembling.clocks import NONE, CausalCycle, Times, causal_times
-from snapshots.domain.model.topology import Topology
 from snapshots.store.decoding import StoredPart, open_part
 from snapshots.store.layout import EVENTS, PARTED
 from snapshots.store.manifest import Part
@@ -26,12 +28,15 @@ class Clock:
     Args:
         starts: file of int64[P + 1], the first row of each process.
         snapshots: for each snapshot's old code, its code in the order of the steps.
+        first_at, last_at: the earliest and the latest of the times.
     """
 
     at: str
     step: str
     starts: str
     snapshots: tuple[int, ...]
+    first_at: int
+    last_at: int
 
     def instants(self) -> np.ndarray:
         return np.load(self.at, mmap_mode="r")
@@ -60,35 +65,103 @@ class TimeTask:
     target: np.ndarray
 
 
-def logged_times(store: Path, parts: list[Part]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return ``at`` (0 if unknown), whether it is known, and the line of all events.
+@dataclass(frozen=True)
+class ClockTask:
+    """What to compute the clock from: all events, and all messages and markers.
 
-    ``parts`` are the parts of the events, in order.
+    Args:
+        work: folder of working files.
+        starts: int64[P + 1], the first row of each process.
+        source, target: int32[C], the processes at the ends of each channel.
+        processes: their names, by code.
+        snapshots: how many there are.
     """
-    columns: list[list[np.ndarray]] = [[np.zeros(0, kind)] for kind in (np.int64, bool, np.int64)]
-    for part in parts:
-        stored, rows = _stored(store, part)
-        unknown = stored.nulls("at", rows)
-        known = np.ones(part.rows, bool) if unknown is None else ~unknown
-        columns[0].append(np.where(known, stored.numbers("at", rows), 0))
-        columns[1].append(known)
-        columns[2].append(stored.numbers("line", rows))
-    at, known, line = (np.concatenate(column) for column in columns)
+
+    store: str
+    work: str
+    events: tuple[Part, ...]
+    flights: tuple[Part, ...]
+    starts: np.ndarray
+    source: np.ndarray
+    target: np.ndarray
+    processes: tuple[str, ...]
+    snapshots: int
+
+
+def set_clock(task: ClockTask) -> Clock:
+    """Compute causal times and steps of all events, in files that are mapped.
+
+    It is one task, for the time of an event depends on the times of all events that led to it.
+    Raises: InputRefused for events that wait for each other.
+    """
+    columns = _Columns(Path(task.work), int(task.starts[-1]))
+    at, known, line = _logged_times(task, columns)
+    cause = _causes(task, columns)
+    times = _timed(task, (at, known, line), cause, columns)
+    for column in (at, known, line, cause):
+        if column is not times.at:
+            Path(_file_of(column)).unlink()
+    starts = str(columns.folder / f"starts-{columns.token}.npy")
+    np.save(starts, task.starts)
+    return Clock(
+        at=_file_of(times.at),
+        step=_file_of(times.step),
+        starts=starts,
+        snapshots=tuple(_snapshots_by_step(task, times.step)),
+        first_at=int(times.at.min()),
+        last_at=int(times.at.max()),
+    )
+
+
+class _Columns:
+    """Makes columns with one number per event, each a new file that is mapped."""
+
+    def __init__(self, folder: Path, length: int) -> None:
+        self.folder = folder
+        self.length = length
+        self.token = secrets.token_hex(8)
+        self._made = 0
+
+    def new(self, kind: type = np.int64) -> np.memmap:
+        self._made += 1
+        path = self.folder / f"column-{self._made}-{self.token}.npy"
+        return open_memmap(path, "w+", kind, (self.length,))
+
+
+def _file_of(column: np.ndarray) -> str:
+    """Return the file of a mapped column, with all its numbers written."""
+    assert isinstance(column, np.memmap)
+    column.flush()
+    return str(column.filename)
+
+
+def _logged_times(task: ClockTask, columns: _Columns) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return ``at`` (0 if unknown), whether it is known, and the line of all events."""
+    at, known, line = columns.new(), columns.new(np.bool_), columns.new()
+    for place, part, rows in _placed(task):
+        unknown = part.nulls("at", rows)
+        known[place] = True if unknown is None else ~unknown
+        at[place] = np.where(known[place], part.numbers("at", rows), 0)
+        line[place] = part.numbers("line", rows)
     return at, known, line
 
 
-def causes(
-    store: Path, parts: list[Part], starts: np.ndarray, source: np.ndarray, target: np.ndarray
-) -> np.ndarray:
-    """Return the row of the send that each row receives: int64[N], NONE for other events.
+def _placed(task: ClockTask) -> Iterator[tuple[slice, StoredPart, slice]]:
+    """Yield the place of each part of the events among all events, the part, and all its rows."""
+    begin = 0
+    for part in task.events:
+        yield slice(begin, begin + part.rows), *_stored(Path(task.store), part)
+        begin += part.rows
 
-    ``parts`` are the parts of the flights.
-    """
-    cause = np.full(int(starts[-1]), NONE, np.int64)
-    for part in parts:
-        channel, sent, received, met = _flights(*_stored(store, part))
-        cause[starts[target[channel[met]]] + received[met]] = (
-            starts[source[channel[met]]] + sent[met]
+
+def _causes(task: ClockTask, columns: _Columns) -> np.ndarray:
+    """Return the row of the send that each row receives: int64[N], NONE for other events."""
+    cause = columns.new()
+    cause[:] = NONE
+    for part in task.flights:
+        channel, sent, received, met = _flights(*_stored(Path(task.store), part))
+        cause[task.starts[task.target[channel[met]]] + received[met]] = (
+            task.starts[task.source[channel[met]]] + sent[met]
         )
     return cause
 
@@ -111,21 +184,32 @@ def _flights(
     )
 
 
-def timed(
-    topology: Topology,
-    starts: np.ndarray,
+def _timed(
+    task: ClockTask,
     logged: tuple[np.ndarray, np.ndarray, np.ndarray],
     cause: np.ndarray,
+    columns: _Columns,
 ) -> Times:
-    """Return causal times and steps. Raises: InputRefused for events that wait for each other."""
     at, known, line = logged
     try:
-        return causal_times(starts, at, known, line, cause)
+        return causal_times(task.starts, at, known, line, cause, lambda _: columns.new())
     except CausalCycle as cycle:
-        owners = np.searchsorted(starts, cycle.rows, side="right") - 1
-        names = [topology.processes[owner].id for owner in owners]
+        owners = np.searchsorted(task.starts, cycle.rows, side="right") - 1
+        names = [task.processes[owner] for owner in owners]
         lines = line[cycle.rows].tolist()
         raise refused_cycle(list(zip(names, lines, strict=True))) from cycle
+
+
+def _snapshots_by_step(task: ClockTask, step: np.ndarray) -> list[int]:
+    """Return the rank of each snapshot code, in the order of the steps that first name it."""
+    first = np.full(task.snapshots, np.iinfo(np.int64).max)
+    for place, part, rows in _placed(task):
+        snapshot = part.numbers("snapshot", rows)
+        naming = np.flatnonzero(snapshot != NONE)
+        np.minimum.at(first, snapshot[naming], step[place][naming])
+    ranks = np.empty(task.snapshots, np.int64)
+    ranks[np.argsort(first, kind="stable")] = np.arange(task.snapshots)
+    return ranks.tolist()
 
 
 def retime(task: TimeTask) -> list[Part]:
@@ -175,18 +259,3 @@ def with_columns(rows: pa.Table, columns: dict[str, pa.Array]) -> pa.Table:
     for name, column in columns.items():
         rows = rows.set_column(rows.schema.get_field_index(name), name, column)
     return rows
-
-
-def snapshots_by_step(store: Path, parts: list[Part], step: np.ndarray, count: int) -> list[int]:
-    """Return the rank of each snapshot code, in the order of the steps that first name it."""
-    first = np.full(count, np.iinfo(np.int64).max)
-    begin = 0
-    for part in parts:
-        stored, rows = _stored(store, part)
-        snapshot = stored.numbers("snapshot", rows)
-        naming = np.flatnonzero(snapshot != NONE)
-        np.minimum.at(first, snapshot[naming], step[begin + naming])
-        begin += part.rows
-    ranks = np.empty(count, np.int64)
-    ranks[np.argsort(first, kind="stable")] = np.arange(count)
-    return ranks.tolist()

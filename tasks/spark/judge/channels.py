@@ -29,6 +29,7 @@ from tasks.spark.judge.channel_cuts import ChannelCut, Entry, SnapshotFacts
 from tasks.spark.judge.lanes import NEVER, Lane
 from tasks.spark.judge.recorded import positions_of
 from tasks.spark.judge.suspects import SuspectJudge
+from tasks.spark.task_tables import TaskTables
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,7 @@ class _Judge:
     def __init__(self, task: ChannelTask) -> None:
         folder = Path(task.folder)
         manifest = Manifest.read(folder)
-        self.tables = Tables(folder, manifest)
+        self.tables = TaskTables(folder, manifest)
         self.names = tuple(map(SnapshotId, manifest.snapshots))
         self.count = len(self.names)
         self.facts = [SnapshotFacts() for _ in self.names]
@@ -366,15 +367,13 @@ class _Judge:
             own = codes[table.part[codes] == part]
             own = own[np.argsort(table.begin[own])]
             begin, end = int(table.begin[own[0]]), int(table.end[own].max())
-            ids = table.pick_rows(part, begin, end).array("message")
-            name_index = pc.index_in(ids, names)
-            rows = np.flatnonzero(pc.is_valid(name_index).to_numpy(zero_copy_only=False))
+            name = table.pick_rows(part, begin, end).find("message", names)
+            rows = np.flatnonzero(name != NONE)
             owner = np.searchsorted(table.begin[own], begin + rows, side="right") - 1
             code = own[owner]
             inside = begin + rows < table.end[code]
-            name = name_index.take(pa.array(rows)).to_numpy().astype(np.int64)
             ordinal = begin + rows - table.begin[code]
-            yield code[inside], ordinal[inside], name[inside]
+            yield code[inside], ordinal[inside], name[rows[inside]]
 
     def _texts(self, column: str, lanes: np.ndarray, ordinals: np.ndarray) -> list[str | None]:
         return self.tables.messages.table.pick(self.code[lanes], ordinals).texts(column)

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from snapshots.domain.model.recording import Marker, Message, SnapshotId
+from snapshots.domain.model.recording import Marker, Message, MessageId, SnapshotId
 from snapshots.domain.model.topology import Channel
 from snapshots.store.in_flight import Flights
 from snapshots.store.layout import NONE
@@ -68,8 +68,8 @@ class Lane:
         order = np.argsort(self.received, kind="stable")
         return order[: np.count_nonzero(self.received != NEVER)]
 
-    def texts(self, name: str, ordinals: np.ndarray) -> pa.Array:
-        return self._at(ordinals).array(name)
+    def ids(self, ordinals: np.ndarray) -> list[MessageId]:
+        return self._at(ordinals).ids("message")
 
     def numbers(self, name: str) -> np.ndarray:
         """Return a column of numbers, with NONE for null."""

@@ -13,6 +13,7 @@ from snapshots.store.manifest import Manifest
 from snapshots.store.mapped import read_batch
 from snapshots.store.tables import Tables
 from tasks.spark.judge.recorded import first_records
+from tasks.spark.task_tables import TaskTables
 
 _APPLICATION = np.array([KINDS.index(kind) for kind in sorted(APPLICATION_KINDS)])
 
@@ -42,7 +43,7 @@ class StateTask:
 def judge_states(task: StateTask) -> pa.Table:
     """Return the STATES of the task's processes."""
     folder = Path(task.folder)
-    tables = Tables(folder, Manifest.read(folder))
+    tables = TaskTables(folder, Manifest.read(folder))
     records = pa.Table.from_batches([read_batch(folder / RECORDS, RECORD_COLUMNS)])
     process = records["process"].to_numpy()
     own = records.filter(pa.array((process >= task.first) & (process < task.end)))

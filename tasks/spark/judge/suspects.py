@@ -68,7 +68,7 @@ class SuspectJudge:
         for snapshot, entry in cut.entries.items():
             if cut.both[snapshot]:
                 ordinals = cut.flying_in(snapshot)
-                ids = cut.lane.texts("message", ordinals).to_pylist() if len(ordinals) else []
+                ids = cut.lane.ids(ordinals)
                 if ids != entry.messages:
                     unlike.append((snapshot, entry))
         return unlike
@@ -80,7 +80,7 @@ class SuspectJudge:
         """
         lane, findings = cut.lane, self.facts[snapshot].findings
         flying = cut.flying_in(snapshot)
-        ids = lane.texts("message", flying).to_pylist() if len(flying) else []
+        ids = lane.ids(flying)
         waiting: dict[MessageId, deque[int]] = defaultdict(deque)
         first: dict[MessageId, int] = {}
         for name, ordinal in zip(ids, flying.tolist(), strict=True):

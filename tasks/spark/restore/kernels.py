@@ -46,6 +46,7 @@ from snapshots.store.tables import Tables
 from tasks.spark.judge.lanes import NEVER, Lane
 from tasks.spark.judge.recorded import first_records, positions_of
 from tasks.spark.judge.states import states_at
+from tasks.spark.task_tables import TaskTables
 
 _RECEIVE = KINDS.index(RECEIVE)
 _APPLICATION = [KINDS.index(kind) for kind in sorted(APPLICATION_KINDS)]
@@ -111,7 +112,7 @@ class _Store:
     def __init__(self, task: RestoreTask) -> None:
         folder = Path(task.folder)
         manifest = Manifest.read(folder)
-        self.tables = Tables(folder, manifest)
+        self.tables = TaskTables(folder, manifest)
         self.processes = self.tables.topology.processes
         self.records = pa.Table.from_batches([read_batch(folder / RECORDS, RECORD_COLUMNS)])
         is_own = pc.equal(self.records["snapshot"], task.snapshot)
@@ -187,12 +188,12 @@ def _restore_channel(
     arrivals = lane.arrivals[np.searchsorted(lane.received[lane.arrivals], target_at) :]
     if recorded is None:
         flying = np.flatnonzero(lane.received[:sent] >= target_at)
-        restored = _ids(lane, flying)
+        restored = lane.ids(flying)
     else:
         restored = recorded
     late = [stray for stray in strays if stray[0] >= target_at]
-    held = [*restored, *_ids(lane, lane.ordinals[sent:])]
-    received = _ids(lane, arrivals)
+    held = [*restored, *lane.ids(lane.ordinals[sent:])]
+    received = lane.ids(arrivals)
     indexes = lane.received[arrivals].tolist()
     if late:
         merged = sorted([*zip(indexes, received, strict=True), *late])
@@ -200,7 +201,7 @@ def _restore_channel(
     replay = replay_channel(held, received, fifo=channel.fifo)
     placed = list(_placed(store, channel, target, replay, indexes))
     left = list(replay.left)
-    unreceived = _ids(lane, np.flatnonzero(lane.received == NEVER))
+    unreceived = lane.ids(np.flatnonzero(lane.received == NEVER))
     same = same_contents(left, unreceived, fifo=channel.fifo)
     orphans = lane.ordinals[sent:][lane.received[sent:] < target_at]
     return RestoredChannel(
@@ -213,12 +214,8 @@ def _restore_channel(
         missing=[indexes[row] for row in replay.missing],
         at_end=None
         if same
-        else end_channel_difference(channel, unreceived, left, _ids(lane, orphans)),
+        else end_channel_difference(channel, unreceived, left, lane.ids(orphans)),
     )
-
-
-def _ids(lane: Lane, ordinals: np.ndarray) -> list[MessageId]:
-    return lane.texts("message", ordinals).to_pylist() if len(ordinals) else []
 
 
 def _placed(

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from snapshots.domain.assembling import clocks
 from snapshots.domain.assembling.assembly import assemble
 from snapshots.domain.assembling.clocks import NONE, CausalCycle, causal_times
 from snapshots.domain.model.defects import InputRefused
@@ -182,6 +183,30 @@ def test_steps_are_one_causal_order_of_the_times(run):
         ]
         assert row == min(ready, key=lambda other: line[other])
         done.add(row)
+
+
+@settings(max_examples=examples(100), deadline=None)
+@given(runs(), st.integers(1, 6))
+def test_steps_do_not_depend_on_how_many_rows_are_sorted_at_once(run, rows_at_once):
+    given_columns = [column.copy() for column in run]
+    expected = causal_times(*run)
+    made = []
+
+    def new(length):
+        made.append(np.empty(length, np.int64))
+        return made[-1]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(clocks, "ROWS_AT_ONCE", rows_at_once)
+        patch.setattr(clocks, "_SAMPLED", 1)
+        times = causal_times(*run, new)
+    assert times.at.tolist() == expected.at.tolist()
+    assert times.step.tolist() == expected.step.tolist()
+    for column, before in zip(run, given_columns, strict=True):
+        assert column.tolist() == before.tolist()
+    if len(times.step):
+        assert times.step is made[-1]
+        assert times.at is run[1] or times.at is made[0]
 
 
 @settings(max_examples=examples(60), deadline=None)

@@ -1,19 +1,14 @@
 """Mistakes that no other test noticed when they were planted into the judge."""
 
-from collections import Counter
-
 import pytest
-from hypothesis import given, settings
 
 from snapshots.domain.causality.causal_closure import nearest_consistent_cut
-from snapshots.domain.judging.cuts import NEVER, Cut
+from snapshots.domain.judging.cuts import Cut
 from snapshots.domain.judging.verdicts import SnapshotReport, judge
-from snapshots.domain.model.recording import Recording
 from snapshots.store.cut import StoredCut
-from tests.builders import a_run, recorded, runs
+from tests.builders import a_run, recorded
 from tests.domain.judging import edges
 from tests.domain.judging.edges import LARGE
-from tests.effort import examples
 from tests.store.folders import stored
 
 
@@ -150,56 +145,3 @@ def test_of_two_consistent_cuts_that_are_equally_near_the_one_inside_is_taken():
         positions = opened.positions_at(step=0)
         positions[:] = [0, 1]
         assert StoredCut(opened.tables, positions).nearest.tolist() == [0, 0]
-
-
-@settings(max_examples=examples(40), deadline=None)
-@given(log=runs(max_processes=6))
-def test_an_independent_judge_counts_the_same(log):
-    """It knows nothing of running maxima, searches or scopes: it compares every pair."""
-    recording = recorded(log)
-    for report in judge(recording):
-        for verdict, count in _counted(recording, report).items():
-            assert report.counts.get(verdict, 0) == count, (report.snapshot, verdict)
-
-
-def _counted(recording: Recording, report: SnapshotReport) -> dict[str, int]:
-    """Count orphans, lost and duplicated messages, and those that marker rules forbid."""
-    counts = dict.fromkeys(("orphan", "lost", "duplicated", "marker-rule"), 0)
-    for channel in recording.topology.channels:
-        messages = recording.messages.get(channel.id, ())
-        markers = recording.markers.get(channel.id, ())
-        own = [item for item in markers if item.snapshot == report.snapshot][:1]
-        sender, receiver = map(report.positions.get, (channel.source, channel.target))
-        for marker in own:
-            counts["marker-rule"] += _between(messages, marker, sender, receiver)
-        if sender is None or receiver is None:
-            continue
-        inside = [(item.sent_index < sender, _received(item) < receiver) for item in messages]
-        counts["orphan"] += sum(not sent and received for sent, received in inside)
-        if (entries := report.recorded_channels.get(channel.id)) is not None:
-            flying = [
-                item.id
-                for item, (sent, received) in zip(messages, inside, strict=True)
-                if sent and not received
-            ]
-            known = {item.id for item in messages}
-            surplus = Counter(entries) - Counter(flying)
-            counts["lost"] += (Counter(flying) - Counter(entries)).total()
-            counts["duplicated"] += sum(surplus[name] for name in surplus if name in known)
-    return counts
-
-
-def _between(messages, marker, sender: int | None, receiver: int | None) -> int:
-    """Count the messages between a marker and the record at each end of its channel."""
-    broken = 0
-    for message in messages:
-        if sender is not None:
-            low, high = sorted((sender, marker.sent_index))
-            broken += low <= message.sent_index < high
-        if receiver is not None and message.received_index is not None:
-            broken += _received(marker) <= message.received_index < receiver
-    return broken
-
-
-def _received(item) -> int:
-    return NEVER if item.received_index is None else item.received_index

@@ -56,7 +56,23 @@ def test_a_message_recorded_twice_is_duplicated(seed):
     report = judged(damaged.log, damaged.snapshot)
     assert report.counts == {"duplicated": 1}
     assert pair(only(report, "duplicated")) == (damaged.channel, damaged.message)
-    assert "recorded more than once" in only(report, "duplicated").sentence
+    assert "more often than it is in flight" in only(report, "duplicated").sentence
+
+
+def test_a_marker_that_arrived_is_not_said_never_to_have_been_sent():
+    run = a_run().record("p", "s1").receive_marker("p->q", "s1").record("q", "s1")
+    (report,) = judge(recorded(run))
+    sentences = [item.sentence for item in report.findings if item.channel == "p->q"]
+    assert sentences == [
+        "p recorded its state for s1, but the log holds no marker that it sent on p->q."
+    ]
+
+
+def test_an_id_in_flight_twice_and_recorded_three_times_is_recorded_more_often():
+    run = a_run().send("p->q", "m", 1).send("p->q", "m", 2).record("p", "s1").record("q", "s1")
+    (report,) = judge(recorded(run.record_channel("p->q", "s1", "m", "m", "m")))
+    (found,) = report.findings
+    assert found.sentence.startswith("Duplicated: m (1) is recorded on p->q more often than it is")
 
 
 @pytest.mark.parametrize("seed", SEEDS)

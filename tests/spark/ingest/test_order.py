@@ -15,7 +15,7 @@ def ordered(*processes: list[int | None]) -> Order:
     indexes = [-1 if index is None else index for process in processes for index in process]
     starts = np.cumsum([0, *map(len, processes)])
     names = tuple(f"p{code}" for code in range(len(processes)))
-    task = OrderTask("", "", (), 0, len(processes), names)
+    task = OrderTask("", "", "", (), 0, len(processes), names)
     return Order(starts, np.array(indexes, np.int64), np.arange(2, 2 + len(indexes)), task)
 
 

@@ -15,9 +15,10 @@ from hypothesis import HealthCheck, given, settings
 
 from snapshots.domain.judging.verdicts import judge
 from snapshots.domain.model import shapes
-from snapshots.domain.model.defects import InputRefused
+from snapshots.domain.model.defects import MOST_LISTED, InputRefused
 from snapshots.domain.replaying.restore import NotRestorable, restore
 from snapshots.readers import recognition
+from snapshots.store.layout import OUTLINES
 from tasks.spark import capacity
 from tasks.spark.capacity import Capacity
 from tasks.spark.ingest import sources
@@ -127,7 +128,7 @@ def test_working_files_are_gone_when_an_ingest_ends(tmp_path):
         str(path.relative_to(tmp_path / "store")) for path in (tmp_path / "store").glob("*/*.arrow")
     }
     assert kept == listed
-    assert not list((tmp_path / "store").glob(".*"))
+    assert [path.name for path in (tmp_path / "store").glob(".*")] == [OUTLINES]
 
 
 def test_a_compressed_log_is_cut_like_any_other(pieces, tmp_path):
@@ -167,6 +168,15 @@ def test_of_two_records_the_first_counts(tmp_path):
     [report] = judged.reports(*judged.facts(StagesHere(), silent))
     assert report.positions == {"p": 1, "q": 0}
     assert report.recorded_channels == {"p->q": ("m",)}
+
+
+def test_of_many_unknown_messages_the_first_by_process_are_listed(tmp_path):
+    run = a_run()
+    for number in range(MOST_LISTED + 10):
+        run.record_channel("p->q", f"s{number}", "nobody sent it")
+        run.record_channel("q->p", f"s{number}", "nobody sent it")
+    source = written(run.log(), tmp_path / "log.jsonl")
+    assert ingested_here(source, tmp_path / "store").defects == assembled(source).defects
 
 
 def a_run_with_more_faults_than_are_kept():

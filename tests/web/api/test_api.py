@@ -420,7 +420,7 @@ def test_a_snapshot_that_is_not_complete_is_not_reordered(api, ada):
     answer = api.post(f"/api/recordings/{recording.pk}/snapshots/s1/reordering")
     detail = problem_of(answer, 409, "conflict")["detail"]
     assert "s1 is not complete" in detail
-    assert "never sent its marker on p1->p2" in detail
+    assert "no marker that it sent on p1->p2" in detail
     assert not Job.objects.filter(kind="reordering").exists()
 
 

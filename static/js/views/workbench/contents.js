@@ -3,17 +3,18 @@
 import { h, renderOnce, setText } from "../../lib/dom.js";
 import { counted, thousands, valueText } from "../../lib/format.js";
 import { blockedAt, spansOf } from "../../lib/blocked.js";
-import { isInside, markersAt, messagesInFlight } from "../../lib/cuts.js";
+import { depthOf, filledChannels, hasMessages, inFlightCount, isInside, markersAt } from "../../lib/cuts.js";
 import { own } from "../../lib/own.js";
 import { hasAny } from "../../lib/player.js";
 import { offerCut } from "./cut-files.js";
+import { createPager, fromTheBeginning } from "./listed.js";
 import { derivedContents } from "./sentences.js";
 
-const MOST_CHANNELS = 150;
 const MOST_VALUES = 24;
-const FEW = 12; // channels that are all shown at first, even empty ones
 const BETWEEN =
   "Between checkpoints it is not known what lies in the channels: the engine keeps it only at a checkpoint.";
+
+const WAITING = ["…"]; // until the server has answered
 
 /** @param {App} app */
 export function createContents(app) {
@@ -24,30 +25,29 @@ export function createContents(app) {
   const onlyFull = app.root.querySelector("#wb-contents-full");
   const notice = app.root.querySelector("#wb-contents-notice");
   const totals = app.root.querySelector("#wb-contents-totals");
+  const page = createPager(app, "channels", "channels", list);
   const rows = new Map();
 
   /** @param {Partial<Filters>} change */
-  const narrow = (change) => player.set({ filters: { ...player.state.filters, ...change } });
+  const narrow = (change) =>
+    player.set({ filters: { ...player.state.filters, ...change }, ...fromTheBeginning(player.state, "channels") });
   filter.addEventListener("input", () => narrow({ channels: filter.value }));
   onlyFull.addEventListener("change", () => narrow({ full: onlyFull.checked }));
 
   /** @param {Filters} filters */
-  function showFilters({ channels, full }) {
+  function showFilters(filters) {
+    const { channels } = filters;
     if (filter.value !== channels) filter.value = channels;
     filter.closest(".wb-filter").classList.toggle("is-used", channels !== "");
-    onlyFull.checked = full ?? topology.channels.length > FEW;
+    onlyFull.checked = app.listed.isOnlyFull(filters);
   }
 
   /** @param {PlayerState} state */
   function draw(state) {
     const detail = app.snapshots.detail();
-    const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
     const selected = state.selection?.of === "channel" ? state.selection.channel : null;
-    const listed = topology.channels
-      .filter((channel) => matches(channel, words))
-      .filter((channel) => !onlyFull.checked || channel.code === selected || isFull(channel, state.shown, detail))
-      .sort((a, b) => Number(b.code === selected) - Number(a.code === selected));
-    const drawn = listed.slice(0, MOST_CHANNELS);
+    const listed = app.listed.channels(state.shown, detail);
+    const drawn = listed.codes.map((code) => topology.channels[code]);
     const markers = state.shown && isInside(state.window, state.shown.positions)
       ? markersAt(state.window, state.shown.positions)
       : new Map();
@@ -59,22 +59,8 @@ export function createContents(app) {
     if (elements.length !== list.children.length || elements.some((element, i) => list.children[i] !== element)) {
       list.replaceChildren(...elements);
     }
-    drawNotices(state, listed.length, drawn.length);
-  }
-
-  /** @param {OpenChannel} channel @param {string[]} words */
-  function matches({ id }, words) {
-    const name = id.toLowerCase();
-    return words.every((word) => name.includes(word));
-  }
-
-  /** @param {OpenChannel} channel @param {Cut | null} cut @param {SnapshotDetail | null} detail */
-  function isFull({ code, id }, cut, detail) {
-    return (
-      (cut?.channels.get(code)?.length ?? 0) > 0 ||
-      (own(detail?.recorded?.channels, id)?.length ?? 0) > 0 ||
-      (own(detail?.recomputed?.channels, id)?.length ?? 0) > 0
-    );
+    page(listed);
+    drawNotices(state, detail, listed.total);
   }
 
   /**
@@ -84,6 +70,9 @@ export function createContents(app) {
   function row(channel, state, detail, markers, selected) {
     const element = rows.get(channel.code) ?? makeRow(channel);
     const messages = state.shown?.channels.get(channel.code) ?? [];
+    const isHere = !state.shown || hasMessages(state.shown, channel.code);
+    const depth = depthOf(state.shown, channel.code);
+    const isLoaded = detail?.loaded.channels.has(channel.code);
     const recorded = own(detail?.recorded?.channels, channel.id);
     const recomputed = own(detail?.recomputed?.channels, channel.id);
     const ids = {
@@ -94,15 +83,19 @@ export function createContents(app) {
       state.cut ? "cut" : "cursor",
       messages.map(({ id, value }) => [id, value]),
       markers?.length,
+      isHere,
+      depth,
       detail ? 1 : 0,
+      isLoaded,
       recorded,
       recomputed,
       state.snapshot,
     ]);
     element.classList.toggle("is-selected", selected);
     renderOnce(element.querySelector("dl"), key, () => [
-      line(state.cut ? "your cut" : "at cursor", chips(messages, channel, markers)),
-      ...(detail ? snapshotLines(recorded, recomputed, ids, detail) : []),
+      line(state.cut ? "your cut" : "at cursor", isHere ? chips(messages, depth, channel, markers) : WAITING),
+      ...(detail && isLoaded ? snapshotLines(channel.id, recorded, recomputed, ids, detail) : []),
+      ...(detail && !isLoaded ? line("recorded", WAITING) : []),
     ].flat());
     return element;
   }
@@ -137,27 +130,33 @@ export function createContents(app) {
   /**
    * Makes the lines of the recorded and the recomputed messages, marked if they differ. In a derived recording one line
    * is enough if they agree.
-   * @param {unknown[] | undefined} recorded @param {unknown[] | undefined} recomputed
+   * @param {string} id @param {unknown[] | undefined} recorded @param {unknown[] | undefined} recomputed
    * @param {{ recorded?: string[], recomputed?: string[] }} ids @param {SnapshotDetail | null} detail
    */
-  function snapshotLines(recorded, recomputed, ids, detail) {
-    const agree = JSON.stringify(recorded) === JSON.stringify(recomputed);
+  function snapshotLines(id, recorded, recomputed, ids, detail) {
+    const left = own(detail.part.omitted_recorded, id) ?? 0;
+    const leftRecomputed = own(detail.part.omitted, id) ?? 0;
+    const agree = JSON.stringify(recorded) === JSON.stringify(recomputed) && left === leftRecomputed;
     if (app.recording.is_derived && agree) {
-      return [line("recorded", values(recorded, ids.recorded, detail), "", "recorded")];
+      return [line("recorded", values(recorded, ids.recorded, left, detail), "", "recorded")];
     }
+    const mark = agree ? "" : "is-different";
     return [
-      line("recorded", values(recorded, ids.recorded), agree ? "" : "is-different", "recorded"),
-      line("recomputed", values(recomputed, ids.recomputed), agree ? "" : "is-different", "recomputed"),
+      line("recorded", values(recorded, ids.recorded, left), mark, "recorded"),
+      line("recomputed", values(recomputed, ids.recomputed, leftRecomputed), mark, "recomputed"),
     ];
   }
 
-  /** @param {string} name @param {HTMLElement[]} cells @param {string} [mark] @param {string} [role] */
+  /** @param {string} name @param {(HTMLElement | string)[]} cells @param {string} [mark] @param {string} [role] */
   function line(name, cells, mark = "", role = "now") {
     return [h("dt", { class: mark }, name), h(`dd`, { class: mark, "data-role": role }, ...cells)];
   }
 
-  /** @param {MessageInFlight[]} messages @param {OpenChannel} channel @param {number[] | undefined} markers */
-  function chips(messages, channel, markers) {
+  /**
+   * @param {MessageInFlight[]} messages @param {number} depth @param {OpenChannel} channel
+   * @param {number[] | undefined} markers
+   */
+  function chips(messages, depth, channel, markers) {
     if (!messages.length && !markers?.length) {
       return [app.recording.is_derived ? h("span.soft", { title: BETWEEN }, "not known") : h("span.soft", {}, "empty")];
     }
@@ -172,9 +171,7 @@ export function createContents(app) {
         valueText(value ?? id, 40),
       ),
     );
-    if (messages.length > MOST_VALUES) {
-      shown.push(h("span.soft", {}, `and ${thousands(messages.length - MOST_VALUES)} more`));
-    }
+    if (depth > shown.length) shown.push(h("span.soft", {}, `and ${thousands(depth - shown.length)} more`));
     if (markers?.length) {
       shown.push(
         h("span.wb-marker", { title: counted(markers.length, "marker") }, "◆".repeat(Math.min(markers.length, 3))),
@@ -185,9 +182,10 @@ export function createContents(app) {
 
   /**
    * Shows values, or the ids of messages without one. The detail of a derived snapshot says why there are none.
-   * @param {unknown[] | null | undefined} contents @param {string[] | undefined} ids @param {SnapshotDetail} [detail]
+   * @param {unknown[] | null | undefined} contents @param {string[] | undefined} ids
+   * @param {number} omitted how many more there are @param {SnapshotDetail} [detail]
    */
-  function values(contents, ids, detail) {
+  function values(contents, ids, omitted, detail) {
     if (contents === undefined || contents === null) {
       return [h("span.soft", { title: detail?.why_unknown }, "not known")];
     }
@@ -197,19 +195,22 @@ export function createContents(app) {
     const shown = contents.slice(0, MOST_VALUES).map(
       (value, i) => h("span.wb-value", {}, valueText(value ?? ids?.[i], 40)),
     );
-    const more = contents.length - MOST_VALUES;
+    const more = contents.length + omitted - shown.length;
     if (more > 0) shown.push(h("span.soft", {}, `and ${thousands(more)} more`));
     return shown;
   }
 
-  /** @param {PlayerState} state @param {number} listed @param {number} drawn */
-  function drawNotices({ shown }, listed, drawn) {
-    const inFlight = shown ? messagesInFlight(shown).length : 0;
+  /** @param {PlayerState} state @param {SnapshotDetail | null} detail @param {number} listed */
+  function drawNotices({ shown, filters }, detail, listed) {
+    const inFlight = shown ? inFlightCount(shown) : 0;
     const isKnown = inFlight > 0 || !app.recording.is_derived;
-    const total = () => `${counted(inFlight, "message")} in ${counted(shown.channels.size, "channel")}`;
-    setText(totals, shown && isKnown ? total() : "");
-    const more = listed > drawn ? `${thousands(listed - drawn)} more channels: filter by name.` : "";
-    setText(notice, more || (drawn === 0 ? whyEmpty(app.snapshots.detail()) : ""));
+    const hidden = Math.max(shown?.outline?.hiddenChannels ?? 0, detail?.outline.hidden_channels ?? 0);
+    const filled = () => filledChannels(shown).length + (shown.outline?.hiddenChannels ?? 0);
+    setText(totals, shown && isKnown ? `${counted(inFlight, "message")} in ${counted(filled(), "channel")}` : "");
+    const others = hidden && app.listed.isOnlyFull(filters)
+      ? `${counted(hidden, "channel")} with fewer messages not listed here. The list of all channels has them.`
+      : "";
+    setText(notice, listed === 0 ? whyEmpty(detail) : others);
   }
 
   /**
@@ -230,7 +231,7 @@ export function createContents(app) {
     /** @param {PlayerState} state @param {Set<string>} keys */
     update(state, keys) {
       if (keys.has("filters")) showFilters(state.filters);
-      if (hasAny(keys, "shown", "snapshot", "detail", "selection", "cut", "filters")) draw(state);
+      if (hasAny(keys, "shown", "snapshot", "detail", "selection", "cut", "filters", "pages")) draw(state);
     },
   };
 }

@@ -1,8 +1,10 @@
 /** Everything that is known about the selected event, message, channel or process. */
 
 import { h } from "../../lib/dom.js";
-import { counted, isGiven, thousands, valueText } from "../../lib/format.js";
+import { counted, isExcerpt, isGiven, thousands, valueText } from "../../lib/format.js";
+import { depthOf, hasState } from "../../lib/cuts.js";
 import { own } from "../../lib/own.js";
+import { hasAny } from "../../lib/player.js";
 import { eventRow, IN_FLIGHT } from "../../lib/window.js";
 import { describe } from "./hover.js";
 
@@ -81,10 +83,21 @@ export function createDetails(app) {
       const entries = Object.entries(fields)
         .filter(([, value]) => value !== null)
         .map(([key, value]) => [key.replaceAll("_", " "), fieldText(key, value)]);
-      facts(`${name}: ${kind}`, entries, ...farEnd(flight, process, index));
+      facts(`${name}: ${kind}`, entries, ...farEnd(flight, process, index), ...wayToWhole(fields, process, index));
     } catch (error) {
       if (current === request) box.append(h("p.soft", {}, `The other fields could not be loaded: ${error.message}`));
     }
+  }
+
+  /**
+   * Returns a link to the whole event if something of it was shortened.
+   * @param {Record<string, any>} fields @param {number} process @param {number} index
+   */
+  function wayToWhole(fields, process, index) {
+    const isShort = Object.values(fields).some(isExcerpt) || isGiven(fields.messages_omitted);
+    const name = encodeURIComponent(topology.processes[process].id);
+    const href = `${app.urls.events}/${name}/${index}?whole=true`;
+    return isShort ? [h("p", {}, h("a", { href, download: `event-${index}.json` }, "The whole event, as JSON"))] : [];
   }
 
   /** @param {string} key @param {any} value */
@@ -174,7 +187,7 @@ export function createDetails(app) {
       ["from", link(source, { of: "process", process: source })],
       ["to", link(target, { of: "process", process: target })],
       ["order", fifo ? "FIFO" : "not FIFO"],
-      ["holds", counted(shown?.channels.get(channel)?.length ?? 0, "message")],
+      ["holds", counted(depthOf(shown, channel), "message")],
     ]);
   }
 
@@ -185,16 +198,22 @@ export function createDetails(app) {
     const channels = (end) => thousands(topology.channels.filter((channel) => channel[end] === process).length);
     const detail = app.snapshots.detail();
     const [recorded, recomputed] = [detail?.recorded?.processes, detail?.recomputed?.processes];
+    /** @param {Cut} cut */
+    function stateNow(cut) {
+      if (!hasState(cut, process)) return "…";
+      return cut.known[process] ? valueText(cut.states[process], 2000) : "not known";
+    }
     /** @param {Record<string, any> | undefined} states */
     function text(states) {
       if (!detail) return null;
+      if (!detail.loaded.processes.has(process)) return "…";
       const state = own(states, id);
       return state === undefined ? "not known" : valueText(state, 2000);
     }
     facts(`process ${id}`, [
       ["events so far", shown ? thousands(shown.positions[process]) : null],
       ["event time", shown?.watermarks[process] ?? null],
-      ["state", shown ? (shown.known[process] ? valueText(shown.states[process], 2000) : "not known") : null],
+      ["state", shown ? stateNow(shown) : null],
       ["recorded", text(recorded)],
       ["recomputed", text(recomputed)],
       ["channels", `${channels("targetCode")} incoming, ${channels("sourceCode")} outgoing`],
@@ -205,7 +224,7 @@ export function createDetails(app) {
   return {
     /** @param {PlayerState} state @param {Set<string>} keys */
     update(state, keys) {
-      const follows = ["channel", "process"].includes(state.selection?.of) && keys.has("shown");
+      const follows = ["channel", "process"].includes(state.selection?.of) && hasAny(keys, "shown", "detail");
       if (keys.has("selection") || follows || (keys.has("window") && state.selection && !state.playing)) draw(state);
     },
   };

@@ -1,6 +1,6 @@
 /** Keeps the player's window (what can be drawn) and its shown cut (what the panels say) up to date. */
 
-import { describeCut, isInside, positionsAt } from "../../lib/cuts.js";
+import { describeCut, isInside, positionsAt, withRows } from "../../lib/cuts.js";
 import { hasAny } from "../../lib/player.js";
 import { covers } from "../../lib/window.js";
 
@@ -8,6 +8,7 @@ const PANELS_EVERY = 200; // ms while playing: as fast as one can read
 const SERVER_EVERY = 250; // ms
 const PAD = 0.25; // share of the view that is loaded beside it, at both sides
 const ROOM_FOR_PAD = 2.5; // how much more than one exact window a padded one may hold
+const LISTING = ["filters", "pages", "selection", "detail"]; // what changes the rows of the panels
 
 /** @param {App} app */
 export function createFeed(app) {
@@ -98,8 +99,12 @@ export function createFeed(app) {
   /** @param {CutQuestion} question */
   async function showFromServer(question) {
     try {
-      const cut = await source.cut(question);
-      if (cut) player.set({ shown: cut });
+      const cut = await source.partOfCut(question, app.listed.first());
+      if (!cut) return;
+      player.set({ shown: cut });
+      const missing = app.listed.missing(cut);
+      const more = missing && (await source.partOfCut(question, missing));
+      if (more && player.state.shown === cut) player.set({ shown: withRows(cut, more) });
     } catch (error) {
       app.say(`The contents here could not be loaded: ${error.message}`);
     }
@@ -127,7 +132,8 @@ export function createFeed(app) {
         load(state);
         prefetch(state);
       }
-      if (hasAny(keys, "now", "cut", "window", "axis", "playing")) showSoon(state);
+      const lacksRows = hasAny(keys, ...LISTING) && state.shown && app.listed.missing(state.shown) !== null;
+      if (lacksRows || hasAny(keys, "now", "cut", "window", "axis", "playing")) showSoon(state);
     },
     /** Loads the part in view again, after the width has changed. */
     reload: () => load(player.state),

@@ -86,7 +86,7 @@ export function createHandles(app, box, measures, steer) {
     }
     const place = Math.floor(x);
     app.cutHints.set(p, { [axis]: place });
-    app.source.cut(axis === "order" ? { step: place } : { at: place }).then(
+    app.source.partOfCut(axis === "order" ? { step: place } : { at: place }).then(
       (cut) => cut && steer(p, cut.positions[p]),
       (error) => app.say(`The cut could not be moved: ${error.message}`),
     );

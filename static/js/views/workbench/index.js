@@ -15,6 +15,7 @@ import { createDepth } from "./depth.js";
 import { createDetails } from "./details.js";
 import { createFeed } from "./feed.js";
 import { createFolds } from "./folds.js";
+import { createListed } from "./listed.js";
 import { createLanes } from "./lanes.js";
 import { keepLink, openingView } from "./link.js";
 import { mountGuide } from "./guide.js";
@@ -91,6 +92,7 @@ export async function mountWorkbench(root, data) {
   app.folds = createFolds(app);
   app.spacetime = createSpacetime(app);
   app.plotWidth = app.spacetime.plotWidth;
+  app.listed = createListed(app);
   const feed = createFeed(app);
   const overview = createOverview(app);
   const panels = [

@@ -1,6 +1,6 @@
 /** Sentences whose nouns are links: the verdicts of snapshots and of dragged cuts. Pure, but for the elements. */
 
-import { messagesInFlight } from "../../lib/cuts.js";
+import { inFlightCount } from "../../lib/cuts.js";
 import { h } from "../../lib/dom.js";
 import { counted, isGiven, thousands, valueText } from "../../lib/format.js";
 
@@ -110,7 +110,7 @@ export function cutResult(cut, isDerived = false) {
  */
 export function cutSentence(cut, isDerived = false) {
   if (cut.consistent !== false) {
-    const waiting = messagesInFlight(cut).length;
+    const waiting = inFlightCount(cut);
     if (isDerived) {
       const there = waiting === 0 ? "" : ` ${counted(waiting, "message")} of a checkpoint in flight.`;
       return `The engine keeps no events between two checkpoints, so nothing tells what else passed.${there}`;

@@ -2,10 +2,13 @@
 
 import { h, renderOnce, setText } from "../../lib/dom.js";
 import { counted, duration, thousands } from "../../lib/format.js";
-import { messagesInFlight } from "../../lib/cuts.js";
+import { decode } from "../../lib/arrays.js";
+import { inFlightCount } from "../../lib/cuts.js";
 import { hasAny } from "../../lib/player.js";
+import { WHOLE } from "../../lib/rows.js";
 import { inOrder } from "../../lib/source.js";
 import { inStrip, nextWithFindings, partOfStrip, phaseAtCut, snapshotOfCut, withFindings } from "../../lib/strip.js";
+import { openDetail, withRowsOf } from "./snapshot-rows.js";
 import { answersSentence, chipTitle, cutResult, cutSentence, nounsOf, sentenceElements } from "./sentences.js";
 
 /** @param {App} app @param {SnapshotSummary[]} summaries */
@@ -19,6 +22,8 @@ export function createSnapshots(app, summaries) {
   const doneAt = new Map();
   /** @type {number | undefined} */
   let speak;
+  let loads = 0; // answers about snapshots, whose number says that there is a new one
+  let isFilling = false;
 
   const tools = app.root.querySelector("#wb-strip-tools");
   const count = tools.querySelector("#wb-strip-count");
@@ -30,6 +35,11 @@ export function createSnapshots(app, summaries) {
   /** @param {SnapshotSummary} summary @returns {OpenSummary} */
   function opened(summary) {
     return { ...summary, codes: summary.positions ? inOrder(summary.positions, topology.processes) : null };
+  }
+
+  /** @param {SnapshotDetail} detail @returns {OpenSummary} */
+  function openedWhole(detail) {
+    return { ...detail, codes: Array.from(decode(detail.outline.positions)) };
   }
 
   const chosen = () => byId.get(player.state.snapshot) ?? null;
@@ -113,19 +123,44 @@ export function createSnapshots(app, summaries) {
     if (id === null || details.has(id)) return;
     details.set(id, null);
     try {
-      const detail = await app.source.snapshot(id);
+      const rows = firstRows();
+      const detail = openDetail(await app.source.partOfSnapshot(id, rows), rows, topology);
       details.set(id, detail);
       if (!byId.get(id).codes) {
-        byId.set(id, { ...byId.get(id), ...opened(detail) });
+        byId.set(id, { ...byId.get(id), ...openedWhole(detail) });
         player.set({ whole: id });
       }
-      player.set({ detail: id });
+      player.set({ detail: (loads += 1) });
       doneAt.set(id, await donePositions(byId.get(id)));
       player.set({ phases: id });
     } catch (error) {
       details.delete(id);
       app.say(`Snapshot ${id} could not be loaded: ${error.message}`);
     }
+  }
+
+  /** Returns what to ask of a snapshot first: all channels of a small recording, else the first that hold messages. */
+  function firstRows() {
+    const areFew = topology.channels.length <= WHOLE;
+    return { ...app.listed.first(), channels: areFew ? [...topology.channels.keys()] : null };
+  }
+
+  /** Loads the rows of the chosen snapshot that the panels list and that are not here yet, one request at a time. */
+  async function fill() {
+    const id = player.state.snapshot;
+    const detail = details.get(id);
+    const missing = detail && !isFilling ? app.listed.missingOf(detail) : null;
+    if (!missing) return;
+    isFilling = true;
+    try {
+      const more = openDetail(await app.source.partOfSnapshot(id, missing), missing, topology);
+      details.set(id, withRowsOf(detail, more));
+    } catch (error) {
+      return app.say(`More of snapshot ${id} could not be loaded: ${error.message}`);
+    } finally {
+      isFilling = false;
+    }
+    player.set({ detail: (loads += 1) });
   }
 
   /**
@@ -201,14 +236,14 @@ export function createSnapshots(app, summaries) {
    * @param {SnapshotSummary} summary @param {Axis} axis
    */
   async function placeOf(summary, axis) {
-    const recorded = axis === "time" ? await recordedAt(summary) : [];
-    return recorded.length ? Math.max(...recorded) : spanOf(summary, axis)?.[1] ?? null;
+    const recorded = axis === "time" ? await recordedBetween(summary) : null;
+    return (recorded ?? spanOf(summary, axis))?.[1] ?? null;
   }
 
-  /** @param {SnapshotSummary} summary @returns {Promise<number[]>} */
-  async function recordedAt({ snapshot }) {
+  /** @param {SnapshotSummary} summary */
+  async function recordedBetween({ snapshot }) {
     const detail = await app.source.snapshot(snapshot).catch(() => /** @type {SnapshotDetail | null} */ (null));
-    return Object.values(detail?.recorded_at ?? {}).filter(Number.isFinite);
+    return detail?.outline.recorded_between ?? null;
   }
 
   /**
@@ -218,8 +253,7 @@ export function createSnapshots(app, summaries) {
   async function recordedSpan(axis) {
     const summary = chosen();
     if (!summary || axis === "order") return summary && spanOf(summary, axis);
-    const recorded = await recordedAt(summary);
-    return recorded.length ? [Math.min(...recorded), Math.max(...recorded)] : null;
+    return recordedBetween(summary);
   }
 
   /** @param {PlayerState} state */
@@ -269,7 +303,7 @@ export function createSnapshots(app, summaries) {
     if (!shown || shown.positions.some((n, p) => n !== cut[p])) return;
     const orphans = shown.orphans.map(({ channel, message }) => `${channel} ${message}`);
     const same = snapshotOfCut([...byId.values()], cut);
-    const counts = `${shown.strays} ${messagesInFlight(shown).length}`;
+    const counts = `${shown.strays} ${inFlightCount(shown)}`;
     const key = `cut ${shown.consistent} ${counts} ${orphans} ${same?.snapshot}`;
     const [look, result] = cutResult(shown, app.recording.is_derived);
     const sentence = cutSentence(shown, app.recording.is_derived);
@@ -327,6 +361,7 @@ export function createSnapshots(app, summaries) {
         load(state.snapshot);
       }
       if (hasAny(keys, "snapshot", "detail", "cut", "shown")) drawVerdict(state);
+      if (hasAny(keys, "detail", "shown", "filters", "pages", "selection")) fill();
     },
   };
 }

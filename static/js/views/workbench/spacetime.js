@@ -21,6 +21,11 @@ const GLIDE = 0.35; // share of its way that a handle moves in a frame
 const EVENTS = { name: "events", title: "all events," };
 const FIRST_PICTURE = "first-picture"; // a mark of the browser's performance timeline
 
+/** @param {{ id: string }[]} items */
+function longestName(items) {
+  return items.reduce((most, { id }) => Math.max(most, id.length), 0);
+}
+
 /** @param {App} app */
 export function createSpacetime(app) {
   const { player, topology, recording } = app;
@@ -28,8 +33,8 @@ export function createSpacetime(app) {
   const canvas = app.root.querySelector("#wb-spacetime-moving");
   const box = plot.parentElement;
   const notice = app.root.querySelector("#wb-window-notice");
-  const longest = Math.max(...topology.processes.map(({ id }) => id.length * LANE_LETTER), 0);
-  const longestChannel = Math.max(...topology.channels.map(({ id }) => id.length * DEPTH_LETTER), 0);
+  const longest = LANE_LETTER * longestName(topology.processes);
+  const longestChannel = DEPTH_LETTER * longestName(topology.channels);
   let isPictured = false;
   /** @type {number[] | null} */
   let cutX = null;

@@ -2,13 +2,13 @@
 
 import { differences, isCompound } from "../../lib/differences.js";
 import { h, renderOnce, setText } from "../../lib/dom.js";
-import { thousands, valueText } from "../../lib/format.js";
-import { total } from "../../lib/cuts.js";
+import { isExcerpt, thousands, valueText } from "../../lib/format.js";
+import { hasState, total } from "../../lib/cuts.js";
 import { own } from "../../lib/own.js";
 import { hasAny } from "../../lib/player.js";
 import { offerCut } from "./cut-files.js";
+import { createPager, fromTheBeginning } from "./listed.js";
 
-const MOST_ROWS = 200;
 const MOST_FIELDS = 20; // of one state that differ
 const LONGEST = 60; // characters of a cell
 
@@ -19,12 +19,15 @@ export function createStates(app) {
   const body = app.root.querySelector("#wb-states-body");
   const sums = app.root.querySelector("#wb-states-totals");
   const filter = app.root.querySelector("#wb-states-filter");
-  const notice = app.root.querySelector("#wb-states-notice");
+  const page = createPager(app, "states", "processes", body.closest(".wb-states"));
   const atHead = app.root.querySelector("#wb-states-at");
   const start = total(topology.processes.map(({ state }) => state));
   const rows = new Map();
   body.replaceChildren();
-  filter.addEventListener("input", () => player.set({ filters: { ...player.state.filters, states: filter.value } }));
+  filter.addEventListener("input", () => {
+    const filters = { ...player.state.filters, states: filter.value };
+    player.set({ filters, ...fromTheBeginning(player.state, "states") });
+  });
 
   /** @param {Filters} filters */
   function showFilter({ states }) {
@@ -55,18 +58,13 @@ export function createStates(app) {
 
   /** @param {PlayerState} state */
   function draw(state) {
-    const words = filter.value.toLowerCase();
-    /** @param {number} p */
-    const matches = (p) => topology.processes[p].id.toLowerCase().includes(words);
-    const listed = [...topology.processes.keys()].filter(matches);
-    const drawn = listed.slice(0, MOST_ROWS);
-    const elements = drawn.flatMap((p) => fill(p, state));
+    const listed = app.listed.processes();
+    const elements = listed.codes.flatMap((p) => fill(p, state));
     if (elements.length !== body.children.length || elements.some((element, i) => body.children[i] !== element)) {
       body.replaceChildren(...elements);
     }
     setText(atHead, state.cut ? "Your cut" : "At cursor");
-    const hidden = listed.length - drawn.length;
-    setText(notice, hidden ? `${thousands(hidden)} more processes: filter by name.` : "");
+    page(listed);
     drawTotals(state);
   }
 
@@ -78,13 +76,14 @@ export function createStates(app) {
     const recorded = own(detail?.recorded?.processes, id);
     const recomputed = own(detail?.recomputed?.processes, id);
     const areKnown = recorded !== undefined && recomputed !== undefined;
-    const differing = areKnown ? differences(recorded, recomputed) : [];
+    const differing = areKnown ? differencesOf(recorded, recomputed) : [];
     const isAgreed = areKnown && !differing.length && isCompound(recorded);
-    setCell(cells[0], state.shown ? (state.shown.known[p] ? valueText(state.shown.states[p]) : "not known") : "…");
+    setCell(cells[0], textNow(state.shown, p));
     setText(watermark, state.shown?.watermarks[p] ?? "");
     watermark.hidden = !state.shown?.watermarks[p];
-    setCell(cells[1], detail ? knownText(recorded) : "");
-    setCell(cells[2], detail ? (isAgreed ? "the same" : knownText(recomputed)) : "");
+    const isLoaded = detail?.loaded.processes.has(p);
+    setCell(cells[1], detail ? (isLoaded ? knownText(recorded) : "…") : "");
+    setCell(cells[2], detail ? (isAgreed ? "the same" : isLoaded ? knownText(recomputed) : "…") : "");
     setCell(cells[3], app.snapshots.phaseOf(p, state) ?? "");
     cells[1].classList.toggle("is-different", differing.length > 0);
     const isListed = differing.some(({ path }) => path);
@@ -125,6 +124,21 @@ export function createStates(app) {
     return h("ul", { "aria-label": `Fields of ${id} that differ` }, list);
   }
 
+  /**
+   * Compares two states field by field. Of long ones only the beginning is here, so they are compared as a whole.
+   * @param {unknown} recorded @param {unknown} recomputed @returns {Difference[]}
+   */
+  function differencesOf(recorded, recomputed) {
+    if (!isExcerpt(recorded) && !isExcerpt(recomputed)) return differences(recorded, recomputed);
+    return JSON.stringify(recorded) === JSON.stringify(recomputed) ? [] : [{ path: "", recorded, recomputed }];
+  }
+
+  /** @param {Cut | null} cut @param {number} p */
+  function textNow(cut, p) {
+    if (!cut || !hasState(cut, p)) return "…";
+    return cut.known[p] ? valueText(cut.states[p]) : "not known";
+  }
+
   /** @param {unknown} state */
   function knownText(state) {
     return state === undefined ? "not known" : valueText(state);
@@ -148,7 +162,7 @@ export function createStates(app) {
     /** @param {PlayerState} state @param {Set<string>} keys */
     update(state, keys) {
       if (keys.has("filters")) showFilter(state.filters);
-      if (hasAny(keys, "shown", "snapshot", "detail", "phases", "selection", "cut", "filters")) draw(state);
+      if (hasAny(keys, "shown", "snapshot", "detail", "phases", "selection", "cut", "filters", "pages")) draw(state);
     },
   };
 }

@@ -17,7 +17,7 @@ export function createSteps(app) {
    * @param {number} step
    */
   async function instantOf(step) {
-    const cut = await source.cut({ step: step + 1 });
+    const cut = await source.partOfCut({ step: step + 1 });
     return cut?.at ?? null;
   }
 
@@ -29,7 +29,8 @@ export function createSteps(app) {
     const window = windowAtCursor();
     const next = window ? neighbour(window.events.x, now, direction) : null;
     if (next !== null) return player.seek(next);
-    const happened = (await source.cut({ at: direction > 0 ? Math.floor(now) : Math.ceil(now) - 1 }))?.events ?? 0;
+    const at_ = direction > 0 ? Math.floor(now) : Math.ceil(now) - 1;
+    const happened = (await source.partOfCut({ at: at_ }))?.events ?? 0;
     const step = direction > 0 ? happened : happened - 1;
     if (step < 0) return player.seek(player.bounds().from);
     if (step >= player.extent.steps) return player.seek(player.bounds().to);
@@ -102,7 +103,7 @@ export function createSteps(app) {
    * @param {CutQuestion} question
    */
   function ask(question) {
-    last = last.then(() => source.cut(question));
+    last = last.then(() => source.partOfCut(question));
     return last;
   }
 

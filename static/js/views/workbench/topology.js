@@ -3,6 +3,7 @@
 import { fitCanvas } from "../../lib/canvas.js";
 import { setText } from "../../lib/dom.js";
 import { blockedAt, spansOf } from "../../lib/blocked.js";
+import { depthOf, filledChannels } from "../../lib/cuts.js";
 import { counted, escapeText, thousands } from "../../lib/format.js";
 import { boxAround, distinctNames, overlap, placeLabels } from "../../lib/labels.js";
 import { hasAny } from "../../lib/player.js";
@@ -304,7 +305,7 @@ export function createTopology(app) {
     context.textAlign = "center";
     context.textBaseline = "middle";
     for (const channel of drawnChannels) {
-      const messages = cut.channels.get(channel.code)?.length ?? 0;
+      const messages = depthOf(cut, channel.code);
       if (messages < least) continue;
       const text = thousands(messages);
       const width = context.measureText(text).width + (radius > SMALL_NODE ? 8 : 4);
@@ -362,13 +363,13 @@ export function createTopology(app) {
    * @param {Cut | null} cut
    */
   function leastCounted(cut) {
-    return cut && cut.channels.size > CROWD ? 2 : 1;
+    return cut && filledChannels(cut).length > CROWD ? 2 : 1;
   }
 
   function rows() {
     const cut = player.state.shown;
     /** @param {number} code */
-    const waiting = (code) => countCell(cut?.channels.get(code)?.length ?? 0, app.recording.is_derived);
+    const waiting = (code) => countCell(depthOf(cut, code), app.recording.is_derived);
     /** @param {OpenChannel} channel */
     const row = ({ id, source, target, fifo, code }) => [id, source, target, fifo ? "yes" : "no", waiting(code)];
     return { head: ["channel", "source", "target", "FIFO", "messages now"], rows: topology.channels.map(row) };
@@ -391,7 +392,7 @@ export function createTopology(app) {
       return [topology.processes[target.process].id, phase].filter(Boolean).join(": ");
     }
     if (target?.of === "channel") {
-      const messages = player.state.shown?.channels.get(target.channel)?.length ?? 0;
+      const messages = depthOf(player.state.shown, target.channel);
       return `${topology.channels[target.channel].id}: ${counted(messages, "message")}`;
     }
     return "";

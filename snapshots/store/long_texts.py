@@ -1,0 +1,117 @@
+"""Read texts of a mapped table shortened, so that no answer grows with the length of a value.
+
+A JSON text that is too long is replaced by ``{"$excerpt": its beginning, "$bytes": its length}``,
+which is JSON again. Where the whole was read, ``$digest`` tells whether two of them are the same.
+The event that holds a text is the way to the whole of it.
+
+Columns are packed, so a length is known only once a text was read. They are read some rows at a
+time: long texts are never all in memory at once.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from hashlib import blake2b
+from typing import TypeVar, cast
+
+import orjson
+
+from snapshots.domain.model.topology import JsonText
+from snapshots.store.mapped import Ints, MappedTable
+
+T = TypeVar("T", bound=str)
+
+LONGEST = 2_000  # bytes of a text that are shown where not all are
+_SHORTEST = 16
+_FIRST = 64  # rows that are read at once where texts may be long
+_MOST_ROWS = 8_192
+_MOST_BYTES = 1_000_000  # read at once, as far as the texts before tell
+
+
+def excerpt_of_json(beginning: bytes, length: int) -> JsonText:
+    """Return the JSON text that stands for one of ``length`` bytes with this beginning."""
+    text = beginning.decode(errors="ignore")
+    return JsonText(orjson.dumps({"$excerpt": text, "$bytes": length}).decode())
+
+
+def excerpt_of_text(beginning: bytes, length: int) -> str:
+    """Return the beginning of a text that is no JSON, and how long the whole is."""
+    text = beginning.decode(errors="ignore")
+    return f"{text}… (the first {len(beginning):,} of {length:,} bytes)"
+
+
+def has_more(table: MappedTable, codes: Ints, offsets: Ints, column: str, most: int) -> bool:
+    """Tell whether the texts of the rows at ``offsets`` [N] of the runs ``codes`` [N] have more
+    than ``most`` bytes; about so many are read."""
+    total = 0
+    for texts in _pieces(table, codes, offsets, column):
+        total += sum(len(text.encode()) for text in texts if text is not None)
+        if total > most:
+            return True
+    return False
+
+
+def read_shortened(
+    table: MappedTable,
+    codes: Ints,
+    offsets: Ints,
+    column: str,
+    budget: int,
+    shorten: Callable[[bytes, int], T],
+) -> list[T | None]:
+    """Return the texts of the same rows, shortened to a budget of bytes; None for null.
+
+    If all together have no more bytes than the budget, all stay whole. Else each has at most its
+    share of the budget, and at most 2,000 bytes.
+    """
+    found: list[T | None] = []
+    if not has_more(table, codes, offsets, column, budget):
+        for texts in _pieces(table, codes, offsets, column):
+            found += cast("list[T | None]", texts)
+        return found
+    most = _share(budget, len(codes))
+    for texts in _pieces(table, codes, offsets, column):
+        found += [_cut(text, most, shorten) for text in cast("list[T | None]", texts)]
+    return found
+
+
+def shortened(texts: Sequence[JsonText | None], budget: int) -> list[JsonText | None]:
+    """Return JSON texts that were read already, shortened in the same way."""
+    if sum(len(text) for text in texts if text is not None) <= budget:
+        return list(texts)
+    most = _share(budget, len(texts))
+    return [None if text is None else _cut(text, most, _digested(text)) for text in texts]
+
+
+def _share(budget: int, count: int) -> int:
+    return max(min(budget // max(count, 1), LONGEST), _SHORTEST)
+
+
+def _pieces(
+    table: MappedTable, codes: Ints, offsets: Ints, column: str
+) -> Iterator[list[str | None]]:
+    """Yield the texts some rows at a time: the longer they are, the fewer."""
+    begin, rows = 0, _FIRST
+    while begin < len(codes):
+        piece = slice(begin, begin + rows)
+        texts = table.pick(codes[piece], offsets[piece]).texts(column)
+        yield texts
+        begin += rows
+        mean = sum(len(text) for text in texts if text is not None) // len(texts) + 1
+        rows = max(min(_MOST_BYTES // mean, 4 * rows, _MOST_ROWS), 1)
+
+
+def _cut(text: T | None, most: int, shorten: Callable[[bytes, int], T]) -> T | None:
+    if text is None or len(text) * 4 <= most:
+        return text
+    whole = text.encode()
+    return text if len(whole) <= most else shorten(whole[:most], len(whole))
+
+
+def _digested(text: JsonText) -> Callable[[bytes, int], JsonText]:
+    """Return what shortens this text to an excerpt with its digest."""
+
+    def shorten(beginning: bytes, length: int) -> JsonText:
+        digest = blake2b(text.encode(), digest_size=8).hexdigest()
+        excerpt = {"$excerpt": beginning.decode(errors="ignore"), "$bytes": length}
+        return JsonText(orjson.dumps(excerpt | {"$digest": digest}).decode())
+
+    return shorten

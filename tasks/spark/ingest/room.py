@@ -1,0 +1,20 @@
+"""Refuse an ingest that its disk cannot hold: before it begins, and when its events are counted."""
+
+import shutil
+from pathlib import Path
+
+
+class NoRoom(OSError):
+    """The disk has less room than an ingest needs at least; the job waits until it has."""
+
+    permanent = False
+
+
+def require_room(folder: Path, needed: int) -> None:
+    """Raise NoRoom unless the disk of ``folder`` has so many bytes free."""
+    free = shutil.disk_usage(folder).free
+    if needed > free:
+        raise NoRoom(
+            f"This takes at least {needed / 1e6:,.1f} MB on the disk that keeps the recordings, "
+            f"and only {free / 1e6:,.1f} MB of it are free. Its operator has to make room."
+        )

@@ -1,0 +1,152 @@
+"""Working files are small, hold what was written, and go as soon as nothing needs them."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from snapshots.domain.model import shapes
+from snapshots.jobs import postponing
+from snapshots.passing import DISK_FULL, passing
+from snapshots.readers import recognition
+from snapshots.store.layout import OUTLINES, PARTED
+from tasks.spark.capacity import Capacity
+from tasks.spark.ingest import working
+from tasks.spark.ingest.job import Ingest, ingest_here
+from tasks.spark.ingest.room import NoRoom
+from tasks.spark.ingest.sources import IngestTask, least_room
+from tasks.spark.ingest.working import read_all, read_codes, write_sorted
+from tasks.spark.stages import StagesHere
+from tests.builders import simulated
+from tests.spark.agreement import LIMITS, silent, written
+
+
+@pytest.mark.parametrize("rows", [1, 7, 8, 100])
+def test_a_range_of_codes_is_read_from_the_batches_that_hold_it(rows, tmp_path, monkeypatch):
+    monkeypatch.setattr(working, "ROWS_PER_BATCH", 7)
+    codes = np.sort(np.random.default_rng(rows).integers(-1, 12, rows))
+    texts = [f"text {number}" for number in range(rows)]
+    table = pa.table({"code": pa.array(codes, pa.int32()), "text": texts})
+    write_sorted(tmp_path / "file", table, "code")
+    assert read_all(tmp_path / "file") == table
+    for first in range(-1, 13):
+        for end in range(first, 14):
+            chosen = table.filter(pa.array((codes >= first) & (codes < end)))
+            assert read_codes(tmp_path / "file", "code", first, end).to_pydict() == (
+                chosen.to_pydict()
+            )
+
+
+class Watched(StagesHere):
+    """Notes how many bytes a folder holds at the end of each stage, when it holds the most."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(Capacity(1, most_rows=1_000))
+        self.folder = folder
+        self.sizes: list[tuple[str, int]] = []
+        self.working: dict[str, list[str]] = {}
+
+    def run(self, kernel, tasks, **options):
+        results = super().run(kernel, tasks, **options)
+        self.sizes.append((kernel.__name__, size_of(self.folder)))
+        folders = (self.folder / ".work").glob("*/")
+        self.working[kernel.__name__] = sorted(path.name for path in folders if path.is_dir())
+        return results
+
+
+def size_of(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def watched_ingest(log, folder: Path) -> tuple[Watched, int]:
+    """Ingest a log, and return its stages with the bytes of what is left."""
+    source = written(log, folder / "log.jsonl")
+    store = folder / "store"
+    store.mkdir()
+    stages = Watched(store)
+    result = Ingest(task_of(source, store), stages, silent).run()
+    assert_only_the_store_is_left(store, result.manifest)
+    return stages, size_of(store)
+
+
+def task_of(source: Path, store: Path) -> IngestTask:
+    reader = recognition.sniff(source, LIMITS).reader
+    return IngestTask(source, reader.name, reader.header(source, LIMITS), store, LIMITS)
+
+
+def assert_only_the_store_is_left(store: Path, manifest) -> None:
+    assert not (store / ".work").exists()
+    left = {
+        path.relative_to(store).as_posix() for table in PARTED for path in (store / table).glob("*")
+    }
+    assert left == {part.file for part in manifest.parts}
+    assert len(list((store / OUTLINES).iterdir())) == 2 * len(left)
+
+
+@pytest.mark.slow
+def test_the_disk_at_its_peak_holds_about_half_more_than_the_store(tmp_path):
+    stages, left = watched_ingest(simulated(events=20_000, seed=3), tmp_path)
+    assert [name for name, _ in stages.sizes] == ["parse_text", "order_processes", "match_channels"]
+    assert max(size for _, size in stages.sizes) <= 1.6 * left
+    assert stages.working["order_processes"] == ["ends", "records", "staged"]
+    assert stages.working["match_channels"] == ["ends", "records"]
+
+
+@pytest.mark.slow
+def test_parts_that_get_other_times_are_never_there_twice(tmp_path):
+    log = simulated(shapes.complete(16), events=20_000, seed=3)
+    by_process = sorted(log.events, key=lambda event: event.process)
+    stages, left = watched_ingest(log._replace(events=tuple(by_process)), tmp_path)
+    assert [name for name, _ in stages.sizes].count("retime") > 2
+    assert max(size for _, size in stages.sizes) <= 1.6 * left
+    assert stages.working["set_clock"] == stages.working["retime"] == ["records"]
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """Mount a disk of 1.5 MB."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "mode=700,size=1500k", "tmpfs", str(folder)]
+    if os.geteuid() != 0 or subprocess.run(command, capture_output=True).returncode:
+        pytest.skip("a small disk is mounted by root alone, and not on every machine")
+    yield folder
+    subprocess.run(["umount", "--lazy", str(folder)], capture_output=True)
+
+
+def native(tmp_path: Path, events: int, name: str = "log.jsonl") -> Path:
+    return written(simulated(events=events, seed=3), tmp_path / name)
+
+
+@pytest.mark.slow
+def test_what_cannot_fit_is_refused_before_anything_is_written(small_disk, tmp_path):
+    source = native(tmp_path, 20_000)
+    source.write_bytes(source.read_bytes() * 24)
+    with pytest.raises(
+        NoRoom, match=r"at least \d\.\d MB .* only 1\.\d MB of it are free"
+    ) as refused:
+        ingest_here(task_of(source, small_disk))
+    assert not list(small_disk.iterdir())
+    assert postponing.reason(refused.value).sentence == str(refused.value)
+
+
+@pytest.mark.slow
+def test_what_turns_out_not_to_fit_ends_like_any_full_disk(small_disk, tmp_path):
+    source = native(tmp_path, 45_000)
+    with pytest.raises(OSError, match="No space left on device") as full:
+        ingest_here(task_of(source, small_disk))
+    assert passing(full.value) is DISK_FULL
+    assert not (small_disk / ".work").exists()
+
+
+@pytest.mark.slow
+def test_what_is_found_too_large_when_its_events_are_known_is_refused_then(small_disk, tmp_path):
+    task = task_of(native(tmp_path, 65_000), small_disk)
+    assert least_room(task) < shutil.disk_usage(small_disk).free
+    with pytest.raises(NoRoom):
+        ingest_here(task)
+    assert not list(small_disk.rglob("*.arrow"))
