@@ -19,6 +19,7 @@ OF_THEIR_OWN_SIZE = (
     ("Somebody's upload among a thousand jobs", "bench.fairness", "1000"),
     ("Thirty people who follow a presenter", "bench.together", "30"),
     ("A review of 1,000 entries and 30 people", "bench.reviews", "1000"),
+    ("A call of the recorder", "bench.recording_calls", "50000"),
     ("An account with 100,000 recordings", "bench.full_account", "100000"),
     ("Lists and details of large recordings", "bench.lists", "1000"),
     ("The archive of 100,000 checkpoints", "bench.archive", "100000"),

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from bench import __main__ as bench
-from bench import full_account, jobs, lists, reviews, server, shrinking, simulator
+from bench import full_account, jobs, lists, recording_calls, reviews, server, shrinking, simulator
 from tests.stack import ROOT
 
 pytestmark = pytest.mark.slow
@@ -19,6 +19,7 @@ HERE = {
     "bench.full_account",
     "bench.jobs",
     "bench.lists",
+    "bench.recording_calls",
     "bench.reviews",
     "bench.shrinking",
     "bench.simulator",
@@ -96,6 +97,12 @@ def test_the_measurement_of_shrinking_runs_to_its_end(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["bench", "4e3"])
     shrinking.main()
     assert "4e+03 events, positions of a cut" in capsys.readouterr().out
+
+
+def test_the_measurement_of_the_recorder_runs_to_its_end(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["bench", "1000"])
+    recording_calls.main()
+    assert "lost: 0" in capsys.readouterr().out
 
 
 def test_make_bench_runs_every_measurement():

@@ -7,7 +7,8 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from snapshots import access
 
-# The API and /metrics are listed because they answer 401 themselves, in their own format.
+# The API, /metrics and the recorder are listed because they answer 401 themselves, in their own
+# format.
 PUBLIC = (
     "/sign-in",
     "/teams/join",
@@ -17,6 +18,7 @@ PUBLIC = (
     "/livez",
     "/readyz",
     "/metrics",
+    "/account/recorder",
     "/api/",
 )
 

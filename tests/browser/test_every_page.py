@@ -61,6 +61,7 @@ MOST_SHIFT = 0.05  # of what stands in view, while the page loads
 NO_PAGES = {
     *("ingest-again", "original", "compare-failovers", "change-collector", "cancel-job"),
     *("follow-link", "sign-out", "create-token", "revoke-token", "end-other-sessions"),
+    "recorder",
     *(
         "end-session",
         "allow-person",

@@ -109,6 +109,7 @@ POST /account/tokens {"name": "mine", "scope": "read"}
 POST /account/sessions/end
 GET /teams
 POST /teams {"name": "another"}
+GET /account/recorder/{recorder}
 GET /account/notifications
 POST /account/notifications/mail {"kinds": "job.failed"}
 POST /account/notifications/webhooks {"url": "https://hooks.example.org/a", "kinds": "job.failed"}

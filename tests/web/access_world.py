@@ -29,6 +29,7 @@ from tests.damage import record_late
 from tests.web.access_rows import PEOPLE
 from tests.web.given import a_file, a_person, a_ready_recording, native
 from tests.web.stored_uploads import parts_of, stored_upload
+from webapp import recorder_wheel
 from webapp.accounts.services import make_sign_in_link, make_token
 from webapp.links import public, short
 from webapp.notices import services as notices
@@ -224,6 +225,7 @@ def _of_the_owner(owner: User) -> dict[str, object]:
         "delivery": delivery.pk,
         "token": token.pk,
         "session": owner.sessions.first().pk,
+        "recorder": recorder_wheel.NAME,
     }
 
 

@@ -121,7 +121,7 @@ def asked(client: Client, row: Row, things: Mapping[str, object]) -> Answer:
     with transaction.atomic(), connection.execute_wrapper(partial(noting, changed)):
         response = sent(client, row, filled(row.address, things), body)
         transaction.set_rollback(True)
-    text = "" if response.streaming else response.content.decode()
+    text = "" if response.streaming else response.content.decode(errors="replace")
     return Answer(outcome_of(response, text), text, changed)
 
 

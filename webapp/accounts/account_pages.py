@@ -12,6 +12,7 @@ from snapshots import allowances
 from snapshots.quantities import counted
 from snapshots.web.pages.rendering import page
 from snapshots.web.tables.sending import show
+from webapp import recorder_wheel
 from webapp.accounts import audit, closing, services
 from webapp.accounts.auth import SignedInRequest
 from webapp.accounts.forms import TokenForm
@@ -113,6 +114,7 @@ def render_account(
         "tokens": user.api_tokens.all(),
         "sessions": user.sessions.all(),
         "this_session": this_session(request),
+        "recorder": recorder_wheel.NAME,
         "quotas": allowances.quotas(user),
         "retention_days": allowances.allowance(user).retention_days,
         "entries": audit.entries_of(user)[:SHOWN_ENTRIES],

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from webapp.accounts import account_pages, views
+from webapp.accounts import account_pages, recorder_download, views
 
 urlpatterns = [
     path("sign-in", views.sign_in, name="sign-in"),
@@ -10,6 +10,7 @@ urlpatterns = [
     path("account/activity", account_pages.activity, name="activity"),
     path("account/tokens", account_pages.create_token, name="create-token"),
     path("account/tokens/<int:pk>/revoke", account_pages.revoke_token, name="revoke-token"),
+    path("account/recorder/<str:name>", recorder_download.recorder, name="recorder"),
     path("account/sessions/end", account_pages.end_other_sessions, name="end-other-sessions"),
     path("account/sessions/<str:pk>/end", account_pages.end_session, name="end-session"),
 ]

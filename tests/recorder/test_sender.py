@@ -1,0 +1,198 @@
+"""The log to an open recording: every event arrives, whatever the server does."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from snapshots.recorder import Log, header
+from snapshots.recorder.files import InUse
+from snapshots.recorder.spool import Spool
+from tests.recorder.open_recordings import CUT, LATE, OpenRecording
+from tests.stack import ROOT
+
+BANKS = header("two banks", {"A": 10, "B": 0}, ["A->B", "B->A"])
+QUICK = {"timeout": 0.3, "pauses": (0.01, 0.05)}
+
+
+def a_log(server, folder, **options):
+    sending = {"token": "secret", **QUICK, **options}
+    return Log.to_server("A", server.address, BANKS, spool=folder / "spool", **sending)
+
+
+def wait_until(holds):
+    limit = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < limit, "this never happened"
+        time.sleep(0.01)
+
+
+def indices(server):
+    return sorted(index for _, index in server.events)
+
+
+@pytest.mark.parametrize(
+    "plan", [(), (500, 503), (CUT, CUT), (LATE,), (429, 401, 404), (500, CUT, LATE, 502)]
+)
+def test_every_event_arrives_once_whatever_the_server_does(tmp_path, plan):
+    with OpenRecording(plan) as server:
+        log = a_log(server, tmp_path)
+        for number in range(200):
+            log.sent("A->B", number, state=-number)
+            if number % 50 == 0:
+                log.flush()
+        log.close(timeout=30)
+        assert indices(server) == list(range(200))
+        assert server.events["A", 7]["value"] == 7
+        assert server.tokens == {"Bearer secret"}
+        assert server.bodies > len(plan)
+
+
+def test_while_the_server_is_away_events_wait_and_are_sent_at_the_next_start(tmp_path, caplog):
+    with OpenRecording() as server:
+        pass
+    log = a_log(server, tmp_path)
+    log.state(1)
+    wait_until(lambda: log.problem)
+    log.close(timeout=0)
+    assert "The server does not answer" in caplog.text
+    assert "secret" not in caplog.text
+    with OpenRecording(port=server.port) as server:
+        log = a_log(server, tmp_path)
+        log.state(2)
+        log.close(timeout=30)
+        assert indices(server) == [0, 1]
+    assert log.problem is None
+
+
+KILLED = """
+import os, signal, sys
+from snapshots.recorder import Log, header
+banks = header("two banks", {"A": 10, "B": 0}, ["A->B", "B->A"])
+log = Log.to_server("A", sys.argv[1], banks, token="secret", spool=sys.argv[2])
+for number in range(1000):
+    log.state(number)
+    if number == 989:
+        log.flush()
+        log._write_lock.acquire()  # the disk hangs
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_what_waits_outlives_kill_9_and_a_gap_says_what_was_in_memory(tmp_path):
+    with OpenRecording() as server:
+        pass
+    command = [sys.executable, "-c", KILLED, server.address, tmp_path / "spool"]
+    assert subprocess.run(command, cwd=ROOT).returncode == -signal.SIGKILL
+    with OpenRecording(port=server.port) as server:
+        log = a_log(server, tmp_path)
+        log.state(0)
+        log.close(timeout=30)
+        assert indices(server) == [*range(990), 1000]
+
+
+def test_a_full_spool_leaves_a_gap_and_counts_it(tmp_path, caplog):
+    with OpenRecording() as server:
+        pass
+    log = a_log(server, tmp_path, most_bytes=20_000)
+    for number in range(1000):
+        log.state(number)
+        log.flush()
+    lost = log.lost
+    log.close(timeout=0)
+    assert 0 < lost < 1000
+    assert caplog.text.count("Events of A are lost, for the spool is full") == 1
+    with OpenRecording(port=server.port) as server:
+        log = a_log(server, tmp_path, most_bytes=20_000)
+        wait_until(lambda: len(server.events) == 1000 - lost)
+        log.state("again")
+        log.close(timeout=30)
+        assert indices(server) == [*range(1000 - lost), 1000]
+
+
+def test_a_body_that_is_too_large_is_sent_in_parts_and_one_event_left_out(tmp_path, caplog):
+    with OpenRecording(most_bytes=2_000) as server:
+        log = a_log(server, tmp_path)
+        for number in range(300):
+            log.state("x" * 3_000 if number == 100 else number)
+        log.close(timeout=30)
+        assert indices(server) == [*range(100), *range(101, 300)]
+    assert log.lost == 1
+    assert "too large" in caplog.text
+
+
+def test_a_refusal_stops_the_sending_and_keeps_the_events(tmp_path, caplog):
+    with OpenRecording([409]) as server:
+        log = a_log(server, tmp_path)
+        log.state(1)
+        wait_until(lambda: log.problem)
+        log.state(2)
+        log.close(timeout=30)
+        assert server.bodies == 1
+        assert "409: Not now. They stay in the spool" in caplog.text
+        log = a_log(server, tmp_path)
+        log.close(timeout=30)
+        assert indices(server) == [0, 1]
+
+
+def test_a_spool_belongs_to_one_process_and_one_recording(tmp_path):
+    with OpenRecording() as server:
+        log = a_log(server, tmp_path)
+        with pytest.raises(InUse):
+            a_log(server, tmp_path)
+        log.close()
+        with pytest.raises(ValueError, match="of the process A for"):
+            Log.to_server("B", server.address, BANKS, token="x", spool=tmp_path / "spool")
+        with pytest.raises(ValueError, match="not the http or https address"):
+            Log.to_server("A", "ftp://x", BANKS, token="x", spool=tmp_path / "other")
+
+
+def test_a_spool_gives_back_all_lines_in_order_and_frees_what_was_taken(tmp_path):
+    spool = Spool(tmp_path, 8_000)
+    read = []
+    for number in range(1000):
+        assert spool.append(b"%d\n" % number * 3)
+        if number % 7 == 0:
+            data, behind = spool.read(50)
+            read.append(data)
+            spool.take(behind)
+        if number % 100 == 99:
+            spool.close()
+            spool = Spool(tmp_path, 8_000)
+            while data := (step := spool.read(500))[0]:
+                read.append(data)
+                spool.take(step[1])
+    assert b"".join(read) == b"".join(b"%d\n" % number * 3 for number in range(1000))
+    assert spool.waiting_bytes == 0
+    assert sum(path.stat().st_size for path in tmp_path.glob("*.jsonl")) <= 2_000
+    spool.close()
+
+
+def test_where_nothing_can_be_noted_the_spool_still_goes_on_and_frees_what_was_taken(tmp_path):
+    (tmp_path / "taken.new").mkdir()  # no file can be written there
+    spool = Spool(tmp_path, 80)
+    for number in range(100):
+        assert spool.append(b"%05d\n" % number)
+        data, behind = spool.read(100)
+        assert data == b"%05d\n" % number
+        spool.take(behind)
+    spool.close()
+    spool = Spool(tmp_path, 80)
+    assert spool.read(100)[0] in (b"", b"00099\n")
+    spool.close()
+
+
+def test_a_part_that_was_not_noted_as_taken_is_read_again(tmp_path):
+    spool = Spool(tmp_path, 1_000)
+    spool.append(b"1\n2\n")
+    _, behind = spool.read(2)
+    spool.close()
+    spool = Spool(tmp_path, 1_000)
+    assert spool.read(2) == (b"1\n", behind)
+    spool.take(behind)
+    assert json.loads((tmp_path / "taken").read_bytes()) == [1, 2]
+    assert spool.read(1)[0] == b"2\n"
+    spool.close()
