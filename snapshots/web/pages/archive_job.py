@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from snapshots import access
-from snapshots.archive import filling, payloads, queries, services
+from snapshots.archive import filling, payloads, queries, services, watching
 from snapshots.archive.columns import columns_of
 from snapshots.domain.archive import absence
 from snapshots.domain.archive.busy import Busy
@@ -71,6 +71,7 @@ def job(request: HttpRequest, pk: int) -> HttpResponseBase:
     checkpoint_filter, sort = _filter(request), services.sort_of(request.GET)
     context = {
         "job": row,
+        "stall": watching.stall_of(row),
         "q": request.GET,
         "statuses": STATUSES,
         "choices": queries.choices(row),
