@@ -18,7 +18,7 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from snapshots.archive import filling, watching
+from snapshots.archive import filling, signals, watching
 from snapshots.archive.addresses import Forbidden, require_listed
 from snapshots.archive.fetching import POLL_SECONDS, Client, NotAnswered
 from snapshots.domain.archive.model import COMPLETED, FAILED, CheckpointFacts, JobFacts
@@ -90,7 +90,9 @@ def _note_gone(owner, url: str, listed: list[str]) -> None:
     followed = EngineJob.objects.filter(owner=owner, engine=ENGINE, heard_from=url)
     for job in followed.exclude(state__in=(*_ENDED, EngineJob.GONE)):
         if job.key not in listed:
+            job.state = EngineJob.GONE
             EngineJob.objects.filter(pk=job.pk).update(state=EngineJob.GONE)
+            signals.job_reported.send(None, job=job)
 
 
 def _follow(client: Client, owner, key: str, collector: Collector | None, outcome: Round) -> None:
@@ -109,15 +111,18 @@ def _follow(client: Client, owner, key: str, collector: Collector | None, outcom
     row = _take(owner, job_facts, collector)
     watching.note(row, client.url, number(job, "now"), _running_since(job, statistics))
     outcome.jobs.append(row)
-    for lacking in _lacking(row, job_facts.checkpoints):
-        try:
-            details = _details(client, key, lacking, names)
-        except NotAnswered as silence:
-            if silence.status == 404:  # Flink forgot it meanwhile; what the history said stays
-                continue
-            raise
-        _take(owner, JobFacts(ENGINE, key, checkpoints=details), collector)
-        outcome.detailed += 1
+    try:
+        for lacking in _lacking(row, job_facts.checkpoints):
+            try:
+                details = _details(client, key, lacking, names)
+            except NotAnswered as silence:
+                if silence.status == 404:  # Flink forgot it meanwhile; what the history said stays
+                    continue
+                raise
+            row = _take(owner, JobFacts(ENGINE, key, checkpoints=details), collector)
+            outcome.detailed += 1
+    finally:
+        signals.job_reported.send(None, job=row)
 
 
 @transaction.atomic

@@ -1,6 +1,7 @@
 """Keep what is needed to tell whether a running job has stopped completing checkpoints."""
 
 from datetime import datetime
+from typing import Any
 
 from django.utils import timezone
 
@@ -56,6 +57,17 @@ def stall_of(job: EngineJob, now: datetime | None = None) -> Stall:
     elapsed = 0 if since_heard is None else round(since_heard.total_seconds() * 1000)
     watch = watch_of(job)
     return judge(watch, (watch.looked_at or 0) + elapsed)
+
+
+def news_of(job: EngineJob) -> dict[str, Any]:
+    """Return the message for open pages: what tells whether a page shows the job as it is now."""
+    newest = job.checkpoints.order_by("-pipeline", "-number")
+    return {
+        "version": job.version,
+        "state": job.state,
+        "stall": stall_of(job).status,
+        "newest": newest.values("pipeline", "number").first(),
+    }
 
 
 def watch_of(job: EngineJob) -> Watch:

@@ -27,6 +27,7 @@ from snapshots.domain.reviewing.place_text import write_place
 from snapshots.domain.reviewing.places import CheckpointPlace
 from snapshots.models import EngineCheckpoint, EngineJob
 from snapshots.problems import Invalid
+from snapshots.web.json import dumps
 from snapshots.web.pages.rendering import page, wants_list_alone
 from snapshots.web.pages.reviews import notes_at
 from snapshots.web.tables.sending import show
@@ -72,6 +73,7 @@ def job(request: HttpRequest, pk: int) -> HttpResponseBase:
     context = {
         "job": row,
         "stall": watching.stall_of(row),
+        "news": dumps(watching.news_of(row)).decode(),
         "q": request.GET,
         "statuses": STATUSES,
         "choices": queries.choices(row),
@@ -210,6 +212,8 @@ def checkpoint(request: SignedInRequest, pk: int, pipeline: int, number: int) ->
     busy = queries.busy_at(archived)
     context = {
         "job": row,
+        "news": dumps(watching.news_of(row)).decode(),
+        "pinned": "follow" not in request.GET,
         "checkpoint": archived,
         "absence": detail["absence"],
         "blame": absence.blame(filling.facts_of(archived)),
