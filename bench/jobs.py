@@ -27,6 +27,7 @@ from snapshots.readers.logs.columns import RAW
 from snapshots.readers.logs.headers import header_text
 from snapshots.readers.logs.native import NativeReader
 from snapshots.readers.logs.native_parquet import METADATA_KEY
+from snapshots.store.decoding import open_part
 from snapshots.store.layout import (
     CHANNEL_COLUMNS,
     CHANNELS,
@@ -37,7 +38,6 @@ from snapshots.store.layout import (
 )
 from snapshots.store.manifest import Manifest
 from snapshots.store.mapped import read_batch
-from snapshots.store.parts import map_batch
 from tasks.spark import session
 from tasks.spark.ingest.job import ingest
 from tasks.spark.judge.job import judge_snapshots
@@ -46,6 +46,8 @@ from tasks.spark.reorder.job import reorder_snapshot
 SIZES = (10**5, 10**6, 10**7)
 ROUNDS = 3
 ROUNDS_OF_LARGE = 1  # from 10^7 events on
+STORE_AGAINST_UPLOAD = 4.0
+BYTES_AN_EVENT = 35.0
 LIMITS = Limits()
 
 SORTED = """
@@ -134,12 +136,13 @@ def main() -> None:
 def _measure(folder: Path, size: int) -> None:
     lines, log, store = folder / "log.jsonl", folder / "log.parquet", folder / "store"
     write_log(lines, size)
-    _to_parquet(lines, log)
+    to_parquet(lines, log)
     rounds = ROUNDS if size < 10**7 else ROUNDS_OF_LARGE
     text = _best(rounds, lambda: _ingest(lines, store))
     spark = _best(rounds, lambda: _ingest(log, store))
     duck = _best(rounds, lambda: _run(duckdb.connect(), [SORTED, MATCHED], folder, log=log))
     _print(size, "ingest", spark, duck, 2.0)
+    _print_bytes(log, store)
     print(f"{'':10} {'from JSON':12} {text:8.2f}s")
     connection = _snapshot_inputs(folder, store)
     spark = _best(rounds, lambda: judge_snapshots(store, _silent))
@@ -164,6 +167,19 @@ def _measure_reordering(store: Path, rounds: int) -> None:
 def _print(size: int, job: str, spark: float, duck: float, hold: float) -> None:
     ratio = spark / duck
     print(f"{size:10,} {job:12} {spark:8.2f}s {duck:8.2f}s {ratio:7.2f}  <= {hold:.1f}", flush=True)
+
+
+def _print_bytes(upload: Path, store: Path) -> None:
+    """Compare the bytes of the store, before any snapshot is judged, with those of the upload."""
+    stored = bytes_of(store)
+    ratio = stored / upload.stat().st_size
+    events = Manifest.read(store).counts["events"]
+    print(f"{'':10} {'store against upload':39} {ratio:7.2f}  <= {STORE_AGAINST_UPLOAD:.1f}")
+    print(f"{'':10} {'bytes an event':39} {stored / events:7.2f}  <= {BYTES_AN_EVENT:.1f}")
+
+
+def bytes_of(folder: Path) -> int:
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
 
 
 def _silent(phase: str, done: int, total: int) -> None:
@@ -191,7 +207,7 @@ def _run(connection, queries: list[str], folder: Path, **names: object) -> None:
         connection.execute(query.format(folder=folder, **names)).fetchall()
 
 
-def _to_parquet(lines: Path, target: Path) -> None:
+def to_parquet(lines: Path, target: Path) -> None:
     """Write the same log as Parquet with the names of the native format."""
     reader = NativeReader()
     header = reader.header(lines, LIMITS)
@@ -223,8 +239,8 @@ def _snapshot_inputs(folder: Path, store: Path) -> duckdb.DuckDBPyConnection:
     """
     manifest = Manifest.read(store)
     connection = duckdb.connect()
-    parts = [map_batch(store / part.file) for part in manifest.parts_of(EVENTS)]
-    events = pa.Table.from_batches(parts, EVENT_COLUMNS)
+    parts = [open_part(store / part.file, EVENTS) for part in manifest.parts_of(EVENTS)]
+    events = pa.concat_tables([part.table(EVENT_COLUMNS) for part in parts])
     channels = pa.Table.from_batches([read_batch(store / CHANNELS, CHANNEL_COLUMNS)])
     records = pa.Table.from_batches([read_batch(store / RECORDS, RECORD_COLUMNS)])
     connection.register("stored_events", events)

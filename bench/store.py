@@ -39,7 +39,9 @@ def _measured(events: int) -> dict[str, float]:
     try:
         began = perf_counter()
         write_synthetic(folder, events)
-        print(f"\n{events:.0e} events, written in {perf_counter() - began:.1f} s")
+        print(f"\n{events:.0e} events, written in {perf_counter() - began:.1f} s", end=", ")
+        stored = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+        print(f"{stored / events:.1f} bytes an event")
         return _questions(folder)
     finally:
         shutil.rmtree(folder)

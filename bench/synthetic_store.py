@@ -194,6 +194,8 @@ def _write_events(folder: Path, run: _Run, processes: int) -> list[Part]:
         named = run.message[rows] >= 0
         ids = pa.array(run.message[rows], mask=~named).cast(pa.large_string())
         channel = np.where(named, run.channel[run.message[rows]], -1)
+        is_send = run.kind[rows] == KINDS.index(SEND)
+        values = np.arange(rows.start, rows.stop) % 100
         absent = pa.nulls(count, pa.large_string())
         table = {
             "process": run.process[rows],
@@ -204,7 +206,7 @@ def _write_events(folder: Path, run: _Run, processes: int) -> list[Part]:
             "channel": channel,
             "snapshot": run.snapshot[rows],
             "message": ids,
-            "value": absent,
+            "value": pa.array(values, mask=~is_send).cast(pa.large_string()),
             "state": pa.array(run.at[rows] % 10_000).cast(pa.large_string()),
             "label": absent,
             "extra": absent,
@@ -223,10 +225,6 @@ def _write_messages(folder: Path, run: _Run, channels: int) -> list[Part]:
             "channel": pa.array(run.channel[first:end], pa.int32()),
             "sent_index": run.index(sent),
             "received_index": run.index(received),
-            "sent_at": run.at[sent],
-            "received_at": run.at[received],
-            "message": pa.array(np.arange(first, end)).cast(pa.large_string()),
-            "value": pa.array(sent % 100).cast(pa.large_string()),
         }
         written += parts.write_messages(folder, pa.table(table))
     return written

@@ -125,7 +125,7 @@ def _places(
     kinds: frozenset[str] | set[str],
 ) -> list[int]:
     """Return the indexes of the events of one process that are of these kinds."""
-    own = stored.tables.events.run("kind", code)[start[code] : end[code]]
+    own = stored.tables.events.run("kind", code, int(start[code]), int(end[code]))
     matches = np.flatnonzero(np.isin(own, stored.tables.kind_codes(kinds)))
     return (matches + int(start[code])).tolist()
 

@@ -59,7 +59,7 @@ def event_counts(tables: Tables, axis: str, processes: Ints, bins: Bins) -> Ints
     first = tables.positions_before(axis, bins.from_)[processes]
     end = tables.positions_before(axis, bins.end)[processes]
     lanes = zip(processes.tolist(), first.tolist(), end.tolist(), strict=True)
-    events = [tables.events.run(column, process)[first:end] for process, first, end in lanes]
+    events = [tables.events.run(column, process, first, end) for process, first, end in lanes]
     return _counts(_places(events, shift, bins), len(processes), bins)
 
 
@@ -74,16 +74,8 @@ def most_messages(tables: Tables, axis: str, channels: Ints, bins: Bins) -> Ints
     right = tables.positions_before(axis, bins.end)
     sent = [messages.sent(channels, positions[source]) for positions in (left, right)]
     received = [messages.received(channels, positions[target]) for positions in (left, right)]
-    departed, arrived = (
-        [
-            tables.events.run(column, process)[indices(*lane)]
-            for process, *lane in zip(*(item.tolist() for item in lanes), strict=True)
-        ]
-        for indices, lanes in (
-            (messages.sends, (source, channels, *sent)),
-            (messages.receives, (target, channels, *received)),
-        )
-    )
+    departed = _coordinates(tables, column, source, messages.sends(channels, *sent), sent)
+    arrived = _coordinates(tables, column, target, messages.receives(channels, *received), received)
     departures = _places(departed, shift, bins)
     arrivals = _places(arrived, shift, bins)
     before = sent[0] - received[0]
@@ -91,6 +83,21 @@ def most_messages(tables: Tables, axis: str, channels: Ints, bins: Bins) -> Ints
     most = np.cumsum(change, axis=1) - change + before[:, None]
     _raise(most, departures, _depth_after_each(departed, arrived, before))
     return most
+
+
+def _coordinates(
+    tables: Tables, column: str, processes: Ints, indices: Ints, bounds: list[Ints]
+) -> list[Ints]:
+    """Return the coordinates of events, channel by channel.
+
+    Args:
+        processes: the process of each channel's events.
+        indices: their indices, channel after channel.
+        bounds: the first and the end of the messages of each channel.
+    """
+    counts = np.maximum(bounds[1] - bounds[0], 0)
+    coordinates = tables.events.values(column, np.repeat(processes, counts), indices)
+    return np.split(coordinates, np.cumsum(counts))[:-1]
 
 
 def _places(coordinates: list[Ints], shift: int, bins: Bins) -> Ints:

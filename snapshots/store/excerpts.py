@@ -234,8 +234,9 @@ class _Reader:
         """Tell whether the recorded ids are those of the messages in flight, in their order."""
         if recomputed is None or len(recorded) != len(recomputed) or not len(recorded):
             return False
-        ids = self.tables.messages.table.texts("message", code)
-        return bool(ids.take(recomputed).equals(recorded))
+        ordinals = recomputed.to_numpy()
+        rows = self.tables.messages.table.pick(np.full(len(ordinals), code), ordinals)
+        return bool(rows.array("message").equals(recorded))
 
     def _name(self, row: int) -> ChannelId:
         return self.tables.topology.channels[self.code[row]].id

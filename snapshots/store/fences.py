@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 
+from snapshots.store.decoding import StoredPart
 from snapshots.store.errors import StoreDamaged, name_in_recording
 from snapshots.store.layout import (
     EVENTS,
@@ -38,18 +38,17 @@ SEARCHED = {
 
 
 def write_fences(
-    folder: Path, table: str, batches: list[pa.RecordBatch], runs: Iterable[tuple[int, int, int]]
+    folder: Path, table: str, parts: list[StoredPart], runs: Iterable[tuple[int, int, int]]
 ) -> None:
     """Write the fences of one table.
 
     Args:
-        batches: the parts of the table.
+        parts: the parts of the table.
         runs: (part, begin, end) of each code that has rows, in the order of the codes.
     """
-    columns = [[batch.column(name).to_numpy() for batch in batches] for name in SEARCHED[table]]
+    rows = [(part, np.arange(begin + FENCE - 1, end, FENCE)) for part, begin, end in runs]
     blocks = [
-        [column[part][begin + FENCE - 1 : end : FENCE] for part, begin, end in runs]
-        for column in columns
+        [parts[part].numbers(name, chosen) for part, chosen in rows] for name in SEARCHED[table]
     ]
     none = np.zeros(0, np.int64)
     matrix = np.stack([np.concatenate([none, *column]) for column in blocks])

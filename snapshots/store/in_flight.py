@@ -108,19 +108,25 @@ class Flights:
             earliest[places] = table.values(column, codes[places], sent[places])
         return earliest
 
-    def sends(self, code: int, first: int, end: int) -> Ints:
-        """Return a view of the indices of the sends ``first`` .. ``end`` - 1 of one channel."""
-        return self.table.run("sent_index", code)[first:end]
+    def sends(self, codes: Ints, first: Ints, end: Ints) -> Ints:
+        """Return the indices of the sends ``first`` .. ``end`` - 1, channel after channel."""
+        return self.table.values("sent_index", *ragged(codes, first, end))
 
-    def receives(self, code: int, first: int, end: int) -> Ints:
-        """Return a view of the indices of the receives ``first`` .. ``end`` - 1 of one channel."""
-        if self.disorder.length[code]:
-            return self.disorder.run("received_sorted", code)[first:end]
-        return self.table.run("received_index", code)[first:end]
+    def receives(self, codes: Ints, first: Ints, end: Ints) -> Ints:
+        """Return the indices of the receives ``first`` .. ``end`` - 1, channel after channel."""
+        repeated, places = ragged(codes, first, end)
+        indices = np.empty(len(repeated), np.int64)
+        ordered = self.is_ordered(repeated)
+        for table, column, lanes in (
+            (self.table, "received_index", ordered),
+            (self.disorder, "received_sorted", ~ordered),
+        ):
+            indices[lanes] = table.values(column, repeated[lanes], places[lanes])
+        return indices
 
     def received_index(self, codes: Ints, ordinals: Ints) -> Ints:
         """Return the index at which each flight is received, or NONE if it never is."""
-        return self.table.pick(codes, ordinals).nullable("received_index")
+        return self.table.pick(codes, ordinals).values("received_index")
 
     def sent_by(self, code: int, index: int) -> int | None:
         """Return the ordinal of the flight that the source's event ``index`` sends, or None."""

@@ -73,7 +73,7 @@ def _received(
             f"More than {_BUDGET:,} messages follow this snapshot: too many to look for its pieces."
         )
     for channel in np.flatnonzero(first < flights.table.length).tolist():
-        values = flights.table.texts("value", channel).slice(first[channel])
+        values = flights.table.texts("value", channel, int(first[channel]))
         matches = pc.match_substring(values, MARK).fill_null(False).to_numpy(False)
         ordinals = first[channel] + np.flatnonzero(matches)
         target = tables.topology.channels[channel].target

@@ -1,8 +1,9 @@
 """Define a recording on disk: the names of its files, their columns, and what each column means.
 
 A recording is a folder that is written once and then only read. The tables in folders are lists of
-Arrow IPC files (parts) with one uncompressed record batch each, so every column is one contiguous
-buffer that can be mapped. The manifest lists the parts; their names are unique and mean nothing.
+Arrow IPC files (parts) with one uncompressed record batch each, so every column can be mapped.
+encoding.py says in how few bytes a part holds its columns; the types below are what comes out. The
+manifest lists the parts; their names are unique and mean nothing.
 Processes, channels, snapshots and kinds are codes: places in the manifest's lists (kinds,
 snapshots) or rows of their table.
 
@@ -114,6 +115,15 @@ MESSAGE_COLUMNS = pa.schema(
         ("value", _text),
     ]
 )
+
+# The columns of messages that are those of an event: the column with the index of the event ends in
+# ``_index`` and begins as said here. New stores leave them out.
+FOLLOWING = {
+    "sent_at": ("sent", "at"),
+    "received_at": ("received", "at"),
+    "message": ("sent", "message"),
+    "value": ("sent", "value"),
+}
 
 MARKER_COLUMNS = pa.schema(
     [

@@ -1,10 +1,11 @@
 """Write and read the overview: events and depths in bins of several widths.
 
-It is written once, with the recording. Each level of an axis has two matrices,
-``levels/<axis>-<exponent>-events.npy`` [P, bins] and ``…-depth.npy`` [C, bins] (the most messages
-in the channel at once). Bins are 2**exponent wide and begin at its multiples. The bins of each
-level are twice as wide as those of the next finer one, so all follow from the finest. A recording
-that is small enough to be counted for each window has no levels.
+It is written once, with the recording. Each level of an axis has two matrices in compressed
+blocks, ``levels/<axis>-<exponent>-events.arrow`` [P, bins] and ``…-depth.arrow`` [C, bins] (the
+most messages in the channel at once). Older stores have ``.npy`` files instead. Bins are
+2**exponent wide and begin at its multiples. The bins of each level are twice as wide as those of
+the next finer one, so all follow from the finest. A recording that is small enough to be counted
+for each window has no levels.
 """
 
 from collections.abc import Callable
@@ -18,7 +19,7 @@ from snapshots.store.fences import read_matrix
 from snapshots.store.layout import LEVELS
 from snapshots.store.manifest import Extent, Manifest
 from snapshots.store.mapped import Ints
-from snapshots.store.parts import write_matrix
+from snapshots.store.matrices import PackedMatrix, write_packed
 from snapshots.store.tables import AXES, TIME, Tables
 
 COUNTED_ON_THE_FLY = 100_000  # events that are counted for a window without a level
@@ -60,8 +61,8 @@ def _write_axis(folder: Path, tables: Tables, axis: str, manifest: Manifest) -> 
     exponents = []
     while True:
         exponents.append(bins.exponent)
-        write_matrix(_path(folder, axis, bins.exponent, "events"), events)
-        write_matrix(_path(folder, axis, bins.exponent, "depth"), depth)
+        write_packed(_path(folder, axis, bins.exponent, "events"), events)
+        write_packed(_path(folder, axis, bins.exponent, "depth"), depth)
         if bins.count <= _COARSEST:
             return tuple(exponents)
         odd = bins.first & 1
@@ -103,7 +104,7 @@ def _paired(matrix: np.ndarray, odd: int, joined: np.ufunc) -> np.ndarray:
 
 
 def _path(folder: Path, axis: str, exponent: int, quantity: str) -> Path:
-    return folder / LEVELS / f"{axis}-{exponent}-{quantity}.npy"
+    return folder / LEVELS / f"{axis}-{exponent}-{quantity}.arrow"
 
 
 def level(tables: Tables, axis: str, bins: Bins, quantity: str, codes: Ints) -> np.ndarray:
@@ -117,6 +118,13 @@ def level(tables: Tables, axis: str, bins: Bins, quantity: str, codes: Ints) -> 
     if key not in tables.matrices:
         rows = tables.all_processes if quantity == "events" else tables.all_channels
         path = _path(tables.folder, axis, bins.exponent, quantity)
-        tables.matrices[key] = read_matrix(path, (len(rows), stored.count))
-    first = bins.first - stored.first
-    return tables.matrices[key][codes, first : first + bins.count]
+        tables.matrices[key] = _opened(path, (len(rows), stored.count))
+    first, matrix = bins.first - stored.first, tables.matrices[key]
+    if isinstance(matrix, PackedMatrix):
+        return matrix.part(codes, first, first + bins.count)
+    return matrix[codes, first : first + bins.count]
+
+
+def _opened(path: Path, shape: tuple[int, int]) -> PackedMatrix | np.ndarray:
+    older = path.with_suffix(".npy")
+    return read_matrix(older, shape) if older.exists() else PackedMatrix(path, shape)

@@ -64,14 +64,14 @@ def all_messages(tables: Tables) -> Iterator[dict[str, Any]]:
         rows = tables.messages.table.pick(np.full(len(ordinals), code), ordinals)
         channel = tables.topology.channels[code]
         sent_indexes = rows.values("sent_index")
-        received_indexes = rows.nullable("received_index")
+        received_indexes = rows.values("received_index")
         columns = (
             rows.ids("message"),
             rows.json("value"),
             sent_indexes.tolist(),
             rows.values("sent_at").tolist(),
             received_indexes.tolist(),
-            rows.nullable("received_at").tolist(),
+            rows.values("received_at").tolist(),
             _inferred_at(tables, channel.source, sent_indexes),
             _inferred_at(tables, channel.target, received_indexes),
         )

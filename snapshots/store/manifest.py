@@ -12,7 +12,8 @@ from snapshots.store.header_fields import HeaderFields
 from snapshots.store.layout import MANIFEST, PARTED
 
 FORMAT = "cutline-store"
-VERSION = 2  # of the layout; a recording with another version must be ingested again
+VERSION = 3  # of the layout that is written
+_READABLE = (2, VERSION)  # 2 has plain columns; a recording with another must be ingested again
 
 _COUNTS = ("events", "messages", "markers", "processes", "channels", "snapshots", "defects")
 
@@ -110,11 +111,11 @@ class Manifest:
 
 
 def _checked(content: dict[str, Any], fields_beside: Callable[[], Mapping[str, Any]]) -> Manifest:
-    if content["format"] != FORMAT or content["version"] != VERSION:
+    if content["format"] != FORMAT or content["version"] not in _READABLE:
         raise StoreDamaged(
             MANIFEST,
             f"It says {content['format']!r} {content['version']!r}, not {FORMAT!r} {VERSION}.",
-            "Was it written by another release? Ingest the log again.",
+            "Was it written by another release? Use a newer one, or ingest the log again.",
         )
     extra = content["header_extra"]
     extent = Extent(*(int(content["extent"][key]) for key in ("from", "to", "steps")))

@@ -1,12 +1,12 @@
 """Map a table of a stored recording, to gather from many runs and search them at once.
 
 A *run* is the ordered rows of one process or channel, whose number is the *code*. An *offset* is a
-place in a run: the index of an event or the ordinal of a message. Each run lies in one part, where
-each column is one array.
+place in a run: the index of an event or the ordinal of a message. Each run lies in one part.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -17,57 +17,51 @@ from numpy.typing import NDArray
 
 from snapshots.domain.model.recording import MessageId
 from snapshots.domain.model.topology import JsonText
+from snapshots.store.columns import Rows
+from snapshots.store.decoding import StoredPart, map_or_damaged, open_part
 from snapshots.store.errors import StoreDamaged, name_in_recording
 from snapshots.store.fences import FENCE, read_fences
-from snapshots.store.layout import INDEX, NONE, PARTED
+from snapshots.store.layout import FOLLOWING, INDEX, NONE, PARTED
 from snapshots.store.manifest import Manifest, Part
-from snapshots.store.parts import map_batch
 
 Ints = NDArray[np.int64]
 
 _BLOCK = np.arange(FENCE)
-_NOTHING: Ints = np.zeros(0, np.int64)
 
 
 class MappedTable:
-    """One of the PARTED tables. Safe for threads: nothing changes but a cache of array views.
+    """One of the PARTED tables. Safe for threads: nothing changes but caches.
 
-    ``batches`` are its parts. ``part``, ``begin``, ``end`` and ``length`` are int64[runs]: the part
+    ``parts`` are its parts. ``part``, ``begin``, ``end`` and ``length`` are int64[runs]: the part
     of each run and its rows in that part. A run without rows has the part NONE and length 0.
     """
 
     def __init__(
-        self, folder: Path, manifest: Manifest, table: str, index: pa.Table, runs: int
+        self,
+        folder: Path,
+        manifest: Manifest,
+        table: str,
+        index: pa.Table,
+        runs: int,
+        ends: "Ends | None" = None,
     ) -> None:
         """Map the parts of a table.
 
         Args:
             index: the rows of INDEX_COLUMNS of this table.
             runs: the number of codes.
+            ends: for the messages, the events at their ends.
 
         Raises: StoreDamaged if a part is missing or does not fit the manifest and the index.
         """
         parts = manifest.parts_of(table)
         self.name = table
-        self.batches = [_mapped(folder, part) for part in parts]
+        self.parts = [_mapped(folder, part) for part in parts]
         self.part, self.begin, self.end = _runs(table, index, runs, parts)
         self.length: Ints = self.end - self.begin
+        self._ends = ends
         self._fence_begin = np.concatenate(([0], np.cumsum(self.length // FENCE)))
         self._fences = read_fences(folder, table, int(self._fence_begin[-1]))
-        self._columns: dict[tuple[int, str], NDArray[Any]] = {}
-        self._run_views: dict[tuple[str, int], NDArray[Any]] = {}
-
-    def column(self, number: int, name: str) -> NDArray[Any]:
-        """Return the values of a column of fixed width in one part; nulls have any value."""
-        if (number, name) not in self._columns:
-            self._columns[number, name] = self._view(number, name)
-        return self._columns[number, name]
-
-    def _view(self, number: int, name: str) -> NDArray[Any]:
-        column = self.batches[number].column(name)
-        dtype = np.dtype(column.type.to_pandas_dtype())
-        values = np.frombuffer(column.buffers()[1], dtype)
-        return values[column.offset : column.offset + len(column)]
 
     def bisect(self, column: str, targets: Ints) -> Ints:
         """Count per run the rows whose value in the sorted ``column`` is below the target."""
@@ -86,7 +80,9 @@ class MappedTable:
         rows = (self.begin[codes] + before)[:, None] + _BLOCK
         block = np.zeros(rows.shape, np.int64)
         for number, lanes in self._by_part(codes):
-            block[lanes] = self.column(number, column).take(rows[lanes], mode="clip")
+            part = self.parts[number]
+            inside = np.minimum(rows[lanes], part.num_rows - 1)
+            block[lanes] = part.numbers(column, inside.reshape(-1)).reshape(inside.shape)
         below = (block < targets[:, None]) & (rows < self.end[codes, None])
         return before + np.count_nonzero(below, axis=1)
 
@@ -102,78 +98,149 @@ class MappedTable:
                 "Was a file exchanged or changed? Ingest the log again.",
             )
         rows = self.begin[codes] + offsets
-        places = [(number, lanes, rows[lanes]) for number, lanes in self._by_part(codes)]
-        return Picked(self, len(rows), places)
+        places: list[Place] = [
+            (number, lanes, rows[lanes]) for number, lanes in self._by_part(codes)
+        ]
+        return Picked(self, codes, places)
 
-    def values(self, column: str, codes: Ints, offsets: Ints) -> NDArray[Any]:
+    def pick_rows(self, number: int, first: int, end: int) -> "Picked":
+        """Choose the rows first .. end - 1 of one part."""
+        rows = slice(first, end)
+        _, key = PARTED[self.name]
+        codes = self.parts[number].numbers(key, rows)
+        return Picked(self, codes, [(number, slice(None), rows)])
+
+    def pick_run(self, code: int, first: int = 0, end: int | None = None) -> "Picked":
+        """Choose the rows at the offsets first .. end - 1 of one run, by default to its end."""
+        length = int(self.length[code])
+        first, end, _ = slice(first, end).indices(length)
+        count = max(end - first, 0)
+        begin = int(self.begin[code]) + first
+        places: list[Place] = (
+            [(int(self.part[code]), slice(None), slice(begin, begin + count))] if count else []
+        )
+        return Picked(self, np.full(count, code), places)
+
+    def values(self, column: str, codes: Ints, offsets: Ints) -> Ints:
         """Return one column of the rows that ``pick`` chooses."""
         return self.pick(codes, offsets).values(column)
 
-    def run(self, column: str, code: int) -> NDArray[Any]:
-        """Return a view of all values of one run; nulls have any value."""
-        if (column, code) not in self._run_views:
-            rows = slice(self.begin[code], self.end[code])
-            values = self.column(int(self.part[code]), column) if self.length[code] else _NOTHING
-            self._run_views[column, code] = values[rows]
-        return self._run_views[column, code]
+    def run(self, column: str, code: int, first: int = 0, end: int | None = None) -> Ints:
+        """Return the values of the rows that ``pick_run`` chooses."""
+        return self.pick_run(code, first, end).values(column)
+
+    def run_at(self, column: str, code: int, offsets: Ints) -> Ints:
+        """Return the values at some offsets of one run."""
+        return self.values(column, np.full(len(offsets), code), offsets)
+
+    def texts(self, column: str, code: int, first: int = 0, end: int | None = None) -> pa.Array:
+        """Return the texts of the rows that ``pick_run`` chooses."""
+        return self.pick_run(code, first, end).array(column)
 
     def find_texts(self, column: str, code: int, texts: Sequence[str]) -> Ints:
         """Find the offsets in one run where a column of text has one of ``texts``. Read it all."""
-        if not self.length[code]:
-            return np.zeros(0, np.int64)
         run = self.texts(column, code)
         return np.flatnonzero(pc.is_in(run, pa.array(texts, run.type)).to_numpy(False))
 
-    def texts(self, column: str, code: int) -> pa.Array:
-        """Return a view of a column of text in one run that has rows."""
-        rows = self.batches[int(self.part[code])].column(column)
-        return rows.slice(self.begin[code], self.length[code])
+    def lacks(self, column: str) -> bool:
+        """Tell whether a column of messages follows from the events."""
+        return bool(self.parts) and column in FOLLOWING and column not in self.parts[0].names
+
+    def ends_of(self, rows: "Picked", end: str) -> tuple["Picked", Any]:
+        """Return the events that send or receive some messages, and which of these have one.
+
+        ``end`` is ``sent`` or ``received``. Raises: StoreDamaged.
+        """
+        assert self._ends is not None  # only messages lack columns
+        indices = rows.values(f"{end}_index")
+        lanes = np.flatnonzero(indices != NONE) if end == "received" else slice(None)
+        processes = (self._ends.source if end == "sent" else self._ends.target)[rows.codes[lanes]]
+        return self._ends.events.pick(processes, indices[lanes]), lanes
 
     def _by_part(self, codes: Ints) -> Iterator[tuple[int, Any]]:
         """Yield each part and the places of its runs in ``codes``; skip runs without rows."""
         parts = self.part[codes]
-        if len(self.batches) == 1 and len(codes) and parts.min() == 0:
+        if len(self.parts) == 1 and len(codes) and parts.min() == 0:
             yield 0, slice(None)
             return
-        for number in range(len(self.batches)):
+        for number in range(len(self.parts)):
             lanes = (parts == number).nonzero()[0]
             if len(lanes):
                 yield number, lanes
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
+class Ends:
+    """The events at the ends of the messages.
+
+    Attributes:
+        source: the process from which each channel leads: int64[C].
+        target: the process to which each channel leads: int64[C].
+    """
+
+    events: MappedTable
+    source: Ints
+    target: Ints
+
+
+Place = tuple[int, Any, Rows]
+"""The number of a part, which of the chosen rows lie in it, and which rows of it they are."""
+
+
+@dataclass(frozen=True)
 class Picked:
     """Chosen rows of a table.
 
     Attributes:
-        count: the number N of rows.
-        places: the number of each part, which of the N rows lie in it, and which rows of it they
-            are.
+        codes: the run of each of the N rows.
+        places: where the rows are, part by part.
     """
 
     table: MappedTable
-    count: int
-    places: list[tuple[int, Any, Ints]]
+    codes: Ints
+    places: list[Place]
 
-    def values(self, column: str) -> NDArray[Any]:
-        """Return the values [N] of a column without nulls."""
-        gathered: NDArray[Any] | None = None
-        for number, lanes, rows in self.places:
-            values = self.table.column(number, column)
-            if gathered is None:
-                gathered = np.zeros(self.count, values.dtype)
-            gathered[lanes] = values[rows]
-        return np.zeros(self.count, np.int64) if gathered is None else gathered
+    @property
+    def count(self) -> int:
+        """Return the number N of rows."""
+        return len(self.codes)
 
-    def nullable(self, column: str) -> Ints:
-        """Return the values [N] of a column of int64, with NONE for null."""
-        gathered = self.values(column)
+    @cached_property
+    def _sent(self) -> tuple["Picked", Any]:
+        return self.table.ends_of(self, "sent")
+
+    @cached_property
+    def _received(self) -> tuple["Picked", Any]:
+        return self.table.ends_of(self, "received")
+
+    def _events(self, column: str) -> tuple["Picked", Any, str]:
+        """Return the events with a column that the messages lack, their rows, and its name."""
+        end, name = FOLLOWING[column]
+        return *(self._sent if end == "sent" else self._received), name
+
+    def values(self, column: str) -> Ints:
+        """Return the values [N] of a column of numbers, with NONE for null."""
+        gathered = np.full(self.count, NONE)
+        if self.table.lacks(column):
+            events, lanes, name = self._events(column)
+            gathered[lanes] = events.values(name)
+            return gathered
         for number, lanes, rows in self.places:
-            bits = self.table.batches[number].column(column).buffers()[0]
-            if bits is not None:
-                valid = (np.frombuffer(bits, np.uint8)[rows >> 3] >> (rows & 7)) & 1
-                gathered[lanes] = np.where(valid, gathered[lanes], NONE)
+            gathered[lanes] = self.table.parts[number].numbers(column, rows)
         return gathered
+
+    def array(self, column: str) -> pa.Array:
+        """Return the values [N] of a column of text as large strings."""
+        if self.table.lacks(column):
+            events, _, name = self._events(column)
+            return events.array(name)
+        pieces = [self.table.parts[number].texts(column, rows) for number, _, rows in self.places]
+        if len(pieces) == 1:
+            return pieces[0]
+        order = np.empty(self.count, np.int64)
+        if pieces:
+            order[np.concatenate([lanes for _, lanes, _ in self.places])] = np.arange(self.count)
+        return pa.concat_arrays([pa.array([], pa.large_string()), *pieces]).take(pa.array(order))
 
     def texts(self, column: str) -> list[str | None]:
         """Return the values [N] of a column of text, with None for null."""
@@ -188,17 +255,23 @@ class Picked:
         return self._texts(column)
 
     def _texts(self, column: str) -> list[Any]:
+        if self.table.lacks(column):
+            events, _, name = self._events(column)
+            return events._texts(name)
         gathered = np.full(self.count, None, object)
         for number, lanes, rows in self.places:
-            texts = self.table.batches[number].column(column)
-            if texts.null_count < len(texts):
-                gathered[lanes] = texts.take(pa.array(rows)).to_pylist()
+            gathered[lanes] = self.table.parts[number].listed(column, rows)
         return gathered.tolist()
 
     def number_or_none(self, column: str) -> int | None:
-        """Return the value of the only row in a column of int64 that may be null."""
+        """Return the value of the only row in a column of numbers that may be null."""
+        if self.table.lacks(column):
+            events, _, name = self._events(column)
+            return events.number_or_none(name) if events.count else None
         number, _, rows = self.places[0]
-        return self.table.batches[number].column(column)[int(rows[0])].as_py()
+        part = self.table.parts[number]
+        nulls = part.nulls(column, rows)
+        return None if nulls is not None and nulls[0] else int(part.numbers(column, rows)[0])
 
 
 def ragged(codes: Ints, first: Ints, end: Ints) -> tuple[Ints, Ints]:
@@ -223,32 +296,23 @@ def _first_not_below(values: Ints, begin: Ints, end: Ints, targets: Ints) -> Int
     return below + 1
 
 
-def _mapped(folder: Path, part: Part) -> pa.RecordBatch:
-    schema, _ = PARTED[part.table]
-    batch = read_batch(folder / part.file, schema)
-    if batch.num_rows != part.rows:
+def _mapped(folder: Path, part: Part) -> StoredPart:
+    stored = open_part(folder / part.file, part.table)
+    if stored.num_rows != part.rows:
         raise StoreDamaged(
             part.file,
-            f"It has {batch.num_rows} rows, the manifest says {part.rows}.",
+            f"It has {stored.num_rows} rows, the manifest says {part.rows}.",
             "Was it exchanged? Ingest the log again.",
         )
-    return batch
+    return stored
 
 
 def read_batch(path: Path, schema: pa.Schema) -> pa.RecordBatch:
     """Map a file of the layout that holds one batch. Raises: StoreDamaged."""
-    where = name_in_recording(path)
-    try:
-        batch = map_batch(path)
-    except FileNotFoundError:
-        raise StoreDamaged(where, "It is missing.", "Was it deleted?") from None
-    except (pa.ArrowInvalid, OSError, ValueError) as error:
-        raise StoreDamaged(
-            where, f"It cannot be read ({error}).", "Was it cut short, or is the disk full?"
-        ) from error
+    batch = map_or_damaged(path)
     if batch.schema != schema:
         raise StoreDamaged(
-            where,
+            name_in_recording(path),
             "Its columns are not the layout's.",
             "Was it written by another release? Ingest the log again.",
         )

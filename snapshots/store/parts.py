@@ -16,10 +16,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from snapshots.store.encoding import encode
 from snapshots.store.flights import reach_and_disorder
 from snapshots.store.layout import (
     DISORDER_COLUMNS,
     EVENTS,
+    FOLLOWING,
     MARKER_DISORDER,
     MARKERS,
     MESSAGE_DISORDER,
@@ -45,7 +47,7 @@ def write_messages(folder: Path, messages: pa.Table) -> list[Part]:
     """Write one part of the messages, and one of their disorder if there is any.
 
     ``messages`` has MESSAGE_COLUMNS without ``received_reach`` and holds whole channels, sorted by
-    (channel, ordinal).
+    (channel, ordinal). It may lack the columns in FOLLOWING; then they are read from the events.
     """
     return _write_flights(folder, MESSAGES, messages)
 
@@ -74,8 +76,14 @@ def _write_part(folder: Path, table: str, rows: pa.Table) -> list[Part]:
     schema, _ = PARTED[table]
     file = f"{table}/{secrets.token_hex(8)}.arrow"
     (folder / table).mkdir(exist_ok=True)
-    write_table(folder / file, rows, schema)
+    write_batch(folder / file, encode(rows, _stored(table, rows, schema)))
     return [Part(table, file, rows.num_rows)]
+
+
+def _stored(table: str, rows: pa.Table, schema: pa.Schema) -> pa.Schema:
+    """Return the columns that a part has: not those of messages that follow from the events."""
+    following = set(FOLLOWING if table == MESSAGES else ()) - set(rows.column_names)
+    return pa.schema([field for field in schema if field.name not in following])
 
 
 @contextmanager
@@ -104,8 +112,12 @@ def write_table(path: Path, rows: pa.Table, schema: pa.Schema) -> None:
     """
     columns = rows.select(schema.names).cast(schema).combine_chunks().columns
     arrays = [pa.concat_arrays(column.chunks) if column.num_chunks else [] for column in columns]
-    batch = pa.RecordBatch.from_arrays(arrays, schema=schema)
-    with synced(path) as sink, pa.ipc.new_file(sink, schema) as writer:
+    write_batch(path, pa.RecordBatch.from_arrays(arrays, schema=schema))
+
+
+def write_batch(path: Path, batch: pa.RecordBatch) -> None:
+    """Write one Arrow IPC file of this record batch and force it to the disk."""
+    with synced(path) as sink, pa.ipc.new_file(sink, batch.schema) as writer:
         writer.write_batch(batch)
 
 

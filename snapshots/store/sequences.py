@@ -26,7 +26,7 @@ def _events(tables: Tables, code: int, total: int, count: int, names: Names) -> 
     if not count:
         return Events([], [], total)
     keys = zip(*_columns(tables, code, count, names), strict=True)
-    states = tables.events.texts("state", code).slice(0, count).to_pylist()
+    states = tables.events.texts("state", code, 0, count).to_pylist()
     return Events(list(map(_key, keys)), states, total)
 
 
@@ -34,10 +34,10 @@ def _columns(tables: Tables, code: int, count: int, names: Names) -> list[list[A
     """Return kind, channel, snapshot, value and label of the first events, with names for codes."""
     events = tables.events
     named = [
-        [texts[number] for number in events.run(column, code)[:count].tolist()]
+        [texts[number] for number in events.run(column, code, 0, count).tolist()]
         for column, texts in names.items()
     ]
-    texts = [events.texts(name, code).slice(0, count).to_pylist() for name in ("value", "label")]
+    texts = [events.texts(name, code, 0, count).to_pylist() for name in ("value", "label")]
     return [*named, *texts]
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Collection
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -31,8 +32,11 @@ from snapshots.store.layout import (
     RECORDS,
 )
 from snapshots.store.manifest import Manifest
-from snapshots.store.mapped import Ints, MappedTable, read_batch
+from snapshots.store.mapped import Ends, Ints, MappedTable, read_batch
 from snapshots.store.strays import Strays
+
+if TYPE_CHECKING:
+    from snapshots.store.matrices import PackedMatrix
 
 TIME = "time"
 ORDER = "order"
@@ -54,7 +58,7 @@ class Tables:
     def __init__(self, folder: Path, manifest: Manifest) -> None:
         self.folder = folder
         self.manifest = manifest
-        self.matrices: dict[tuple[str, int, str], np.ndarray] = {}
+        self.matrices: dict[tuple[str, int, str], PackedMatrix | np.ndarray] = {}
         processes = read_batch(folder / PROCESSES, PROCESS_COLUMNS)
         channels = read_batch(folder / CHANNELS, CHANNEL_COLUMNS)
         index = pa.Table.from_batches([read_batch(folder / INDEX, INDEX_COLUMNS)])
@@ -66,19 +70,16 @@ class Tables:
                     CHANNELS, "A channel's end is no process.", "Was processes.arrow exchanged?"
                 )
         self._processes, self._channels = processes, channels
-        mapped = {
-            table: MappedTable(
-                folder,
-                manifest,
-                table,
-                index.filter(pc.equal(index["table"], table)),
-                processes.num_rows if table == EVENTS else channels.num_rows,
-            )
-            for table in (EVENTS, MESSAGES, MESSAGE_DISORDER, MARKERS, MARKER_DISORDER)
-        }
-        self.events = mapped[EVENTS]
-        self.messages = Flights(mapped[MESSAGES], mapped[MESSAGE_DISORDER])
-        self.markers = Flights(mapped[MARKERS], mapped[MARKER_DISORDER])
+
+        def mapped(table: str, runs: int, ends: Ends | None = None) -> MappedTable:
+            rows = index.filter(pc.equal(index["table"], table))
+            return MappedTable(folder, manifest, table, rows, runs, ends)
+
+        count = channels.num_rows
+        self.events = mapped(EVENTS, processes.num_rows)
+        ends = Ends(self.events, self.source, self.target)
+        self.messages = Flights(mapped(MESSAGES, count, ends), mapped(MESSAGE_DISORDER, count))
+        self.markers = Flights(mapped(MARKERS, count), mapped(MARKER_DISORDER, count))
         self.scopes = _codes(processes.column("scope").to_pylist())
         self.all_processes: Ints = np.arange(processes.num_rows)
         self.all_channels: Ints = np.arange(channels.num_rows)
@@ -137,10 +138,9 @@ class Tables:
         if shape[1] == 1:
             return np.ones(shape, np.bool_)
         involved = np.zeros(shape, np.bool_)
-        for part, _ in enumerate(self.markers.table.batches):
-            snapshot, channel = (
-                self.markers.table.column(part, name) for name in ("snapshot", "channel")
-            )
+        for part in self.markers.table.parts:
+            rows = slice(0, part.num_rows)
+            snapshot, channel = (part.numbers(name, rows) for name in ("snapshot", "channel"))
             involved[snapshot, self.scopes[self.source[channel]]] = True
         for batch in (self.records, self.stray_markers):
             snapshot, process = (batch.column(name).to_numpy() for name in ("snapshot", "process"))
@@ -176,8 +176,8 @@ class Tables:
         """Return the messages with these ordinals [N] on the channels with these codes [N]."""
         rows = self.messages.table.pick(codes, ordinals)
         channels = self.topology.channels
-        received = rows.nullable("received_index").tolist()
-        received_at = rows.nullable("received_at").tolist()
+        received = rows.values("received_index").tolist()
+        received_at = rows.values("received_at").tolist()
         columns = (
             [channels[code].id for code in codes.tolist()],
             ordinals.tolist(),

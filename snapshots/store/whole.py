@@ -5,7 +5,6 @@ from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from snapshots.domain.assembling.assembly import Header
 from snapshots.domain.model.recording import (
@@ -95,18 +94,17 @@ class StoredWhole:
 
     def application_before(self, key: EventKey) -> EventKey | None:
         """Return the last application event of the process before this event."""
-        kinds = self._kinds(key.process)
         for end in range(key.index, 0, -_BLOCK):
             begin = max(end - _BLOCK, 0)
-            if len(changes := self._changes(kinds[begin:end])):
+            if len(changes := self._changes(key.process, begin, end)):
                 return EventKey(key.process, begin + int(changes[-1]))
         return None
 
     def application_after(self, key: EventKey) -> EventKey | None:
         """Return the first application event of the process after this event."""
-        kinds = self._kinds(key.process)
-        for begin in range(key.index + 1, len(kinds), _BLOCK):
-            if len(changes := self._changes(kinds[begin : begin + _BLOCK])):
+        length = int(self._tables.events.length[self._tables.process_code(key.process)])
+        for begin in range(key.index + 1, length, _BLOCK):
+            if len(changes := self._changes(key.process, begin, begin + _BLOCK)):
                 return EventKey(key.process, begin + int(changes[0]))
         return None
 
@@ -127,7 +125,7 @@ class StoredWhole:
     def markers(self, channel: ChannelId) -> tuple[EventKey, ...]:
         """Return the sends of the snapshot's markers on a channel."""
         code = self._tables.channel_code(channel)
-        sent = self._tables.markers.table.run("sent_index", code)[self._own_markers(code)]
+        sent = self._tables.markers.table.run_at("sent_index", code, self._own_markers(code))
         source = self.header.topology.channel_by_id[channel].source
         return tuple(EventKey(source, index) for index in sent.tolist())
 
@@ -151,7 +149,7 @@ class StoredWhole:
         code, messages = self._tables.channel_code(channel), self._tables.messages.table
         ordinals = messages.find_texts("message", code, [message])
         source = self.header.topology.channel_by_id[channel].source
-        sent = messages.values("sent_index", np.full(len(ordinals), code), ordinals)
+        sent = messages.run_at("sent_index", code, ordinals)
         return tuple(EventKey(source, index) for index in sent.tolist())
 
     def any_record(self, process: ProcessId | None = None) -> EventKey | None:
@@ -200,10 +198,10 @@ class StoredWhole:
     def _application_codes(self) -> Ints:
         return self._tables.kind_codes(APPLICATION_KINDS)
 
-    def _kinds(self, process: ProcessId) -> NDArray[np.uint16]:
-        return self._tables.events.run("kind", self._tables.process_code(process))
-
-    def _changes(self, kinds: NDArray[np.uint16]) -> Ints:
+    def _changes(self, process: ProcessId, begin: int, end: int) -> Ints:
+        """Return which of the events begin .. end - 1 are those of the application."""
+        code = self._tables.process_code(process)
+        kinds = self._tables.events.run("kind", code, begin, end)
         return np.flatnonzero(np.isin(kinds, self._application_codes))
 
     def _own_markers(self, code: int) -> Ints:

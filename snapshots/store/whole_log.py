@@ -136,8 +136,8 @@ def _markers(tables: Tables, code: int, channel: ChannelId) -> tuple[Marker, ...
         rows.values("snapshot").tolist(),
         rows.values("sent_index").tolist(),
         rows.values("sent_at").tolist(),
-        rows.nullable("received_index").tolist(),
-        rows.nullable("received_at").tolist(),
+        rows.values("received_index").tolist(),
+        rows.values("received_at").tolist(),
         strict=True,
     )
     return tuple(

@@ -67,7 +67,7 @@ class WindowEvents:
     index: Ints
     at: Ints
     step: Ints
-    kind: NDArray[np.uint16]
+    kind: Ints
     channel: Ints
     snapshot: Ints
     state: list[JsonText | None]
@@ -352,7 +352,7 @@ class _View:
     def _ways(self, codes: Ints, rows: Picked) -> dict[str, Ints]:
         """Return the indices, instants and steps at which each flight is sent and received."""
         events = self.tables.events
-        sent, received = rows.values("sent_index"), rows.nullable("received_index")
+        sent, received = rows.values("sent_index"), rows.values("received_index")
         arrived = np.flatnonzero(received != NONE)
         received_step = np.full(len(codes), NONE)
         target = self.tables.target[codes[arrived]]
@@ -361,7 +361,7 @@ class _View:
             "sent_index": sent,
             "received_index": received,
             "sent_at": rows.values("sent_at"),
-            "received_at": rows.nullable("received_at"),
+            "received_at": rows.values("received_at"),
             "sent_step": events.values("step", self.tables.source[codes], sent),
             "received_step": received_step,
         }

@@ -28,6 +28,7 @@ from snapshots.store.layout import (
     DEFECTS,
     EVENT_COLUMNS,
     FAILOVERS,
+    FOLLOWING,
     HEADER_FIELDS,
     HEADER_FIELDS_COLUMNS,
     MANIFEST,
@@ -226,11 +227,11 @@ class _Writer:
 
     def _messages(self) -> pa.Table:
         rows = [
-            asdict(message) | {"channel": self.channels[channel], "message": message.id}
+            asdict(message) | {"channel": self.channels[channel]}
             for channel in self.channels
             for message in self.recording.messages.get(channel, ())
         ]
-        return _table(_without_reach(MESSAGE_COLUMNS), rows)
+        return _table(_without(MESSAGE_COLUMNS, "received_reach", *FOLLOWING), rows)
 
     def _markers(self) -> pa.Table:
         rows = [
@@ -239,11 +240,11 @@ class _Writer:
             for channel in self.channels
             for marker in self.recording.markers.get(channel, ())
         ]
-        return _table(_without_reach(MARKER_COLUMNS), rows)
+        return _table(_without(MARKER_COLUMNS, "received_reach"), rows)
 
 
-def _without_reach(schema: pa.Schema) -> pa.Schema:
-    return schema.remove(schema.get_field_index("received_reach"))
+def _without(schema: pa.Schema, *names: str) -> pa.Schema:
+    return pa.schema([field for field in schema if field.name not in names])
 
 
 def _table(schema: pa.Schema, rows: Iterable[dict[str, Any]]) -> pa.Table:

@@ -17,7 +17,8 @@ from snapshots.domain.simulators.script import Log
 from snapshots.readers import recognition
 from snapshots.readers.formats.limits import Limits
 from snapshots.readers.logs.native import write_lines
-from snapshots.store.layout import CHANNELS, PARTED, PROCESSES, RECORDS, STRAYS
+from snapshots.store.decoding import open_part
+from snapshots.store.layout import CHANNELS, FOLLOWING, MESSAGES, PARTED, PROCESSES, RECORDS, STRAYS
 from snapshots.store.manifest import Manifest
 from snapshots.store.parts import map_batch
 from snapshots.store.writer import write_recording
@@ -53,10 +54,13 @@ def ingested(source: Path, folder: Path, spark=None) -> IngestResult:
 
 
 def table(folder: Path, manifest: Manifest, name: str) -> pa.Table:
-    """Read all parts of a table as one."""
+    """Read all parts of a table as one, without what follows from another table."""
     schema, _ = PARTED[name]
-    parts = [map_batch(folder / part.file) for part in manifest.parts_of(name)]
-    return pa.Table.from_batches(parts, schema)
+    if name == MESSAGES:
+        schema = pa.schema([field for field in schema if field.name not in FOLLOWING])
+    parts = manifest.parts_of(name)
+    tables = [open_part(folder / part.file, name).table(schema) for part in parts]
+    return pa.concat_tables([schema.empty_table(), *tables])
 
 
 def assert_same_store(folder: Path, result: IngestResult, assembly: Assembly, other: Path) -> None:

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from snapshots.domain.model.recording import Recording
 from snapshots.store import parts
+from snapshots.store.decoding import open_part
 from snapshots.store.layout import EVENTS, MARKERS, MESSAGES, PARTED
 from snapshots.store.manifest import Manifest
 from snapshots.store.reader import StoredRecording
@@ -41,8 +42,9 @@ def scatter(folder: Path, manifest: Manifest, seed: int) -> Manifest:
     written = []
     for table, write in _WRITERS.items():
         for part in manifest.parts_of(table):
-            rows = pa.Table.from_batches([parts.map_batch(folder / part.file)])
-            key = rows[PARTED[table][1]]
+            schema, name = PARTED[table]
+            rows = open_part(folder / part.file, table).table(schema)
+            key = rows[name]
             homes = {code: chance.randrange(4) for code in pc.unique(key).to_pylist()}
             for home in chance.sample(range(4), 4):
                 codes = pa.array([code for code in homes if homes[code] == home], key.type)

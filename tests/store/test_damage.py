@@ -115,7 +115,7 @@ def test_a_row_that_refers_to_a_missing_row_is_an_error(tmp_path):
 def test_a_level_cut_short_is_named(folder):
     manifest = finish(folder, Manifest.read(folder), levels_above=0)
     finest = manifest.levels["time"][0]
-    file = folder / "levels" / f"time-{finest}-depth.npy"
+    file = folder / "levels" / f"time-{finest}-depth.arrow"
     file.write_bytes(file.read_bytes()[:-1])
     limits = Limits(events=-1, counted=-1)
     with pytest.raises(StoreDamaged) as caught:

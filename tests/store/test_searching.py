@@ -154,7 +154,7 @@ def test_values_and_texts_have_the_order_of_the_chosen_rows(long_runs):
     expected = [int(sent[code][offset]) for code, offset in zip(codes, offsets, strict=True)]
     assert picked.values("sent_index").tolist() == expected
     assert picked.texts("message") == [str(index) for index in expected]
-    assert picked.nullable("received_index").tolist() == [NONE] * 4
+    assert picked.values("received_index").tolist() == [NONE] * 4
 
 
 def test_ragged_ranges_leave_out_empty_ones():

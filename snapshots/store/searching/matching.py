@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import reduce
+from functools import partial, reduce
 from operator import or_
 
 import numpy as np
@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from snapshots.store.decoding import StoredPart
 from snapshots.store.layout import NONE
 from snapshots.store.searching.words import NAMES, TEXTS, TIME, Word
 from snapshots.store.tables import Tables
@@ -40,21 +41,21 @@ class Matcher:
         self.is_whole = word.is_number or (exact and word.field is None)
         self.sought_in_values = "value" in self.texts and word.field != TIME
 
-    def rows(self, batch: pa.RecordBatch, first: int, end: int) -> Mask:
-        """Return which events of the rows first .. end of a part hold the word."""
-        chunk = batch.slice(first, end - first)
+    def rows(self, part: StoredPart, first: int, end: int) -> Mask:
+        """Return which events of the rows first .. end - 1 of a part hold the word."""
+        rows = slice(first, end)
         if self.word.instants is not None:
             low, high = self.word.instants
-            at = chunk.column("at").to_numpy()
+            at = part.numbers("at", rows)
             return (at >= low) & (at <= high)
-        masks = [codes[chunk.column(field).to_numpy()] for field, codes in self.names.items()]
-        masks += [self.holding(chunk.column(field), field) for field in self.texts]
+        masks = [codes[part.numbers(field, rows)] for field, codes in self.names.items()]
+        masks += [
+            part.matching(field, rows, partial(self.holding, field=field)) for field in self.texts
+        ]
         return reduce(or_, masks)
 
     def holding(self, column: pa.Array, field: str) -> Mask:
         """Return which texts of a column hold the word; a null holds nothing."""
-        if column.null_count == len(column):
-            return np.zeros(len(column), np.bool_)
         text = _json_inside(self.word.text) if field in _AS_JSON else self.word.text
         lower = pc.utf8_lower(column) if text.lower() != text.upper() else column
         holding = pc.fill_null(pc.match_substring(lower, text), False)
@@ -96,11 +97,11 @@ def message_ends(tables: Tables, part: int, matcher: Matcher, first: int, end: i
 
     The values stand with the messages; an event has only those of messages that are not matched.
     """
-    batch = tables.messages.table.batches[part].slice(first, end - first)
-    rows = np.flatnonzero(matcher.holding(batch.column("value"), "value"))
-    codes = batch.column("channel").to_numpy()[rows]
-    sent = batch.column("sent_index").to_numpy()[rows]
-    received = pc.fill_null(batch.column("received_index"), NONE).to_numpy()[rows]
+    messages = tables.messages.table.pick_rows(part, first, end)
+    rows = np.flatnonzero(matcher.holding(messages.array("value"), "value"))
+    codes = messages.codes[rows]
+    sent = messages.values("sent_index")[rows]
+    received = messages.values("received_index")[rows]
     arrived = received != NONE
     return (
         np.concatenate((tables.source[codes], tables.target[codes[arrived]])),

@@ -9,9 +9,9 @@ import time
 from collections.abc import Iterator
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
+from snapshots.store.decoding import StoredPart
 from snapshots.store.mapped import Ints
 from snapshots.store.searching.matching import Mask, Matcher, message_ends
 from snapshots.store.searching.words import Word
@@ -43,7 +43,7 @@ class Search:
         self._matchers = [Matcher(tables, word) for word in words]
         self._bits = _no_bits(tables.manifest.extent.steps)
         self._marks: dict[tuple[int, int], NDArray[np.uint8]] = {}
-        events, messages = tables.events.batches, tables.messages.table.batches
+        events, messages = tables.events.parts, tables.messages.table.parts
         by_value = [n for n, matcher in enumerate(self._matchers) if matcher.sought_in_values]
         self.rows = _rows(events) + len(by_value) * _rows(messages)
         self._work = self._all_work(by_value)
@@ -100,12 +100,12 @@ class Search:
     def _all_work(self, by_value: list[int]) -> Iterator[int]:
         """Do the search chunk by chunk; yield how many rows each chunk had."""
         for number in by_value:
-            for part, batch in enumerate(self.tables.messages.table.batches):
-                for first, end in _chunks(batch.num_rows):
+            for part, stored in enumerate(self.tables.messages.table.parts):
+                for first, end in _chunks(stored.num_rows):
                     self._mark(number, part, first, end)
                     yield end - first
-        for part, batch in enumerate(self.tables.events.batches):
-            for first, end in _chunks(batch.num_rows):
+        for part, stored in enumerate(self.tables.events.parts):
+            for first, end in _chunks(stored.num_rows):
                 self._take(part, first, end)
                 yield end - first
 
@@ -117,23 +117,22 @@ class Search:
         for at in np.unique(parts).tolist():
             key = number, at
             if key not in self._marks:
-                self._marks[key] = _no_bits(events.batches[at].num_rows)
+                self._marks[key] = _no_bits(events.parts[at].num_rows)
             _set_bits(self._marks[key], rows[parts == at])
 
     def _take(self, part: int, first: int, end: int) -> None:
         """Compare one chunk of the events, and keep those that hold every word."""
-        batch = self.tables.events.batches[part]
+        stored = self.tables.events.parts[part]
         matches = np.ones(end - first, np.bool_)
         for number, matcher in enumerate(self._matchers):
-            holding = matcher.rows(batch, first, end)
+            holding = matcher.rows(stored, first, end)
             if (number, part) in self._marks:
                 holding = holding | _bits_between(self._marks[number, part], first, end)
             matches &= holding
             if not matches.any():
                 return
         rows = np.flatnonzero(matches) + first
-        column = self.tables.events.column
-        self._keep(column(part, "step")[rows], column(part, "at")[rows])
+        self._keep(stored.numbers("step", rows), stored.numbers("at", rows))
 
     def _keep(self, steps: Ints, at: Ints) -> None:
         _set_bits(self._bits, steps)
@@ -143,8 +142,8 @@ class Search:
         self.total += len(steps)
 
 
-def _rows(batches: list[pa.RecordBatch]) -> int:
-    return sum(batch.num_rows for batch in batches)
+def _rows(parts: list[StoredPart]) -> int:
+    return sum(part.num_rows for part in parts)
 
 
 def _no_bits(count: int) -> NDArray[np.uint8]:

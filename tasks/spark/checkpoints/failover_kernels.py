@@ -151,16 +151,14 @@ class Vertex:
         events = self.tables.events
         if not events.length[code]:
             return
-        number, begin = int(events.part[code]), int(events.begin[code])
-        batch = events.batches[number]
+        part, begin = events.parts[int(events.part[code])], int(events.begin[code])
         rows = begin + np.flatnonzero(events.run("kind", code) == kind)
         if discarded is not None:
-            labels = batch.column("label").take(pa.array(rows))
-            is_discarded = pc.fill_null(pc.equal(labels, DISCARDED), False)
+            is_discarded = pc.fill_null(pc.equal(part.texts("label", rows), DISCARDED), False)
             rows = rows[is_discarded.to_numpy(zero_copy_only=False) == discarded]
-        step, at = (events.column(number, name)[rows] for name in ("step", "at"))
+        step, at = (part.numbers(name, rows) for name in ("step", "at"))
         names = ("extra", "value") if with_value else ("extra",)
-        texts = (batch.column(name).take(pa.array(rows)) for name in names)
+        texts = (part.texts(name, rows) for name in names)
         yield np.full(len(rows), process), step, at, *texts
 
     # --- records that were read again ---------------------------------------------------------

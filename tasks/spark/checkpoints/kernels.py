@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from snapshots.domain.dataflow_logs import event_time
@@ -109,7 +108,7 @@ class StoredEvents:
         """Return how many events each snapshot has: int64[S]."""
         counts = np.zeros(len(self.manifest.snapshots), np.int64)
         for number, rows in self._rows(CHECKPOINT_KINDS):
-            snapshot = self.tables.events.column(number, "snapshot")[rows]
+            snapshot = self.tables.events.parts[number].numbers("snapshot", rows)
             counts += np.bincount(snapshot[snapshot != NONE], minlength=len(counts))
         return counts
 
@@ -117,9 +116,8 @@ class StoredEvents:
         """Yield, for each part of the events, its number and the rows of the given kinds."""
         wanted = np.zeros(len(self.manifest.kinds), bool)
         wanted[[KINDS.index(kind) for kind in kinds]] = True
-        events = self.tables.events
-        for number in range(len(events.batches)):
-            yield number, np.flatnonzero(wanted[events.column(number, "kind")])
+        for number, part in enumerate(self.tables.events.parts):
+            yield number, np.flatnonzero(wanted[part.numbers("kind", slice(0, part.num_rows))])
 
     def _events(
         self, kinds: Iterable[str], first: int = NONE, end: int | None = None
@@ -132,7 +130,7 @@ class StoredEvents:
         events: list[ProtocolEvent] = []
         for number, rows in self._rows(kinds):
             if end is not None:
-                snapshot = self.tables.events.column(number, "snapshot")[rows]
+                snapshot = self.tables.events.parts[number].numbers("snapshot", rows)
                 rows = rows[(snapshot >= first) & (snapshot < end)]
             events += self._made(number, rows, held)
         return sorted(events, key=lambda event: event.step)
@@ -140,12 +138,11 @@ class StoredEvents:
     def _made(
         self, number: int, rows: Ints, held: dict[tuple[int, int], int]
     ) -> Iterable[ProtocolEvent]:
-        events, batch = self.tables.events, self.tables.events.batches[number]
+        part = self.tables.events.parts[number]
         names = ("process", "kind", "at", "step", "channel", "snapshot")
-        columns = {name: events.column(number, name)[rows] for name in names}
-        index = rows - events.begin[columns["process"]]
-        texts = (batch.column(name).take(pa.array(rows)) for name in ("label", "extra"))
-        label, extra = (text.to_pylist() for text in texts)
+        columns = {name: part.numbers(name, rows) for name in names}
+        index = rows - self.tables.events.begin[columns["process"]]
+        label, extra = (part.texts(name, rows).to_pylist() for name in ("label", "extra"))
         lists = (*(columns[name].tolist() for name in names), index.tolist(), label, extra)
         for process, kind, at, step, channel, snapshot, at_index, text, more in zip(
             *lists, strict=True

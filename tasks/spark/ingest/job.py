@@ -34,6 +34,7 @@ from snapshots.store.layout import (
     CHANNEL_COLUMNS,
     CHANNELS,
     MARKERS,
+    MESSAGE_DISORDER,
     MESSAGES,
     NONE,
     PROCESS_COLUMNS,
@@ -263,11 +264,12 @@ class Ingest:
         if in_order and _orderly(staged):
             return None, events, flights
         clock, first_rows = self._clock(events, [part for part in flights if _is_flight(part)])
+        markers = [part for part in flights if part.table == MARKERS]
         tasks = [
             TimeTask(
                 str(self.store), part, clock, first_rows.get(part.file, 0), self.source, self.target
             )
-            for part in (*events, *filter(_is_flight, flights))
+            for part in (*events, *markers)
         ]
         written = run_phase(
             self.stages, self.progress, TIMING, retime, tasks, [task.part.rows for task in tasks]
@@ -278,7 +280,10 @@ class Ingest:
         return (
             clock,
             [part for parts in written[: len(events)] for part in parts],
-            [part for parts in written[len(events) :] for part in parts],
+            [
+                *(part for part in flights if part.table in (MESSAGES, MESSAGE_DISORDER)),
+                *(part for parts in written[len(events) :] for part in parts),
+            ],
         )
 
     def _clock(self, events: list[Part], flights: list[Part]) -> tuple[Clock, dict[str, int]]:

@@ -10,7 +10,8 @@ import pyarrow.compute as pc
 from snapshots.domain.model import defects as say
 from snapshots.domain.model.defects import MOST_LISTED, Defect, Defects
 from snapshots.domain.model.recording import KINDS, RECORD_CHANNEL
-from snapshots.store.layout import NONE, RECORD_COLUMNS, STRAY_COLUMNS
+from snapshots.store.decoding import open_part
+from snapshots.store.layout import EVENTS, NONE, RECORD_COLUMNS, STRAY_COLUMNS
 from snapshots.store.parts import map_batch, write_markers, write_messages
 from tasks.spark.ingest.schemas import (
     ENDS,
@@ -70,8 +71,8 @@ def match_channels(task: MatchTask) -> Matched:
     markers = Way.of(ends, MARKER_SEND_CODE, MARKER_RECEIVE_CODE, ends.columns["snapshot"])
     store = Path(task.store)
     parts = (
-        *write_messages(store, messages.table(ends, ("message", "value"))),
-        *write_markers(store, markers.table(ends, ("snapshot",))),
+        *write_messages(store, messages.table(ends)),
+        *write_markers(store, markers.marker_table(ends)),
     )
     finder = DefectFinder(task, ends, messages, markers)
     matching, early, overtaken = finder.matching(), finder.early(), finder.overtaken()
@@ -93,18 +94,17 @@ class Ends:
 
     Args:
         columns: ENDS as numpy arrays (``at`` is 0 if unknown).
-        message, value: text of each row.
+        message: the id in each row.
         ids: int64[N], equal numbers for equal message ids, NONE for markers.
         known: whether each row has a time.
     """
 
-    def __init__(self, table: pa.Table, message: pa.Array, value: pa.Array) -> None:
+    def __init__(self, table: pa.Table, message: pa.Array) -> None:
         self.known = pc.is_valid(table["at"]).to_numpy()
         self.columns = {
             name: pc.fill_null(table[name], 0).to_numpy() for name in table.column_names
         }
         self.message = message
-        self.value = value
         encoded = message.dictionary_encode()
         self.ids = pc.fill_null(encoded.indices, NONE).to_numpy().astype(np.int64)
         self.names = encoded.dictionary
@@ -114,24 +114,22 @@ class Ends:
 
 
 def _gathered(task: MatchTask) -> Ends:
-    tables, texts = [], []
+    tables, ids = [], []
     for file in task.ends:
         batch = map_batch(Path(file.ends))
         begin, end = np.searchsorted(batch.column("channel").to_numpy(), [task.first, task.end])
         if end > begin:
             table = pa.Table.from_batches([batch.slice(begin, end - begin)])
-            events = map_batch(Path(file.events))
             tables.append(table)
-            row = table["row"].combine_chunks()
-            texts.append([events.column(name).take(row) for name in ("message", "value")])
+            rows = table["row"].to_numpy()
+            ids.append(open_part(Path(file.events), EVENTS).texts("message", rows))
     if not tables:
-        return Ends(ENDS.empty_table(), *[pa.array([], pa.large_string())] * 2)
-    table = pa.concat_tables(tables).combine_chunks()
-    message, value = (pa.concat_arrays(column) for column in zip(*texts, strict=True))
+        return Ends(ENDS.empty_table(), pa.array([], pa.large_string()))
+    table, message = pa.concat_tables(tables).combine_chunks(), pa.concat_arrays(ids)
     if len(tables) > 1:
         order = np.argsort(table["channel"].to_numpy(), kind="stable")
-        table, message, value = table.take(order), message.take(order), value.take(order)
-    return Ends(table, message, value)
+        table, message = table.take(order), message.take(order)
+    return Ends(table, message)
 
 
 @dataclass(frozen=True)
@@ -171,24 +169,30 @@ class Way:
         sent = ends["step"][self.sends]
         return bool((sent < self.ends_at(ends["step"], 2**63 - 1)).all())
 
-    def table(self, ends: Ends, carried: tuple[str, ...]) -> pa.Table:
-        """Return the flights without ``received_reach``.
-
-        ``carried`` names further columns of the sends.
-        """
-        in_flight = self.received == NONE
-        rows = pa.array(self.sends)
+    def table(self, ends: Ends) -> pa.Table:
+        """Return the messages without ``received_reach`` and what follows from the events."""
         columns = {
             "channel": pa.array(ends["channel"][self.sends]),
             "sent_index": pa.array(ends["index"][self.sends]),
-            "received_index": pa.array(self.ends_at(ends["index"], 0), mask=in_flight),
-            "sent_at": pa.array(ends["at"][self.sends]),
-            "received_at": pa.array(self.ends_at(ends["at"], 0), mask=in_flight),
+            "received_index": self._received(ends["index"]),
         }
-        for name in carried:
-            texts = getattr(ends, name, None)
-            columns[name] = pa.array(ends[name][self.sends]) if texts is None else texts.take(rows)
         return pa.table(columns)
+
+    def marker_table(self, ends: Ends) -> pa.Table:
+        """Return the markers without ``received_reach``."""
+        columns = {
+            "sent_at": pa.array(ends["at"][self.sends]),
+            "received_at": self._received(ends["at"]),
+            "snapshot": pa.array(ends["snapshot"][self.sends]),
+        }
+        table = self.table(ends)
+        for name, column in columns.items():
+            table = table.append_column(name, column)
+        return table
+
+    def _received(self, column: np.ndarray) -> pa.Array:
+        """Return the column at the receive of each send, null while in flight."""
+        return pa.array(self.ends_at(column, 0), mask=self.received == NONE)
 
 
 def meet(

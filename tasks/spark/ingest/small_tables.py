@@ -4,12 +4,11 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from snapshots.domain.model.topology import Topology
+from snapshots.store.decoding import open_part
 from snapshots.store.layout import CHANNEL_COLUMNS, PROCESS_COLUMNS
 from snapshots.store.manifest import Extent, Part
-from snapshots.store.parts import map_batch
 from tasks.spark.ingest.times import Clock, with_columns
 
 
@@ -29,10 +28,14 @@ def channel_rows(topology: Topology, source: np.ndarray, target: np.ndarray) -> 
 
 def extent(store: Path, events: list[Part]) -> Extent:
     """Return the extent of all events, given their parts."""
-    spans = [pc.min_max(map_batch(store / part.file).column("at")) for part in events]
+    instants = (
+        open_part(store / part.file, part.table).numbers("at", slice(0, part.rows))
+        for part in events
+    )
+    spans = [(int(at.min()), int(at.max())) for at in instants]
     return Extent(
-        min((span["min"].as_py() for span in spans), default=0),
-        max((span["max"].as_py() for span in spans), default=0),
+        min((first for first, _ in spans), default=0),
+        max((last for _, last in spans), default=0),
         sum(part.rows for part in events),
     )
 

@@ -13,9 +13,10 @@ import pyarrow.compute as pc
 from snapshots.domain.assembling.assembly import refused_cycle
 from snapshots.domain.assembling.clocks import NONE, CausalCycle, Times, causal_times
 from snapshots.domain.model.topology import Topology
-from snapshots.store.layout import EVENTS, MARKERS, MESSAGES
+from snapshots.store.decoding import StoredPart, open_part
+from snapshots.store.layout import EVENTS, PARTED
 from snapshots.store.manifest import Part
-from snapshots.store.parts import map_batch, write_events, write_markers, write_messages
+from snapshots.store.parts import write_events, write_markers
 
 
 @dataclass(frozen=True)
@@ -66,11 +67,12 @@ def logged_times(store: Path, parts: list[Part]) -> tuple[np.ndarray, np.ndarray
     """
     columns: list[list[np.ndarray]] = [[np.zeros(0, kind)] for kind in (np.int64, bool, np.int64)]
     for part in parts:
-        batch = map_batch(store / part.file)
-        at = batch.column("at")
-        columns[0].append(pc.fill_null(at, 0).to_numpy())
-        columns[1].append(pc.is_valid(at).to_numpy(zero_copy_only=False))
-        columns[2].append(batch.column("line").to_numpy())
+        stored, rows = _stored(store, part)
+        unknown = stored.nulls("at", rows)
+        known = np.ones(part.rows, bool) if unknown is None else ~unknown
+        columns[0].append(np.where(known, stored.numbers("at", rows), 0))
+        columns[1].append(known)
+        columns[2].append(stored.numbers("line", rows))
     at, known, line = (np.concatenate(column) for column in columns)
     return at, known, line
 
@@ -84,22 +86,28 @@ def causes(
     """
     cause = np.full(int(starts[-1]), NONE, np.int64)
     for part in parts:
-        batch = map_batch(store / part.file)
-        channel, sent, received, met = _flights(batch)
+        channel, sent, received, met = _flights(*_stored(store, part))
         cause[starts[target[channel[met]]] + received[met]] = (
             starts[source[channel[met]]] + sent[met]
         )
     return cause
 
 
-def _flights(batch: pa.RecordBatch) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return channel, sent_index, received_index (0 in flight), and the rows that were received."""
-    received = batch.column("received_index")
+def _stored(store: Path, part: Part) -> tuple[StoredPart, slice]:
+    """Return a part, and all its rows."""
+    return open_part(store / part.file, part.table), slice(0, part.rows)
+
+
+def _flights(
+    part: StoredPart, rows: slice
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return channel, sent_index, received_index (NONE in flight), and the rows received."""
+    received = part.numbers("received_index", rows)
     return (
-        batch.column("channel").to_numpy(),
-        batch.column("sent_index").to_numpy(),
-        pc.fill_null(received, 0).to_numpy(),
-        np.flatnonzero(pc.is_valid(received).to_numpy(zero_copy_only=False)),
+        part.numbers("channel", rows),
+        part.numbers("sent_index", rows),
+        received,
+        np.flatnonzero(received != NONE),
     )
 
 
@@ -121,13 +129,16 @@ def timed(
 
 
 def retime(task: TimeTask) -> list[Part]:
-    """Write one part again with causal times and steps, and snapshots in the order of the steps."""
+    """Write one part again with causal times and steps, and snapshots in the order of the steps.
+
+    It is a part of the events or of the markers. The times of messages are those of the events.
+    """
     store = Path(task.store)
-    rows = pa.Table.from_batches([map_batch(store / task.part.file)])
+    part, _ = _stored(store, task.part)
+    rows = part.table(PARTED[task.part.table][0])
     if task.part.table == EVENTS:
         return write_events(store, _retimed_events(rows, task))
-    write = {MESSAGES: write_messages, MARKERS: write_markers}[task.part.table]
-    return write(store, _retimed_flights(rows, task))
+    return write_markers(store, _retimed_markers(rows, part, task))
 
 
 def _retimed_events(rows: pa.Table, task: TimeTask) -> pa.Table:
@@ -144,9 +155,8 @@ def _retimed_events(rows: pa.Table, task: TimeTask) -> pa.Table:
     return with_columns(rows, columns)
 
 
-def _retimed_flights(rows: pa.Table, task: TimeTask) -> pa.Table:
-    batch = rows.to_batches()[0]
-    channel, sent, received, met = _flights(batch)
+def _retimed_markers(rows: pa.Table, part: StoredPart, task: TimeTask) -> pa.Table:
+    channel, sent, received, met = _flights(part, slice(0, part.num_rows))
     instants = task.clock.instants()
     received_at = np.zeros(len(channel), np.int64)
     received_at[met] = instants[task.clock.rows(task.target[channel[met]], received[met])]
@@ -155,9 +165,8 @@ def _retimed_flights(rows: pa.Table, task: TimeTask) -> pa.Table:
     columns = {
         "sent_at": pa.array(instants[task.clock.rows(task.source[channel], sent)]),
         "received_at": pa.array(received_at, mask=in_flight),
+        "snapshot": task.clock.codes(rows["snapshot"].to_numpy()),
     }
-    if task.part.table == MARKERS:
-        columns["snapshot"] = task.clock.codes(rows["snapshot"].to_numpy())
     return with_columns(rows, columns).drop_columns("received_reach")
 
 
@@ -173,7 +182,8 @@ def snapshots_by_step(store: Path, parts: list[Part], step: np.ndarray, count: i
     first = np.full(count, np.iinfo(np.int64).max)
     begin = 0
     for part in parts:
-        snapshot = map_batch(store / part.file).column("snapshot").to_numpy()
+        stored, rows = _stored(store, part)
+        snapshot = stored.numbers("snapshot", rows)
         naming = np.flatnonzero(snapshot != NONE)
         np.minimum.at(first, snapshot[naming], step[begin + naming])
         begin += part.rows

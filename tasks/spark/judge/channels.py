@@ -82,10 +82,10 @@ class _Markers:
         picked = table.pick(self.code, self.ordinal)
         self.snapshot = picked.values("snapshot").astype(np.int64)
         self.sent, self.sent_at = picked.values("sent_index"), picked.values("sent_at")
-        received = picked.nullable("received_index")
+        received = picked.values("received_index")
         self.arrived = received != NONE
         self.received = np.where(self.arrived, received, NEVER)
-        self.received_at = picked.nullable("received_at")
+        self.received_at = picked.values("received_at")
 
 
 class _Judge:
@@ -366,7 +366,7 @@ class _Judge:
             own = codes[table.part[codes] == part]
             own = own[np.argsort(table.begin[own])]
             begin, end = int(table.begin[own[0]]), int(table.end[own].max())
-            ids = table.batches[part].column("message").slice(begin, end - begin)
+            ids = table.pick_rows(part, begin, end).array("message")
             name_index = pc.index_in(ids, names)
             rows = np.flatnonzero(pc.is_valid(name_index).to_numpy(zero_copy_only=False))
             owner = np.searchsorted(table.begin[own], begin + rows, side="right") - 1

@@ -1,6 +1,7 @@
 """Read all messages (or markers) of one channel of a stored recording at once."""
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -10,6 +11,7 @@ from snapshots.domain.model.recording import Marker, Message, SnapshotId
 from snapshots.domain.model.topology import Channel
 from snapshots.store.in_flight import Flights
 from snapshots.store.layout import NONE
+from snapshots.store.mapped import Picked
 
 NEVER = 2**63 - 1  # later than every index
 
@@ -18,18 +20,13 @@ class Lane:
     """The messages or markers of one channel, int64[M]; ``received`` is NEVER while in flight."""
 
     def __init__(self, channel: Channel, flights: Flights, code: int) -> None:
-        table = flights.table
+        self._table = flights.table
         self.channel = channel
         self.code = code
-        self.length = int(table.length[code])
-        if self.length:
-            part = table.batches[int(table.part[code])]
-            self._rows = part.slice(int(table.begin[code]), self.length)
-            received = self._rows.column("received_index")
-            self.sent = self._rows.column("sent_index").to_numpy()
-            self.received = pc.fill_null(received, NEVER).to_numpy()
-        else:
-            self.sent = self.received = np.zeros(0, np.int64)
+        self.length = int(self._table.length[code])
+        self.sent = self._table.run("sent_index", code)
+        received = self._table.run("received_index", code)
+        self.received = np.where(received == NONE, NEVER, received)
 
     @cached_property
     def in_order(self) -> bool:
@@ -72,13 +69,11 @@ class Lane:
         return order[: np.count_nonzero(self.received != NEVER)]
 
     def texts(self, name: str, ordinals: np.ndarray) -> pa.Array:
-        return self._rows.column(name).take(pa.array(ordinals))
+        return self._at(ordinals).array(name)
 
     def numbers(self, name: str) -> np.ndarray:
-        """Return a column of numbers, arbitrary where null; empty if the channel has no rows."""
-        if not self.length:
-            return np.zeros(0, np.int64)
-        return pc.fill_null(self._rows.column(name), 0).to_numpy()
+        """Return a column of numbers, with NONE for null."""
+        return self._table.run(name, self.code)
 
     @property
     def ordinals(self) -> np.ndarray:
@@ -88,30 +83,27 @@ class Lane:
         """Return the ordinal of the first message with each id, NONE if there is none."""
         if not self.length or not ids:
             return np.full(len(ids), NONE)
-        ordinals = pc.index_in(pa.array(ids, pa.large_string()), self._rows.column("message"))
+        sent = self._table.texts("message", self.code)
+        ordinals = pc.index_in(pa.array(ids, pa.large_string()), sent)
         return pc.fill_null(ordinals, NONE).to_numpy().astype(np.int64)
 
     def message(self, ordinal: int) -> Message:
-        row = self._rows.slice(ordinal, 1).to_pylist()[0]
+        row = self._at(np.array([ordinal]))
         return Message(
-            channel=self.channel.id,
             ordinal=int(ordinal),
-            id=row["message"],
-            value=row["value"],
-            sent_index=row["sent_index"],
-            sent_at=row["sent_at"],
-            received_index=row["received_index"],
-            received_at=row["received_at"],
+            id=row.ids("message")[0],
+            value=row.json("value")[0],
+            **self._way(row),
         )
 
     def marker(self, ordinal: int, snapshot: SnapshotId) -> Marker:
-        row = self._rows.slice(ordinal, 1).to_pylist()[0]
-        return Marker(
-            channel=self.channel.id,
-            ordinal=int(ordinal),
-            snapshot=snapshot,
-            sent_index=row["sent_index"],
-            sent_at=row["sent_at"],
-            received_index=row["received_index"],
-            received_at=row["received_at"],
-        )
+        row = self._at(np.array([ordinal]))
+        return Marker(ordinal=int(ordinal), snapshot=snapshot, **self._way(row))
+
+    def _way(self, row: Picked) -> dict[str, Any]:
+        """Return the channel of one message or marker, and where and when its ends are."""
+        names = ("sent_index", "sent_at", "received_index", "received_at")
+        return {"channel": self.channel.id} | {name: row.number_or_none(name) for name in names}
+
+    def _at(self, ordinals: np.ndarray) -> Picked:
+        return self._table.pick(np.full(len(ordinals), self.code), ordinals)

@@ -142,13 +142,13 @@ class Reorder:
         """Yield processes and indexes of the snapshot's marker ends, stray markers and records."""
         code = self.recording.tables.snapshot_code(self.snapshot)
         tables = self.recording.tables
-        for batch in tables.markers.table.batches:
-            markers = _named(batch, code)
-            channel = _integers(markers.column("channel"))
-            yield tables.source[channel], _integers(markers.column("sent_index"))
-            yield tables.target[channel], _integers(markers.column("received_index"))
-        for rows in (_named(tables.stray_markers, code), _named(tables.records, code)):
-            yield _integers(rows.column("process")), _integers(rows.column("index"))
+        for part in tables.markers.table.parts:
+            rows = np.flatnonzero(part.numbers("snapshot", slice(0, part.num_rows)) == code)
+            channel = part.numbers("channel", rows)
+            yield tables.source[channel], part.numbers("sent_index", rows)
+            yield tables.target[channel], part.numbers("received_index", rows)
+        for named in (_named(tables.stray_markers, code), _named(tables.records, code)):
+            yield _integers(named.column("process")), _integers(named.column("index"))
 
     def report(self, stages: Stages, progress: Progress) -> ReorderingReport:
         results = self._results(stages, progress)

@@ -173,8 +173,8 @@ class Between:
     def application(self) -> np.ndarray:
         return self.recording.tables.kind_codes(APPLICATION_KINDS)
 
-    def steps_of(self, process: int) -> np.ndarray:
-        return self.events.run("step", process)
+    def steps_at(self, process: int, indices: np.ndarray) -> np.ndarray:
+        return self.events.run_at("step", process, indices)
 
 
 @dataclass(frozen=True)
@@ -246,7 +246,7 @@ def follow_processes(between: Between, task: ProcessTask) -> Differing:
 
 
 def _require_rising(between: Between, code: int) -> None:
-    steps = between.steps_of(code)[between.start[code] : between.end[code]]
+    steps = between.events.run("step", code, int(between.start[code]), int(between.end[code]))
     if not (steps[1:] > steps[:-1]).all():
         name = between.recording.topology.processes[code].id
         raise StoreDamaged(
@@ -261,16 +261,15 @@ def _state_changes(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the steps at which a process leaves (1) or enters (-1) its recorded state."""
     events, first, end = between.events, int(between.start[code]), int(between.end[code])
-    rows = np.flatnonzero(np.isin(events.run("kind", code)[first:end], between.application))
+    rows = np.flatnonzero(np.isin(events.run("kind", code, first, end), between.application))
     if not len(rows):
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    states = events.batches[int(events.part[code])].column("state")
-    states = states.slice(int(events.begin[code]) + first, end - first).take(pa.array(rows))
+    states = events.pick(np.full(len(rows), code), first + rows).array("state")
     same = pc.fill_null(pc.equal(states, pa.scalar(target, states.type)), False)
     differs = np.concatenate(([start != target], ~same.to_numpy(zero_copy_only=False)))
     deltas = np.diff(differs.astype(np.int64))
     changed = np.flatnonzero(deltas)
-    return between.steps_of(code)[first + rows[changed]], deltas[changed]
+    return between.steps_at(code, first + rows[changed]), deltas[changed]
 
 
 # --- channels --------------------------------------------------------------------------------
@@ -340,7 +339,7 @@ class _Travel:
         index = int(self.received[row])
         return Fault(
             is_after=not self.received_before[row],
-            step=int(self.between.steps_of(self.target)[index]),
+            step=int(self.between.steps_at(self.target, np.array([index]))[0]),
             rule=rule,
             process=self.target,
             index=index,
@@ -366,8 +365,8 @@ class _Travel:
         sign = np.where(self._is_recorded, 1, -1)
         sent, received = self.is_sent_here, self.is_received_here
         steps = (
-            self.between.steps_of(self.source)[self.sent[sent]],
-            self.between.steps_of(self.target)[self.received[received]],
+            self.between.steps_at(self.source, self.sent[sent]),
+            self.between.steps_at(self.target, self.received[received]),
         )
         return np.concatenate(steps), np.concatenate((-sign[sent], sign[received]))
 

@@ -94,7 +94,10 @@ class Restore:
         names = self.manifest.snapshots
         code = names.index(self.snapshot) if self.snapshot in names else NONE
         columns = [records["snapshot"], self.tables.stray_markers.column("snapshot")]
-        columns += [batch.column("snapshot") for batch in self.tables.markers.table.batches]
+        columns += [
+            part.numbers("snapshot", slice(0, part.num_rows))
+            for part in self.tables.markers.table.parts
+        ]
         if code == NONE or not any(pc.any(pc.equal(column, code)).as_py() for column in columns):
             raise NotRestorable(f"the recording has no snapshot {self.snapshot}")
         return code

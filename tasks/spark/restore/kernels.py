@@ -297,5 +297,5 @@ def _steps_after(tables: Tables, code: int, position: int) -> np.ndarray:
     events = tables.events
     if not events.length[code]:
         return np.zeros(0, np.int64)
-    kind = events.column(int(events.part[code]), "kind")[events.begin[code] : events.end[code]]
-    return position + np.flatnonzero(np.isin(kind[position:], _APPLICATION))
+    kind = events.run("kind", code, position)
+    return position + np.flatnonzero(np.isin(kind, _APPLICATION))

@@ -55,8 +55,7 @@ def stored_states(recording: StoredRecording, code: int) -> States:
     )
     texts = pa.array([recording.topology.processes[code].state], pa.large_string())
     if len(rows):
-        states = events.batches[int(events.part[code])].column("state")
-        own = states.slice(int(events.begin[code]), length).take(pa.array(rows))
+        own = events.pick(np.full(len(rows), code), rows).array("state")
         texts = pa.concat_arrays([texts, own])
     encoded = texts.dictionary_encode()
     numbers = encoded.indices.fill_null(-1).to_numpy()

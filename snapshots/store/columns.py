@@ -1,0 +1,461 @@
+"""Decode the columns of a part that ``encoding.py`` wrote, by rows and never as a whole.
+
+*Rows* are an array of row numbers, or a slice with a begin and an end. Reading a slice costs what
+the slice costs.
+"""
+
+import threading
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from snapshots.store.encoding import ENCODING, NULL, PADDING, PLAIN, written
+from snapshots.store.layout import IN_FLIGHT, NONE
+from snapshots.store.packing import unpack
+
+Ints = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+Rows = Ints | slice
+Test = Callable[[pa.Array], Mask]
+"""Tells which texts of an array match; a null does not."""
+
+UNREADABLE = (pa.ArrowException, ValueError, IndexError, KeyError, OverflowError)
+"""What decoding raises if a part is not what its metadata say."""
+
+_KEPT_BLOCKS = 8  # of each packed column
+_TEXT = pa.schema([("text", pa.large_string())])
+
+
+class Numbers(Protocol):
+    """A column of numbers."""
+
+    def take(self, rows: Rows, null: int = NONE) -> Ints:
+        """Return the values of these rows, with ``null`` for null."""
+
+    def nulls(self, rows: Rows) -> Mask | None:
+        """Tell which of these rows are null; None if no row of the column is."""
+
+
+class Texts(Protocol):
+    """A column of texts, of which some may be null."""
+
+    def take(self, rows: Rows) -> pa.Array:
+        """Return the texts of these rows as large strings."""
+
+    def listed(self, rows: Rows) -> list[str | None]:
+        """Return the same in a list, with None for null."""
+
+    def matching(self, rows: Rows, test: Test) -> Mask:
+        """Tell which of these rows pass the test."""
+
+
+class Columns:
+    """The columns of one part, each decoded when it is first asked for.
+
+    Attributes:
+        names: the names of the columns.
+    """
+
+    def __init__(self, batch: pa.RecordBatch, rows: int) -> None:
+        """Take the mapped batch of a part with so many rows."""
+        self._batch, self._rows = batch, rows
+        self._fields = {field.name: field for field in batch.schema}
+        self.names = tuple(name for name in self._fields if "." not in name)
+        self._numbers: dict[str, Numbers] = {}
+        self._texts: dict[str, Texts] = {}
+
+    def numbers(self, name: str, count: int | None = None) -> Numbers:
+        """Return a column that must have ``count`` rows, by default those of the part.
+
+        Raises: ValueError, KeyError, pa.ArrowException if it cannot be decoded.
+        """
+        if name not in self._numbers:
+            count = self._rows if count is None else count
+            self._numbers[name] = self._decoded_numbers(name, count)
+        return self._numbers[name]
+
+    def texts(self, name: str, count: int | None = None) -> Texts:
+        """Return a column of texts in the same way."""
+        if name not in self._texts:
+            count = self._rows if count is None else count
+            self._texts[name] = self._decoded_texts(name, count)
+        return self._texts[name]
+
+    def _content(self, name: str) -> pa.Array:
+        column = self._batch.column(name)
+        return column.values if pa.types.is_large_list(column.type) else column
+
+    def _facts(self, name: str) -> dict[str, str]:
+        stored = self._fields[name].metadata or {}
+        return {key.decode(): value.decode() for key, value in stored.items()}
+
+    def _decoded_numbers(self, name: str, count: int) -> Numbers:
+        facts, content = self._facts(name), self._content(name)
+        match facts.get(ENCODING, PLAIN):
+            case "plain":
+                _require(len(content) == count, name)
+                return _PlainNumbers(content)
+            case "narrow":
+                width = int(facts["width"])
+                _require(1 <= width <= 8 and len(content) == count * width + PADDING, name)
+                return _NarrowNumbers(content, width, int(facts["base"]), facts.get("top"))
+            case "rare":
+                usual = None if facts["usual"] == NULL else int(facts["usual"])
+                others = self.numbers(f"{name}.rare", len(content))
+                return _RareNumbers(_Places(content), others, usual)
+            case "runs":
+                ends = _values(content).astype(np.int64)
+                _require(len(ends) > 0 and int(ends[-1]) == count, name)
+                return _RunNumbers(ends, self.numbers(f"{name}.runs", len(ends)))
+            case "shifted":
+                return _ShiftedNumbers(self.numbers(facts["of"]), int(facts["by"]))
+            case "reach":
+                return _ReachNumbers(self.numbers(facts["of"]))
+            case other:
+                raise ValueError(f"{name} has numbers in the unknown encoding {other}")
+
+    def _decoded_texts(self, name: str, count: int) -> Texts:
+        facts, content = self._facts(name), self._content(name)
+        match facts.get(ENCODING, PLAIN):
+            case "plain":
+                _require(len(content) == count, name)
+                return _PlainTexts(content)
+            case "rare":
+                others = self.texts(f"{name}.rare", len(content))
+                return _RareTexts(_Places(content), others)
+            case "numerals":
+                numbers = self.numbers(f"{name}.numerals", count)
+                return _NumeralTexts(numbers, facts["prefix"])
+            case "named":
+                return _NamedTexts(content, self.numbers(f"{name}.named", count))
+            case "packed":
+                ends = self.numbers(f"{name}.packed", len(content))
+                return _PackedTexts(content, ends.take(slice(0, len(content))))
+            case other:
+                raise ValueError(f"{name} has texts in the unknown encoding {other}")
+
+
+def _require(fits: bool, name: str) -> None:
+    if not fits:
+        raise ValueError(f"{name} does not have as many values as there are rows")
+
+
+# --- numbers -------------------------------------------------------------------------------------
+
+
+class _PlainNumbers:
+    """The numbers as they are, with one bit for each row if some are null."""
+
+    def __init__(self, array: pa.Array) -> None:
+        self._values = _values(array)
+        bits = array.buffers()[0] if array.null_count else None
+        self._valid = None if bits is None else np.frombuffer(bits, np.uint8)
+        self._offset = array.offset
+
+    def take(self, rows: Rows, null: int = NONE) -> Ints:
+        values = self._values[rows].astype(np.int64)
+        nulls = self.nulls(rows)
+        if nulls is not None:
+            values[nulls] = null
+        return values
+
+    def nulls(self, rows: Rows) -> Mask | None:
+        if self._valid is None:
+            return None
+        places = _numbered(rows) + self._offset
+        is_null: Mask = (self._valid[places >> 3] >> (places & 7)) & 1 == 0
+        return is_null
+
+
+class _NarrowNumbers:
+    """Numbers above a base, in ``width`` bytes each; the largest code may stand for something."""
+
+    def __init__(self, content: pa.Array, width: int, base: int, top: str | None) -> None:
+        word = next(size for size in (1, 2, 4, 8) if size >= width)
+        count = (len(content) - PADDING) // width
+        self._codes = np.ndarray((count,), f"<u{word}", _values(content), strides=(width,))
+        self._last = 2 ** (8 * width) - 1
+        self._is_partial = word != width
+        self._base = np.int64(base)
+        self._has_nulls = top == NULL
+        self._top = None if top is None or top == NULL else int(top)
+
+    def take(self, rows: Rows, null: int = NONE) -> Ints:
+        codes = self._taken(rows)
+        values: Ints = codes.astype(np.int64)
+        values += self._base  # wraps as encoding does
+        if self._has_nulls or self._top is not None:
+            values[codes == self._last] = null if self._top is None else self._top
+        return values
+
+    def nulls(self, rows: Rows) -> Mask | None:
+        return self._taken(rows) == self._last if self._has_nulls else None
+
+    def _taken(self, rows: Rows) -> NDArray[np.unsignedinteger]:
+        codes: NDArray[np.unsignedinteger] = self._codes[rows]
+        return codes & self._last if self._is_partial else codes
+
+
+class _RareNumbers:
+    """Numbers that are nearly all the same, which is null if ``usual`` is None."""
+
+    def __init__(self, places: "_Places", others: Numbers, usual: int | None) -> None:
+        self._places, self._others, self._usual = places, others, usual
+
+    def take(self, rows: Rows, null: int = NONE) -> Ints:
+        values = np.full(_count(rows), null if self._usual is None else self._usual, np.int64)
+        lanes, ranks = self._places.among(rows)
+        values[lanes] = self._others.take(ranks, null)
+        return values
+
+    def nulls(self, rows: Rows) -> Mask | None:
+        lanes, ranks = self._places.among(rows)
+        others = self._others.nulls(ranks)
+        if self._usual is not None and others is None:
+            return None
+        is_null = np.full(_count(rows), self._usual is None)
+        is_null[lanes] = False if others is None else others
+        return is_null
+
+
+class _RunNumbers:
+    """Numbers that stay the same for many rows."""
+
+    def __init__(self, ends: NDArray[np.int64], runs: Numbers) -> None:
+        self._ends, self._runs = ends, runs
+
+    def take(self, rows: Rows, null: int = NONE) -> Ints:
+        return self._runs.take(np.searchsorted(self._ends, _numbered(rows), side="right"))
+
+    def nulls(self, rows: Rows) -> None:
+        return None
+
+
+class _ShiftedNumbers:
+    """The numbers of another column, plus a constant."""
+
+    def __init__(self, of: Numbers, by: int) -> None:
+        self._of, self._by = of, by
+
+    def take(self, rows: Rows, null: int = NONE) -> Ints:
+        return self._of.take(rows) + self._by
+
+    def nulls(self, rows: Rows) -> None:
+        return None
+
+
+class _ReachNumbers:
+    """The numbers of another column, with IN_FLIGHT for null."""
+
+    def __init__(self, of: Numbers) -> None:
+        self._of = of
+
+    def take(self, rows: Rows, null: int = NONE) -> Ints:
+        return self._of.take(rows, IN_FLIGHT)
+
+    def nulls(self, rows: Rows) -> None:
+        return None
+
+
+# --- texts ---------------------------------------------------------------------------------------
+
+
+class _ReadTexts:
+    """What all texts have that are read as an array first."""
+
+    def take(self, rows: Rows) -> pa.Array:
+        raise NotImplementedError
+
+    def listed(self, rows: Rows) -> list[str | None]:
+        texts: list[str | None] = self.take(rows).to_pylist()
+        return texts
+
+    def matching(self, rows: Rows, test: Test) -> Mask:
+        return test(self.take(rows))
+
+
+class _PlainTexts(_ReadTexts):
+    """The texts as they are."""
+
+    def __init__(self, array: pa.Array) -> None:
+        self._array = array
+
+    def take(self, rows: Rows) -> pa.Array:
+        return _chosen(self._array, rows)
+
+
+class _RareTexts(_ReadTexts):
+    """Texts that nearly all are null."""
+
+    def __init__(self, places: "_Places", others: Texts) -> None:
+        self._places, self._others = places, others
+
+    def take(self, rows: Rows) -> pa.Array:
+        lanes, ranks = self._places.among(rows)
+        if not len(lanes):
+            return pa.nulls(_count(rows), pa.large_string())
+        texts = np.full(_count(rows), NONE)
+        texts[lanes] = np.arange(len(lanes))
+        places = pa.array(texts, mask=texts == NONE)
+        return self._others.take(ranks).take(places)
+
+    def matching(self, rows: Rows, test: Test) -> Mask:
+        lanes, ranks = self._places.among(rows)
+        matches = np.zeros(_count(rows), np.bool_)
+        if len(lanes):
+            matches[lanes] = self._others.matching(ranks, test)
+        return matches
+
+
+class _NumeralTexts(_ReadTexts):
+    """Texts that are one prefix and a number."""
+
+    def __init__(self, numbers: Numbers, prefix: str) -> None:
+        self._numbers, self._prefix = numbers, prefix
+
+    def take(self, rows: Rows) -> pa.Array:
+        numbers = pa.array(self._numbers.take(rows), mask=self._numbers.nulls(rows))
+        return written(numbers, self._prefix)
+
+    def listed(self, rows: Rows) -> list[str | None]:
+        numbers, nulls = self._numbers.take(rows).tolist(), self._numbers.nulls(rows)
+        prefix = self._prefix
+        if nulls is None:
+            return [f"{prefix}{number}" for number in numbers]
+        pairs = zip(numbers, nulls.tolist(), strict=True)
+        return [None if is_null else f"{prefix}{number}" for number, is_null in pairs]
+
+    def matching(self, rows: Rows, test: Test) -> Mask:
+        numbers, nulls = self._numbers.take(rows), self._numbers.nulls(rows)
+        if not len(numbers):
+            return np.zeros(0, np.bool_)
+        low, high = int(numbers.min()), int(numbers.max())
+        if high - low >= len(numbers):
+            return test(self.take(rows))
+        # Many rows have the same text, so each possible text is tested only once.
+        possible = low + np.arange(high - low + 1)
+        matches = test(written(pa.array(possible), self._prefix))[numbers - low]
+        return matches if nulls is None else matches & ~nulls
+
+
+class _NamedTexts(_ReadTexts):
+    """Texts of which only a few are distinct."""
+
+    def __init__(self, names: pa.Array, codes: Numbers) -> None:
+        self._names, self._codes = names, codes
+
+    def take(self, rows: Rows) -> pa.Array:
+        return self._names.take(pa.array(self._codes.take(rows), mask=self._codes.nulls(rows)))
+
+    def matching(self, rows: Rows, test: Test) -> Mask:
+        matches: Mask = np.append(test(self._names), False)  # the last is for null
+        codes, nulls = self._codes.take(rows), self._codes.nulls(rows)
+        if nulls is not None:
+            codes[nulls] = len(self._names)
+        return matches[codes]
+
+
+class _PackedTexts(_ReadTexts):
+    """Texts in compressed blocks. The last few blocks that were read stay unpacked."""
+
+    def __init__(self, blocks: pa.Array, ends: Ints) -> None:
+        self._blocks, self._ends = blocks, ends
+        self._kept: dict[int, pa.Array] = {}
+        self._lock = threading.Lock()
+
+    def take(self, rows: Rows) -> pa.Array:
+        if isinstance(rows, slice):
+            return self._between(rows.start, rows.stop)
+        if not len(rows):
+            return pa.array([], pa.large_string())
+        owners = np.searchsorted(self._ends, rows, side="right")
+        order = np.argsort(owners, kind="stable")
+        numbers, begins = np.unique(owners[order], return_index=True)
+        pieces = [
+            self._block(number).take(pa.array(rows[lanes] - self._begin(number)))
+            for number, lanes in zip(numbers.tolist(), np.split(order, begins[1:]), strict=True)
+        ]
+        places = np.empty(len(rows), np.int64)
+        places[order] = np.arange(len(rows))
+        return pa.concat_arrays(pieces).take(pa.array(places))
+
+    def _between(self, begin: int, end: int) -> pa.Array:
+        pieces = [pa.array([], pa.large_string())]
+        first = int(np.searchsorted(self._ends, begin, side="right"))
+        while begin < end:
+            block, before = self._block(first), self._begin(first)
+            piece = block.slice(begin - before, min(end - begin, len(block) - begin + before))
+            pieces.append(piece)
+            begin += len(piece)
+            first += 1
+        return pa.concat_arrays(pieces)
+
+    def _begin(self, number: int) -> int:
+        return int(self._ends[number - 1]) if number else 0
+
+    def _block(self, number: int) -> pa.Array:
+        with self._lock:
+            block = self._kept.pop(number, None)
+        if block is None:
+            packed = self._blocks[number].as_buffer()
+            block = pa.ipc.read_record_batch(unpack(packed), _TEXT).column(0)
+            if len(block) != self._ends[number] - self._begin(number):
+                raise ValueError(f"block {number} has {len(block)} texts")
+        with self._lock:
+            self._kept[number] = block
+            while len(self._kept) > _KEPT_BLOCKS:
+                del self._kept[next(iter(self._kept))]
+        return block
+
+
+# --- rows ----------------------------------------------------------------------------------------
+
+
+class _Places:
+    """Some rows of a column, sorted."""
+
+    def __init__(self, array: pa.Array) -> None:
+        self._rows = _values(array)
+
+    def among(self, rows: Rows) -> tuple[Ints, Ints]:
+        """Return which of ``rows`` are places, and the number of each such place."""
+        if isinstance(rows, slice):
+            first, end = np.searchsorted(self._rows, self._like([rows.start, rows.stop]))
+            return self._rows[first:end].astype(np.int64) - rows.start, np.arange(first, end)
+        if not len(self._rows):
+            return np.zeros(0, np.int64), np.zeros(0, np.int64)
+        wanted = self._like(rows)
+        ranks = np.searchsorted(self._rows, wanted)
+        lanes = np.flatnonzero(self._rows.take(ranks, mode="clip") == wanted)
+        return lanes, ranks[lanes]
+
+    def _like(self, rows: list[int] | Ints) -> NDArray[np.integer]:
+        # Numbers of another type would make each search copy all places.
+        return np.asarray(rows).astype(self._rows.dtype)
+
+
+def _values(array: pa.Array) -> NDArray[np.integer]:
+    """Return a view of the numbers of an array; nulls have any value."""
+    dtype = np.dtype(array.type.to_pandas_dtype())
+    buffer = array.buffers()[1]
+    if buffer is None:
+        return np.zeros(0, dtype)
+    values: NDArray[np.integer] = np.frombuffer(buffer, dtype, array.offset + len(array))
+    return values[array.offset :]
+
+
+def _numbered(rows: Rows) -> Ints:
+    return np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
+
+
+def _count(rows: Rows) -> int:
+    return rows.stop - rows.start if isinstance(rows, slice) else len(rows)
+
+
+def _chosen(array: pa.Array, rows: Rows) -> pa.Array:
+    if isinstance(rows, slice):
+        return array.slice(rows.start, rows.stop - rows.start)
+    return array.take(pa.array(rows))
