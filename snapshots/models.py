@@ -381,6 +381,9 @@ class EngineJob(models.Model):
     and ``heard_at`` say which running engine reported it last, and when; they are blank if only
     uploads hold it. ``counts`` has the engine's own counts of checkpoints by status, which include
     checkpoints that never had a number. ``uploads`` are all uploads that hold the job.
+
+    The fields from ``engine_clock`` to ``restorable_at`` are those of ``domain/archive/stalls.py``
+    when the job was last reported; instants are epoch ms by the clock of the engine.
     """
 
     GONE = "no longer listed"
@@ -393,6 +396,10 @@ class EngineJob(models.Model):
     state = Line(max_length=40, blank=True)  # as the engine calls it, or GONE
     heard_from = models.CharField(max_length=300, blank=True)
     heard_at = models.DateTimeField(null=True)
+    engine_clock = models.BigIntegerField(null=True)  # at ``heard_at``
+    began_at = models.BigIntegerField(null=True)
+    usual_interval = models.BigIntegerField(null=True)  # ms
+    restorable_at = models.BigIntegerField(null=True)
     counts = JsonField(default=dict)
     collector = models.ForeignKey(Collector, null=True, on_delete=models.SET_NULL)
     uploads = models.ManyToManyField(Recording, related_name="engine_jobs")

@@ -88,6 +88,19 @@ def duration(amount: float, unit: str) -> str:
     return f"{three_digits(amount * _NANOSECONDS[unit] / size)} {name}"
 
 
+def age(milliseconds: int) -> str:
+    """Format how long ago something was in its two largest units, as in "4 h 12 min"."""
+    left = max(0, milliseconds) // 1000
+    parts: list[str] = []
+    for name, seconds in (("d", 86400), ("h", 3600), ("min", 60), ("s", 1)):
+        count, left = divmod(left, seconds)
+        if count or parts or name == "s":
+            parts.append(f"{count:,} {name}")
+        if len(parts) == 2:
+            break
+    return " ".join(part for part in parts if not (len(parts) == 2 and part.startswith("0 ")))
+
+
 def instant(amount: int, unit: str) -> str:
     """Format an instant with every digit: 12400 us is "12.4 ms", 95000001 us is "95.000001 s"."""
     name, size = _unit_for(amount, unit, decimal=True)

@@ -18,7 +18,7 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from snapshots.archive import filling
+from snapshots.archive import filling, signals, watching
 from snapshots.archive.addresses import Forbidden, require_listed
 from snapshots.archive.fetching import POLL_SECONDS, Client, NotAnswered
 from snapshots.domain.archive.model import COMPLETED, FAILED, CheckpointFacts, JobFacts
@@ -26,7 +26,7 @@ from snapshots.models import Collector, EngineJob
 from snapshots.readers.engines.flink.rest.answers import CHECKPOINT, CHECKPOINTS, SUBTASKS, Answer
 from snapshots.readers.engines.flink.rest.archive import ENGINE, facts_of
 from snapshots.readers.engines.flink.rest.checkpoints import checkpoints_of
-from snapshots.readers.engines.flink.rest.fields import items, mapping, text
+from snapshots.readers.engines.flink.rest.fields import items, mapping, number, text
 from snapshots.readers.engines.flink.rest.job import counts_of
 
 logger = logging.getLogger(__name__)
@@ -90,7 +90,9 @@ def _note_gone(owner, url: str, listed: list[str]) -> None:
     followed = EngineJob.objects.filter(owner=owner, engine=ENGINE, heard_from=url)
     for job in followed.exclude(state__in=(*_ENDED, EngineJob.GONE)):
         if job.key not in listed:
+            job.state = EngineJob.GONE
             EngineJob.objects.filter(pk=job.pk).update(state=EngineJob.GONE)
+            signals.job_reported.send(None, job=job)
 
 
 def _follow(client: Client, owner, key: str, collector: Collector | None, outcome: Round) -> None:
@@ -107,17 +109,20 @@ def _follow(client: Client, owner, key: str, collector: Collector | None, outcom
         counts=counts_of(statistics),
     )
     row = _take(owner, job_facts, collector)
-    EngineJob.objects.filter(pk=row.pk).update(heard_from=client.url, heard_at=timezone.now())
+    watching.note(row, client.url, number(job, "now"), _running_since(job, statistics))
     outcome.jobs.append(row)
-    for number in _lacking(row, job_facts.checkpoints):
-        try:
-            details = _details(client, key, number, names)
-        except NotAnswered as silence:
-            if silence.status == 404:  # Flink forgot it meanwhile; what the history said stays
-                continue
-            raise
-        _take(owner, JobFacts(ENGINE, key, checkpoints=details), collector)
-        outcome.detailed += 1
+    try:
+        for lacking in _lacking(row, job_facts.checkpoints):
+            try:
+                details = _details(client, key, lacking, names)
+            except NotAnswered as silence:
+                if silence.status == 404:  # Flink forgot it meanwhile; what the history said stays
+                    continue
+                raise
+            row = _take(owner, JobFacts(ENGINE, key, checkpoints=details), collector)
+            outcome.detailed += 1
+    finally:
+        signals.job_reported.send(None, job=row)
 
 
 @transaction.atomic
@@ -128,6 +133,13 @@ def _take(owner, job_facts: JobFacts, collector: Collector | None) -> EngineJob:
         if rows.first() is None:
             raise Moved
     return filling.take(owner, job_facts, collector=collector)
+
+
+def _running_since(job: Mapping[str, Any], statistics: object) -> int | None:
+    """Return when the job last began to run or was restored; None if Flink does not say."""
+    started = number(mapping(job, "timestamps"), "RUNNING") or None  # Flink writes 0 for never
+    restored = number(mapping(statistics, "latest", "restored"), "restore_timestamp")
+    return max((at for at in (started, restored) if at is not None), default=None)
 
 
 def _names(job: Mapping[str, Any]) -> dict[str, str]:
@@ -144,17 +156,17 @@ def _lacking(job: EngineJob, listed: tuple[CheckpointFacts, ...]) -> list[int]:
 
 
 def _details(
-    client: Client, key: str, number: int, names: Mapping[str, str]
+    client: Client, key: str, checkpoint_id: int, names: Mapping[str, str]
 ) -> tuple[CheckpointFacts, ...]:
-    path = f"/jobs/{key}/checkpoints/details/{number}"
+    path = f"/jobs/{key}/checkpoints/details/{checkpoint_id}"
     checkpoint = mapping(client.get(path))
-    answers = [Answer(CHECKPOINT, "", checkpoint, key, number)]
+    answers = [Answer(CHECKPOINT, "", checkpoint, key, checkpoint_id)]
     vertices = [key for key in mapping(checkpoint, "tasks") if _ID.fullmatch(key)]
     for vertex in vertices[:MOST_VERTICES]:
         subtasks = client.get(f"{path}/subtasks/{vertex}")
-        answers.append(Answer(SUBTASKS, "", subtasks, key, number, vertex))
+        answers.append(Answer(SUBTASKS, "", subtasks, key, checkpoint_id, vertex))
     facts = facts_of(checkpoints_of(answers), names)
-    return tuple(fact for fact in facts if fact.number == number)
+    return tuple(fact for fact in facts if fact.number == checkpoint_id)
 
 
 def due() -> list[Collector]:

@@ -9,10 +9,11 @@ from typing import Annotated, Any
 
 from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
 
-from snapshots.archive import filling
+from snapshots.archive import filling, watching
 from snapshots.domain.archive import absence
 from snapshots.domain.archive.comparison import Difference, Rise, Share
 from snapshots.domain.archive.model import SubtaskFacts, VertexFacts, called
+from snapshots.domain.archive.stalls import Stall
 from snapshots.domain.model.as_json import as_json
 from snapshots.models import Collector, EngineCheckpoint, EngineJob
 from snapshots.payloads.declaring import Payload, described, documented, list_of, payload_of
@@ -52,6 +53,9 @@ class CollectorItem(TypedDict):
 CollectorList = list_of(CollectorItem, "CollectorList")
 
 
+JobStall = payload_of(Stall, "JobStall")
+
+
 @described
 class ArchivedJob(TypedDict):
     """A job of an engine whose checkpoints the archive keeps.
@@ -67,6 +71,7 @@ class ArchivedJob(TypedDict):
         collector: the number of the collector that follows the job; null if none does.
         heard_from: the address of the engine that reported it last; empty if only uploads did.
         heard_at: when that engine reported it last, as ISO 8601 in UTC; null if none ever did.
+        stall: whether the running job has stopped completing checkpoints.
         counts: how many checkpoints have each status, and their ``total``, as the engine counts.
         version: a number that grows with every change.
         checkpoints: how many checkpoints the archive keeps.
@@ -84,6 +89,7 @@ class ArchivedJob(TypedDict):
     collector: int | None
     heard_from: str
     heard_at: str | None
+    stall: Annotated[dict[str, Any], Payload(JobStall)]
     counts: dict[str, int]
     version: int
     checkpoints: int
@@ -365,6 +371,7 @@ def job_item(row: EngineJob, checkpoints: int) -> dict[str, Any]:
         "collector": row.collector_id,
         "heard_from": row.heard_from,
         "heard_at": row.heard_at and iso(row.heard_at),
+        "stall": as_json(watching.stall_of(row)),
         "counts": row.counts,
         "version": row.version,
         "checkpoints": checkpoints,

@@ -12,7 +12,9 @@ from channels.layers import get_channel_layer
 from django.dispatch import receiver
 
 from snapshots import access
-from snapshots.models import Job
+from snapshots.archive import watching
+from snapshots.archive.signals import job_reported
+from snapshots.models import EngineJob, Job
 from snapshots.payloads.jobs import job_detail
 from webapp.accounts import signals
 from webapp.teams.signals import membership_changed
@@ -71,6 +73,11 @@ def visitors_group(recording_id: int) -> str:
 def notes_group(kind: str, pk: int) -> str:
     """Return the group of the pages that list the notes of a ``recording`` or ``engine_job``."""
     return f"notes.{kind}.{pk}"
+
+
+def archive_group(job_id: int) -> str:
+    """Return the group of the pages that show an archived job."""
+    return f"archive.{job_id}"
 
 
 def account_group(user_id: int) -> str:
@@ -134,6 +141,13 @@ def entry_changed(kind: str, pk: int, entry_id: int, change: str) -> None:
     _send(notes_group(kind, pk), event)
     if kind == "recording":
         _send(viewers_group(pk), event)
+
+
+@receiver(job_reported)
+def archived_job_reported(job: EngineJob, **_) -> None:
+    """Send what tells open pages of an archived job whether they show it as it is now."""
+    news = watching.news_of(job)
+    _send(archive_group(job.pk), {"type": "archive.changed", "news": news})
 
 
 def review_changed(review_id: int, change: dict[str, Any]) -> None:

@@ -524,6 +524,14 @@ interface KnownNames {
   tabs?: string[];
 }
 
+/** What the websocket of an archived job sends. Without a version, only the newest checkpoint is meant. */
+interface ArchiveNews {
+  version?: number;
+  state?: string;
+  stall?: string;
+  newest: { pipeline: number; number: number } | null;
+}
+
 interface SocketOptions {
   /** Is called with each message that answers no request. */
   onMessage?(message: any): void;

@@ -178,3 +178,42 @@ def test_pages_fit_and_complain_of_nothing(
         assert page.evaluate("document.documentElement.scrollWidth") == width, address
     context.close()
     assert not errors
+
+
+def test_the_pages_of_a_collected_job_follow_the_collector_or_stay_pinned(
+    page, server, shared_data
+):
+    flink = RecordedFlink(shared_data / "flink" / "failures" / "rest")
+    flink.key = "f" * 32
+    flink.job = flink.job | {"jid": flink.key, "name": "followed"}
+    with Server(flink) as url:
+
+        def polled(count: int) -> int:
+            flink.count = count
+            found = server.manage("shell", "--verbosity", "0", "-c", FOLLOW.format(url=url))
+            return json.loads(found)[0]
+
+        job = polled(3)
+        page.goto(f"/archive/{job}")
+        bars, state = page.locator(".archive-strip a"), page.locator("[data-live-state]")
+        expect(bars).to_have_count(3)
+        last = page.locator(".archive-strip a").last
+        last.focus()
+        polled(5)
+        expect(bars).to_have_count(5)
+        expect(state).to_have_text("Checkpoint 5 is the newest.")
+        expect(page.locator(".archive-strip a:focus")).to_have_attribute("title", re.compile("^3 "))
+        page.get_by_role("button", name="Pin").click()
+        polled(6)
+        expect(state).to_have_text("There is news. Newest: checkpoint 6")
+        expect(bars).to_have_count(5)
+        page.get_by_role("button", name="Follow newest").click()
+        expect(bars).to_have_count(6)
+        bars.last.click()
+        expect(page.get_by_role("button", name="Pin")).to_have_attribute("aria-pressed", "true")
+        polled(7)
+        expect(state).to_have_text("There is news. Newest: checkpoint 7")
+        page.get_by_role("button", name="Follow newest").click()
+        expect(page).to_have_url(re.compile("/checkpoints/0/7[?]follow=yes$"))
+        polled(8)
+        expect(page).to_have_url(re.compile("/checkpoints/0/8[?]follow=yes$"))

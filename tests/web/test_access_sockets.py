@@ -37,6 +37,7 @@ SOCKETS = {
     "ws/recordings/<int:id>": "shown",
     "ws/reviews/<int:id>": "sees",
     "ws/recordings/<int:id>/notes": "sees",
+    "ws/archive/<int:id>": "sees",
     "ws/archive/<int:id>/notes": "sees",
     "ws/jobs": "anyone",
     "": "nothing",
@@ -69,6 +70,7 @@ RELAYED = {
     },
     consumers.ReviewConsumer: {"review_changed"},
     consumers.NotesConsumer: {"entry_changed"},
+    consumers.ArchiveConsumer: {"archive_changed"},
     consumers.JobsConsumer: {"job_changed"},
     consumers.NowhereConsumer: set(),
 }
@@ -220,6 +222,7 @@ async def test_every_event_reaches_the_team_and_nobody_else(
         f"ws/reviews/{review.pk}": lambda: live.review_changed(review.pk, {"part": "head"}),
         f"ws/recordings/{banks.pk}": partial(note, "recording", banks.pk, 1, "made"),
         f"ws/recordings/{banks.pk}/notes": partial(note, "recording", banks.pk, 1, "made"),
+        f"ws/archive/{archived.pk}": lambda: live.archived_job_reported(archived),
         f"ws/archive/{archived.pk}/notes": partial(note, "engine_job", archived.pk, 1, "made"),
         "ws/jobs": lambda: live.job_changed(job),
     }

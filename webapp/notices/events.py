@@ -10,14 +10,17 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from snapshots import access
+from snapshots.domain.archive.stalls import Stall
 from snapshots.domain.judging.findings import REGISTRY
-from snapshots.models import Job
+from snapshots.fields import clipped
+from snapshots.models import EngineJob, Job
 from snapshots.quantities import counted
 from webapp.notices import kinds, mail
 from webapp.notices.models import Delivery, MailChoice, Notice, Webhook
 from webapp.teams.models import Membership
 from webapp.teams.roles import Role
 
+LONGEST_NAME = 120  # characters of a job's name in a notice
 NOT_CONSISTENT = {verdict.name for verdict in REGISTRY if verdict.colour == "inconsistent"}
 """Verdicts that say what is wrong. ``incomplete`` and ``unknown`` claim nothing of the kind."""
 
@@ -186,4 +189,25 @@ def follow_up_due(person: User, *, key: str, title: str, due: str, path: str) ->
         sentence=f"The follow-up “{title}” is due on {due}.",
         path=path,
         data={"follow_up": title, "due": due},
+    )
+
+
+def checkpoints_stalled(job: EngineJob, stall: Stall) -> None:
+    """Note, once for each stall, that a running job has stopped completing checkpoints."""
+    name = clipped(str(job), LONGEST_NAME)
+    notify(
+        job.owner,
+        kinds.STALLED,
+        key=f"archived job {job.pk} since {stall.waiting_since}",
+        title=f"“{name}” has stopped completing checkpoints",
+        sentence=f"“{name}” in the archive: {stall.sentence}",
+        path=f"/archive/{job.pk}",
+        data={
+            "archived_job": job.pk,
+            "archived_job_name": str(job),
+            "engine": job.engine,
+            "usual_interval": stall.usual_interval,
+            "restorable_at": stall.restorable_at,
+            "waiting_since": stall.waiting_since,
+        },
     )

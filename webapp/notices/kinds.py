@@ -27,6 +27,7 @@ JOB_FAILED = "job.failed"
 NOT_CONSISTENT = "verdict.not-consistent"
 MENTIONED = "entry.mentioned"
 FOLLOW_UP_DUE = "follow-up.due"
+STALLED = "checkpoints.stalled"
 TEST = "test"  # cannot be chosen: every webhook takes it
 
 KINDS = (
@@ -35,6 +36,7 @@ KINDS = (
     Kind(NOT_CONSISTENT, "A recording of yours has a snapshot that is not consistent"),
     Kind(MENTIONED, "Somebody mentions you", is_mailed=True),
     Kind(FOLLOW_UP_DUE, "A follow-up of yours is due", is_mailed=True),
+    Kind(STALLED, "A running job in the archive stops completing checkpoints", is_mailed=True),
 )
 NAMES = tuple(kind.name for kind in KINDS)
 MAILED = [kind.name for kind in KINDS if kind.is_mailed]

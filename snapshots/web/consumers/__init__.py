@@ -19,6 +19,7 @@ from snapshots.web.consumers.recording import (
     RecordingConsumer,
 )
 from snapshots.web.consumers.reporting import (
+    ArchiveConsumer,
     JobsConsumer,
     NotesConsumer,
     NowhereConsumer,

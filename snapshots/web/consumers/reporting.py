@@ -110,6 +110,23 @@ class NotesConsumer(ReportingConsumer):
         await self.send_payload({"type": "entry", **event["entry"]})
 
 
+class ArchiveConsumer(ReportingConsumer):
+    """Says that a collector has reported an archived job; the page then asks for what is new."""
+
+    reports = "what collectors find"
+
+    @property
+    def group(self) -> str:
+        return live.archive_group(self.id)
+
+    async def require_right(self, user) -> None:
+        await super().require_right(user)
+        await database_sync_to_async(access.engine_job)(user, self.id)
+
+    async def archive_changed(self, event: Mapping[str, Any]) -> None:
+        await self.send_payload({"type": "archive", **event["news"]})
+
+
 class NowhereConsumer(AsyncWebsocketConsumer):
     """Closes connections to an address that does not exist."""
 

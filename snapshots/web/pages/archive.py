@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
 from snapshots import access
-from snapshots.archive import services
+from snapshots.archive import services, watching
 from snapshots.files.uploads import drafts
 from snapshots.models import EngineCheckpoint
 from snapshots.problems import Invalid, Problem
@@ -84,6 +84,8 @@ def _render_list(
         sort="-last_at",
         by_team=True,
     )
+    for row in listing.page:
+        row.stall = watching.stall_of(row)
     context = {
         "listing": listing,
         "collectors": access.collectors(request.user),

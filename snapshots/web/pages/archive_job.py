@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from snapshots import access
-from snapshots.archive import filling, payloads, queries, services
+from snapshots.archive import filling, payloads, queries, services, watching
 from snapshots.archive.columns import columns_of
 from snapshots.domain.archive import absence
 from snapshots.domain.archive.busy import Busy
@@ -27,6 +27,7 @@ from snapshots.domain.reviewing.place_text import write_place
 from snapshots.domain.reviewing.places import CheckpointPlace
 from snapshots.models import EngineCheckpoint, EngineJob
 from snapshots.problems import Invalid
+from snapshots.web.json import dumps
 from snapshots.web.pages.rendering import page, wants_list_alone
 from snapshots.web.pages.reviews import notes_at
 from snapshots.web.tables.sending import show
@@ -71,6 +72,8 @@ def job(request: HttpRequest, pk: int) -> HttpResponseBase:
     checkpoint_filter, sort = _filter(request), services.sort_of(request.GET)
     context = {
         "job": row,
+        "stall": watching.stall_of(row),
+        "news": dumps(watching.news_of(row)).decode(),
         "q": request.GET,
         "statuses": STATUSES,
         "choices": queries.choices(row),
@@ -209,6 +212,8 @@ def checkpoint(request: SignedInRequest, pk: int, pipeline: int, number: int) ->
     busy = queries.busy_at(archived)
     context = {
         "job": row,
+        "news": dumps(watching.news_of(row)).decode(),
+        "pinned": "follow" not in request.GET,
         "checkpoint": archived,
         "absence": detail["absence"],
         "blame": absence.blame(filling.facts_of(archived)),

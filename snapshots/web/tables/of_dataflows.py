@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from snapshots.archive import watching
 from snapshots.web.tables.model import (
     Context,
     Table,
@@ -184,6 +185,7 @@ ARCHIVED_JOBS = Table(
         text("engine"),
         text("state", lambda row: row.state or None),
         moment("heard_at"),
+        text("stall", lambda row: watching.stall_of(row).status),
         whole("checkpoints", "count"),
         whole("last_at", unit="ms since 1970"),
         text("collector", "collector.url"),

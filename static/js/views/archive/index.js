@@ -1,8 +1,10 @@
 /** The page of a job in the archive. It draws the job's trends, again after each filter; zooming sets the filter. */
 
+import { setText } from "../../lib/dom.js";
 import { mountFigure } from "../../lib/figure.js";
 import { pageColour as colours } from "../../lib/figure-style.js";
 import "../../lib/listing.js";
+import { followJob } from "./live.js";
 import { clicked, formTime, slowestFigure, trendFigure } from "./figures.js";
 
 /** @type {ReturnType<typeof mountFigure>[]} */
@@ -83,7 +85,25 @@ function filterTime(range) {
   form.requestSubmit();
 }
 
+/**
+ * Shows the job as it is now. Screen readers are told of the newest checkpoint only, not of all that is swapped.
+ * @param {ArchiveNews} news
+ */
+async function refresh({ state }) {
+  const body = document.getElementById("archive-body");
+  if (!body) return location.reload(); // the first checkpoint has come
+  const label = document.getElementById("job-state");
+  if (label && state) setText(label, state);
+  const link = body.contains(document.activeElement) && document.activeElement.getAttribute("href");
+  body.setAttribute("aria-live", "off");
+  await window.htmx.ajax("GET", location.pathname + location.search, { target: body, swap: "innerHTML" });
+  if (link) /** @type {HTMLElement} */ (body.querySelector(`a[href="${CSS.escape(link)}"]`))?.focus();
+  setTimeout(() => body.setAttribute("aria-live", "polite"));
+  return undefined;
+}
+
 draw();
+followJob({ show: refresh });
 document.addEventListener("themechange", () => figures.forEach((figure) => figure.show()));
 document.body.addEventListener("htmx:afterSwap", ({ detail }) => {
   if (detail.target?.id === "archive-body") draw();

@@ -3,11 +3,23 @@
 import { h } from "../../lib/dom.js";
 import { mountFigure } from "../../lib/figure.js";
 import { pageColour } from "../../lib/figure-style.js";
+import { followJob } from "../archive/live.js";
 import { ganttFigure } from "./gantt.js";
 
 const root = /** @type {HTMLElement} */ (document.querySelector("[data-gantt]"));
 const data = document.getElementById("checkpoint-data");
 if (root && data) draw(JSON.parse(data.textContent));
+followJob({ show: openNewest });
+
+/**
+ * Opens the newest checkpoint, whose page follows in its turn.
+ * @param {ArchiveNews} news
+ */
+function openNewest({ newest }) {
+  if (!newest) return;
+  const job = document.getElementById("archive-live").dataset.job;
+  location.replace(`/archive/${job}/checkpoints/${newest.pipeline}/${newest.number}?follow=yes`);
+}
 
 /** @param {{ checkpoint: CheckpointPayload, unit: string }} options */
 function draw({ checkpoint, unit }) {
