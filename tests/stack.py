@@ -13,10 +13,12 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
+import psutil
 import redis
 
 from tests import postgres
@@ -25,6 +27,7 @@ from webapp import embedded_redis
 ROOT = Path(__file__).resolve().parent.parent
 PICTURES = ROOT / "artifacts" / "pictures"  # docs/tests.md says which of them the pages show
 PATIENCE_SECONDS = 90
+PERIODIC = "tasks.queue.periodic"
 
 
 @dataclass
@@ -124,6 +127,22 @@ class Stack:
                 start_new_session=True,
                 umask=0o022,  # that of most machines
             )
+
+    def job_processes(self) -> list[int]:
+        """Return the pids of the processes in which the worker runs jobs."""
+        return self._below_worker(is_beside=False)
+
+    def beside_worker(self) -> list[int]:
+        """Return the pids of the processes that do the worker's periodic work."""
+        return self._below_worker(is_beside=True)
+
+    def _below_worker(self, *, is_beside: bool) -> list[int]:
+        pids = []
+        for child in psutil.Process(self.processes["worker"].pid).children():
+            with suppress(psutil.Error):  # it has ended
+                if (PERIODIC in child.cmdline()) == is_beside:
+                    pids.append(child.pid)
+        return pids
 
     def kill(self, name: str, number: int = signal.SIGKILL) -> None:
         """End a process and all that it started. After SIGKILL, ``start_…`` starts it again."""

@@ -24,12 +24,9 @@ warnings.filterwarnings("ignore", category=SecurityWarning)
 
 logger = logging.getLogger("tasks.spark")
 
-MODULES = [
-    f"tasks.queue.{name}" for name in ("jobs", "sweeping", "collectors", "notices", "presence")
-]
-
-app = Celery("cutline", include=MODULES)
+app = Celery("cutline", include=["tasks.queue.jobs"])
 app.config_from_object("django.conf:settings", namespace="CELERY")
+app.steps["worker"].add("tasks.queue.beside:Beside")
 
 
 @celeryd_init.connect

@@ -4,8 +4,11 @@ A step writes files under unique names. One transaction makes rows name them and
 ``running.py`` handles what a step raises.
 """
 
+import shutil
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from django.db import transaction
@@ -67,7 +70,7 @@ def _ingest(lease: Lease) -> None:
 
     recording = lease.recording
     Recording.objects.filter(pk=recording.pk).update(status=Recording.Status.RUNNING, error=None)
-    name = recordings.name_of(lease.job.pk, lease.job.attempt, lease.nonce)
+    name = _name(lease)
     temporary = recordings.store().temporary(name)
     progress = Progress(lease)
     with opening.opened(recording, name, progress) as source:
@@ -152,7 +155,10 @@ def _restore(lease: Lease) -> None:
     from tasks.spark.restore.job import restore_snapshot
 
     folder = recordings.store().folder(lease.recording.store)
-    report = restore_snapshot(folder, SnapshotId(lease.job.snapshot), Progress(lease))
+    with _work_folder(lease) as work:
+        report = restore_snapshot(
+            folder, SnapshotId(lease.job.snapshot), Progress(lease), work=work
+        )
     _answer(lease, "restored", as_json(report))
 
 
@@ -161,7 +167,10 @@ def _reorder(lease: Lease) -> None:
     from tasks.spark.reorder.job import reorder_snapshot
 
     folder = recordings.store().folder(lease.recording.store)
-    report = reorder_snapshot(folder, SnapshotId(lease.job.snapshot), Progress(lease))
+    with _work_folder(lease) as work:
+        report = reorder_snapshot(
+            folder, SnapshotId(lease.job.snapshot), Progress(lease), work=work
+        )
     _answer(lease, "reordered", as_json(report))
 
 
@@ -170,8 +179,27 @@ def _search(lease: Lease) -> None:
     from tasks.spark.search.job import search_predicate
 
     folder = recordings.store().folder(lease.recording.store)
-    answer = search_predicate(folder, lease.job.expression, Progress(lease))
+    with _work_folder(lease) as work:
+        answer = search_predicate(folder, lease.job.expression, Progress(lease), work=work)
     _answer(lease, "searched", answer.to_json())
+
+
+@contextmanager
+def _work_folder(lease: Lease) -> Iterator[Path]:
+    """Make a folder beside the stores, which all machines of a cluster reach, and remove it.
+
+    After a kill the sweep removes it, because it is named like an unfinished store.
+    """
+    folder = recordings.store().temporary(_name(lease))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _name(lease: Lease) -> str:
+    """Return the name of this run's files."""
+    return recordings.name_of(lease.job.pk, lease.job.attempt, lease.nonce)
 
 
 def _answer(lease: Lease, phase: str, result: dict[str, Any]) -> None:

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('snapshots', '0014_who_was_not_in_time'),
+        ("snapshots", "0017_recording_place"),
     ]
 
     operations = [

@@ -1,10 +1,9 @@
-"""Send notices from threads of each worker's main process."""
+"""Send notices from threads of the process beside each worker."""
 
 import logging
 import threading
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 
-from celery.signals import worker_ready, worker_shutting_down
 from django.db import DatabaseError, connections
 
 from webapp.notices import sending
@@ -15,24 +14,11 @@ logger = logging.getLogger(__name__)
 LOOK_SECONDS = 1.0
 AT_ONCE = 8  # deliveries at once, so that one slow receiver does not delay the others
 
-_stopping = threading.Event()
 
-
-@worker_ready.connect
-def begin_sending(**_) -> None:
-    _stopping.clear()
-    threading.Thread(target=_send_until_stopped, name="notices", daemon=True).start()
-
-
-@worker_shutting_down.connect
-def end_sending(**_) -> None:
-    _stopping.set()
-
-
-def _send_until_stopped() -> None:
+def send_until(stopping: threading.Event) -> None:
     with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="notice") as pool:
         sender = Sender(pool)
-        while not _stopping.wait(LOOK_SECONDS):
+        while not stopping.wait(LOOK_SECONDS):
             sender.send_due()
 
 

@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable
 
 from celery import current_app
-from celery.signals import worker_ready, worker_shutting_down
 from django.db import DatabaseError, connections
 from kombu.exceptions import OperationalError
 
@@ -26,25 +25,11 @@ logger = logging.getLogger(__name__)
 
 SWEEP_SECONDS = 5.0
 
-_stopping = threading.Event()
 
-
-@worker_ready.connect
-def begin_sweeping(**_) -> None:
-    _stopping.clear()
-    threading.Thread(target=_sweep_until_stopped, name="sweep", daemon=True).start()
-
-
-@worker_shutting_down.connect
-def end_sweeping(**_) -> None:
-    _stopping.set()
-
-
-def _sweep_until_stopped() -> None:
-    while True:
+def sweep_until(stopping: threading.Event) -> None:
+    while not stopping.is_set():
         sweep()
-        if _stopping.wait(SWEEP_SECONDS):
-            return
+        stopping.wait(SWEEP_SECONDS)
 
 
 def sweep() -> None:
@@ -59,7 +44,7 @@ def sweep() -> None:
 
 
 def _attempt(part: Callable[[], object]) -> None:
-    """Run one part of the sweep and log its failure, because the sweeping thread must not end.
+    """Run one part of the sweep and log its failure, so that the other parts still run.
 
     Raises: NotPaired.
     """
@@ -74,12 +59,12 @@ def _attempt(part: Callable[[], object]) -> None:
 
 
 def _stop_worker(problem: NotPaired) -> None:
-    """End this worker, because its database or folder was exchanged.
+    """End the worker that started this process, because its database or folder was exchanged.
 
     The next worker explains when it starts why it cannot work.
     """
     logger.error("The worker stops without changing anything. %s", problem)
-    os.kill(os.getpid(), signal.SIGTERM)
+    os.kill(os.getppid(), signal.SIGTERM)
 
 
 def _hourly(part: Callable[[], object]) -> Callable[[], None]:

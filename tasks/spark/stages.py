@@ -131,8 +131,8 @@ class StagesHere:
 class SparkStages:
     """Runs every task as a Spark task.
 
-    ``folder`` (a temporary one by default) holds the signs of progress and must be reachable from
-    driver and workers.
+    ``folder`` holds the signs of progress, and must be reachable from driver and executors. Without
+    one they are in a temporary folder, which only executors of this machine reach.
     """
 
     def __init__(self, session: SparkSession, folder: Path | None = None) -> None:

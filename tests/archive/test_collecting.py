@@ -290,7 +290,7 @@ def test_odd_addresses_are_refused(url):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_workers_thread_asks_those_that_are_due_until_it_is_stopped(
+def test_a_thread_beside_the_worker_asks_those_that_are_due_until_it_is_stopped(
     ada, flink, settings, monkeypatch
 ):
     monkeypatch.setattr(collectors, "LOOK_SECONDS", 0.05)
@@ -307,15 +307,17 @@ def test_the_workers_thread_asks_those_that_are_due_until_it_is_stopped(
         settings.MIN_COLLECT_SECONDS = 1
         dead = Collector.objects.create(owner=ada, engine="flink", url="http://127.0.0.1:1")
         Collector.objects.create(owner=ada, engine="flink", url=url, interval_seconds=1)
-        collectors.begin_collecting()
+        stopping = threading.Event()
+        thread = threading.Thread(target=collectors.collect_until, args=(stopping,))
+        thread.start()
         try:
             assert waiting(lambda: EngineCheckpoint.objects.filter(detail__gt=0).count() == 2)
             flink.count = 3
             assert waiting(lambda: EngineCheckpoint.objects.filter(detail__gt=0).count() == 3)
             assert waiting(lambda: Collector.objects.get(pk=dead.pk).last_error)
         finally:
-            collectors.end_collecting()
-            waiting(lambda: not any(one.name == "collectors" for one in threading.enumerate()))
+            stopping.set()
+            thread.join()
     dead.refresh_from_db()
     assert "COLLECTOR_HOSTS" in dead.last_error
 

@@ -73,7 +73,7 @@ def test_a_running_worker_whose_database_was_exchanged_stops(data_dir, monkeypat
     monkeypatch.setattr(os, "kill", lambda pid, number: signals.append((pid, number)))
     monkeypatch.setattr(workers_sweep, "PARTS", (running.remove_leftovers,))
     workers_sweep.sweep()
-    assert signals == [(os.getpid(), signal.SIGTERM)]
+    assert signals == [(os.getppid(), signal.SIGTERM)]  # the worker
     assert uploads_of(data_dir) == ["kept"]
     assert recordings.store().folder(kept.store).is_dir()
 

@@ -2,9 +2,11 @@
 
 import errno
 import os
+import tempfile
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from django.db import OperationalError, connection
@@ -17,7 +19,7 @@ from snapshots.domain.simulators.samples import two_banks
 from snapshots.files import recordings
 from snapshots.jobs import leases, postponing, running
 from snapshots.jobs.leases import Cancelled, LeaseLost
-from snapshots.jobs.steps import STEPS, _answer
+from snapshots.jobs.steps import STEPS, Progress, _answer
 from snapshots.models import Job, Recording
 from snapshots.problems import Conflict
 from snapshots.services.jobs import cancel_job, create_job, request_reordering, request_restore
@@ -387,3 +389,44 @@ def test_a_reordering_ends_with_its_report(ada, spark):
     run = recorded(two_banks())
     assert job.result == as_json(reorder(run, *judge(run)).report())
     assert Recording.objects.get().status == "ready"
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields"),
+    [
+        (Job.Kind.RESTORE, {"snapshot": "s1"}),
+        (Job.Kind.REORDERING, {"snapshot": "s1"}),
+        (Job.Kind.PREDICATE, {"expression": "A > 8000"}),
+    ],
+)
+def test_a_job_needs_only_folders_that_a_cluster_reaches(
+    ada, spark, data_dir, monkeypatch, kind, fields
+):
+    job = create_job(kind, ada, recording=a_ready_recording(ada), **fields)
+    kept = names_in(data_dir / "store")
+    monkeypatch.setattr(tempfile, "tempdir", str(data_dir / "of-this-machine-alone"))
+    running.run(job.pk)
+    job.refresh_from_db()
+    assert job.state == "done", job.error
+    assert names_in(data_dir / "store") == kept
+
+
+def test_a_job_that_is_cancelled_in_the_middle_leaves_no_folder(ada, spark, data_dir, monkeypatch):
+    job = create_job(Job.Kind.RESTORE, ada, recording=a_ready_recording(ada), snapshot="s1")
+    kept = names_in(data_dir / "store")
+    seen = set()
+
+    def cancelled(self, phase, *_) -> None:
+        seen.update(names_in(data_dir / "store"))
+        raise Cancelled
+
+    monkeypatch.setattr(Progress, "__call__", cancelled)
+    running.run(job.pk)
+    job.refresh_from_db()
+    assert job.state == "cancelled"
+    assert len(seen - kept) == 1
+    assert names_in(data_dir / "store") == kept
+
+
+def names_in(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}

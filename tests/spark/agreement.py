@@ -129,8 +129,8 @@ def agree_on_restore(recording: Recording, folder: Path, snapshot: str, spark) -
         expected = restore(recording, snapshot)
     except NotRestorable as refusal:
         with pytest.raises(NotRestorable, match=f"^{re.escape(str(refusal))}$"):
-            restore_snapshot(folder, snapshot, silent, spark)
+            restore_snapshot(folder, snapshot, silent, spark, work=folder)
         return
-    found = restore_snapshot(folder, snapshot, silent, spark)
+    found = restore_snapshot(folder, snapshot, silent, spark, work=folder)
     for field in expected.__dataclass_fields__:
         assert getattr(found, field) == getattr(expected, field), f"{snapshot}: {field}"

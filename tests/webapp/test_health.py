@@ -17,6 +17,7 @@ from webapp.operating.redis_reading import client as redis_client
 from webapp.version import VERSION
 
 NOBODY = "redis://127.0.0.1:1/0"
+PID = 4700  # of a worker that is only noted
 
 pytestmark = pytest.mark.django_db
 
@@ -120,7 +121,7 @@ def test_what_operators_see_is_hidden_from_others(path, no_redis, client):
 
 
 def test_the_report_names_workers_their_spark_and_their_jobs(live, an_operator, data_dir):
-    presence.note_worker("2026-11-22T08:00:00+00:00", [4711])
+    presence.note_worker(PID, "2026-11-22T08:00:00+00:00", [4711])
     host = json.loads(live.get(live.keys(f"{presence.WORKER}*")[0]))["host"]
     note = {"state": "up", "since": "2026-11-22T08:00:05+00:00", "reason": "", "restarts": 2}
     live.set(f"{presence.SPARK}{host}:4711", json.dumps(note))
@@ -145,7 +146,7 @@ def test_the_report_names_workers_their_spark_and_their_jobs(live, an_operator, 
 
 
 def test_a_worker_whose_spark_does_not_start_has_failed_and_says_why(live, an_operator, data_dir):
-    presence.note_worker("2026-11-22T08:00:00+00:00", [4711])
+    presence.note_worker(PID, "2026-11-22T08:00:00+00:00", [4711])
     host = json.loads(live.get(live.keys(f"{presence.WORKER}*")[0]))["host"]
     reason = "Spark needs Java 17, and there is none on the PATH."
     note = {"state": "down", "since": "", "reason": reason, "restarts": 3}
@@ -165,16 +166,16 @@ def test_no_worker_is_a_failure(live, an_operator, data_dir):
 
 
 def test_the_note_of_a_worker_lapses(live):
-    presence.note_worker("2026-11-22T08:00:00+00:00", [1])
+    presence.note_worker(PID, "2026-11-22T08:00:00+00:00", [1])
     (key,) = live.keys(f"{presence.WORKER}*")
     assert 0 < live.ttl(key) <= presence.SECONDS_TO_LIVE
-    presence.withdraw_worker()
+    presence.withdraw_worker(PID)
     assert not live.keys(f"{presence.WORKER}*")
 
 
 def test_a_sweep_is_noted_with_the_worker(live):
     presence.note_sweep()
-    presence.note_worker("2026-11-22T08:00:00+00:00", [1])
+    presence.note_worker(PID, "2026-11-22T08:00:00+00:00", [1])
     (worker,) = presence.workers(live)
     assert worker.swept_at
     assert presence.sweeps(live) == 1

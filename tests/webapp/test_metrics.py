@@ -71,7 +71,7 @@ def test_jobs_workers_bytes_and_disks_are_measured(client, live, token, data_dir
     Job.objects.create(kind="restore", state="done")
     Recording.objects.create(name="a", upload="u", size=1000, stored_bytes=4000)
     Recording.objects.create(name="b", upload="", size=500, stored_bytes=70)
-    presence.note_worker("2026-11-22T08:00:00+00:00", [4711])
+    presence.note_worker(4700, "2026-11-22T08:00:00+00:00", [4711])
     presence.note_sweep()
     live.set(
         f"{presence.SPARK}h:9",

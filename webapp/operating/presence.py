@@ -6,7 +6,6 @@ it. Spark's condition is in ``cutline:spark:HOST:PID``, one key for each of the 
 
 import json
 import logging
-import os
 import socket
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
@@ -64,11 +63,11 @@ class Worker:
         return f"{self.host}:{self.pid}"
 
 
-def note_worker(started_at: str, processes: Sequence[int]) -> None:
-    """Note that this worker is alive. Raises: RedisError."""
+def note_worker(pid: int, started_at: str, processes: Sequence[int]) -> None:
+    """Note that a worker of this host is alive. Raises: RedisError."""
     worker = Worker(
         host=socket.gethostname(),
-        pid=os.getpid(),
+        pid=pid,
         started_at=started_at,
         noted_at=now(),
         concurrency=len(processes),
@@ -80,14 +79,14 @@ def note_worker(started_at: str, processes: Sequence[int]) -> None:
         redis.set(WORKER + worker.name, json.dumps(asdict(worker)), ex=SECONDS_TO_LIVE)
 
 
-def withdraw_worker() -> None:
-    """Remove the note when this worker ends. Raises: RedisError."""
+def withdraw_worker(pid: int) -> None:
+    """Remove the note when a worker of this host ends. Raises: RedisError."""
     with client() as redis:
-        redis.delete(f"{WORKER}{socket.gethostname()}:{os.getpid()}")
+        redis.delete(f"{WORKER}{socket.gethostname()}:{pid}")
 
 
 def note_sweep() -> None:
-    """Note that this worker has looked for lost jobs, also in this process for its next note."""
+    """Note that this process has looked for lost jobs, also for the next note of its worker."""
     global _last_sweep
     _last_sweep = now()
     try:

@@ -46,6 +46,15 @@ def started_at(pid: int) -> str:
     return "" if fields[0] == "Z" else fields[19]
 
 
+def children_of(pid: int) -> list[int]:
+    """Return the pids of the living processes that the main thread of a process started."""
+    try:
+        words = (PROC / str(pid) / "task" / str(pid) / "children").read_text().split()
+    except OSError:
+        return []
+    return [child for child in map(int, words) if started_at(child)]
+
+
 def holders_of_port(port: int) -> list[RunningProcess]:
     """Return the processes that listen on a TCP port of this machine."""
     sockets = {f"socket:[{inode}]" for inode in _listening_inodes(port)}

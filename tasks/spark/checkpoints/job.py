@@ -65,7 +65,7 @@ def explain_checkpoints(
     explain = Explain(Path(folder))
     if not explain.is_dataflow:
         return Explained((), (), (), Failovers((), (), ()))
-    explained = explain.run(SparkStages(spark or session.get()), progress)
+    explained = explain.run(SparkStages(spark or session.get(), Path(folder)), progress)
     write_checkpoints(
         Path(folder),
         explained.checkpoints,

@@ -74,7 +74,7 @@ def judge_snapshots(
 
     Raises: StoreMissing, StoreDamaged, SparkUnavailable, SparkTaskFailed, what ``progress`` raises.
     """
-    stages = SparkStages(spark or session.get())
+    stages = SparkStages(spark or session.get(), Path(folder))
     judge = Judge(Path(folder))
     reports = judge.reports(*judge.facts(stages, progress))
     write_snapshots(

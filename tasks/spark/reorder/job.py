@@ -83,19 +83,24 @@ ROWS_PER_TASK = 500_000
 
 
 def reorder_snapshot(
-    folder: Path, snapshot: SnapshotId, progress: Progress, spark: SparkSession | None = None
+    folder: Path,
+    snapshot: SnapshotId,
+    progress: Progress,
+    spark: SparkSession | None = None,
+    work: Path | None = None,
 ) -> ReorderingReport:
     """Reorder the run of the recording in ``folder`` through a snapshot's recorded state.
 
     Args:
         progress: called with the phase, the parts done and the parts in all; may raise to cancel.
         spark: the session to use; this process's own if None.
+        work: a folder in which driver and executors may write; None if they share this machine.
 
     Raises: NotReorderable, StoreMissing, StoreDamaged, SparkUnavailable, SparkTaskFailed, what
     ``progress`` raises.
     """
     reorder = Reorder(Path(folder), snapshot)
-    return reorder.report(SparkStages(spark or session.get()), progress)
+    return reorder.report(SparkStages(spark or session.get(), work), progress)
 
 
 class Reorder:

@@ -45,7 +45,11 @@ ROWS_PER_TASK = 500_000
 
 
 def restore_snapshot(
-    folder: Path, snapshot: SnapshotId, progress: Progress, spark: SparkSession | None = None
+    folder: Path,
+    snapshot: SnapshotId,
+    progress: Progress,
+    spark: SparkSession | None = None,
+    work: Path | None = None,
 ) -> RestoreReport:
     """Restore a snapshot of the recording in ``folder`` and replay the rest on top of it.
 
@@ -53,12 +57,13 @@ def restore_snapshot(
         progress: called with the phase, the channels or processes done, and how many there are in
             all; may raise to cancel.
         spark: the session to use; this process's own if None.
+        work: a folder in which driver and executors may write; None if they share this machine.
 
     Raises: NotRestorable, StoreMissing, StoreDamaged, SparkUnavailable, SparkTaskFailed, what
     ``progress`` raises.
     """
     restore = Restore(Path(folder), snapshot)
-    return restore.report(SparkStages(spark or session.get()), progress)
+    return restore.report(SparkStages(spark or session.get(), work), progress)
 
 
 class Restore:

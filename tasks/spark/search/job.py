@@ -32,7 +32,11 @@ SANDBOXED = partial(evaluation.evaluate, seconds=SECONDS)
 
 
 def search_predicate(
-    folder: Path, text: str, progress: Progress, spark: SparkSession | None = None
+    folder: Path,
+    text: str,
+    progress: Progress,
+    spark: SparkSession | None = None,
+    work: Path | None = None,
 ) -> PredicateAnswer:
     """Decide whether a conjunction is possible and definite in the recording in ``folder``.
 
@@ -41,12 +45,13 @@ def search_predicate(
             all;
             may raise to cancel.
         spark: the session to use; this process's own if None.
+        work: a folder in which driver and executors may write; None if they share this machine.
 
     Raises: ExpressionError (NotLocal and TooMuch among them), StoreMissing, StoreDamaged,
     SparkUnavailable, SparkTaskFailed, what ``progress`` raises.
     """
     search = Search(Path(folder), text)
-    return search.answer(SparkStages(spark or session.get()), progress)
+    return search.answer(SparkStages(spark or session.get(), work), progress)
 
 
 class Search:

@@ -49,7 +49,11 @@ def test_a_cluster_has_the_cores_and_the_memory_of_its_executors(tmp_path, worke
     home.mkdir()
     memory = "spark.executor.pyspark.memory 8g\n"
     (home / "spark-defaults.conf").write_text(f"{memory}spark.executor.cores {cores}\n")
-    environment = {"DATA_DIR": tmp_path, "SPARK_EXECUTOR_PYTHON": sys.executable}
+    environment = {
+        "DATA_DIR": tmp_path,
+        "SPARK_EXECUTOR_PYTHON": sys.executable,
+        "SPARK_START_SECONDS": 400,  # on a machine that does much else
+    }
     with Standalone(tmp_path / "cluster", workers, cores) as cluster:
         processes.run(
             __name__,

@@ -5,6 +5,7 @@ Its processes are those of ``cluster.py``, which have no packages of ours and no
 
 import os
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -61,11 +62,19 @@ def all_jobs(folder: str, shared_data: str) -> None:
     from tasks.spark import session
 
     spark = session.warm()
+    have_a_temporary_folder_that_executors_lack(Path(folder))
     a_log_is_read_judged_and_restored(spark, Path(folder))
     a_run_is_reordered_and_searched(spark, Path(folder, "spark"))
     checkpoints_are_explained(spark, Path(folder))
     state_is_read(spark, Path(folder), Path(shared_data))
     session.stop()
+
+
+def have_a_temporary_folder_that_executors_lack(folder: Path) -> None:
+    """Choose one whose path means another folder in each process, as if on another machine."""
+    os.chdir(folder)
+    Path("only-here").mkdir()
+    tempfile.tempdir = "/proc/self/cwd/only-here"
 
 
 def a_log_is_read_judged_and_restored(spark, folder: Path) -> None:
@@ -86,12 +95,13 @@ def a_run_is_reordered_and_searched(spark, stored: Path) -> None:
 
     [snapshot] = Manifest.read(stored).snapshots
     here = Reorder(stored, snapshot).report(StagesHere(), silent)
-    assert as_json(reorder_snapshot(stored, snapshot, silent, spark)) == as_json(here)
+    found = reorder_snapshot(stored, snapshot, silent, spark, work=stored)
+    assert as_json(found) == as_json(here)
     text = "A > 8000 && B > 1000"
     expected = Search(stored, text).answer(StagesHere(), silent)
-    found = search_predicate(stored, text, silent, spark)
-    assert as_json(found) == as_json(expected)
-    assert found.possibly is not None
+    answer = search_predicate(stored, text, silent, spark, work=stored)
+    assert as_json(answer) == as_json(expected)
+    assert answer.possibly is not None
 
 
 def checkpoints_are_explained(spark, folder: Path) -> None:

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import cache
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -29,7 +30,7 @@ from tests.spark.running.cluster import Connect, Process, Standalone
 from tests.stack import Stack
 from tests.webapp.over_http import Api
 
-pytestmark = [pytest.mark.spark, pytest.mark.long]
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 EVENTS = 60_000
 PHASES = ("reading", "ordering", "matching", "timing", "finishing", "judging")
@@ -174,23 +175,33 @@ def freeze_connect(cluster: Cluster, job: int) -> None:
 
 def kill_driver(cluster: Cluster, job: int) -> None:
     """End the process of Celery that runs the job."""
-    worker = cluster.stack.processes["worker"].pid
-    [child] = map(int, Path(f"/proc/{worker}/task/{worker}/children").read_text().split())
+    [child] = cluster.stack.job_processes()
     os.kill(child, signal.SIGKILL)
 
 
-@pytest.mark.parametrize("phase", PHASES)
-@pytest.mark.parametrize("strike", [kill_worker, kill_all_workers, kill_driver])
+EACH_TIME = {(kill_worker, "ordering"), (kill_driver, "judging")}
+"""The strikes on a standalone cluster that ``make test`` runs."""
+
+
+STRIKES = [
+    pytest.param(*case, marks=[] if case in EACH_TIME else [pytest.mark.long])
+    for case in product([kill_worker, kill_all_workers, kill_driver], PHASES)
+]
+
+
+@pytest.mark.parametrize(("strike", "phase"), STRIKES)
 def test_a_standalone_cluster_is_struck(standalone, expected, strike, phase):
     check(standalone, expected, strike, phase)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("phase", PHASES)
 @pytest.mark.parametrize("strike", [kill_worker, kill_all_workers, kill_connect, kill_driver])
 def test_a_cluster_behind_spark_connect_is_struck(connected, expected, strike, phase):
     check(connected, expected, strike, phase)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("phase", ["ordering", "judging"])
 def test_a_frozen_server_of_spark_connect_puts_the_job_back(connected, expected, phase):
     check(connected, expected, freeze_connect, phase)
@@ -211,6 +222,7 @@ def check(cluster: Cluster, expected: dict[str, object], strike: Strike, phase: 
         cluster.restart()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("with_connect", [False, True], ids=["standalone", "connect"])
 def test_a_worker_runs_two_jobs_on_a_cluster_at_the_same_time(tmp_path, expected, with_connect):
     settings = {"WORKER_CONCURRENCY": "2", "SPARK_CORES_MAX": "1", "SPARK_DRIVER_MEMORY": "1g"}
@@ -218,11 +230,12 @@ def test_a_worker_runs_two_jobs_on_a_cluster_at_the_same_time(tmp_path, expected
         check_two_jobs(cluster.api, cluster.stack, expected)
 
 
+@pytest.mark.long
 def test_a_worker_runs_two_jobs_with_local_sparks_at_the_same_time(tmp_path, expected):
     stack = Stack(tmp_path)
     try:
         stack.start_redis()
-        stack.environment |= {"WORKER_CONCURRENCY": "2", "SPARK_MASTER": "local[1]"}
+        stack.environment |= {"WORKER_CONCURRENCY": "2", "SPARK_MASTER": "local[2]"}
         stack.start_server()
         stack.start_worker()
         check_two_jobs(Api(stack), stack, expected)
