@@ -56,7 +56,6 @@ GET /livez
 GET /api/docs
 GET /api/openapi.json
 GET /static/css/base.css
-OPTIONS /api/uploads
 """,
     "nothing": """
 GET /api/
@@ -148,6 +147,7 @@ GET /api/recordings
 GET /api/recordings?team={team}
 POST /api/recordings {"file": "@log"}
 GET /api/uploads
+OPTIONS /api/uploads
 POST /api/uploads
 POST /api/archive {"file": "@job"}
 GET /api/recordings/{sample}

@@ -35,7 +35,7 @@ PIECE = {
 OVERRIDE = {"X-HTTP-Method-Override": "The method that is meant: `PATCH`, `DELETE` or `HEAD`."}
 
 
-@router.api_operation(["OPTIONS"], "/uploads", auth=None, response={204: None})
+@router.api_operation(["OPTIONS"], "/uploads", response={204: None})
 @tus.speaks_tus
 def get_abilities(request: HttpRequest) -> HttpResponse:
     """Tell which parts of tus 1.0.0 this server has, and the largest file, in headers."""

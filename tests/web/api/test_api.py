@@ -387,7 +387,9 @@ def test_openapi_lists_every_call_with_its_answer(api):
     for (method, path), call in calls.items():
         done = [answer for status, answer in call["responses"].items() if status.startswith("2")]
         assert done, (method, path)
-        assert method == "delete" or done[0]["content"]["application/json"]["schema"]
+        speaks_tus = path.startswith("/api/uploads") and method != "get"  # it answers in headers
+        if method != "delete" and not speaks_tus:
+            assert done[0]["content"]["application/json"]["schema"], (method, path)
         assert call["security"], (method, path)
 
 

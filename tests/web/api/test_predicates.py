@@ -38,7 +38,7 @@ def banks(ada):
 @pytest.fixture
 def here(monkeypatch):
     """Run the job without Spark."""
-    monkeypatch.setattr(spark_job, "SparkStages", lambda session: StagesHere())
+    monkeypatch.setattr(spark_job, "SparkStages", lambda *_: StagesHere())
     monkeypatch.setattr(spark_job.session, "get", lambda: None)
 
 

@@ -74,8 +74,9 @@ def bytes_of(address: str) -> bytes:
 # --- the protocol ---------------------------------------------------------------------------------
 
 
-def test_the_server_says_what_it_can_to_anybody():
-    answer = Client().options("/api/uploads")
+def test_the_server_says_what_it_can(api):
+    assert Client().options("/api/uploads").status_code == 401
+    answer = api.options("/api/uploads")
     assert answer.status_code == 204
     assert answer["Tus-Version"] == answer["Tus-Resumable"] == "1.0.0"
     assert answer["Tus-Extension"] == "creation,checksum,termination,expiration"
