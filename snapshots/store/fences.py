@@ -6,6 +6,7 @@ the value of the last row of every whole block, run after run in the order of th
 """
 
 import io
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -17,6 +18,8 @@ from snapshots.store.outlines import SEARCHED, Outline, Runs
 from snapshots.store.pages import map_file
 from snapshots.store.parts import write_blocks
 
+_READING_HEADERS = threading.Lock()
+"""numpy reads a header as a Python literal, in which Python 3.11 fails if threads do so at once."""
 _LONGEST_HEADER = 1024  # bytes before the numbers of a matrix, at most
 
 
@@ -57,7 +60,8 @@ def read_matrix(path: Path, shape: tuple[int, int]) -> np.ndarray:
         mapped = map_file(path)
         header = io.BytesIO(mapped[:_LONGEST_HEADER])
         np.lib.format.read_magic(header)
-        stored_shape, _, dtype = np.lib.format.read_array_header_1_0(header)
+        with _READING_HEADERS:
+            stored_shape, _, dtype = np.lib.format.read_array_header_1_0(header)
         if stored_shape != shape:
             raise ValueError(f"its shape is {stored_shape}, not {shape}")
         values = np.frombuffer(mapped, dtype, shape[0] * shape[1], header.tell())

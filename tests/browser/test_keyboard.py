@@ -198,6 +198,7 @@ def test_handles_of_the_workbench_move_by_arrow_keys(furnished, walker):
             moved = set()
             for key in ("ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown"):
                 handle.press(key)
+                walker.evaluate("() => new Promise((drawn) => requestAnimationFrame(drawn))")
                 moved.add(handle.get_attribute("aria-valuenow"))
             assert moved != {before}, handle.get_attribute("aria-label")
 

@@ -1,5 +1,6 @@
 """The snapshot page in a browser: the figure, the link to the workbench, restore."""
 
+import itertools
 import re
 
 import pytest
@@ -27,10 +28,13 @@ NARROW = """async () => {
 }"""
 
 
+_BLANK_LINES = itertools.count(1)
+
+
 def uploaded(page, log, name: str) -> str:
-    """Return the address of a ready recording of the log."""
+    """Return the address of a ready recording of the log, in a file that no other upload had."""
     page.goto("/")
-    content = b"".join(write_lines(log.header, log.events))
+    content = b"".join(write_lines(log.header, log.events)) + b"\n" * next(_BLANK_LINES)
     page.set_input_files(
         "#upload-file", {"name": name, "mimeType": "text/plain", "buffer": content}
     )

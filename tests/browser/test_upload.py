@@ -41,7 +41,7 @@ def drop(page, **files: bytes) -> None:
 
 def test_one_file_opens_as_soon_as_it_is_ready(stack, page):
     page.goto("/")
-    page.set_input_files("#upload-file", a_file("banks.jsonl", native(two_banks())))
+    page.set_input_files("#upload-file", a_file("alone.jsonl", native(simulated(events=31))))
     page.wait_for_url(re.compile(r"/recordings/\d+"), timeout=60_000)
     page.locator("#workbench").wait_for()
 

@@ -141,7 +141,7 @@ def test_after_a_pause_and_a_reload_the_same_file_goes_on(own, slow, tmp_path):
     choose(slow, log)
     row = row_of(slow, "paused.jsonl")
     expect(row).to_have_count(1)
-    expect(row).to_contain_text("sent", timeout=60_000)
+    slow.wait_for_url(re.compile(r"/recordings/\d+"), timeout=60_000)
     api = Api(own)
     assert api.get("/uploads")["items"] == []
     [recording] = api.get("/recordings?q=paused")["items"]
