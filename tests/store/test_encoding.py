@@ -135,6 +135,7 @@ def _has_one(texts: pa.Array) -> np.ndarray:
         (["m1", "m22", "m333"] * 999, "numerals", 9_000),
         ([f"m{n}" for n in range(60_000)], "numerals", 130_000),
         ([*"abc"] * 999, "named", 4_000),
+        (["a" * 10**5, "b"] * 99, "packed", 100_000),
         ([f'{{"balance":{n},"name":"somebody"}}' for n in range(9_999)], "packed", 80_000),
         ([None] * 9_999, "rare", 700),
         ([None] * 9_999 + ["x"], "rare", 700),
@@ -163,6 +164,17 @@ def test_numbers_take_few_bytes(values, expected, most):
     batch = encoding.encode(pa.table([values], NUMBERS), NUMBERS)
     assert batch.schema.field("it").metadata[b"encoding"] == expected.encode()
     assert batch.nbytes < most
+
+
+def test_numbers_whose_bytes_are_too_many_for_one_array_stay_as_they_are(tmp_path, monkeypatch):
+    monkeypatch.setattr(encoding, "_LONGEST", 2 * 1000 + encoding.PADDING)
+    encodings = []
+    for count in (1000, 1001):
+        batch = encoding.encode(pa.table([range(count)], NUMBERS), NUMBERS)
+        encodings.append(batch.schema.field("it").metadata[b"encoding"])
+    assert encodings == [b"narrow", b"plain"]
+    part = part_of(list(range(1001)), NUMBERS, tmp_path)
+    assert part.numbers("it", slice(999, 1001)).tolist() == [999, 1000]
 
 
 def test_a_neighbour_of_a_long_text_is_read_without_it(tmp_path, monkeypatch):
