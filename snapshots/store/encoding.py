@@ -41,6 +41,9 @@ ENCODING = "encoding"
 NULL = "null"
 PLAIN = "plain"
 
+FOLLOWED = {"line": "step", "received_reach": "received_index"}
+"""The columns that may be ``shifted`` or ``reach``, and the one from which each follows."""
+
 PADDING = 8  # bytes after narrow numbers, so that each can be read as a whole word
 
 _RARE = 8  # rare values are at most one in so many
