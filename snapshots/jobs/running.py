@@ -95,7 +95,8 @@ def _guarded(lease: Lease) -> None:
 
 def _failure(lease: Lease, error: Exception, reason: postponing.Reason | None) -> dict[str, Any]:
     """Return the problem that says what failed, where, and the likely cause."""
-    known = reason is not None or isinstance(error, WorkerDied)
+    is_explained = isinstance(error, WorkerDied) or getattr(error, "is_explained", False)
+    known = reason is not None or is_explained
     sentence = str(error) if known else f"{type(error).__name__}: {error}"
     if reason is not None:
         sentence = f"{reason.sentence} {postponing.tries(lease.job)}"

@@ -4,16 +4,24 @@
 the slice costs.
 """
 
-import threading
-from collections.abc import Callable
-from typing import Protocol
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from snapshots.store.encoding import ENCODING, NULL, PADDING, PLAIN, number_after, written
+from snapshots.store.blocks import Blocks
+from snapshots.store.encoding import (
+    ENCODING,
+    FOLLOWED,
+    NULL,
+    PADDING,
+    PLAIN,
+    number_after,
+    written,
+)
 from snapshots.store.layout import IN_FLIGHT, NONE
 from snapshots.store.packing import unpack
 
@@ -26,8 +34,8 @@ Test = Callable[[pa.Array], Mask]
 UNREADABLE = (pa.ArrowException, ValueError, IndexError, KeyError, OverflowError)
 """What decoding raises if a part is not what its metadata say."""
 
-_KEPT_BLOCKS = 8  # of each packed column
 _TEXT = pa.schema([("text", pa.large_string())])
+_NO_TEXTS = pa.array([], pa.large_string())
 
 
 class Numbers(Protocol):
@@ -115,11 +123,17 @@ class Columns:
                 _require(len(ends) > 0 and int(ends[-1]) == count, name)
                 return _RunNumbers(ends, self.numbers(f"{name}.runs", len(ends)))
             case "shifted":
-                return _ShiftedNumbers(self.numbers(facts["of"]), int(facts["by"]))
+                return _ShiftedNumbers(self._followed(name, facts), int(facts["by"]))
             case "reach":
-                return _ReachNumbers(self.numbers(facts["of"]))
+                return _ReachNumbers(self._followed(name, facts))
             case other:
                 raise ValueError(f"{name} has numbers in the unknown encoding {other}")
+
+    def _followed(self, name: str, facts: dict[str, str]) -> Numbers:
+        """Return the column from which this one follows, which follows from no other."""
+        if FOLLOWED.get(name) != facts["of"]:
+            raise ValueError(f"{name} cannot follow from {facts['of']}")
+        return self.numbers(facts["of"])
 
     def _decoded_texts(self, name: str, count: int) -> Texts:
         facts, content = self._facts(name), self._content(name)
@@ -136,6 +150,8 @@ class Columns:
             case "named":
                 return _NamedTexts(content, self.numbers(f"{name}.named", count))
             case "packed":
+                if not pa.types.is_large_binary(content.type):
+                    raise ValueError(f"{name} has blocks that are no bytes")
                 ends = self.numbers(f"{name}.packed", len(content))
                 return _PackedTexts(content, ends.take(slice(0, len(content))))
             case other:
@@ -309,6 +325,13 @@ class _RareTexts(_ReadTexts):
         places = pa.array(texts, mask=texts == NONE)
         return self._others.take(ranks).take(places)
 
+    def find(self, rows: Rows, wanted: pa.Array) -> Ints:
+        lanes, ranks = self._places.among(rows)
+        found = np.full(_count(rows), NONE)
+        if len(lanes):
+            found[lanes] = self._others.find(ranks, wanted)
+        return found
+
     def matching(self, rows: Rows, test: Test) -> Mask:
         lanes, ranks = self._places.among(rows)
         matches = np.zeros(_count(rows), np.bool_)
@@ -373,55 +396,67 @@ class _NamedTexts(_ReadTexts):
 
 
 class _PackedTexts(_ReadTexts):
-    """Texts in compressed blocks. The last few blocks that were read stay unpacked."""
+    """Texts in compressed blocks, of which one is unpacked at a time unless all are asked for."""
 
     def __init__(self, blocks: pa.Array, ends: Ints) -> None:
         self._blocks, self._ends = blocks, ends
-        self._kept: dict[int, pa.Array] = {}
-        self._lock = threading.Lock()
+        self._kept = Blocks()
 
     def take(self, rows: Rows) -> pa.Array:
-        if isinstance(rows, slice):
-            return self._between(rows.start, rows.stop)
-        if not len(rows):
-            return pa.array([], pa.large_string())
+        pieces = list(self._by_block(rows))
+        texts = pa.concat_arrays([_NO_TEXTS, *(piece for _, piece in pieces)])
+        if isinstance(rows, slice) or not pieces:
+            return texts
+        places = np.empty(len(rows), np.int64)
+        places[np.concatenate([lanes for lanes, _ in pieces])] = np.arange(len(rows))
+        return texts.take(pa.array(places))
+
+    def find(self, rows: Rows, wanted: pa.Array) -> Ints:
+        found = np.full(_count(rows), NONE)
+        for lanes, texts in self._by_block(rows):
+            found[lanes] = _places_in(texts, wanted)
+        return found
+
+    def matching(self, rows: Rows, test: Test) -> Mask:
+        matches = np.zeros(_count(rows), np.bool_)
+        for lanes, texts in self._by_block(rows):
+            matches[lanes] = test(texts)
+        return matches
+
+    def _by_block(self, rows: Rows) -> Iterator[tuple[Any, pa.Array]]:
+        """Yield the texts of those rows that are in one block, and their places in ``rows``."""
+        return self._between(rows) if isinstance(rows, slice) else self._among(rows)
+
+    def _between(self, rows: slice) -> Iterator[tuple[slice, pa.Array]]:
+        begin = rows.start
+        number = int(np.searchsorted(self._ends, begin, side="right"))
+        while begin < rows.stop:
+            end = min(int(self._ends[number]), rows.stop)
+            texts = self._block(number).slice(begin - self._begin(number), end - begin)
+            yield slice(begin - rows.start, end - rows.start), texts
+            begin, number = end, number + 1
+
+    def _among(self, rows: Ints) -> Iterator[tuple[Ints, pa.Array]]:
         owners = np.searchsorted(self._ends, rows, side="right")
         order = np.argsort(owners, kind="stable")
         numbers, begins = np.unique(owners[order], return_index=True)
-        pieces = [
-            self._block(number).take(pa.array(rows[lanes] - self._begin(number)))
-            for number, lanes in zip(numbers.tolist(), np.split(order, begins[1:]), strict=True)
-        ]
-        places = np.empty(len(rows), np.int64)
-        places[order] = np.arange(len(rows))
-        return pa.concat_arrays(pieces).take(pa.array(places))
-
-    def _between(self, begin: int, end: int) -> pa.Array:
-        pieces = [pa.array([], pa.large_string())]
-        first = int(np.searchsorted(self._ends, begin, side="right"))
-        while begin < end:
-            block, before = self._block(first), self._begin(first)
-            piece = block.slice(begin - before, min(end - begin, len(block) - begin + before))
-            pieces.append(piece)
-            begin += len(piece)
-            first += 1
-        return pa.concat_arrays(pieces)
+        for number, lanes in zip(numbers.tolist(), np.split(order, begins[1:]), strict=False):
+            yield lanes, self._block(number).take(pa.array(rows[lanes] - self._begin(number)))
 
     def _begin(self, number: int) -> int:
         return int(self._ends[number - 1]) if number else 0
 
     def _block(self, number: int) -> pa.Array:
-        with self._lock:
-            block = self._kept.pop(number, None)
-        if block is None:
-            packed = self._blocks[number].as_buffer()
-            block = pa.ipc.read_record_batch(unpack(packed), _TEXT).column(0)
-            if len(block) != self._ends[number] - self._begin(number):
-                raise ValueError(f"block {number} has {len(block)} texts")
-        with self._lock:
-            self._kept[number] = block
-            while len(self._kept) > _KEPT_BLOCKS:
-                del self._kept[next(iter(self._kept))]
+        return self._kept.block(number, self._unpacked)
+
+    def _unpacked(self, number: int) -> pa.Array:
+        try:
+            content = unpack(self._blocks[number].as_buffer())
+            block = pa.ipc.read_record_batch(content, _TEXT).column(0)
+        except OSError as error:
+            raise ValueError(f"block {number} holds no texts ({error})") from error
+        if len(block) != self._ends[number] - self._begin(number):
+            raise ValueError(f"block {number} has {len(block)} texts")
         return block
 
 

@@ -77,15 +77,17 @@ class StoredPart:
         """Return all rows of the columns that the part has of a schema. Raises: StoreDamaged."""
         rows = slice(0, self.num_rows)
         fields = [field for field in schema if field.name in self.names]
-        columns = [
-            self.texts(field.name, rows)
-            if pa.types.is_large_string(field.type)
-            else pa.array(self.numbers(field.name, rows), mask=self.nulls(field.name, rows)).cast(
-                field.type
-            )
-            for field in fields
-        ]
+        columns = [self._column(field, rows) for field in fields]
         return pa.table(columns, pa.schema(fields))
+
+    def _column(self, field: pa.Field, rows: slice) -> pa.Array:
+        if pa.types.is_large_string(field.type):
+            return self.texts(field.name, rows)
+        numbers, nulls = self.numbers(field.name, rows), self.nulls(field.name, rows)
+        try:
+            return pa.array(numbers, mask=nulls).cast(field.type)
+        except UNREADABLE as error:  # a number that the type of the layout cannot hold
+            raise self._damaged(error) from error
 
     def _damaged(self, error: Exception) -> StoreDamaged:
         return StoreDamaged(

@@ -41,6 +41,9 @@ ENCODING = "encoding"
 NULL = "null"
 PLAIN = "plain"
 
+FOLLOWED = {"line": "step", "received_reach": "received_index"}
+"""The columns that may be ``shifted`` or ``reach``, and the one from which each follows."""
+
 PADDING = 8  # bytes after narrow numbers, so that each can be read as a whole word
 
 _RARE = 8  # rare values are at most one in so many
@@ -50,6 +53,7 @@ _NAMED = 16  # rows for each distinct text, at least
 _SMALL = 2**12  # bytes of texts that are not worth compressing
 _BLOCK_BYTES = 2**16  # of texts in a block, unless a single one is longer
 _BLOCK_ROWS = 2**12
+_LONGEST = 2**31 - 1  # values of an array that Arrow writes to a file
 
 _NUMBER = re.compile("0|-?[1-9][0-9]{0,18}")  # of 64 bits, as it is written without need
 _NOTHING = pa.array([], pa.uint8())
@@ -164,14 +168,17 @@ def _places(rows: NDArray[np.int64], count: int) -> pa.Array:
 
 
 def _narrow(name: str, values: NDArray[np.int64], nulls: NDArray[np.bool_] | None) -> Piece | None:
-    """Return the numbers in as few bytes each as they need; None if eight are too few."""
+    """Return the numbers in as few bytes each as they need.
+
+    None if eight are too few, or if their bytes are more than Arrow writes as one array.
+    """
     special = values == IN_FLIGHT if nulls is None else nulls
     has_top = bool(special.any())
     # Some rows are not special, or the column would have a usual value.
     known = values[~special] if has_top else values
     low, high = int(known.min()), int(known.max())
     width = max(-(-(high - low + has_top).bit_length() // 8), 1)
-    if width > 8:
+    if width > 8 or len(values) * width + PADDING > _LONGEST:
         return None
     codes = values.astype(np.uint64) - np.uint64(low % 2**64)  # wraps as decoding does
     if has_top:
@@ -256,13 +263,13 @@ def number_after(prefix: str, text: str) -> int | None:
 
 
 def _named(name: str, texts: pa.Array) -> Iterator[Piece] | None:
-    """Encode texts of which only a few are distinct."""
+    """Encode texts of which only a few are distinct, and these are not long in all."""
     step = max(len(texts) // _SAMPLE, 1)
     sample = texts.take(pa.array(np.arange(0, len(texts), step)))
     if 2 * len(sample.unique()) > len(sample):
         return None
     encoded = texts.dictionary_encode()
-    if len(encoded.dictionary) * _NAMED > len(texts):
+    if len(encoded.dictionary) * _NAMED > len(texts) or encoded.dictionary.nbytes > _BLOCK_BYTES:
         return None
     names = _piece(name, "named", encoded.dictionary)
     return iter([names, *_numbers(f"{name}.named", encoded.indices.cast(pa.int64()))])

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from snapshots.domain.model.recording import MessageId
 from snapshots.domain.model.topology import JsonText
-from snapshots.store.columns import Rows
+from snapshots.store.columns import Rows, Test
 from snapshots.store.decoding import StoredPart, map_or_damaged, open_part
 from snapshots.store.errors import StoreDamaged, name_in_recording
 from snapshots.store.fences import read_fences
@@ -251,6 +251,16 @@ class Picked:
         for number, lanes, rows in self.places:
             found[lanes] = self.table.parts[number].find(column, rows, wanted)
         return found
+
+    def matching(self, column: str, test: Test) -> NDArray[np.bool_]:
+        """Tell which of the N texts of a column pass the test."""
+        if self.table.lacks(column):
+            events, _, name = self._events(column)
+            return events.matching(name, test)
+        matches = np.zeros(self.count, np.bool_)
+        for number, lanes, rows in self.places:
+            matches[lanes] = self.table.parts[number].matching(column, rows, test)
+        return matches
 
     def texts(self, column: str) -> list[str | None]:
         """Return the values [N] of a column of text, with None for null."""

@@ -4,20 +4,19 @@ The file is one Arrow record batch with a block in each row, block after block o
 then of the next. The metadata of its schema says the ``shape`` and the ``dtype`` of the matrix.
 """
 
-import threading
 from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
+from snapshots.store.blocks import Blocks
 from snapshots.store.decoding import map_or_damaged
 from snapshots.store.errors import StoreDamaged, name_in_recording
 from snapshots.store.packing import pack, unpack
 from snapshots.store.parts import write_batch
 
 _ROWS, _COLUMNS = 256, 1024  # of a block
-_KEPT = 32  # blocks of each matrix that stay unpacked
 
 
 def write_packed(path: Path, matrix: np.ndarray) -> None:
@@ -43,10 +42,11 @@ class PackedMatrix:
         facts = {key.decode(): text.decode() for key, text in (batch.schema.metadata or {}).items()}
         if facts.get("shape") != "{} {}".format(*shape) or "dtype" not in facts:
             raise self._damaged(f"Its shape is {facts.get('shape')}, not {shape[0]} {shape[1]}.")
-        self._shape, self._dtype = shape, np.dtype(facts["dtype"])
+        self._shape, self._dtype = shape, self._type(facts["dtype"])
         self._blocks = batch.column(0)
-        self._kept: dict[int, np.ndarray] = {}
-        self._lock = threading.Lock()
+        if not pa.types.is_large_binary(self._blocks.type):
+            raise self._damaged("Its blocks are no bytes.")
+        self._kept = Blocks()
 
     def part(self, rows: np.ndarray, first: int, end: int) -> np.ndarray:
         """Return the columns first .. end - 1 of some sorted rows. Raises: StoreDamaged."""
@@ -62,19 +62,25 @@ class PackedMatrix:
                 found[lanes, begin - first : limit - first] = block[own, inside]
         return found
 
-    def _block(self, up: int, along: int) -> np.ndarray:
-        number = up * -(-self._shape[1] // _COLUMNS) + along
-        with self._lock:
-            block = self._kept.pop(number, None)
-        if block is None:
-            block = self._unpacked(number, up, along)
-        with self._lock:
-            self._kept[number] = block
-            while len(self._kept) > _KEPT:
-                del self._kept[next(iter(self._kept))]
-        return block
+    def _type(self, name: str) -> np.dtype:
+        try:
+            found = np.dtype(name)
+        except (TypeError, ValueError, SyntaxError):
+            found = np.dtype(object)
+        if found.kind not in "iu":
+            raise self._damaged(f"Its numbers are of the unknown type {name}.")
+        return found
 
-    def _unpacked(self, number: int, up: int, along: int) -> np.ndarray:
+    def _block(self, up: int, along: int) -> np.ndarray:
+        return self._kept.block(up * self._across + along, self._unpacked)
+
+    @property
+    def _across(self) -> int:
+        """Return how many blocks lie beside each other."""
+        return -(-self._shape[1] // _COLUMNS)
+
+    def _unpacked(self, number: int) -> np.ndarray:
+        up, along = divmod(number, self._across)
         shape = (
             min(_ROWS, self._shape[0] - up * _ROWS),
             min(_COLUMNS, self._shape[1] - along * _COLUMNS),

@@ -20,11 +20,12 @@ class TaskTables(Tables):
     @cached_property
     def topology(self) -> Topology:
         key = _identity(self.folder / PROCESSES), _identity(self.folder / CHANNELS)
-        if key not in _kept:
+        made = _kept.get(key)
+        if made is None:
             made = self.read_topology()
             _kept.clear()
             _kept[key] = made
-        return _kept[key]
+        return made
 
 
 def _identity(path: Path) -> tuple[str, int, int, int]:

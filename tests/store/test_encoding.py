@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from snapshots.store import columns, encoding
+from snapshots.store import blocks, columns, encoding
 from snapshots.store.decoding import StoredPart, open_part
 from snapshots.store.errors import StoreDamaged
 from snapshots.store.layout import EVENT_COLUMNS, EVENTS, IN_FLIGHT, NONE
@@ -107,7 +107,7 @@ def test_texts_come_back_as_they_were(tmp_path_factory, values, seed, block):
         if block == 1:
             patch.setattr(encoding, "_SMALL", 0)
             patch.setattr(encoding, "_BLOCK_BYTES", 7)
-            patch.setattr(columns, "_KEPT_BLOCKS", 2)
+            patch.setattr(blocks, "_kept", blocks.KeptBlocks(100))
         part = part_of(values, TEXTS, tmp_path_factory.getbasetemp())
         rows = some_rows(len(values), seed)
         assert part.table(TEXTS)["it"].to_pylist() == values
@@ -125,6 +125,26 @@ def test_texts_come_back_as_they_were(tmp_path_factory, values, seed, block):
         ]
 
 
+def test_long_texts_are_tested_and_found_block_by_block(tmp_path, monkeypatch):
+    monkeypatch.setattr(blocks, "_kept", blocks.KeptBlocks(0))
+    texts = [f"{n} " * 10**5 for n in range(20)]
+    values = [text for text in texts for _ in range(2)]
+    part = part_of(values, TEXTS, tmp_path)
+    sizes = []
+
+    def starts_with_1(column: pa.Array) -> np.ndarray:
+        sizes.append(column.nbytes)
+        return np.array([text.startswith("1") for text in column.to_pylist()])
+
+    for rows in (slice(0, 40), slice(1, 39), np.arange(40), np.arange(40)[::-3]):
+        expected = [text.startswith("1") for text in np.array(values, object)[rows]]
+        assert part.matching("it", rows, starts_with_1).tolist() == expected
+    assert max(sizes) < 4 * 10**5
+    assert part.find("it", slice(5, 40), pa.array(texts[3:4], pa.large_string())).tolist() == (
+        [NONE, 0, 0] + [NONE] * 32
+    )
+
+
 def _has_one(texts: pa.Array) -> np.ndarray:
     return np.array(["1" in (text or "") for text in texts.to_pylist()], bool)
 
@@ -135,6 +155,7 @@ def _has_one(texts: pa.Array) -> np.ndarray:
         (["m1", "m22", "m333"] * 999, "numerals", 9_000),
         ([f"m{n}" for n in range(60_000)], "numerals", 130_000),
         ([*"abc"] * 999, "named", 4_000),
+        (["a" * 10**5, "b"] * 99, "packed", 100_000),
         ([f'{{"balance":{n},"name":"somebody"}}' for n in range(9_999)], "packed", 80_000),
         ([None] * 9_999, "rare", 700),
         ([None] * 9_999 + ["x"], "rare", 700),
@@ -163,6 +184,17 @@ def test_numbers_take_few_bytes(values, expected, most):
     batch = encoding.encode(pa.table([values], NUMBERS), NUMBERS)
     assert batch.schema.field("it").metadata[b"encoding"] == expected.encode()
     assert batch.nbytes < most
+
+
+def test_numbers_whose_bytes_are_too_many_for_one_array_stay_as_they_are(tmp_path, monkeypatch):
+    monkeypatch.setattr(encoding, "_LONGEST", 2 * 1000 + encoding.PADDING)
+    encodings = []
+    for count in (1000, 1001):
+        batch = encoding.encode(pa.table([range(count)], NUMBERS), NUMBERS)
+        encodings.append(batch.schema.field("it").metadata[b"encoding"])
+    assert encodings == [b"narrow", b"plain"]
+    part = part_of(list(range(1001)), NUMBERS, tmp_path)
+    assert part.numbers("it", slice(999, 1001)).tolist() == [999, 1000]
 
 
 def test_a_neighbour_of_a_long_text_is_read_without_it(tmp_path, monkeypatch):
@@ -261,6 +293,9 @@ def _of_other_length(blocks: pa.Array) -> pa.Array:
         _fact("at", "encoding", "of the future"),
         _fact("snapshot", "usual", "one"),
         _fact("line", "of", "nothing"),
+        _fact("line", "of", "line"),
+        _fact("at", "encoding", "shifted"),
+        _fact("snapshot", "usual", str(2**40)),
         _fact("state", "encoding", "of the future"),
         _fact("message", "encoding", "narrow"),
         _cut("kind", lambda content: content.slice(0, 900)),
@@ -268,6 +303,9 @@ def _of_other_length(blocks: pa.Array) -> pa.Array:
         _cut("state", lambda names: names.slice(0, 1)),
         _cut("value", _scrambled),
         _cut("value", _of_other_length),
+        _cut("value", lambda blocks: pa.nulls(len(blocks), blocks.type)),
+        _cut("value", lambda blocks: pa.array(np.arange(len(blocks)))),
+        _cut("value", lambda blocks: pa.array([pack(b"no texts")] * len(blocks), blocks.type)),
         _cut("value", lambda blocks: blocks.slice(1)),
         _cut("value.packed", lambda ends: ends.slice(0, 9)),
         lambda pieces: pieces.pop("message.numerals"),

@@ -134,6 +134,12 @@ def test_a_search_that_ran_out_of_time_goes_on_where_it_stopped(banks, monkeypat
     assert banks.search(read_query("kind:receive", "us")) is search
 
 
+def test_chunks_grow_while_they_are_quick_and_shrink_when_they_are_slow():
+    assert [searching.next_chunk(64, seconds) for seconds in (0.001, 0.05, 1)] == [256, 64, 16]
+    assert searching.next_chunk(searching.CHUNK, 0.001) == searching.CHUNK
+    assert searching.next_chunk(1, 1) == 1
+
+
 def test_hits_are_counted_before_a_step_and_in_bins(banks):
     search = complete(banks, "value:1000")
     first, second = search.steps(0, 9)

@@ -98,7 +98,7 @@ def message_ends(tables: Tables, part: int, matcher: Matcher, first: int, end: i
     The values stand with the messages; an event has only those of messages that are not matched.
     """
     messages = tables.messages.table.pick_rows(part, first, end)
-    rows = np.flatnonzero(matcher.holding(messages.array("value"), "value"))
+    rows = np.flatnonzero(messages.matching("value", partial(matcher.holding, field="value")))
     codes = messages.codes[rows]
     sent = messages.values("sent_index")[rows]
     received = messages.values("received_index")[rows]

@@ -6,7 +6,8 @@ A search that ran out of time goes on where it stopped.
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,9 @@ from snapshots.store.searching.matching import Mask, Matcher, message_ends
 from snapshots.store.searching.words import Word
 from snapshots.store.tables import Tables
 
-CHUNK = 2**17  # rows that are compared before the clock is read
+CHUNK = 2**17  # rows that are compared at most before the clock is read
+_FIRST = 64  # rows that are compared first, since their texts may be long
+_QUICK, _SLOW = 0.02, 0.1  # seconds for a chunk
 BINS = 400  # columns of the overview's marks
 
 _BLOCK = 4096  # bytes of bits that are counted at once
@@ -101,13 +104,9 @@ class Search:
         """Do the search chunk by chunk; yield how many rows each chunk had."""
         for number in by_value:
             for part, stored in enumerate(self.tables.messages.table.parts):
-                for first, end in _chunks(stored.num_rows):
-                    self._mark(number, part, first, end)
-                    yield end - first
+                yield from _in_chunks(stored.num_rows, partial(self._mark, number, part))
         for part, stored in enumerate(self.tables.events.parts):
-            for first, end in _chunks(stored.num_rows):
-                self._take(part, first, end)
-                yield end - first
+            yield from _in_chunks(stored.num_rows, partial(self._take, part))
 
     def _mark(self, number: int, part: int, first: int, end: int) -> None:
         """Mark the events at both ends of the messages whose value holds a word."""
@@ -161,9 +160,23 @@ def _bits_between(bits: NDArray[np.uint8], first: int, end: int) -> Mask:
     return unpacked[first - 8 * begin : end - 8 * begin]
 
 
-def _chunks(rows: int) -> Iterator[tuple[int, int]]:
-    for first in range(0, rows, CHUNK):
-        yield first, min(first + CHUNK, rows)
+def _in_chunks(rows: int, compare: Callable[[int, int], None]) -> Iterator[int]:
+    """Compare all rows of a part chunk by chunk; yield how many rows each chunk had."""
+    first, most = 0, _FIRST
+    while first < rows:
+        end = min(first + min(most, CHUNK), rows)
+        began = time.monotonic()
+        compare(first, end)
+        most = next_chunk(most, time.monotonic() - began)
+        yield end - first
+        first = end
+
+
+def next_chunk(rows: int, seconds: float) -> int:
+    """Return how many rows to compare next, after so many took so long."""
+    if seconds < _QUICK:
+        return min(4 * rows, CHUNK)
+    return max(rows // 4, 1) if seconds > _SLOW else rows
 
 
 def _binned(places: NDArray[np.int64], from_: int, to: int) -> Ints:

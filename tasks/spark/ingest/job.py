@@ -54,9 +54,10 @@ from tasks.spark import session
 from tasks.spark.capacity import PARTS_PER_CORE
 from tasks.spark.ingest.match import EndsFile, MatchTask, match_channels
 from tasks.spark.ingest.order import OrderTask, order_processes
-from tasks.spark.ingest.room import require_room
+from tasks.spark.ingest.room import TooLittleRoom, require_room
 from tasks.spark.ingest.schemas import (
     ROWS_PER_PART,
+    TEXT_BYTES_PER_ROW,
     ListedDefects,
     Matched,
     Ordered,
@@ -72,6 +73,7 @@ from tasks.spark.ingest.sources import (
     is_small,
     least_room,
     parse_tasks,
+    remove_texts,
     size_of,
 )
 from tasks.spark.ingest.times import Clock, ClockTask, TimeTask, retime, set_clock
@@ -193,6 +195,7 @@ class Ingest:
         self.progress(READING, 0, size)
         kernel, tasks, weights = parse_tasks(self.task, header, self.staged, self.stages.capacity)
         results = run_phase(self.stages, self.progress, READING, kernel, tasks, weights)
+        remove_texts(self.staged)
         for _, defects in results:
             self._add_defects(defects)
         self.defects.raise_refused()
@@ -202,12 +205,13 @@ class Ingest:
         named = dict.fromkeys(name for chunk in staged for name in chunk.snapshots)
         unknown = sorted({name for chunk in staged for name in chunk.kinds} - set(KINDS))
         self.snapshots, self.kinds = tuple(named), (*KINDS, *unknown)
-        require_room(self.store, int(self.counts.sum()) * LEAST_BYTES_PER_EVENT)
+        needed = int(self.counts.sum()) * LEAST_BYTES_PER_EVENT
+        require_room(self.store, needed, TooLittleRoom)
         return staged
 
     def _order(self, staged: list[Staged]) -> list[Ordered]:
         pieces = tuple(self._pieces(staged))
-        process_ranges = ranges(self.counts.tolist(), ROWS_PER_PART, self.stages.capacity)
+        process_ranges = ranges(self._loads(staged), ROWS_PER_PART, self.stages.capacity)
         names = [process.id for process in self.topology.processes]
         store, ends, records = map(str, (self.store, self.ends, self.records))
         tasks = [
@@ -220,6 +224,14 @@ class Ingest:
             self._add_defects(part.order)
         self.defects.raise_refused()
         return ordered
+
+    def _loads(self, staged: list[Staged]) -> list[int]:
+        """Return the rows of each process, more of them where its texts are long."""
+        sizes = np.zeros(len(self.counts), np.int64)
+        for chunk in staged:
+            _count(sizes, chunk.sizes)
+        loads: list[int] = np.maximum(self.counts, sizes // TEXT_BYTES_PER_ROW).tolist()
+        return loads
 
     def _pieces(self, staged: list[Staged]) -> Iterable[Piece]:
         kinds = {name: code for code, name in enumerate(self.kinds)}

@@ -130,6 +130,7 @@ def _stage_chunk(rows: pa.Table, folder: Path) -> Staged:
         file=str(file),
         rows=len(process),
         counts=_counts(process),
+        sizes=_sizes(process, rows),
         ends=_ends(rows),
         kinds=kind_names,
         snapshots=snapshot_names,
@@ -152,6 +153,20 @@ def _counts(codes: np.ndarray) -> dict[int, int]:
     counts = np.bincount(codes)
     used = np.flatnonzero(counts)
     return dict(zip(used.tolist(), counts[used].tolist(), strict=True))
+
+
+def _sizes(process: np.ndarray, rows: pa.Table) -> dict[int, int]:
+    """Return the bytes of the texts of each process that has any."""
+    sizes = np.zeros(len(process), np.int64)
+    for name in STAGED.names:
+        if name in rows.column_names and pa.types.is_large_string(STAGED.field(name).type):
+            sizes += pc.fill_null(pc.binary_length(rows[name]), 0).to_numpy()
+    lists = rows["messages"].combine_chunks()
+    lengths = pc.fill_null(pc.binary_length(pc.list_flatten(lists)), 0)
+    np.add.at(sizes, pc.list_parent_indices(lists).to_numpy(), lengths.to_numpy())
+    totals = np.bincount(process, weights=sizes).astype(np.int64)
+    used = np.flatnonzero(totals)
+    return dict(zip(used.tolist(), totals[used].tolist(), strict=True))
 
 
 def _ends(rows: pa.Table) -> dict[int, int]:

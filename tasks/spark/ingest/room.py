@@ -10,11 +10,18 @@ class NoRoom(OSError):
     permanent = False
 
 
-def require_room(folder: Path, needed: int) -> None:
-    """Raise NoRoom unless the disk of ``folder`` has so many bytes free."""
+class TooLittleRoom(NoRoom):
+    """The room is missing after all of the log was read, which waiting would only repeat."""
+
+    permanent = True
+    is_explained = True
+
+
+def require_room(folder: Path, needed: int, error: type[NoRoom] = NoRoom) -> None:
+    """Raise an error unless the disk of ``folder`` has so many bytes free."""
     free = shutil.disk_usage(folder).free
     if needed > free:
-        raise NoRoom(
+        raise error(
             f"This takes at least {needed / 1e6:,.1f} MB on the disk that keeps the recordings, "
             f"and only {free / 1e6:,.1f} MB of it are free. Its operator has to make room."
         )

@@ -15,6 +15,7 @@ from snapshots.store.manifest import Part
 from tasks.spark.capacity import HERE, Capacity
 
 ROWS_PER_PART = 1_000_000
+TEXT_BYTES_PER_ROW = 256  # of texts; rows with more count as several where a part is limited
 
 _text = pa.large_string()
 
@@ -84,6 +85,7 @@ class Staged:
 
     Args:
         counts: rows by process code.
+        sizes: bytes of the texts by process code.
         ends: sends and receives, of markers too, by channel code.
         kinds, snapshots: names by the chunk's own codes, in the order of first use.
         orderly: whether every row has a time and none is earlier than the row before it.
@@ -93,6 +95,7 @@ class Staged:
     file: str
     rows: int
     counts: dict[int, int]
+    sizes: dict[int, int]
     ends: dict[int, int]
     kinds: tuple[str, ...]
     snapshots: tuple[str, ...]

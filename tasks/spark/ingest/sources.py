@@ -22,13 +22,14 @@ from tasks.spark.ingest.parse import (
 
 SMALL_BYTES = 4 * 2**20  # a source up to this size goes through all stages in one task
 _COMPRESSION = 8  # the assumed ratio by which a compressed source grows
+_TEXT = "text-"  # how the name of an unpacked text begins
 _CHUNK_BYTES = 8 * 2**20
 _LEAST_CHUNK_BYTES = 2 * 2**20
 _GROUP_ROWS = 200_000
-LEAST_BYTES_PER_EVENT = 10
-"""Less than a stored event takes on disk with what belongs to it; 25 were seen."""
-_LEAST_SHARE_OF_TEXT = 20
-"""A text of JSON lines was seen to take a fifth of its bytes when it is stored."""
+LEAST_BYTES_PER_EVENT = 4
+"""As few as a stored event was seen to take on disk with what belongs to it."""
+_LEAST_SHARE_OF_TEXT = 100
+"""Stored, a text of JSON lines that repeat each other takes a small share of its bytes."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,15 @@ def least_room(task: IngestTask) -> int:
     if task.format == ParquetReader.name:
         rows = sum(group.rows for group in row_groups(task.source, task.limits))
         return rows * LEAST_BYTES_PER_EVENT
+    if task.format == NativeReader.name:
+        return sum(_least_room_of(path) for path in parts(task.source))
     return size_of(task.source) // _LEAST_SHARE_OF_TEXT
+
+
+def _least_room_of(path: Path) -> int:
+    """Return the least room of one text; a compressed one is unpacked, and becomes no shorter."""
+    size = path.stat().st_size
+    return size if compression_of(path) else size // _LEAST_SHARE_OF_TEXT
 
 
 def parse_tasks(
@@ -136,6 +145,12 @@ def _plain(paths: list[Path], work: Path, limits: Limits) -> Iterator[Path]:
         if compression_of(path) is None:
             yield path
             continue
-        unpacked = work / f"text-{number}"
+        unpacked = work / f"{_TEXT}{number}"
         spool(path, unpacked, limits)
         yield unpacked
+
+
+def remove_texts(work: Path) -> None:
+    """Remove the texts that were unpacked, which nothing needs after they were parsed."""
+    for path in work.glob(f"{_TEXT}*"):
+        path.unlink(missing_ok=True)

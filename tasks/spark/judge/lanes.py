@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from snapshots.domain.model.recording import Marker, Message, MessageId, SnapshotId
 from snapshots.domain.model.topology import Channel
@@ -83,9 +82,13 @@ class Lane:
         """Return the ordinal of the first message with each id, NONE if there is none."""
         if not self.length or not ids:
             return np.full(len(ids), NONE)
-        sent = self._table.texts("message", self.code)
-        ordinals = pc.index_in(pa.array(ids, pa.large_string()), sent)
-        return pc.fill_null(ordinals, NONE).to_numpy().astype(np.int64)
+        sought = pa.array(ids, pa.large_string()).dictionary_encode()
+        found = self._table.pick_run(self.code).find("message", sought.dictionary)
+        ordinals = np.flatnonzero(found != NONE)
+        places, firsts = np.unique(found[ordinals], return_index=True)
+        first = np.full(len(sought.dictionary), NONE)
+        first[places] = ordinals[firsts]
+        return first[sought.indices.to_numpy()]
 
     def message(self, ordinal: int) -> Message:
         row = self._at(np.array([ordinal]))

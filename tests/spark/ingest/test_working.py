@@ -1,7 +1,7 @@
 """Working files are small, hold what was written, and go as soon as nothing needs them."""
 
+import gzip
 import os
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -15,13 +15,13 @@ from snapshots.passing import DISK_FULL, passing
 from snapshots.readers import recognition
 from snapshots.store.layout import OUTLINES, PARTED
 from tasks.spark.capacity import Capacity
-from tasks.spark.ingest import working
+from tasks.spark.ingest import job, working
 from tasks.spark.ingest.job import Ingest, ingest_here
 from tasks.spark.ingest.room import NoRoom
 from tasks.spark.ingest.sources import IngestTask, least_room
 from tasks.spark.ingest.working import read_all, read_codes, write_sorted
 from tasks.spark.stages import StagesHere
-from tests.builders import simulated
+from tests.builders import a_run, simulated
 from tests.spark.agreement import LIMITS, silent, written
 
 
@@ -124,8 +124,8 @@ def native(tmp_path: Path, events: int, name: str = "log.jsonl") -> Path:
 
 @pytest.mark.slow
 def test_what_cannot_fit_is_refused_before_anything_is_written(small_disk, tmp_path):
-    source = native(tmp_path, 20_000)
-    source.write_bytes(source.read_bytes() * 24)
+    source = native(tmp_path, 2_000)
+    os.truncate(source, 200_000_000)
     with pytest.raises(
         NoRoom, match=r"at least \d\.\d MB .* only 1\.\d MB of it are free"
     ) as refused:
@@ -144,9 +144,51 @@ def test_what_turns_out_not_to_fit_ends_like_any_full_disk(small_disk, tmp_path)
 
 
 @pytest.mark.slow
-def test_what_is_found_too_large_when_its_events_are_known_is_refused_then(small_disk, tmp_path):
-    task = task_of(native(tmp_path, 65_000), small_disk)
-    assert least_room(task) < shutil.disk_usage(small_disk).free
-    with pytest.raises(NoRoom):
-        ingest_here(task)
-    assert not list(small_disk.rglob("*.arrow"))
+def test_what_is_found_too_large_when_its_events_are_known_is_refused_for_good(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(job, "LEAST_BYTES_PER_EVENT", 10**12)
+    store = tmp_path / "store"
+    store.mkdir()
+    with pytest.raises(NoRoom) as refused:
+        ingest_here(task_of(native(tmp_path, 2_000), store))
+    assert postponing.reason(refused.value) is None
+    assert not list(store.rglob("*.arrow"))
+
+
+def test_a_compressed_text_needs_the_room_to_unpack_it(tmp_path):
+    plain = native(tmp_path, 2_000)
+    packed = tmp_path / "log.jsonl.gz"
+    packed.write_bytes(gzip.compress(plain.read_bytes()))
+    assert least_room(task_of(packed, tmp_path)) == packed.stat().st_size
+    assert least_room(task_of(plain, tmp_path)) == plain.stat().st_size // 100
+
+
+@pytest.mark.slow
+def test_an_unpacked_text_goes_when_it_was_parsed(tmp_path):
+    packed, store = tmp_path / "log.jsonl.gz", tmp_path / "store"
+    packed.write_bytes(gzip.compress(native(tmp_path, 2_000).read_bytes()))
+    store.mkdir()
+    seen = []
+
+    class Noted(StagesHere):
+        def run(self, kernel, tasks, **options):
+            texts = list((store / ".work" / "staged").glob("text-*"))
+            seen.append((kernel.__name__, len(texts)))
+            return super().run(kernel, tasks, **options)
+
+    Ingest(task_of(packed, store), Noted(), silent).run()
+    assert seen[:2] == [("parse_text", 1), ("order_processes", 0)]
+
+
+@pytest.mark.slow
+def test_long_texts_make_more_parts_than_their_rows(tmp_path, monkeypatch):
+    monkeypatch.setattr(job, "ROWS_PER_PART", 1_000)
+    run = a_run(dict.fromkeys("abcdef", 0), {})
+    for process in "abcdef":
+        run.internal(process, "x" * 200_000)
+    store = tmp_path / "store"
+    store.mkdir()
+    source = written(run.log(), tmp_path / "log.jsonl")
+    manifest = Ingest(task_of(source, store), StagesHere(), silent).run().manifest
+    assert len(manifest.parts_of("events")) > 1
