@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from django.conf import settings
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from snapshots.files.uploads import UNFINISHED, Draft, is_at, path_of
@@ -33,7 +34,7 @@ _hashes: "dict[str, tuple[int, hashlib._Hash]]" = {}
 class Pieces(Draft):
     """The draft of a resumable upload, which outlives this object unless ``drop`` is called.
 
-    Its row is read again as soon as the file is locked.
+    As soon as the file is locked, its row's expiry is put off and the row is read again.
     Raises: Locked if another request writes to it or has ended it, NotFound if it is gone.
     """
 
@@ -41,6 +42,7 @@ class Pieces(Draft):
         self._upload = upload
         super().__init__()
         try:
+            _unfinished(upload).update(expires_at=expiry())
             upload.refresh_from_db()
             if upload.has_ended:
                 raise _locked()
@@ -50,14 +52,17 @@ class Pieces(Draft):
             raise (reason if isinstance(reason, Locked) else gone(upload)) from None
         self.size = upload.offset
         self._known_hash = _known_hash(upload)
+        self._digest: str | None = None  # of a file that was read again
 
     @property
     def sha256(self) -> str:
-        """Return the SHA-256 of the file; read it again if another process received a part."""
+        """Return the SHA-256 of the file; read it once more if another process received a part."""
         if self._known_hash is not None:
             return self._known_hash.hexdigest()
-        with self.path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        if self._digest is None:
+            with self.path.open("rb") as file:
+                self._digest = hashlib.file_digest(file, "sha256").hexdigest()
+        return self._digest
 
     @property
     def is_kept(self) -> bool:
@@ -79,6 +84,10 @@ class Pieces(Draft):
         if not is_at(file, path):
             file.close()
             raise _locked()
+        if path == hidden(self._upload) and path_of(self._upload.upload).exists():
+            path.unlink(missing_ok=True)  # it was created while the file is being finished
+            file.close()
+            raise _locked()
         return path, file
 
     def append(self, blocks: Iterator[bytes]) -> None:
@@ -88,7 +97,7 @@ class Pieces(Draft):
         nothing of the piece is kept.
         """
         begin, before = self.size, self._known_hash
-        self._known_hash = before and before.copy()
+        self._digest, self._known_hash = None, before and before.copy()
         self.file.truncate(begin)
         self.file.seek(begin)
         try:
@@ -102,6 +111,9 @@ class Pieces(Draft):
             raise
         if begin == 0:
             sync_folder(self.path.parent)
+
+    def keep_hash(self) -> None:
+        """Keep the hash for the next piece. Call it when the bytes are acknowledged."""
         _keep_hash(self._upload, self.size, self._known_hash)
 
     def write(self, chunk: bytes) -> None:
@@ -119,18 +131,24 @@ class Pieces(Draft):
     def drop(self) -> None:
         """Remove the bytes."""
         self.path.unlink(missing_ok=True)
+        _hashes.pop(self._upload.upload, None)
 
     def close(self) -> None:
         """Close the file; hide it again if it was made ready for a row that did not come."""
-        is_ready = self.path.name == self._upload.upload
-        if not self.file.closed and not self._kept and is_ready and self.path.exists():
-            self.path.rename(hidden(self._upload))
-        self.file.close()
+        with self.file:
+            if self._kept:
+                _hashes.pop(self._upload.upload, None)
+            elif not self.file.closed and self._is_left_ready():
+                self.path.rename(hidden(self._upload))
+
+    def _is_left_ready(self) -> bool:
+        is_ready = self.path.name == self._upload.upload and self.path.exists()
+        return is_ready and _unfinished(self._upload).exists()
 
 
 def _known_hash(upload: ResumableUpload) -> "hashlib._Hash | None":
     """Return the hash of the bytes before the offset; None if this process did not receive them."""
-    offset, known = _hashes.pop(upload.upload, (None, None))
+    offset, known = _hashes.get(upload.upload, (None, None))
     if upload.offset == 0:
         return hashlib.sha256()
     return known if offset == upload.offset else None
@@ -138,11 +156,17 @@ def _known_hash(upload: ResumableUpload) -> "hashlib._Hash | None":
 
 def _keep_hash(upload: ResumableUpload, offset: int, known: "hashlib._Hash | None") -> None:
     """Keep the hash for the next piece, and forget the oldest of too many."""
+    _hashes.pop(upload.upload, None)
     if known is None:
         return
     _hashes[upload.upload] = offset, known
     while len(_hashes) > MOST_HASHES:
         _hashes.pop(next(iter(_hashes)), None)
+
+
+def _unfinished(upload: ResumableUpload) -> QuerySet[ResumableUpload]:
+    """Return the row alone, or nothing if the upload has ended."""
+    return ResumableUpload.objects.filter(pk=upload.pk, status=None)
 
 
 def hidden(upload: ResumableUpload) -> Path:
@@ -184,7 +208,7 @@ def is_known(name: str) -> bool:
 def remove_expired() -> int:
     """Delete the rows of uploads that have expired; return their number.
 
-    The sweep of files then removes the bytes. An upload that just gets a piece has another expiry
-    at its end and stays.
+    The sweep of files then removes the bytes. A piece puts the expiry off before its first byte is
+    written, so that its upload stays.
     """
     return ResumableUpload.objects.filter(expires_at__lt=timezone.now()).delete()[0]

@@ -66,6 +66,16 @@ def checked_title(name: str, files: Sequence[uploads.DraftUpload]) -> str:
     return topology_documents.checked_name(name) if name else ""
 
 
+def check_format(by, format: str) -> None:
+    """Check a format before the file is there. Raises: Refused, Invalid if there is none such."""
+    if not format or format in registry.FORMATS or mappings.of_format(by, format):
+        return
+    try:
+        recognition.reader_named(format)
+    except InputRefused as refused:
+        raise Refused.of(refused, "") from None
+
+
 @dataclass(frozen=True)
 class Incoming:
     """A checked file that is about to become a recording.

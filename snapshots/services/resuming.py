@@ -12,15 +12,26 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Sum
+from django.db.models import QuerySet
+from django.utils import timezone
 
 from snapshots import access, allowances
+from snapshots.access.finding import number
 from snapshots.files import resumable
 from snapshots.files.uploads import DraftUpload
 from snapshots.models import ResumableUpload
-from snapshots.problems import Conflict, NoRoom, Problem, Refused, TooLarge, TooMany, WrongChecksum
+from snapshots.problems import (
+    Conflict,
+    NoRoom,
+    NotFound,
+    Problem,
+    Refused,
+    TooLarge,
+    TooMany,
+    WrongChecksum,
+)
 from snapshots.quantities import counted
-from snapshots.services.recordings import checked_title
+from snapshots.services import recordings
 
 ALGORITHMS = ("sha1", "sha256")
 PASSING = (409, 423, 429, 503, 507)
@@ -58,20 +69,19 @@ def begin(by, length: int, metadata: Mapping[str, str]) -> ResumableUpload:
         metadata: ``filename``, and ``format``, ``name`` and ``team`` as the form of uploads has
             them; ``fingerprint`` and any others are the sender's own and are given back.
 
-    Raises: TooLarge, Refused, NotFound, NeedsRole, TooMany, NoRoom.
+    Raises: TooLarge, Refused, Invalid, NotFound, NeedsRole, TooMany, NoRoom.
     """
     if length > settings.MAX_RESUMABLE_BYTES:
         raise _too_large()
     if length == 0:
         raise Refused("The file is empty: it holds no header and no event.", code="empty")
-    checked_title(metadata.get("name", ""), ())
+    recordings.checked_title(metadata.get("name", ""), ())
+    recordings.check_format(by, metadata.get("format", ""))
     owner = access.holder(by, metadata.get("team"))
     _require_disk(length)
     with transaction.atomic():
-        unfinished = ResumableUpload.objects.filter(by=by, status=None)
-        announced = unfinished.aggregate(bytes=Sum("length"))["bytes"] or 0
-        allowances.require_room_for(owner, announced + length)
-        if (count := unfinished.count()) >= settings.MAX_UNFINISHED_UPLOADS:
+        allowances.require_room_for(owner, _announced(by, metadata.get("team")) + length)
+        if (count := _unfinished().filter(by=by).count()) >= settings.MAX_UNFINISHED_UPLOADS:
             raise _too_many(count)
         return ResumableUpload.objects.create(
             by=by,
@@ -80,6 +90,23 @@ def begin(by, length: int, metadata: Mapping[str, str]) -> ResumableUpload:
             length=length,
             expires_at=resumable.expiry(),
         )
+
+
+def _unfinished() -> QuerySet[ResumableUpload]:
+    return ResumableUpload.objects.filter(status=None, expires_at__gt=timezone.now())
+
+
+def _announced(by, team: str | None) -> int:
+    """Return the bytes of the unfinished uploads to a team, anybody's, or else to the person."""
+    rows = _unfinished() if team else _unfinished().filter(by=by)
+    told = rows.values_list("metadata", "length")
+    wanted = _team_of({"team": team or ""})
+    return sum(length for metadata, length in told if _team_of(metadata) == wanted)
+
+
+def _team_of(metadata: Mapping[str, str]) -> int | None:
+    team = metadata.get("team")
+    return number(team) if team else None
 
 
 def receive(
@@ -100,15 +127,21 @@ def receive(
             _finish(upload, draft, accept)
         else:
             _change(upload, offset=draft.size)
+            draft.keep_hash()
     return upload
 
 
 def end(upload: ResumableUpload) -> None:
     """Forget an upload with its bytes; a recording that was made of it stays. Raises: Locked."""
-    if not upload.has_ended:
+    if upload.has_ended:
+        upload.delete()
+        return
+    try:
         with resumable.Pieces(upload) as draft:
+            upload.delete()  # first, so that a crash before the next line leaves a file to sweep
             draft.drop()
-    upload.delete()
+    except NotFound:  # its bytes are gone already
+        upload.delete()
 
 
 def _require_nothing_more(upload: ResumableUpload, offset: int) -> None:
@@ -147,6 +180,7 @@ def _finish(upload: ResumableUpload, draft: resumable.Pieces, accept: Accept) ->
         _change(upload, offset=upload.length, status=202, answer=answer)
 
     draft.file.seek(0)
+    _ = draft.sha256  # it may take minutes, which no transaction should last
     try:
         accept(upload, DraftUpload(draft, upload.source_name, ""), keep)
     except Problem as problem:

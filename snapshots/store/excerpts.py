@@ -36,7 +36,7 @@ from snapshots.store.stored_snapshot import (
 from snapshots.store.tables import Tables
 
 _MESSAGES_FOR_EACH = 4  # in an answer, for each item that it may list
-_MOST_TEXT = 500_000  # bytes of the recorded states of a part, of the recomputed ones, of values
+_MOST_TEXT = 500_000  # bytes of the values of a part; twice as many of its states, on two sides
 
 
 class ChannelNotInSnapshot(KeyError):
@@ -332,13 +332,22 @@ class _Reader:
         )
         is_listed = np.isin(self.states.column("process").to_numpy(), codes)
         rows = self.states.filter(pa.array(is_listed)).to_pylist()
-        for side in ("recorded", "recomputed"):
-            for row, text in zip(
-                rows, shortened([row[side] for row in rows], _MOST_TEXT), strict=True
-            ):
-                row[side] = text
-        states = read_states(self.tables, self.summary["snapshot"], topology, rows)
+        states = read_states(
+            self.tables, self.summary["snapshot"], topology, _with_short_states(rows)
+        )
         return StoredSnapshot(self.summary["snapshot"], self.summary, topology, states, channels)
+
+
+def _with_short_states(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the rows with both states shortened alike, so that equal ones stay equal."""
+    states = [row[side] for side in ("recorded", "recomputed") for row in rows]
+    short = shortened(states, 2 * _MOST_TEXT)
+    return [
+        row | {"recorded": recorded, "recomputed": recomputed}
+        for row, recorded, recomputed in zip(
+            rows, short[: len(rows)], short[len(rows) :], strict=True
+        )
+    ]
 
 
 def _lengths(lists: pa.Array) -> Ints:

@@ -26,16 +26,25 @@ _MOST_ROWS = 8_192
 _MOST_BYTES = 1_000_000  # read at once, as far as the texts before tell
 
 
-def excerpt_of_json(beginning: bytes, length: int) -> JsonText:
-    """Return the JSON text that stands for one of ``length`` bytes with this beginning."""
-    text = beginning.decode(errors="ignore")
-    return JsonText(orjson.dumps({"$excerpt": text, "$bytes": length}).decode())
+def excerpt_of_json(whole: bytes, most: int) -> JsonText:
+    """Return the JSON text that stands for a longer one, with ``most`` bytes of it."""
+    return JsonText(orjson.dumps(_excerpt(whole, most)).decode())
 
 
-def excerpt_of_text(beginning: bytes, length: int) -> str:
+def excerpt_with_digest(whole: bytes, most: int) -> JsonText:
+    """Return the same with a digest, by which different texts differ though they begin alike."""
+    digest = blake2b(whole, digest_size=8).hexdigest()
+    return JsonText(orjson.dumps(_excerpt(whole, most) | {"$digest": digest}).decode())
+
+
+def _excerpt(whole: bytes, most: int) -> dict[str, str | int]:
+    return {"$excerpt": whole[:most].decode(errors="ignore"), "$bytes": len(whole)}
+
+
+def excerpt_of_text(whole: bytes, most: int) -> str:
     """Return the beginning of a text that is no JSON, and how long the whole is."""
-    text = beginning.decode(errors="ignore")
-    return f"{text}… (the first {len(beginning):,} of {length:,} bytes)"
+    text = whole[:most].decode(errors="ignore")
+    return f"{text}… (the first {most:,} of {len(whole):,} bytes)"
 
 
 def has_more(table: MappedTable, codes: Ints, offsets: Ints, column: str, most: int) -> bool:
@@ -78,7 +87,7 @@ def shortened(texts: Sequence[JsonText | None], budget: int) -> list[JsonText | 
     if sum(len(text) for text in texts if text is not None) <= budget:
         return list(texts)
     most = _share(budget, len(texts))
-    return [None if text is None else _cut(text, most, _digested(text)) for text in texts]
+    return [None if text is None else _cut(text, most, excerpt_with_digest) for text in texts]
 
 
 def _share(budget: int, count: int) -> int:
@@ -103,15 +112,4 @@ def _cut(text: T | None, most: int, shorten: Callable[[bytes, int], T]) -> T | N
     if text is None or len(text) * 4 <= most:
         return text
     whole = text.encode()
-    return text if len(whole) <= most else shorten(whole[:most], len(whole))
-
-
-def _digested(text: JsonText) -> Callable[[bytes, int], JsonText]:
-    """Return what shortens this text to an excerpt with its digest."""
-
-    def shorten(beginning: bytes, length: int) -> JsonText:
-        digest = blake2b(text.encode(), digest_size=8).hexdigest()
-        excerpt = {"$excerpt": beginning.decode(errors="ignore"), "$bytes": length}
-        return JsonText(orjson.dumps(excerpt | {"$digest": digest}).decode())
-
-    return shorten
+    return text if len(whole) <= most else shorten(whole, most)

@@ -31,7 +31,7 @@ from snapshots.store.layout import (
     RECORD_COLUMNS,
     RECORDS,
 )
-from snapshots.store.long_texts import excerpt_of_json, read_shortened
+from snapshots.store.long_texts import excerpt_with_digest, read_shortened
 from snapshots.store.manifest import Manifest
 from snapshots.store.mapped import Ends, Ints, MappedTable, read_batch
 from snapshots.store.strays import Strays
@@ -195,7 +195,7 @@ class Tables:
             rows.json("value")
             if budget is None
             else read_shortened(
-                self.messages.table, codes, ordinals, "value", budget, excerpt_of_json
+                self.messages.table, codes, ordinals, "value", budget, excerpt_with_digest
             ),
             rows.values("sent_index").tolist(),
             rows.values("sent_at").tolist(),

@@ -6,7 +6,7 @@ import pytest
 
 from snapshots.domain.judging.verdicts import judge
 from snapshots.domain.model.recording import Recording
-from snapshots.store.excerpts import ChannelNotInSnapshot, Excerpt
+from snapshots.store.excerpts import ChannelNotInSnapshot, Excerpt, _with_short_states
 from snapshots.store.reader import StoredRecording
 from snapshots.store.stored_snapshot import StoredSnapshot
 from snapshots.store.writer import write_snapshots
@@ -123,3 +123,14 @@ def test_many_channels_share_the_messages_of_an_answer():
     assert Excerpt(10).most_messages(1) == 40
     assert Excerpt(10, channel="c").most_messages(1) == 10
     assert Excerpt(1).most_messages(0) == 4
+
+
+def test_equal_states_stay_equal_when_only_one_side_is_too_long():
+    rows = [
+        {"recorded": f'"{place:03}{"x" * 4_900}"', "recomputed": f'"{place:03}{"x" * 4_900}"'}
+        for place in range(101)
+    ]
+    rows.append({"recorded": f'"{"y" * 10_000}"', "recomputed": '"y"'})
+    shown = _with_short_states(rows)
+    assert all(row["recorded"] == row["recomputed"] for row in shown[:-1])
+    assert shown[-1]["recorded"] != shown[-1]["recomputed"]

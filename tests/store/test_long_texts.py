@@ -9,6 +9,7 @@ import pytest
 from snapshots.store.long_texts import (
     excerpt_of_json,
     excerpt_of_text,
+    excerpt_with_digest,
     has_more,
     read_shortened,
     shortened,
@@ -79,3 +80,9 @@ def test_texts_with_the_same_beginning_have_different_digests():
     assert first["$excerpt"] == "1" * 1_000
     assert first["$bytes"] == 5_000
     assert shortened(["1", None], 3_000) == ["1", None]
+
+
+def test_texts_that_are_read_differ_though_they_begin_alike():
+    rows = Table(["1" * 5_000 + end for end in "223"]).rows()
+    first, same, other = read_shortened(*rows, 3_000, excerpt_with_digest)
+    assert first == same != other

@@ -7,6 +7,7 @@ from datetime import timedelta
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
@@ -272,6 +273,47 @@ def test_bytes_that_were_not_acknowledged_are_overwritten(api, address, data_dir
     assert (data_dir / "uploads" / recording.upload).read_bytes() == LOG
 
 
+def test_an_upload_whose_bytes_are_gone_can_be_ended(api, address):
+    piece(api, address, 0, LOG[:HALF])
+    resumable.hidden(ResumableUpload.objects.get()).unlink()
+    assert piece(api, address, HALF, LOG[HALF:]).status_code == 404
+    assert api.delete(address, headers=TUS).status_code == 204
+    assert not ResumableUpload.objects.exists()
+
+
+def test_a_file_is_hashed_once_and_before_the_transaction(api, address, monkeypatch):
+    piece(api, address, 0, LOG[:HALF])
+    resumable._hashes.clear()
+    digested, inside = [], []
+    digest = hashlib.file_digest
+
+    def noting(*args):
+        inside.append(connection.savepoint_ids[:])
+        digested.append(digest(*args))
+        return digested[-1]
+
+    monkeypatch.setattr(hashlib, "file_digest", noting)
+    before = connection.savepoint_ids[:]
+    assert piece(api, address, HALF, LOG[HALF:]).status_code == 204
+    assert inside == [before]
+    assert Recording.objects.get().sha256 == digested[0].hexdigest()
+
+
+@pytest.mark.parametrize("refused", [413, 409, 460])
+def test_after_a_refused_piece_the_hash_is_still_known(api, address, monkeypatch, refused):
+    piece(api, address, 0, LOG[:HALF])
+    wrong = {
+        413: lambda: piece(api, address, HALF, LOG),
+        409: lambda: piece(api, address, 0, LOG),
+        460: lambda: piece(api, address, HALF, LOG[HALF:], Upload_Checksum="sha1 AAAA"),
+    }
+    assert wrong[refused]().status_code == refused
+    monkeypatch.delattr(hashlib, "file_digest")
+    assert piece(api, address, HALF, LOG[HALF:]).status_code == 204
+    assert Recording.objects.get().sha256 == hashlib.sha256(LOG).hexdigest()
+    assert not resumable._hashes
+
+
 # --- two at once ----------------------------------------------------------------------------------
 
 
@@ -284,6 +326,41 @@ def test_while_a_piece_is_written_another_one_waits(api, address):
         assert answer["Retry-After"] == "1"
         assert problem(api.delete(address, headers=TUS)) == (423, "locked")
     assert piece(api, address, HALF, LOG[HALF:]).status_code == 204
+
+
+def test_a_first_piece_leaves_a_file_that_is_being_finished(api, address):
+    upload = ResumableUpload.objects.get()
+    ready = resumable.hidden(upload).with_name(upload.upload)
+    original = resumable._path_of
+
+    def finished_meanwhile(row):
+        path = original(row)
+        ready.write_bytes(LOG)
+        return path
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(resumable, "_path_of", finished_meanwhile)
+        assert problem(piece(api, address, 0, LOG)) == (423, "locked")
+    assert ready.read_bytes() == LOG
+    assert not resumable.hidden(upload).exists()
+
+
+def test_a_file_whose_row_came_after_all_stays_where_it_is(api, address):
+    """The commit was reported as failed, and was none the less done."""
+    piece(api, address, 0, LOG[:HALF])
+    upload = ResumableUpload.objects.get()
+    with resumable.Pieces(upload) as draft:
+        draft.keep()
+        draft.discard()
+        ResumableUpload.objects.update(status=202)
+    assert resumable.hidden(upload).with_name(upload.upload).exists()
+
+
+def test_a_piece_puts_the_expiry_off_before_its_first_byte(address):
+    upload = ResumableUpload.objects.get()
+    with resumable.Pieces(upload):
+        ResumableUpload.objects.filter(expires_at=upload.expires_at).get()
+        assert upload.expires_at > timezone.now() + timedelta(hours=1)
 
 
 # --- limits, age, and whose it is -----------------------------------------------------------------
@@ -316,6 +393,27 @@ def test_unfinished_uploads_take_room_of_what_a_person_may_store(api, settings):
     settings.MAX_STORED_BYTES = 1_000
     assert begun(api, 600).status_code == 201
     assert problem(begun(api, 600)) == (429, "too-many")
+
+
+def test_an_upload_takes_room_of_its_owner_alone(api, ada, settings):
+    bob = a_person("bob@example.org")
+    team = teams.create_team(ada, "one team")
+    Membership.objects.create(team=team, person=bob, role=Role.OWNER)
+    settings.MAX_STORED_BYTES = 1_000
+    assert begun(api, 600, team=str(team.pk)).status_code == 201
+    assert begun(api, 600).status_code == 201
+    assert problem(begun(a_client(bob), 600, team=str(team.pk))) == (429, "too-many")
+    ResumableUpload.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+    assert begun(api, 600).status_code == 201
+    assert begun(a_client(bob), 600, team=str(team.pk)).status_code == 201
+
+
+@pytest.mark.parametrize(
+    ("format", "status"),
+    [("nonsense", 422), ("mapping:9", 422), ("native", 201), ("shiviz:1", 201), ("flink", 201)],
+)
+def test_a_format_is_checked_at_the_beginning(api, format, status):
+    assert begun(api, format=format).status_code == status
 
 
 def test_without_space_on_the_disk_no_upload_begins(api, settings):
