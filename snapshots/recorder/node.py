@@ -149,9 +149,15 @@ class Node:
             self._send(peer, message, value)
 
     async def send(self, peer: str, value: Any) -> None:
-        """Send a message, and then wait until there is room for more. Raises: as ``post``."""
+        """Send a message, and then wait until there is room for more.
+
+        Raises: as ``post``, also if the peer is lost while this waits.
+        """
         self.post(peer, value)
         await self._links.outgoing[peer].room()
+        if self._failure.done():
+            self._failure.result()
+        self._links.check(peer)
 
     async def snapshot(self, timeout: float = 30.0) -> str:
         """Take a snapshot, and return its name when every process has written its piece.

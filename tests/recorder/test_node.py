@@ -292,6 +292,27 @@ async def test_a_peer_that_leaves_with_farewell_is_not_lost(system):
         assert not a._failure.done()
 
 
+@pytest.mark.parametrize(
+    ("last", "reason"),
+    [(b"", "The connection from B has ended"), (frame({"type": "farewell"}, 4096), "B has left")],
+)
+async def test_who_waits_for_room_is_told_that_the_peer_has_gone(system, monkeypatch, last, reason):
+    monkeypatch.setattr("snapshots.recorder.links._MOST_QUEUED", 2)
+    async with contextlib.AsyncExitStack() as stack:
+        a = await stack.enter_async_context(system.node("A"))
+        await a.send("B", 1)
+        waiting = asyncio.ensure_future(a.send("B", 2))
+        reader, writer = await asyncio.open_connection(*system.peers["A"])
+        await Handshake(SECRET.encode(), "B", 0).connect(reader, writer, "A")
+        assert not waiting.done()
+        writer.write(last)
+        writer.close()
+        with pytest.raises(PeerLost, match=reason):
+            await asyncio.wait_for(waiting, 10)
+        with contextlib.suppress(PeerLost):
+            await stack.aclose()
+
+
 async def test_a_snapshot_that_takes_too_long_is_given_up_and_its_late_marker_has_no_effect(system):
     async with system.node("A") as a:
         with pytest.raises(GivenUp, match="was given up"):
