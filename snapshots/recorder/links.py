@@ -28,6 +28,7 @@ _MOST_QUEUED = 1024  # frames to one peer, before who sends has to wait
 _RETRY_SECONDS = (0.02, 1.0)  # the pauses between attempts to connect grow
 _FAREWELL_SECONDS = 1.0
 _FAREWELL = {"type": "farewell"}
+_REFUSALS = (Refused, BadFrame, EOFError, OSError, asyncio.TimeoutError)
 
 
 class PeerLost(RuntimeError):
@@ -219,10 +220,12 @@ class Links:
             peer = await self._handshake.accept(reader, writer, self._peers)
             if peer in self._heard:
                 raise Refused(f"{peer} is connected already")
-        except (Refused, BadFrame, EOFError, OSError, asyncio.TimeoutError) as error:
+        except BaseException as error:
+            writer.close()
+            if not isinstance(error, _REFUSALS):
+                raise
             reason = str(error) or "no proof came"
             _LOG.warning("A connection from %s is refused: %s.", where, reason)
-            writer.close()
             return
         finally:
             self._strangers -= 1

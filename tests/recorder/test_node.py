@@ -197,6 +197,10 @@ HOSTILE = {
         frame({"source": "A", "epoch": 0, "challenge": "x", "proof": "é"}, 4096),
         NO_SECRET,
     ),
+    "a proof that is half a character": (
+        b'\x00\x00\x00\x41{"source": "A", "epoch": 0, "challenge": "x", "proof": "\\ud800"} ',
+        NO_SECRET,
+    ),
     "nothing": (b"", "no proof came"),
 }
 
@@ -376,13 +380,15 @@ def test_names_of_snapshots_are_ordered_and_fit_into_a_file_name():
         SnapshotName.parse("../../x")
 
 
-async def test_a_node_says_nothing_to_an_impostor_in_the_place_of_a_peer(system):
+@pytest.mark.parametrize("proof", [b'"' + b"y" * 64 + b'"', b'"\\ud800"'])
+async def test_a_node_says_nothing_to_an_impostor_in_the_place_of_a_peer(system, proof):
     heard = asyncio.get_running_loop().create_future()
 
     async def impostor(reader, writer):
         writer.write(frame({"challenge": "x"}, 4096))
         await read_frame(reader, 4096)
-        writer.write(frame({"epoch": 0, "proof": "y" * 64}, 4096))
+        answer = b'{"epoch": 0, "proof": ' + proof + b"}"
+        writer.write(len(answer).to_bytes(4, "big") + answer)
         if not heard.done():
             heard.set_result(await reader.read())
         writer.close()
@@ -390,3 +396,4 @@ async def test_a_node_says_nothing_to_an_impostor_in_the_place_of_a_peer(system)
     async with await asyncio.start_server(impostor, *system.peers["B"]), system.node("A") as a:
         await a.send("B", "a secret")
         assert await asyncio.wait_for(heard, 30) == b""
+        assert not a._failure.done()
