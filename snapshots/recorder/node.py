@@ -9,6 +9,7 @@ and a new epoch. Whoever starts them finds both in their folders: see ``last_com
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from dataclasses import dataclass
 from pathlib import Path
@@ -141,6 +142,7 @@ class Node:
         if f"{self.name}->{peer}" not in self._outgoing:
             raise KeyError(f"{peer} is not a peer of {self.name}.")
         message = f"{self._restore.epoch}.{self._sent + 1}"
+        json_text(value)
         frame(_message(message, value), self._most_bytes)
         self._sent += 1
         if self._is_receiving:
@@ -238,7 +240,7 @@ class Node:
 
     def _deliver(self, peer: str, message: str, value: Any) -> None:
         channel = f"{peer}->{self.name}"
-        recorded = (message, json_text(value)) if self._rules.under_way else None
+        recorded = (message, json.dumps(value)) if self._rules.under_way else None
         self._carry_out(self._rules.on_receive(channel, recorded))
         self._is_receiving = True
         try:
@@ -246,17 +248,19 @@ class Node:
         finally:
             self._is_receiving = False
         if self._log:
-            self._log.received(channel, message, value, state=self._state())
+            self._log.received(channel, message, _loggable(value), state=self._state())
         posted, self._posted = self._posted, []
         for each in posted:
             self._send(*each)
 
     def _send(self, peer: str, message: str, value: Any) -> None:
+        """Log a message and queue it. What cannot be logged is not sent."""
+        self._links.check(peer)
         channel = f"{self.name}->{peer}"
         self._rules.on_send(channel)
-        self._links.put(peer, _message(message, value))
         if self._log:
             self._log.sent(channel, value, state=self._state(), message=message)
+        self._links.put(peer, _message(message, value))
 
     def _receive_marker(self, peer: str, snapshot: str) -> None:
         channel = f"{peer}->{self.name}"
@@ -327,6 +331,15 @@ class Node:
 
 
 _ABOUT_SNAPSHOTS = frozenset({"marker", "done", "give up"})
+
+
+def _loggable(value: Any) -> Any:
+    """Return a value that a peer sent, or its text if a log cannot hold it."""
+    try:
+        json_text(value)
+    except ValueError:
+        return json.dumps(value)
+    return value
 
 
 def _message(message: str, value: Any) -> dict[str, Any]:

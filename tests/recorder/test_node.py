@@ -12,10 +12,12 @@ from snapshots.recorder import (
     EpochUsed,
     GivenUp,
     InUse,
+    Log,
     Node,
     PeerLost,
     Restore,
     StaleEpoch,
+    header,
     last_complete,
     next_epoch,
 )
@@ -353,6 +355,32 @@ async def test_what_cannot_be_sent_is_refused_and_leaves_nothing(system):
         await a.send("B", "x")
         await until(lambda: system.purses["B"].received)
     assert system.purses["B"].messages[0].id == "0.1"
+
+
+async def test_a_value_that_no_log_can_hold_is_refused_before_it_goes_out(system, tmp_path):
+    banks = header("two", {"A": [], "B": []}, ["A->B", "B->A"])
+    with Log.to_file("A", tmp_path / "a.jsonl", banks) as log:
+        async with system.node("B"), system.node("A", log=log) as a:
+            with pytest.raises(ValueError, match="more than 63 bits"):
+                await a.send("B", 2**64)
+            system.purses["A"].received.append(2**64)  # the state, which is logged with a message
+            with pytest.raises(ValueError, match="more than 63 bits"):
+                await a.send("B", 1)
+            system.purses["A"].received.clear()
+            await a.send("B", 2)
+            await until(lambda: system.purses["B"].received)
+    assert system.purses["B"].received == [2]
+
+
+async def test_a_large_number_of_a_peer_does_not_fail_its_receiver(system, tmp_path, monkeypatch):
+    banks = header("two", {"A": 0, "B": 0}, ["A->B", "B->A"])
+    path = tmp_path / "a.jsonl"
+    with Log.to_file("A", path, banks) as log:
+        async with system.node("B") as b, system.node("A", log=log, state=lambda: 0) as a:
+            b._links.put("A", {"type": "message", "id": "0.1", "value": 2**64})
+            await until(lambda: system.purses["A"].received)
+            assert not a._failure.done()
+    assert json.loads(path.read_bytes().splitlines()[-1])["value"] == str(2**64)
 
 
 async def test_a_receiver_that_raises_fails_the_node(system, caplog):
