@@ -173,8 +173,13 @@ class Node:
         name = self._taking.new_name(self._restore.epoch)
         self._taking.heard_of(name)
         completion = self._taking.completion(name)
-        self._carry_out(self._rules.begin_snapshot(name))
-        await asyncio.wait({completion}, timeout=timeout)
+        try:
+            self._carry_out(self._rules.begin_snapshot(name))
+            await asyncio.wait({completion}, timeout=timeout)
+        except BaseException:
+            completion.cancel()
+            self.give_up(name)
+            raise
         if not completion.done():
             self.give_up(name)
         return await completion

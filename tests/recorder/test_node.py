@@ -119,14 +119,25 @@ async def test_a_restore_gives_states_back_and_channels_before_anything_new(syst
     assert [message.id for message in system.purses["B"].messages] == ["0.2", "1.1"]
 
 
-async def test_the_last_snapshots_are_kept_and_later_pieces_go_at_a_restore(system):
+async def test_the_last_snapshots_are_kept_and_later_pieces_go_when_another_is_complete(system):
     async with system.running(keep=2) as (a, b):
         names = [await node.snapshot() for node in (a, b, a, b)]
     kept = sorted(path.stem for path in (system.folder / "A").glob("*.piece"))
     assert kept == names[2:]
-    async with system.running(Restore(names[2], 1)):
-        assert [path.stem for path in (system.folder / "A").glob("*.piece")] == names[2:3]
-    assert last_complete(system.folders) == names[2]
+    async with system.running(Restore(names[2], 1)) as (a, _):
+        assert sorted(path.stem for path in (system.folder / "A").glob("*.piece")) == kept
+        new = await a.snapshot()
+    for folder in system.folders:
+        assert sorted(path.stem for path in folder.glob("*.piece")) == [names[2], new]
+    assert last_complete(system.folders) == new
+
+
+async def test_a_start_from_the_very_beginning_removes_nothing_before_it_is_complete(system):
+    async with system.running() as (a, _):
+        name = await a.snapshot()
+    async with system.running(Restore(None, 1)):
+        pass
+    assert last_complete(system.folders) == name
 
 
 async def test_a_damaged_piece_makes_the_snapshot_before_it_the_last(system):
@@ -142,7 +153,9 @@ async def test_a_damaged_piece_makes_the_snapshot_before_it_the_last(system):
             pass
     path.unlink()
     assert last_complete(system.folders) == first
-    assert last_complete([*system.folders, system.folder / "C"]) is None
+    with pytest.raises(FileNotFoundError, match="C is not there, but .*A has pieces"):
+        last_complete([*system.folders, system.folder / "C"])
+    assert last_complete([system.folder / "C", system.folder / "D"]) is None
 
 
 async def test_the_pieces_of_another_process_are_refused(system):
@@ -329,6 +342,21 @@ async def test_a_snapshot_that_takes_too_long_is_given_up_and_its_late_marker_ha
             assert SnapshotName.parse(name).number == 2
             assert [path.stem for path in (system.folder / "B").glob("*.piece")] == [name]
     assert last_complete(system.folders) == name
+
+
+async def test_a_snapshot_that_is_cancelled_or_has_no_state_is_given_up(system):
+    async with system.node("A") as a:
+        taking = asyncio.ensure_future(a.snapshot())
+        await asyncio.sleep(0)
+        assert a._rules.under_way
+        taking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await taking
+        assert not a._rules.under_way
+        system.purses["A"].received.append(object())
+        with pytest.raises(TypeError):
+            await a.snapshot()
+        assert not a._rules.under_way
 
 
 async def test_concurrent_snapshots_of_several_initiators_all_complete(tmp_path):
