@@ -74,10 +74,17 @@ def last_line(path: Path) -> bytes:
     return tail[:-1].rpartition(b"\n")[2]
 
 
-def replace(path: Path, data: bytes) -> None:
-    """Put a file in the place of another, so that there is always one of the two."""
+def replace(path: Path, data: bytes, *, to_disk: bool = False) -> None:
+    """Put a file in the place of another, so that there is always one of the two.
+
+    to_disk: whether that has to hold after a power cut as well.
+    """
     temporary = path.with_name(path.name + ".new")
-    temporary.write_bytes(data)
+    with temporary.open("wb") as file:
+        file.write(data)
+        if to_disk:
+            file.flush()
+            os.fsync(file.fileno())
     temporary.replace(path)
 
 

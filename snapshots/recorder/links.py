@@ -28,6 +28,7 @@ _MOST_QUEUED = 1024  # frames to one peer, before who sends has to wait
 _RETRY_SECONDS = (0.02, 1.0)  # the pauses between attempts to connect grow
 _FAREWELL_SECONDS = 1.0
 _FAREWELL = {"type": "farewell"}
+_REFUSALS = (Refused, BadFrame, EOFError, OSError, asyncio.TimeoutError)
 
 
 class PeerLost(RuntimeError):
@@ -59,8 +60,17 @@ class Outgoing:
             self._room.clear()
 
     async def room(self) -> None:
-        """Wait until the queue is short enough for one more frame."""
+        """Wait until the queue is short enough for one more frame, or has ended."""
         await self._room.wait()
+
+    def leave(self) -> None:
+        """Take note that the peer said farewell."""
+        self.left.set()
+        self.end_waiting()
+
+    def end_waiting(self) -> None:
+        """Let those go on who wait for room that there will never be."""
+        self._room.set()
 
     async def run(self) -> None:
         """Connect, and send until the peer leaves. Raises: PeerLost, StaleEpoch."""
@@ -151,14 +161,16 @@ class Links:
         for link in self.outgoing.values():
             self._start(link.run())
 
-    def put(self, peer: str, content: Any) -> Outgoing:
+    def put(self, peer: str, content: Any) -> None:
         """Queue a frame. Raises: ValueError if it is too large, PeerLost if the peer has left."""
         data = frame(content, self._most_bytes)
-        link = self.outgoing[peer]
-        if link.left.is_set():
+        self.check(peer)
+        self.outgoing[peer].put(data)
+
+    def check(self, peer: str) -> None:
+        """Raises: PeerLost if the peer has left."""
+        if self.outgoing[peer].left.is_set():
             raise PeerLost(f"{peer} has left.")
-        link.put(data)
-        return link
 
     def tell(self, peer: str, content: Any) -> None:
         """Queue a frame, unless the peer has left."""
@@ -168,6 +180,8 @@ class Links:
     def cut(self) -> None:
         """End all connections at once."""
         self._server.close()
+        for link in self.outgoing.values():
+            link.end_waiting()
         for task in self._tasks:
             task.cancel()
 
@@ -206,10 +220,12 @@ class Links:
             peer = await self._handshake.accept(reader, writer, self._peers)
             if peer in self._heard:
                 raise Refused(f"{peer} is connected already")
-        except (Refused, BadFrame, EOFError, OSError, asyncio.TimeoutError) as error:
+        except BaseException as error:
+            writer.close()
+            if not isinstance(error, _REFUSALS):
+                raise
             reason = str(error) or "no proof came"
             _LOG.warning("A connection from %s is refused: %s.", where, reason)
-            writer.close()
             return
         finally:
             self._strangers -= 1
@@ -223,7 +239,7 @@ class Links:
             while True:
                 content = await read_frame(reader, self._most_bytes)
                 if content == _FAREWELL:
-                    self.outgoing[peer].left.set()
+                    self.outgoing[peer].leave()
                     return
                 self._handle(peer, content)
         except EOFError:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import logging
+import os
 import threading
 import time
 from collections import deque
@@ -57,6 +58,7 @@ class Log:
         self._write_lock = threading.Lock()
         self._wake, self._closing = threading.Event(), threading.Event()
         self._is_closed = False
+        self._pid = os.getpid()
         self._thread = threading.Thread(target=self._run, name="cutline log", daemon=True)
         self._thread.start()
         atexit.register(self.close)
@@ -173,6 +175,8 @@ class Log:
 
     def flush(self) -> None:
         """Write what was logged so far to the file or the spool."""
+        if os.getpid() != self._pid:
+            return
         with self._write_lock:
             while self._waiting:
                 count = min(len(self._waiting), _LINES_AT_ONCE)
@@ -182,8 +186,10 @@ class Log:
         """Write all, let the server take it for at most so many seconds, and end the log.
 
         What the server has not taken by then is sent when the process starts the next time. In a
-        coroutine: ``await asyncio.to_thread(log.close)``.
+        coroutine: ``await asyncio.to_thread(log.close)``. In a child of a fork nothing is done.
         """
+        if os.getpid() != self._pid:
+            return
         with self._lock:
             if self._is_closed:
                 return
@@ -197,6 +203,8 @@ class Log:
 
     def _add(self, kind: str, rest: str, with_own_id: str = "") -> int:
         """Put one event into the queue and return its index. ``rest``: the further fields."""
+        if os.getpid() != self._pid:
+            raise ValueError("The log was opened before this process was forked. Open it after.")
         with self._lock:
             if self._is_closed:
                 raise ValueError("The log is closed.")

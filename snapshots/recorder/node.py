@@ -9,6 +9,7 @@ and a new epoch. Whoever starts them finds both in their folders: see ``last_com
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from dataclasses import dataclass
 from pathlib import Path
@@ -141,6 +142,7 @@ class Node:
         if f"{self.name}->{peer}" not in self._outgoing:
             raise KeyError(f"{peer} is not a peer of {self.name}.")
         message = f"{self._restore.epoch}.{self._sent + 1}"
+        json_text(value)
         frame(_message(message, value), self._most_bytes)
         self._sent += 1
         if self._is_receiving:
@@ -149,9 +151,15 @@ class Node:
             self._send(peer, message, value)
 
     async def send(self, peer: str, value: Any) -> None:
-        """Send a message, and then wait until there is room for more. Raises: as ``post``."""
+        """Send a message, and then wait until there is room for more.
+
+        Raises: as ``post``, also if the peer is lost while this waits.
+        """
         self.post(peer, value)
         await self._links.outgoing[peer].room()
+        if self._failure.done():
+            self._failure.result()
+        self._links.check(peer)
 
     async def snapshot(self, timeout: float = 30.0) -> str:
         """Take a snapshot, and return its name when every process has written its piece.
@@ -165,8 +173,13 @@ class Node:
         name = self._taking.new_name(self._restore.epoch)
         self._taking.heard_of(name)
         completion = self._taking.completion(name)
-        self._carry_out(self._rules.begin_snapshot(name))
-        await asyncio.wait({completion}, timeout=timeout)
+        try:
+            self._carry_out(self._rules.begin_snapshot(name))
+            await asyncio.wait({completion}, timeout=timeout)
+        except BaseException:
+            completion.cancel()
+            self.give_up(name)
+            raise
         if not completion.done():
             self.give_up(name)
         return await completion
@@ -232,7 +245,7 @@ class Node:
 
     def _deliver(self, peer: str, message: str, value: Any) -> None:
         channel = f"{peer}->{self.name}"
-        recorded = (message, json_text(value)) if self._rules.under_way else None
+        recorded = (message, json.dumps(value)) if self._rules.under_way else None
         self._carry_out(self._rules.on_receive(channel, recorded))
         self._is_receiving = True
         try:
@@ -240,17 +253,19 @@ class Node:
         finally:
             self._is_receiving = False
         if self._log:
-            self._log.received(channel, message, value, state=self._state())
+            self._log.received(channel, message, _loggable(value), state=self._state())
         posted, self._posted = self._posted, []
         for each in posted:
             self._send(*each)
 
     def _send(self, peer: str, message: str, value: Any) -> None:
+        """Log a message and queue it. What cannot be logged is not sent."""
+        self._links.check(peer)
         channel = f"{self.name}->{peer}"
         self._rules.on_send(channel)
-        self._links.put(peer, _message(message, value))
         if self._log:
             self._log.sent(channel, value, state=self._state(), message=message)
+        self._links.put(peer, _message(message, value))
 
     def _receive_marker(self, peer: str, snapshot: str) -> None:
         channel = f"{peer}->{self.name}"
@@ -321,6 +336,15 @@ class Node:
 
 
 _ABOUT_SNAPSHOTS = frozenset({"marker", "done", "give up"})
+
+
+def _loggable(value: Any) -> Any:
+    """Return a value that a peer sent, or its text if a log cannot hold it."""
+    try:
+        json_text(value)
+    except ValueError:
+        return json.dumps(value)
+    return value
 
 
 def _message(message: str, value: Any) -> dict[str, Any]:

@@ -109,8 +109,10 @@ def last_complete(folders: Iterable[str | Path]) -> str | None:
     """Return the latest snapshot of which every folder has an undamaged piece, or None.
 
     Ask when no process runs any more: one that runs may complete another snapshot.
+    Raises: FileNotFoundError if a folder is not there although another has pieces.
     """
     paths = [Path(folder) for folder in folders]
+    _check_are_there(paths)
     everywhere = set.intersection(*(set(_names(path)) for path in paths))
     for name in sorted(everywhere, reverse=True):
         if all(_is_whole(path, name) for path in paths):
@@ -121,6 +123,16 @@ def last_complete(folders: Iterable[str | Path]) -> str | None:
 def next_epoch(folders: Iterable[str | Path]) -> int:
     """Return the number of an epoch that no process with one of these folders has begun."""
     return max(_next_epoch(Path(folder)) for folder in folders)
+
+
+def _check_are_there(paths: list[Path]) -> None:
+    missing = [path for path in paths if not path.is_dir()]
+    full = [path for path in paths if _names(path)]
+    if missing and full:
+        raise FileNotFoundError(
+            f"The folder {missing[0]} is not there, but {full[0]} has pieces of snapshots. If it "
+            "is lost for good, create it empty: then the system begins anew."
+        )
 
 
 def _next_epoch(path: Path) -> int:

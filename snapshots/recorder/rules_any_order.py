@@ -76,12 +76,14 @@ class AnyOrderRules(Rules):
         return effects
 
     def give_up(self, snapshot: str) -> None:
-        """Drop a snapshot that cannot end. Messages no longer carry its colour."""
+        """Drop a snapshot that cannot end. Messages carry its colour until it is forgotten.
+
+        Others may still record their channels, and would take a message without it for a white one.
+        """
         super().give_up(snapshot)
-        self.forget(snapshot)
 
     def forget(self, snapshot: str) -> None:
-        """Stop colouring messages with a snapshot that is complete at every process.
+        """Stop colouring messages with a snapshot that every process has completed or given up.
 
         Before that a receiver could take a red message for a white one. Without it, every snapshot
         makes all later messages longer.

@@ -24,6 +24,17 @@ _TOO_LARGE = 413
 _MAY_PASS = frozenset({401, 403, 404, 408, 425, 429})
 
 
+def check(address: str, token: str) -> None:
+    """Raises: ValueError, which does not quote the token, for it may be written to a log."""
+    parts = urlsplit(address)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise ValueError(f"{address} is not the http or https address of a recording.")
+    if not token or not all("!" <= character <= "~" for character in token):
+        raise ValueError(
+            "The token is empty, or has a character that no token has, such as a line break."
+        )
+
+
 class Sender:
     """One thread and one connection. ``problem`` says in a sentence why nothing is sent."""
 
@@ -42,9 +53,8 @@ class Sender:
         timeout: seconds that the server may take for an answer.
         pauses: the shortest and the longest pause before another attempt, in seconds.
         """
+        check(address, token)
         parts = urlsplit(address)
-        if parts.scheme not in {"http", "https"} or not parts.hostname:
-            raise ValueError(f"{address} is not the http or https address of a recording.")
         kinds = {"http": http.client.HTTPConnection, "https": http.client.HTTPSConnection}
         self._connection = kinds[parts.scheme](parts.hostname, parts.port, timeout=timeout)
         self._path = parts.path.rstrip("/") + "/events"
@@ -102,6 +112,9 @@ class Sender:
             self._connection.close()
             self._wait(f"The server does not answer: {str(error) or type(error).__name__}.")
             return True
+        except ValueError:  # what it says may quote a header, so it is not repeated
+            self._report("No request can be made for this address.")
+            return False
         if 200 <= status < 300:
             self._spool.take(behind)
             self._failures, self.problem = 0, None

@@ -90,6 +90,12 @@ class Spool:
                 replace(self._folder / "taken", json.dumps(position).encode())
             self._remove_taken()
 
+    def clear(self) -> None:
+        """Forget everything that is here, also what was taken."""
+        with self._lock:
+            self._begin_segment()
+        self.take(Position(self._current, 0))
+
     def close(self) -> None:
         with self._lock:
             self._lines.close()

@@ -32,6 +32,7 @@ class Taking:
         self._folder = folder
         self._keep = keep
         self._complete: list[SnapshotName] = []
+        self._left_over: list[SnapshotName] = []  # later than what this process went back to
         self._pieces: dict[str, dict[str, Any]] = {}
         self._done: dict[str, set[str]] = {}
         self._given_up: set[str] = set()
@@ -39,8 +40,9 @@ class Taking:
         self._highest = 0
 
     def go_back(self, snapshot: str | None) -> dict[str, Any] | None:
-        """Return the piece of a snapshot, and remove those of later ones, which never completed.
+        """Return the piece of a snapshot. Those of later ones go when another is complete.
 
+        All earlier pieces count as complete, for this process alone cannot know.
         Raises: ValueError, OSError if there is no such piece.
         """
         name = SnapshotName.parse(snapshot) if snapshot is not None else None
@@ -51,7 +53,7 @@ class Taking:
             if name is not None and other <= name:
                 self._complete.append(other)
             else:
-                self._folder.remove(other)
+                self._left_over.append(other)
         self._remove_old()
         return piece
 
@@ -96,6 +98,7 @@ class Taking:
             return False
         del self._done[snapshot]
         self._complete.append(SnapshotName.parse(snapshot))
+        self._remove_left_over()
         self._remove_old()
         if (waiting := self._waiting.pop(snapshot, None)) and not waiting.done():
             waiting.set_result(snapshot)
@@ -125,6 +128,11 @@ class Taking:
             if not waiting.done():
                 waiting.set_exception(error)
         self._waiting.clear()
+
+    def _remove_left_over(self) -> None:
+        for name in self._left_over:
+            self._folder.remove(name)
+        self._left_over.clear()
 
     def _remove_old(self) -> None:
         self._complete.sort()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from .counter import Counter
 from .files import Lines, last_line, replace
-from .sender import Sender
+from .sender import Sender, check
 from .spool import Spool
 
 if TYPE_CHECKING:
@@ -74,12 +74,15 @@ class ServerTarget:
     ) -> None:
         """Open the spool and begin to send what waits there.
 
-        Raises: ValueError if the spool is that of another process or recording, InUse, OSError.
+        The times go on from the origin that the header had when the spool was made.
+
+        Raises: ValueError if events of another process or recording wait there, InUse, OSError.
         """
-        self.origin = int(header["origin"])
+        check(address, token)
         self._spool = Spool(folder, most_bytes)
         try:
-            _check_owner(folder / "owner", {"process": process, "address": address})
+            owner = {"process": process, "address": address, "origin": int(header["origin"])}
+            self.origin = _own(folder, owner, self._spool)
             self.counter = Counter(folder / "count")
             last = _event_of(self._spool.last_line())
             self.next_index, self.last_at, self.missing = _behind(last, self.counter)
@@ -153,11 +156,24 @@ def _check_process(path: Path, last: dict[str, Any], process: str) -> None:
         )
 
 
-def _check_owner(path: Path, owner: dict[str, str]) -> None:
-    if not path.exists():
-        replace(path, json.dumps(owner).encode())
-    elif (there := json.loads(path.read_bytes())) != owner:
+def _own(folder: Path, owner: dict[str, Any], spool: Spool) -> int:
+    """Note whose the spool is, and return the origin of its times. Raises: ValueError."""
+    path = folder / "owner"
+    there = json.loads(path.read_bytes()) if path.exists() else None
+    if there is not None and {**there, "origin": owner["origin"]} == owner:
+        owner = {**owner, **there}
+    elif there is not None:
+        _check_is_empty(folder, there, spool)
+        spool.clear()
+        (folder / "count").unlink(missing_ok=True)
+    if owner != there:
+        replace(path, json.dumps(owner).encode(), to_disk=True)
+    return int(owner["origin"])
+
+
+def _check_is_empty(folder: Path, owner: dict[str, Any], spool: Spool) -> None:
+    if spool.waiting_bytes:
         raise ValueError(
-            f"The spool {path.parent} holds events of the process {there['process']} for "
-            f"{there['address']}. Choose another folder, or let them be sent first."
+            f"The spool {folder} holds events of the process {owner['process']} for "
+            f"{owner['address']}. Choose another folder, or let them be sent first."
         )

@@ -69,7 +69,7 @@ class Handshake:
         source, epoch, counter = _fields(hello, source=str, epoch=int, challenge=str)
         said = _fields(hello, proof=str)[0]
         known = self._proof("hello", source, self._name, epoch, challenge, counter)
-        if not hmac.compare_digest(known.encode(), said.encode()):
+        if not _is_same(known, said):
             raise Refused("it does not know the secret of the system")
         if source not in peers:
             raise Refused(f"{source} is not one of the peers")
@@ -92,12 +92,17 @@ class Handshake:
         await _write(writer, {**hello, "proof": proof})
         epoch, said = _fields(await _read(reader), epoch=int, proof=str)
         known = self._proof("answer", peer, self._name, epoch, challenge, theirs)
-        if not hmac.compare_digest(known.encode(), said.encode()):
+        if not _is_same(known, said):
             raise Refused(f"it is not {peer}, or does not know the secret of the system")
         _check_epoch(peer, epoch, self.epoch)
 
     def _proof(self, *said: Any) -> str:
         return hmac.new(self._secret, json.dumps(said).encode(), "sha256").hexdigest()
+
+
+def _is_same(known: str, said: str) -> bool:
+    """Compare two proofs. What was said may be any text, also half of a surrogate pair."""
+    return hmac.compare_digest(known.encode(), said.encode(errors="replace"))
 
 
 async def _write(writer: asyncio.StreamWriter, content: Any) -> None:

@@ -126,9 +126,13 @@ class System:
         """Let a process do nothing any more."""
         self.gone.add(process)
 
-    def give_up(self, snapshot):
+    def give_up(self, snapshot, steps=0):
+        """Let the processes give a snapshot up, with so many random steps in between."""
         for rules in self.rules.values():
             rules.give_up(snapshot)
+            self.run(steps, {})
+        for rules in self.rules.values():
+            rules.forget(snapshot)
 
     def reports(self):
         return reports_of(b"\n".join(json.dumps(line).encode() for line in self.lines))

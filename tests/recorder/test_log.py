@@ -252,3 +252,33 @@ def test_the_command_joins_logs_and_refuses_those_of_other_systems(tmp_path):
     assert refused.returncode == 1
     assert "no header with an origin" in refused.stderr
     assert not list(tmp_path.glob("none*"))
+
+
+FORKED = """
+import os, sys
+from snapshots.recorder import Log, header
+log = Log.to_file("A", sys.argv[1], header("two banks", {"A": 10, "B": 0}, ["A->B", "B->A"]))
+log._write_lock.acquire()  # what is logged waits in memory, so the child has it too
+log.state(1)
+if (child := os.fork()) == 0:
+    log._write_lock.release()
+    try:
+        log.state(2)
+    except ValueError as error:
+        print(error)
+    log.flush()
+    log.close()
+    sys.exit()
+os.waitpid(child, 0)
+log._write_lock.release()
+log.state(3)
+log.close()
+"""
+
+
+def test_a_child_of_a_fork_writes_nothing_into_the_log_of_its_parent(tmp_path):
+    path = tmp_path / "a.jsonl"
+    command = [sys.executable, "-c", FORKED, path]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, timeout=60, check=True)
+    assert [event["state"] for event in events_of(path)] == [1, 3]
+    assert b"opened before this process was forked" in done.stdout

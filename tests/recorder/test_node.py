@@ -12,10 +12,12 @@ from snapshots.recorder import (
     EpochUsed,
     GivenUp,
     InUse,
+    Log,
     Node,
     PeerLost,
     Restore,
     StaleEpoch,
+    header,
     last_complete,
     next_epoch,
 )
@@ -117,14 +119,25 @@ async def test_a_restore_gives_states_back_and_channels_before_anything_new(syst
     assert [message.id for message in system.purses["B"].messages] == ["0.2", "1.1"]
 
 
-async def test_the_last_snapshots_are_kept_and_later_pieces_go_at_a_restore(system):
+async def test_the_last_snapshots_are_kept_and_later_pieces_go_when_another_is_complete(system):
     async with system.running(keep=2) as (a, b):
         names = [await node.snapshot() for node in (a, b, a, b)]
     kept = sorted(path.stem for path in (system.folder / "A").glob("*.piece"))
     assert kept == names[2:]
-    async with system.running(Restore(names[2], 1)):
-        assert [path.stem for path in (system.folder / "A").glob("*.piece")] == names[2:3]
-    assert last_complete(system.folders) == names[2]
+    async with system.running(Restore(names[2], 1)) as (a, _):
+        assert sorted(path.stem for path in (system.folder / "A").glob("*.piece")) == kept
+        new = await a.snapshot()
+    for folder in system.folders:
+        assert sorted(path.stem for path in folder.glob("*.piece")) == [names[2], new]
+    assert last_complete(system.folders) == new
+
+
+async def test_a_start_from_the_very_beginning_removes_nothing_before_it_is_complete(system):
+    async with system.running() as (a, _):
+        name = await a.snapshot()
+    async with system.running(Restore(None, 1)):
+        pass
+    assert last_complete(system.folders) == name
 
 
 async def test_a_damaged_piece_makes_the_snapshot_before_it_the_last(system):
@@ -140,7 +153,9 @@ async def test_a_damaged_piece_makes_the_snapshot_before_it_the_last(system):
             pass
     path.unlink()
     assert last_complete(system.folders) == first
-    assert last_complete([*system.folders, system.folder / "C"]) is None
+    with pytest.raises(FileNotFoundError, match="C is not there, but .*A has pieces"):
+        last_complete([*system.folders, system.folder / "C"])
+    assert last_complete([system.folder / "C", system.folder / "D"]) is None
 
 
 async def test_the_pieces_of_another_process_are_refused(system):
@@ -195,6 +210,10 @@ HOSTILE = {
     ),
     "a proof that is not ASCII": (
         frame({"source": "A", "epoch": 0, "challenge": "x", "proof": "é"}, 4096),
+        NO_SECRET,
+    ),
+    "a proof that is half a character": (
+        b'\x00\x00\x00\x41{"source": "A", "epoch": 0, "challenge": "x", "proof": "\\ud800"} ',
         NO_SECRET,
     ),
     "nothing": (b"", "no proof came"),
@@ -292,6 +311,27 @@ async def test_a_peer_that_leaves_with_farewell_is_not_lost(system):
         assert not a._failure.done()
 
 
+@pytest.mark.parametrize(
+    ("last", "reason"),
+    [(b"", "The connection from B has ended"), (frame({"type": "farewell"}, 4096), "B has left")],
+)
+async def test_who_waits_for_room_is_told_that_the_peer_has_gone(system, monkeypatch, last, reason):
+    monkeypatch.setattr("snapshots.recorder.links._MOST_QUEUED", 2)
+    async with contextlib.AsyncExitStack() as stack:
+        a = await stack.enter_async_context(system.node("A"))
+        await a.send("B", 1)
+        waiting = asyncio.ensure_future(a.send("B", 2))
+        reader, writer = await asyncio.open_connection(*system.peers["A"])
+        await Handshake(SECRET.encode(), "B", 0).connect(reader, writer, "A")
+        assert not waiting.done()
+        writer.write(last)
+        writer.close()
+        with pytest.raises(PeerLost, match=reason):
+            await asyncio.wait_for(waiting, 10)
+        with contextlib.suppress(PeerLost):
+            await stack.aclose()
+
+
 async def test_a_snapshot_that_takes_too_long_is_given_up_and_its_late_marker_has_no_effect(system):
     async with system.node("A") as a:
         with pytest.raises(GivenUp, match="was given up"):
@@ -302,6 +342,21 @@ async def test_a_snapshot_that_takes_too_long_is_given_up_and_its_late_marker_ha
             assert SnapshotName.parse(name).number == 2
             assert [path.stem for path in (system.folder / "B").glob("*.piece")] == [name]
     assert last_complete(system.folders) == name
+
+
+async def test_a_snapshot_that_is_cancelled_or_has_no_state_is_given_up(system):
+    async with system.node("A") as a:
+        taking = asyncio.ensure_future(a.snapshot())
+        await asyncio.sleep(0)
+        assert a._rules.under_way
+        taking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await taking
+        assert not a._rules.under_way
+        system.purses["A"].received.append(object())
+        with pytest.raises(TypeError):
+            await a.snapshot()
+        assert not a._rules.under_way
 
 
 async def test_concurrent_snapshots_of_several_initiators_all_complete(tmp_path):
@@ -330,6 +385,32 @@ async def test_what_cannot_be_sent_is_refused_and_leaves_nothing(system):
     assert system.purses["B"].messages[0].id == "0.1"
 
 
+async def test_a_value_that_no_log_can_hold_is_refused_before_it_goes_out(system, tmp_path):
+    banks = header("two", {"A": [], "B": []}, ["A->B", "B->A"])
+    with Log.to_file("A", tmp_path / "a.jsonl", banks) as log:
+        async with system.node("B"), system.node("A", log=log) as a:
+            with pytest.raises(ValueError, match="more than 63 bits"):
+                await a.send("B", 2**64)
+            system.purses["A"].received.append(2**64)  # the state, which is logged with a message
+            with pytest.raises(ValueError, match="more than 63 bits"):
+                await a.send("B", 1)
+            system.purses["A"].received.clear()
+            await a.send("B", 2)
+            await until(lambda: system.purses["B"].received)
+    assert system.purses["B"].received == [2]
+
+
+async def test_a_large_number_of_a_peer_does_not_fail_its_receiver(system, tmp_path, monkeypatch):
+    banks = header("two", {"A": 0, "B": 0}, ["A->B", "B->A"])
+    path = tmp_path / "a.jsonl"
+    with Log.to_file("A", path, banks) as log:
+        async with system.node("B") as b, system.node("A", log=log, state=lambda: 0) as a:
+            b._links.put("A", {"type": "message", "id": "0.1", "value": 2**64})
+            await until(lambda: system.purses["A"].received)
+            assert not a._failure.done()
+    assert json.loads(path.read_bytes().splitlines()[-1])["value"] == str(2**64)
+
+
 async def test_a_receiver_that_raises_fails_the_node(system, caplog):
     class Broken(Purse):
         def receive(self, message):
@@ -355,13 +436,15 @@ def test_names_of_snapshots_are_ordered_and_fit_into_a_file_name():
         SnapshotName.parse("../../x")
 
 
-async def test_a_node_says_nothing_to_an_impostor_in_the_place_of_a_peer(system):
+@pytest.mark.parametrize("proof", [b'"' + b"y" * 64 + b'"', b'"\\ud800"'])
+async def test_a_node_says_nothing_to_an_impostor_in_the_place_of_a_peer(system, proof):
     heard = asyncio.get_running_loop().create_future()
 
     async def impostor(reader, writer):
         writer.write(frame({"challenge": "x"}, 4096))
         await read_frame(reader, 4096)
-        writer.write(frame({"epoch": 0, "proof": "y" * 64}, 4096))
+        answer = b'{"epoch": 0, "proof": ' + proof + b"}"
+        writer.write(len(answer).to_bytes(4, "big") + answer)
         if not heard.done():
             heard.set_result(await reader.read())
         writer.close()
@@ -369,3 +452,4 @@ async def test_a_node_says_nothing_to_an_impostor_in_the_place_of_a_peer(system)
     async with await asyncio.start_server(impostor, *system.peers["B"]), system.node("A") as a:
         await a.send("B", "a secret")
         assert await asyncio.wait_for(heard, 30) == b""
+        assert not a._failure.done()

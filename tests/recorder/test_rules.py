@@ -104,6 +104,18 @@ def test_late_markers_of_a_snapshot_that_was_given_up_have_no_effect(
     assert {reports[name].verdict for name in ("s2", "s3")} == {"consistent"}
 
 
+@pytest.mark.parametrize("order", RULES)
+@settings(max_examples=examples(80), deadline=None)
+@given(size=st.integers(2, 6), seed=st.integers(0, 2**32), steps=st.integers(1, 20))
+def test_what_others_record_while_a_snapshot_is_given_up_is_right(order, size, seed, steps):
+    system = System(order, size, seed)
+    system.run(40, {37: (("p1", "s1"), ("p2", "s1"))})
+    system.give_up("s1", steps)
+    system.drain()
+    for report in system.reports().values():
+        assert report.counts.keys() <= {"consistent", "incomplete"}
+
+
 def test_an_initiator_records_and_then_sends_a_marker_on_every_outgoing_channel():
     effects = FifoRules(["b->a"], ["a->b", "a->c"]).begin_snapshot("s")
     assert effects == [RecordState("s"), SendMarker("a->b", "s"), SendMarker("a->c", "s")]
@@ -136,6 +148,8 @@ def test_a_red_message_makes_a_white_process_record_before_it_receives():
 def test_messages_carry_a_colour_until_the_snapshot_is_forgotten():
     rules = AnyOrderRules([], ["a->b"])
     rules.begin_snapshot("s")
+    assert rules.on_send("a->b") == (("s", 0),)
+    rules.give_up("s")
     assert rules.on_send("a->b") == (("s", 0),)
     rules.forget("s")
     assert rules.on_send("a->b") == ()

@@ -143,11 +143,45 @@ def test_a_spool_belongs_to_one_process_and_one_recording(tmp_path):
         log = a_log(server, tmp_path)
         with pytest.raises(InUse):
             a_log(server, tmp_path)
+        log.state(1)
+        log.close()
+    with OpenRecording([409]) as server:
+        log = a_log(server, tmp_path / "full")
+        log.state(1)
         log.close()
         with pytest.raises(ValueError, match="of the process A for"):
-            Log.to_server("B", server.address, BANKS, token="x", spool=tmp_path / "spool")
+            Log.to_server("B", server.address, BANKS, token="x", spool=tmp_path / "full/spool")
         with pytest.raises(ValueError, match="not the http or https address"):
             Log.to_server("A", "ftp://x", BANKS, token="x", spool=tmp_path / "other")
+    assert not (tmp_path / "other").exists()
+
+
+def test_an_empty_spool_can_be_used_for_another_recording(tmp_path):
+    for _ in range(2):  # each server has another address
+        with OpenRecording() as server:
+            log = a_log(server, tmp_path)
+            for number in range(3):
+                log.state(number)
+            log.close(timeout=30)
+            assert indices(server) == [0, 1, 2]
+
+
+def test_times_go_on_from_the_first_origin_after_a_restart(tmp_path):
+    with OpenRecording() as server:
+        for index, origin in enumerate((10**18, 10**18 + 10**15)):
+            banks = header("two banks", {"A": 10, "B": 0}, ["A->B"], origin=origin)
+            log = Log.to_server("A", server.address, banks, token="x", spool=tmp_path / "spool")
+            before = time.time_ns()
+            log.state(1)
+            log.close(timeout=30)
+            assert before - 10**18 <= server.events["A", index]["at"] <= time.time_ns() - 10**18
+
+
+def test_a_token_that_cannot_be_sent_is_refused_and_not_quoted(tmp_path):
+    with pytest.raises(ValueError, match="token") as refused:
+        Log.to_server("A", "http://x/1", BANKS, token="hid\nden", spool=tmp_path / "spool")
+    assert "hid" not in str(refused.value)
+    assert not (tmp_path / "spool").exists()
 
 
 def test_a_spool_gives_back_all_lines_in_order_and_frees_what_was_taken(tmp_path):
