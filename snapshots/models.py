@@ -382,7 +382,7 @@ class EngineJob(models.Model):
     uploads hold it. ``counts`` has the engine's own counts of checkpoints by status, which include
     checkpoints that never had a number. ``uploads`` are all uploads that hold the job.
 
-    The fields from ``engine_clock`` to ``restorable_at`` are those of ``domain/archive/stalls.py``
+    The fields from ``engine_clock`` to ``completed_at`` are those of ``domain/archive/stalls.py``
     when the job was last reported; instants are epoch ms by the clock of the engine.
     """
 
@@ -400,6 +400,7 @@ class EngineJob(models.Model):
     began_at = models.BigIntegerField(null=True)
     usual_interval = models.BigIntegerField(null=True)  # ms
     restorable_at = models.BigIntegerField(null=True)
+    completed_at = models.BigIntegerField(null=True)
     counts = JsonField(default=dict)
     collector = models.ForeignKey(Collector, null=True, on_delete=models.SET_NULL)
     uploads = models.ManyToManyField(Recording, related_name="engine_jobs")

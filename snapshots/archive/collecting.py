@@ -34,7 +34,6 @@ logger = logging.getLogger(__name__)
 MOST_JOBS = 200
 MOST_VERTICES = 1_000
 LONGEST_ERROR = 500
-_ENDED = ("finished", "canceled", "failed")  # states that hold even when Flink forgets the job
 _ID = re.compile(r"[0-9a-f]{32}")
 
 
@@ -88,10 +87,10 @@ def _listed(client: Client) -> list[str]:
 def _note_gone(owner, url: str, listed: list[str]) -> None:
     """If another cluster now answers at this address, mark jobs that it does not list as gone."""
     followed = EngineJob.objects.filter(owner=owner, engine=ENGINE, heard_from=url)
-    for job in followed.exclude(state__in=(*_ENDED, EngineJob.GONE)):
+    for job in followed.exclude(state__in=(*watching.ENDED, EngineJob.GONE)):
         if job.key not in listed:
-            job.state = EngineJob.GONE
-            EngineJob.objects.filter(pk=job.pk).update(state=EngineJob.GONE)
+            job.state, job.began_at = EngineJob.GONE, None
+            job.save(update_fields=["state", "began_at"])
             signals.job_reported.send(None, job=job)
 
 
@@ -108,8 +107,18 @@ def _follow(client: Client, owner, key: str, collector: Collector | None, outcom
         facts_of(checkpoints_of([history]), names),
         counts=counts_of(statistics),
     )
+    state_before = _state(owner, key)
     row = _take(owner, job_facts, collector)
-    watching.note(row, client.url, number(job, "now"), _running_since(job, statistics))
+    watching.note(
+        row,
+        watching.Told(
+            client.url,
+            number(job, "now"),
+            _running_since(job, statistics),
+            _restored_at(statistics) is not None,
+            state_before,
+        ),
+    )
     outcome.jobs.append(row)
     try:
         for lacking in _lacking(row, job_facts.checkpoints):
@@ -138,8 +147,18 @@ def _take(owner, job_facts: JobFacts, collector: Collector | None) -> EngineJob:
 def _running_since(job: Mapping[str, Any], statistics: object) -> int | None:
     """Return when the job last began to run or was restored; None if Flink does not say."""
     started = number(mapping(job, "timestamps"), "RUNNING") or None  # Flink writes 0 for never
-    restored = number(mapping(statistics, "latest", "restored"), "restore_timestamp")
-    return max((at for at in (started, restored) if at is not None), default=None)
+    known = (started, _restored_at(statistics))
+    return max((at for at in known if at is not None), default=None)
+
+
+def _restored_at(statistics: object) -> int | None:
+    return number(mapping(statistics, "latest", "restored"), "restore_timestamp")
+
+
+def _state(owner, key: str) -> str:
+    """Return the state of the newest run of a job as it is stored; empty if there is none."""
+    runs = EngineJob.objects.filter(owner=owner, engine=ENGINE, key=key).order_by("-run")
+    return runs.values_list("state", flat=True).first() or ""
 
 
 def _names(job: Mapping[str, Any]) -> dict[str, str]:

@@ -1,5 +1,7 @@
 """Keep what is needed to tell whether a running job has stopped completing checkpoints."""
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -8,6 +10,7 @@ from django.utils import timezone
 from snapshots.domain.archive.model import COMPLETED
 from snapshots.domain.archive.stalls import (
     MOST_INTERVALS,
+    Kept,
     Stall,
     Watch,
     first_start,
@@ -18,37 +21,87 @@ from snapshots.models import EngineJob
 from webapp.notices import events
 
 RUNNING = "running"
+ENDED = ("finished", "canceled", "failed")  # states that hold even when Flink forgets the job
+OVER = (*ENDED, "suspended", EngineJob.GONE)  # in these it is not about to run again by itself
 _LEAST_FRESH = 120_000  # ms; a round may take 30 s, and some are missed at a restart
 _NEWEST = 2 * MOST_INTERVALS  # completed checkpoints that are read, with savepoints among them
+_MOST_OTHERS = 10 * MOST_INTERVALS  # failed checkpoints that are read
 _MISSED = 3  # rounds after which a collector has not looked lately
 
 
-def note(job: EngineJob, url: str, clock: int | None, running_since: int | None) -> None:
-    """Note that an engine has reported a job, and notify of a stall.
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a running engine says of a job beside its checkpoints.
 
-    Args:
-        job: the job, whose reported checkpoints are stored already.
+    Attributes:
         url: the address of the engine.
-        clock: the instant of the report by the engine's clock. None if it does not give one.
+        clock: the instant by the engine's clock. None if it does not give one.
         running_since: when the job last began to run or was restored. None if it is not known.
+        is_restored: whether it was restored from a checkpoint.
+        state_before: the job's state when it was reported last.
     """
-    completed = job.checkpoints.filter(status=COMPLETED)
-    rows = completed.order_by("-pipeline", "-number").values_list("kind", "ended_at")[:_NEWEST]
-    newest = [(kind, ended_at) for kind, ended_at in rows if ended_at is not None]
-    restorable_at = max((ended_at for _, ended_at in newest), default=None)
-    regular = [ended_at for kind, ended_at in newest if "savepoint" not in kind]
-    job.heard_from, job.heard_at, job.engine_clock = url, timezone.now(), clock
-    job.began_at = first_start(job.began_at, running_since, restorable_at)
-    job.usual_interval, job.restorable_at = usual_interval(regular), restorable_at
+
+    url: str
+    clock: int | None
+    running_since: int | None
+    is_restored: bool
+    state_before: str
+
+
+def note(job: EngineJob, told: Told) -> None:
+    """Note that an engine has reported a job, whose checkpoints are stored; notify of a stall."""
+    completed = list(_newest_completed(job))
+    ends = [one.ended_at for one in completed if one.ended_at is not None]
+    regular = [at for one in completed if one.is_regular and (at := one.ended_at) is not None]
+    completed_at = max(regular, default=None)
+    is_new = _is_new_life(job, told, completed_at)
+    job.usual_interval = None if is_new else usual_interval([*completed, *_others(job, completed)])
+    job.restorable_at = None if is_new else max(ends, default=None)
+    job.completed_at = None if is_new else completed_at
+    job.began_at = first_start(job.began_at, told.running_since, completed_at)
+    if job.state in OVER:
+        job.began_at = None
+    job.heard_from, job.heard_at, job.engine_clock = told.url, timezone.now(), told.clock
     job.save(
         update_fields=[
-            *("heard_from", "heard_at", "engine_clock"),
-            *("began_at", "usual_interval", "restorable_at"),
+            *("heard_from", "heard_at", "engine_clock", "began_at"),
+            *("usual_interval", "restorable_at", "completed_at"),
         ]
     )
     stall = stall_of(job)
     if stall.is_stalled:
         events.checkpoints_stalled(job, stall)
+
+
+def _newest_completed(job: EngineJob) -> Iterator[Kept]:
+    """Yield the newest completed checkpoints and savepoints of the newest pipeline."""
+    rows = job.checkpoints.filter(status=COMPLETED).order_by("-pipeline", "-number")
+    newest = rows.values_list("pipeline", "number", "kind", "ended_at")[:_NEWEST]
+    last = None
+    for pipeline, number, kind, ended_at in newest:
+        last = pipeline if last is None else last
+        if pipeline == last:
+            yield Kept(number, ended_at, "savepoint" not in kind)
+
+
+def _others(job: EngineJob, completed: list[Kept]) -> Iterator[Kept]:
+    """Yield what is known between these checkpoints and did not complete, the newest at most."""
+    numbers = [one.number for one in completed]
+    if not numbers:
+        return
+    rows = job.checkpoints.filter(number__range=(min(numbers), max(numbers)))
+    others = rows.exclude(status=COMPLETED).order_by("-number")
+    for number in others.values_list("number", flat=True)[:_MOST_OTHERS]:
+        yield Kept(number, None, is_regular=False)
+
+
+def _is_new_life(job: EngineJob, told: Told, completed_at: int | None) -> bool:
+    """Tell whether an ended job's id is used by a new one, of which no checkpoint is known yet."""
+    start = told.running_since
+    if told.is_restored or start is None or completed_at is None or start <= completed_at:
+        return False
+    was_new = job.began_at is not None and job.completed_at is None
+    return told.state_before in OVER or was_new
 
 
 def stall_of(job: EngineJob, now: datetime | None = None) -> Stall:
@@ -79,5 +132,6 @@ def watch_of(job: EngineJob) -> Watch:
         fresh_for=max(_LEAST_FRESH, _MISSED * every),
         usual=job.usual_interval,
         restorable_at=job.restorable_at,
+        completed_at=job.completed_at,
         began_at=job.began_at,
     )

@@ -105,6 +105,59 @@ def test_after_a_restore_the_first_checkpoint_is_waited_for(followed, flink):
     assert stall.waiting_since == restored
 
 
+def test_each_stall_notifies_once_even_when_the_job_starts_again(ada, followed, flink):
+    services.create(ada, ada, "https://hooks.example.org/x", kinds.NAMES)
+    usual = EngineJob.objects.get().usual_interval
+    for minutes in (60, 120):
+        flink.restored_at = flink.last_end() + minutes * MINUTE
+        assert not watching.stall_of(followed(minutes * MINUTE)).is_stalled or minutes > 60
+        followed(minutes * MINUTE + 3 * usual + 1)
+    assert Notice.objects.filter(kind=kinds.STALLED).count() == 1
+
+
+@pytest.mark.parametrize("state", ["FAILED", "CANCELED", "FINISHED", "SUSPENDED"])
+def test_an_ended_job_forgets_when_it_first_began(followed, flink, state):
+    flink.restored_at = flink.last_end() + 60 * MINUTE
+    assert followed(60 * MINUTE).began_at == flink.restored_at
+    flink.job = flink.job | {"state": "RESTARTING"}
+    assert followed(61 * MINUTE).began_at == flink.restored_at
+    flink.job = flink.job | {"state": state}
+    assert followed(62 * MINUTE).began_at is None
+    flink.job = flink.job | {"state": "RUNNING"}
+    flink.restored_at = flink.last_end() + 600 * MINUTE
+    job = followed(600 * MINUTE + 1)
+    assert (job.began_at, watching.stall_of(job, job.heard_at).status) == (
+        flink.restored_at,
+        "well",
+    )
+
+
+@pytest.mark.parametrize("state", ["FAILED", EngineJob.GONE])
+def test_a_job_id_that_is_used_again_does_not_inherit_what_was_usual(followed, flink, state):
+    """A new job has the id and no checkpoints yet, and nothing was restored."""
+    EngineJob.objects.update(state=state.lower())
+    started = flink.last_end() + 60 * MINUTE
+    flink.job = flink.job | {"timestamps": {"RUNNING": started}}
+    flink.first = flink.count + 1
+    for later in (61, 120, 900):
+        job = followed(later * MINUTE)
+        assert (job.state, job.usual_interval, job.restorable_at) == ("running", None, None)
+        assert watching.stall_of(job).status == "not known"
+    flink.restored_at = started
+    assert followed(900 * MINUTE).usual_interval is not None
+
+
+def test_a_savepoint_does_not_end_a_stall(followed, flink):
+    usual = EngineJob.objects.get().usual_interval
+    newest = EngineJob.objects.get().checkpoints.latest("number")
+    late = 3 * usual + MINUTE
+    savepoint = {"number": newest.number + 1, "kind": "savepoint", "status": "completed"}
+    newest.job.checkpoints.create(**savepoint, ended_at=flink.last_end() + late, version=1)
+    stall = watching.stall_of(followed(late))
+    assert stall.is_stalled
+    assert stall.restorable_at == flink.last_end() + late
+
+
 def test_a_collector_that_has_not_looked_lately_makes_it_not_known(ada, followed):
     job = followed(60 * MINUTE)
     assert watching.stall_of(job).is_stalled
@@ -133,7 +186,7 @@ def test_too_few_checkpoints_are_not_enough_to_flag_a_job(ada, flink):
         collecting.poll(ada, url)
     job = EngineJob.objects.get()
     page = text_of(signed_in(ada).get(f"/archive/{job.pk}"))
-    assert "fewer than 11 completed checkpoints are known" in page
+    assert "fewer than 10 intervals between completed checkpoints" in page
     assert not Notice.objects.exists()
 
 

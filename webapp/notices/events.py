@@ -198,7 +198,7 @@ def checkpoints_stalled(job: EngineJob, stall: Stall) -> None:
     notify(
         job.owner,
         kinds.STALLED,
-        key=f"archived job {job.pk} since {stall.waiting_since}",
+        key=f"archived job {job.pk} since {job.completed_at}",
         title=f"“{name}” has stopped completing checkpoints",
         sentence=f"“{name}” in the archive: {stall.sentence}",
         path=f"/archive/{job.pk}",
