@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from snapshots.domain.assembling.matching import overtaken
 from snapshots.store import parts
-from snapshots.store.fences import FENCE
 from snapshots.store.flights import reach_and_disorder
 from snapshots.store.layout import (
     CHANNEL_COLUMNS,
@@ -23,6 +22,7 @@ from snapshots.store.layout import (
 )
 from snapshots.store.manifest import Extent, Manifest
 from snapshots.store.mapped import ragged
+from snapshots.store.outlines import FENCE
 from snapshots.store.tables import Tables
 from snapshots.store.writer import finish
 from tests.effort import examples
