@@ -57,7 +57,7 @@ PAGES = (
         "/api/recordings?limit=100&offset={late}",
         "/api/recordings?q=9",
     ),
-    *("/api/jobs", "/api/topologies", "/api/reviews", "/api/follow-ups"),
+    *("/api/archive", "/api/jobs", "/api/topologies", "/api/reviews", "/api/follow-ups"),
 )
 
 
@@ -99,7 +99,7 @@ def fill(count: int) -> tuple[Any, dict[str, int]]:
     from django.conf import settings
     from django.test import Client
 
-    from snapshots.models import Job, Recording, Snapshot, Topology
+    from snapshots.models import Collector, EngineJob, Job, Recording, Snapshot, Topology
     from snapshots.reviews import incidents
     from snapshots.reviews.models import Entry, Exhibit, Review
     from snapshots.services.topologies import save_topology
@@ -137,6 +137,10 @@ def fill(count: int) -> tuple[Any, dict[str, int]]:
     some = max(count // 100, 1)
     drawn = {"owner": owner, "definition": topology.definition}
     _insert(Topology, (Topology(name=f"pair {number}", **drawn) for number in range(some)))
+    followed = {"owner": owner, "engine": "flink"}
+    collector = Collector.objects.create(url=f"http://x:{count}", interval_seconds=10, **followed)
+    archived = {**followed, "collector": collector, "state": "running"}
+    _insert(EngineJob, (EngineJob(key=f"{count}-{pk}", **archived) for pk in keys[: count // 10]))
     review = incidents.open_review(owner, owner, {"title": "Orders were lost"})
     opened = {"owner": owner, "opened_by": owner}
     _insert(Review, (Review(title=f"lost {number}", **opened) for number in range(some)))

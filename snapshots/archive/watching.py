@@ -106,10 +106,13 @@ def _is_new_life(job: EngineJob, told: Told, completed_at: int | None) -> bool:
 
 def stall_of(job: EngineJob, now: datetime | None = None) -> Stall:
     """Say whether a job has stopped completing checkpoints; now, if no other moment is given."""
-    since_heard = (now or timezone.now()) - job.heard_at if job.heard_at else None
-    elapsed = 0 if since_heard is None else round(since_heard.total_seconds() * 1000)
     watch = watch_of(job)
-    return judge(watch, (watch.looked_at or 0) + elapsed)
+    return judge(watch, (watch.looked_at or 0) + _since_heard(job, now or timezone.now()))
+
+
+def _since_heard(job: EngineJob, now: datetime) -> int:
+    """Return the milliseconds since the job was last reported; 0 if it never was."""
+    return round((now - job.heard_at).total_seconds() * 1000) if job.heard_at else 0
 
 
 def news_of(job: EngineJob) -> dict[str, Any]:
@@ -119,6 +122,7 @@ def news_of(job: EngineJob) -> dict[str, Any]:
         "version": job.version,
         "state": job.state,
         "stall": stall_of(job).status,
+        "fresh_for": max(0, watch_of(job).fresh_for - _since_heard(job, timezone.now())),
         "newest": newest.values("pipeline", "number").first(),
     }
 

@@ -55,6 +55,7 @@ CHECKPOINTS = "checkpoints.json"
 CHECKPOINT_FILES = "checkpoint_files.json"
 FAILOVERS = "failovers.json"
 DEFECTS = "defects.json"
+SIGNS = "signs-"  # begins the names of folders with signs of a run's progress
 OUTLINES = ".outlines"  # of parts, until the recording is published; see outlines.py
 
 NONE = -1  # in place of a code or an index

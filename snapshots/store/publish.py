@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Collection
 from pathlib import Path
 
-from snapshots.store.layout import MANIFEST, OUTLINES, PARTED
+from snapshots.store.layout import MANIFEST, OUTLINES, PARTED, SIGNS
 from snapshots.store.locations import REPLACED, TEMPORARY, Store, beside
 from snapshots.store.manifest import Manifest
 from snapshots.store.parts import sync_folder
@@ -32,16 +32,17 @@ def publish(temporary: Path, final: Path) -> None:
 
 
 def _drop_unlisted_parts(folder: Path) -> None:
-    """Remove the parts that the manifest does not list, and the outlines of all.
+    """Remove the parts that the manifest does not list, the outlines of all, and signs of progress.
 
-    Tasks that ran twice leave such parts.
+    Tasks that ran twice leave such parts, and a task that goes on after its stage leaves signs.
     """
     listed = {folder / part.file for part in Manifest.read(folder).parts}
     for table in PARTED:
         for file in (folder / table).glob("*"):
             if file not in listed:
                 file.unlink()
-    shutil.rmtree(folder / OUTLINES, ignore_errors=True)
+    for left in (folder / OUTLINES, *folder.glob(f"{SIGNS}*")):
+        shutil.rmtree(left, ignore_errors=True)
 
 
 def _sync_folders(folder: Path) -> None:

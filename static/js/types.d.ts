@@ -529,6 +529,8 @@ interface ArchiveNews {
   version?: number;
   state?: string;
   stall?: string;
+  /** Milliseconds after which how the job is is not known any more. */
+  fresh_for?: number;
   newest: { pipeline: number; number: number } | null;
 }
 

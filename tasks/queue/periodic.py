@@ -6,6 +6,7 @@ copy for ever. So the main process has a single thread, and the threads of the p
 here, where nothing is forked.
 """
 
+import os
 import signal
 import sys
 import threading
@@ -19,12 +20,15 @@ LOOK_SECONDS = 1.0
 
 
 def main(started_at: str) -> None:
-    """Work until a signal to stop, or until a part of the work fails. Raises: what it raised.
+    """Work until a signal to stop, or until the worker or a part of the work ends.
+
+    Raises: what a part raised.
 
     Args:
         started_at: when the worker started, in ISO 8601.
     """
     signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)  # they are waited for below
+    worker = os.getppid()
     django.setup()
     from tasks.queue import collectors, notices, presence, sweeping
 
@@ -38,7 +42,8 @@ def main(started_at: str) -> None:
     with ThreadPoolExecutor(len(works)) as pool:
         parts = [pool.submit(work, stopping) for work in works]
         while not any(part.done() for part in parts):
-            if signal.sigtimedwait(STOP_SIGNALS, LOOK_SECONDS):
+            is_told = signal.sigtimedwait(STOP_SIGNALS, LOOK_SECONDS)
+            if is_told or os.getppid() != worker:  # not every system ends it with the worker
                 break
         stopping.set()
     for part in parts:

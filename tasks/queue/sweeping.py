@@ -24,6 +24,7 @@ from webapp.operating import presence
 logger = logging.getLogger(__name__)
 
 SWEEP_SECONDS = 5.0
+LONGEST_PAUSE = 300.0  # seconds that a part waits because it took long
 
 
 def sweep_until(stopping: threading.Event) -> None:
@@ -81,16 +82,21 @@ def _hourly(part: Callable[[], object]) -> Callable[[], None]:
 
 
 def _sparing(part: Callable[[], object]) -> Callable[[], None]:
-    """Return a part of the sweep that works at most a fiftieth of the time."""
+    """Return a part of the sweep that works a fiftieth of the time, and pauses 5 min at most.
+
+    So a slow disk is spared, also one on which the part fails.
+    """
     due = 0.0
 
     def run_at_times() -> None:
         nonlocal due
         began = time.monotonic()
         if began >= due:
-            part()
-            ended = time.monotonic()
-            due = ended + 50 * (ended - began)
+            try:
+                part()
+            finally:
+                ended = time.monotonic()
+                due = ended + min(50 * (ended - began), LONGEST_PAUSE)
 
     return run_at_times
 

@@ -23,6 +23,7 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from snapshots.store.layout import SIGNS
 from tasks.spark.answering import ANSWER_SECONDS, Pulse, answers
 from tasks.spark.capacity import HERE, Capacity
 from tasks.spark.capacity import of as capacity_of
@@ -170,7 +171,7 @@ class SparkStages:
     ) -> list[Result]:
         if advance is None:
             return self._watched(kernel, tasks, None, lambda pulse: None)
-        signs = Path(tempfile.mkdtemp(prefix="signs-", dir=self._folder))
+        signs = Path(tempfile.mkdtemp(prefix=SIGNS, dir=self._folder))
         try:
             look = partial(_tell, weights or [1] * len(tasks), advance, signs)
             return self._watched(kernel, tasks, str(signs), look)

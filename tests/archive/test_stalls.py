@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from snapshots.archive import collecting, columns, watching
 from snapshots.models import Collector, EngineJob
+from snapshots.reviews.models import TrailItem
 from tests.archive.flink_server import RecordedFlink, Server
 from tests.web.given import a_client, signed_in, text_of
 from webapp.notices import kinds, services
@@ -197,3 +198,12 @@ def test_a_clock_of_another_shape_is_not_known(ada, flink, odd):
     with Server(flink) as url:
         assert collecting.poll(ada, url).problems == []
     assert watching.stall_of(EngineJob.objects.get()).status == "not known"
+
+
+def test_a_page_that_follows_leaves_no_trail(ada, followed):
+    job = followed(0)
+    client = signed_in(ada)
+    for query in ("?follow=yes", ""):
+        assert not TrailItem.objects.exists()
+        assert client.get(f"/archive/{job.pk}/checkpoints/0/1{query}").status_code == 200
+    assert TrailItem.objects.exists()

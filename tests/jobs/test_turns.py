@@ -1,6 +1,7 @@
 """Which job runs next: lost ones first, then people in turn; and messages for all of them."""
 
 import errno
+from contextlib import suppress
 from datetime import timedelta
 
 import pytest
@@ -51,6 +52,23 @@ def order(monkeypatch) -> list:
 def run_all() -> None:
     while runs.run_next():
         pass
+
+
+def test_a_slow_part_of_the_sweep_pauses_for_five_minutes_at_most_also_if_it_fails(monkeypatch):
+    clock, calls = [0.0], []
+    monkeypatch.setattr(sweeping.time, "monotonic", lambda: clock[0])
+
+    def fail_slowly() -> None:
+        calls.append(clock[0])
+        clock[0] += 20
+        raise OSError("The disk is slow.")
+
+    part = sweeping._sparing(fail_slowly)
+    for later in (0.0, 300.0, 319.0, 320.0):
+        clock[0] = later
+        with suppress(OSError):
+            part()
+    assert calls == [0.0, 320.0]
 
 
 def test_one_upload_does_not_wait_for_a_thousand_jobs_of_somebody_else(ada, bob, order):

@@ -9,7 +9,7 @@ import pytest
 
 from snapshots.store import reader
 from snapshots.store.errors import StoreMissing
-from snapshots.store.layout import MANIFEST
+from snapshots.store.layout import MANIFEST, SIGNS
 from snapshots.store.locations import REPLACED, Store, beside
 from snapshots.store.publish import publish, sweep
 from snapshots.store.reader import open_cached
@@ -55,6 +55,15 @@ def test_publishing_again_replaces_the_recording_for_readers_too(store):
     assert name_at(store, "7") == "second"
     assert names(store) == ["7"]
     assert before.cut(before.tables.events.length).contents("p->q")[0].id == "m"
+
+
+def test_signs_of_progress_are_not_published(store):
+    folder = store.temporary("7")
+    write_recording(named("first"), folder)
+    (folder / f"{SIGNS}x").mkdir()
+    (folder / f"{SIGNS}x" / "3").touch()
+    publish(folder, store.folder("7"))
+    assert not list(store.folder("7").glob(f"{SIGNS}*"))
 
 
 def test_an_unfinished_recording_is_not_published(store):

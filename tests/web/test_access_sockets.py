@@ -169,10 +169,10 @@ async def test_every_message_is_taken_from_the_team_and_from_nobody_else(people,
 
 
 async def answer_to(socket: WebsocketCommunicator, *messages: dict) -> dict:
-    """Return the first answer to messages, without what the server says of the room before it."""
+    """Return the first answer to messages, without what the server says by itself before it."""
     for message in messages:
         await socket.send_json_to(message)
-    while (answer := await socket.receive_json_from(5))["type"] == "room":
+    while (answer := await socket.receive_json_from(5))["type"] in ("room", "archive"):
         continue
     return answer
 

@@ -2,6 +2,8 @@
 
 from typing import Annotated, Any
 
+from django.db.models import Count, OuterRef, Subquery
+from django.db.models.functions import Coalesce
 from django.http import HttpRequest, HttpResponse
 from ninja import Field, File, Form, Path, Query, Router, Schema, UploadedFile
 
@@ -11,7 +13,7 @@ from snapshots.domain.archive.columns import SORTABLE
 from snapshots.domain.archive.model import STATUSES
 from snapshots.domain.model.as_json import as_json
 from snapshots.files.uploads import drafts
-from snapshots.models import EngineJob
+from snapshots.models import EngineCheckpoint, EngineJob
 from snapshots.problems import Invalid
 from snapshots.reviews.bundles import archived
 from snapshots.web.api.parameters import (
@@ -90,7 +92,10 @@ def list_archived_jobs(
 ) -> HttpResponse:
     """List your jobs of engines and those of your teams, the last changed first."""
     rows = access.owned_by(request.user, access.engine_jobs(request.user), team)
-    return reply_page(rows, offset, limit, _job)
+    counted = EngineCheckpoint.objects.filter(job=OuterRef("pk")).order_by().values("job")
+    kept = Subquery(counted.annotate(kept=Count("pk")).values("kept"))
+    rows = rows.select_related("collector").annotate(kept=Coalesce(kept, 0))
+    return reply_page(rows, offset, limit, lambda row: payloads.job_item(row, row.kept))
 
 
 @router.post("/archive", response={201: payloads.TakenJob}, openapi_extra=DOCUMENTED)

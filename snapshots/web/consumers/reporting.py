@@ -8,6 +8,7 @@ from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
 
 from snapshots import access
+from snapshots.archive import watching
 from snapshots.jobs import live
 from snapshots.passing import problem_of
 from snapshots.problems import NotFound
@@ -50,14 +51,17 @@ class ReportingConsumer(JsonConsumer):
     async def begin(self) -> None:
         try:
             await self.require_right(self.scope["user"])
+            await self.join(self.group)
+            await self.welcome()
         except NotFound as missing:
             await self.end(NOT_FOUND, missing.detail)
         except Exception as error:
             if (problem := problem_of(error)) is None:
                 raise
             await self.end(TRY_AGAIN, problem.detail)
-        else:
-            await self.join(self.group)
+
+    async def welcome(self) -> None:
+        """Send what a page needs that connects, perhaps again."""
 
     @property
     def group(self) -> str:
@@ -122,6 +126,14 @@ class ArchiveConsumer(ReportingConsumer):
     async def require_right(self, user) -> None:
         await super().require_right(user)
         await database_sync_to_async(access.engine_job)(user, self.id)
+
+    async def welcome(self) -> None:
+        """Send the news: a page that connects again may have missed some."""
+        await self.send_payload({"type": "archive", **await self._news()})
+
+    @database_sync_to_async
+    def _news(self) -> dict[str, Any]:
+        return watching.news_of(access.engine_job(self.scope["user"], self.id))
 
     async def archive_changed(self, event: Mapping[str, Any]) -> None:
         await self.send_payload({"type": "archive", **event["news"]})

@@ -210,10 +210,12 @@ def checkpoint(request: SignedInRequest, pk: int, pipeline: int, number: int) ->
     tasks = sorted(map(partial(_answered, detail), detail["tasks"]), key=_by_end)
     before, after = queries.neighbours(row, archived)
     busy = queries.busy_at(archived)
+    follows = "follow" in request.GET
+    place = write_place(CheckpointPlace(str(number), pipeline))
     context = {
         "job": row,
         "news": dumps(watching.news_of(row)).decode(),
-        "pinned": "follow" not in request.GET,
+        "pinned": not follows,
         "checkpoint": archived,
         "absence": detail["absence"],
         "blame": absence.blame(filling.facts_of(archived)),
@@ -227,7 +229,7 @@ def checkpoint(request: SignedInRequest, pk: int, pipeline: int, number: int) ->
         "after": after,
         "healthy": queries.healthy_beside(row, archived),
         "held": archived.recording if archived.contents is not None else None,
-        **notes_at(request, row, write_place(CheckpointPlace(str(number), pipeline))),
+        **notes_at(request, row, place, is_visit=not follows),
     }
     return show(request, "snapshots/archive/checkpoint.html", context)
 

@@ -217,14 +217,16 @@ def history(request: SignedInRequest, pk: int) -> HttpResponse:
     return render(request, f"snapshots/reviews/{name}.html", context)
 
 
-def notes_at(request: SignedInRequest, subject: Subject, place: str) -> dict[str, Any]:
+def notes_at(
+    request: SignedInRequest, subject: Subject, place: str, *, is_visit: bool = True
+) -> dict[str, Any]:
     """Return the context of the section of notes on the page of a place, and note the visit.
 
-    A sample has no notes, and no trail of it is kept.
+    A sample has no notes, and no trail of it is kept. A page that opened by itself is no visit.
     """
     if subject.owner_id is None:
         return {}
-    if request.method == "GET":
+    if request.method == "GET" and is_visit:
         _stop(request, subject, place)
     rows = entries.listed(request.user, subject).filter(place=place)
     reader = Reader(request.user, subject, is_list=True)

@@ -92,6 +92,7 @@ function filterTime(range) {
 async function refresh({ state }) {
   const body = document.getElementById("archive-body");
   if (!body) return location.reload(); // the first checkpoint has come
+  const before = body.firstElementChild;
   const label = document.getElementById("job-state");
   if (label && state) setText(label, state);
   const link = body.contains(document.activeElement) && document.activeElement.getAttribute("href");
@@ -99,11 +100,22 @@ async function refresh({ state }) {
   await window.htmx.ajax("GET", location.pathname + location.search, { target: body, swap: "innerHTML" });
   if (link) /** @type {HTMLElement} */ (body.querySelector(`a[href="${CSS.escape(link)}"]`))?.focus();
   setTimeout(() => body.setAttribute("aria-live", "polite"));
-  return undefined;
+  return !before?.isConnected;
+}
+
+/** Shows again when the job was last reported, and whether it is stalled. */
+async function report() {
+  const body = document.getElementById("archive-body");
+  if (!body) return;
+  body.setAttribute("aria-live", "off");
+  const part = "#archive-reported";
+  const options = { target: part, select: part, swap: "outerHTML" };
+  await window.htmx.ajax("GET", location.pathname + location.search, options).catch(() => {});
+  setTimeout(() => body.setAttribute("aria-live", "polite"));
 }
 
 draw();
-followJob({ show: refresh });
+followJob({ show: refresh, report });
 document.addEventListener("themechange", () => figures.forEach((figure) => figure.show()));
 document.body.addEventListener("htmx:afterSwap", ({ detail }) => {
   if (detail.target?.id === "archive-body") draw();

@@ -1,26 +1,32 @@
 /** Pages of a collected job follow what the collector finds, or stay as they are when they are pinned. */
 
 import { h, setText } from "../../lib/dom.js";
-import { openSocket } from "../../lib/socket.js";
+import { latestWins, openSocket } from "../../lib/socket.js";
 
 const LOST = "The connection is lost: what the collector finds is shown when it is back.";
+const STALLED = "It has stopped completing checkpoints. ";
+const LATE = 1_000; // ms after the end of a time, at which it is surely over
 
 /**
  * Follows the job of the page. Does nothing if no collector has reported it.
- * @param {{ show: (news: ArchiveNews) => unknown }} options `show` shows what is new, while the page follows
+ * @param {{ show: (news: ArchiveNews, hasNewData: boolean) => unknown, report?: () => unknown }} options `show` shows
+ * what is new, while the page follows; it returns false if it could not. `report` shows again when the job was reported
  */
-export function followJob({ show }) {
+export function followJob({ show, report = () => {} }) {
   const root = document.getElementById("archive-live");
   if (!root) return;
   const [follow, pin] = root.querySelectorAll("button");
   const state = /** @type {HTMLElement} */ (root.querySelector("[data-live-state]"));
   const base = `/archive/${root.dataset.job}/checkpoints`;
-  let shown = keyOf(/** @type {any} */ (JSON.parse(root.dataset.shown)));
+  let latest = /** @type {ArchiveNews} */ (JSON.parse(root.dataset.shown));
+  let shown = latest;
   let isPinned = root.dataset.pinned !== undefined;
-  /** @type {ArchiveNews | null} */
-  let latest = null;
+  /** @type {number | undefined} */
+  let timer;
+  const bring = latestWins(attempt);
   root.hidden = false;
   mark();
+  expect(latest);
 
   openSocket(`/ws/archive/${root.dataset.job}`, {
     onMessage: (message) => message.type === "archive" && take(message),
@@ -38,31 +44,59 @@ export function followJob({ show }) {
   function choose(isNowPinned) {
     isPinned = isNowPinned;
     mark();
-    if (latest) take(latest);
-    else if (!isPinned) show({ newest: JSON.parse(root.dataset.shown).newest });
+    if (isPinned) compare();
+    else bring(latest);
   }
 
   /** @param {ArchiveNews} news */
   function take(news) {
     latest = news;
-    if (keyOf(news) === shown) return;
-    if (isPinned) return say(news);
-    shown = keyOf(news);
-    setText(state, news.newest ? `Checkpoint ${news.newest.number} is the newest.` : "");
-    show(news);
-    return undefined;
+    expect(news);
+    if (isPinned) compare();
+    else if (keyOf(news) !== keyOf(shown)) bring(news);
+    else report();
   }
 
   /**
-   * Says what a pinned page does not show.
+   * Shows the report again when the collector has been silent for too long.
    * @param {ArchiveNews} news
    */
-  function say({ newest }) {
-    state.replaceChildren("There is news. ");
-    if (!newest) return;
-    const href = `${base}/${newest.pipeline}/${newest.number}`;
-    state.append("Newest: ", h("a", { href }, `checkpoint ${newest.number}`));
+  function expect({ fresh_for: left }) {
+    clearTimeout(timer);
+    if (left) timer = setTimeout(() => isPinned || report(), left + LATE);
   }
+
+  /** @param {ArchiveNews} news */
+  async function attempt(news) {
+    const isShown = await Promise.resolve(show(news, news.version !== shown.version)).catch(() => false);
+    if (isShown === false) return say(news);
+    shown = news;
+    const newest = news.newest ? `Checkpoint ${news.newest.number} is the newest. ` : "";
+    setText(state, (newest + stallOf(news)).trim());
+    return undefined;
+  }
+
+  /** Says what a pinned page does not show, if there is something. */
+  function compare() {
+    if (keyOf(latest) !== keyOf(shown)) say(latest);
+    else setText(state, "");
+  }
+
+  /**
+   * Says what the page does not show.
+   * @param {ArchiveNews} news
+   */
+  function say(news) {
+    state.replaceChildren(`There is news. ${stallOf(news)}`);
+    if (!news.newest) return;
+    const href = `${base}/${news.newest.pipeline}/${news.newest.number}`;
+    state.append("Newest: ", h("a", { href }, `checkpoint ${news.newest.number}`));
+  }
+}
+
+/** @param {ArchiveNews} news */
+function stallOf({ stall }) {
+  return stall === "stalled" ? STALLED : "";
 }
 
 /**

@@ -12,13 +12,22 @@ if (root && data) draw(JSON.parse(data.textContent));
 followJob({ show: openNewest });
 
 /**
- * Opens the newest checkpoint, whose page follows in its turn.
- * @param {ArchiveNews} news
+ * Opens the newest checkpoint, whose page follows in its turn. Returns false where a note is being written.
+ * @param {ArchiveNews} news @param {boolean} hasNewData
  */
-function openNewest({ newest }) {
-  if (!newest) return;
+function openNewest({ newest }, hasNewData) {
+  if (!newest) return true;
   const job = document.getElementById("archive-live").dataset.job;
-  location.replace(`/archive/${job}/checkpoints/${newest.pipeline}/${newest.number}?follow=yes`);
+  const address = `/archive/${job}/checkpoints/${newest.pipeline}/${newest.number}`;
+  if (address === location.pathname && !hasNewData) return true;
+  if ([...document.querySelectorAll("textarea")].some(isInUse)) return false;
+  location.replace(`${address}?follow=yes`);
+  return true;
+}
+
+/** @param {HTMLTextAreaElement} field */
+function isInUse(field) {
+  return field === document.activeElement || field.value !== field.defaultValue;
 }
 
 /** @param {{ checkpoint: CheckpointPayload, unit: string }} options */
