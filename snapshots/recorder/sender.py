@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger("cutline_recorder")
 _MOST_BYTES = 1024 * 1024
 _TOO_LARGE = 413
+_MOST_REFUSED = 3  # single events in a row that are left out as too large
 _MAY_PASS = frozenset({401, 403, 404, 408, 425, 429})
 
 
@@ -66,6 +67,7 @@ class Sender:
         self._pauses = pauses
         self._most_bytes = _MOST_BYTES
         self._failures = 0
+        self._refused_in_a_row = 0
         self._has_more = threading.Event()
         self._ends = threading.Event()
         self._deadline = float("inf")
@@ -117,9 +119,10 @@ class Sender:
             return False
         if 200 <= status < 300:
             self._spool.take(behind)
-            self._failures, self.problem = 0, None
-        elif status == _TOO_LARGE:
-            self._make_smaller(data, behind)
+            self._failures, self._refused_in_a_row, self.problem = 0, 0, None
+            self._most_bytes = min(_MOST_BYTES, 2 * self._most_bytes)
+        elif status == _TOO_LARGE and self._made_smaller(data, behind):
+            pass
         elif status >= 500 or status in _MAY_PASS:
             self._wait(f"The server answers with {status}: {text}")
         else:
@@ -131,18 +134,36 @@ class Sender:
         return True
 
     def _post(self, data: bytes) -> tuple[int, str]:
+        if self._connection.sock is not None:
+            try:
+                return self._posted_once(data)
+            except ConnectionError:  # the server has closed it while it was idle
+                self._connection.close()
+        return self._posted_once(data)
+
+    def _posted_once(self, data: bytes) -> tuple[int, str]:
         self._connection.request("POST", self._path, data, self._headers)
         answer = self._connection.getresponse()
-        return answer.status, answer.read(1000).decode(errors="replace").strip()
+        text = answer.read(1000).decode(errors="replace").strip()
+        if not answer.isclosed():  # the rest would be taken for the next answer
+            self._connection.close()
+        return answer.status, text
 
-    def _make_smaller(self, data: bytes, behind: Position) -> None:
-        """Send less at a time. An event that is too large by itself is left out, and that said."""
+    def _made_smaller(self, data: bytes, behind: Position) -> bool:
+        """Send less at a time. An event that is too large by itself is left out, and that said.
+
+        Return False if that has been so for several in a row: then the limit is none for events.
+        """
         if data.count(b"\n") > 1:
             self._most_bytes = max(1, len(data) // 2)
-            return
+            return True
+        if self._refused_in_a_row == _MOST_REFUSED:
+            return False
+        self._refused_in_a_row += 1
         self.refused += 1
         _LOG.warning("The server refuses an event as too large, so it is missing: %s", data[:100])
         self._spool.take(behind)
+        return True
 
     def _wait(self, problem: str) -> None:
         if self._failures == 0:

@@ -5,7 +5,7 @@ import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-ANSWER, CUT, LATE = "answer", "cut", "late"
+ANSWER, CUT, LATE, LONG, IDLE = "answer", "cut", "late", "long", "idle"
 
 
 class OpenRecording:
@@ -13,7 +13,8 @@ class OpenRecording:
 
     ``plan``: what happens to the next bodies: a status that is answered instead of taking the body,
     CUT (the connection ends before an answer), LATE (the body is taken and the answer comes too
-    late). With an empty plan all bodies are taken.
+    late), LONG (so is the answer), IDLE (the connection ends after the answer). With an
+    empty plan all bodies are taken.
     """
 
     def __init__(self, plan=(), most_bytes=None, port=0):
@@ -65,7 +66,8 @@ class _Handler(BaseHTTPRequestHandler):
             recording.take(body)
             if fate == LATE:
                 time.sleep(0.6)
-            self.answer(200, b"{}")
+            self.answer(200, b"x" * 5_000 if fate == LONG else b"{}")
+            self.close_connection = fate == IDLE
 
     def answer(self, status, text):
         self.send_response(status)

@@ -11,7 +11,7 @@ import pytest
 from snapshots.recorder import Log, header
 from snapshots.recorder.files import InUse
 from snapshots.recorder.spool import Spool
-from tests.recorder.open_recordings import CUT, LATE, OpenRecording
+from tests.recorder.open_recordings import CUT, IDLE, LATE, LONG, OpenRecording
 from tests.stack import ROOT
 
 BANKS = header("two banks", {"A": 10, "B": 0}, ["A->B", "B->A"])
@@ -122,6 +122,33 @@ def test_a_body_that_is_too_large_is_sent_in_parts_and_one_event_left_out(tmp_pa
         assert indices(server) == [*range(100), *range(101, 300)]
     assert log.lost == 1
     assert "too large" in caplog.text
+
+
+@pytest.mark.parametrize("plan", [(LONG, LONG), (IDLE, IDLE)])
+def test_after_a_long_answer_or_an_idle_connection_nothing_is_sent_twice(tmp_path, caplog, plan):
+    with OpenRecording(plan) as server:
+        log = a_log(server, tmp_path)
+        for number in range(3):
+            log.state(number)
+            wait_until(lambda number=number: len(server.events) > number)
+            time.sleep(0.1)
+        log.close(timeout=30)
+        assert server.bodies == 3
+    assert caplog.text == ""
+
+
+def test_a_server_that_takes_no_event_at_all_does_not_lose_them_all(tmp_path, caplog):
+    with OpenRecording([413] * 1000) as server:
+        log = a_log(server, tmp_path)
+        for number in range(50):
+            log.state(number)
+        wait_until(lambda: log.problem)
+        log.close(timeout=30)
+        assert "refuses the events with 413" in caplog.text
+        assert log.lost == 3
+        server.plan.clear()
+        a_log(server, tmp_path).close(timeout=30)
+        assert indices(server) == list(range(3, 50))
 
 
 def test_a_refusal_stops_the_sending_and_keeps_the_events(tmp_path, caplog):
