@@ -879,6 +879,7 @@ interface ProblemPayload {
   defects_total?: number;
   instead?: string;
   choices?: { format: string; name?: string; events: number | null }[];
+  kept?: boolean;
 }
 
 /** What is uploaded as one: a File, files that go together (parts), or a file that is read in another way (source). */
@@ -921,7 +922,7 @@ interface PieceControl {
 interface PieceProgress {
   rate: number | null;
   left: number | null;
-  state: "sending" | "paused" | "waiting";
+  state: "sending" | "paused" | "waiting" | "discarding";
   why: string;
   id: number | null;
   control: PieceControl;

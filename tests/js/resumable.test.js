@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { fingerprintOf, sendInPieces } from "../../static/js/views/recordings/resumable.js";
+import { discardUnfinished, fingerprintOf, sendInPieces } from "../../static/js/views/recordings/resumable.js";
 
 const MEGABYTE = 2 ** 20;
 const PIECE = 8 * MEGABYTE;
@@ -9,7 +9,7 @@ const BYTES = Uint8Array.from({ length: 20 * MEGABYTE }, (_, at) => (at * 31 + (
 const aFile = (name = "big.jsonl", lastModified = 5) => new File([BYTES], name, { lastModified });
 
 /** A server of tus in memory. `fates` are outcomes of the next pieces: a status, "broken" before it or "lost" after. */
-function aServer(fates = []) {
+function aServer(fates = [], deletions = []) {
   const server = { uploads: [], pieces: [], asked: [] };
   const find = (address) => server.uploads.find(({ id }) => address.endsWith(`/${id}`));
   const metadataOf = (header) =>
@@ -33,8 +33,13 @@ function aServer(fates = []) {
     }
     if (!upload) return [404, {}, { detail: "There is no upload." }];
     const offset = upload.bytes.length;
+    if (method === "HEAD" && upload.problem) return [upload.problem.status, {}];
     if (method === "HEAD") return [200, { "Upload-Offset": String(offset) }];
-    if (method === "GET") return [200, {}, { accepted: { id: 7, job: 8 } }];
+    const isComplete = offset === upload.length;
+    if (method === "GET" && upload.problem) return [200, {}, { state: "refused", problem: upload.problem }];
+    if (method === "GET" && !isComplete) return [200, {}, { state: "receiving", accepted: null, problem: null }];
+    if (method === "GET") return [200, {}, { state: "accepted", accepted: { id: 7, job: 8 } }];
+    if (method === "DELETE" && deletions.length) return deletions.shift()(upload);
     if (method === "DELETE") return server.uploads.splice(server.uploads.indexOf(upload), 1), [204, {}];
     const fate = fates.shift();
     if (fate === "broken" || Number(fate)) return fate;
@@ -153,4 +158,87 @@ test("the fingerprint tells files apart by name, time, size and beginning", asyn
   assert.equal(new Set(prints).size, 5);
   assert.equal(prints[0], prints[5]);
   assert.match(prints[0], /^[0-9a-f]{16}$/);
+});
+
+test("an upload is discarded once the server lets go of it, and a finished one is shown", async () => {
+  const locked = () => [423, {}, { detail: "locked" }];
+  const finishes = (upload) => ((upload.bytes = Buffer.from(BYTES)), locked());
+  for (const [deletions, expected] of [[[locked, locked], 410], [[locked, finishes], 202]]) {
+    const server = aServer([], deletions);
+    const states = [];
+    const report = (sent, total, { state, control }) => {
+      states.push(state);
+      if (sent >= PIECE && !control.isDiscarded) control.discard();
+    };
+    const { status } = await sender(server).send(aFile(), report);
+    assert.equal(status, expected);
+    assert.equal(states.filter((state) => state === "discarding").length, 2);
+    assert.equal(server.uploads.length, expected === 410 ? 0 : 1);
+  }
+});
+
+test("an unfinished upload that is not discarded says why", async () => {
+  const server = aServer([undefined, 422], [() => [403, {}, { detail: "not you" }]]);
+  await sender(server).send(aFile(), () => {});
+  const tools = { Request: server.Request, pause: async () => {} };
+  const discard = () => discardUnfinished("/api/uploads/1", "token", tools);
+  assert.match((await discard()).body.detail, /not discarded. not you/);
+  assert.equal((await discard()).status, 410);
+  assert.deepEqual(server.uploads, []);
+});
+
+test("a refusal after which the bytes are kept says so", async () => {
+  for (const status of [429, 401, 403]) {
+    const answer = await sender(aServer([undefined, status])).send(aFile(), () => {});
+    assert.deepEqual(answer, { status, body: { detail: "as told", kept: true } });
+  }
+});
+
+test("a refusal whose answer was lost is asked for, whatever its status", async () => {
+  const server = aServer();
+  const problem = { status: 413, detail: "too many events" };
+  const report = () => (server.uploads[0].problem = problem);
+  const answer = await sender(aServerThatRefuses(server)).send(aFile(), report);
+  assert.deepEqual(answer, { status: 413, body: problem });
+});
+
+/** Loses the answer to the second piece. */
+function aServerThatRefuses(server) {
+  const { Request } = server;
+  server.Request = class extends Request {
+    async send(body) {
+      if (this.method === "PATCH" && server.pieces.length) return this.onerror();
+      return super.send(body);
+    }
+  };
+  return server;
+}
+
+test("a file that changes while it is sent is refused", async () => {
+  const file = aFile();
+  const { slice } = file;
+  file.slice = (...range) => {
+    const piece = slice.apply(file, range);
+    if (range[0] >= PIECE) piece.arrayBuffer = () => Promise.reject(new Error("NotReadableError"));
+    return piece;
+  };
+  const server = aServer([undefined, "broken"]);
+  const { status, body } = await sender(server).send(file, () => {});
+  assert.equal(status, 400);
+  assert.deepEqual(server.uploads, []);
+  assert.match(body.detail, /^The file has changed/);
+});
+
+test("a folder is known again only with the same files", async () => {
+  const folder = (path, lastModified, other = "b") => ({
+    name: "folder",
+    size: BYTES.length,
+    parts: [
+      { path: "big", file: new File([BYTES], "big", { lastModified: 9 }) },
+      { path, file: new File(["x"], other, { lastModified }) },
+    ],
+  });
+  const server = aServer();
+  for (const each of [folder("b", 5), folder("c", 5), folder("b", 6)]) await sender(server).send(each, () => {});
+  assert.equal(new Set(server.uploads.map(({ metadata }) => metadata.fingerprint)).size, 3);
 });

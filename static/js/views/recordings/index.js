@@ -1,10 +1,10 @@
 /** The page of recordings: files that are dropped anywhere on it, their jobs, and a list that stays current. */
 
-import { setText } from "../../lib/dom.js";
+import { h, setText } from "../../lib/dom.js";
 import { isOpen, jobLine } from "../jobs/words.js";
 import { dropped } from "../../lib/dropped.js";
-import { grouped, postFile, sendAll, withFormat, withTeam } from "./upload-queue.js";
-import { LEAST_BYTES, sendInPieces } from "./resumable.js";
+import { grouped, overfull, postFile, sendAll, withFormat, withTeam } from "./upload-queue.js";
+import { discardUnfinished, LEAST_BYTES, sendInPieces } from "./resumable.js";
 import { mountUploadRows } from "./upload-rows.js";
 import { refreshList, watchJobs } from "../jobs/watch.js";
 
@@ -65,17 +65,31 @@ async function upload(files, { opens = files.length === 1 } = {}) {
 }
 
 /** @param {Upload} file @param {Report} report */
-function post(file, report) {
-  return (file.size < LEAST_BYTES ? inOneRequest : inPieces)(file, report);
+async function post(file, report) {
+  return overfull(file) ?? (file.size < LEAST_BYTES ? inOneRequest : inPieces)(file, report);
 }
 
 document.getElementById("uploads").addEventListener("click", async ({ target }) => {
-  const row = /** @type {Element} */ (target).closest("[data-discard]")?.closest("[data-unfinished]");
+  const button = /** @type {HTMLButtonElement} */ (/** @type {Element} */ (target).closest("[data-discard]"));
+  const row = /** @type {HTMLElement} */ (button?.closest("[data-unfinished]"));
   if (!row) return;
-  const headers = { "X-CSRFToken": csrf, "Tus-Resumable": "1.0.0" };
-  const { ok, status } = await fetch(`${form.dataset.pieces}/${row.dataset.unfinished}`, { method: "DELETE", headers });
-  if (ok || status === 404) row.remove();
+  button.disabled = true;
+  const { status, body } = await discardUnfinished(`${form.dataset.pieces}/${row.dataset.unfinished}`, csrf);
+  if (status === 410) return row.remove();
+  button.disabled = false;
+  if (status === 202) {
+    button.remove();
+    const link = h("a", { href: `/recordings/${body.id}` }, "open its recording");
+    sayIn(row, h("p.small", { role: "alert" }, "The file was complete already: ", link));
+    refreshList();
+  } else sayIn(row, h("p.field-error", { role: "alert" }, body.detail));
 });
+
+/** @param {HTMLElement} row @param {HTMLElement} words */
+function sayIn(row, words) {
+  row.querySelector("[role=alert]")?.remove();
+  row.lastElementChild.append(words);
+}
 
 /** @param {JobPayload} job */
 function onJob(job) {

@@ -12,7 +12,14 @@ const LONGEST_TITLE = 200; // characters
 const PAUSES = [1000, 3000, 9000, 15_000]; // ms before the server is asked again; the last one repeats
 const STALLED_AFTER = 60_000; // ms without a byte
 const RATE_OVER = 5000; // ms
+const MOST_DISCARDS = 20; // times that the server is asked to discard an upload which it may be finishing
 const PASSING = [0, 408, 409, 423, 460];
+
+const CHANGED = {
+  status: 400,
+  body: { detail: "The file has changed on the disk while it was sent, or cannot be read any more. Upload it again." },
+};
+const DISCARDED = { status: 410, body: { detail: "You discarded this upload." } };
 
 /**
  * Returns a function that sends an upload and resolves with the server's answer to the whole. `report` is called with
@@ -32,7 +39,7 @@ export function sendInPieces(address, csrf, tools = {}) {
     let sent = 0;
     let failures = 0;
 
-    /** @param {"sending" | "paused" | "waiting"} state @param {string} [why] */
+    /** @param {"sending" | "paused" | "waiting" | "discarding"} state @param {string} [why] */
     const tell = (state, why = "") =>
       report(sent, blob.size, { ...pace.of(sent, blob.size), state, why, id, control: switched });
 
@@ -54,8 +61,8 @@ export function sendInPieces(address, csrf, tools = {}) {
     async function sendRest() {
       const where = `${address}/${id}`;
       const asked = await ask("HEAD", where);
-      if (asked.status === 422) return await outcome(where);
-      if (asked.status !== 200) return asked;
+      if (asked.status === 401 || isPassing(asked)) return asked;
+      if (asked.status !== 200) return await outcome(where, asked);
       sent = Number(asked.header("Upload-Offset"));
       pace.reset();
       while (sent < blob.size) {
@@ -68,6 +75,10 @@ export function sendInPieces(address, csrf, tools = {}) {
           tell("sending");
         });
         sent = begun;
+        if (answer.status === 0 && !(await isReadable(body))) {
+          await ask("DELETE", where); // other bytes cannot follow those that were sent
+          return CHANGED;
+        }
         if (answer.status !== 204) return answer;
         failures = 0;
         sent = Number(answer.header("Upload-Offset"));
@@ -76,11 +87,35 @@ export function sendInPieces(address, csrf, tools = {}) {
       return await outcome(where);
     }
 
-    /** @param {string} where @returns {Promise<Answer>} */
-    async function outcome(where) {
+    /**
+     * Returns what became of a complete file, or `otherwise` if the server does not take it for complete.
+     * @param {string} where @param {Answer} [otherwise] @returns {Promise<Answer>}
+     */
+    async function outcome(where, otherwise = { status: 409, body: null }) {
       const { status, body } = await ask("GET", where);
       if (status !== 200) return { status, body };
-      return body.accepted ? { status: 202, body: body.accepted } : { status: body.problem.status, body: body.problem };
+      if (body.accepted) return { status: 202, body: body.accepted };
+      return body.problem ? { status: body.problem.status, body: body.problem } : otherwise;
+    }
+
+    /** @returns {Promise<Answer>} */
+    async function discarded() {
+      if (id === null) return DISCARDED;
+      return await untilDiscarded(ask, `${address}/${id}`, (why, wait) => {
+        tell("discarding", why);
+        return pause(wait, switched);
+      });
+    }
+
+    /**
+     * Says in a refusal if what was sent is kept all the same, so that a person can go on.
+     * @param {Answer} answer @returns {Promise<Answer>}
+     */
+    async function withKept(answer) {
+      if (id === null || answer.status === 202 || answer === CHANGED) return answer;
+      const { status, body } = await ask("GET", `${address}/${id}`);
+      const kept = status === 200 ? body.state === "receiving" : status !== 404;
+      return kept ? { status: answer.status, body: { ...answer.body, detail: reasonOf(answer), kept } } : answer;
     }
 
     for (;;) {
@@ -88,12 +123,13 @@ export function sendInPieces(address, csrf, tools = {}) {
         tell("paused");
         await switched.goesOn();
       }
-      if (switched.isDiscarded) return await discarded(ask, id === null ? "" : `${address}/${id}`);
+      if (switched.isDiscarded) return await discarded();
       const answer = id === null ? await begin() : await sendRest();
       if (id === null && answer.status === 200) id = answer.body;
       else if (switched.isPaused || switched.isDiscarded) continue;
       else if (id !== null && answer.status === 404 && failures < PAUSES.length) {
-        id = null; // it expired, so that the file is sent anew
+        await ask("DELETE", `${address}/${id}`); // it expired or lost its bytes, so that the file is sent anew
+        id = null;
         failures += 1;
       } else if (isPassing(answer)) {
         const wait = PAUSES[Math.min(failures, PAUSES.length - 1)];
@@ -101,10 +137,49 @@ export function sendInPieces(address, csrf, tools = {}) {
         tell("waiting", reasonOf(answer));
         await pause(wait, switched);
       } else {
-        return answer;
+        return await withKept(answer);
       }
     }
   };
+}
+
+/**
+ * Discards an unfinished upload, of which this page sends nothing.
+ * Resolves with the status 410, with 202 and the recording if the server has made one, or with why it was not possible.
+ * @param {string} where @param {string} csrf @param {PieceTools} [tools] @returns {Promise<Answer>}
+ */
+export function discardUnfinished(where, csrf, tools = {}) {
+  const { Request = XMLHttpRequest, pause = untilOnline } = tools;
+  const switched = control();
+  return untilDiscarded(asking(Request, csrf, switched), where, (_, wait) => pause(wait, switched));
+}
+
+/**
+ * Asks the server to discard an upload until it does. While it finishes the file it answers 423; then there may be a
+ * recording.
+ * @param {any} ask @param {string} where @param {(why: string, wait: number) => Promise<void>} waiting
+ * @returns {Promise<Answer>}
+ */
+async function untilDiscarded(ask, where, waiting) {
+  for (let tries = 1; ; tries++) {
+    const known = await ask("GET", where);
+    if (known.body?.accepted) return { status: 202, body: known.body.accepted };
+    const answer = known.status === 200 ? await ask("DELETE", where) : known;
+    if (answer.status === 204 || answer.status === 404) return DISCARDED;
+    if (!isPassing(answer) || tries === MOST_DISCARDS) return notDiscarded(answer);
+    await waiting(reasonOf(answer), PAUSES[Math.min(tries, PAUSES.length) - 1]);
+  }
+}
+
+/** @param {Answer} answer @returns {Answer} */
+function notDiscarded(answer) {
+  const detail = `The upload was not discarded. ${reasonOf(answer)}`;
+  return { status: answer.status, body: { ...answer.body, detail, kept: true } };
+}
+
+/** @param {Blob} blob */
+function isReadable(blob) {
+  return blob.arrayBuffer().then(() => true, () => false);
 }
 
 /** @param {Answer} answer */
@@ -150,12 +225,6 @@ function control() {
       return new Promise((resolve) => waiting.push(() => resolve()));
     },
   };
-}
-
-/** @param {any} ask @param {string} where @returns {Promise<Answer>} */
-async function discarded(ask, where) {
-  if (where) await ask("DELETE", where);
-  return { status: 410, body: { detail: "You discarded this upload." } };
 }
 
 /**
@@ -258,7 +327,7 @@ async function metadataOf(file, blob) {
   const title = file.title ?? (file.parts ? file.name : "");
   return {
     filename,
-    fingerprint: await fingerprintOf(filename, changedAt(file), blob),
+    fingerprint: await fingerprintOf(filename, markOf(file), blob),
     ...(title ? { name: title.slice(0, LONGEST_TITLE) } : {}),
     ...(file.format ? { format: file.format } : {}),
     ...(file.team ? { team: String(file.team) } : {}),
@@ -266,21 +335,22 @@ async function metadataOf(file, blob) {
 }
 
 /**
- * Returns when a file, or the youngest of several, was changed last.
- * @param {any} file
+ * Returns when a file was changed last, or of several the path, size and time of each.
+ * @param {any} file @returns {string | number}
  */
-function changedAt(file) {
-  const files = file.parts ? file.parts.map((/** @type {DroppedFile} */ part) => part.file) : [file.source ?? file];
-  return files.reduce((/** @type {number} */ last, /** @type {File} */ each) => Math.max(last, each.lastModified), 0);
+function markOf(file) {
+  if (!file.parts) return (file.source ?? file).lastModified;
+  const parts = /** @type {DroppedFile[]} */ (file.parts);
+  return JSON.stringify(parts.map(({ path, file: { size, lastModified } }) => [path, size, lastModified]));
 }
 
 /**
- * Returns a text by which the same file is known again: a hash of its name, size, time of change and first megabyte.
+ * Returns a text by which the same file is known again: a hash of its name, size, mark and first megabyte.
  * crypto.subtle is missing on pages that are loaded over plain HTTP.
- * @param {string} name @param {number} changed @param {Blob} blob
+ * @param {string} name @param {string | number} mark @param {Blob} blob
  */
-export async function fingerprintOf(name, changed, blob) {
-  const said = new TextEncoder().encode(`${name}\n${changed}\n${blob.size}\n`);
+export async function fingerprintOf(name, mark, blob) {
+  const said = new TextEncoder().encode(`${name}\n${mark}\n${blob.size}\n`);
   const head = new Uint8Array(await blob.slice(0, KNOWN_BY_BYTES).arrayBuffer());
   let [one, other] = [0x811c9dc5, 0x9747b28c];
   for (const bytes of [said, head]) {

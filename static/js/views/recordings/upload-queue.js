@@ -155,7 +155,8 @@ export function offered(file, problem) {
  */
 export function postFile(address, csrf, Request = XMLHttpRequest, pause = sleep) {
   return async (/** @type {Upload} */ file, /** @type {(sent: number, total: number) => void} */ onBytes) => {
-    if (file.parts?.length > MOST_TOGETHER) return { status: 413, body: { detail: tooMany(file) } };
+    const refusal = overfull(file);
+    if (refusal) return refusal;
     const key = newKey();
     const post = () => postOnce(new Request(), { address, csrf, key }, file, onBytes);
     let answer = await post();
@@ -215,6 +216,14 @@ export function formOf(file) {
   if (file.format) body.append("format", file.format);
   if (file.team) body.append("team", file.team);
   return body;
+}
+
+/**
+ * Returns the refusal of a folder with more files than are read as one upload, or null.
+ * @param {Upload} file @returns {Answer | null}
+ */
+export function overfull(file) {
+  return file.parts?.length > MOST_TOGETHER ? { status: 413, body: { detail: tooMany(file) } } : null;
 }
 
 /** @param {Upload} file */

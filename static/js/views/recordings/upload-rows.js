@@ -9,6 +9,7 @@ import { offered, placeOf, withFormat } from "./upload-queue.js";
 
 const APART = "Each becomes a recording of its own.";
 const NOTHING_KEPT = "Nothing of this file was kept. Correct it and upload it again.";
+const STILL_KEPT = "What was sent is kept by the server until the upload expires.";
 const SHOWN_DEFECTS = 5;
 
 /**
@@ -148,8 +149,23 @@ export function mountUploadRows(root, { cancelJob, again, formats }) {
       ...(hidden > 0 ? [h("p.small.soft", {}, `and ${thousands(hidden)} more defects`)] : []),
       ...(problem.instead ? [h("p.small", {}, h("a", { href: problem.instead }, "Make a mapping of its fields"))] : []),
       ...(problem.choices ? [choices(offered(file, problem))] : otherFormat(file, problem)),
-      h("p.small.soft", {}, problem.choices ? APART : NOTHING_KEPT),
+      ...(problem.kept ? [goOn(file)] : []),
+      h("p.small.soft", {}, problem.choices ? APART : problem.kept ? STILL_KEPT : NOTHING_KEPT),
     );
+  }
+
+  /**
+   * Offers to go on with an upload that the server has a part of.
+   * @param {Upload} file
+   */
+  function goOn(file) {
+    const onclick = () => {
+      rows.get(file).row.remove();
+      rows.delete(file);
+      again(file);
+    };
+    return h("div.row", {},
+      h("button.btn.btn-primary", { type: "button", "aria-label": `Go on with ${file.name}`, onclick }, "Go on"));
   }
 
   /** @param {Offer[]} offers */
@@ -229,6 +245,7 @@ function paceWords({ state, rate, left }) {
 function whyWords(state, why) {
   if (state === "paused") return "Paused. What was sent is kept by the server.";
   if (state === "waiting") return `${why} The upload goes on from there as soon as it can.`;
+  if (state === "discarding") return `${why} The upload is discarded as soon as that is possible.`;
   return "";
 }
 
