@@ -135,10 +135,12 @@ class Pieces(Draft):
 
     def close(self) -> None:
         """Close the file; hide it again if it was made ready for a row that did not come."""
+        if self.file.closed:
+            return
         with self.file:
             if self._kept:
                 _hashes.pop(self._upload.upload, None)
-            elif not self.file.closed and self._is_left_ready():
+            elif self._is_left_ready():
                 self.path.rename(hidden(self._upload))
 
     def _is_left_ready(self) -> bool:

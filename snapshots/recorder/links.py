@@ -191,7 +191,10 @@ class Links:
         return [peer for peer, link in self.outgoing.items() if link.left.is_set()]
 
     async def close(self, farewell: bool) -> None:
-        """Close everything; with a farewell, peers know that nothing was lost."""
+        """Close everything; with a farewell, peers do not take it for a lost connection.
+
+        What a peer has queued for this process by then is dropped.
+        """
         if farewell:
             for link in self.outgoing.values():
                 link.put(frame(_FAREWELL, self._most_bytes))
