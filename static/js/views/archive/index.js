@@ -108,9 +108,11 @@ async function report() {
   const body = document.getElementById("archive-body");
   if (!body) return;
   body.setAttribute("aria-live", "off");
-  const part = "#archive-reported";
-  const options = { target: part, select: part, swap: "outerHTML" };
-  await window.htmx.ajax("GET", location.pathname + location.search, options).catch(() => {});
+  const headers = { "HX-Request": "true" };
+  const answer = await fetch(location.pathname + location.search, { headers }).catch(() => null);
+  const parsed = answer?.ok ? new DOMParser().parseFromString(await answer.text(), "text/html") : null;
+  const fresh = parsed?.getElementById("archive-reported");
+  if (fresh) document.getElementById("archive-reported")?.replaceWith(fresh);
   setTimeout(() => body.setAttribute("aria-live", "polite"));
 }
 
