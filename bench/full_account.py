@@ -5,13 +5,14 @@ rows lead. Each page, call and command that lists or counts recordings is asked 
 test client, without the network. Requirements: <= 0.5 s of processor time, <= 250 kB.
 """
 
-import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from time import process_time
 from typing import Any
+
+from bench.in_memory import set_up
 
 RECORDINGS = 100_000
 STORES = 3
@@ -64,7 +65,7 @@ PAGES = (
 def main() -> None:
     count = int(float(sys.argv[1])) if sys.argv[1:] else RECORDINGS
     with tempfile.TemporaryDirectory(prefix="cutline-bench-") as folder:
-        _set_up(Path(folder))
+        set_up(Path(folder))
         measure(count)
 
 
@@ -78,20 +79,6 @@ def measure(count: int) -> None:
         began = process_time()
         work()
         print(f"{words:44} {(process_time() - began) * 1000:8.0f} ms", flush=True)
-
-
-def _set_up(folder: Path) -> None:
-    """Start Django with a database in memory."""
-    os.environ |= {"DATA_DIR": str(folder), "DJANGO_SETTINGS_MODULE": "webapp.settings"}
-    import django
-    from django.conf import settings
-    from django.core.management import call_command
-
-    settings.DATABASES["default"] |= {"NAME": ":memory:"}
-    settings.STORE_URL = (folder / "store").as_uri()
-    settings.ALLOWED_HOSTS = ["testserver"]
-    django.setup()
-    call_command("migrate", verbosity=0)
 
 
 def fill(count: int) -> tuple[Any, dict[str, int]]:

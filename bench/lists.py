@@ -8,7 +8,6 @@ Requirements at 1,000: judging in <= 15 s; a page of a list in <= 100 kB; a deta
 of 5,000 snapshots in <= 30 ms, of 10,000 processes in <= 200 ms); a cut or a detail in <= 200 kB.
 """
 
-import os
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
@@ -19,6 +18,7 @@ from statistics import median
 from time import perf_counter, process_time
 from typing import Any
 
+from bench.in_memory import set_up
 from bench.synthetic_store import write_synthetic
 
 SIZE = 1_000
@@ -119,7 +119,7 @@ def _arguments(events: int, processes: int, channels: int, snapshots: int) -> di
 def main() -> None:
     size = int(float(sys.argv[1])) if sys.argv[1:] else SIZE
     with tempfile.TemporaryDirectory(prefix="cutline-bench-") as folder:
-        _set_up(Path(folder))
+        set_up(Path(folder))
         measure(size)
 
 
@@ -130,20 +130,6 @@ def measure(size: int) -> None:
         asked = _ready(case)
         for words, ask in case.asked.items():
             print(f"{words:34} {_measured(ask, asked)}", flush=True)
-
-
-def _set_up(folder: Path) -> None:
-    """Start Django with a database in memory."""
-    os.environ |= {"DATA_DIR": str(folder), "DJANGO_SETTINGS_MODULE": "webapp.settings"}
-    import django
-    from django.conf import settings
-    from django.core.management import call_command
-
-    settings.DATABASES["default"] |= {"NAME": ":memory:"}
-    settings.STORE_URL = (folder / "store").as_uri()
-    settings.ALLOWED_HOSTS = ["testserver"]
-    django.setup()
-    call_command("migrate", verbosity=0)
 
 
 def _ready(case: Case) -> Asked:

@@ -4,12 +4,13 @@ A review of 30 people and 1,000 entries, all of them in its timeline, is made in
 own, in memory. Each part is asked for through Django's test client, without the network.
 """
 
-import os
 import sys
 import tempfile
 from pathlib import Path
 from statistics import median
 from time import perf_counter, process_time
+
+from bench.in_memory import set_up
 
 ENTRIES = 1_000
 PEOPLE = 30
@@ -26,7 +27,7 @@ PARTS = {
 def main() -> None:
     entries = int(float(sys.argv[1])) if sys.argv[1:] else ENTRIES
     with tempfile.TemporaryDirectory(prefix="cutline-bench-") as folder:
-        _set_up(Path(folder))
+        set_up(Path(folder))
         measure(entries)
 
 
@@ -36,20 +37,6 @@ def measure(entries: int) -> None:
     for words, address in PARTS.items():
         took = _measured(client, address, names)
         print(f"{entries:,} entries, {PEOPLE} people, {words}: {took}")
-
-
-def _set_up(folder: Path) -> None:
-    """Start Django with a database in memory."""
-    os.environ |= {"DATA_DIR": str(folder), "DJANGO_SETTINGS_MODULE": "webapp.settings"}
-    import django
-    from django.conf import settings
-    from django.core.management import call_command
-
-    settings.DATABASES["default"] |= {"NAME": ":memory:"}
-    settings.STORE_URL = (folder / "store").as_uri()
-    settings.ALLOWED_HOSTS = ["testserver"]
-    django.setup()
-    call_command("migrate", verbosity=0)
 
 
 def _filled(entries: int):
