@@ -1,4 +1,4 @@
-"""Where a log goes: a file, or an open recording by way of a spool."""
+"""Write the events of a log to a file, or send them to an open recording by way of a spool."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Of all unpacked blocks of the process only so many bytes are kept, those that were read last."""
+"""The process keeps unpacked blocks only up to so many bytes: those that were read last."""
 
 import threading
 

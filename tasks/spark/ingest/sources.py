@@ -27,7 +27,7 @@ _CHUNK_BYTES = 8 * 2**20
 _LEAST_CHUNK_BYTES = 2 * 2**20
 _GROUP_ROWS = 200_000
 LEAST_BYTES_PER_EVENT = 4
-"""As few as a stored event was seen to take on disk with what belongs to it."""
+"""The fewest bytes on disk that a stored event was seen to take, with what belongs to it."""
 _LEAST_SHARE_OF_TEXT = 100
 """Stored, a text of JSON lines that repeat each other takes a small share of its bytes."""
 
