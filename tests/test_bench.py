@@ -37,6 +37,7 @@ WITH_SPARK = {  # and a word of what each prints last
     simulator: "reference",
 }
 HELPERS = {  # of the measurements
+    "in_memory",
     "browser",
     "recordings",
     "synthetic_archive",
