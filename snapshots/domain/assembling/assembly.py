@@ -5,8 +5,9 @@ header.
 """
 
 import itertools
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from operator import itemgetter
 
@@ -14,7 +15,8 @@ import numpy as np
 
 from snapshots.domain.assembling import irregular
 from snapshots.domain.assembling.clocks import NONE, CausalCycle, Times, causal_times, early, fallen
-from snapshots.domain.assembling.matching import Traffic, match
+from snapshots.domain.assembling.matching import Matches, Traffic, match
+from snapshots.domain.assembling.restores import History, meet, with_done
 from snapshots.domain.model import defects as complaints
 from snapshots.domain.model.defects import Defect, Defects, InputRefused, quoted, refuse
 from snapshots.domain.model.recording import (
@@ -23,14 +25,15 @@ from snapshots.domain.model.recording import (
     RECEIVE,
     RECORD_CHANNEL,
     RECORD_STATE,
-    RESTORE,
     SEND,
     Event,
     Instant,
     LoggedEvent,
     Marker,
     Message,
+    MessageId,
     Recording,
+    Restored,
 )
 from snapshots.domain.model.topology import ChannelId, ProcessId, Topology
 
@@ -43,7 +46,6 @@ NEEDED = {
     MARKER_RECEIVE: ("channel", "snapshot"),
     RECORD_STATE: ("snapshot",),
     RECORD_CHANNEL: ("snapshot", "channel", "messages"),
-    RESTORE: ("snapshot",),
 }
 """The fields without which an event of a kind has no meaning."""
 _ENDS = {
@@ -53,6 +55,10 @@ _ENDS = {
     MARKER_RECEIVE: "marker_receives",
 }
 """The list in Traffic that takes the events of a kind."""
+
+
+Again = dict[tuple[ProcessId, int], list[tuple[int | None, Hashable | None]]]
+"""What was received again on each channel of a process after its n-th restore."""
 
 
 @dataclass(frozen=True)
@@ -111,10 +117,12 @@ def assemble(header: Header, logged_events: Iterable[LoggedEvent]) -> Assembly:
     rows = [event for events in ordered.values() for event in events]
     starts = np.cumsum([0, *map(len, ordered.values())])
     traffic = _traffic(topology, rows)
-    stray_rows = _match_all(traffic, rows, defects)
+    history = History(rows)
+    stray_rows, again = _match_all(topology, traffic, rows, history, defects)
     times = _timed(starts, rows, traffic, defects)
     irregular.report_overtaking(topology, traffic, rows, defects)
     irregular.report_records(traffic, rows, defects)
+    defects.extend(history.defects(topology))
     events = _placed(rows, starts, times)
     recording = Recording(
         topology=topology,
@@ -125,6 +133,7 @@ def assemble(header: Header, logged_events: Iterable[LoggedEvent]) -> Assembly:
         name=header.name,
         time_unit=header.time_unit,
         header_extra=header.extra,
+        restores=_restores(topology, starts, history, again),
     )
     return Assembly(recording, defects.listed, defects.total)
 
@@ -204,25 +213,68 @@ def _traffic(topology: Topology, rows: list[LoggedEvent]) -> dict[ChannelId, Tra
 
 
 def _match_all(
-    traffic: dict[ChannelId, Traffic], rows: list[LoggedEvent], defects: Defects
-) -> list[int]:
-    """Fill ``received`` of every channel, and return the rows of the stray receives."""
+    topology: Topology,
+    traffic: dict[ChannelId, Traffic],
+    rows: list[LoggedEvent],
+    history: History,
+    defects: Defects,
+) -> tuple[list[int], Again]:
+    """Fill the ends of the ways on every channel; return the stray receives, and what came again.
+
+    The strays are rows.
+    """
     strays: list[int] = []
-    for channel, flow in traffic.items():
-        messages = match(
+    again: Again = defaultdict(list)
+    for channel in topology.channels:
+        flow, held = traffic[channel.id], history.held(channel)
+        messages = _matched(
             [(rows[row].message, row) for row in flow.sends],
             [(rows[row].message, row) for row in flow.receives],
+            history.ends(channel),
+            held,
         )
-        markers = match(
+        for number, found in messages.again.items():
+            again[channel.target, number].append(found)
+        markers = _matched(
             [(rows[row].snapshot, row) for row in flow.marker_sends],
             [(rows[row].snapshot, row) for row in flow.marker_receives],
+            history.ends(channel),
+            [()] * len(held),  # no snapshot keeps markers
         )
         flow.received = messages.received | markers.received
+        flow.taken_back = messages.taken_back | markers.taken_back
         for matches in (messages, markers):
-            strays += matches.unexplained + matches.surplus
-        irregular.report_strays(channel, rows, messages, markers, defects)
-        irregular.report_resent(channel, [rows[row] for row in flow.sends], defects)
-    return strays
+            strays += matches.unexplained + matches.surplus + matches.late
+        irregular.report_strays(channel.id, rows, messages, markers, defects)
+        irregular.report_resent(channel.id, [rows[row] for row in flow.sends], defects)
+    return strays, again
+
+
+def _restores(
+    topology: Topology, starts: np.ndarray, history: History, again: Again
+) -> dict[ProcessId, tuple[Restored, ...]]:
+    """Return the restores of each process by index, with what came again after each."""
+    found = {}
+    for process, start in zip(topology.processes, starts.tolist(), strict=False):
+        if own := history.restores.get(process.id):
+            whole = [with_done(item, again[process.id, n]) for n, item in enumerate(own)]
+            found[process.id] = tuple(_from_start(item, start) for item in whole)
+    return found
+
+
+def _from_start(restored: Restored, start: int) -> Restored:
+    """Return a restore with indexes within its process, whose first row is ``start``."""
+    done = None if restored.done is None else restored.done - start
+    return replace(restored, row=restored.row - start, done=done)
+
+
+def _matched(
+    sends: list[tuple[Hashable, int]],
+    receives: list[tuple[Hashable, int]],
+    restores: tuple[list[Restored], list[Restored]],
+    held: Sequence[Sequence[MessageId]],
+) -> Matches:
+    return meet(sends, receives, *restores, held) if any(restores) else match(sends, receives)
 
 
 def _timed(
@@ -299,7 +351,17 @@ def _messages(flow: Traffic, events: list[Event]) -> tuple[Message, ...]:
         assert sent.channel is not None  # _check_fields refuses a send without channel or message
         assert sent.message is not None
         messages.append(
-            Message(sent.channel, ordinal, sent.message, sent.value, sent.index, sent.at, *receive)
+            Message(
+                sent.channel,
+                ordinal,
+                sent.message,
+                sent.value,
+                sent.index,
+                sent.at,
+                received_index=receive[0],
+                received_at=receive[1],
+                taken_back=send in flow.taken_back,
+            )
         )
     return tuple(messages)
 
@@ -310,13 +372,24 @@ def _markers(flow: Traffic, events: list[Event]) -> tuple[Marker, ...]:
         sent, receive = events[send], _receive(flow, events, send)
         assert sent.channel is not None  # _check_fields refuses a marker without one of the two
         assert sent.snapshot is not None
-        markers.append(Marker(sent.channel, ordinal, sent.snapshot, sent.index, sent.at, *receive))
+        markers.append(
+            Marker(
+                sent.channel,
+                ordinal,
+                sent.snapshot,
+                sent.index,
+                sent.at,
+                received_index=receive[0],
+                received_at=receive[1],
+                taken_back=send in flow.taken_back,
+            )
+        )
     return tuple(markers)
 
 
 def _receive(
     flow: Traffic, events: list[Event], send: int
 ) -> tuple[int, Instant] | tuple[None, None]:
-    """Return index and time of the receive of a send, or (None, None) if it has none."""
-    row = flow.received.get(send)
+    """Return index and time of what ends the way of a send, or (None, None) if nothing does."""
+    row = flow.end(send)
     return (None, None) if row is None else (events[row].index, events[row].at)

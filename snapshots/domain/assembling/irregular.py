@@ -33,8 +33,10 @@ def report_strays(
     for complaint, numbers in (
         (complaints.stray_receive, messages.unexplained),
         (complaints.received_twice, messages.surplus),
+        (complaints.received_late, messages.late),
         (complaints.stray_marker, markers.unexplained),
         (complaints.marker_received_twice, markers.surplus),
+        (complaints.marker_late, markers.late),
     ):
         for event in (rows[number] for number in numbers):
             defects.add(complaint(channel=channel, message=event.message, **_facts(event)))
@@ -107,7 +109,8 @@ def report_overtaking(
     for channel in topology.channels:
         flow = traffic[channel.id]
         sends = sorted(flow.sends + flow.marker_sends)
-        received = np.array([flow.received.get(send, IN_FLIGHT) for send in sends], np.int64)
+        ends = map(flow.end, sends)  # what a restore took back was overtaken by nothing behind it
+        received = np.array([IN_FLIGHT if end is None else end for end in ends], np.int64)
         by = received
         if channel.overtaking:
             marks = np.array([rows[send].kind == MARKER_SEND for send in sends], bool)

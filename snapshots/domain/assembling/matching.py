@@ -17,11 +17,18 @@ class Matches:
         received: the receive of each send that has one.
         unexplained: the receives of ids that were never sent.
         surplus: the receives of an id beyond the number of its sends.
+        late: the receives of messages of another epoch (restores.py).
+        taken_back: the restore that took each send back that has no receive.
+        again: for each restore of the target, by its number, whose snapshot held messages in the
+            channel: the receive of the last of them, and an id that is missing; see restores.py.
     """
 
     received: dict[int, int] = field(default_factory=dict)
     unexplained: list[int] = field(default_factory=list)
     surplus: list[int] = field(default_factory=list)
+    late: list[int] = field(default_factory=list)
+    taken_back: dict[int, int] = field(default_factory=dict)
+    again: dict[int, tuple[int | None, Hashable | None]] = field(default_factory=dict)
 
 
 @dataclass
@@ -30,6 +37,7 @@ class Traffic:
 
     Attributes:
         received: the row of the receive of each send, of a message or a marker, that has one.
+        taken_back: likewise the row of the restore that took it back.
     """
 
     sends: list[int] = field(default_factory=list)
@@ -37,6 +45,11 @@ class Traffic:
     marker_sends: list[int] = field(default_factory=list)
     marker_receives: list[int] = field(default_factory=list)
     received: dict[int, int] = field(default_factory=dict)
+    taken_back: dict[int, int] = field(default_factory=dict)
+
+    def end(self, send: int) -> int | None:
+        """Return the row that ends the way of a send: its receive, or what took it back."""
+        return self.received.get(send, self.taken_back.get(send))
 
 
 def match(

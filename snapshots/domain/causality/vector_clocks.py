@@ -86,7 +86,7 @@ def _causes(recording: Recording, clocks: VectorClocks) -> dict[int, int]:
             *recording.markers.get(channel.id, ()),
         )
         for travelling in travellers:
-            if travelling.received_index is not None:
+            if travelling.received_index is not None and not travelling.taken_back:
                 receive = clocks.row(channel.target, travelling.received_index)
                 causes[receive] = clocks.row(channel.source, travelling.sent_index)
     return causes

@@ -1,6 +1,7 @@
 """Cuts: which events lie inside, what is in the channels, and which cuts are consistent.
 
-A message is in a channel at a cut iff it is sent inside and not received inside. If a FIFO channel
+A message is in a channel at a cut iff it is sent inside, and neither received nor taken back by a
+restore inside (``assembling/restores.py``). If a FIFO channel
 keeps its order, these are its messages m+1 .. n (n sends and m receives inside). If it does not,
 this definition still names the messages that are really on their way.
 
@@ -16,11 +17,13 @@ from operator import attrgetter
 
 from snapshots.domain.model.recording import (
     APPLICATION_KINDS,
+    INTERNAL,
     Instant,
     Marker,
     Message,
     MessageId,
     Recording,
+    Restored,
 )
 from snapshots.domain.model.topology import ChannelId, JsonText, ProcessId
 
@@ -46,15 +49,28 @@ class Cut:
         return index < self.position(process)
 
 
-def received_index(message: Message | Marker) -> int:
-    """Return the index of the receive of a message or marker, NEVER while it is in flight."""
-    return NEVER if message.received_index is None else message.received_index
+def end_index(flight: Message | Marker) -> int:
+    """Return the index at which a message or marker leaves its channel, NEVER if it never does.
+
+    It is received there, or taken back.
+    """
+    return NEVER if flight.received_index is None else flight.received_index
+
+
+def received_index(flight: Message | Marker) -> int:
+    """Return the index of the receive of a message or marker, NEVER if it is never received."""
+    return NEVER if flight.taken_back else end_index(flight)
+
+
+def has_arrived(flight: Message | Marker) -> bool:
+    """Tell whether a message or marker was received, not taken back by a restore."""
+    return received_index(flight) != NEVER
 
 
 class ChannelLog:
     """The messages of one channel, indexed: an answer of k messages costs O(log(messages) + k).
 
-    The indexes of sends rise along the channel. Those of receives need not, so searches use their
+    The indexes of sends rise along the channel. Those of their ends need not, so searches use their
     running maximum from the left (``_reach``) and their running minimum from the right
     (``_floor``).
     """
@@ -62,22 +78,22 @@ class ChannelLog:
     def __init__(self, messages: tuple[Message, ...]) -> None:
         self.messages = messages
         self.sent = [message.sent_index for message in messages]
-        self._received = [received_index(message) for message in messages]
+        self._ended = [end_index(message) for message in messages]
 
     def in_flight(self, sender_at: int, receiver_at: int) -> tuple[Message, ...]:
         """Return what is sent before ``sender_at`` and not received before ``receiver_at``."""
         first = bisect_left(self._reach, receiver_at)
         last = bisect_left(self.sent, sender_at)
-        return tuple(
-            self.messages[n] for n in range(first, last) if self._received[n] >= receiver_at
-        )
+        return tuple(self.messages[n] for n in range(first, last) if self._ended[n] >= receiver_at)
 
     def orphans(self, sender_at: int, receiver_at: int) -> tuple[Message, ...]:
         """Return what is received before ``receiver_at`` and not sent before ``sender_at``."""
         first = bisect_left(self.sent, sender_at)
         last = bisect_left(self._floor, receiver_at)
         return tuple(
-            self.messages[n] for n in range(first, last) if self._received[n] < receiver_at
+            self.messages[n]
+            for n in range(first, last)
+            if received_index(self.messages[n]) < receiver_at
         )
 
     def sent_between(self, first: int, last: int) -> tuple[Message, ...]:
@@ -113,13 +129,29 @@ class ChannelLog:
             groups.setdefault(message.id, []).append(message)
         return groups
 
+    def last_ended(self, message: MessageId, index: int) -> Message | None:
+        """Return the last message with an id that left the channel until ``index``, or None.
+
+        It goes by the latest end so far of the messages with the id.
+        """
+        ends = self._ends_by_id.get(message, [])
+        count = bisect_right(ends, index)
+        return self.by_id[message][count - 1] if count else None
+
+    @cached_property
+    def _ends_by_id(self) -> dict[MessageId, list[int]]:
+        return {
+            name: list(accumulate(map(end_index, messages), max))
+            for name, messages in self.by_id.items()
+        }
+
     @cached_property
     def _reach(self) -> list[int]:
-        return list(accumulate(self._received, max))
+        return list(accumulate(self._ended, max))
 
     @cached_property
     def _floor(self) -> list[int]:
-        return list(accumulate(self._received[::-1], min))[::-1]
+        return list(accumulate(self._ended[::-1], min))[::-1]
 
     @cached_property
     def _latest(self) -> list[Message]:
@@ -132,18 +164,18 @@ class ChannelLog:
     @cached_property
     def _arrivals(self) -> tuple[list[int], tuple[Message, ...]]:
         arrived = sorted(
-            (message for message in self.messages if message.received_index is not None),
+            filter(has_arrived, self.messages),
             key=received_index,
         )
         return [received_index(message) for message in arrived], tuple(arrived)
 
 
 def _later(one: Message, other: Message) -> Message:
-    return max(one, other, key=received_index)
+    return max(one, other, key=end_index)
 
 
 def _earlier(one: Message, other: Message) -> Message:
-    return min(other, one, key=received_index)
+    return min(other, one, key=end_index)
 
 
 def contents(recording: Recording, cut: Cut) -> dict[ChannelId, tuple[Message, ...]]:
@@ -153,7 +185,7 @@ def contents(recording: Recording, cut: Cut) -> dict[ChannelId, tuple[Message, .
             message
             for message in recording.messages.get(channel.id, ())
             if cut.includes(channel.source, message.sent_index)
-            and not cut.includes(channel.target, received_index(message))
+            and not cut.includes(channel.target, end_index(message))
         )
         for channel in recording.topology.channels
     }
@@ -185,6 +217,16 @@ def state_at(recording: Recording, process: ProcessId, position: int) -> JsonTex
         if event.kind in APPLICATION_KINDS:
             return event.state
     return recording.topology.process_by_id[process].state
+
+
+def state_after(recording: Recording, process: ProcessId, restored: Restored) -> JsonText | None:
+    """Return the state of a process right after a restore, None if it is not known.
+
+    An ``internal`` event that follows at once says it.
+    """
+    events, position = recording.events[process], restored.row + 1
+    says = position < len(events) and events[position].kind == INTERNAL
+    return state_at(recording, process, position + 1 if says else position)
 
 
 def cut_at(recording: Recording, *, at: Instant | None = None, step: int | None = None) -> Cut:

@@ -4,7 +4,8 @@ The position of a snapshot at a process is the index of its first record_state. 
 positions alone decide what was in flight and what is an orphan; the result is then compared with
 what was recorded. A channel is judged iff both its ends recorded.
 
-orphan          A message is received inside the cut and sent outside.
+orphan          A message is received inside the cut and sent outside. A message that a restore
+                undid, and that arrives behind it all the same, was sent outside of that run.
 lost            A message is in flight, but not in the recorded list of its channel.
 duplicated      A message is recorded more often than it is in flight: it is recorded twice, or it
                 was already received inside, or not yet sent. A restore would count it twice.
@@ -17,7 +18,8 @@ fifo-violation  A FIFO channel delivered in the wrong order. This is checked for
                 recorded in the wrong order also count.
 incomplete      A process never recorded. If the log has markers of the snapshot: a marker never
                 arrived, or a process that recorded never sent one.
-unknown         A receive inside the cut has no send; a recorded message is never sent. For a
+unknown         A receive inside the cut has no send; a recorded message is never sent. A restore
+                leaves it open, see restored.py; then nothing else is said of the snapshot. For a
                 derived recording: the flaws in its header, and one witness for all states that do
                 not differ.
 consistent      None of these. Never the verdict on a derived recording.
@@ -36,23 +38,33 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from operator import attrgetter
 
+from snapshots.domain.assembling.restores import restore_before
 from snapshots.domain.judging import witnesses
-from snapshots.domain.judging.answers import Answer, Judged, answers
-from snapshots.domain.judging.cuts import ChannelLog, received_index, state_at
+from snapshots.domain.judging.answers import Judged, answers
+from snapshots.domain.judging.cuts import (
+    ChannelLog,
+    end_index,
+    has_arrived,
+    received_index,
+    state_after,
+    state_at,
+)
 from snapshots.domain.judging.entries import messages_of
 from snapshots.domain.judging.findings import INCOMPLETE, Finding, Findings
+from snapshots.domain.judging.report import SnapshotReport
+from snapshots.domain.judging.restored import judged_after_restores
 from snapshots.domain.judging.snapshot_log import SnapshotLog, snapshot_logs
 from snapshots.domain.judging.totals import NOT_SUMMED, Totals
-from snapshots.domain.model.as_json import as_json
 from snapshots.domain.model.derived import flaws, is_derived, states_not_judged
 from snapshots.domain.model.engine_words import why_not_recorded, words_of
 from snapshots.domain.model.recording import (
     RECEIVE,
-    Instant,
+    Event,
     Marker,
     Message,
     MessageId,
     Recording,
+    Restored,
     SnapshotId,
 )
 from snapshots.domain.model.scopes import recording_in_scope
@@ -61,70 +73,12 @@ from snapshots.domain.model.values import total
 
 
 @dataclass(frozen=True)
-class SnapshotReport:
-    """The result of judging one snapshot. Processes and channels are in the order of the header.
+class Case:
+    """What is known of one snapshot before it is judged.
 
     Attributes:
-        processes: the processes in the snapshot's scope.
-        findings: the witnesses, worst first, at most MOST_WITNESSES of each verdict.
-        answers: the four answers: of the cut, the channels, the states and the rule.
-        counts: how many witnesses each verdict has in all, worst first.
-        ended_at: the time of the last event other than a marker_send; None if there is none.
-        positions: how many events of each process that recorded lie inside the cut.
-        recorded_states: the states that are known of those that were recorded.
-        recomputed_states: the states at the recorded positions, where the log holds them.
-        recorded_channels: the ids in recorded order, for each channel with a record_channel.
-        in_flight: the ordinals of the messages in flight, for each channel whose two ends recorded.
+        recorded_at: the positions of all snapshots of the recording.
     """
-
-    snapshot: SnapshotId
-    processes: tuple[ProcessId, ...]
-    findings: tuple[Finding, ...]
-    answers: tuple[Answer, ...]
-    counts: Mapping[str, int]
-    initiators: tuple[ProcessId, ...]
-    began_at: Instant
-    ended_at: Instant | None
-    markers_sent: int
-    markers_received: int
-    positions: Mapping[ProcessId, int]
-    recorded_at: Mapping[ProcessId, Instant]
-    recorded_states: Mapping[ProcessId, JsonText]
-    recomputed_states: Mapping[ProcessId, JsonText]
-    recorded_channels: Mapping[ChannelId, tuple[MessageId, ...]]
-    in_flight: Mapping[ChannelId, tuple[int, ...]]
-    totals: Totals
-
-    @property
-    def verdict(self) -> str:
-        """The worst verdict."""
-        return self.findings[0].verdict
-
-    def summary(self) -> dict[str, object]:
-        """Return the snapshot's summary as JSON, as the API answers it."""
-        return {
-            "snapshot": self.snapshot,
-            "verdict": self.verdict,
-            "answers": list(map(as_json, self.answers)),
-            "verdicts": list(map(as_json, self.findings)),
-            "verdict_counts": [
-                {"verdict": verdict, "count": count} for verdict, count in self.counts.items()
-            ],
-            "initiators": list(self.initiators),
-            "began_at": self.began_at,
-            "ended_at": self.ended_at,
-            "duration": None if self.ended_at is None else self.ended_at - self.began_at,
-            "markers_sent": self.markers_sent,
-            "markers_received": self.markers_received,
-            "positions": dict(self.positions),
-            "recorded_at": dict(self.recorded_at),
-            "totals": as_json(self.totals),
-        }
-
-
-@dataclass(frozen=True)
-class Case:
-    """What is known of one snapshot before it is judged."""
 
     recording: Recording
     log: SnapshotLog
@@ -132,6 +86,7 @@ class Case:
     positions: Mapping[ProcessId, int]
     recomputed_states: Mapping[ProcessId, JsonText]
     in_flight: Mapping[ChannelId, tuple[Message, ...]]
+    recorded_at: Mapping[SnapshotId, Mapping[ProcessId, int]]
 
     def recorded(self, channel: ChannelId) -> tuple[MessageId, ...]:
         """Return the ids that were recorded for a channel; none if the log holds no record."""
@@ -145,13 +100,39 @@ def judge(recording: Recording) -> tuple[SnapshotReport, ...]:
         channel.id: ChannelLog(recording.messages.get(channel.id, ()))
         for channel in recording.topology.channels
     }
-    return tuple(
-        _judged(_case(recording_in_scope(recording, log.involved), log, channels))
-        for log in snapshot_logs(recording)
+    logs = snapshot_logs(recording)
+    recorded_at = {log.id: log.positions for log in logs}
+    reports = tuple(
+        _judged(_case(recording_in_scope(recording, log.involved), log, channels, recorded_at))
+        for log in logs
+    )
+    return judged_after_restores(
+        reports,
+        recording.restores,
+        {process.id: process.state for process in recording.topology.processes},
+        lambda process, restored: state_after(recording, process, restored),
     )
 
 
-def _case(recording: Recording, log: SnapshotLog, channels: Mapping[ChannelId, ChannelLog]) -> Case:
+def judge_one(
+    recording: Recording, log: SnapshotLog, channels: Mapping[ChannelId, ChannelLog]
+) -> SnapshotReport:
+    """Return the report of one snapshot that no restore comes before.
+
+    Args:
+        recording: of its events, those that set the states at the positions are enough.
+        channels: of their messages, those that its cut and its markers concern are enough.
+    """
+    recorded_at = {log.id: log.positions}
+    return _judged(_case(recording_in_scope(recording, log.involved), log, channels, recorded_at))
+
+
+def _case(
+    recording: Recording,
+    log: SnapshotLog,
+    channels: Mapping[ChannelId, ChannelLog],
+    recorded_at: Mapping[SnapshotId, Mapping[ProcessId, int]],
+) -> Case:
     positions = log.positions
     states = {
         process: state_at(recording, process, position) for process, position in positions.items()
@@ -171,6 +152,7 @@ def _case(recording: Recording, log: SnapshotLog, channels: Mapping[ChannelId, C
             for channel in recording.topology.channels
             if channel.source in positions and channel.target in positions
         },
+        recorded_at=recorded_at,
     )
 
 
@@ -265,6 +247,8 @@ def _surplus(case: Case, channel: Channel, entry: MessageId, in_flight: Message 
         return witnesses.recorded_unsent(channel, entry, event)
     if received_index(sent[0]) < case.positions[channel.target]:
         return witnesses.recorded_but_received(channel, sent[0])
+    if end_index(sent[0]) < case.positions[channel.target]:
+        return witnesses.recorded_but_taken_back(channel, sent[0])
     return witnesses.recorded_but_not_sent(channel, sent[0])
 
 
@@ -303,7 +287,7 @@ def _judge_order(case: Case, channel: Channel, findings: Findings) -> None:
             pairs.append((travelling, after))
         for first, second in pairs:
             ends = first.sent_index, second.sent_index
-            if received_index(first) > received_index(second) and ends not in seen:
+            if end_index(first) > end_index(second) and ends not in seen:
                 seen.add(ends)
                 findings.add(witnesses.overtook(channel, first, second))
     for later, earlier in _recorded_backwards(case, channel, in_flight):
@@ -348,15 +332,41 @@ def _judge_states(case: Case, findings: Findings) -> None:
 
 
 def _judge_strays(case: Case, findings: Findings) -> int:
-    """Add each receive inside the cut that has no send, in the order of lines. Return how many."""
+    """Add each receive inside the cut that has no send, in the order of lines.
+
+    What was received before the last restore is undone. A message whose send is undone has one all
+    the same. Return how many have none.
+    """
     count = 0
     for stray in case.recording.strays:
-        if stray.kind == RECEIVE and stray.index < case.positions.get(stray.process, 0):
-            assert stray.channel is not None  # assembly refuses a receive without a channel
-            channel = case.recording.topology.channel_by_id[stray.channel]
-            findings.add(witnesses.stray_inside(channel, stray))
-            count += 1
+        position = case.positions.get(stray.process, 0)
+        if stray.kind != RECEIVE or stray.index >= position:
+            continue
+        restored = restore_before(case.recording.restores.get(stray.process, ()), position)
+        if restored is not None and stray.index < restored.row:
+            continue
+        assert stray.channel is not None  # assembly refuses a receive without a channel
+        channel = case.recording.topology.channel_by_id[stray.channel]
+        sent = None if restored is None else _undone(case, channel, stray, restored)
+        if sent is not None:
+            findings.add(witnesses.received_late(channel, sent, stray))
+            continue
+        findings.add(witnesses.stray_inside(channel, stray))
+        count += 1
     return count
+
+
+def _undone(case: Case, channel: Channel, stray: Event, restored: Restored) -> Message | None:
+    """Return the message that a receive after a restore takes, if that undid its send.
+
+    The snapshot of the restore was recorded before that send.
+    """
+    assert stray.message is not None  # assembly refuses a receive without a message
+    sent = case.channels[channel.id].last_ended(stray.message, restored.row)
+    if restored.snapshot is None or sent is None:
+        return sent
+    position = case.recorded_at.get(restored.snapshot, {}).get(channel.source)
+    return sent if position is not None and sent.sent_index >= position else None
 
 
 def _compared(case: Case, findings: Findings, strays: int) -> Judged:
@@ -404,7 +414,7 @@ def _judge_completeness(case: Case, findings: Findings) -> None:
             to_marker = path(channel.source, channel.id)
             findings.add(witnesses.marker_not_sent(channel, log.id, to_marker, words))
         for marker in markers:
-            if marker.received_index is None:
+            if not has_arrived(marker):
                 to_marker = path(channel.source, channel.id)
                 findings.add(witnesses.marker_in_flight(channel, marker, to_marker, words))
 

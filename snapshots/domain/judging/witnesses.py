@@ -82,6 +82,11 @@ recorded_but_received = MessageWitness(
     "Duplicated: {message} is recorded on {channel.id}, but {channel.target} had received it "
     "before recording its state. A restore would count it twice.",
 )
+recorded_but_taken_back = MessageWitness(
+    DUPLICATED,
+    "Duplicated: {message} is recorded on {channel.id}, but a restore of {channel.target} had "
+    "taken it back before. A new restore would bring it back.",
+)
 recorded_but_not_sent = MessageWitness(
     DUPLICATED,
     "Duplicated: {message} is recorded on {channel.id}, but {channel.source} sent it after "
@@ -200,13 +205,15 @@ def marker_in_flight(
         words: the words of the engine that the recording is derived from.
     """
     template = words.in_flight if words else NEVER_ARRIVED
+    ends = _ends(channel, marker)
+    ends["received"] = None  # also if a restore took it back
     return Finding(
         INCOMPLETE,
         template.format(channel=channel, snapshot=marker.snapshot),
         channel=channel.id,
         process=channel.target,
         path=path,
-        **_ends(channel, marker),
+        **ends,
     )
 
 
@@ -244,6 +251,21 @@ def stray_inside(channel: Channel, stray: Event) -> Finding:
         process=channel.target,
         value=stray.value,
         received=place(stray),
+    )
+
+
+def received_late(channel: Channel, message: Message, stray: Event) -> Finding:
+    """Return the witness for a message whose send a restore undid, and that arrived after it."""
+    ends = _ends(channel, message)
+    ends["received"] = place(stray)
+    return Finding(
+        ORPHAN,
+        f"Not consistent: {channel.target} received {named(message)} after a restore and before "
+        f"recording its state, but {channel.source} sent it in an earlier run, and the restore "
+        "undid that.",
+        channel=channel.id,
+        process=channel.target,
+        **ends,
     )
 
 

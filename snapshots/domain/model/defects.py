@@ -41,6 +41,7 @@ SEVERITIES = {
     "causal-cycle": REFUSED,
     "too-many-processes": REFUSED,
     "too-many-channels": REFUSED,
+    "too-many-restores": REFUSED,
     "unknown-kind": KEPT,
     "skipped-text": KEPT,
     "stray-receive": KEPT,
@@ -51,6 +52,8 @@ SEVERITIES = {
     "fifo-violation": KEPT,
     "recorded-twice": KEPT,
     "unknown-message": KEPT,
+    "received-after-restore": KEPT,
+    "restored-apart": KEPT,
 }
 
 MOST_LISTED = 1000  # defects of one input; further ones are counted
@@ -359,4 +362,46 @@ unknown_message = Complaint(  # message: the first id of the record that was nev
     "unknown-message",
     "messages",
     "Snapshot {snapshot!q} records {message!q} on {channel!q}, which was never sent there.",
+)
+received_late = Complaint(
+    "received-after-restore",
+    "message",
+    "{message!q} on {channel!q} was sent in another epoch than {process!q} receives it in: a "
+    "restore lies between, and its snapshot does not hold the message in the channel.",
+)
+marker_late = Complaint(
+    "received-after-restore",
+    "snapshot",
+    "The marker of snapshot {snapshot!q} on {channel!q} was sent in another epoch than {process!q} "
+    "receives it in: a restore lies between, which took it back.",
+)
+too_many_restores = Complaint(  # most: how many restores a process may have
+    "too-many-restores",
+    "epoch",
+    "{process!q} goes back more than {most:,} times, and Cutline follows no more. "
+    "Is each run of the system in a log of its own?",
+)
+epoch_fell = Complaint(
+    "restored-apart",
+    "epoch",
+    "{process!q} goes back in epoch {epoch} after epoch {earlier}. "
+    "Each restore needs a higher epoch than the one before.",
+)
+restored_apart = Complaint(  # there, elsewhere: a quoted snapshot, or the start
+    "restored-apart",
+    "snapshot",
+    "In epoch {epoch}, {process!q} goes back to {there}, and {other!q} to {elsewhere}. "
+    "All processes have to go back to the same snapshot.",
+)
+restored_alone = Complaint(  # other never goes back in the epoch
+    "restored-apart",
+    "epoch",
+    "{process!q} goes back in epoch {epoch}, and {other!q} never does. "
+    "All processes have to go back, or the log is not complete.",
+)
+recorded_across = Complaint(  # process recorded before the restore, other after it
+    "restored-apart",
+    "snapshot",
+    "{process!q} recorded snapshot {snapshot!q} before the restore of epoch {epoch}, and {other!q} "
+    "after it. It is no state of one run.",
 )

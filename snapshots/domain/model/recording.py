@@ -104,6 +104,8 @@ class Message:
 
     Attributes:
         ordinal: the place among the channel's messages in the order of sending, from 0.
+        taken_back: whether it was never received, and the ``received_`` fields say at which restore
+            of its target it left the channel; that may lie before its send.
     """
 
     channel: ChannelId
@@ -114,6 +116,7 @@ class Message:
     sent_at: Instant
     received_index: int | None = None
     received_at: Instant | None = None
+    taken_back: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +125,7 @@ class Marker:
 
     Attributes:
         ordinal: the place among the channel's markers in the order of sending, from 0.
+        taken_back: see Message.
     """
 
     channel: ChannelId
@@ -131,6 +135,29 @@ class Marker:
     sent_at: Instant
     received_index: int | None = None
     received_at: Instant | None = None
+    taken_back: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """One restore of a process in a log that goes on after it, see ``assembling/restores.py``.
+
+    Attributes:
+        row: its index within the process.
+        snapshot: the one to which the process goes back; None for the start.
+        at: its time as logged, 0 if it has none.
+        done: the index of the last event in which the process receives again what the snapshot held
+            for it, ``row`` if that is nothing; None if it never received all of it.
+        missing: a message that it never received again.
+    """
+
+    row: int
+    epoch: int
+    snapshot: SnapshotId | None
+    line: int
+    at: int = 0
+    done: int | None = None
+    missing: MessageId | None = None
 
 
 @dataclass(frozen=True)
@@ -140,6 +167,7 @@ class Recording:
     Attributes:
         strays: the receives, of messages and markers, that no send in the log explains, by line.
         header_extra: the fields of the header that Cutline does not know.
+        restores: those with an epoch, of each process that has any, in order.
     """
 
     topology: Topology
@@ -150,3 +178,4 @@ class Recording:
     name: str = ""
     time_unit: str = "us"
     header_extra: Mapping[str, object] = field(default_factory=dict)
+    restores: Mapping[ProcessId, tuple[Restored, ...]] = field(default_factory=dict)

@@ -6,7 +6,7 @@ from typing import Any
 
 from snapshots.domain.judging.cuts import Cut, contents, state_at
 from snapshots.domain.judging.findings import CONSISTENT
-from snapshots.domain.judging.verdicts import SnapshotReport
+from snapshots.domain.judging.report import SnapshotReport
 from snapshots.domain.model.derived import is_derived
 from snapshots.domain.model.recording import Message, MessageId, Recording
 from snapshots.domain.model.scopes import in_scope

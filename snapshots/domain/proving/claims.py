@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from snapshots.domain.judging.cuts import Cut, contents, orphans, state_at
-from snapshots.domain.judging.verdicts import SnapshotReport
+from snapshots.domain.judging.cuts import Cut, contents, has_arrived, orphans, state_at
+from snapshots.domain.judging.report import SnapshotReport
 from snapshots.domain.model.derived import is_derived
 from snapshots.domain.model.recording import RECEIVE, MessageId, Recording
 from snapshots.domain.model.topology import ChannelId, JsonText, ProcessId
@@ -39,7 +39,7 @@ def log_says(recording: Recording) -> Says:
         "events": len(events),
         "kinds": dict(sorted(Counter(event.kind for event in events).items())),
         "messages": len(messages),
-        "arrived": None if derived else sum(item.received_index is not None for item in messages),
+        "arrived": None if derived else sum(map(has_arrived, messages)),
         "markers": sum(map(len, recording.markers.values())),
         "strays": len(recording.strays),
         "first": None if derived else min((event.at for event in events), default=None),
@@ -147,7 +147,7 @@ def event_says(recording: Recording, process: ProcessId, index: int) -> Says:
 def message_says(recording: Recording, channel: str, message: str) -> Says:
     """Return the ways of the messages with an id on a channel, in the order of sending.
 
-    One that has not ``arrived`` was in flight at the end of the log, so that nothing received it.
+    One that has not ``arrived`` was in flight at the end of the log, or a restore took it back.
     """
     own = [
         item for name in recording.messages if name == channel for item in recording.messages[name]
@@ -159,9 +159,9 @@ def message_says(recording: Recording, channel: str, message: str) -> Says:
             {
                 "sent": item.sent_index,
                 "sent_at": item.sent_at,
-                "received": item.received_index,
-                "received_at": item.received_at,
-                "arrived": item.received_index is not None,
+                "received": item.received_index if has_arrived(item) else None,
+                "received_at": item.received_at if has_arrived(item) else None,
+                "arrived": has_arrived(item),
                 "value": item.value,
             }
             for item in own

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from snapshots.domain.judging.cuts import Cut, contents
-from snapshots.domain.judging.verdicts import SnapshotReport
+from snapshots.domain.judging.report import SnapshotReport
 from snapshots.domain.model.derived import flaws, is_derived
 from snapshots.domain.model.recording import (
     APPLICATION_KINDS,

@@ -21,10 +21,11 @@ from typing import TypeVar
 
 import numpy as np
 
+from snapshots.domain.assembling.restores import restore_before
 from snapshots.domain.judging.cuts import Cut, cut_at
 from snapshots.domain.judging.findings import ORPHAN, Finding
+from snapshots.domain.judging.report import SnapshotReport
 from snapshots.domain.judging.snapshot_log import SNAPSHOT_KINDS
-from snapshots.domain.judging.verdicts import SnapshotReport
 from snapshots.domain.model.as_json import as_json
 from snapshots.domain.model.derived import is_derived
 from snapshots.domain.model.recording import (
@@ -52,6 +53,7 @@ from snapshots.domain.replaying.reordering_report import (
     ReorderingReport,
     cannot_swap,
     computation_checks,
+    goes_back_meanwhile,
     middle_check,
     of_derived,
     require_complete,
@@ -148,7 +150,7 @@ def reorder(
         report: the report on a snapshot of this recording.
         most_swaps: up to how many swaps are carried out one by one.
 
-    Raises: NotReorderable for a snapshot that is not complete.
+    Raises: NotReorderable for a snapshot that is not complete, or during which a process goes back.
     """
     require_complete(report.snapshot, list(map(as_json, report.findings)))
     scoped = recording_in_scope(recording, report.processes)
@@ -200,6 +202,10 @@ class _Theorem:
         self.began, self.ended = _extent(recording, report.snapshot)
         start_cut = cut_at(recording, step=self.began)
         end_cut = cut_at(recording, step=self.ended + 1)
+        for process, restores in recording.restores.items():
+            last = restore_before(restores, end_cut.position(process))
+            if last and (last.done is None or last.done >= start_cut.position(process)):
+                raise goes_back_meanwhile(report.snapshot, process, last.row)
         self.start, self.end = state_of(recording, start_cut), state_of(recording, end_cut)
         self.recorded = state_of(recording, Cut(report.positions))
         self.events = _between(recording, start_cut, end_cut)

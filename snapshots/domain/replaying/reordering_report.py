@@ -41,7 +41,7 @@ _OF_DERIVED = "The events are derived from the checkpoint, so that they fit show
 
 
 class NotReorderable(Exception):
-    """The snapshot is unknown, or is not complete and therefore has no end."""
+    """The snapshot is unknown or not complete, or was taken across a restore."""
 
     permanent = True
 
@@ -53,6 +53,15 @@ def require_complete(snapshot: SnapshotId, findings: Sequence[Mapping[str, objec
         raise NotReorderable(
             f"Snapshot {snapshot} is not complete, so it has no end. {missing['sentence']}"
         )
+
+
+def goes_back_meanwhile(snapshot: SnapshotId, process: ProcessId, index: int) -> NotReorderable:
+    """Return the refusal for a snapshot during which a process goes back to another one."""
+    return NotReorderable(
+        f"While snapshot {snapshot} was taken, {process} went back to a snapshot at its event "
+        f"{index}, or had not received again all that it held. The events before and after that "
+        "are not of one run, and cannot be reordered."
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +127,11 @@ class ReorderingReport:
 
     @json_property
     def holds(self) -> bool | None:
-        """Whether no check fails; None where the recording is derived and none does."""
-        if not no_check_fails(self.checks):
+        """Whether no check fails and no pair of events stands in the way.
+
+        It is None where the recording is derived and none does.
+        """
+        if self.obstacles or not no_check_fails(self.checks):
             return False
         return None if self.is_derived else True
 

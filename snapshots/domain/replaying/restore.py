@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 
+from snapshots.domain.assembling.restores import restore_before
 from snapshots.domain.judging.cuts import ChannelLog, state_at
 from snapshots.domain.judging.findings import Place
 from snapshots.domain.judging.snapshot_log import SnapshotLog, snapshot_logs
@@ -28,6 +29,7 @@ from snapshots.domain.model.recording import (
     Message,
     MessageId,
     Recording,
+    Restored,
     SnapshotId,
 )
 from snapshots.domain.model.scopes import recording_in_scope
@@ -137,7 +139,8 @@ class RestoreReport:
 def restore(recording: Recording, snapshot: SnapshotId) -> RestoreReport:
     """Restore a snapshot, replay the rest of the run, and report the differences.
 
-    Raises: NotRestorable for a snapshot that the log does not name, or that is not complete.
+    Raises: NotRestorable for a snapshot that the log does not name, that is not complete, or that
+    the log goes back behind later.
     """
     log = next((log for log in snapshot_logs(recording) if log.id == snapshot), None)
     if log is None:
@@ -145,7 +148,28 @@ def restore(recording: Recording, snapshot: SnapshotId) -> RestoreReport:
     recording = recording_in_scope(recording, log.involved)
     processes = [process.id for process in recording.topology.processes]
     require_all_recorded(snapshot, processes, log.positions)
+    for process, position in log.positions.items():
+        require_one_run(snapshot, process, position, recording.restores.get(process, ()))
     return _Restore(recording, log).report()
+
+
+def require_one_run(
+    snapshot: SnapshotId, process: ProcessId, position: int, restores: Sequence[Restored]
+) -> None:
+    """Raises: NotRestorable if a process goes back after the position, or was still at it there."""
+    later = next((restored for restored in restores if restored.row >= position), None)
+    if later is not None:
+        raise NotRestorable(
+            f"snapshot {snapshot} cannot be replayed to the end of the log: {process} goes back to "
+            f"a snapshot at its event {later.row}, and what follows there does not follow from "
+            f"{snapshot}"
+        )
+    last = restore_before(restores, position)
+    if last is not None and (last.done is None or last.done >= position):
+        raise NotRestorable(
+            f"snapshot {snapshot} cannot be replayed: when {process} recorded it, it had not "
+            f"received again all that the snapshot held to which it went back at event {last.row}"
+        )
 
 
 def require_all_recorded(

@@ -14,7 +14,8 @@ from dataclasses import dataclass, replace
 
 from snapshots.domain.assembling.assembly import assemble
 from snapshots.domain.judging.findings import INCOMPLETE
-from snapshots.domain.judging.verdicts import SnapshotReport, judge
+from snapshots.domain.judging.report import SnapshotReport
+from snapshots.domain.judging.verdicts import judge
 from snapshots.domain.model.as_json import as_json
 from snapshots.domain.model.derived import is_derived
 from snapshots.domain.model.recording import MARKER_SEND, SnapshotId

@@ -11,6 +11,7 @@ from snapshots.domain.model.recording import (
     RECEIVE,
     RECORD_CHANNEL,
     RECORD_STATE,
+    RESTORE,
     SEND,
     LoggedEvent,
 )
@@ -130,6 +131,14 @@ class Script:
         return self._control(
             target, RECORD_CHANNEL, at, channel=channel, snapshot=snapshot, messages=messages
         )
+
+    def restore(
+        self, process: str, epoch: int, snapshot: str | None = None, *, state: object = UNCHANGED
+    ) -> Self:
+        """Let a process go back to a snapshot, or to the start, and log the state that it has."""
+        extra = canonical({"epoch": epoch})
+        self._control(process, RESTORE, None, snapshot=snapshot, extra=extra)
+        return self.internal(process, "restored", state=state)
 
     def _channel(self, channel: str) -> Channel:
         return self._header.topology.channel_by_id[ChannelId(channel)]

@@ -176,7 +176,10 @@ class _Rows:
             return self._digits(name, column, where)
         if pa.types.is_floating(column.type):
             return self._canonical(name, _masked(column, where).dictionary_encode(), _number_text)
-        return self._canonical(name, self._dictionary(name, where), _checked_text)
+        texts = self._dictionary(name, where)
+        if _are_whole_numbers(texts.dictionary):
+            return _dense(texts)
+        return self._canonical(name, texts, _checked_text)
 
     def _canonical(
         self, name: str, column: pa.DictionaryArray, text_of: Callable[[Any], str]
@@ -234,6 +237,14 @@ class _Rows:
         for row in np.flatnonzero(~known & self._good).tolist():
             line = self._first_line + row
             self._defects.append(unknown_kind(kind[row].as_py(), line))
+
+
+def _are_whole_numbers(texts: pa.Array) -> bool:
+    """Tell whether all texts are numbers of 64 bits, written as JSON is written canonically."""
+    try:
+        return bool(texts.cast(pa.int64()).cast(texts.type).equals(texts))
+    except pa.ArrowInvalid:
+        return False
 
 
 def _dense(column: pa.DictionaryArray) -> pa.Array:

@@ -4,17 +4,17 @@ An event may lack a field of its kind, hold a value that is not allowed, or happ
 of its channel.
 """
 
+import json
 from collections.abc import Iterable, Iterator
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from snapshots.domain.assembling.assembly import NEEDED, SOURCE_KINDS, TARGET_KINDS, Header
 from snapshots.domain.model import defects as say
 from snapshots.domain.model.defects import Defect, defect, meant, quoted
-from snapshots.domain.model.recording import KINDS
-from snapshots.readers.formats.fields import Problem
+from snapshots.domain.model.recording import KINDS, RESTORE
+from snapshots.readers.formats.fields import Problem, count_problem
 from snapshots.readers.logs.columns import NONE
 
 ALL_KINDS = frozenset(KINDS)
@@ -44,16 +44,20 @@ def second_header(line: int) -> Defect:
 
 
 def check_batch(batch: pa.RecordBatch, header: Header) -> list[Defect]:
-    """Return the ``missing-field`` and ``wrong-end`` defects of a batch of columns.RAW."""
-    return [*_missing(batch), *_wrong_ends(batch, header)]
+    """Return the defects of a batch of columns.RAW.
+
+    They are ``missing-field`` and ``wrong-end``, and those of the ``epoch`` of a restore.
+    """
+    kind = batch["kind"].dictionary_encode()
+    return [*_missing(batch, kind), *_wrong_ends(batch, kind, header), *_epochs(batch, kind)]
 
 
-def _is_kind(batch: pa.RecordBatch, kinds: Iterable[str]) -> np.ndarray:
-    chosen = pc.is_in(batch["kind"], value_set=pa.array(sorted(kinds), pa.string()))
-    return chosen.to_numpy(zero_copy_only=False)
+def _is_kind(kind: pa.DictionaryArray, kinds: Iterable[str]) -> np.ndarray:
+    chosen = np.isin(kind.dictionary.to_numpy(zero_copy_only=False), list(kinds))
+    return chosen[kind.indices.to_numpy()]
 
 
-def _missing(batch: pa.RecordBatch) -> Iterator[Defect]:
+def _missing(batch: pa.RecordBatch, kind_of: pa.DictionaryArray) -> Iterator[Defect]:
     absent = {
         field: batch[field].is_null().to_numpy(zero_copy_only=False)
         for field in ("message", "messages", "snapshot")
@@ -62,12 +66,14 @@ def _missing(batch: pa.RecordBatch) -> Iterator[Defect]:
     for field, is_absent in absent.items():
         if is_absent.any():
             kinds = {kind for kind, needed in NEEDED.items() if field in needed}
-            for row in np.flatnonzero(is_absent & _is_kind(batch, kinds)).tolist():
+            for row in np.flatnonzero(is_absent & _is_kind(kind_of, kinds)).tolist():
                 kind, line = batch["kind"][row].as_py(), batch["line"][row].as_py()
                 yield say.missing_field(kind=kind, field=field, line=line)
 
 
-def _wrong_ends(batch: pa.RecordBatch, header: Header) -> Iterator[Defect]:
+def _wrong_ends(
+    batch: pa.RecordBatch, kind_of: pa.DictionaryArray, header: Header
+) -> Iterator[Defect]:
     if not header.topology.channels:
         return
     channel = batch["channel"].to_numpy()
@@ -77,8 +83,16 @@ def _wrong_ends(batch: pa.RecordBatch, header: Header) -> Iterator[Defect]:
     ):
         misplaced = (channel != NONE) & (processes[channel] != process)
         if misplaced.any():
-            for row in np.flatnonzero(misplaced & _is_kind(batch, kinds)).tolist():
+            for row in np.flatnonzero(misplaced & _is_kind(kind_of, kinds)).tolist():
                 yield _wrong_end(batch, row, end, header)
+
+
+def _epochs(batch: pa.RecordBatch, kind_of: pa.DictionaryArray) -> Iterator[Defect]:
+    for row in np.flatnonzero(_is_kind(kind_of, [RESTORE])).tolist():
+        extra = batch["extra"][row].as_py()
+        epoch = None if extra is None else json.loads(extra).get("epoch")
+        if epoch is not None and (problem := count_problem(epoch)) is not None:
+            yield field_defect("epoch", problem, batch["line"][row].as_py())
 
 
 def _wrong_end(batch: pa.RecordBatch, row: int, end: str, header: Header) -> Defect:

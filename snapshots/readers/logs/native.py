@@ -110,11 +110,12 @@ def parse_each_line(
     snapshots: set[object] = set()
     processes, channels = header.process_codes, header.channel_codes
     for line, text in enumerate(chunk.split(b"\n"), first_line):
+        if not text or text.isspace():
+            continue
         try:
             rows.append(_row(text, line, processes, channels, snapshots, defects))
         except (ValueError, KeyError, TypeError, AttributeError):
-            if text and not text.isspace():
-                defects.append(_explained(text, line, header))
+            defects.append(_explained(text, line, header))
     batch = raw_batch(rows)
     defects += check_batch(batch, header)
     return batch, sorted(defects, key=lambda item: item.line or 0)

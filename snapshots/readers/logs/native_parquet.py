@@ -7,7 +7,7 @@ text is checked once.
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,6 +27,7 @@ from snapshots.domain.model.defects import (
 from snapshots.readers.formats.head import Head
 from snapshots.readers.formats.json_lines import object_on
 from snapshots.readers.formats.limits import Limits
+from snapshots.readers.formats.places import is_file_here
 from snapshots.readers.logs.arrow_columns import parse_rows
 from snapshots.readers.logs.columns import BATCH_ROWS
 from snapshots.readers.logs.headers import parse_header
@@ -201,11 +202,13 @@ def _batches(file: pq.ParquetFile, group: int) -> Iterator[pa.RecordBatch]:
 @contextmanager
 def _opened(path: Path) -> Iterator[pq.ParquetFile]:
     """Open a file with strings read as dictionaries. Raises: InputRefused (``truncated``)."""
-    with _refusing_damage():
-        schema = pq.read_schema(path)
-        texts = [field.name for field in schema if _is_text(field.type)]
-        file = pq.ParquetFile(path, read_dictionary=texts)
-    with file:
+    with ExitStack() as closing:
+        with _refusing_damage():
+            far = None if is_file_here(path) else closing.enter_context(path.open("rb"))
+            source = far or path
+            schema = pq.read_schema(source)
+            texts = [field.name for field in schema if _is_text(field.type)]
+            file = closing.enter_context(pq.ParquetFile(source, read_dictionary=texts))
         yield file
 
 

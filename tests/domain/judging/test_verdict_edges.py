@@ -4,7 +4,8 @@ import pytest
 
 from snapshots.domain.causality.causal_closure import nearest_consistent_cut
 from snapshots.domain.judging.cuts import Cut
-from snapshots.domain.judging.verdicts import SnapshotReport, judge
+from snapshots.domain.judging.report import SnapshotReport
+from snapshots.domain.judging.verdicts import judge
 from snapshots.store.cut import StoredCut
 from tests.builders import a_run, recorded
 from tests.domain.judging import edges

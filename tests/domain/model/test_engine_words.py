@@ -6,7 +6,8 @@ from dataclasses import replace
 import pytest
 
 from snapshots.domain.judging.answers import QUESTIONS, RULE
-from snapshots.domain.judging.verdicts import SnapshotReport, judge
+from snapshots.domain.judging.report import SnapshotReport
+from snapshots.domain.judging.verdicts import judge
 from snapshots.domain.model.engine_words import WORDS, why_not_recorded, words_of
 from snapshots.domain.simulators.script import Log
 from tests.builders import a_run, recorded

@@ -105,7 +105,7 @@ function logSays({ evidence, origin, messages, markers }) {
     events: times.length,
     kinds: countsOf(evidence.events.flat().map(({ kind }) => kind)),
     messages: flights.length,
-    arrived: derived ? null : flights.filter(({ received }) => received !== IN_FLIGHT).length,
+    arrived: derived ? null : flights.filter(hasArrived).length,
     markers: markers.flat().length,
     strays: evidence.strays.length,
     first: isTimed ? instantAfter(origin, times.reduce((a, b) => Math.min(a, b))) : null,
@@ -158,16 +158,21 @@ function eventSays({ evidence, origin, topology }, { process, index }) {
   return { process, index, kind, at: time, channel, message, snapshot, value, state, label };
 }
 
+/** @param {Flight} flight */
+function hasArrived({ received, takenBack }) {
+  return received !== IN_FLIGHT && !takenBack;
+}
+
 /** @param {CheckedLog} log @param {{ channel: string, message: string }} says */
 function messageSays({ origin, topology, messages }, { channel, message }) {
   const own = (messages[topology.channelCode.get(channel)] ?? []).filter(({ id }) => id === message);
-  const ways = own.map(({ sent, sentAt, received, receivedAt, value }) => ({
-    sent,
-    sent_at: instantAfter(origin, sentAt),
-    received: received === IN_FLIGHT ? null : received,
-    received_at: receivedAt === undefined ? null : instantAfter(origin, receivedAt),
-    arrived: received !== IN_FLIGHT,
-    value: value ?? null,
+  const ways = own.map((flight) => ({
+    sent: flight.sent,
+    sent_at: instantAfter(origin, flight.sentAt),
+    received: hasArrived(flight) ? flight.received : null,
+    received_at: hasArrived(flight) ? instantAfter(origin, flight.receivedAt) : null,
+    arrived: hasArrived(flight),
+    value: flight.value ?? null,
   }));
   return { channel, message, ways };
 }

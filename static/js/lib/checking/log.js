@@ -48,6 +48,7 @@ function flights(evidence, table, topology) {
       ordinal,
       received: row.received ?? IN_FLIGHT,
       sentAt: evidence.events[sourceCode][row.sent]?.at,
+      takenBack: row.received !== undefined && evidence.events[targetCode][row.received]?.kind === "restore",
       receivedAt: row.received === undefined ? undefined : evidence.events[targetCode][row.received]?.at,
     }));
   });
