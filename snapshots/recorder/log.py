@@ -38,7 +38,12 @@ class Log:
     """
 
     def __init__(
-        self, process: str, target: FileTarget | ServerTarget, header: dict[str, Any]
+        self,
+        process: str,
+        target: FileTarget | ServerTarget,
+        header: dict[str, Any],
+        *,
+        at_once: bool,
     ) -> None:
         """Use ``Log.to_file`` or ``Log.to_server``."""
         if process not in [item["id"] for item in header["processes"]]:
@@ -58,6 +63,7 @@ class Log:
         self._write_lock = threading.Lock()
         self._wake, self._closing = threading.Event(), threading.Event()
         self._is_closed = False
+        self._at_once = at_once
         self._pid = os.getpid()
         self._thread = threading.Thread(target=self._run, name="cutline log", daemon=True)
         self._thread.start()
@@ -66,13 +72,19 @@ class Log:
             _LOG.warning("%d events of %s before this start are missing.", target.missing, process)
 
     @classmethod
-    def to_file(cls, process: str, path: str | Path, header: dict[str, Any]) -> Log:
+    def to_file(
+        cls, process: str, path: str | Path, header: dict[str, Any], *, at_once: bool = False
+    ) -> Log:
         """Log to a file of this process; ``python -m cutline_recorder join`` joins several.
 
         A log goes on behind the events that a file has already.
+
+        at_once: whether each call writes its event before it returns. That takes longer, and then
+        ``kill -9`` loses no event: what the process did and what its log says are the same.
+
         Raises: ValueError, InUse or OSError if the file is another log, is in use or not writable.
         """
-        return cls(process, FileTarget(Path(path), process, header), header)
+        return cls(process, FileTarget(Path(path), process, header), header, at_once=at_once)
 
     @classmethod
     def to_server(
@@ -84,6 +96,7 @@ class Log:
         token: str,
         spool: str | Path,
         most_bytes: int = 256 * 1024 * 1024,
+        at_once: bool = False,
         **sending: Any,
     ) -> Log:
         """Log to an open recording of a Cutline server.
@@ -91,12 +104,13 @@ class Log:
         address: of the recording, such as ``https://cutline.example.org/api/recordings/12``.
         spool: a folder of this process for events that the server has not taken yet.
         most_bytes: how much may wait there.
+        at_once: whether each call writes its event to the spool before it returns.
         sending: see ``Sender``.
 
         Raises: ValueError, InUse or OSError, about the address and the spool.
         """
         target = ServerTarget(Path(spool), process, header, address, most_bytes, token, **sending)
-        return cls(process, target, header)
+        return cls(process, target, header, at_once=at_once)
 
     def __enter__(self) -> Log:
         return self
@@ -113,6 +127,11 @@ class Log:
     def problem(self) -> str | None:
         """Why the server does not take the events at the moment, in a sentence."""
         return self._target.problem
+
+    @property
+    def waiting_bytes(self) -> int:
+        """How many bytes of events the server has not taken yet; 0 for a file."""
+        return self._target.waiting_bytes
 
     def sent(
         self,
@@ -169,9 +188,15 @@ class Log:
             "marker_receive", _of_snapshot(snapshot) + _part(self._incoming, channel, "incoming")
         )
 
-    def restored(self, snapshot: str) -> None:
-        """Log that the process went back to a snapshot."""
-        self._add("restore", _of_snapshot(snapshot))
+    def restored(self, snapshot: str | None, epoch: int | None = None) -> None:
+        """Log that the process went back to a snapshot, or to the start if that is None.
+
+        epoch: above that of every restore before, and the same at all processes. With it, Cutline
+        knows which messages the restore takes back. Log the state behind it, and then the messages
+        that the snapshot recorded in the channels, as they are received again.
+        """
+        named = "" if snapshot is None else _of_snapshot(snapshot)
+        self._add("restore", named + _optional("epoch", epoch))
 
     def flush(self) -> None:
         """Write what was logged so far to the file or the spool."""
@@ -214,6 +239,10 @@ class Log:
                 rest = f',"{with_own_id}":{index}{rest}'
             line = f'{{"kind":"{kind}{self._begin}{index},"at":{at}{rest}}}\n'.encode()
             self._next, self._at = index + 1, at
+            if self._at_once:
+                self._write([line])  # before it counts, so that no kill can come in between
+                self._write_counter(index + 1, at)
+                return index
             self._write_counter(index + 1, at)
             if len(self._waiting) < _MOST_WAITING:
                 self._waiting.append(line)

@@ -100,6 +100,7 @@ class Node:
         self._rules = FifoRules(self._incoming, self._outgoing)
         self._sent = 0
         self._is_receiving = False
+        self._is_state_unknown = False
         self._posted: list[tuple[str, str, Any]] = []
         self._writing: set[asyncio.Task[None]] = set()
 
@@ -211,12 +212,13 @@ class Node:
 
     def _go_back(self) -> None:
         piece = self._taking.go_back(self._restore.snapshot)
+        if piece is not None:
+            self._set_state(piece["state"])
+        if self._log and (piece is not None or self._restore.epoch > 0):
+            self._log.restored(self._restore.snapshot, self._restore.epoch)
+            self._log_with_state(self._log.internal, "restored")
         if piece is None:
             return
-        self._set_state(piece["state"])
-        if self._log:
-            self._log.restored(piece["snapshot"])
-            self._log.state(self._state(), "restored")
         for peer, messages in piece["channels"].items():
             for message, value in messages:
                 self._deliver(peer, message, value)
@@ -253,7 +255,7 @@ class Node:
         finally:
             self._is_receiving = False
         if self._log:
-            self._log.received(channel, message, _loggable(value), state=self._state())
+            self._log_with_state(self._log.received, channel, message, _loggable(value))
         posted, self._posted = self._posted, []
         for each in posted:
             self._send(*each)
@@ -264,8 +266,19 @@ class Node:
         channel = f"{self.name}->{peer}"
         self._rules.on_send(channel)
         if self._log:
-            self._log.sent(channel, value, state=self._state(), message=message)
+            self._log_with_state(self._log.sent, channel, value, message=message)
         self._links.put(peer, _message(message, value))
+
+    def _log_with_state(self, call: Callable[..., Any], *args: Any, **fields: Any) -> None:
+        """Log an event with the state behind it; without one that a log cannot hold."""
+        state = self._state()
+        try:
+            json_text(state)
+        except (TypeError, ValueError) as error:
+            if not self._is_state_unknown:
+                _LOG.warning("A state of %s is not logged: %s", self.name, error)
+            self._is_state_unknown, state = True, None
+        call(*args, state=state, **fields)
 
     def _receive_marker(self, peer: str, snapshot: str) -> None:
         channel = f"{peer}->{self.name}"

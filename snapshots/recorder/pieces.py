@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _NAME = re.compile(r"e(\d+)-n(\d+)-([0-9a-f]*)")
 _ENDING = ".piece"
 _EPOCH = "epoch"
+_NUMBER = re.compile(rb"[0-9]{1,12}")
 
 
 class EpochUsed(ValueError):
@@ -30,7 +31,7 @@ class EpochUsed(ValueError):
 
 
 class DamagedPiece(ValueError):
-    """A piece is not what was written."""
+    """A piece, or the number of an epoch, is not what was written."""
 
 
 class SnapshotName(NamedTuple):
@@ -59,7 +60,10 @@ class Folder:
     """The pieces of one process. While it is open, nobody else can open it."""
 
     def __init__(self, path: Path, epoch: int) -> None:
-        """Open the folder and begin an epoch in it. Raises: InUse, EpochUsed, OSError."""
+        """Open the folder and begin an epoch in it.
+
+        Raises: InUse, EpochUsed, DamagedPiece, OSError.
+        """
         self._path = path
         path.mkdir(parents=True, exist_ok=True)
         self._descriptor = os.open(path, os.O_RDONLY)
@@ -101,7 +105,7 @@ class Folder:
             raise EpochUsed(f"Epoch {epoch} was begun in {self._path} before. Use a new one.")
         for left in self._path.glob("*.new"):
             left.unlink()
-        replace(self._path / _EPOCH, str(epoch).encode())
+        replace(self._path / _EPOCH, str(epoch).encode(), to_disk=True)
         os.fsync(self._descriptor)
 
 
@@ -121,7 +125,10 @@ def last_complete(folders: Iterable[str | Path]) -> str | None:
 
 
 def next_epoch(folders: Iterable[str | Path]) -> int:
-    """Return the number of an epoch that no process with one of these folders has begun."""
+    """Return the number of an epoch that no process with one of these folders has begun.
+
+    Raises: DamagedPiece, OSError.
+    """
     return max(_next_epoch(Path(folder)) for folder in folders)
 
 
@@ -136,10 +143,17 @@ def _check_are_there(paths: list[Path]) -> None:
 
 
 def _next_epoch(path: Path) -> int:
+    file = path / _EPOCH
     try:
-        return int((path / _EPOCH).read_bytes()) + 1
+        text = file.read_bytes()
     except FileNotFoundError:
         return 0
+    if not _NUMBER.fullmatch(text):
+        raise DamagedPiece(
+            f"{file} does not hold the number of an epoch, so it is damaged. Put into it the "
+            "number that the same file of another process has."
+        )
+    return int(text) + 1
 
 
 def _names(path: Path) -> list[SnapshotName]:

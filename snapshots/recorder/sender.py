@@ -47,12 +47,14 @@ class Sender:
         *,
         timeout: float = 30.0,
         pauses: tuple[float, float] = (0.5, 30.0),
+        gather: float = 0.0,
     ) -> None:
         """Begin to send.
 
         address: of the recording, such as ``https://cutline.example.org/api/recordings/12``.
         timeout: seconds that the server may take for an answer.
         pauses: the shortest and the longest pause before another attempt, in seconds.
+        gather: seconds in which events gather before they are sent together.
         """
         check(address, token)
         parts = urlsplit(address)
@@ -65,6 +67,7 @@ class Sender:
         }
         self._spool = spool
         self._pauses = pauses
+        self._gather = gather
         self._most_bytes = _MOST_BYTES
         self._failures = 0
         self._refused_in_a_row = 0
@@ -101,6 +104,7 @@ class Sender:
                     return
                 else:
                     self._has_more.wait()
+                    self._ends.wait(self._gather)
         except Exception as error:  # a thread that ends unseen would be silence
             self._report(f"The events cannot be read from the spool: {error}.")
         finally:

@@ -32,13 +32,13 @@ class Spool:
     """Lines in a folder: appended at one end, taken at the other. Any thread may call."""
 
     def __init__(self, folder: Path, most_bytes: int) -> None:
-        """Open the folder. Raises: InUse, OSError."""
+        """Open the folder. Raises: ValueError if ``taken`` is damaged, InUse, OSError."""
         folder.mkdir(parents=True, exist_ok=True)
         self._folder = folder
         self._most_bytes = most_bytes
         self._lock = threading.Lock()
-        self._taken = self._read_taken()
         numbers = [int(path.stem) for path in folder.glob("[0-9]*.jsonl")]
+        self._taken = self._read_taken(numbers)
         self._current = max([self._taken.segment, *numbers])
         self._lines = Lines(self._path(self._current))
         self._remove_taken()
@@ -100,9 +100,26 @@ class Spool:
         with self._lock:
             self._lines.close()
 
-    def _read_taken(self) -> Position:
+    def _read_taken(self, numbers: list[int]) -> Position:
+        """Return what was taken of the segments with these numbers. Raises: ValueError, OSError."""
         path = self._folder / "taken"
-        return Position(*json.loads(path.read_bytes())) if path.is_file() else Position(1, 0)
+        if not path.is_file():
+            return Position(1, 0)
+        try:
+            segment, offset = json.loads(path.read_bytes())
+            is_known = type(segment) is type(offset) is int and segment >= 1 and offset >= 0
+        except (ValueError, TypeError):
+            is_known = False
+        if not is_known or (numbers and segment > max(numbers)):
+            raise ValueError(
+                f"{path} does not say what of the spool the server has taken, so it is damaged. "
+                "Remove it: then everything that is in the spool is sent again, which changes "
+                "nothing that the server has."
+            )
+        there = self._path(segment)
+        if there.is_file() and there.stat().st_size < offset:  # a power cut took its last lines
+            return Position(segment + 1, 0)
+        return Position(segment, offset)
 
     def _read_lines(self, segment: int, offset: int, most_bytes: int) -> bytes:
         if not self._path(segment).is_file():

@@ -19,6 +19,7 @@ class FileTarget:
 
     problem = None
     refused = 0
+    waiting_bytes = 0
 
     def __init__(self, path: Path, process: str, header: dict[str, Any]) -> None:
         """Open or create the file. If it exists, the log goes on behind its last event.
@@ -38,7 +39,7 @@ class FileTarget:
             self._lines.close()
             raise
         self.counter = Counter(counted)
-        self.next_index, self.last_at, self.missing = _behind(last, self.counter)
+        self.next_index, self.last_at, self.missing = _behind(last, self.counter, 0)
 
     def append(self, data: bytes) -> bool:
         self._lines.append(data)
@@ -85,7 +86,8 @@ class ServerTarget:
             self.origin = _own(folder, owner, self._spool)
             self.counter = Counter(folder / "count")
             last = _event_of(self._spool.last_line())
-            self.next_index, self.last_at, self.missing = _behind(last, self.counter)
+            counted, _ = self.counter.read()
+            self.next_index, self.last_at, self.missing = _behind(last, self.counter, counted)
             self._sender = Sender(address, token, self._spool, **sending)
         except BaseException:
             self._spool.close()
@@ -120,10 +122,14 @@ def _event_of(line: bytes) -> dict[str, Any]:
     return {} if fields.get("kind") == "header" else fields
 
 
-def _behind(last: dict[str, Any], counter: Counter) -> tuple[int, int, int]:
-    """Return the next index, the latest time, and how many events were counted and not written."""
+def _behind(last: dict[str, Any], counter: Counter, without: int) -> tuple[int, int, int]:
+    """Return the next index, the latest time, and how many events were counted and not written.
+
+    without: how many were written if there is no last event: none in a file, and all that were
+        counted in a spool, which drops what was taken.
+    """
     counted, latest = counter.read()
-    written = last["index"] + 1 if last else counted
+    written = last["index"] + 1 if last else without
     return max(counted, written), max(latest, last.get("at", 0)), max(0, counted - written)
 
 

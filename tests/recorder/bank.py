@@ -2,18 +2,20 @@
 
 ``python -m tests.recorder.bank NAME FOLDERS PORTS EPOCH SNAPSHOT``; without a snapshot: ``-``. It
 prints ``ready`` when it is connected, and ends with a sentence when a peer is lost. After its
-rounds it prints ``finished`` and goes on to receive until a line comes in.
+rounds it prints ``finished`` and goes on to receive until a line comes in. With PAYS_FIRST in the
+environment it pays before it is connected, and prints ``paid``.
 """
 
 import asyncio
+import os
 import random
 import sys
 from pathlib import Path
 
-from snapshots.recorder import GivenUp, Log, Node, PeerLost, Restore, header
+from snapshots.recorder import GivenUp, Log, Node, PeerLost, Restore, StaleEpoch, header
 
 START = 1000
-LOST_A_PEER, OLD_MESSAGE = 3, 4
+LOST_A_PEER, OLD_MESSAGE, STALE = 3, 4, 5
 
 
 class Bank:
@@ -33,7 +35,7 @@ class Bank:
         """Take the money; now and then send some on, in the same step."""
         if self.is_restored and int(message.id.split(".")[0]) != self.epoch:
             print(f"{self.name} got {message} in epoch {self.epoch}", flush=True)
-            sys.exit(OLD_MESSAGE)
+            os._exit(OLD_MESSAGE)  # nobody can take this for another end
         self.balance += message.value
         if random.random() < 0.3 and not self.is_finished:
             self.pay()
@@ -45,6 +47,9 @@ class Bank:
 
     async def run(self, node, rounds):
         self.is_restored = True
+        if "PAYS_FIRST" in os.environ:
+            self.pay()
+            print("paid", flush=True)
         await node.connected()
         print("ready", flush=True)
         for _ in range(rounds):
@@ -99,6 +104,9 @@ async def main(name, folders, ports, epoch, snapshot, rounds=10**9):
         except PeerLost as lost:
             print(lost, flush=True)
             sys.exit(LOST_A_PEER)
+        except StaleEpoch as stale:
+            print(stale, flush=True)
+            sys.exit(STALE)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import os
 import random
 import signal
 import socket
@@ -15,7 +16,7 @@ import pytest
 from snapshots.recorder import last_complete, next_epoch
 from snapshots.recorder.joining import join
 from snapshots.recorder.pieces import SnapshotName, read_piece
-from tests.recorder.bank import LOST_A_PEER, START
+from tests.recorder.bank import LOST_A_PEER, STALE, START
 from tests.recorder.judged import reports_of
 from tests.stack import ROOT
 
@@ -28,6 +29,17 @@ def free_ports(count):
         for one in sockets:
             one.bind(("127.0.0.1", 0))
         return [one.getsockname()[1] for one in sockets]
+
+
+def bank(name, folder, ports, epoch, snapshot=None, *rounds, **environment):
+    command = [sys.executable, "-m", "tests.recorder.bank", name, folder, ports, epoch]
+    return subprocess.Popen(
+        [*command, snapshot or "-", *rounds],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={**os.environ, **environment},
+    )
 
 
 class Supervisor:
@@ -46,13 +58,7 @@ class Supervisor:
         self.check_total(snapshot)
         epoch = str(next_epoch(self.folders))
         for name in NAMES:
-            command = [sys.executable, "-m", "tests.recorder.bank", name, self.folder, self.ports]
-            self.processes[name] = subprocess.Popen(
-                [*command, epoch, snapshot or "-", *rounds],
-                cwd=ROOT,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-            )
+            self.processes[name] = bank(name, self.folder, self.ports, epoch, snapshot, *rounds)
         return snapshot
 
     def kill_one(self, when):
@@ -67,7 +73,7 @@ class Supervisor:
         for name, process in self.processes.items():
             if name != victim and when == "running":
                 said = process.communicate(timeout=60)[0]
-                assert process.returncode == LOST_A_PEER, said
+                assert process.returncode == LOST_A_PEER, said  # and not OLD_MESSAGE
         self.end()
 
     def finish(self):
@@ -82,7 +88,7 @@ class Supervisor:
     def end(self):
         for process in self.processes.values():
             if process.poll() is None:
-                process.kill()
+                process.kill()  # also one that is stopped
             process.wait(60)
             process.stdin.close()
             process.stdout.close()
@@ -128,6 +134,42 @@ def test_the_money_is_the_same_after_every_kill(tmp_path, kills):
     assert len(set(restored)) > kills / 3
     assert supervisor.in_flight > 0
     assert restored == sorted(restored, key=lambda name: (name and SnapshotName.parse(name)) or ())
+
+
+@pytest.mark.slow
+def test_a_process_that_slept_through_the_restore_is_refused_with_all_that_it_wanted_to_say(
+    tmp_path,
+):
+    """A has paid and is stopped before it is connected; the others go on without it.
+
+    It is on a machine of its own, whose folders and address the new A does not have.
+    """
+    supervisor = Supervisor(tmp_path, 1)
+    ports = supervisor.ports.split(",")
+    elsewhere = tmp_path / "of the old machine"
+    elsewhere.mkdir()
+    old = bank("A", elsewhere, supervisor.ports, "0", PAYS_FIRST="yes")
+    supervisor.processes["old"] = old
+    try:
+        assert old.stdout.readline() == b"paid\n"
+        old.send_signal(signal.SIGSTOP)
+        addresses = ",".join([str(free_ports(1)[0]), *ports[1:]])
+        for name in NAMES:
+            supervisor.processes[name] = bank(name, tmp_path, addresses, "1", None, "40")
+        for name in NAMES:
+            assert supervisor.processes[name].stdout.readline() == b"ready\n"
+        old.send_signal(signal.SIGCONT)
+        assert old.wait(60) == STALE
+        assert b"in epoch 1, this node in epoch 0" in old.stdout.read()
+        del supervisor.processes["old"]
+        for process in supervisor.processes.values():
+            assert process.stdout.readline() == b"finished\n"
+        for process in supervisor.processes.values():
+            process.communicate(b"go\n", timeout=60)
+        assert [process.wait(60) for process in supervisor.processes.values()] == [0, 0, 0]
+    finally:
+        supervisor.end()
+    supervisor.check_total(last_complete(supervisor.folders))
 
 
 @pytest.mark.slow

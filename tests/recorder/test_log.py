@@ -11,6 +11,7 @@ import threading
 import pytest
 
 from snapshots.recorder import Log, header
+from snapshots.recorder.counter import Counter
 from snapshots.recorder.files import InUse
 from snapshots.recorder.joining import join
 from tests.recorder.judged import assembly_of, reports_of
@@ -191,6 +192,72 @@ def test_after_kill_9_a_gap_says_how_many_events_are_missing(tmp_path, caplog):
     assert "7 events of A before this start are missing" in caplog.text
     (gap,) = assembly_of(path.read_bytes()).defects
     assert gap.code == "index-gap"
+
+
+AT_ONCE = """
+import os, signal, sys
+from snapshots.recorder import Log, header
+banks = header("two banks", {"A": 10, "B": 0}, ["A->B", "B->A"])
+a = Log.to_file("A", sys.argv[1], banks, at_once=True)
+for number in range(100):
+    a.state(number)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_kill_9_takes_nothing_from_a_log_that_writes_at_once(tmp_path):
+    path = tmp_path / "a.jsonl"
+    killed = subprocess.run([sys.executable, "-c", AT_ONCE, path], cwd=ROOT)
+    assert killed.returncode == -signal.SIGKILL
+    with Log.to_file("A", path, BANKS) as log:
+        log.state(1)
+    assert [event["index"] for event in events_of(path)] == list(range(101))
+
+
+def test_a_kill_before_the_first_event_is_written_leaves_a_gap_too(tmp_path, caplog):
+    path = tmp_path / "a.jsonl"
+    Log.to_file("A", path, BANKS).close()
+    counted = Counter(tmp_path / "a.jsonl.count")
+    counted.write(3, 5)
+    counted.close()
+    with Log.to_file("A", path, BANKS) as log:
+        log.state(1)
+    assert "3 events of A before this start are missing" in caplog.text
+    assert [event["index"] for event in events_of(path)] == [3]
+
+
+def test_a_log_that_goes_on_after_a_restore_is_judged_right(tmp_path):
+    """2 are under way at the crash, and 4 were, at the snapshot: these come again."""
+    with (
+        Log.to_file("A", tmp_path / "a.jsonl", BANKS) as a,
+        Log.to_file("B", tmp_path / "b.jsonl", BANKS) as b,
+    ):
+        first = a.sent("A->B", 4, state=6)
+        take(a, b, "s1", (6, 0), [first])
+        b.received("A->B", first, 4, state=4)
+        a.sent("A->B", 2, state=4)
+        for log, state in ((a, 6), (b, 0)):
+            log.restored("s1", epoch=1)
+            log.state(state)
+        b.received("A->B", first, 4, state=4)
+        second = a.sent("A->B", 1, state=5)
+        take(a, b, "s2", (5, 4), [second])
+        for log, state in ((a, 10), (b, 0)):
+            log.restored(None, epoch=2)
+            log.state(state)
+        take(a, b, "s3", (10, 0), [])
+    text = joined(tmp_path / "a.jsonl", tmp_path / "b.jsonl")
+    assert assembly_of(text).defects == ()
+    found = reports_of(text)
+    assert [report.verdict for report in found.values()] == ["consistent"] * 3
+    assert [report.totals.total for report in found.values()] == [10, 10, 10]
+
+
+def take(a, b, name, states, waiting):
+    for log, state in zip((a, b), states, strict=True):
+        log.recorded(name, state)
+    b.recorded_channel(name, "A->B", waiting)
+    a.recorded_channel(name, "B->A", [])
 
 
 def test_when_the_disk_is_full_a_gap_says_what_is_missing(tmp_path, caplog):

@@ -51,6 +51,18 @@ def test_every_event_arrives_once_whatever_the_server_does(tmp_path, plan):
         assert server.bodies > len(plan)
 
 
+def test_events_can_gather_before_they_are_sent(tmp_path):
+    with OpenRecording() as server:
+        log = a_log(server, tmp_path, at_once=True, gather=0.3)
+        for number in range(30):
+            log.state(number)
+            time.sleep(0.01)
+        log.close(timeout=30)
+        assert log.waiting_bytes == 0
+        assert indices(server) == list(range(30))
+        assert server.bodies <= 3
+
+
 def test_while_the_server_is_away_events_wait_and_are_sent_at_the_next_start(tmp_path, caplog):
     with OpenRecording() as server:
         pass
@@ -257,3 +269,29 @@ def test_a_part_that_was_not_noted_as_taken_is_read_again(tmp_path):
     assert json.loads((tmp_path / "taken").read_bytes()) == [1, 2]
     assert spool.read(1)[0] == b"2\n"
     spool.close()
+
+
+@pytest.mark.parametrize(
+    "taken", [b"", b"nonsense", b"{}", b"[1]", b"[1, -1]", b"[0, 5]", b"[9, 0]"]
+)
+def test_a_damaged_note_of_what_was_taken_is_a_sentence_and_loses_nothing(tmp_path, taken):
+    spool = Spool(tmp_path, 1_000)
+    spool.append(b"one\n")
+    spool.close()
+    (tmp_path / "taken").write_bytes(taken)
+    with pytest.raises(ValueError, match="taken does not say .* Remove it: "):
+        Spool(tmp_path, 1_000)
+    (tmp_path / "taken").unlink()
+    assert Spool(tmp_path, 1_000).read(100)[0] == b"one\n"
+
+
+def test_a_power_cut_that_took_lines_which_the_server_has_hides_no_later_line(tmp_path):
+    spool = Spool(tmp_path, 1_000)
+    spool.append(b"one\ntwo\n")
+    spool.take(spool.read(100)[1])
+    spool.close()
+    (tmp_path / "00000001.jsonl").write_bytes(b"one\n")
+    spool = Spool(tmp_path, 1_000)
+    assert spool.waiting_bytes == 0
+    spool.append(b"three\n")
+    assert spool.read(100)[0] == b"three\n"
