@@ -3,13 +3,15 @@
 A mistaken sweep then loses nothing for SET_ASIDE_DAYS. Beside each file or folder ``NAME`` lies a
 note, ``NAME.json``: when, why, by which database. The note is written before the move, so that
 nothing is set aside without one.
+
+On an object store nothing moves, since a folder there cannot move at once: its objects stay where
+they are, and the note alone says that they are set aside.
 """
 
 import contextlib
 import json
 import logging
 import secrets
-import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -18,6 +20,7 @@ from pathlib import Path
 from django.conf import settings
 from django.utils import timezone
 
+from snapshots.store.objects.paths import is_here, remove_tree, tree_bytes
 from snapshots.store.parts import synced
 
 logger = logging.getLogger(__name__)
@@ -37,31 +40,38 @@ class Entry:
     was: str
     since: datetime
     why: str
+    note: Path
+    lasts: timedelta | None = None
 
     @property
     def name(self) -> str:
         return self.path.name
 
     @property
-    def note(self) -> Path:
-        return _note_of(self.path)
-
-    @property
     def is_expired(self) -> bool:
-        return timezone.now() - self.since >= timedelta(days=settings.SET_ASIDE_DAYS)
+        lasts = self.lasts or timedelta(days=settings.SET_ASIDE_DAYS)
+        return timezone.now() - self.since >= lasts
 
     def size(self) -> int:
         return size_of(self.path)
 
 
-def put(path: Path, folder: Path, kind: str, why: str) -> Path:
+def put(path: Path, folder: Path, kind: str, why: str, lasts: timedelta | None = None) -> Path:
     """Move ``path`` into ``folder``, with a note beside it; both are on one file system.
 
-    Raises: OSError, and then nothing has moved.
+    What is on an object store stays where it is, and only the note is written. ``lasts`` is how
+    long it is kept; SET_ASIDE_DAYS without it.
+
+    Raises: OSError, and then nothing has moved; StoreUnreachable.
     """
+    note = {"kind": kind, "was": path.name, "since": timezone.now().isoformat(), "why": why}
+    if lasts is not None:
+        note["seconds"] = str(lasts.total_seconds())
+    if not is_here(path):
+        _note_of(folder / path.name).write_bytes(json.dumps(note).encode())
+        return path
     folder.mkdir(parents=True, exist_ok=True)
     target = _free(folder / path.name)
-    note = {"kind": kind, "was": path.name, "since": timezone.now().isoformat(), "why": why}
     with synced(_note_of(target)) as file:
         file.write(json.dumps(note).encode())
     try:
@@ -77,26 +87,40 @@ def entries(folder: Path, kind: str) -> list[Entry]:
 
     An entry without a readable note gets this ``kind``.
     """
-    if not folder.is_dir():
-        return []
-    listed = [_entry(path, kind) for path in folder.iterdir() if not path.name.endswith(NOTE)]
+    if is_here(folder):
+        if not folder.is_dir():
+            return []
+        paths = [path for path in folder.iterdir() if not path.name.endswith(NOTE)]
+        listed = [_entry(path, _note_of(path), kind) for path in paths]
+    else:
+        notes = [note for note in folder.iterdir() if note.name.endswith(NOTE)]
+        listed = [_entry(folder.parent / _noted(note), note, kind) for note in notes]
     return sorted((entry for entry in listed if entry), key=lambda entry: (entry.since, entry.name))
+
+
+def noted(folder: Path) -> set[str]:
+    """Return the names in the root of an object store that notes in ``folder`` set aside.
+
+    Raises: StoreUnreachable.
+    """
+    return {_noted(note) for note in folder.iterdir() if note.name.endswith(NOTE)}
 
 
 def remove(entry: Entry) -> None:
     """Remove an entry and its note for good. Raises: OSError."""
     if entry.path.is_dir():
-        shutil.rmtree(entry.path)
+        remove_tree(entry.path)
     else:
         entry.path.unlink(missing_ok=True)
     entry.note.unlink(missing_ok=True)
 
 
 def put_back(entry: Entry, target: Path) -> None:
-    """Move an entry to ``target``, which must be free. Raises: OSError."""
-    if target.exists():
-        raise FileExistsError(f"{target} exists already")
-    entry.path.rename(target)
+    """Move an entry to ``target``, which must be free or its own place. Raises: OSError."""
+    if entry.path != target:
+        if target.exists():
+            raise FileExistsError(f"{target} exists already")
+        entry.path.rename(target)
     entry.note.unlink(missing_ok=True)
 
 
@@ -111,24 +135,32 @@ def logged_faults(name: str) -> Iterator[None]:
 
 def size_of(path: Path) -> int:
     """Return the bytes in a file, or in all files of a folder."""
+    if not is_here(path):
+        return tree_bytes(path)
     if not path.is_dir():
         return path.lstat().st_size
     return sum(file.lstat().st_size for file in path.rglob("*") if not file.is_dir())
 
 
-def _entry(path: Path, kind: str) -> Entry | None:
+def _entry(path: Path, note: Path, kind: str) -> Entry | None:
     """Return the entry at ``path``, or None if it has gone meanwhile."""
     try:
-        note = json.loads(_note_of(path).read_bytes())
-        since = datetime.fromisoformat(note["since"])
-        return Entry(path, str(note["kind"]), str(note["was"]), since, str(note["why"]))
+        told = json.loads(note.read_bytes())
+        since = datetime.fromisoformat(told["since"])
+        told_kind, was, why = (str(told[name]) for name in ("kind", "was", "why"))
+        lasts = timedelta(seconds=float(told["seconds"])) if "seconds" in told else None
+        return Entry(path, told_kind, was, since, why, note, lasts)
     except (OSError, ValueError, KeyError, TypeError):
         pass
     try:
-        since = datetime.fromtimestamp(path.lstat().st_ctime, UTC)
+        since = datetime.fromtimestamp((path if is_here(path) else note).lstat().st_ctime, UTC)
     except FileNotFoundError:
         return None
-    return Entry(path, kind, path.name, since, "It has no readable note.")
+    return Entry(path, kind, path.name, since, "It has no readable note.", note)
+
+
+def _noted(note: Path) -> str:
+    return note.name.removesuffix(NOTE)
 
 
 def _note_of(path: Path) -> Path:

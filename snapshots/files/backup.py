@@ -1,6 +1,7 @@
 """Copy rows, uploads and stored recordings while Cutline runs, each file with its SHA-256.
 
-Uploads and stored recordings never change once a row names them; they are only removed. So the
+Uploads and stored recordings never change once a row names them; they are only removed. The journal
+of an open recording only grows, and what it has at some moment is valid. So the
 named files are copied first. Then the rows are read at one moment at which every named file is
 copied already. If one is not (an upload came meanwhile), it is copied and the rows are read again.
 
@@ -21,7 +22,9 @@ from pathlib import Path
 from django.conf import settings
 from django.utils import timezone
 
-from snapshots.files import dump, identity, recordings, starting, uploads
+from snapshots.files import dump, identity, kept, recordings, starting
+from snapshots.models import Recording
+from snapshots.store.objects.paths import copy_here, is_here
 
 FORMAT = "cutline-backup"
 VERSION = 1
@@ -47,7 +50,7 @@ class Named:
     @property
     def source(self) -> Path:
         if self.kind == UPLOADS:
-            return uploads.path_of(self.name)
+            return kept.path_of(self.name)
         return recordings.store().root / self.name
 
     def below(self, folder: Path) -> Path:
@@ -123,9 +126,13 @@ class _Copy:
         self.missing &= self.named
 
     def _copy(self, named: set[Named]) -> None:
+        journals = set(Recording.objects.exclude(journal="").values_list("journal", flat=True))
         for item in sorted(named):
             try:
-                _copy_tree(item.source, item.below(self.folder))
+                if item.name in journals:  # a link would grow with it
+                    shutil.copyfile(item.source, item.below(self.folder))
+                else:
+                    _copy_tree(item.source, item.below(self.folder))
                 self.copied.add(item)
             except FileNotFoundError:
                 remove(item.below(self.folder))
@@ -142,6 +149,9 @@ def _named() -> set[Named]:
 
 def _copy_tree(source: Path, target: Path) -> None:
     """Link or copy a file or a folder. Raises: FileNotFoundError if it goes away meanwhile."""
+    if not is_here(source):
+        copy_here(source, target)
+        return
     if not source.is_dir():
         _link_or_copy(source, target)
         return

@@ -1,11 +1,10 @@
 """Recognise the names in the folders of uploads and stores."""
 
-import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from django.conf import settings
+from snapshots.files import aside, kept
 
 STORED = re.compile(r"j(?P<job>[0-9]+)-(?P<attempt>[0-9]+)(-[0-9a-f]+)?(?P<rest>\..*)?")
 """Name of a run's folder: a job, an attempt, and in newer names a random part.
@@ -29,6 +28,5 @@ def stored_names(root: Path) -> set[str]:
 
 def upload_names() -> Iterator[str]:
     """Yield the names of complete uploads; unfinished ones begin with a dot."""
-    folder = Path(settings.UPLOADS_DIR)
-    with os.scandir(folder) as entries:
-        yield from (entry.name for entry in entries if not entry.name.startswith("."))
+    names = (path.name for path in kept.root().iterdir())
+    yield from (name for name in names if not name.startswith(".") and name != aside.FOLDER)

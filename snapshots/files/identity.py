@@ -20,9 +20,10 @@ from django.db import IntegrityError, connection, transaction
 from django.db.models import F
 from django.utils import timezone
 
-from snapshots.files import recordings
+from snapshots.files import kept, recordings
 from snapshots.files.folders import stored_names, upload_names
 from snapshots.models import Installation, Recording
+from snapshots.store.objects.paths import is_here
 from snapshots.store.parts import write_bytes
 
 logger = logging.getLogger(__name__)
@@ -66,6 +67,7 @@ def require_pair() -> Installation:
     if row is None:
         _require_safe(mark)
         row = _make_pair(mark or Mark(secrets.token_hex(16)))
+    _join(row)
     _require_same(row, _read(mark_path()), mark_path())
     _require_store(row)
     return _noticing_older_database(row, mark)
@@ -80,7 +82,8 @@ def require_no_stranger() -> None:
     if row is None:
         _require_safe(mark)
     else:
-        _require_same(row, mark, mark_path())
+        _join(row)
+        _require_same(row, _read(mark_path()), mark_path())
 
 
 def pair_anew() -> Installation:
@@ -172,7 +175,7 @@ def _named_files() -> set[Path]:
     """Return the paths of the uploads and stores that rows name; empty if there are no tables."""
     if Recording._meta.db_table not in connection.introspection.table_names():
         return set()
-    uploads, root = Path(settings.UPLOADS_DIR), recordings.store().root
+    uploads, root = kept.root(), recordings.store().root
     named_uploads, named_stores = recordings.named()
     return {uploads / name for name in named_uploads} | {root / name for name in named_stores}
 
@@ -216,6 +219,19 @@ def _require_same(row: Installation, mark: Mark | None, path: Path) -> None:
             f"The database (DATABASE_URL) and the folder {path.parent} belong to different "
             f"installations of Cutline. {_REMEDY}"
         )
+
+
+def _join(row: Installation) -> None:
+    """Mark the new folder of a further machine, if everything that is kept is on object stores.
+
+    The store's mark shows that the settings name the installation of this database.
+    """
+    store, uploads = store_mark_path(), kept.root()
+    if store is None or is_here(store) or is_here(uploads) or _read(mark_path()) is not None:
+        return
+    mark = _read(store)
+    if mark is not None and mark.identity == row.identity:
+        _write(mark_path(), Mark(row.identity))
 
 
 def _require_store(row: Installation) -> None:

@@ -4,24 +4,32 @@ A folder is named after the job and the attempt that wrote it, plus a random par
 share one. When a row names another folder, that is what everyone opens next.
 """
 
-import os
-import shutil
+import logging
 from collections import Counter
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+from django.db import transaction
 from django.utils import timezone
 
-from snapshots.files import aside
+from snapshots.files import aside, journals
 from snapshots.files.folders import STORED, is_stored_name
+from snapshots.growing.recording import SoFar
 from snapshots.models import Recording, Snapshot
 from snapshots.problems import LISTED_DEFECTS
 from snapshots.store import publish as publishing
+from snapshots.store.errors import StoreUnreachable
 from snapshots.store.locations import TEMPORARY, Store
+from snapshots.store.objects.paths import is_complete, is_here, remove_tree, tree_bytes
 from snapshots.store.reader import StoredRecording, open_cached
+
+logger = logging.getLogger(__name__)
+
+_REPLACED_LASTS = timedelta(hours=1)
 
 _KEPT_OF_A_SNAPSHOT = (
     "snapshot",
@@ -48,17 +56,47 @@ def name_of(job_id: int, attempt: int, nonce: str = "") -> str:
 
 
 def named() -> tuple[set[str], set[str]]:
-    """Return the names of the uploads and of the stores that rows name."""
+    """Return the names of the uploads and of the stores that rows name.
+
+    The journals of open recordings count as uploads.
+    """
     uploads, stores = set(), set()
-    for upload, folder in Recording.objects.values_list("upload", "store").iterator():
-        uploads.add(upload)
+    names = Recording.objects.values_list("upload", "journal", "store")
+    for upload, journal, folder in names.iterator():
+        uploads |= {upload, journal}
         stores.add(folder)
     return uploads - {""}, stores - {""}
 
 
 def open_recording(recording: Recording) -> StoredRecording:
-    """Return the stored recording of a ready row. Raises: StoreError."""
+    """Return the stored recording of a ready row, or what has come to an open one.
+
+    Raises: StoreError.
+    """
+    if recording.is_open:
+        so_far = journals.so_far(recording)
+        keep_judged(recording, so_far)
+        return so_far
     return open_cached(store().folder(recording.store))
+
+
+def keep_judged(recording: Recording, so_far: SoFar) -> None:
+    """Let rows have the snapshots of an open recording that are judged."""
+    fresh = dict(so_far.fresh)
+    if not fresh:
+        return
+    with transaction.atomic():
+        rows = Recording.objects.select_for_update().filter(status=Recording.Status.OPEN)
+        if rows.filter(pk=recording.pk).first() is None:
+            return
+        codes = dict(recording.snapshots.values_list("snapshot", "code"))
+        for snapshot, summary in fresh.items():
+            fields = {name: summary[name] for name in (*_KEPT_OF_A_SNAPSHOT, "answers")}
+            code = codes.setdefault(snapshot, len(codes))
+            recording.snapshots.update_or_create(code=code, defaults=fields)
+    for snapshot, summary in fresh.items():
+        if so_far.fresh.get(snapshot) is summary:  # else it was judged again meanwhile
+            del so_far.fresh[snapshot]
 
 
 def publish(temporary: Path, name: str) -> None:
@@ -120,7 +158,7 @@ def make_ready(recording: Recording, name: str, summary: Summary) -> None:
 
 def folder_bytes(folder: Path) -> int:
     """Return the size of all files below a folder, or 0 if it is gone."""
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    return tree_bytes(folder)
 
 
 def measure() -> None:
@@ -131,18 +169,48 @@ def measure() -> None:
 
 
 def remove(name: str) -> None:
-    """Remove a recording's folder; those who have it open keep what they mapped."""
-    if name:
-        shutil.rmtree(store().folder(name), ignore_errors=True)
+    """Remove a recording's folder; what an object store does not remove now is left to a sweep.
+
+    Those who have it open keep what they mapped. From an object store they may have to read more,
+    and then it is gone.
+    """
+    if not name:
+        return
+    try:
+        remove_tree(store().folder(name))
+    except StoreUnreachable as error:
+        logger.warning("The folder %s is left to a sweep: %s", name, error)
+
+
+def remove_replaced(name: str) -> None:
+    """Remove the folder that another one has replaced.
+
+    On an object store it stays for an hour, for those who have it open: they still read from it.
+    """
+    if not name:
+        return
+    if store().is_here:
+        remove(name)
+        return
+    why = "Another run of its recording has replaced it."
+    try:
+        aside.put(store().folder(name), aside_folder(), aside.STORE, why, _REPLACED_LASTS)
+    except StoreUnreachable as error:
+        logger.warning("The folder %s is left to a sweep: %s", name, error)
 
 
 def drop_unfinished(name: str) -> None:
     """Remove what a run wrote, unless that was published and a row names it."""
     root_store = store()
     for path in root_store.root.glob(f"{name}.*"):
-        shutil.rmtree(path, ignore_errors=True)
+        remove_tree(path)
     if root_store.folder(name).exists() and not Recording.objects.filter(store=name).exists():
         remove(name)
+
+
+def unpacking_folder() -> Path:
+    """Return where packages are unpacked if the store is no folder of this machine."""
+    return Path(settings.DATA_DIR) / "tmp" / "unpacked"
 
 
 def aside_folder() -> Path:
@@ -163,19 +231,23 @@ def sweep(
 
     Returns the names of what was removed or set aside.
     """
+    if unpacking_folder().is_dir():
+        for path in unpacking_folder().iterdir():
+            if not is_being_written(path.name):
+                remove_tree(path)
     root_store = store()
     if not root_store.root.is_dir():
         return []
-    with os.scandir(root_store.root) as entries:
-        names = [entry.name for entry in entries if entry.name not in named]
+    seen = set(named) | (set() if is_here(root_store.root) else aside.noted(aside_folder()))
+    names = [path.name for path in root_store.root.iterdir() if path.name not in seen]
     ended = [name for name in names if STORED.fullmatch(name) and not is_being_written(name)]
     leftovers = [root_store.root / name for name in ended if _is_leftover(name)]
     return [path.name for path in leftovers if _swept(path, may_touch)]
 
 
 def _swept(path: Path, may_touch: Callable[[Path], bool]) -> bool:
-    if TEMPORARY in path.name:  # derived from an upload, which is kept
-        shutil.rmtree(path, ignore_errors=True)
+    if TEMPORARY in path.name or not is_complete(path):  # derived from an upload, which is kept
+        remove_tree(path)
         return True
     with aside.logged_faults(path.name):
         if path.exists() and may_touch(path):  # else its job published it meanwhile

@@ -12,7 +12,8 @@ from django.conf import settings
 from django.core.management import call_command
 from django.db import DatabaseError, transaction
 
-from snapshots.files import backup, dump, identity, recordings, starting
+from snapshots.files import backup, dump, identity, kept, recordings, starting
+from snapshots.store.objects.paths import is_here, put_tree
 
 
 class CannotRestore(Exception):
@@ -125,14 +126,16 @@ def _place(folder: Path, placed: list[Path]) -> None:
     """Copy uploads and stored recordings to their folders; ``placed`` collects the new paths."""
     root = recordings.store().root
     root.mkdir(parents=True, exist_ok=True)
-    for kind, target in ((backup.UPLOADS, Path(settings.UPLOADS_DIR)), (backup.STORE, root)):
+    for kind, target in ((backup.UPLOADS, kept.root()), (backup.STORE, root)):
         for path in sorted((folder / kind).iterdir()):
             placed.append(target / path.name)
             _copy(path, target / path.name)
 
 
 def _copy(source: Path, target: Path) -> None:
-    if source.is_dir():
+    if not is_here(target):
+        put_tree(source, target)
+    elif source.is_dir():
         shutil.copytree(source, target, copy_function=shutil.copyfile)
     else:
         shutil.copyfile(source, target)

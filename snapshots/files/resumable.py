@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from django.conf import settings
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from snapshots.files.uploads import UNFINISHED, Draft, is_at, path_of
@@ -202,7 +202,7 @@ def expiry() -> datetime:
 def is_known(name: str) -> bool:
     """Tell whether a row keeps the file of this name: a recording, or a resumable upload."""
     return (
-        Recording.objects.filter(upload=name).exists()
+        Recording.objects.filter(Q(upload=name) | Q(journal=name)).exists()
         or ResumableUpload.objects.filter(upload=name, status=None).exists()
     )
 

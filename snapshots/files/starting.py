@@ -12,9 +12,11 @@ from django.db import DatabaseError, InterfaceError, OperationalError, connectio
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
-from snapshots.files import identity, privacy, recordings
+from snapshots.files import identity, kept, privacy, recordings
 from snapshots.files.identity import NotPaired
 from snapshots.files.privacy import NotPrivate
+from snapshots.store.errors import StoreUnreachable
+from snapshots.store.objects.paths import is_here
 
 FORMER_APPS = {"sessions", "account", "socialaccount"}
 """Apps of earlier versions, and of single sign-on, whose migrations stay in the database."""
@@ -34,7 +36,7 @@ def require_all(*, patience: float = PATIENCE_SECONDS) -> None:
         require_tables(patience=patience)
         identity.require_pair()
         close_to_others()
-    except NotPaired as problem:
+    except (NotPaired, StoreUnreachable) as problem:
         raise CannotStart(str(problem)) from None
     except DatabaseError as error:
         raise CannotStart(f"The database cannot be read or written: {_first(error)}") from None
@@ -67,13 +69,14 @@ def require_before_migrating() -> None:
     require_known_migrations()
     try:
         identity.require_no_stranger()
-    except NotPaired as problem:
+    except (NotPaired, StoreUnreachable) as problem:
         raise CannotStart(str(problem)) from None
 
 
 def _require_store_url() -> None:
     try:
         recordings.store()
+        kept.root()
     except ValueError as problem:
         raise CannotStart(str(problem)) from None
 
@@ -137,6 +140,8 @@ def close_to_others() -> None:
 def kept_roots() -> list[Path]:
     """Return the folders that hold everything that is kept."""
     data, store = Path(settings.DATA_DIR), recordings.store().root
+    if not is_here(store):
+        return [data]
     inside = store.resolve().is_relative_to(data.resolve())
     return [data] if inside or not store.exists() else [data, store]
 

@@ -10,6 +10,7 @@ import contextlib
 import fcntl
 import hashlib
 import io
+import logging
 import os
 import shutil
 import uuid
@@ -22,9 +23,13 @@ from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
 from django.core.files.uploadhandler import FileUploadHandler
 
-from snapshots.files import aside
+from snapshots.files import aside, kept
 from snapshots.problems import TooLarge, TooManyFiles
+from snapshots.store.errors import StoreUnreachable
+from snapshots.store.objects.paths import is_here
 from snapshots.store.parts import sync_folder
+
+logger = logging.getLogger(__name__)
 
 UNFINISHED = "."  # begins the name of a file that is being written
 MOST_FILES = 500  # in one request; each is an open file while it is read
@@ -65,16 +70,25 @@ class Draft:
         self.file.flush()
 
     def keep(self) -> None:
-        """Make the file outlive this object, on disk. Call it before its row is committed."""
+        """Make the file outlive this object, on disk. Call it before its row is committed.
+
+        Raises: StoreUnreachable if uploads are kept on an object store.
+        """
         self.file.flush()
         os.fsync(self.file.fileno())
+        kept.put(self.path, self.name)
         self.path = self.path.rename(path_of(self.name))
         sync_folder(self.path.parent)
         self._kept = True
 
     def discard(self) -> None:
-        """Undo ``keep``, because the row was not committed."""
-        self._kept = False
+        """Undo ``keep``, because the row was not committed.
+
+        If the object store does not answer, a sweep looks after what was put there.
+        """
+        if self._kept:
+            self._kept = False
+            drop_far(self.name)
 
     def close(self) -> None:
         if self.file.closed:
@@ -202,12 +216,36 @@ def drafts(files: Collection[UploadedFile]) -> list[DraftUpload]:
 
 
 def path_of(name: str) -> Path:
+    """Return where an upload lies on this machine, if it does."""
     return Path(settings.UPLOADS_DIR) / name
 
 
+def at_hand(name: str) -> Path:
+    """Return the file of an upload on this machine; fetch it if it is kept on an object store.
+
+    There is no file if the upload is lost. Raises: StoreUnreachable.
+    """
+    path = path_of(name)
+    if is_here(kept.root()):
+        return path
+    if not kept.touch(path):
+        kept.fetch(name, _locked_file, path)
+    return path
+
+
 def remove(name: str) -> None:
+    """Remove an upload; what an object store does not remove now is left to a sweep."""
     if name:
+        drop_far(name)
         path_of(name).unlink(missing_ok=True)
+
+
+def drop_far(name: str) -> None:
+    """Remove an upload from the object store, or log why a sweep must do it later."""
+    try:
+        kept.drop(name)
+    except StoreUnreachable as error:
+        logger.warning("The upload %s is left to a sweep: %s", name, error)
 
 
 def too_large() -> TooLarge:
@@ -279,6 +317,14 @@ def _swept(path: Path, is_known: Callable[[str], bool], may_touch: Callable[[Pat
             path.unlink()
             return True
         if is_at(file, path) and not is_known(path.name) and may_touch(path):
-            aside.put(path, aside_folder(), aside.UPLOAD, "No recording in the database names it.")
+            _let_go(path)
             return True
     return False
+
+
+def _let_go(path: Path) -> None:
+    """Set a complete file aside; remove it if it is only a copy of what an object store keeps."""
+    if is_here(kept.root()):
+        aside.put(path, aside_folder(), aside.UPLOAD, "No recording in the database names it.")
+    else:
+        path.unlink()

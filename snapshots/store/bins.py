@@ -73,7 +73,7 @@ def most_messages(tables: Tables, axis: str, channels: Ints, bins: Bins) -> Ints
     left = tables.positions_before(axis, bins.from_)
     right = tables.positions_before(axis, bins.end)
     sent = [messages.sent(channels, positions[source]) for positions in (left, right)]
-    received = [messages.received(channels, positions[target]) for positions in (left, right)]
+    received = [messages.ended(channels, positions[target]) for positions in (left, right)]
     departed = _coordinates(tables, column, source, messages.sends(channels, *sent), sent)
     arrived = _coordinates(tables, column, target, messages.receives(channels, *received), received)
     departures = _places(departed, shift, bins)

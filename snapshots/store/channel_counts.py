@@ -7,6 +7,7 @@ import numpy as np
 from snapshots.domain.judging.channel_counts import (
     DERIVED,
     NO_SEND,
+    RESTORED,
     ChannelCounts,
     Contents,
     counts,
@@ -33,12 +34,12 @@ def channel_counts(
     codes = np.array([tables.channel_code(channel) for channel in channels], np.int64)
     source, target = _positions(snapshot, ends)
     sent = tables.messages.sent(codes, source)
-    received = tables.messages.received(codes, target)
+    received = tables.messages.ended(codes, target)
     in_order = tables.messages.end_of_received(codes, target) == received
     without_send = _channels_with_strays(tables)
     return [
-        not_known(channel.id, NO_SEND)
-        if code in without_send
+        not_known(channel.id, RESTORED if went_back else NO_SEND)
+        if (went_back := int(tables.target[code]) in tables.restores) or code in without_send
         else counts(
             channel.id,
             Contents(

@@ -23,6 +23,7 @@ from snapshots.store.encoding import (
     written,
 )
 from snapshots.store.layout import IN_FLIGHT, NONE
+from snapshots.store.objects.far import FarArray, FarFile, FarTexts, block_of
 from snapshots.store.packing import unpack
 
 Ints = NDArray[np.int64]
@@ -71,9 +72,9 @@ class Columns:
         names: the names of the columns.
     """
 
-    def __init__(self, batch: pa.RecordBatch, rows: int) -> None:
-        """Take the mapped batch of a part with so many rows."""
-        self._batch, self._rows = batch, rows
+    def __init__(self, batch: pa.RecordBatch, rows: int, far: FarFile | None = None) -> None:
+        """Take the batch of a part with so many rows: mapped, or in a far file."""
+        self._batch, self._rows, self._far = batch, rows, far
         self._fields = {field.name: field for field in batch.schema}
         self.names = tuple(name for name in self._fields if "." not in name)
         self._numbers: dict[str, Numbers] = {}
@@ -96,9 +97,21 @@ class Columns:
             self._texts[name] = self._decoded_texts(name, count)
         return self._texts[name]
 
+    def numerals(self, name: str, rows: Rows) -> tuple[str, Ints, Mask] | None:
+        """Return the prefix of all texts, the number after it, and which of these rows are null.
+
+        None if the column is not stored as such numbers.
+        """
+        texts = self.texts(name)
+        return texts.numerals(rows) if isinstance(texts, _NumeralTexts) else None
+
     def _content(self, name: str) -> pa.Array:
         column = self._batch.column(name)
         return column.values if pa.types.is_large_list(column.type) else column
+
+    def _viewed(self, values: np.ndarray) -> np.ndarray | FarArray:
+        """Return how rows of a view of the batch are read."""
+        return values if self._far is None else FarArray(self._far, values)
 
     def _facts(self, name: str) -> dict[str, str]:
         stored = self._fields[name].metadata or {}
@@ -109,17 +122,18 @@ class Columns:
         match facts.get(ENCODING, PLAIN):
             case "plain":
                 _require(len(content) == count, name)
-                return _PlainNumbers(content)
+                return _PlainNumbers(content, self._viewed)
             case "narrow":
                 width = int(facts["width"])
                 _require(1 <= width <= 8 and len(content) == count * width + PADDING, name)
-                return _NarrowNumbers(content, width, int(facts["base"]), facts.get("top"))
+                codes = self._viewed(_codes(content, width))
+                return _NarrowNumbers(codes, width, int(facts["base"]), facts.get("top"))
             case "rare":
                 usual = None if facts["usual"] == NULL else int(facts["usual"])
                 others = self.numbers(f"{name}.rare", len(content))
-                return _RareNumbers(_Places(content), others, usual)
+                return _RareNumbers(_Places(self._viewed(_values(content))), others, usual)
             case "runs":
-                ends = _values(content).astype(np.int64)
+                ends = np.asarray(self._viewed(_values(content))).astype(np.int64)
                 _require(len(ends) > 0 and int(ends[-1]) == count, name)
                 return _RunNumbers(ends, self.numbers(f"{name}.runs", len(ends)))
             case "shifted":
@@ -140,20 +154,23 @@ class Columns:
         match facts.get(ENCODING, PLAIN):
             case "plain":
                 _require(len(content) == count, name)
-                return _PlainTexts(content)
+                return _PlainTexts(content if self._far is None else FarTexts(self._far, content))
             case "rare":
                 others = self.texts(f"{name}.rare", len(content))
-                return _RareTexts(_Places(content), others)
+                return _RareTexts(_Places(self._viewed(_values(content))), others)
             case "numerals":
                 numbers = self.numbers(f"{name}.numerals", count)
                 return _NumeralTexts(numbers, facts["prefix"])
             case "named":
+                if self._far is not None:
+                    content = FarTexts(self._far, content).take(np.arange(len(content)))
                 return _NamedTexts(content, self.numbers(f"{name}.named", count))
             case "packed":
                 if not pa.types.is_large_binary(content.type):
                     raise ValueError(f"{name} has blocks that are no bytes")
                 ends = self.numbers(f"{name}.packed", len(content))
-                return _PackedTexts(content, ends.take(slice(0, len(content))))
+                blocks = content if self._far is None else FarTexts(self._far, content)
+                return _PackedTexts(blocks, ends.take(slice(0, len(content))))
             case other:
                 raise ValueError(f"{name} has texts in the unknown encoding {other}")
 
@@ -169,10 +186,10 @@ def _require(fits: bool, name: str) -> None:
 class _PlainNumbers:
     """The numbers as they are, with one bit for each row if some are null."""
 
-    def __init__(self, array: pa.Array) -> None:
-        self._values = _values(array)
+    def __init__(self, array: pa.Array, viewed: Callable[[np.ndarray], Any]) -> None:
+        self._values = viewed(_values(array))
         bits = array.buffers()[0] if array.null_count else None
-        self._valid = None if bits is None else np.frombuffer(bits, np.uint8)
+        self._valid = None if bits is None else viewed(np.frombuffer(bits, np.uint8))
         self._offset = array.offset
 
     def take(self, rows: Rows, null: int = NONE) -> Ints:
@@ -193,12 +210,12 @@ class _PlainNumbers:
 class _NarrowNumbers:
     """Numbers above a base, in ``width`` bytes each; the largest code may stand for something."""
 
-    def __init__(self, content: pa.Array, width: int, base: int, top: str | None) -> None:
-        word = next(size for size in (1, 2, 4, 8) if size >= width)
-        count = (len(content) - PADDING) // width
-        self._codes = np.ndarray((count,), f"<u{word}", _values(content), strides=(width,))
+    def __init__(
+        self, codes: np.ndarray | FarArray, width: int, base: int, top: str | None
+    ) -> None:
+        self._codes = codes
         self._last = 2 ** (8 * width) - 1
-        self._is_partial = word != width
+        self._is_partial = codes.dtype.itemsize != width
         self._base = np.int64(base)
         self._has_nulls = top == NULL
         self._top = None if top is None or top == NULL else int(top)
@@ -303,11 +320,13 @@ class _ReadTexts:
 class _PlainTexts(_ReadTexts):
     """The texts as they are."""
 
-    def __init__(self, array: pa.Array) -> None:
-        self._array = array
+    def __init__(self, texts: pa.Array | FarTexts) -> None:
+        self._texts = texts
 
     def take(self, rows: Rows) -> pa.Array:
-        return _chosen(self._array, rows)
+        if isinstance(self._texts, FarTexts):
+            return self._texts.take(_numbered(rows))
+        return _chosen(self._texts, rows)
 
 
 class _RareTexts(_ReadTexts):
@@ -345,6 +364,10 @@ class _NumeralTexts(_ReadTexts):
 
     def __init__(self, numbers: Numbers, prefix: str) -> None:
         self._numbers, self._prefix = numbers, prefix
+
+    def numerals(self, rows: Rows) -> tuple[str, Ints, Mask]:
+        numbers, nulls = self._numbers.take(rows), self._numbers.nulls(rows)
+        return self._prefix, numbers, np.zeros(len(numbers), np.bool_) if nulls is None else nulls
 
     def take(self, rows: Rows) -> pa.Array:
         numbers = pa.array(self._numbers.take(rows), mask=self._numbers.nulls(rows))
@@ -398,7 +421,7 @@ class _NamedTexts(_ReadTexts):
 class _PackedTexts(_ReadTexts):
     """Texts in compressed blocks, of which one is unpacked at a time unless all are asked for."""
 
-    def __init__(self, blocks: pa.Array, ends: Ints) -> None:
+    def __init__(self, blocks: pa.Array | FarTexts, ends: Ints) -> None:
         self._blocks, self._ends = blocks, ends
         self._kept = Blocks()
 
@@ -430,6 +453,9 @@ class _PackedTexts(_ReadTexts):
     def _between(self, rows: slice) -> Iterator[tuple[slice, pa.Array]]:
         begin = rows.start
         number = int(np.searchsorted(self._ends, begin, side="right"))
+        if isinstance(self._blocks, FarTexts) and begin < rows.stop:
+            last = int(np.searchsorted(self._ends, rows.stop))
+            self._blocks.fetch(np.arange(number, min(last + 1, len(self._ends))))
         while begin < rows.stop:
             end = min(int(self._ends[number]), rows.stop)
             texts = self._block(number).slice(begin - self._begin(number), end - begin)
@@ -440,6 +466,8 @@ class _PackedTexts(_ReadTexts):
         owners = np.searchsorted(self._ends, rows, side="right")
         order = np.argsort(owners, kind="stable")
         numbers, begins = np.unique(owners[order], return_index=True)
+        if isinstance(self._blocks, FarTexts):
+            self._blocks.fetch(numbers)
         for number, lanes in zip(numbers.tolist(), np.split(order, begins[1:]), strict=False):
             yield lanes, self._block(number).take(pa.array(rows[lanes] - self._begin(number)))
 
@@ -451,7 +479,7 @@ class _PackedTexts(_ReadTexts):
 
     def _unpacked(self, number: int) -> pa.Array:
         try:
-            content = unpack(self._blocks[number].as_buffer())
+            content = unpack(block_of(self._blocks, number))
             block = pa.ipc.read_record_batch(content, _TEXT).column(0)
         except OSError as error:
             raise ValueError(f"block {number} holds no texts ({error})") from error
@@ -466,24 +494,22 @@ class _PackedTexts(_ReadTexts):
 class _Places:
     """Some rows of a column, sorted."""
 
-    def __init__(self, array: pa.Array) -> None:
-        self._rows = _values(array)
+    def __init__(self, rows: np.ndarray | FarArray) -> None:
+        self._rows = rows
 
     def among(self, rows: Rows) -> tuple[Ints, Ints]:
         """Return which of ``rows`` are places, and the number of each such place."""
+        own = np.asarray(self._rows)
         if isinstance(rows, slice):
-            first, end = np.searchsorted(self._rows, self._like([rows.start, rows.stop]))
-            return self._rows[first:end].astype(np.int64) - rows.start, np.arange(first, end)
-        if not len(self._rows):
+            # Numbers of another type would make each search copy all places.
+            first, end = np.searchsorted(own, np.array([rows.start, rows.stop], own.dtype))
+            return own[first:end].astype(np.int64) - rows.start, np.arange(first, end)
+        if not len(own):
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
-        wanted = self._like(rows)
-        ranks = np.searchsorted(self._rows, wanted)
-        lanes = np.flatnonzero(self._rows.take(ranks, mode="clip") == wanted)
+        wanted = rows.astype(own.dtype)
+        ranks = np.searchsorted(own, wanted)
+        lanes = np.flatnonzero(own.take(ranks, mode="clip") == wanted)
         return lanes, ranks[lanes]
-
-    def _like(self, rows: list[int] | Ints) -> NDArray[np.integer]:
-        # Numbers of another type would make each search copy all places.
-        return np.asarray(rows).astype(self._rows.dtype)
 
 
 def _values(array: pa.Array) -> NDArray[np.integer]:
@@ -494,6 +520,13 @@ def _values(array: pa.Array) -> NDArray[np.integer]:
         return np.zeros(0, dtype)
     values: NDArray[np.integer] = np.frombuffer(buffer, dtype, array.offset + len(array))
     return values[array.offset :]
+
+
+def _codes(content: pa.Array, width: int) -> np.ndarray:
+    """Return a view of narrow numbers, which are read with the bytes that follow them."""
+    word = next(size for size in (1, 2, 4, 8) if size >= width)
+    count = (len(content) - PADDING) // width
+    return np.ndarray((count,), f"<u{word}", _values(content), strides=(width,))
 
 
 def _numbered(rows: Rows) -> Ints:

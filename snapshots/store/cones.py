@@ -8,7 +8,6 @@ the longest chain of processes that can be reached has members.
 import numpy as np
 
 from snapshots.store.in_flight import Flights
-from snapshots.store.layout import IN_FLIGHT, NONE
 from snapshots.store.mapped import Ints
 from snapshots.store.tables import Tables
 
@@ -58,10 +57,4 @@ def _first_received(flights: Flights, channels: Ints, source: Ints) -> tuple[Int
     ordinals = flights.sent(channels, source)
     has_send = ordinals < flights.table.length[channels]
     codes, ordinals = channels[has_send], ordinals[has_send]
-    received = flights.received_index(codes, ordinals)
-    received[received == NONE] = IN_FLIGHT
-    lanes = np.flatnonzero(~flights.is_ordered(codes))
-    if len(lanes):
-        floor = flights.disorder.values("received_floor", codes[lanes], ordinals[lanes])
-        received[lanes] = floor
-    return codes, received
+    return codes, flights.first_received(codes, ordinals)

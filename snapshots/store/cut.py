@@ -39,28 +39,38 @@ class StoredCut:
         return tables.messages.sent(tables.all_channels, self._source)
 
     @cached_property
-    def received(self) -> Ints:
-        """Count the messages received inside, including orphans: int64[C]."""
+    def ended(self) -> Ints:
+        """Count the messages received or taken back inside, also those sent outside: int64[C]."""
         tables = self.tables
-        return tables.messages.received(tables.all_channels, self._target)
+        return tables.messages.ended(tables.all_channels, self._target)
 
     @cached_property
-    def orphan_counts(self) -> Ints:
-        """Count the messages received inside and sent outside: int64[C]."""
+    def _ended_unsent(self) -> Ints:
+        """Count the messages received or taken back inside and sent outside: int64[C]."""
         tables = self.tables
-        counts = np.maximum(self.received - self.sent, 0)
+        counts = np.maximum(self.ended - self.sent, 0)
         unordered = np.flatnonzero(~tables.messages.is_ordered(tables.all_channels))
         if len(unordered):
-            codes, _ = tables.messages.orphans(
+            codes, _ = tables.messages.ended_unsent(
                 unordered, self._target[unordered], self.sent[unordered]
             )
             counts[unordered] = np.bincount(codes, minlength=len(counts))[unordered]
         return counts
 
     @cached_property
+    def orphan_counts(self) -> Ints:
+        """Count the messages received inside and sent outside: int64[C]."""
+        messages = self.tables.messages
+        if messages.taken_back is None:
+            return self._ended_unsent
+        found = np.flatnonzero(self._ended_unsent)
+        codes, _ = messages.orphans(found, self._target[found], self.sent[found])
+        return np.bincount(codes, minlength=len(self._ended_unsent))
+
+    @cached_property
     def depths(self) -> Ints:
-        """Count the messages sent inside and not received inside: int64[C]."""
-        return self.sent - self.received + self.orphan_counts
+        """Count the messages sent inside, and not received or taken back inside: int64[C]."""
+        return self.sent - self.ended + self._ended_unsent
 
     @property
     def consistent(self) -> bool:

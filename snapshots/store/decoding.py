@@ -1,5 +1,7 @@
 """Open a part of a table and read its columns, whichever way they are encoded."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
@@ -8,6 +10,8 @@ from snapshots.store.columns import UNREADABLE, Columns, Ints, Mask, Rows, Test
 from snapshots.store.encoding import ROWS
 from snapshots.store.errors import StoreDamaged, name_in_recording
 from snapshots.store.layout import FOLLOWING, MESSAGES, PARTED
+from snapshots.store.objects.far import FarFile, far_batch
+from snapshots.store.objects.paths import ObjectPath
 from snapshots.store.parts import map_batch
 
 
@@ -20,15 +24,15 @@ class StoredPart:
         num_rows: how many rows each of them has.
     """
 
-    def __init__(self, path: Path, batch: pa.RecordBatch) -> None:
-        """Take the mapped batch of the file at ``path``. Raises: StoreDamaged."""
+    def __init__(self, path: Path, batch: pa.RecordBatch, far: FarFile | None = None) -> None:
+        """Take the batch of the file at ``path``, mapped or far. Raises: StoreDamaged."""
         self.file = name_in_recording(path)
         facts = batch.schema.metadata or {}
         try:
             self.num_rows = int(facts.get(ROWS.encode(), batch.num_rows))
         except ValueError as error:
             raise self._damaged(error) from error
-        self._columns = Columns(batch, self.num_rows)
+        self._columns = Columns(batch, self.num_rows, far)
         self.names = self._columns.names
 
     def numbers(self, name: str, rows: Rows) -> Ints:
@@ -56,6 +60,16 @@ class StoredPart:
         """Return the texts of a column in a list. Raises: StoreDamaged."""
         try:
             return self._columns.texts(name).listed(rows)
+        except UNREADABLE as error:
+            raise self._damaged(error) from error
+
+    def numerals(self, name: str, rows: Rows) -> tuple[str, Ints, Mask] | None:
+        """Return what the texts of a column begin with, the number after it, and which are null.
+
+        None if the column is not stored as such numbers. Raises: StoreDamaged.
+        """
+        try:
+            return self._columns.numerals(name, rows)
         except UNREADABLE as error:
             raise self._damaged(error) from error
 
@@ -99,8 +113,8 @@ class StoredPart:
 
 def open_part(path: Path, table: str) -> StoredPart:
     """Map a part of one of the PARTED tables. Raises: StoreDamaged."""
-    batch = map_or_damaged(path)
-    part = StoredPart(path, batch)
+    far, batch = far_or_mapped(path)
+    part = StoredPart(path, batch, far)
     schema, _ = PARTED[table]
     following = FOLLOWING if table == MESSAGES else ()
     expected = [name for name in schema.names if name in part.names or name not in following]
@@ -116,9 +130,25 @@ def open_part(path: Path, table: str) -> StoredPart:
 
 def map_or_damaged(path: Path) -> pa.RecordBatch:
     """Map a file of the layout that holds one batch. Raises: StoreDamaged."""
+    with damage_told(path):
+        return map_batch(path)
+
+
+def far_or_mapped(path: Path) -> tuple[FarFile | None, pa.RecordBatch]:
+    """Map a file that holds one batch, or open it far if it is on an object store.
+
+    Raises: StoreDamaged, StoreUnreachable.
+    """
+    with damage_told(path):
+        return far_batch(path) if isinstance(path, ObjectPath) else (None, map_batch(path))
+
+
+@contextmanager
+def damage_told(path: Path) -> Iterator[None]:
+    """Turn what opening a file raises into StoreDamaged."""
     where = name_in_recording(path)
     try:
-        return map_batch(path)
+        yield
     except FileNotFoundError:
         raise StoreDamaged(where, "It is missing.", "Was it deleted?") from None
     except (pa.ArrowInvalid, OSError, ValueError) as error:

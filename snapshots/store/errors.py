@@ -1,4 +1,4 @@
-"""Errors about a stored recording: it is missing, or a file of it is damaged."""
+"""Errors about a stored recording: it is missing or damaged, or its store does not answer."""
 
 from pathlib import Path
 
@@ -35,6 +35,25 @@ class StoreDamaged(StoreError):
         self.where = where
         self.what = what
         self.cause = cause
+
+
+class StoreUnreachable(Exception):
+    """An object store did not do what it was asked to; it may do so later.
+
+    Args:
+        where: the address of the object, without credentials.
+        cause: the likely cause, in sentences.
+    """
+
+    permanent = False
+
+    def __init__(self, where: str, cause: str) -> None:
+        super().__init__(f"The object store could not be used at {where}. {cause}")
+        self.where = where
+        self.cause = cause
+
+    def __reduce__(self) -> tuple[type, tuple[str, str]]:
+        return StoreUnreachable, (self.where, self.cause)
 
 
 def name_in_recording(path: Path) -> str:

@@ -62,6 +62,8 @@ def _flight(tables: Tables, kind: str, channel: int, index: int) -> dict[str, An
     row = flights.table.pick(np.array([channel]), np.array([ordinal]))
     names = ("sent_index", "sent_at", "received_index", "received_at")
     numbers = {name: row.number_or_none(name) for name in names}
+    if flights.taken(np.array([channel]), row.values("received_index"))[0]:
+        numbers |= {"received_index": None, "received_at": None}
     return {"channel": tables.topology.channels[channel].id, "ordinal": ordinal, **numbers}
 
 

@@ -25,7 +25,7 @@ from snapshots.store.layout import (
     SNAPSHOT_STATES,
 )
 from snapshots.store.long_texts import shortened
-from snapshots.store.mapped import Ints, read_batch, rows_of_snapshot
+from snapshots.store.mapped import Ints, rows_of_snapshot
 from snapshots.store.stored_snapshot import (
     SnapshotChannel,
     StoredSnapshot,
@@ -162,7 +162,7 @@ class _Reader:
         self.tables, self.summary, self.excerpt = tables, summary, excerpt
         snapshot = tables.snapshot_code(summary["snapshot"])
         self.in_scope = tables.in_scope(snapshot)
-        batch = read_batch(tables.folder / SNAPSHOT_STATES, SNAPSHOT_STATE_COLUMNS)
+        batch = tables.judged(SNAPSHOT_STATES, SNAPSHOT_STATE_COLUMNS)
         self.states = rows_of_snapshot(batch, snapshot)
         self.position = np.full(len(self.in_scope), NONE, np.int64)
         self.position[self.states.column("process").to_numpy()] = self.states.column(
@@ -172,7 +172,7 @@ class _Reader:
         self.is_derived = is_derived(tables.manifest.header_extra)
         recorded = self.position != NONE
         self.is_end_known = np.zeros_like(recorded) if self.is_derived else recorded
-        batch = read_batch(tables.folder / SNAPSHOT_CHANNELS, SNAPSHOT_CHANNEL_COLUMNS)
+        batch = tables.judged(SNAPSHOT_CHANNELS, SNAPSHOT_CHANNEL_COLUMNS)
         self.rows = self._counting(rows_of_snapshot(batch, snapshot))
         self.code = self.rows.column("channel").to_numpy().astype(np.int64)
         self.recorded, self.recomputed = (

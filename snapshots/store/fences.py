@@ -6,6 +6,7 @@ the value of the last row of every whole block, run after run in the order of th
 """
 
 import io
+import math
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,6 +15,8 @@ import numpy as np
 
 from snapshots.store.errors import StoreDamaged, name_in_recording
 from snapshots.store.layout import FENCES
+from snapshots.store.objects.far import FarArray, far_file
+from snapshots.store.objects.paths import ObjectPath
 from snapshots.store.outlines import SEARCHED, Outline, Runs
 from snapshots.store.pages import map_file
 from snapshots.store.parts import write_blocks
@@ -48,27 +51,59 @@ def _pieces(runs: Runs) -> list[tuple[int, int, int]]:
     return list(zip(*(column.tolist() for column in columns), strict=True))
 
 
-def read_fences(folder: Path, table: str, count: int) -> dict[str, np.ndarray]:
+def read_fences(folder: Path, table: str, count: int) -> dict[str, np.ndarray | FarArray]:
     """Map the ``count`` fences of each searched column. Raises: StoreDamaged."""
-    matrix = read_matrix(folder / FENCES / f"{table}.npy", (len(SEARCHED[table]), count))
-    return dict(zip(SEARCHED[table], matrix, strict=True))
+    path, shape = folder / FENCES / f"{table}.npy", (len(SEARCHED[table]), count)
+    rows = _far_rows(path, shape) if isinstance(path, ObjectPath) else read_matrix(path, shape)
+    return dict(zip(SEARCHED[table], rows, strict=True))
+
+
+def _far_rows(path: ObjectPath, shape: tuple[int, int]) -> list[FarArray]:
+    """Return the rows of a matrix on an object store. Raises: StoreDamaged, StoreUnreachable."""
+    try:
+        numbers = far_numbers(path)
+        if len(numbers) != shape[0] * shape[1]:
+            raise ValueError(f"it has {len(numbers)} numbers, not {shape}")
+    except (OSError, ValueError) as error:
+        raise _damaged(path, error) from error
+    return [numbers.part(row * shape[1], shape[1]) for row in range(shape[0])]
+
+
+def far_numbers(path: ObjectPath) -> FarArray:
+    """Open a ``.npy`` file on an object store as one sequence of numbers.
+
+    Raises: FileNotFoundError, ValueError, StoreUnreachable.
+    """
+    file = far_file(path)
+    with file.held(np.zeros(1, np.int64), np.array([min(_LONGEST_HEADER, file.size)])):
+        (shape, _, dtype), begin = _header(file.memory[:_LONGEST_HEADER])
+    return FarArray(file, np.frombuffer(file.memory, dtype, math.prod(shape), begin))
+
+
+def _header(content: bytes) -> tuple[tuple[tuple[int, ...], bool, np.dtype], int]:
+    """Return shape, order and type of a ``.npy`` file, and where its numbers begin."""
+    header = io.BytesIO(content)
+    np.lib.format.read_magic(header)
+    with _READING_HEADERS:
+        return np.lib.format.read_array_header_1_0(header), header.tell()
 
 
 def read_matrix(path: Path, shape: tuple[int, int]) -> np.ndarray:
     """Map a matrix of the given shape. Raises: StoreDamaged."""
     try:
         mapped = map_file(path)
-        header = io.BytesIO(mapped[:_LONGEST_HEADER])
-        np.lib.format.read_magic(header)
-        with _READING_HEADERS:
-            stored_shape, _, dtype = np.lib.format.read_array_header_1_0(header)
+        (stored_shape, _, dtype), begin = _header(mapped[:_LONGEST_HEADER])
         if stored_shape != shape:
             raise ValueError(f"its shape is {stored_shape}, not {shape}")
-        values = np.frombuffer(mapped, dtype, shape[0] * shape[1], header.tell())
+        values = np.frombuffer(mapped, dtype, shape[0] * shape[1], begin)
     except (OSError, ValueError) as error:
-        raise StoreDamaged(
-            name_in_recording(path),
-            f"It cannot be read ({error}).",
-            "Was it deleted or cut short? Ingest the log again.",
-        ) from error
+        raise _damaged(path, error) from error
     return values.reshape(shape)
+
+
+def _damaged(path: Path, error: Exception) -> StoreDamaged:
+    return StoreDamaged(
+        name_in_recording(path),
+        f"It cannot be read ({error}).",
+        "Was it deleted or cut short? Ingest the log again.",
+    )

@@ -37,14 +37,31 @@ def reach_and_disorder(channel: NDArray[np.int32], received_index: Ints) -> tupl
     run = np.repeat(np.arange(len(begins)), np.diff(np.append(begins, len(channel))))
     reach = _running_max(received_index, run)
     reach[_after_last_received(received_index, begins, run)] = IN_FLIGHT
-    in_order = (reach == IN_FLIGHT) | ((reach == received_index) & (received_index != NONE))
+    in_order = _is_in_order(reach, received_index)
     ordered = np.logical_and.reduceat(in_order, begins) if len(begins) else in_order
     ends = np.append(begins[1:], len(channel))
     disordered = [
-        _disorder(channel[begin], received_index[begin:end])
+        disorder_of(channel[begin], received_index[begin:end])
         for begin, end in zip(begins[~ordered], ends[~ordered], strict=True)
     ]
     return reach, _joined(disordered)
+
+
+def reach_of(received_index: Ints, before: int) -> tuple[Ints, NDArray[np.bool_]]:
+    """Return ``received_reach`` of the last flights of one channel, and which are in order.
+
+    Args:
+        received_index: the index [N] at which each is received; NONE if it is not.
+        before: the reach of the flight before them; NONE if there is none.
+    """
+    reach = np.maximum(np.maximum.accumulate(received_index), before)
+    arrived = np.flatnonzero(received_index != NONE)
+    reach[int(arrived[-1]) + 1 if len(arrived) else 0 :] = IN_FLIGHT
+    return reach, _is_in_order(reach, received_index)
+
+
+def _is_in_order(reach: Ints, received_index: Ints) -> NDArray[np.bool_]:
+    return (reach == IN_FLIGHT) | ((reach == received_index) & (received_index != NONE))
 
 
 def _begins(channel: NDArray[np.int32]) -> Ints:
@@ -70,7 +87,8 @@ def _after_last_received(received_index: Ints, begins: Ints, run: Ints) -> NDArr
     return rows > last[run]
 
 
-def _disorder(channel: int, received_index: Ints) -> Disorder:
+def disorder_of(channel: int, received_index: Ints) -> Disorder:
+    """Return the rows of disorder of one channel."""
     arrival = np.where(received_index == NONE, IN_FLIGHT, received_index)
     lost = np.full(len(arrival), IN_FLIGHT)
     ordinals = np.flatnonzero(received_index == NONE)

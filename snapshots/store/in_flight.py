@@ -5,12 +5,15 @@ A *lane* is one channel with the positions of its two ends: ``codes`` [N] are th
 "Inside" means inside the cut at these positions.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from snapshots.store.layout import IN_FLIGHT, NONE
 from snapshots.store.mapped import Ints, MappedTable, ragged
+from snapshots.store.restores import TakenBack
 
 
 @dataclass(frozen=True)
@@ -19,12 +22,23 @@ class Flights:
 
     ``flights.py`` explains the sorted columns of both tables.
 
+    A flight leaves its channel when it is received, or taken back by a restore of its target. The
+    columns ``received_`` say where. Both count as *ended* here, and only the first as received.
+
     Attributes:
         disorder: the rows of channels that are not ordered.
+        taken_back: which flights restores took back; None if there are no restores.
     """
 
     table: MappedTable
     disorder: MappedTable
+    taken_back: TakenBack | None = None
+
+    def taken(self, codes: Ints, ends: Ints) -> NDArray[np.bool_]:
+        """Tell which flights on these channels [N], with these ends [N], were taken back."""
+        if self.taken_back is None:
+            return np.zeros(len(codes), np.bool_)
+        return self.taken_back.among(codes, ends)
 
     def is_ordered(self, codes: Ints) -> np.ndarray:
         """Tell which channels are ordered: flights arrive as sent, and only the last are missing.
@@ -38,19 +52,28 @@ class Flights:
         return self.table.bisect_in("sent_index", codes, source)
 
     def arrived(self, codes: Ints, target: Ints) -> Ints:
-        """Return the first ordinal at which a flight may arrive, but not inside.
+        """Return the first ordinal at which a flight may end, but not inside.
 
-        On an ordered channel this is the number of flights that are received inside.
+        On an ordered channel this is the number of flights that end inside.
         """
         return self.table.bisect_in("received_reach", codes, target)
 
-    def received(self, codes: Ints, target: Ints) -> Ints:
-        """Count the flights that are received inside, including orphans."""
+    def ended(self, codes: Ints, target: Ints) -> Ints:
+        """Count the flights that end inside, including those sent outside."""
         return self._bisect_arrivals("received_sorted", codes, target)
 
     def end_of_received(self, codes: Ints, target: Ints) -> Ints:
         """Return one more than the last ordinal that is received inside, or 0."""
-        return self._bisect_arrivals("received_floor", codes, target)
+        ends = self._bisect_arrivals("received_floor", codes, target)
+        for lane, floor in self._first_received(codes):
+            ends[lane] = np.searchsorted(floor, target[lane])
+        return ends
+
+    def _first_received(self, codes: Ints) -> Iterator[tuple[int, Ints]]:
+        """Yield the lanes where restores took flights back, with the earliest receives."""
+        if self.taken_back is not None:
+            for lane in np.flatnonzero(self.taken_back.channels[codes]).tolist():
+                yield lane, self.taken_back.first_received(int(codes[lane]))
 
     def _bisect_arrivals(self, column: str, codes: Ints, target: Ints) -> Ints:
         """Search ``column`` of the disorder; on an ordered channel ``received_reach`` equals it."""
@@ -61,7 +84,7 @@ class Flights:
         return counts
 
     def waiting(self, codes: Ints, target: Ints, end: Ints) -> tuple[Ints, Ints]:
-        """Find the flights before ordinal ``end`` that are not received inside.
+        """Find the flights before ordinal ``end`` that do not end inside.
 
         Returns their codes and ordinals, in order.
         """
@@ -87,7 +110,15 @@ class Flights:
 
     def orphans(self, codes: Ints, target: Ints, sent: Ints) -> tuple[Ints, Ints]:
         """Find (code, ordinal) of all flights from ordinal ``sent`` on that are received inside."""
-        ends = self.end_of_received(codes, target)
+        codes, ordinals = self.ended_unsent(codes, target, sent)
+        if self.taken_back is None:
+            return codes, ordinals
+        kept = ~self.taken(codes, self.received_index(codes, ordinals))
+        return codes[kept], ordinals[kept]
+
+    def ended_unsent(self, codes: Ints, target: Ints, sent: Ints) -> tuple[Ints, Ints]:
+        """Find (code, ordinal) of all flights from ordinal ``sent`` on that end inside."""
+        ends = self._bisect_arrivals("received_floor", codes, target)
         lane, ordinals = ragged(np.arange(len(codes)), sent, ends)
         unordered = ~self.is_ordered(codes)[lane]
         if unordered.any():
@@ -106,7 +137,21 @@ class Flights:
             (self.disorder, "received_floor", lanes[~ordered]),
         ):
             earliest[places] = table.values(column, codes[places], sent[places])
+        for place, floor in self._first_received(codes[lanes]):
+            earliest[lanes[place]] = floor[sent[lanes[place]]]
         return earliest
+
+    def first_received(self, codes: Ints, ordinals: Ints) -> Ints:
+        """Return the earliest receive from each ordinal on, IN_FLIGHT if there is none."""
+        received = self.received_index(codes, ordinals)
+        received[received == NONE] = IN_FLIGHT
+        lanes = np.flatnonzero(~self.is_ordered(codes))
+        if len(lanes):
+            floor = self.disorder.values("received_floor", codes[lanes], ordinals[lanes])
+            received[lanes] = floor
+        for lane, first in self._first_received(codes):
+            received[lane] = first[ordinals[lane]]
+        return received
 
     def sends(self, codes: Ints, first: Ints, end: Ints) -> Ints:
         """Return the indices of the sends ``first`` .. ``end`` - 1, channel after channel."""
@@ -125,7 +170,7 @@ class Flights:
         return indices
 
     def received_index(self, codes: Ints, ordinals: Ints) -> Ints:
-        """Return the index at which each flight is received, or NONE if it never is."""
+        """Return the index at which each flight ends, or NONE if it never does."""
         return self.table.pick(codes, ordinals).values("received_index")
 
     def sent_by(self, code: int, index: int) -> int | None:
@@ -141,5 +186,7 @@ class Flights:
         first = self.arrived(codes, np.array([index]))
         end = self.end_of_received(codes, np.array([index + 1]))
         repeated, ordinals = ragged(codes, first, end)
+        if self.taken(codes, np.array([index]))[0]:
+            return None
         matches = ordinals[self.received_index(repeated, ordinals) == index]
         return int(matches[0]) if len(matches) else None

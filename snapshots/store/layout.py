@@ -20,6 +20,7 @@ snapshots) or rows of their table.
     fences/                  some values of the searched columns, see fences.py
     records.arrow            record_state, record_channel, sorted by (snapshot, process, index)
     strays.arrow             receives that no send explains, sorted by line
+    restores.arrow           those with an epoch, by process and index; missing if there are none
     levels/                  the overview, see levels.py
     snapshot_states.arrow    what the snapshots job found, sorted by (snapshot, process)
     snapshot_channels.arrow  likewise, sorted by (snapshot, channel)
@@ -45,6 +46,7 @@ MARKER_DISORDER = "marker_disorder"
 INDEX = "index.arrow"
 RECORDS = "records.arrow"
 STRAYS = "strays.arrow"
+RESTORES = "restores.arrow"
 FENCES = "fences"
 LEVELS = "levels"
 SNAPSHOT_STATES = "snapshot_states.arrow"
@@ -107,7 +109,8 @@ MESSAGE_COLUMNS = pa.schema(
     [
         ("channel", pa.int32()),
         ("sent_index", pa.int64()),
-        ("received_index", pa.int64()),  # null while in flight
+        # Null while in flight. Of a message that a restore took back it is the restore's index.
+        ("received_index", pa.int64()),
         # Max of received_index up to here, or NONE; IN_FLIGHT after the channel's last received
         # message. It never falls, so it can be searched. See flights.py, which computes it.
         ("received_reach", pa.int64()),
@@ -184,6 +187,18 @@ STRAY_COLUMNS = pa.schema(
         ("message", _text),
         ("snapshot", pa.int32()),
         ("line", pa.int64()),
+    ]
+)
+
+RESTORE_COLUMNS = pa.schema(
+    [
+        ("process", pa.int32()),
+        ("index", pa.int64()),
+        ("epoch", pa.int64()),
+        ("snapshot", _text),  # null: the start
+        ("line", pa.int64()),
+        ("done", pa.int64()),  # see Restored in domain/model/recording.py
+        ("missing", _text),
     ]
 )
 

@@ -10,13 +10,13 @@ for each window has no levels.
 
 import itertools
 import secrets
-import shutil
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 
 from snapshots.store.bins import Bins, event_counts, most_messages
 from snapshots.store.fences import read_matrix
@@ -24,6 +24,7 @@ from snapshots.store.layout import LEVELS
 from snapshots.store.manifest import Extent, Manifest
 from snapshots.store.mapped import Ints
 from snapshots.store.matrices import PackedMatrix, write_packed
+from snapshots.store.objects.paths import is_here, remove_tree
 from snapshots.store.tables import AXES, TIME, Tables
 
 COUNTED_ON_THE_FLY = 100_000  # events that are counted for a window without a level
@@ -93,7 +94,7 @@ def write_levels(
                 files = [folder / _COUNTED / names[number] for names in own]
                 _join(_path(folder, axis, bins.exponent, quantity), bins.count, files)
     finally:
-        shutil.rmtree(folder / _COUNTED, ignore_errors=True)
+        remove_tree(folder / _COUNTED)
     return {axis: tuple(bins.exponent for bins in levels[axis]) for axis in AXES}
 
 
@@ -128,7 +129,10 @@ def _tasks(
 
 
 def count_levels(task: LevelTask) -> list[str]:
-    """Count the rows of a task for each level. Return the names of the files that hold them."""
+    """Count the rows of a task for each level.
+
+    Return the names of the files that hold them, which are compressed because many bins are empty.
+    """
     count, joined = _QUANTITIES[task.quantity]
     codes = np.arange(task.first, task.end)
     counts = count(Tables(task.folder, task.manifest), task.axis, codes, task.levels[0])
@@ -136,20 +140,30 @@ def count_levels(task: LevelTask) -> list[str]:
     for finer in task.levels[:-1]:
         matrices.append(_paired(matrices[-1], finer.first & 1, joined))
     token = secrets.token_hex(8)
-    names = [f"{token}-{bins.exponent}.npy" for bins in task.levels]
+    names = [f"{token}-{bins.exponent}" for bins in task.levels]
     for name, matrix in zip(names, matrices, strict=True):
-        np.save(task.folder / _COUNTED / name, matrix)
+        with (
+            (task.folder / _COUNTED / name).open("wb") as file,
+            pa.CompressedOutputStream(file, "zstd") as sink,
+        ):
+            np.lib.format.write_array(sink, matrix)
     return names
 
 
 def _join(path: Path, width: int, files: list[Path]) -> None:
     """Write the matrix whose rows lie in these files, one file after another."""
-    matrices = [np.load(file, mmap_mode="r") for file in files]
+    matrices = [_counted(file) for file in files]
     kind = np.result_type(np.uint8, *(matrix.dtype for matrix in matrices))
     none = np.zeros((0, width), kind)
     write_packed(path, np.concatenate([none, *(matrix.astype(kind) for matrix in matrices)]))
     for file in files:
         file.unlink()  # so that the disk never holds two of all levels
+
+
+def _counted(file: Path) -> np.ndarray:
+    with file.open("rb") as packed, pa.CompressedInputStream(packed, "zstd") as source:
+        matrix: np.ndarray = np.lib.format.read_array(source)
+    return matrix
 
 
 def span(extent: Extent, axis: str) -> tuple[int, int]:
@@ -193,4 +207,5 @@ def level(tables: Tables, axis: str, bins: Bins, quantity: str, codes: Ints) -> 
 
 def _opened(path: Path, shape: tuple[int, int]) -> PackedMatrix | np.ndarray:
     older = path.with_suffix(".npy")
-    return read_matrix(older, shape) if older.exists() else PackedMatrix(path, shape)
+    is_older = is_here(path) and older.exists()
+    return read_matrix(older, shape) if is_older else PackedMatrix(path, shape)

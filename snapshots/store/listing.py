@@ -55,7 +55,9 @@ def all_events(tables: Tables) -> Iterator[dict[str, Any]]:
 
 
 def all_messages(tables: Tables) -> Iterator[dict[str, Any]]:
-    """Yield every message by channel, as it was sent; one in flight at the end has no receive.
+    """Yield every message by channel, as it was sent.
+
+    One that was in flight at the end, or that a restore took back, has no receive.
 
     Whether it ``arrived`` is not known in a derived recording.
     """
@@ -75,10 +77,11 @@ def all_messages(tables: Tables) -> Iterator[dict[str, Any]]:
             _inferred_at(tables, channel.source, sent_indexes),
             _inferred_at(tables, channel.target, received_indexes),
         )
-        for message, value, sent, sent_at, received, received_at, *inferred in zip(
-            *columns, strict=True
+        arrived = ~np.isin(received_indexes, (NONE, IN_FLIGHT))
+        arrived &= ~tables.messages.taken(np.full(len(ordinals), code), received_indexes)
+        for has_arrived, message, value, sent, sent_at, received, received_at, *inferred in zip(
+            arrived.tolist(), *columns, strict=True
         ):
-            has_arrived = received not in (NONE, IN_FLIGHT)
             yield {
                 "channel": channel.id,
                 "source": channel.source,

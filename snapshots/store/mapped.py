@@ -7,6 +7,7 @@ place in a run: the index of an event or the ordinal of a message. Each run lies
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +23,14 @@ from snapshots.store.errors import StoreDamaged, name_in_recording
 from snapshots.store.fences import read_fences
 from snapshots.store.layout import FOLLOWING, INDEX, NONE, PARTED
 from snapshots.store.manifest import Manifest, Part
+from snapshots.store.objects.far import FarArray
 from snapshots.store.outlines import FENCE
 
 Ints = NDArray[np.int64]
 
 _BLOCK = np.arange(FENCE)
+_SEARCHED_AT_ONCE = 8 * 2**20
+"""Bytes of far fences that are fetched at once; of more, each step of a search reads its own."""
 
 
 class MappedTable:
@@ -75,7 +79,7 @@ class MappedTable:
         """
         begin = self._fence_begin[codes]
         fences = self._fences[column]
-        blocks = _first_not_below(fences, begin, self._fence_begin[codes + 1], targets) - begin
+        blocks = first_not_below(fences, begin, self._fence_begin[codes + 1], targets) - begin
         before = blocks * FENCE
         rows = (self.begin[codes] + before)[:, None] + _BLOCK
         block = np.zeros(rows.shape, np.int64)
@@ -163,10 +167,11 @@ class MappedTable:
         if len(self.parts) == 1 and len(codes) and parts.min() == 0:
             yield 0, slice(None)
             return
-        for number in range(len(self.parts)):
-            lanes = (parts == number).nonzero()[0]
-            if len(lanes):
-                yield number, lanes
+        order = parts.argsort(kind="stable")
+        bounds = parts[order].searchsorted(np.arange(len(self.parts) + 1)).tolist()
+        for number, (begin, end) in enumerate(pairwise(bounds)):
+            if end > begin:
+                yield number, order[begin:end]
 
 
 @dataclass(frozen=True)
@@ -302,10 +307,12 @@ def ragged(codes: Ints, first: Ints, end: Ints) -> tuple[Ints, Ints]:
     return np.repeat(codes, counts), offsets
 
 
-def _first_not_below(values: Ints, begin: Ints, end: Ints, targets: Ints) -> Ints:
+def first_not_below(values: Ints | FarArray, begin: Ints, end: Ints, targets: Ints) -> Ints:
     """Return per lane the first row in begin .. end with values[row] >= target, or end."""
     if not len(values):
         return begin
+    if isinstance(values, FarArray):
+        values.fetch(begin, end, _SEARCHED_AT_ONCE)
     below = begin - 1  # the last row known to be below the target
     step = 1 << max(int((end - begin).max(initial=0)).bit_length() - 1, 0)
     while step:

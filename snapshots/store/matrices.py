@@ -11,8 +11,9 @@ import numpy as np
 import pyarrow as pa
 
 from snapshots.store.blocks import Blocks
-from snapshots.store.decoding import map_or_damaged
+from snapshots.store.decoding import far_or_mapped
 from snapshots.store.errors import StoreDamaged, name_in_recording
+from snapshots.store.objects.far import FarTexts, block_of
 from snapshots.store.packing import pack, unpack
 from snapshots.store.parts import write_batch
 
@@ -38,7 +39,7 @@ class PackedMatrix:
     def __init__(self, path: Path, shape: tuple[int, int]) -> None:
         """Map the matrix in a file. Raises: StoreDamaged unless it has this shape."""
         self._where = name_in_recording(path)
-        batch = map_or_damaged(path)
+        far, batch = far_or_mapped(path)
         facts = {key.decode(): text.decode() for key, text in (batch.schema.metadata or {}).items()}
         if facts.get("shape") != "{} {}".format(*shape) or "dtype" not in facts:
             raise self._damaged(f"Its shape is {facts.get('shape')}, not {shape[0]} {shape[1]}.")
@@ -46,13 +47,18 @@ class PackedMatrix:
         self._blocks = batch.column(0)
         if not pa.types.is_large_binary(self._blocks.type):
             raise self._damaged("Its blocks are no bytes.")
+        self._far = None if far is None else FarTexts(far, self._blocks)
         self._kept = Blocks()
 
     def part(self, rows: np.ndarray, first: int, end: int) -> np.ndarray:
         """Return the columns first .. end - 1 of some sorted rows. Raises: StoreDamaged."""
         found = np.zeros((len(rows), end - first), self._dtype)
         owner = rows // _ROWS
-        for up in np.unique(owner).tolist():
+        owners = np.unique(owner)
+        if self._far is not None:
+            along_all = np.arange(first // _COLUMNS, -(-end // _COLUMNS))
+            self._far.fetch((owners[:, None] * self._across + along_all).reshape(-1))
+        for up in owners.tolist():
             lanes = np.flatnonzero(owner == up)
             own = rows[lanes] - up * _ROWS
             for along in range(first // _COLUMNS, -(-end // _COLUMNS)):
@@ -86,7 +92,7 @@ class PackedMatrix:
             min(_COLUMNS, self._shape[1] - along * _COLUMNS),
         )
         try:
-            content = unpack(self._blocks[number].as_buffer())
+            content = unpack(block_of(self._far or self._blocks, number))
             return np.frombuffer(content, self._dtype).reshape(shape)
         except (ValueError, IndexError) as error:
             raise self._damaged(f"A block cannot be read ({error}).") from error

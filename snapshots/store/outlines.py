@@ -5,6 +5,7 @@ channel begins and ends in them, and the fences of the searched columns. ``finis
 these outlines together and reads no part again. ``publish`` removes them.
 """
 
+import io
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,7 @@ from snapshots.store.layout import (
     OUTLINES,
     PARTED,
 )
+from snapshots.store.objects.paths import is_here
 
 Ints = NDArray[np.int64]
 
@@ -94,8 +96,8 @@ def keep_outline(folder: Path, file: str, outline: Outline) -> None:
     """Write the outline of the part ``file`` of the recording in ``folder``."""
     runs, fences = _files(folder, file)
     runs.parent.mkdir(exist_ok=True)
-    np.save(runs, np.stack([outline.code, outline.begin, outline.end]))
-    np.save(fences, outline.fences)
+    save(runs, np.stack([outline.code, outline.begin, outline.end]))
+    save(fences, outline.fences)
 
 
 def drop_outline(folder: Path, file: str) -> None:
@@ -108,8 +110,8 @@ def kept_outline(folder: Path, file: str) -> Outline:
     """Return the outline of the part ``file``, with its fences mapped. Raises: StoreDamaged."""
     runs, fences = _files(folder, file)
     try:
-        code, begin, end = np.load(runs)
-        return Outline(code, begin, end, np.load(fences, mmap_mode="r"))
+        code, begin, end = loaded(runs)
+        return Outline(code, begin, end, loaded(fences))
     except (OSError, ValueError) as error:
         raise StoreDamaged(
             name_in_recording(folder / file),
@@ -129,6 +131,21 @@ def merged(outlines: Iterable[Outline]) -> Runs:
     joined = [np.concatenate(column) for column in zip(*columns, strict=True)]
     order = np.argsort(joined[0], kind="stable")
     return Runs(*(column[order] for column in joined))
+
+
+def save(path: Path, numbers: np.ndarray) -> None:
+    """Write a ``.npy`` file, here or on an object store."""
+    with path.open("wb") as sink:
+        np.save(sink, numbers)
+
+
+def loaded(path: Path) -> np.ndarray:
+    """Map a ``.npy`` file, or read it if it is on an object store. Raises: OSError, ValueError."""
+    if is_here(path):
+        mapped: np.ndarray = np.load(path, mmap_mode="r")
+        return mapped
+    read: np.ndarray = np.load(io.BytesIO(path.read_bytes()))
+    return read
 
 
 def _files(folder: Path, file: str) -> tuple[Path, Path]:

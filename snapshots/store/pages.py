@@ -10,6 +10,9 @@ import time
 import weakref
 from pathlib import Path
 
+from snapshots.store.objects.far import far_file
+from snapshots.store.objects.paths import ObjectPath
+
 _STATM = Path("/proc/self/statm")
 _MOST = 160 * 2**20  # bytes of files in memory, the libraries' own included
 
@@ -24,8 +27,13 @@ class MappedFile(mmap.mmap):
     """A file mapped for reading. It stays mapped as long as anything refers to it."""
 
 
-def map_file(path: Path) -> MappedFile:
-    """Map a whole file. Raises: FileNotFoundError, OSError; ValueError if it is empty."""
+def map_file(path: Path) -> MappedFile | bytes:
+    """Map a whole file, or read it if it is on an object store.
+
+    Raises: FileNotFoundError, OSError, StoreUnreachable; ValueError if it is empty.
+    """
+    if isinstance(path, ObjectPath):
+        return far_file(path).whole()
     with path.open("rb") as file:
         mapped = MappedFile(file.fileno(), 0, access=mmap.ACCESS_READ)
     with _lock:

@@ -30,6 +30,7 @@ from snapshots.store.layout import (
     PARTED,
 )
 from snapshots.store.manifest import Part
+from snapshots.store.objects.paths import is_here
 from snapshots.store.outlines import drop_outline, keep_outline, outline_of
 from snapshots.store.pages import map_file
 
@@ -132,6 +133,9 @@ def write_batch(path: Path, batch: pa.RecordBatch) -> None:
 
 def write_bytes(path: Path, content: bytes) -> None:
     """Replace a whole file at once: after a crash it holds the old content or the new."""
+    if not is_here(path):
+        path.write_bytes(content)
+        return
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
         with synced(temporary) as sink:
@@ -163,6 +167,8 @@ def write_blocks(
 
 def map_batch(path: Path) -> pa.RecordBatch:
     """Map a file that holds one record batch; the columns are views of its pages.
+
+    One on an object store is read as a whole.
 
     Raises: FileNotFoundError; pa.ArrowInvalid if the file is not of this form.
     """

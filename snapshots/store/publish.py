@@ -1,7 +1,9 @@
 """Move a written recording to its place, so that a crash leaves the old one or the new one.
 
-Two renames swap the folders. A crash between them leaves the old recording beside its place, where
-``sweep`` finds it; workers sweep when they start.
+On a disk, two renames swap the folders. A crash between them leaves the old recording beside its
+place, where ``sweep`` finds it; workers sweep when they start. An object store cannot rename: there
+a recording is written where it stays, under a name that no other run has, and its catalogue
+publishes it.
 """
 
 import shutil
@@ -11,6 +13,8 @@ from pathlib import Path
 from snapshots.store.layout import MANIFEST, OUTLINES, PARTED, SIGNS
 from snapshots.store.locations import REPLACED, TEMPORARY, Store, beside
 from snapshots.store.manifest import Manifest
+from snapshots.store.objects import catalogues, client
+from snapshots.store.objects.paths import ObjectPath, remove_tree
 from snapshots.store.parts import sync_folder
 
 
@@ -20,6 +24,9 @@ def publish(temporary: Path, final: Path) -> None:
     Raises: StoreMissing if ``temporary`` has no manifest; OSError.
     """
     _drop_unlisted_parts(temporary)
+    if isinstance(temporary, ObjectPath):
+        _publish_objects(temporary)
+        return
     _sync_folders(temporary)
     old = beside(final, REPLACED)
     replaces = final.exists()
@@ -42,7 +49,14 @@ def _drop_unlisted_parts(folder: Path) -> None:
             if file not in listed:
                 file.unlink()
     for left in (folder / OUTLINES, *folder.glob(f"{SIGNS}*")):
-        shutil.rmtree(left, ignore_errors=True)
+        remove_tree(left)
+
+
+def _publish_objects(folder: ObjectPath) -> None:
+    """Write the catalogue of all files of a folder, which publishes them where they lie."""
+    skipped = len(folder.key) + 1
+    sizes = {key[skipped:]: size for key, size in client.listed(folder.bucket, folder.key)}
+    catalogues.publish(folder.bucket, folder.key, sizes)
 
 
 def _sync_folders(folder: Path) -> None:

@@ -28,6 +28,7 @@ from snapshots.store.layout import (
 )
 from snapshots.store.manifest import Manifest
 from snapshots.store.mapped import Ints
+from snapshots.store.objects.paths import know_catalogue
 from snapshots.store.pages import release_pages
 from snapshots.store.searching.search import Search
 from snapshots.store.searching.words import Word
@@ -53,7 +54,11 @@ class StoredRecording:
 
     @classmethod
     def open(cls, folder: Path) -> "StoredRecording":
-        """Open the recording in ``folder``. Raises: StoreMissing, StoreDamaged."""
+        """Open the recording in ``folder``.
+
+        Raises: StoreMissing, StoreDamaged, StoreUnreachable.
+        """
+        know_catalogue(folder)
         return cls(folder, Manifest.read(folder))
 
     @property
@@ -213,6 +218,7 @@ def open_cached(folder: Path) -> StoredRecording:
     Raises: StoreMissing, StoreDamaged.
     """
     release_pages()
+    know_catalogue(folder)
     version = _version(folder)
     with _lock:
         cached = _open.get(folder)

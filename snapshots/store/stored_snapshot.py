@@ -20,7 +20,7 @@ from snapshots.store.layout import (
     SNAPSHOT_STATE_COLUMNS,
     SNAPSHOT_STATES,
 )
-from snapshots.store.mapped import read_batch, rows_of_snapshot
+from snapshots.store.mapped import rows_of_snapshot
 from snapshots.store.tables import Tables
 
 
@@ -82,7 +82,7 @@ def recorded_cuts(tables: Tables, snapshots: Iterable[SnapshotId]) -> list[tuple
 
     Raises: KeyError if there is no such snapshot.
     """
-    batch = read_batch(tables.folder / SNAPSHOT_STATES, SNAPSHOT_STATE_COLUMNS)
+    batch = tables.judged(SNAPSHOT_STATES, SNAPSHOT_STATE_COLUMNS)
     found = []
     for snapshot in snapshots:
         rows = rows_of_snapshot(batch, tables.snapshot_code(snapshot))
@@ -125,7 +125,7 @@ def read_snapshot(
 
 
 def _rows(tables: Tables, name: str, schema: pa.Schema, snapshot: int) -> list[dict[str, Any]]:
-    return rows_of_snapshot(read_batch(tables.folder / name, schema), snapshot).to_pylist()
+    return rows_of_snapshot(tables.judged(name, schema), snapshot).to_pylist()
 
 
 def read_states(

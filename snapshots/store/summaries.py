@@ -16,6 +16,8 @@ import pyarrow.compute as pc
 from snapshots.domain.model.recording import SnapshotId
 from snapshots.store.layout import SNAPSHOT_PLACES, SNAPSHOT_PLACES_COLUMNS, SNAPSHOTS
 from snapshots.store.mapped import read_batch
+from snapshots.store.objects.far import far_file
+from snapshots.store.objects.paths import ObjectPath
 from snapshots.store.parts import write_bytes, write_table
 
 _SEPARATOR = b", "
@@ -58,6 +60,9 @@ def read_summary(folder: Path, snapshot: SnapshotId) -> dict[str, Any] | None:
 def _summary_at(path: Path, begin: int, end: int, snapshot: SnapshotId) -> dict[str, Any] | None:
     """Return what lies between two bytes if it is the summary of that snapshot, else None."""
     try:
+        if isinstance(path, ObjectPath):
+            found = json.loads(far_file(path).between(begin, end))
+            return found if _is_of(found, snapshot) else None
         with path.open("rb") as file:
             if not 0 <= begin <= end <= os.fstat(file.fileno()).st_size:
                 return None
@@ -65,5 +70,8 @@ def _summary_at(path: Path, begin: int, end: int, snapshot: SnapshotId) -> dict[
             found = json.loads(file.read(end - begin))
     except (FileNotFoundError, ValueError):
         return None
-    is_it = isinstance(found, dict) and found.get("snapshot") == snapshot
-    return found if is_it else None
+    return found if _is_of(found, snapshot) else None
+
+
+def _is_of(found: object, snapshot: SnapshotId) -> bool:
+    return isinstance(found, dict) and found.get("snapshot") == snapshot

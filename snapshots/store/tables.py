@@ -34,6 +34,7 @@ from snapshots.store.layout import (
 from snapshots.store.long_texts import excerpt_with_digest, read_shortened
 from snapshots.store.manifest import Manifest
 from snapshots.store.mapped import Ends, Ints, MappedTable, read_batch
+from snapshots.store.restores import TakenBack, read_restores
 from snapshots.store.strays import Strays
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class Tables:
     The code of a process, channel or snapshot is its place in the header or the manifest.
     ``source`` and ``target`` are int64[C], the processes at the ends of each channel. ``scopes`` is
     int64[P], with equal numbers for processes of one scope. ``matrices`` are the levels mapped so
-    far, see levels.py.
+    far, see levels.py. ``restores`` are those with an epoch, by the code of their process.
     Raises: StoreDamaged.
     """
 
@@ -79,9 +80,15 @@ class Tables:
         count = channels.num_rows
         self.events = mapped(EVENTS, processes.num_rows)
         ends = Ends(self.events, self.source, self.target)
-        self.messages = Flights(mapped(MESSAGES, count, ends), mapped(MESSAGE_DISORDER, count))
-        self.markers = Flights(mapped(MARKERS, count), mapped(MARKER_DISORDER, count))
-        self.scopes = _codes(processes.column("scope").to_pylist())
+        self.restores = read_restores(folder)
+        rows = {code: np.array([r.row for r in own]) for code, own in self.restores.items()}
+
+        def flights(table: MappedTable, disorder: MappedTable) -> Flights:
+            return Flights(table, disorder, TakenBack(table, self.target, rows) if rows else None)
+
+        self.messages = flights(mapped(MESSAGES, count, ends), mapped(MESSAGE_DISORDER, count))
+        self.markers = flights(mapped(MARKERS, count), mapped(MARKER_DISORDER, count))
+        self.scopes = codes_of(processes.column("scope").to_pylist())
         self.all_processes: Ints = np.arange(processes.num_rows)
         self.all_channels: Ints = np.arange(channels.num_rows)
 
@@ -119,6 +126,13 @@ class Tables:
     def records(self) -> pa.RecordBatch:
         """Map the rows of RECORD_COLUMNS. Raises: StoreDamaged."""
         return read_batch(self.folder / RECORDS, RECORD_COLUMNS)
+
+    def judged(self, name: str, schema: pa.Schema) -> pa.RecordBatch:
+        """Map the states or the channels of the judged snapshots. Raises: StoreDamaged.
+
+        ``name`` is SNAPSHOT_STATES or SNAPSHOT_CHANNELS.
+        """
+        return read_batch(self.folder / name, schema)
 
     @cached_property
     def record_order(self) -> tuple[Ints, Ints, Ints]:
@@ -204,6 +218,7 @@ class Tables:
                 None if index == NONE else at
                 for index, at in zip(received, received_at, strict=True)
             ],
+            self.messages.taken(codes, rows.values("received_index")).tolist(),
         )
         return tuple(map(Message, *columns))
 
@@ -246,7 +261,7 @@ def _topology(processes: pa.RecordBatch, channels: pa.RecordBatch) -> Topology:
     )
 
 
-def _codes(names: list[str | None]) -> Ints:
+def codes_of(names: list[str | None]) -> Ints:
     """Return equal numbers for equal names: int64[N]."""
     codes = {name: code for code, name in enumerate(dict.fromkeys(names))}
     return np.array([codes[name] for name in names], np.int64)

@@ -212,8 +212,9 @@ class StoredWhole:
         """Return the indexes at which the snapshot's markers on a channel arrive."""
         code = self._tables.channel_code(channel)
         own = self._own_markers(code)
-        received = self._tables.markers.received_index(np.full(len(own), code), own)
-        return received[received != NONE]
+        codes, markers = np.full(len(own), code), self._tables.markers
+        received = markers.received_index(codes, own)
+        return received[(received != NONE) & ~markers.taken(codes, received)]
 
     def _process(self, code: int) -> ProcessId:
         return self.header.topology.processes[code].id

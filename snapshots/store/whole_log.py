@@ -54,6 +54,7 @@ def read_log(stored: StoredRecording, name: str) -> Recording:
         name,
         manifest.time_unit,
         manifest.header_extra,
+        {processes[code].id: own for code, own in tables.restores.items()},
     )
 
 
@@ -79,7 +80,7 @@ def _ids_by_event(topology: Topology, messages: Messages) -> EventIds:
     for channel in topology.channels:
         for message in messages[channel.id]:
             ids[channel.source, message.sent_index] = message.id
-            if message.received_index is not None:
+            if message.received_index is not None and not message.taken_back:
                 ids[channel.target, message.received_index] = message.id
     return ids
 
@@ -131,13 +132,16 @@ def _messages(tables: Tables, code: int) -> tuple[Message, ...]:
 
 def _markers(tables: Tables, code: int, channel: ChannelId) -> tuple[Marker, ...]:
     length = int(tables.markers.table.length[code])
-    rows = tables.markers.table.pick(np.full(length, code), np.arange(length))
+    codes = np.full(length, code)
+    rows = tables.markers.table.pick(codes, np.arange(length))
+    ends = rows.values("received_index")
     columns = zip(
         rows.values("snapshot").tolist(),
         rows.values("sent_index").tolist(),
         rows.values("sent_at").tolist(),
-        rows.values("received_index").tolist(),
+        ends.tolist(),
         rows.values("received_at").tolist(),
+        tables.markers.taken(codes, ends).tolist(),
         strict=True,
     )
     return tuple(
@@ -149,6 +153,14 @@ def _markers(tables: Tables, code: int, channel: ChannelId) -> tuple[Marker, ...
             Instant(sent_at),
             None if received == NONE else received,
             None if received == NONE else Instant(received_at),
+            taken_back=is_taken_back,
         )
-        for ordinal, (snapshot, sent, sent_at, received, received_at) in enumerate(columns)
+        for ordinal, (
+            snapshot,
+            sent,
+            sent_at,
+            received,
+            received_at,
+            is_taken_back,
+        ) in enumerate(columns)
     )

@@ -313,7 +313,7 @@ class _View:
     def _overlapping(self, flights: Flights) -> Ints:
         """Count per channel the flights that overlap the window. Both edges are consistent cuts."""
         target = self.left[self.tables.target]
-        return self._ends(flights) - flights.received(self.tables.all_channels, target)
+        return self._ends(flights) - flights.ended(self.tables.all_channels, target)
 
     def _listed(self, flights: Flights, listed: bool) -> tuple[Ints, Ints]:
         """Return (channel, ordinal) of the flights that overlap the window if they are listed."""

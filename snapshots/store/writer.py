@@ -54,6 +54,7 @@ from snapshots.store.parts import (
     write_messages,
     write_table,
 )
+from snapshots.store.restores import write_restores
 from snapshots.store.summaries import write_summaries
 
 _RECORDS = (RECORD_STATE, RECORD_CHANNEL)
@@ -220,6 +221,8 @@ class _Writer:
             (STRAYS, strays, STRAY_COLUMNS),
         ):
             write_table(self.folder / name, _table(schema, rows), schema)
+        restores = self.recording.restores.items()
+        write_restores(self.folder, {self.processes[name]: own for name, own in restores})
 
     def _event(self, event: Event) -> dict[str, Any]:
         return asdict(event) | {

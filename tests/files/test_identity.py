@@ -265,8 +265,8 @@ def test_commands_that_touch_files_refuse_another_folder(data_dir, tmp_path):
 
 
 def test_a_store_url_without_a_folder_is_explained_in_one_sentence(data_dir, settings):
-    settings.STORE_URL = "s3://bucket/store"
-    with pytest.raises(starting.CannotStart, match="only file: is known"):
+    settings.STORE_URL = "ftp://bucket/store"
+    with pytest.raises(starting.CannotStart, match="only file: and s3: are known"):
         starting.require_all()
 
 

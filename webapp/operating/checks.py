@@ -11,7 +11,10 @@ from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 from redis import RedisError
 
+from snapshots.files import kept, recordings
 from snapshots.quantities import file_size
+from snapshots.store.errors import StoreUnreachable
+from snapshots.store.objects.paths import is_here, require_answer
 from webapp.operating import disk
 from webapp.operating.redis_reading import client
 
@@ -30,7 +33,8 @@ class Check:
 
 def ready() -> list[Check]:
     """Check all parts that a web process needs."""
-    return [Check(name, check()) for name, check in CHECKS.items()]
+    checks = CHECKS | ({"object store": object_store} if _far_places() else {})
+    return [Check(name, check()) for name, check in checks.items()]
 
 
 def database() -> str:
@@ -70,6 +74,20 @@ def migrations() -> str:
         return "The migrations cannot be checked, because the database does not answer."
     names = [f"{step.app_label}.{step.name}" for step, _ in plan]
     return f"The database lacks {', '.join(names)}. Run manage.py migrate." if names else ""
+
+
+def object_store() -> str:
+    """Return why the object store does not answer; empty if it does."""
+    try:
+        for path in _far_places():
+            require_answer(path)
+    except StoreUnreachable as error:
+        return str(error)
+    return ""
+
+
+def _far_places() -> list[Path]:
+    return [path for path in (recordings.store().root, kept.root()) if not is_here(path)]
 
 
 CHECKS: dict[str, Callable[[], str]] = {

@@ -18,8 +18,9 @@ class Usage(NamedTuple):
 
 
 def folders() -> dict[str, Path]:
-    """Return the folders by what they hold; the store may be on another disk."""
-    return {"data": Path(settings.DATA_DIR), "store": _existing(recordings.store().root)}
+    """Return the folders by what they hold; the store may be on another disk, or on none."""
+    data, store = Path(settings.DATA_DIR), recordings.store()
+    return {"data": data} | ({"store": _existing(store.root)} if store.is_here else {})
 
 
 def usage(folder: Path) -> Usage:

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from snapshots.domain.model.defects import refuse
 from snapshots.readers.formats.limits import Limits
+from snapshots.readers.formats.places import is_file_here
 
 _MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 _BLOCK = 2**20
@@ -65,7 +66,7 @@ def _compression(start: bytes) -> str | None:
 @contextmanager
 def open_stream(path: Path, limits: Limits) -> Iterator[BoundedStream]:
     """Open a file as a stream, which unpacks the content while it is read."""
-    with pa.OSFile(str(path)) as file:
+    with _opened(path) as file:
         compression = _compression(file.read(4))
         file.seek(0)
         if compression is None:
@@ -73,6 +74,10 @@ def open_stream(path: Path, limits: Limits) -> Iterator[BoundedStream]:
             return
         with pa.CompressedInputStream(file, compression) as unpacked:
             yield BoundedStream(unpacked, compression, limits.total_bytes)
+
+
+def _opened(path: Path) -> pa.NativeFile:
+    return pa.OSFile(str(path)) if is_file_here(path) else pa.PythonFile(path.open("rb"), "r")
 
 
 def spool(path: Path, target: Path, limits: Limits) -> int:

@@ -35,6 +35,7 @@ from snapshots.store.inventory.layout import (
     VERSION,
     WEIGHTS,
 )
+from snapshots.store.objects.paths import know_catalogue
 from snapshots.store.pages import map_file
 
 _OF_OPERATOR = (LISTED, UNION, BROADCAST, RAW)
@@ -62,6 +63,7 @@ class StoredInventory:
     """The inventory in a recording's folder. Its methods raise StoreDamaged."""
 
     def __init__(self, folder: Path) -> None:
+        know_catalogue(folder)
         self.store = folder
         self.folder = folder / CONTENTS
 

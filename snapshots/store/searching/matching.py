@@ -102,7 +102,7 @@ def message_ends(tables: Tables, part: int, matcher: Matcher, first: int, end: i
     codes = messages.codes[rows]
     sent = messages.values("sent_index")[rows]
     received = messages.values("received_index")[rows]
-    arrived = received != NONE
+    arrived = (received != NONE) & ~tables.messages.taken(codes, received)
     return (
         np.concatenate((tables.source[codes], tables.target[codes[arrived]])),
         np.concatenate((sent, received[arrived])),

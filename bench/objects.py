@@ -1,0 +1,87 @@
+"""How a cut is answered from an object store: ``python -m bench.objects [EVENTS …]``.
+
+The store is moto's server, a Python process on this machine: its times are those of one slow
+neighbour, not of a real object store. So requests and bytes are counted too, and each time is
+printed beside the one of the same recording on this machine's disk.
+"""
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+
+from bench.synthetic_store import write_synthetic
+from snapshots.store.objects import catalogues, far
+from snapshots.store.objects.client import traffic
+from snapshots.store.objects.paths import path_of, put_tree, tree_bytes
+from snapshots.store.publish import publish
+from snapshots.store.reader import StoredRecording
+from tests.objects.server import ENVIRONMENT, ObjectServer
+
+_ROUNDS = 20
+
+
+def main() -> None:
+    os.environ.update(ENVIRONMENT)
+    sizes = [int(float(text)) for text in sys.argv[1:]] or [10**6]
+    with ObjectServer() as server:
+        for events in sizes:
+            with tempfile.TemporaryDirectory(prefix="cutline-bench-") as folder:
+                _compare(Path(folder), path_of(f"s3://{server.bucket()}/store/j1-1"), events)
+
+
+def _compare(disk: Path, objects: Path, events: int) -> None:
+    write_synthetic(disk, events)
+    put_tree(disk, objects)
+    publish(objects, objects)
+    catalogues.forget_all()
+    size = tree_bytes(objects)
+    print(f"\n{events:.0e} events, {size / 1e6:,.1f} MB stored")
+    near, instants = StoredRecording.open(disk), _instants(disk)
+    _ask(near, instants[0])
+    on_disk = [_timed(near, instant)[0] for instant in instants]
+    began, before = perf_counter(), traffic.seen()
+    opened = StoredRecording.open(objects)
+    _tell("open, cold", perf_counter() - began, before)
+    before = traffic.seen()
+    cold, answer = _timed(opened, instants[0])
+    _tell("first cut, cold", cold, before)
+    assert answer == _ask(near, instants[0])
+    before = traffic.seen()
+    others = [_timed(opened, instant)[0] for instant in instants[1:]]
+    _tell(f"each of {len(others)} other cuts", float(np.mean(others)), before, len(others))
+    before = traffic.seen()
+    warm = [_timed(opened, instant)[0] for instant in instants]
+    _tell("each again, warm", float(np.mean(warm)), before, len(warm))
+    print(f"{'the same on disk':26} {1000 * float(np.mean(on_disk)):8.1f} ms")
+    print(f"{'in memory':26} {far.kept_bytes() / 1e6:8.1f} MB")
+
+
+def _instants(folder: Path) -> list[int]:
+    extent = StoredRecording.open(folder).manifest.extent
+    return np.random.default_rng(7).integers(extent.from_, extent.to, _ROUNDS).tolist()
+
+
+def _timed(recording: StoredRecording, instant: int) -> tuple[float, list[object]]:
+    began = perf_counter()
+    answer = _ask(recording, instant)
+    return perf_counter() - began, answer
+
+
+def _ask(recording: StoredRecording, instant: int) -> list[object]:
+    """Answer a cut with all that a page shows of it."""
+    cut = recording.cut(recording.positions_at(at=instant))
+    return [cut.consistent, cut.depths.tolist(), cut.all_contents(), cut.states, cut.orphans()]
+
+
+def _tell(what: str, seconds: float, before: tuple[int, int], times: int = 1) -> None:
+    requests, size = (now - then for now, then in zip(traffic.seen(), before, strict=True))
+    each = f"{requests / times:7.1f} requests, {size / times / 1e6:7.2f} MB"
+    print(f"{what:26} {1000 * seconds:8.1f} ms, {each}")
+
+
+if __name__ == "__main__":
+    main()
