@@ -15,6 +15,7 @@ from snapshots.files.identity import NotPaired
 from snapshots.jobs import running, sweeping, turns
 from snapshots.reviews import due, trail
 from snapshots.services import retention
+from snapshots.store.errors import StoreUnreachable
 from tasks.queue.jobs import enqueue
 from tasks.spark import scratch
 from webapp.edge import idempotency
@@ -53,7 +54,7 @@ def _attempt(part: Callable[[], object]) -> None:
         part()
     except NotPaired:
         raise
-    except (DatabaseError, OSError, OperationalError) as error:
+    except (DatabaseError, OSError, OperationalError, StoreUnreachable) as error:
         logger.warning("A part of the sweep failed and will be repeated: %s", error)
     except Exception:
         logger.exception("A part of the sweep failed")

@@ -6,7 +6,6 @@ comes back to the driver. Bulk data goes through files in a folder that all mach
 
 import logging
 import pickle
-import shutil
 import tempfile
 import threading
 import time
@@ -23,7 +22,9 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from snapshots.store.errors import StoreUnreachable
 from snapshots.store.layout import SIGNS
+from snapshots.store.objects.paths import is_here, path_of, remove_tree
 from tasks.spark.answering import ANSWER_SECONDS, Pulse, answers
 from tasks.spark.capacity import HERE, Capacity
 from tasks.spark.capacity import of as capacity_of
@@ -69,6 +70,10 @@ class Stages(Protocol):
     def capacity(self) -> Capacity:
         """Return how many tasks run at the same time, and how much each may hold."""
 
+    @property
+    def shares_files(self) -> bool:
+        """Tell whether tasks see the files of this machine."""
+
     def run(
         self,
         kernel: Kernel[Task, Result],
@@ -108,6 +113,8 @@ class StagesHere:
     ``capacity`` only says into how many tasks the work is divided.
     """
 
+    shares_files = True
+
     def __init__(self, capacity: Capacity = HERE) -> None:
         self.capacity = capacity
 
@@ -144,6 +151,13 @@ class SparkStages:
     def capacity(self) -> Capacity:
         return within(ANSWER_SECONDS, lambda: capacity_of(self._session))
 
+    @property
+    def shares_files(self) -> bool:
+        """Tell whether the executors are on this machine for certain."""
+        if is_remote(self._session):
+            return False
+        return (self._session.sparkContext.master or "").startswith("local")
+
     def run(
         self,
         kernel: Kernel[Task, Result],
@@ -171,12 +185,12 @@ class SparkStages:
     ) -> list[Result]:
         if advance is None:
             return self._watched(kernel, tasks, None, lambda pulse: None)
-        signs = Path(tempfile.mkdtemp(prefix=SIGNS, dir=self._folder))
+        signs = _folder_of_signs(self._folder)
         try:
             look = partial(_tell, weights or [1] * len(tasks), advance, signs)
             return self._watched(kernel, tasks, str(signs), look)
         finally:
-            shutil.rmtree(signs, ignore_errors=True)
+            remove_tree(signs)
 
     def _watched(
         self,
@@ -275,11 +289,18 @@ class SparkStages:
         return kind(f"Spark stopped while it worked: {reason}")
 
 
+def _folder_of_signs(folder: Path | None) -> Path:
+    """Make a new folder for signs in another one, or in a temporary folder of this machine."""
+    if folder is None or is_here(folder):
+        return Path(tempfile.mkdtemp(prefix=SIGNS, dir=folder))
+    return folder / f"{SIGNS}{uuid.uuid4().hex}"
+
+
 def _tell(weights: Sequence[int], advance: Advance, signs: Path, pulse: Pulse) -> None:
     """Report how many tasks have left a sign, and what the stage waits for."""
-    done = [int(sign.name) for sign in signs.iterdir() if sign.name != BEGUN]
-    has_begun = (signs / BEGUN).exists()
-    advance(sum(weights[number] for number in done), pulse.waits_for(has_begun))
+    names = {sign.name for sign in signs.iterdir()}
+    done = [int(name) for name in names - {BEGUN}]
+    advance(sum(weights[number] for number in done), pulse.waits_for(BEGUN in names))
 
 
 def _tag(session: SparkSession, tag: str) -> None:
@@ -309,11 +330,11 @@ def _each(
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             if signs is not None:
-                Path(signs, BEGUN).touch()
+                (path_of(signs) / BEGUN).touch()
             for number in batch.column(0).to_pylist():
                 packed = pickle.dumps(_outcome(kernel, tasks[number]))
                 if signs is not None:
-                    Path(signs, str(number)).touch()
+                    (path_of(signs) / str(number)).touch()
                 columns = [pa.array([number]), pa.array([packed])]
                 yield pa.RecordBatch.from_arrays(columns, schema=RESULT)
 
@@ -326,7 +347,7 @@ def _outcome(
     """Return (False, result), or (True, error) for an error that a retry cannot fix."""
     try:
         return False, kernel(task)
-    except OSError as error:  # no space or no such folder: its message says more than a retry's
+    except (OSError, StoreUnreachable) as error:  # its message says more than a retry's
         return True, error
     except Exception as error:
         if getattr(error, "permanent", False):

@@ -4,6 +4,7 @@ Spark ends Python workers that idle for a minute. The next ones are forks of thi
 begin with everything loaded.
 """
 
+import gc
 import io
 import sys
 
@@ -32,4 +33,6 @@ def run_task(requests: io.BufferedReader, answers: io.BufferedWriter) -> None:
 
 if __name__ == "__main__":
     pyspark.worker.main = run_task
+    # A worker collects garbage after each task, which would look at all that is loaded: 60 ms.
+    gc.freeze()
     daemon.manager()

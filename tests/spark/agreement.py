@@ -9,7 +9,8 @@ import pyarrow as pa
 import pytest
 
 from snapshots.domain.assembling.assembly import Assembly, assemble
-from snapshots.domain.judging.verdicts import SnapshotReport, judge
+from snapshots.domain.judging.report import SnapshotReport
+from snapshots.domain.judging.verdicts import judge
 from snapshots.domain.model.defects import Defects, InputRefused
 from snapshots.domain.model.recording import Recording
 from snapshots.domain.replaying.restore import NotRestorable, restore
@@ -18,7 +19,16 @@ from snapshots.readers import recognition
 from snapshots.readers.formats.limits import Limits
 from snapshots.readers.logs.native import write_lines
 from snapshots.store.decoding import open_part
-from snapshots.store.layout import CHANNELS, FOLLOWING, MESSAGES, PARTED, PROCESSES, RECORDS, STRAYS
+from snapshots.store.layout import (
+    CHANNELS,
+    FOLLOWING,
+    MESSAGES,
+    PARTED,
+    PROCESSES,
+    RECORDS,
+    RESTORES,
+    STRAYS,
+)
 from snapshots.store.manifest import Manifest
 from snapshots.store.parts import map_batch
 from snapshots.store.writer import write_recording
@@ -70,8 +80,10 @@ def assert_same_store(folder: Path, result: IngestResult, assembly: Assembly, ot
     expected = write_recording(assembly.recording, other, assembly.defects, source_format)
     for name in PARTED:
         assert_same_rows(name, table(folder, result.manifest, name), table(other, expected, name))
-    for name in (PROCESSES, CHANNELS, RECORDS, STRAYS):
-        assert_same_rows(name, map_batch(folder / name), map_batch(other / name))
+    for name in (PROCESSES, CHANNELS, RECORDS, STRAYS, RESTORES):
+        assert (folder / name).exists() == (other / name).exists()
+        if (folder / name).exists():
+            assert_same_rows(name, map_batch(folder / name), map_batch(other / name))
     ours, theirs = asdict(result.manifest), asdict(expected)
     del ours["parts"], theirs["parts"]
     assert ours == theirs

@@ -18,6 +18,7 @@ from snapshots.store.reader import StoredRecording
 from tests import damage
 from tests.builders import a_run, runs, side_by_side, simulated
 from tests.domain.judging.edges import EDGES
+from tests.domain.judging.restored import RESTORED
 from tests.spark.agreement import agree, written
 from tests.spark.ingest import disorder
 
@@ -80,6 +81,11 @@ def test_spark_and_the_reference_agree_on_every_sample(spark, tmp_path, sample):
 @pytest.mark.parametrize("edge", EDGES, ids=lambda edge: edge.__name__)
 def test_spark_and_the_reference_agree_at_the_edges(spark, tmp_path, edge):
     agree(written(edge(), tmp_path / "log.jsonl"), tmp_path, spark)
+
+
+@pytest.mark.parametrize("make", RESTORED, ids=lambda make: make.__name__)
+def test_spark_and_the_reference_agree_on_runs_with_a_restore(spark, tmp_path, make):
+    agree(written(make(), tmp_path / "log.jsonl"), tmp_path, spark)
 
 
 def test_spark_and_the_reference_agree_where_channel_states_were_not_recorded(spark, tmp_path):

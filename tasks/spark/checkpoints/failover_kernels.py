@@ -9,7 +9,6 @@ last row of each code.
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -40,6 +39,7 @@ from snapshots.domain.model.recording import KINDS, RECEIVE
 from snapshots.domain.model.values import canonical, parsed
 from snapshots.store.layout import NONE
 from snapshots.store.mapped import Ints
+from snapshots.store.objects.paths import path_of
 from tasks.spark.checkpoints import json_fields
 from tasks.spark.checkpoints.kernels import StoredEvents
 
@@ -59,7 +59,7 @@ class VertexTask:
 
 
 def answer_vertices(task: VertexTask) -> list[Answer]:
-    stored = StoredEvents(Path(task.folder))
+    stored = StoredEvents(path_of(task.folder))
     questions = questions_of(stored.run())
     return [Vertex(stored, item).answer() for item in questions[task.first : task.end]]
 

@@ -21,6 +21,7 @@ from snapshots.domain.dataflow_logs.checkpoints.tasks import CheckpointEvents
 from snapshots.domain.dataflow_logs.events import by_checkpoint
 from snapshots.domain.dataflow_logs.failovers.facts import Answer, failovers_of
 from snapshots.domain.dataflow_logs.failovers.report import Failovers
+from snapshots.store.objects.paths import path_of
 from snapshots.store.writer import write_checkpoints
 from tasks.spark import session
 from tasks.spark.capacity import Capacity
@@ -62,12 +63,12 @@ def explain_checkpoints(
 
     Raises: StoreMissing, StoreDamaged, SparkUnavailable, SparkTaskFailed, what ``progress`` raises.
     """
-    explain = Explain(Path(folder))
+    explain = Explain(path_of(folder))
     if not explain.is_dataflow:
         return Explained((), (), (), Failovers((), (), ()))
-    explained = explain.run(SparkStages(spark or session.get(), Path(folder)), progress)
+    explained = explain.run(SparkStages(spark or session.get(), path_of(folder)), progress)
     write_checkpoints(
-        Path(folder),
+        path_of(folder),
         explained.checkpoints,
         explained.files,
         explained.decisions,

@@ -37,6 +37,7 @@ from snapshots.domain.model.recording import KINDS, RECORD_CHANNEL
 from snapshots.store.layout import NONE, RECORD_COLUMNS, RECORDS
 from snapshots.store.manifest import Manifest
 from snapshots.store.mapped import Ints, read_batch
+from snapshots.store.objects.paths import path_of
 from tasks.spark.task_tables import TaskTables
 
 Question = TypeVar("Question", Span, Ahead, Early)
@@ -62,7 +63,7 @@ class ReportedCheckpoint:
 
 def report_checkpoints(task: CheckpointTask) -> list[ReportedCheckpoint]:
     """Return the reports of the task's checkpoints."""
-    stored = StoredEvents(Path(task.folder))
+    stored = StoredEvents(path_of(task.folder))
     run = stored.run()
     checkpoints = by_checkpoint(stored.of_checkpoints(task.first, task.end))
     return [

@@ -16,8 +16,8 @@ nothing half done. A small source goes through all stages in one Spark task. The
 import itertools
 import pickle
 import secrets
-import shutil
 from collections.abc import Callable, Iterable
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -25,9 +25,10 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
+from snapshots.domain.assembling.restores import require_few
 from snapshots.domain.model import defects as say
 from snapshots.domain.model.defects import Defect, Defects
-from snapshots.domain.model.recording import KINDS, RECORD_CHANNEL
+from snapshots.domain.model.recording import KINDS, RECORD_CHANNEL, Restored, SnapshotId
 from snapshots.readers.formats.limits import Limits
 from snapshots.readers.logs.native import NativeReader
 from snapshots.readers.recognition import sniff
@@ -48,12 +49,16 @@ from snapshots.store.layout import (
 )
 from snapshots.store.levels import LevelTask
 from snapshots.store.manifest import Extent, Manifest, Part
+from snapshots.store.objects.paths import path_of, remove_tree
 from snapshots.store.parts import drop_parts, write_table
+from snapshots.store.restores import write_restores
 from snapshots.store.writer import finish, write_defects
 from tasks.spark import session
 from tasks.spark.capacity import PARTS_PER_CORE
+from tasks.spark.ingest.handing import Handing, fetched
 from tasks.spark.ingest.match import EndsFile, MatchTask, match_channels
 from tasks.spark.ingest.order import OrderTask, order_processes
+from tasks.spark.ingest.restored import restore_defects, whole
 from tasks.spark.ingest.room import TooLittleRoom, require_room
 from tasks.spark.ingest.schemas import (
     ROWS_PER_PART,
@@ -80,6 +85,7 @@ from tasks.spark.ingest.times import Clock, ClockTask, TimeTask, retime, set_clo
 from tasks.spark.ingest.working import read_all
 from tasks.spark.stages import Progress, SparkStages, Stages, StagesHere, run_phase
 
+WORK = ".work"
 READING, ORDERING, MATCHING = "reading", "ordering", "matching"
 TIMING, FINISHING = "timing", "finishing"
 
@@ -117,7 +123,6 @@ def ingest(
 
     Raises: InputRefused, what ``progress`` raises, SparkUnavailable, SparkTaskFailed, OSError.
     """
-    source, folder = Path(source), Path(folder)
     reader = sniff(source, limits, format).reader
     header = (NativeReader() if header_file else reader).header(header_file or source, limits)
     named = replace(header, name=header.name or name)
@@ -127,7 +132,10 @@ def ingest(
         return Ingest(task, stages, progress).run()
     size = size_of(source)
     progress(READING, 0, size)
-    [result] = stages.run(ingest_here, [task])
+    handing = Handing(folder / WORK, shares_files=stages.shares_files)
+    beside = None if header_file is None else path_of(handing.place(header_file))
+    handed = replace(task, source=path_of(handing.place(source)), header_file=beside)
+    [result] = stages.run(ingest_here, [handed])
     events = result.manifest.counts["events"]
     progress(FINISHING, events, events)
     return result
@@ -135,7 +143,12 @@ def ingest(
 
 def ingest_here(task: IngestTask) -> IngestResult:
     """Run the whole ingest in this process."""
-    return Ingest(task, StagesHere(), lambda phase, done, total: None).run()
+    with fetched(task.source) as source, ExitStack() as closing:
+        beside = None
+        if task.header_file is not None:
+            beside = closing.enter_context(fetched(task.header_file))
+        local = replace(task, source=source, header_file=beside)
+        return Ingest(local, StagesHere(), lambda phase, done, total: None).run()
 
 
 class Ingest:
@@ -145,6 +158,7 @@ class Ingest:
         kinds, snapshots: names by code.
         counts: events per process.
         span: the first and the last instant, 0 if there is no event.
+        restores: those with an epoch, by process code.
     """
 
     def __init__(self, task: IngestTask, stages: Stages, progress: Progress) -> None:
@@ -153,16 +167,18 @@ class Ingest:
         self.progress = progress
         self.topology = task.header.topology
         self.store = task.folder
-        self.work = task.folder / ".work"
+        self.work = task.folder / WORK
         self.staged, self.ends, self.records = (
             self.work / name for name in ("staged", "ends", "records")
         )
+        self.handing = Handing(self.work, shares_files=stages.shares_files)
         self.defects = Defects()
         self.unlisted = 0
         self.kinds: tuple[str, ...] = KINDS
         self.snapshots: tuple[str, ...] = ()
         self.counts = np.zeros(len(self.topology.processes), np.int64)
         self.span = 0, 0
+        self.restores: dict[int, list[Restored]] = {}
         self.source, self.target = task.header.channel_ends
 
     def run(self) -> IngestResult:
@@ -172,7 +188,7 @@ class Ingest:
         try:
             return self._run()
         finally:
-            shutil.rmtree(self.work, ignore_errors=True)
+            remove_tree(self.work)
 
     def _run(self) -> IngestResult:
         staged = self._parse()
@@ -184,6 +200,14 @@ class Ingest:
         self._add_clock_defects(ordered, matched)
         records = self._records(ordered, clock)
         self._add_record_defects(records, matched)
+        if self.restores:
+            names = [process.id for process in self.topology.processes]
+            by_name = {names[code]: own for code, own in sorted(self.restores.items())}
+            self.defects.extend(
+                restore_defects(by_name, records, names, self.snapshots, self.topology)
+            )
+        again = {key: found for part in matched for key, found in part.again.items()}
+        write_restores(self.store, whole(self.restores, again, self.target))
         return self._finish(events, flights, records, self._strays(matched, clock))
 
     # --- the stages --------------------------------------------------------------------------
@@ -193,7 +217,9 @@ class Ingest:
         header.write_bytes(pickle.dumps(self.task.header))
         size = size_of(self.task.source)
         self.progress(READING, 0, size)
-        kernel, tasks, weights = parse_tasks(self.task, header, self.staged, self.stages.capacity)
+        kernel, tasks, weights = parse_tasks(
+            self.task, header, self.staged, self.stages.capacity, self.handing
+        )
         results = run_phase(self.stages, self.progress, READING, kernel, tasks, weights)
         remove_texts(self.staged)
         for _, defects in results:
@@ -223,6 +249,10 @@ class Ingest:
         for part in ordered:
             self._add_defects(part.order)
         self.defects.raise_refused()
+        for process, snapshot, restored in (item for part in ordered for item in part.restores):
+            name = SnapshotId(self.snapshots[snapshot]) if snapshot != NONE else None
+            self.restores.setdefault(process, []).append(replace(restored, snapshot=name))
+        require_few({names[code]: own for code, own in sorted(self.restores.items())})
         return ordered
 
     def _loads(self, staged: list[Staged]) -> list[int]:
@@ -265,11 +295,7 @@ class Ingest:
         channels = self.topology.channels[first:end]
         return MatchTask(
             store=str(self.store),
-            ends=tuple(
-                EndsFile(part.ends, str(self.store / part.part.file))
-                for part in ordered
-                if part.ends
-            ),
+            ends=tuple(EndsFile(part.ends, part.part.file) for part in ordered if part.ends),
             records=tuple(part.records for part in ordered if part.records),
             first=first,
             end=end,
@@ -278,7 +304,22 @@ class Ingest:
             overtaking=tuple(channel.overtaking for channel in channels),
             processes=tuple(process.id for process in self.topology.processes),
             snapshots=self.snapshots,
+            restores={
+                code: restores
+                for code in range(first, end)
+                if any(restores := self._restores_at(code))
+            },
         )
+
+    def _restores_at(self, channel: int) -> tuple[tuple[Restored, ...], tuple[Restored, ...]]:
+        """Return the restores of the source and of the target of a channel."""
+        source, target = int(self.source[channel]), int(self.target[channel])
+        return tuple(self.restores.get(source, ())), tuple(self.restores.get(target, ()))
+
+    def _restored_rows(self) -> Iterable[int]:
+        starts = np.cumsum(self.counts) - self.counts
+        for process, restores in self.restores.items():
+            yield from (int(starts[process]) + restored.row for restored in restores)
 
     def _time(
         self, staged: list[Staged], ordered: list[Ordered], matched: list[Matched]
@@ -317,6 +358,7 @@ class Ingest:
             target=self.target,
             processes=tuple(process.id for process in self.topology.processes),
             snapshots=len(self.snapshots),
+            restores=tuple(self._restored_rows()),
         )
         weights = [int(self.counts.sum())]
         [clock] = run_phase(self.stages, self.progress, TIMING, set_clock, [task], weights)
@@ -394,7 +436,7 @@ class Ingest:
     # --- the small tables --------------------------------------------------------------------
 
     def _records(self, ordered: list[Ordered], clock: Clock | None) -> pa.Table:
-        tables = [read_all(Path(part.records)) for part in ordered if part.records]
+        tables = [read_all(path_of(part.records)) for part in ordered if part.records]
         records = timed_rows(pa.concat_tables([RECORD_COLUMNS.empty_table(), *tables]), clock)
         return records.sort_by([(name, "ascending") for name in ("snapshot", "process", "index")])
 
@@ -453,7 +495,7 @@ class Ingest:
 
 def _remove(folder: Path) -> None:
     """Remove working files that no later stage needs, also those of tasks that ran twice."""
-    shutil.rmtree(folder, ignore_errors=True)
+    remove_tree(folder)
 
 
 def _count(counts: np.ndarray, counted: dict[int, int]) -> None:

@@ -1,7 +1,7 @@
 """Match sends with receives, for all messages and markers of some channels (third stage)."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -9,12 +9,16 @@ import pyarrow.compute as pc
 
 from snapshots.domain.model import defects as say
 from snapshots.domain.model.defects import MOST_LISTED, Defect, Defects
-from snapshots.domain.model.recording import KINDS, RECORD_CHANNEL
+from snapshots.domain.model.recording import KINDS, RECORD_CHANNEL, Restored
 from snapshots.store.decoding import open_part
 from snapshots.store.layout import EVENTS, NONE, RECORD_COLUMNS, STRAY_COLUMNS
+from snapshots.store.objects.paths import path_of
+from snapshots.store.outlines import Outline, kept_outline
 from snapshots.store.parts import write_markers, write_messages
+from tasks.spark.ingest.message_ids import message_ids
+from tasks.spark.ingest.parse import stable_order
+from tasks.spark.ingest.restored import Again, between_restores
 from tasks.spark.ingest.schemas import (
-    ENDS,
     MARKER_RECEIVE_CODE,
     MARKER_SEND_CODE,
     RECEIVE_CODE,
@@ -24,14 +28,16 @@ from tasks.spark.ingest.schemas import (
     Placed,
     runs,
 )
-from tasks.spark.ingest.working import read_codes
+from tasks.spark.ingest.way import Ends, Way
+from tasks.spark.ingest.working import read_codes, summed
 
+_OF_EVENTS = ("kind", "at", "step", "line", "snapshot")  # columns of the events
 NEVER = 2**62  # later than every index, and small enough to add to
 
 
 @dataclass(frozen=True)
 class EndsFile:
-    """A file of message ends, and the file of events in which they are rows."""
+    """A file of message ends, and the part of the events in which they are rows."""
 
     ends: str
     events: str
@@ -47,6 +53,7 @@ class MatchTask:
         channels, fifo, overtaking: each channel's name, whether it is FIFO, and whether markers may
             overtake on it.
         processes, snapshots: all names, by code.
+        restores: for the channels that have any, by code, those of the source and of the target.
     """
 
     store: str
@@ -59,6 +66,7 @@ class MatchTask:
     overtaking: tuple[bool, ...]
     processes: tuple[str, ...]
     snapshots: tuple[str, ...]
+    restores: Mapping[int, tuple[tuple[Restored, ...], tuple[Restored, ...]]]
 
 
 def match_channels(task: MatchTask) -> Matched:
@@ -68,9 +76,12 @@ def match_channels(task: MatchTask) -> Matched:
     write the part again.
     """
     ends = _gathered(task)
-    messages = Way.of(ends, SEND_CODE, RECEIVE_CODE, ends.ids)
+    messages = Way.of(ends, SEND_CODE, RECEIVE_CODE, ends.ids.codes)
     markers = Way.of(ends, MARKER_SEND_CODE, MARKER_RECEIVE_CODE, ends.columns["snapshot"])
-    store = Path(task.store)
+    again: Again = {}
+    if task.restores:
+        messages, markers, again = _between_restores(task, ends, messages, markers)
+    store = path_of(task.store)
     parts = (
         *write_messages(store, messages.table(ends)),
         *write_markers(store, markers.marker_table(ends)),
@@ -87,157 +98,63 @@ def match_channels(task: MatchTask) -> Matched:
         overtaken=ListedDefects.of(overtaken),
         unknown=unknown,
         unlisted=unlisted,
+        again=again,
     )
 
 
-class Ends:
-    """The ends of the task's channels, sorted by channel, then part and row.
-
-    Args:
-        columns: ENDS as numpy arrays (``at`` is 0 if unknown).
-        message: the id in each row.
-        ids: int64[N], equal numbers for equal message ids, NONE for markers.
-        known: whether each row has a time.
-    """
-
-    def __init__(self, table: pa.Table, message: pa.Array) -> None:
-        self.known = pc.is_valid(table["at"]).to_numpy()
-        self.columns = {
-            name: pc.fill_null(table[name], 0).to_numpy() for name in table.column_names
-        }
-        self.message = message
-        encoded = message.dictionary_encode()
-        self.ids = pc.fill_null(encoded.indices, NONE).to_numpy().astype(np.int64)
-        self.names = encoded.dictionary
-
-    def __getitem__(self, name: str) -> np.ndarray:
-        return self.columns[name]
-
-
 def _gathered(task: MatchTask) -> Ends:
-    tables, ids = [], []
+    """Read the ends of the task's channels, from their files and from the events."""
+    store, events, gathered = path_of(task.store), [], []
     for file in task.ends:
-        table = read_codes(Path(file.ends), "channel", task.first, task.end)
-        if table.num_rows:
-            tables.append(table)
-            rows = table["row"].to_numpy()
-            ids.append(open_part(Path(file.events), EVENTS).texts("message", rows))
-    if not tables:
-        return Ends(ENDS.empty_table(), pa.array([], pa.large_string()))
-    table, message = pa.concat_tables(tables).combine_chunks(), pa.concat_arrays(ids)
-    if len(tables) > 1:
-        order = np.argsort(table["channel"].to_numpy(), kind="stable")
-        table, message = table.take(order), message.take(order)
-    return Ends(table, message)
+        table = read_codes(path_of(file.ends), "channel", task.first, task.end)
+        if not table.num_rows:
+            continue
+        part, channel = open_part(store / file.events, EVENTS), table["channel"].to_numpy()
+        rows = summed(table["row"].to_numpy(), channel)
+        columns = {name: part.numbers(name, rows) for name in _OF_EVENTS}
+        columns |= _places(kept_outline(store, file.events), rows)
+        columns["channel"] = channel
+        gathered.append(columns)
+        events.append((part, rows))
+    none = np.zeros(0, np.int64)
+    joined = {
+        name: np.concatenate([none, *(columns[name] for columns in gathered)])
+        for name in (*_OF_EVENTS, "channel", "process", "index")
+    }
+    order = stable_order(joined["channel"] - task.first)
+    ends = {name: column[order] for name, column in joined.items()}
+    known = ends["at"] != NONE
+    ends["at"][~known] = 0
+    return Ends(ends, known, message_ids(events, order))
 
 
-@dataclass(frozen=True)
-class Way:
-    """Which receive takes each send; both are rows of Ends, sorted by channel and order.
-
-    Args:
-        received: int64[S], the index in ``receives`` of each send's receive, or NONE.
-        taken: bool[R], whether a send takes each receive.
-    """
-
-    sends: np.ndarray
-    receives: np.ndarray
-    received: np.ndarray
-    taken: np.ndarray
-    send_key: np.ndarray
-    receive_key: np.ndarray
-
-    @classmethod
-    def of(cls, ends: Ends, send_kind: int, receive_kind: int, ids: np.ndarray) -> "Way":
-        sends = np.flatnonzero(ends["kind"] == send_kind)
-        receives = np.flatnonzero(ends["kind"] == receive_kind)
-        span = int(ids.max(initial=0)) + 1
-        key = ends["channel"].astype(np.int64) * span + ids
-        send_key, receive_key = key[sends], key[receives]
-        received = meet(ends["channel"][sends], send_key, ends["channel"][receives], receive_key)
-        taken = np.zeros(len(receives), bool)
-        taken[received[received != NONE]] = True
-        return cls(sends, receives, received, taken, send_key, receive_key)
-
-    def ends_at(self, column: np.ndarray, missing: int) -> np.ndarray:
-        """Return the column at the receive of each send, ``missing`` while in flight."""
-        padded = np.append(column[self.receives], missing)
-        return padded[self.received]  # NONE is the last
-
-    def causal(self, ends: Ends) -> bool:
-        sent = ends["step"][self.sends]
-        return bool((sent < self.ends_at(ends["step"], 2**63 - 1)).all())
-
-    def table(self, ends: Ends) -> pa.Table:
-        """Return the messages without ``received_reach`` and what follows from the events."""
-        columns = {
-            "channel": pa.array(ends["channel"][self.sends]),
-            "sent_index": pa.array(ends["index"][self.sends]),
-            "received_index": self._received(ends["index"]),
-        }
-        return pa.table(columns)
-
-    def marker_table(self, ends: Ends) -> pa.Table:
-        """Return the markers without ``received_reach``."""
-        columns = {
-            "sent_at": pa.array(ends["at"][self.sends]),
-            "received_at": self._received(ends["at"]),
-            "snapshot": pa.array(ends["snapshot"][self.sends]),
-        }
-        table = self.table(ends)
-        for name, column in columns.items():
-            table = table.append_column(name, column)
-        return table
-
-    def _received(self, column: np.ndarray) -> pa.Array:
-        """Return the column at the receive of each send, null while in flight."""
-        return pa.array(self.ends_at(column, 0), mask=self.received == NONE)
+def _places(outline: Outline, rows: np.ndarray) -> dict[str, np.ndarray]:
+    """Return the process of each row of a part, and the index within it."""
+    run = np.searchsorted(outline.begin, rows, side="right") - 1
+    return {"process": outline.code[run], "index": rows - outline.begin[run]}
 
 
-def meet(
-    send_channel: np.ndarray,
-    send_key: np.ndarray,
-    receive_channel: np.ndarray,
-    receive_key: np.ndarray,
-) -> np.ndarray:
-    """Match the k-th send of each key with its k-th receive.
-
-    Returns int64[S]: the index of each send's receive, NONE if it has none. Keys of different
-    channels differ; rows are sorted by channel. If all receives of a channel line up with its first
-    sends, no search is needed.
-    """
-    received = np.full(len(send_key), NONE, np.int64)
-    if not len(send_key) or not len(receive_key):
-        return received
-    first = np.searchsorted(send_channel, receive_channel)
-    ordinal = np.arange(len(receive_key)) - np.searchsorted(receive_channel, receive_channel)
-    send = first + ordinal
-    inside = np.minimum(send, len(send_key) - 1)
-    lined_up = (send < len(send_key)) & (send_key[inside] == receive_key)
-    unaligned = np.unique(receive_channel[~lined_up])
-    is_aligned = ~np.isin(receive_channel, unaligned)
-    received[send[is_aligned]] = np.flatnonzero(is_aligned)
-    if len(unaligned):
-        sends = np.flatnonzero(np.isin(send_channel, unaligned))
-        receives = np.flatnonzero(~is_aligned)
-        matches = _meet_by_key(send_key[sends], receive_key[receives])
-        received[sends] = np.where(matches == NONE, NONE, receives[matches])
-    return received
+def _between_restores(
+    task: MatchTask, ends: Ends, messages: Way, markers: Way
+) -> tuple[Way, Way, Again]:
+    held: dict[tuple[int, str], list[str]] = {}
+    for row in _recorded_lists(task).to_pylist():
+        held.setdefault((row["channel"], task.snapshots[row["snapshot"]]), row["messages"])
+    snapshots = ends["snapshot"].tolist()
+    ids = ends.ids.texts(np.arange(len(snapshots))).to_pylist()
+    messages, again = between_restores(messages, ends, ids, task.restores, held)
+    markers, _ = between_restores(markers, ends, snapshots, task.restores, {})
+    return messages, markers, again
 
 
-def _meet_by_key(send_key: np.ndarray, receive_key: np.ndarray) -> np.ndarray:
-    received = np.full(len(send_key), NONE, np.int64)
-    if not len(send_key):
-        return received
-    by_send = np.argsort(send_key, kind="stable")
-    by_receive = np.argsort(receive_key, kind="stable")
-    sent, arrived = send_key[by_send], receive_key[by_receive]
-    occurrence = np.arange(len(sent)) - np.searchsorted(sent, sent)
-    index = np.searchsorted(arrived, sent) + occurrence
-    inside = np.minimum(index, len(arrived) - 1)
-    met = (index < len(arrived)) & (arrived[inside] == sent)
-    received[by_send[met]] = by_receive[index[met]]
-    return received
+def _recorded_lists(task: MatchTask) -> pa.Table:
+    """Return the record_channel rows of the task's channels, sorted by process and index."""
+    tables = [RECORD_COLUMNS.empty_table()]
+    for file in task.records:
+        rows = read_codes(path_of(file), "channel", task.first, task.end)
+        tables.append(rows.filter(pc.equal(rows["kind"], KINDS.index(RECORD_CHANNEL))))
+    rows = pa.concat_tables(tables).combine_chunks()
+    return rows.sort_by([("process", "ascending"), ("index", "ascending")])
 
 
 def overtaken(
@@ -280,8 +197,8 @@ class DefectFinder:
     def strays(self) -> pa.Table:
         """Return the receives without a send as STRAY_COLUMNS, unsorted, with ``at`` as logged."""
         rows = np.concatenate([way.receives[~way.taken] for way in (self.messages, self.markers)])
-        columns = {name: pa.array(self.ends[name][rows]) for name in ENDS.names if name != "row"}
-        columns["message"] = self.ends.message.take(pa.array(rows))
+        columns = {name: pa.array(column[rows]) for name, column in self.ends.columns.items()}
+        columns["message"] = self.ends.ids.texts(rows)
         table = pa.table([columns[name] for name in STRAY_COLUMNS.names], STRAY_COLUMNS.names)
         return table.cast(STRAY_COLUMNS)
 
@@ -289,22 +206,22 @@ class DefectFinder:
         """Return the defects of strays and of ids sent twice, channel by channel."""
         told: list[tuple[int, int, Defect]] = []
         unlisted = 0
-        for rank, way, by_id in ((0, self.messages, True), (2, self.markers, False)):
+        for rank, way, by_id in ((0, self.messages, True), (3, self.markers, False)):
             strays = np.flatnonzero(~way.taken)
             surplus = among(way.receive_key[strays], way.send_key)
             unlisted += max(0, len(strays) - MOST_LISTED)
             for place, twice in zip(strays[:MOST_LISTED].tolist(), surplus.tolist(), strict=False):
                 row = int(way.receives[place])
-                told.append(
-                    (int(self.ends["channel"][row]), rank + twice, self._stray(row, by_id, twice))
-                )
-        told += [(code, 4, defect) for code, defect in self._resent()]
+                late = bool(way.late[place])
+                defect = self._stray(row, by_id, twice, late)
+                told.append((int(self.ends["channel"][row]), rank + (2 if late else twice), defect))
+        told += [(code, 6, defect) for code, defect in self._resent()]
         told.sort(key=lambda item: item[:2])
         defects = Defects(defect for *_, defect in told)
         defects.total += unlisted
         return defects
 
-    def _stray(self, row: int, by_id: bool, twice: bool) -> Defect:
+    def _stray(self, row: int, by_id: bool, twice: bool, late: bool) -> Defect:
         facts = {
             "process": self.task.processes[self.ends["process"][row]],
             "line": int(self.ends["line"][row]),
@@ -312,8 +229,10 @@ class DefectFinder:
         }
         if by_id:
             complaint = say.received_twice if twice else say.stray_receive
-            return complaint(message=self.ends.message[row].as_py(), **facts)
+            complaint = say.received_late if late else complaint
+            return complaint(message=self.ends.message(row), **facts)
         complaint = say.marker_received_twice if twice else say.stray_marker
+        complaint = say.marker_late if late else complaint
         return complaint(snapshot=self.task.snapshots[self.ends["snapshot"][row]], **facts)
 
     def _resent(self) -> list[tuple[int, Defect]]:
@@ -328,7 +247,7 @@ class DefectFinder:
             row = int(sends[again[begin]])
             defect = say.sent_twice(
                 channel=self._channel(code),
-                message=self.ends.message[row].as_py(),
+                message=self.ends.message(row),
                 count=end - begin,
                 line=int(self.ends["line"][row]),
             )
@@ -361,7 +280,7 @@ class DefectFinder:
         """Return one defect for each FIFO channel on which something was overtaken."""
         sends = np.concatenate([self.messages.sends, self.markers.sends])
         received = np.concatenate(
-            [way.ends_at(self.ends["index"], NEVER) for way in (self.messages, self.markers)]
+            [way.received_index(self.ends, NEVER) for way in (self.messages, self.markers)]
         )
         place = np.argsort(sends, kind="stable")
         sends, received = sends[place], received[place]
@@ -392,23 +311,14 @@ class DefectFinder:
         if self.ends["kind"][row] == MARKER_SEND_CODE:
             snapshot = self.task.snapshots[self.ends["snapshot"][row]]
             return f"the marker of snapshot {say.quoted(snapshot)}"
-        return say.quoted(self.ends.message[row].as_py())
+        return say.quoted(self.ends.message(row))
 
     def unknown_messages(self) -> tuple[tuple[Placed, ...], int]:
         """Find recorded channel states with a message never sent; count the unlisted ones."""
-        records = self._recorded_lists()
+        records = _recorded_lists(self.task)
         rows = self._naming_unknown(records)
         told = records.take(pa.array(rows[:MOST_LISTED], pa.int64())).to_pylist()
         return tuple(map(self._unknown, told)), max(0, len(rows) - MOST_LISTED)
-
-    def _recorded_lists(self) -> pa.Table:
-        """Return the record_channel rows of the task's channels, sorted by process and index."""
-        tables = [RECORD_COLUMNS.empty_table()]
-        for file in self.task.records:
-            rows = read_codes(Path(file), "channel", self.task.first, self.task.end)
-            tables.append(rows.filter(pc.equal(rows["kind"], KINDS.index(RECORD_CHANNEL))))
-        rows = pa.concat_tables(tables).combine_chunks()
-        return rows.sort_by([("process", "ascending"), ("index", "ascending")])
 
     def _naming_unknown(self, records: pa.Table) -> list[int]:
         """Return the rows of records whose lists hold an id that their channel never sent."""
@@ -416,16 +326,15 @@ class DefectFinder:
         owner = pc.list_parent_indices(lists).to_numpy()
         if not len(owner):
             return []
-        ids = pc.index_in(pc.list_flatten(lists), self.ends.names)
-        ids = pc.fill_null(ids, NONE).to_numpy().astype(np.int64)
-        span = int(self.ends.ids.max(initial=0)) + 1
+        ids = self.ends.ids.codes_of(pc.list_flatten(lists))
+        span = int(self.ends.ids.codes.max(initial=0)) + 1
         key = np.where(ids == NONE, NONE, records["channel"].to_numpy()[owner] * span + ids)
         return np.unique(owner[~among(key, self.messages.send_key)]).tolist()
 
     def _unknown(self, record: dict) -> Placed:
         channel = record["channel"]
         sends = self.messages.sends[self.ends["channel"][self.messages.sends] == channel]
-        sent = set(self.ends.message.take(pa.array(sends)).to_pylist())
+        sent = set(self.ends.ids.texts(sends).to_pylist())
         message = next(item for item in record["messages"] if item not in sent)
         defect = say.unknown_message(
             channel=self._channel(channel),

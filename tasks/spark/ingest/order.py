@@ -2,7 +2,6 @@
 
 import secrets
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -13,8 +12,10 @@ from snapshots.domain.model import defects as say
 from snapshots.domain.model.defects import MOST_LISTED, Defects
 from snapshots.domain.model.recording import KINDS, RECORD_CHANNEL, RECORD_STATE
 from snapshots.store.layout import EVENT_COLUMNS, RECORD_COLUMNS
+from snapshots.store.objects.paths import path_of
 from snapshots.store.parts import write_events
-from tasks.spark.ingest.parse import stable_order
+from tasks.spark.ingest.parse import from_disk, stable_order
+from tasks.spark.ingest.restored import restores_in
 from tasks.spark.ingest.schemas import (
     ENDS,
     MARKER_RECEIVE_CODE,
@@ -25,7 +26,7 @@ from tasks.spark.ingest.schemas import (
     Piece,
     runs,
 )
-from tasks.spark.ingest.working import read_codes, write_sorted
+from tasks.spark.ingest.working import differences, read_codes, write_sorted
 
 RECORD_CODES = (KINDS.index(RECORD_STATE), KINDS.index(RECORD_CHANNEL))
 
@@ -55,11 +56,12 @@ def order_processes(task: OrderTask) -> Ordered:
     rows = _gathered(task)
     order = Order.of(rows, task)
     rows = order.sorted(rows)
-    [part] = write_events(Path(task.store), _events(rows))
+    [part] = write_events(path_of(task.store), _events(rows))
     return Ordered(
         part=part,
         records=_kept(_records(rows, order), task.records),
-        ends=_kept(_ends(rows, order), task.ends),
+        ends=_kept(_ends(rows), task.ends),
+        restores=restores_in(rows, order.index),
         in_step=order.in_step,
         order=ListedDefects.of(order.defects),
         clocks=ListedDefects.of(order.clocks(rows)),
@@ -79,7 +81,7 @@ def _gathered(task: OrderTask) -> pa.Table:
 
 
 def _slice(piece: Piece, first: int, end: int) -> pa.Table:
-    rows = read_codes(Path(piece.file), "process", first, end)
+    rows = from_disk(read_codes(path_of(piece.file), "process", first, end))
     rows = _set(rows, "kind", np.array(piece.kinds, np.int32)[rows["kind"].to_numpy()])
     snapshots = np.array((*piece.snapshots, -1), np.int32)  # code -1 is the last
     rows = _set(rows, "snapshot", snapshots[rows["snapshot"].to_numpy()])
@@ -221,25 +223,17 @@ def _records(rows: pa.Table, order: Order) -> pa.Table:
     )
 
 
-def _ends(rows: pa.Table, order: Order) -> pa.Table:
+def _ends(rows: pa.Table) -> pa.Table:
+    """Return ENDS."""
     kind, channel = rows["kind"].to_numpy(), rows["channel"].to_numpy()
     chosen = np.flatnonzero((kind >= SEND_CODE) & (kind <= MARKER_RECEIVE_CODE))
     chosen = chosen[stable_order(channel[chosen])]
-    columns = {
-        name: rows[name].take(chosen)
-        for name in ("channel", "kind", "process", "at", "line", "snapshot")
-    }
-    columns |= {
-        "row": pa.array(chosen),
-        "index": pa.array(order.index[chosen]),
-        "step": rows["rank"].take(chosen),
-    }
-    return pa.table([columns[name] for name in ENDS.names], ENDS.names).cast(ENDS)
+    return pa.table([channel[chosen], differences(chosen, channel[chosen])], ENDS)
 
 
 def _kept(table: pa.Table, folder: str) -> str | None:
     if not table.num_rows:
         return None
-    path = Path(folder) / f"{secrets.token_hex(8)}.arrow"
+    path = path_of(folder) / f"{secrets.token_hex(8)}.arrow"
     write_sorted(path, table, "channel")
     return str(path)

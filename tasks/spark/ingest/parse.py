@@ -18,8 +18,10 @@ from snapshots.readers.formats.limits import Limits
 from snapshots.readers.logs.native import parse_lines
 from snapshots.readers.logs.native_parquet import RowGroup, read_row_group
 from snapshots.readers.recognition import reader_named
+from snapshots.store.objects.paths import path_of
+from tasks.spark.ingest.handing import fetched
 from tasks.spark.ingest.schemas import STAGED, ListedDefects, Staged
-from tasks.spark.ingest.working import write_sorted
+from tasks.spark.ingest.working import differences, summed, write_sorted
 
 ROWS_PER_CHUNK = 262_144
 BYTES_PER_CHUNK = 256 * 2**20  # far below the 2 GiB of text that 32-bit offsets can address
@@ -61,19 +63,20 @@ class GroupTask:
 
 def parse_text(task: TextTask) -> tuple[list[Staged], ListedDefects]:
     """Stage the events of some lines."""
-    with Path(task.text).open("rb") as file:
+    with path_of(task.text).open("rb") as file:
         file.seek(task.offset)
         data = file.read(task.length)
     batch, defects = parse_lines(data, task.first_line, _header(task.header))
-    return stage([batch], Path(task.work)), ListedDefects.of(Defects(defects))
+    return stage([batch], path_of(task.work)), ListedDefects.of(Defects(defects))
 
 
 def parse_source(task: SourceTask) -> tuple[list[Staged], ListedDefects]:
     """Stage all events of a source. Raises: InputRefused if reading cannot go on."""
     defects = Defects()
     reader = reader_named(task.format)
-    batches = reader.batches(Path(task.source), _header(task.header), task.limits, defects)
-    return stage(batches, Path(task.work)), ListedDefects.of(defects)
+    with fetched(task.source) as source:
+        batches = reader.batches(source, _header(task.header), task.limits, defects)
+        return stage(batches, path_of(task.work)), ListedDefects.of(defects)
 
 
 def parse_groups(task: GroupTask) -> tuple[list[Staged], ListedDefects]:
@@ -86,12 +89,12 @@ def parse_groups(task: GroupTask) -> tuple[list[Staged], ListedDefects]:
                 defects.extend(flaws)
                 yield batch
 
-    return stage(batches(), Path(task.work)), ListedDefects.of(defects)
+    return stage(batches(), path_of(task.work)), ListedDefects.of(defects)
 
 
 @lru_cache(maxsize=2)
 def _header(path: str) -> Header:
-    return pickle.loads(Path(path).read_bytes())
+    return pickle.loads(path_of(path).read_bytes())
 
 
 def stage(batches: Iterable[pa.RecordBatch], folder: Path) -> list[Staged]:
@@ -124,7 +127,7 @@ def _stage_chunk(rows: pa.Table, folder: Path) -> Staged:
     columns = {name: rows[name] for name in STAGED.names if name in rows.column_names}
     columns |= {"kind": kinds, "snapshot": snapshots, "rank": pa.array(np.arange(len(process)))}
     table = pa.table([columns[name] for name in STAGED.names], STAGED.names)
-    write_sorted(file, table.take(stable_order(process)).cast(STAGED), "process")
+    write_sorted(file, for_disk(table.take(stable_order(process)).cast(STAGED)), "process")
     orderly, first_at, last_at = _orderly(rows["at"])
     return Staged(
         file=str(file),
@@ -138,6 +141,41 @@ def _stage_chunk(rows: pa.Table, folder: Path) -> Staged:
         first_at=first_at,
         last_at=last_at,
     )
+
+
+def for_disk(rows: pa.Table) -> pa.Table:
+    """Return staged rows, sorted by process, as numbers that take little room on disk.
+
+    A line is less by the rank of its row, an index by the rows before it of the same process, and a
+    rank by the rank before it. Usually the first two leave one number for many rows.
+    """
+    process, rank = rows["process"].to_numpy(), rows["rank"].to_numpy()
+    rows = _add(rows, "line", -rank)
+    rows = _add(rows, "index", -_before(process))
+    return _replaced(rows, "rank", pa.array(differences(rank, process)))
+
+
+def from_disk(rows: pa.Table) -> pa.Table:
+    """Return what ``for_disk`` took, for all rows of some processes."""
+    process = rows["process"].to_numpy()
+    rank = summed(rows["rank"].to_numpy(), process)
+    rows = _add(rows, "line", rank)
+    rows = _add(rows, "index", _before(process))
+    return _replaced(rows, "rank", pa.array(rank))
+
+
+def _before(process: np.ndarray) -> np.ndarray:
+    """Return how many rows of the same process come before each row."""
+    before: np.ndarray = np.arange(len(process)) - np.searchsorted(process, process)
+    return before
+
+
+def _add(rows: pa.Table, name: str, numbers: np.ndarray) -> pa.Table:
+    return _replaced(rows, name, pc.add(rows[name], pa.array(numbers)))
+
+
+def _replaced(rows: pa.Table, name: str, column: pa.Array) -> pa.Table:
+    return rows.set_column(STAGED.get_field_index(name), STAGED.field(name), column)
 
 
 def _encoded(column: pa.ChunkedArray) -> tuple[pa.Array, tuple[str, ...]]:

@@ -4,13 +4,21 @@ The tables live in a folder beside those of the store until the ingest is done. 
 index into a part of the events.
 """
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
 from snapshots.domain.model.defects import Defect, Defects
-from snapshots.domain.model.recording import KINDS, MARKER_RECEIVE, MARKER_SEND, RECEIVE, SEND
+from snapshots.domain.model.recording import (
+    KINDS,
+    MARKER_RECEIVE,
+    MARKER_SEND,
+    RECEIVE,
+    SEND,
+    Restored,
+)
 from snapshots.store.manifest import Part
 from tasks.spark.capacity import HERE, Capacity
 
@@ -19,7 +27,8 @@ TEXT_BYTES_PER_ROW = 256  # of texts; rows with more count as several where a pa
 
 _text = pa.large_string()
 
-# One chunk of the source, sorted by (process, line), with its own codes for kinds and snapshots.
+# One chunk of the source, sorted by (process, line), with its own codes for kinds and snapshots. On
+# disk lines, indices and ranks are less, as ``parse.for_disk`` says.
 STAGED = pa.schema(
     [
         ("process", pa.int32()),
@@ -39,20 +48,9 @@ STAGED = pa.schema(
     ]
 )
 
-# The ends of messages and markers in one part of the events, sorted by (channel, row).
-ENDS = pa.schema(
-    [
-        ("channel", pa.int32()),
-        ("kind", pa.int32()),
-        ("row", pa.int64()),
-        ("process", pa.int32()),
-        ("index", pa.int64()),
-        ("at", pa.int64()),  # as logged; null if the log leaves it out
-        ("step", pa.int64()),
-        ("line", pa.int64()),
-        ("snapshot", pa.int32()),
-    ]
-)
+# The ends of messages and markers in one part of the events, sorted by (channel, row). All else of
+# them is in that part. On disk a row is the ``working.differences`` to the one before.
+ENDS = pa.schema([("channel", pa.int32()), ("row", pa.int64())])
 
 SEND_CODE, RECEIVE_CODE, MARKER_SEND_CODE, MARKER_RECEIVE_CODE = (
     KINDS.index(kind) for kind in (SEND, RECEIVE, MARKER_SEND, MARKER_RECEIVE)
@@ -125,6 +123,7 @@ class Ordered:
 
     Args:
         records, ends: files of RECORD_COLUMNS and ENDS; None if there are no such rows.
+        restores: those with an epoch, each with the codes of its process and snapshot.
         in_step: whether the order of the source is the order within each process.
         order: defects of indexes.
         clocks: defects of clocks that go back.
@@ -133,6 +132,7 @@ class Ordered:
     part: Part
     records: str | None
     ends: str | None
+    restores: tuple[tuple[int, int, Restored], ...]
     in_step: bool
     order: ListedDefects
     clocks: ListedDefects
@@ -145,6 +145,7 @@ class Matched:
     Args:
         causal: whether every receive comes after its send in the order of the source.
         strays: STRAY_COLUMNS.
+        again: for each channel and restore of its target, what was received again after that.
     """
 
     parts: tuple[Part, ...]
@@ -155,6 +156,7 @@ class Matched:
     overtaken: ListedDefects
     unknown: tuple[Placed, ...]
     unlisted: int
+    again: dict[tuple[int, int], tuple[int | None, Hashable | None]]
 
 
 def ranges(counts: list[int], most: int, capacity: Capacity = HERE) -> list[tuple[int, int]]:

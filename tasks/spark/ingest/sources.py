@@ -1,7 +1,7 @@
 """Cut a source into pieces that can be parsed independently."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from snapshots.domain.assembling.assembly import Header
@@ -10,7 +10,9 @@ from snapshots.readers.formats.limits import Limits
 from snapshots.readers.logs.native import NativeReader
 from snapshots.readers.logs.native_parquet import ParquetReader, RowGroup, row_groups
 from snapshots.readers.logs.native_parts import event_chunks, header_text, parts
+from snapshots.store.objects.paths import path_of, put_file, scratch_beside
 from tasks.spark.capacity import Capacity
+from tasks.spark.ingest.handing import Handing
 from tasks.spark.ingest.parse import (
     GroupTask,
     SourceTask,
@@ -79,7 +81,7 @@ def _least_room_of(path: Path) -> int:
 
 
 def parse_tasks(
-    task: IngestTask, header: Path, work: Path, capacity: Capacity
+    task: IngestTask, header: Path, work: Path, capacity: Capacity, handing: Handing
 ) -> tuple[Callable, list, list[int]]:
     """Return the kernel that parses the source, its tasks in source order, and their weights.
 
@@ -89,17 +91,21 @@ def parse_tasks(
     """
     size = max(size_of(task.source), 1)
     if task.format == NativeReader.name:
-        texts = list(_texts(task, header, work, capacity))
+        texts = list(_texts(task, header, work, capacity, handing))
         return parse_text, texts, _shares([text.length for text in texts], size)
     if task.format == ParquetReader.name:
         tasks = [
-            GroupTask(groups, task.limits, str(header), str(work))
+            GroupTask(_handed(groups, handing), task.limits, str(header), str(work))
             for groups in _together(row_groups(task.source, task.limits))
         ]
         rows = [sum(group.rows for group in item.groups) for item in tasks]
         return parse_groups, tasks, _shares(rows, size)
-    whole = SourceTask(str(task.source), task.format, task.limits, str(header), str(work))
+    whole = SourceTask(handing.place(task.source), task.format, task.limits, str(header), str(work))
     return parse_source, [whole], [size]
+
+
+def _handed(groups: tuple[RowGroup, ...], handing: Handing) -> tuple[RowGroup, ...]:
+    return tuple(replace(group, path=path_of(handing.place(group.path))) for group in groups)
 
 
 def _together(groups: list[RowGroup]) -> Iterator[tuple[RowGroup, ...]]:
@@ -120,7 +126,9 @@ def _shares(amounts: list[int], size: int) -> list[int]:
     return [amount * size // total for amount in amounts]
 
 
-def _texts(task: IngestTask, header: Path, work: Path, capacity: Capacity) -> Iterator[TextTask]:
+def _texts(
+    task: IngestTask, header: Path, work: Path, capacity: Capacity, handing: Handing
+) -> Iterator[TextTask]:
     """Yield chunks of whole lines behind the header."""
     paths, limits = parts(task.source), task.limits
     text = header_text(task.header_file or paths, limits)
@@ -128,15 +136,27 @@ def _texts(task: IngestTask, header: Path, work: Path, capacity: Capacity) -> It
         path.stat().st_size * (_COMPRESSION if compression_of(path) else 1) for path in paths
     )
     most = capacity.chunk(size, _LEAST_CHUNK_BYTES, _CHUNK_BYTES)
-    for path, chunk in event_chunks(_plain(paths, work, limits), text, limits, most):
-        yield TextTask(
-            text=str(path),
-            offset=chunk.offset,
-            length=len(chunk.data),
-            first_line=chunk.first_line,
-            header=str(header),
-            work=str(work),
-        )
+    with scratch_beside(work) as unpacked:
+        for path, chunk in event_chunks(_plain(paths, unpacked, limits), text, limits, most):
+            yield TextTask(
+                text=_place_of(path, unpacked, work, handing),
+                offset=chunk.offset,
+                length=len(chunk.data),
+                first_line=chunk.first_line,
+                header=str(header),
+                work=str(work),
+            )
+
+
+def _place_of(path: Path, unpacked: Path, work: Path, handing: Handing) -> str:
+    """Return where tasks find a text; an unpacked one is put there."""
+    if path.parent != unpacked or unpacked == work:
+        return handing.place(path)
+    target = work / path.name
+    if path.exists():
+        put_file(path, target)
+        path.unlink()
+    return str(target)
 
 
 def _plain(paths: list[Path], work: Path, limits: Limits) -> Iterator[Path]:

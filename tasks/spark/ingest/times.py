@@ -16,8 +16,18 @@ from numpy.lib.format import open_memmap
 from snapshots.domain.assembling.assembly import refused_cycle
 from snapshots.domain.assembling.clocks import NONE, CausalCycle, Times, causal_times
 from snapshots.store.decoding import StoredPart, open_part
+from snapshots.store.fences import far_numbers
 from snapshots.store.layout import EVENTS, PARTED
 from snapshots.store.manifest import Part
+from snapshots.store.objects.far import FarArray
+from snapshots.store.objects.paths import (
+    ObjectPath,
+    is_here,
+    path_of,
+    put_file,
+    scratch_beside,
+)
+from snapshots.store.outlines import loaded, save
 from snapshots.store.parts import write_events, write_markers
 
 
@@ -38,11 +48,11 @@ class Clock:
     first_at: int
     last_at: int
 
-    def instants(self) -> np.ndarray:
-        return np.load(self.at, mmap_mode="r")
+    def instants(self) -> np.ndarray | FarArray:
+        return _numbers(self.at)
 
     def rows(self, process: np.ndarray, index: np.ndarray) -> np.ndarray:
-        return np.load(self.starts)[process] + index
+        return np.asarray(_numbers(self.starts))[process] + index
 
     def codes(self, snapshot: np.ndarray) -> pa.Array:
         return pa.array(np.array((*self.snapshots, NONE), np.int32)[snapshot])
@@ -75,6 +85,7 @@ class ClockTask:
         source, target: int32[C], the processes at the ends of each channel.
         processes: their names, by code.
         snapshots: how many there are.
+        restores: the rows of restores, which do not wait for what they take back.
     """
 
     store: str
@@ -86,6 +97,7 @@ class ClockTask:
     target: np.ndarray
     processes: tuple[str, ...]
     snapshots: int
+    restores: tuple[int, ...]
 
 
 def set_clock(task: ClockTask) -> Clock:
@@ -94,23 +106,40 @@ def set_clock(task: ClockTask) -> Clock:
     It is one task, for the time of an event depends on the times of all events that led to it.
     Raises: InputRefused for events that wait for each other.
     """
-    columns = _Columns(Path(task.work), int(task.starts[-1]))
-    at, known, line = _logged_times(task, columns)
-    cause = _causes(task, columns)
-    times = _timed(task, (at, known, line), cause, columns)
-    for column in (at, known, line, cause):
-        if column is not times.at:
-            Path(_file_of(column)).unlink()
-    starts = str(columns.folder / f"starts-{columns.token}.npy")
-    np.save(starts, task.starts)
-    return Clock(
-        at=_file_of(times.at),
-        step=_file_of(times.step),
-        starts=starts,
-        snapshots=tuple(_snapshots_by_step(task, times.step)),
-        first_at=int(times.at.min()),
-        last_at=int(times.at.max()),
-    )
+    work = path_of(task.work)
+    with scratch_beside(work) as folder:
+        columns = _Columns(folder, int(task.starts[-1]))
+        at, known, line = _logged_times(task, columns)
+        cause = _causes(task, columns)
+        times = _timed(task, (at, known, line), cause, columns)
+        for column in (at, known, line, cause):
+            if column is not times.at:
+                Path(_file_of(column)).unlink()
+        starts = folder / f"starts-{columns.token}.npy"
+        save(starts, task.starts)
+        return Clock(
+            at=_handed(_file_of(times.at), work),
+            step=_handed(_file_of(times.step), work),
+            starts=_handed(str(starts), work),
+            snapshots=tuple(_snapshots_by_step(task, times.step)),
+            first_at=int(times.at.min()),
+            last_at=int(times.at.max()),
+        )
+
+
+def _handed(file: str, work: Path) -> str:
+    """Return where other tasks find a file: on the object store, if the working folder is there."""
+    if is_here(work):
+        return file
+    target = work / Path(file).name
+    put_file(Path(file), target)
+    return str(target)
+
+
+def _numbers(file: str) -> np.ndarray | FarArray:
+    """Map a file of numbers, or open it by ranges if it is on an object store."""
+    path = path_of(file)
+    return far_numbers(path) if isinstance(path, ObjectPath) else loaded(path)
 
 
 class _Columns:
@@ -150,7 +179,7 @@ def _placed(task: ClockTask) -> Iterator[tuple[slice, StoredPart, slice]]:
     """Yield the place of each part of the events among all events, the part, and all its rows."""
     begin = 0
     for part in task.events:
-        yield slice(begin, begin + part.rows), *_stored(Path(task.store), part)
+        yield slice(begin, begin + part.rows), *_stored(path_of(task.store), part)
         begin += part.rows
 
 
@@ -159,10 +188,11 @@ def _causes(task: ClockTask, columns: _Columns) -> np.ndarray:
     cause = columns.new()
     cause[:] = NONE
     for part in task.flights:
-        channel, sent, received, met = _flights(*_stored(Path(task.store), part))
+        channel, sent, received, met = _flights(*_stored(path_of(task.store), part))
         cause[task.starts[task.target[channel[met]]] + received[met]] = (
             task.starts[task.source[channel[met]]] + sent[met]
         )
+    cause[list(task.restores)] = NONE
     return cause
 
 
@@ -217,7 +247,7 @@ def retime(task: TimeTask) -> list[Part]:
 
     It is a part of the events or of the markers. The times of messages are those of the events.
     """
-    store = Path(task.store)
+    store = path_of(task.store)
     part, _ = _stored(store, task.part)
     rows = part.table(PARTED[task.part.table][0])
     if task.part.table == EVENTS:
@@ -228,7 +258,7 @@ def retime(task: TimeTask) -> list[Part]:
 def _retimed_events(rows: pa.Table, task: TimeTask) -> pa.Table:
     own = slice(task.first_row, task.first_row + rows.num_rows)
     at = pa.array(task.clock.instants()[own])
-    step = pa.array(np.load(task.clock.step, mmap_mode="r")[own])
+    step = pa.array(_numbers(task.clock.step)[own])
     moved = pc.fill_null(pc.not_equal(rows["at"], at), False)
     columns = {
         "at": at,

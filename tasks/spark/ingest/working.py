@@ -9,7 +9,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-ROWS_PER_BATCH = 16_384
+from snapshots.store.objects.paths import ObjectPath
+
+ROWS_PER_BATCH = 4_096
 _OPTIONS = pa.ipc.IpcWriteOptions(compression=pa.Codec("zstd", 1))
 _BOUNDS = b"codes"  # in the metadata: int64[2, batches], the first and the last code of each batch
 
@@ -22,7 +24,7 @@ def write_sorted(path: Path, table: pa.Table, key: str) -> None:
     bounds = np.stack([codes[begins], codes[ends - 1]]).astype(np.int64)
     table = table.combine_chunks().replace_schema_metadata({_BOUNDS: bounds.tobytes()})
     with (
-        pa.OSFile(str(path), "wb") as sink,
+        path.open("wb") as sink,
         pa.ipc.new_file(sink, table.schema, options=_OPTIONS) as writer,
     ):
         writer.write_table(table, max_chunksize=ROWS_PER_BATCH)
@@ -30,7 +32,7 @@ def write_sorted(path: Path, table: pa.Table, key: str) -> None:
 
 def read_codes(path: Path, key: str, first: int, end: int) -> pa.Table:
     """Return the rows whose code in the column ``key`` is in [``first``, ``end``)."""
-    with pa.memory_map(str(path)) as source:
+    with _opened(path) as source:
         file = pa.ipc.open_file(source)
         low, high = np.frombuffer(file.schema.metadata[_BOUNDS], np.int64).reshape(2, -1)
         begin, stop = np.searchsorted(high, first), np.searchsorted(low, end)
@@ -42,5 +44,31 @@ def read_codes(path: Path, key: str, first: int, end: int) -> pa.Table:
 
 def read_all(path: Path) -> pa.Table:
     """Return all rows of a working table."""
-    with pa.memory_map(str(path)) as source:
+    with _opened(path) as source:
         return pa.ipc.open_file(source).read_all().replace_schema_metadata()
+
+
+def differences(numbers: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Return each number minus the one before it of the same code; the first of a code stays.
+
+    Rows are sorted by code. Numbers that rise along each code become small ones, which take less
+    room on disk. ``summed`` gives them back.
+    """
+    is_first = np.diff(codes, prepend=codes[:1] - 1) != 0
+    found: np.ndarray = numbers - np.where(is_first, 0, np.roll(numbers, 1))
+    return found
+
+
+def summed(steps: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Return the numbers of which ``differences`` made these, for all rows of some codes."""
+    first = np.searchsorted(codes, codes)
+    total = np.cumsum(steps)
+    found: np.ndarray = total - (total - steps)[first]
+    return found
+
+
+def _opened(path: Path) -> pa.NativeFile:
+    """Map a working table, or open it to be read by ranges if it is on an object store."""
+    if isinstance(path, ObjectPath):
+        return pa.PythonFile(path.open("rb"), "r")
+    return pa.memory_map(str(path))

@@ -11,7 +11,6 @@ between are in flight. A channel on which anything is wrong is a *suspect* and i
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -19,10 +18,18 @@ import pyarrow.compute as pc
 
 from snapshots.domain.judging.entries import messages_of
 from snapshots.domain.judging.findings import MOST_WITNESSES, Place
-from snapshots.domain.model.recording import KINDS, RECORD_CHANNEL, Instant, MessageId, SnapshotId
+from snapshots.domain.model.recording import (
+    KINDS,
+    RECORD_CHANNEL,
+    RESTORE,
+    Instant,
+    MessageId,
+    SnapshotId,
+)
 from snapshots.store.layout import NONE, RECORD_COLUMNS, RECORDS, SNAPSHOT_CHANNEL_COLUMNS
 from snapshots.store.manifest import Manifest
 from snapshots.store.mapped import ragged, read_batch
+from snapshots.store.objects.paths import path_of
 from snapshots.store.tables import Tables
 from tasks.spark.judge.amounts import add_amounts
 from tasks.spark.judge.channel_cuts import ChannelCut, Entry, SnapshotFacts
@@ -69,7 +76,8 @@ class _Markers:
 
     Args:
         place: the channel's index in the range.
-        received: the index of the receive, NEVER while in flight.
+        received: the index of the receive, or of the restore that took it back; NEVER in flight.
+        arrived: whether it was received.
     """
 
     def __init__(self, tables: Tables, codes: np.ndarray) -> None:
@@ -84,8 +92,11 @@ class _Markers:
         self.snapshot = picked.values("snapshot").astype(np.int64)
         self.sent, self.sent_at = picked.values("sent_index"), picked.values("sent_at")
         received = picked.values("received_index")
+        self.received = np.where(received == NONE, NEVER, received)
         self.arrived = received != NONE
-        self.received = np.where(self.arrived, received, NEVER)
+        ended = np.flatnonzero(self.arrived)
+        kinds = tables.events.values("kind", tables.target[self.code[ended]], received[ended])
+        self.arrived[ended] = kinds != KINDS.index(RESTORE)  # which took it back
         self.received_at = picked.values("received_at")
 
 
@@ -93,7 +104,7 @@ class _Judge:
     """Judges one task; its C channels (``codes``) and S snapshots (``count``) make C * S lanes."""
 
     def __init__(self, task: ChannelTask) -> None:
-        folder = Path(task.folder)
+        folder = path_of(task.folder)
         manifest = Manifest.read(folder)
         self.tables = TaskTables(folder, manifest)
         self.names = tuple(map(SnapshotId, manifest.snapshots))

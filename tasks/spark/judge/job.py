@@ -7,6 +7,7 @@ all snapshots at once. Their results are joined here into the reports of
 ``snapshots.domain.judging.verdicts``, which is the reference, and written beside the recording.
 """
 
+from bisect import bisect_right
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -18,6 +19,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyspark.sql import SparkSession
 
+from snapshots.domain.assembling.restores import restore_before
 from snapshots.domain.judging import witnesses as say
 from snapshots.domain.judging.answers import Answer, Judged, answers
 from snapshots.domain.judging.findings import (
@@ -28,13 +30,24 @@ from snapshots.domain.judging.findings import (
     Findings,
     Place,
 )
+from snapshots.domain.judging.report import SnapshotReport
+from snapshots.domain.judging.restored import judged_after_restores
 from snapshots.domain.judging.totals import NOT_SUMMED, Totals
-from snapshots.domain.judging.verdicts import SnapshotReport
 from snapshots.domain.model.derived import flaws, is_derived, states_not_judged
 from snapshots.domain.model.engine_words import why_not_recorded, words_of
-from snapshots.domain.model.recording import KINDS, RECEIVE, Event, Instant, SnapshotId
-from snapshots.domain.model.topology import ChannelId, JsonText, ProcessId
+from snapshots.domain.model.recording import (
+    INTERNAL,
+    KINDS,
+    RECEIVE,
+    Event,
+    Instant,
+    Message,
+    Restored,
+    SnapshotId,
+)
+from snapshots.domain.model.topology import Channel, ChannelId, JsonText, ProcessId
 from snapshots.domain.model.values import total
+from snapshots.store.cut import StoredCut
 from snapshots.store.layout import (
     NONE,
     RECORD_COLUMNS,
@@ -44,6 +57,7 @@ from snapshots.store.layout import (
 )
 from snapshots.store.manifest import Manifest
 from snapshots.store.mapped import read_batch
+from snapshots.store.objects.paths import path_of
 from snapshots.store.tables import Tables
 from snapshots.store.writer import write_snapshots
 from tasks.spark import session
@@ -52,6 +66,7 @@ from tasks.spark.ingest.schemas import ranges, runs
 from tasks.spark.judge.amounts import added, sum_of
 from tasks.spark.judge.channel_cuts import SnapshotFacts
 from tasks.spark.judge.channels import ChannelFacts, ChannelTask, judge_channels
+from tasks.spark.judge.lanes import Lane
 from tasks.spark.judge.states import STATES, StateTask, judge_states
 from tasks.spark.stages import Progress, SparkStages, Stages, run_phase
 
@@ -74,11 +89,14 @@ def judge_snapshots(
 
     Raises: StoreMissing, StoreDamaged, SparkUnavailable, SparkTaskFailed, what ``progress`` raises.
     """
-    stages = SparkStages(spark or session.get(), Path(folder))
-    judge = Judge(Path(folder))
+    stages = SparkStages(spark or session.get(), path_of(folder))
+    judge = Judge(path_of(folder))
     reports = judge.reports(*judge.facts(stages, progress))
     write_snapshots(
-        Path(folder), [report.summary() for report in reports], judge.state_rows(), judge.contents
+        judge.folder,
+        [report.summary() for report in reports],
+        judge.state_rows(),
+        judge.contents,
     )
     return reports
 
@@ -142,7 +160,31 @@ class Judge:
         judged = [_Verdict(self, log, code, item) for code, item in enumerate(facts)]
         present = [(item.began, item) for item in judged if item.began is not None]
         ordered = sorted(present, key=lambda pair: pair[0])
-        return tuple(item.report(Instant(at)) for (_, at), item in ordered)
+        return judged_after_restores(
+            tuple(item.report(Instant(at)) for (_, at), item in ordered),
+            {ProcessId(self.processes[code]): own for code, own in self.tables.restores.items()},
+            {process.id: process.state for process in self.topology.processes},
+            self._state_after,
+        )
+
+    def _state_after(self, process: ProcessId, restored: Restored) -> JsonText | None:
+        """Return the state of a process right after a restore; ``cuts.state_after`` says which."""
+        code, position = self.tables.process_code(process), restored.row + 1
+        if position < self.tables.events.length[code]:
+            kind = self.tables.events.values("kind", np.array([code]), np.array([position]))[0]
+            position += int(kind == KINDS.index(INTERNAL))
+        positions = np.zeros(len(self.processes), np.int64)
+        positions[code] = position
+        return StoredCut(self.tables, positions).states[code]
+
+    def position(self, snapshot: SnapshotId, process: int) -> int | None:
+        """Return the position of a snapshot at a process, None if it did not record it."""
+        return self._positions.get((snapshot, process))
+
+    @cached_property
+    def _positions(self) -> dict[tuple[SnapshotId, int], int]:
+        columns = (self.states[name].to_pylist() for name in ("snapshot", "process", "index"))
+        return {(self.names[code], process): at for code, process, at in zip(*columns, strict=True)}
 
     def held_at_start(self, in_scope: NDArray[np.bool_]) -> int | float | None:
         """Return the sum of the first states of these processes; most snapshots have the same."""
@@ -206,6 +248,7 @@ class Log:
         self.ended_at: list[Instant | None] = [None] * count
         self.markers_received = [0] * count
         self.first_marker: list[dict[int, int]] = [{} for _ in range(count)]
+        self._lanes: dict[int, tuple[Lane, dict[str, tuple[list[int], list[int]]]]] = {}
         self._take(records)
         self._take(strays.filter(pa.array(~self.is_message)))
         for row in np.flatnonzero(~self.is_message).tolist():
@@ -227,6 +270,31 @@ class Log:
         self.markers_received[code] += 1
         first = self.first_marker[code]
         first[process] = min(first.get(process, int(self.index[row])), int(self.index[row]))
+
+    def undone(self, row: int, judge: Judge, restored: Restored) -> tuple[Channel, Message] | None:
+        """Return the message that a stray takes behind a restore, if that undid its send."""
+        code = self.strays["channel"][row].as_py()
+        lane, groups = self._ended(code)
+        ordinals, ends = groups.get(self.strays["message"][row].as_py(), ([], []))
+        count = bisect_right(ends, restored.row)
+        if not count:
+            return None
+        sent = ordinals[count - 1]
+        if restored.snapshot is not None:
+            source = int(self.tables.source[code])
+            position = judge.position(restored.snapshot, source)
+            if position is None or lane.sent[sent] < position:
+                return None
+        return lane.channel, lane.message(sent)
+
+    def _ended(self, code: int) -> tuple[Lane, dict[str, tuple[list[int], list[int]]]]:
+        """Return a channel, and the messages on it with the ids of its strays."""
+        if code not in self._lanes:
+            lane = Lane(self.tables.topology.channels[code], self.tables.messages, code)
+            rows = self.messages[self.strays["channel"].to_numpy()[self.messages] == code]
+            ids = set(self.strays["message"].take(pa.array(rows)).to_pylist())
+            self._lanes[code] = lane, lane.ended_of(ids)
+        return self._lanes[code]
 
     def stray(self, row: int, judge: Judge) -> Event:
         """Return the stray receive of a message as an event."""
@@ -336,10 +404,26 @@ class _Verdict:
     def _judge_strays(self) -> int:
         """Add a finding for each stray receive inside the snapshot, in order of line.
 
-        Return how many there are.
+        Return how many have no send in the log at all.
         """
         rows = self.log.messages
-        inside = rows[self.log.index[rows] < self.position[self.log.process[rows]]]
+        process, index = self.log.process[rows], self.log.index[rows]
+        restored = {
+            code: found
+            for code, own in self.judge.tables.restores.items()
+            if (found := restore_before(own, int(self.position[code]))) is not None
+        }
+        first = np.zeros(len(self.position), np.int64)
+        first[list(restored)] = [item.row for item in restored.values()]
+        inside = rows[(index < self.position[process]) & (index >= first[process])]
+        late = []
+        for row in inside[np.isin(self.log.process[inside], list(restored))].tolist():
+            undone = self.log.undone(row, self.judge, restored[int(self.log.process[row])])
+            if undone is not None:
+                late.append(row)
+                stray = self.log.stray(row, self.judge)
+                self.findings.add(say.received_late(*undone, stray))
+        inside = inside[~np.isin(inside, late)]
         for number, row in enumerate(inside.tolist()):
             if not self.findings.wants(UNKNOWN):
                 self.findings.count(UNKNOWN, len(inside) - number)

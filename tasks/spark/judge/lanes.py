@@ -1,5 +1,6 @@
 """Read all messages (or markers) of one channel of a stored recording at once."""
 
+from collections.abc import Collection
 from functools import cached_property
 from typing import Any
 
@@ -16,7 +17,12 @@ NEVER = 2**63 - 1  # later than every index
 
 
 class Lane:
-    """The messages or markers of one channel, int64[M]; ``received`` is NEVER while in flight."""
+    """The messages or markers of one channel, int64[M].
+
+    Args:
+        received: the index at which each leaves the channel, NEVER while in flight.
+        taken: bool[M], whether a restore took it back there, so that it was never received.
+    """
 
     def __init__(self, channel: Channel, flights: Flights, code: int) -> None:
         self._table = flights.table
@@ -26,6 +32,7 @@ class Lane:
         self.sent = self._table.run("sent_index", code)
         received = self._table.run("received_index", code)
         self.received = np.where(received == NONE, NEVER, received)
+        self.taken = flights.taken(np.full(self.length, code), received)
 
     @cached_property
     def in_order(self) -> bool:
@@ -65,7 +72,8 @@ class Lane:
     def arrivals(self) -> np.ndarray:
         """Return the ordinals in the order of receiving, without those never received."""
         order = np.argsort(self.received, kind="stable")
-        return order[: np.count_nonzero(self.received != NEVER)]
+        order = order[: np.count_nonzero(self.received != NEVER)]
+        return order[~self.taken[order]]
 
     def ids(self, ordinals: np.ndarray) -> list[MessageId]:
         return self._at(ordinals).ids("message")
@@ -90,23 +98,40 @@ class Lane:
         first[places] = ordinals[firsts]
         return first[sought.indices.to_numpy()]
 
+    def ended_of(self, ids: Collection[str]) -> dict[str, tuple[list[int], list[int]]]:
+        """Return, for each of the ids, its ordinals and the latest end up to each of them."""
+        if not self.length or not ids:
+            return {}
+        sought = pa.array(sorted(ids), pa.large_string())
+        found = self._table.pick_run(self.code).find("message", sought)
+        groups: dict[str, tuple[list[int], list[int]]] = {}
+        for place in np.unique(found[found != NONE]).tolist():
+            ordinals = np.flatnonzero(found == place)
+            ends = np.maximum.accumulate(self.received[ordinals])
+            groups[sought[place].as_py()] = ordinals.tolist(), ends.tolist()
+        return groups
+
     def message(self, ordinal: int) -> Message:
         row = self._at(np.array([ordinal]))
         return Message(
             ordinal=int(ordinal),
             id=row.ids("message")[0],
             value=row.json("value")[0],
-            **self._way(row),
+            **self._way(row, ordinal),
         )
 
     def marker(self, ordinal: int, snapshot: SnapshotId) -> Marker:
         row = self._at(np.array([ordinal]))
-        return Marker(ordinal=int(ordinal), snapshot=snapshot, **self._way(row))
+        return Marker(ordinal=int(ordinal), snapshot=snapshot, **self._way(row, ordinal))
 
-    def _way(self, row: Picked) -> dict[str, Any]:
+    def _way(self, row: Picked, ordinal: int) -> dict[str, Any]:
         """Return the channel of one message or marker, and where and when its ends are."""
         names = ("sent_index", "sent_at", "received_index", "received_at")
-        return {"channel": self.channel.id} | {name: row.number_or_none(name) for name in names}
+        return {
+            "channel": self.channel.id,
+            "taken_back": bool(self.taken[ordinal]),
+            **{name: row.number_or_none(name) for name in names},
+        }
 
     def _at(self, ordinals: np.ndarray) -> Picked:
         return self._table.pick(np.full(len(ordinals), self.code), ordinals)

@@ -1,7 +1,6 @@
 """Judge snapshots by their processes: the recorded states, and those in the log."""
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +10,7 @@ from snapshots.domain.model.topology import JsonText
 from snapshots.store.layout import RECORD_COLUMNS, RECORDS
 from snapshots.store.manifest import Manifest
 from snapshots.store.mapped import read_batch
+from snapshots.store.objects.paths import path_of
 from snapshots.store.tables import Tables
 from tasks.spark.judge.recorded import first_records
 from tasks.spark.task_tables import TaskTables
@@ -42,7 +42,7 @@ class StateTask:
 
 def judge_states(task: StateTask) -> pa.Table:
     """Return the STATES of the task's processes."""
-    folder = Path(task.folder)
+    folder = path_of(task.folder)
     tables = TaskTables(folder, Manifest.read(folder))
     records = pa.Table.from_batches([read_batch(folder / RECORDS, RECORD_COLUMNS)])
     process = records["process"].to_numpy()

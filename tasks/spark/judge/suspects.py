@@ -49,6 +49,7 @@ class SuspectJudge:
         for snapshot in np.flatnonzero(cut.both & (last > cut.sent)).tolist():
             begin, end = cut.sent[snapshot], last[snapshot]
             inside = lane.received[begin:end] < cut.target[snapshot]
+            inside &= ~lane.taken[begin:end]
             self._add_all(snapshot, say.orphan, lane, begin + np.flatnonzero(inside))
 
     def _add_all(
@@ -116,6 +117,8 @@ class SuspectJudge:
             return say.recorded_twice(lane.channel, lane.message(flying))
         if known == NONE:
             return say.recorded_unsent(lane.channel, name, cut.entries[snapshot].place)
+        if lane.received[known] < cut.target[snapshot] and lane.taken[known]:
+            return say.recorded_but_taken_back(lane.channel, lane.message(known))
         if lane.received[known] < cut.target[snapshot]:
             return say.recorded_but_received(lane.channel, lane.message(known))
         return say.recorded_but_not_sent(lane.channel, lane.message(known))

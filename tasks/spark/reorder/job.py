@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
+from snapshots.domain.assembling.restores import restore_before
 from snapshots.domain.judging.findings import ORPHAN
 from snapshots.domain.model.derived import is_derived
 from snapshots.domain.model.recording import (
@@ -47,6 +48,7 @@ from snapshots.domain.replaying.reordering_report import (
     ReorderingReport,
     cannot_swap,
     computation_checks,
+    goes_back_meanwhile,
     middle_check,
     of_derived,
     require_complete,
@@ -55,6 +57,7 @@ from snapshots.domain.replaying.reordering_report import (
 )
 from snapshots.store.layout import NONE
 from snapshots.store.mapped import ragged
+from snapshots.store.objects.paths import path_of
 from snapshots.store.reader import StoredRecording
 from tasks.spark import session
 from tasks.spark.capacity import Capacity
@@ -99,7 +102,7 @@ def reorder_snapshot(
     Raises: NotReorderable, StoreMissing, StoreDamaged, SparkUnavailable, SparkTaskFailed, what
     ``progress`` raises.
     """
-    reorder = Reorder(Path(folder), snapshot)
+    reorder = Reorder(path_of(folder), snapshot)
     return reorder.report(SparkStages(spark or session.get(), work), progress)
 
 
@@ -129,6 +132,12 @@ class Reorder:
             str(folder), snapshot, self.began, self.ended + 1, self._has_states()
         )
         self.between = Between(self.stretch)
+        tables = self.recording.tables
+        for code in np.flatnonzero(tables.in_scope(tables.snapshot_code(snapshot))).tolist():
+            last = restore_before(tables.restores.get(code, ()), int(self.between.end[code]))
+            if last and (last.done is None or last.done >= self.between.start[code]):
+                process = tables.topology.processes[code].id
+                raise goes_back_meanwhile(snapshot, process, last.row)
 
     def _has_states(self) -> bool:
         counted = {item["verdict"] for item in self.stored.summary["verdict_counts"]}

@@ -7,7 +7,6 @@ step. Ranks rise with the index along a process, so they replace the walk.
 
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +18,7 @@ from snapshots.domain.replaying.reordering import inversions, prerecording
 from snapshots.store.errors import StoreDamaged
 from snapshots.store.layout import EVENTS
 from snapshots.store.mapped import ragged
+from snapshots.store.objects.paths import path_of
 from snapshots.store.reader import StoredRecording
 from tasks.spark.judge.lanes import Lane
 from tasks.spark.judge.states import states_at
@@ -156,7 +156,7 @@ class Between:
     """
 
     def __init__(self, stretch: Stretch) -> None:
-        self.recording = StoredRecording.open(Path(stretch.folder))
+        self.recording = StoredRecording.open(path_of(stretch.folder))
         self.tables = self.recording.tables
         self.events = self.tables.events
         positions = self.recording.snapshot_positions(stretch.snapshot)

@@ -22,10 +22,12 @@ from snapshots.domain.replaying.restore import (
     NotRestorable,
     RestoreReport,
     require_all_recorded,
+    require_one_run,
 )
 from snapshots.store.layout import NONE, RECORD_COLUMNS, RECORDS
 from snapshots.store.manifest import Manifest
 from snapshots.store.mapped import read_batch
+from snapshots.store.objects.paths import path_of
 from snapshots.store.tables import Tables
 from tasks.spark import session
 from tasks.spark.ingest.schemas import ranges
@@ -62,7 +64,7 @@ def restore_snapshot(
     Raises: NotRestorable, StoreMissing, StoreDamaged, SparkUnavailable, SparkTaskFailed, what
     ``progress`` raises.
     """
-    restore = Restore(Path(folder), snapshot)
+    restore = Restore(path_of(folder), snapshot)
     return restore.report(SparkStages(spark or session.get(), work), progress)
 
 
@@ -90,6 +92,9 @@ class Restore:
         require_all_recorded(
             snapshot, self.processes, dict.fromkeys(processes[code] for code in recorded)
         )
+        for code in recorded:
+            own = self.tables.restores.get(code, ())
+            require_one_run(snapshot, processes[code], int(self.positions[code]), own)
         self.channel_codes = np.flatnonzero(scope[self.tables.source])
         channels = self.tables.topology.channels
         self.channels = [channels[code].id for code in self.channel_codes.tolist()]

@@ -7,7 +7,6 @@ state needs no replay. The others, and the channels, are replayed one by one wit
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -42,6 +41,7 @@ from snapshots.domain.replaying.restore import (
 from snapshots.store.layout import NONE, RECORD_COLUMNS, RECORDS, STRAY_COLUMNS, STRAYS
 from snapshots.store.manifest import Manifest
 from snapshots.store.mapped import read_batch
+from snapshots.store.objects.paths import path_of
 from snapshots.store.tables import Tables
 from tasks.spark.judge.lanes import NEVER, Lane
 from tasks.spark.judge.recorded import first_records, positions_of
@@ -110,7 +110,7 @@ class _Store:
     """The store of a task, and what its snapshot recorded."""
 
     def __init__(self, task: RestoreTask) -> None:
-        folder = Path(task.folder)
+        folder = path_of(task.folder)
         manifest = Manifest.read(folder)
         self.tables = TaskTables(folder, manifest)
         self.processes = self.tables.topology.processes
@@ -203,7 +203,7 @@ def _restore_channel(
     left = list(replay.left)
     unreceived = lane.ids(np.flatnonzero(lane.received == NEVER))
     same = same_contents(left, unreceived, fifo=channel.fifo)
-    orphans = lane.ordinals[sent:][lane.received[sent:] < target_at]
+    orphans = lane.ordinals[sent:][(lane.received[sent:] < target_at) & ~lane.taken[sent:]]
     return RestoredChannel(
         is_recorded=recorded is not None,
         restored=restored,

@@ -16,6 +16,7 @@ from snapshots.domain.conditions.predicates import PredicateAnswer, of_derived, 
 from snapshots.domain.model.derived import is_derived
 from snapshots.domain.model.topology import ProcessId
 from snapshots.sandbox import evaluation
+from snapshots.store.objects.paths import path_of
 from snapshots.store.reader import StoredRecording
 from tasks.spark import session
 from tasks.spark.capacity import Capacity
@@ -50,7 +51,7 @@ def search_predicate(
     Raises: ExpressionError (NotLocal and TooMuch among them), StoreMissing, StoreDamaged,
     SparkUnavailable, SparkTaskFailed, what ``progress`` raises.
     """
-    search = Search(Path(folder), text)
+    search = Search(path_of(folder), text)
     return search.answer(SparkStages(spark or session.get(), work), progress)
 
 

@@ -1,7 +1,6 @@
 """Find where the conditions of a predicate hold, for ranges of processes of a stored recording."""
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +15,7 @@ from snapshots.domain.conditions.conjunctions import (
 )
 from snapshots.domain.model.recording import APPLICATION_KINDS
 from snapshots.domain.model.topology import ProcessId
+from snapshots.store.objects.paths import path_of
 from snapshots.store.reader import StoredRecording
 
 
@@ -35,7 +35,7 @@ class TruthTask:
 
 def find_truth(task: TruthTask) -> dict[ProcessId, Truth]:
     """Find where the conditions on the task's processes hold; the kernel. Raises: TooMuch."""
-    recording = StoredRecording.open(Path(task.folder))
+    recording = StoredRecording.open(path_of(task.folder))
     codes = {process.id: code for code, process in enumerate(recording.topology.processes)}
     conditions = [
         condition

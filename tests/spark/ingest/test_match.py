@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from snapshots.domain.assembling.matching import IN_FLIGHT, match
 from snapshots.domain.assembling.matching import overtaken as overtaken_on_one_channel
-from tasks.spark.ingest.match import NEVER, among, meet, overtaken
+from tasks.spark.ingest.match import NEVER, among, overtaken
 from tasks.spark.ingest.schemas import runs
+from tasks.spark.ingest.way import meet
 from tests.effort import examples
 
 pytestmark = pytest.mark.slow

@@ -17,7 +17,9 @@ from snapshots.store.layout import OUTLINES, PARTED
 from tasks.spark.capacity import Capacity
 from tasks.spark.ingest import job, working
 from tasks.spark.ingest.job import Ingest, ingest_here
+from tasks.spark.ingest.parse import for_disk, from_disk
 from tasks.spark.ingest.room import NoRoom
+from tasks.spark.ingest.schemas import STAGED
 from tasks.spark.ingest.sources import IngestTask, least_room
 from tasks.spark.ingest.working import read_all, read_codes, write_sorted
 from tasks.spark.stages import StagesHere
@@ -39,6 +41,23 @@ def test_a_range_of_codes_is_read_from_the_batches_that_hold_it(rows, tmp_path, 
             assert read_codes(tmp_path / "file", "code", first, end).to_pydict() == (
                 chosen.to_pydict()
             )
+
+
+def test_numbers_come_back_as_they_were_and_are_small_on_disk():
+    rows = STAGED.empty_table().to_pydict() | {
+        "process": [0, 0, 0, 2, 2],
+        "rank": [0, 2, 4, 1, 3],
+        "line": [7, 9, 11, 8, 10],
+        "index": [5, 6, 7, None, 3],
+    }
+    nothing = [None] * 5
+    staged = pa.table({name: values or nothing for name, values in rows.items()}, STAGED)
+    on_disk = for_disk(staged)
+    assert on_disk["line"].to_pylist() == [7] * 5
+    assert on_disk["index"].to_pylist() == [5, 5, 5, None, 2]
+    assert on_disk["rank"].to_pylist() == [0, 2, 2, 1, 2]
+    assert from_disk(on_disk.slice(3)) == staged.slice(3)
+    assert from_disk(on_disk) == staged
 
 
 class Watched(StagesHere):
@@ -88,10 +107,10 @@ def assert_only_the_store_is_left(store: Path, manifest) -> None:
 
 
 @pytest.mark.slow
-def test_the_disk_at_its_peak_holds_about_half_more_than_the_store(tmp_path):
+def test_the_disk_at_its_peak_holds_less_than_a_third_more_than_the_store(tmp_path):
     stages, left = watched_ingest(simulated(events=20_000, seed=3), tmp_path)
     assert [name for name, _ in stages.sizes] == ["parse_text", "order_processes", "match_channels"]
-    assert max(size for _, size in stages.sizes) <= 1.6 * left
+    assert max(size for _, size in stages.sizes) <= 1.3 * left
     assert stages.working["order_processes"] == ["ends", "records", "staged"]
     assert stages.working["match_channels"] == ["ends", "records"]
 
@@ -136,7 +155,7 @@ def test_what_cannot_fit_is_refused_before_anything_is_written(small_disk, tmp_p
 
 @pytest.mark.slow
 def test_what_turns_out_not_to_fit_ends_like_any_full_disk(small_disk, tmp_path):
-    source = native(tmp_path, 45_000)
+    source = native(tmp_path, 60_000)
     with pytest.raises(OSError, match="No space left on device") as full:
         ingest_here(task_of(source, small_disk))
     assert passing(full.value) is DISK_FULL

@@ -16,7 +16,8 @@ from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
 from snapshots.domain.assembling.assembly import assemble
-from snapshots.domain.judging.verdicts import SnapshotReport, judge
+from snapshots.domain.judging.report import SnapshotReport
+from snapshots.domain.judging.verdicts import judge
 from snapshots.domain.model import shapes
 from snapshots.domain.model.as_json import as_json
 from snapshots.domain.model.defects import InputRefused

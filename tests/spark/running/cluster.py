@@ -159,5 +159,9 @@ def _is_open(port: int) -> bool:
 
 
 def _environment() -> dict[str, str]:
-    kept = {name: os.environ[name] for name in ("HOME", "JAVA_HOME", "LANG") if name in os.environ}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name in ("HOME", "JAVA_HOME", "LANG") or name.startswith("AWS_")
+    }
     return kept | {"PATH": PATH, "SPARK_LOCAL_IP": "127.0.0.1"}

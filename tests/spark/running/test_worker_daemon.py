@@ -1,5 +1,6 @@
-"""The daemon that forks Python workers for Spark, without Spark."""
+"""The daemon that forks Python workers for Spark."""
 
+import gc
 import os
 import socket
 import subprocess
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 from pyspark.serializers import UTF8Deserializer, read_int
 
+from tasks.spark.stages import SparkStages
 from tests.stack import ROOT
 
 
@@ -46,3 +48,8 @@ def test_an_idle_worker_ends_without_a_word_when_spark_closes_its_connection(soc
         time.sleep(0.02)
     _, printed = daemon.communicate(timeout=60)
     assert printed == b""
+
+
+def test_a_worker_does_not_look_for_garbage_in_all_that_is_loaded(spark):
+    [frozen] = SparkStages(spark).run(lambda _: gc.get_freeze_count(), [0])
+    assert frozen > 10_000
