@@ -10,6 +10,7 @@ from django.contrib.auth.models import User
 from django.db.models import Q, Sum
 from django.db.transaction import get_connection
 
+from snapshots.files import journals
 from snapshots.models import Allowance, Collector, Job, Recording
 from snapshots.problems import TooMany
 from snapshots.quantities import counted, file_size, thousands
@@ -106,11 +107,11 @@ def open_jobs(user) -> int:
 
 
 def stored_bytes(user) -> int:
-    """Return the bytes of the person's stores, and of the uploads that are kept."""
-    sums = Recording.objects.filter(owner=user).aggregate(
-        uploads=Sum("size", filter=~Q(upload="")), stores=Sum("stored_bytes")
-    )
-    return (sums["uploads"] or 0) + (sums["stores"] or 0)
+    """Return the bytes of the person's stores, and of the uploads and journals that are kept."""
+    rows = Recording.objects.filter(owner=user)
+    sums = rows.aggregate(uploads=Sum("size", filter=~Q(upload="")), stores=Sum("stored_bytes"))
+    growing = rows.exclude(journal="").values_list("journal", flat=True)
+    return (sums["uploads"] or 0) + (sums["stores"] or 0) + journals.sizes_of(growing)
 
 
 def quotas(user) -> list[Quota]:

@@ -43,6 +43,7 @@ class Recording(models.Model):
     """One recording: its upload and its store, and the fields that lists show."""
 
     class Status(models.TextChoices):
+        OPEN = "open"  # it takes events, see snapshots/growing
         QUEUED = "queued"
         RUNNING = "running"
         READY = "ready"
@@ -65,6 +66,9 @@ class Recording(models.Model):
     size = models.BigIntegerField(default=0)  # bytes of the upload
     sha256 = models.CharField(max_length=64, blank=True, default="")  # of it; blank: not known
     upload = models.CharField(max_length=64, blank=True)  # file in UPLOADS_DIR; blank: not kept
+    # File in UPLOADS_DIR with what has come to an open recording; blank: it was never open, or its
+    # log has become the upload.
+    journal = models.CharField(max_length=64, blank=True, default="")
     place = JsonField(null=True)  # from where manage.py reads it, see services/places.py; else null
     store = models.CharField(max_length=200, blank=True)  # folder under STORE_URL; blank: none
     stored_bytes = models.BigIntegerField(default=0)  # size of that folder, when it was published
@@ -83,6 +87,7 @@ class Recording(models.Model):
     error = JsonField(null=True)  # a problem, see problems.py
 
     created_at = models.DateTimeField(auto_now_add=True)
+    closed_at = models.DateTimeField(null=True)  # null: it was never open, or is open
     ready_at = models.DateTimeField(null=True)
 
     class Meta:
@@ -103,6 +108,19 @@ class Recording(models.Model):
     @property
     def is_ready(self) -> bool:
         return self.status == self.Status.READY
+
+    @property
+    def is_open(self) -> bool:
+        return self.status == self.Status.OPEN
+
+    @property
+    def is_shown(self) -> bool:
+        """Tell whether it can be looked at."""
+        return self.is_ready or self.is_open
+
+    @property
+    def was_open(self) -> bool:
+        return self.closed_at is not None
 
     @property
     def title(self) -> str:
@@ -484,3 +502,55 @@ class EngineCheckpointDetail(models.Model):
 
     def __str__(self) -> str:
         return f"{self.checkpoint_id}"
+
+
+class EngineRescale(models.Model):
+    """One attempt of an engine to run a job with another parallelism.
+
+    ``vertices`` has ``id``, ``name``, and the parallelisms ``before``, ``after`` and ``desired`` of
+    each vertex; instants are epoch ms.
+    """
+
+    job = models.ForeignKey(EngineJob, on_delete=models.CASCADE, related_name="rescales")
+    uuid = models.CharField(max_length=64)
+    started_at = models.BigIntegerField(null=True)
+    ended_at = models.BigIntegerField(null=True)
+    state = Line(max_length=200, blank=True)
+    cause = Line(max_length=200, blank=True)
+    reason = Line(max_length=200, blank=True)
+    vertices = JsonField(default=list)
+
+    class Meta:
+        ordering = ["job", "-started_at", "-pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["job", "uuid"], name="one_row_per_engine_rescale"),
+        ]
+
+    def __str__(self) -> str:
+        return self.uuid
+
+
+class EnginePoll(models.Model):
+    """What a collector was told of a checkpoint in progress, packed by ``domain/front/packing.py``.
+
+    ``place`` counts the polls of the checkpoint from 1, with those that are no longer kept. ``at``
+    is in epoch ms by the clock of the engine.
+    """
+
+    job = models.ForeignKey(EngineJob, on_delete=models.CASCADE, related_name="polls")
+    pipeline = models.IntegerField(default=0)
+    number = models.BigIntegerField()
+    place = models.IntegerField()
+    at = models.BigIntegerField()
+    packed = models.BinaryField()
+
+    class Meta:
+        ordering = ["job", "pipeline", "number", "at"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["job", "pipeline", "number", "at"], name="one_row_per_engine_poll"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.number} at {self.at}"

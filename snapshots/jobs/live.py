@@ -5,6 +5,7 @@ layer is only logged, and never stops a job or a request.
 """
 
 import logging
+from collections.abc import Mapping
 from typing import Any
 
 from asgiref.sync import async_to_sync
@@ -14,7 +15,7 @@ from django.dispatch import receiver
 from snapshots import access
 from snapshots.archive import watching
 from snapshots.archive.signals import job_reported
-from snapshots.models import EngineJob, Job
+from snapshots.models import EngineJob, Job, Recording
 from snapshots.payloads.jobs import job_detail
 from webapp.accounts import signals
 from webapp.teams.signals import membership_changed
@@ -28,11 +29,6 @@ NOT_FOUND = 4404
 def jobs_group(user_id: int) -> str:
     """Return the group of the pages that show a person's jobs."""
     return f"jobs.{user_id}"
-
-
-def is_jobs_group(group: str) -> bool:
-    """Tell whether a group is of the pages that show somebody's jobs."""
-    return group.startswith("jobs.")
 
 
 def recording_room(recording_id: int) -> str:
@@ -94,6 +90,17 @@ def job_changed(job: Job) -> None:
     """Send the job's state to its owner's pages, if they may still see it; samples have none."""
     if job.owner_id is not None and access.owner_sees(job):
         _send(jobs_group(job.owner_id), {"type": "job.changed", "job": job_detail(job)})
+
+
+def systems_group(user_id: int) -> str:
+    """Return the group of the pages that show a person's running systems."""
+    return f"systems.{user_id}"
+
+
+def system_told(recording: Recording, system: Mapping[str, Any]) -> None:
+    """Show on open pages how a running system is."""
+    if recording.owner_id is not None:
+        _send(systems_group(recording.owner_id), {"type": "system.told", "system": system})
 
 
 @receiver(signals.session_ended)

@@ -20,6 +20,7 @@ from snapshots.readers.formats.limits import Limits
 from snapshots.readers.logs.mapped.lines import format_of
 from snapshots.readers.logs.mapped.mapping import parse
 from snapshots.readers.logs.native import NativeReader, write_lines
+from snapshots.store.objects.paths import path_of
 
 Progress = Callable[[str, int, int], None]
 
@@ -58,7 +59,7 @@ def opened(recording: Recording, name: str, progress: Progress) -> Iterator[Sour
     if recording.place is not None:
         yield _at_its_place(recording.place, recording.format)
         return
-    path = uploads.path_of(recording.upload)
+    path = uploads.at_hand(recording.upload)
     if "mapping" in (recording.parameters or {}):
         mapping = parse(recording.parameters["mapping"])
         with _showing_the_line(path):
@@ -68,7 +69,7 @@ def opened(recording: Recording, name: str, progress: Progress) -> Iterator[Sour
         with _showing_the_line(path):
             yield Source(path, recording.format or None)
         return
-    scratch = recordings.store().temporary(name)
+    scratch = _scratch(name)
     source = None
     try:
         source = _understood(path, recording, scratch, progress)
@@ -82,11 +83,25 @@ def opened(recording: Recording, name: str, progress: Progress) -> Iterator[Sour
         shutil.rmtree(scratch, ignore_errors=True)
 
 
+def _scratch(name: str) -> Path:
+    """Make a folder of this machine in which a package is unpacked.
+
+    It is beside the store, where the executors of a cluster find it. With an object store, tasks
+    are handed what they read.
+    """
+    store = recordings.store()
+    if store.is_here:
+        return store.temporary(name)
+    folder = recordings.unpacking_folder() / name
+    folder.mkdir(parents=True)
+    return folder
+
+
 def _at_its_place(place: dict[str, Any], format: str) -> Source:
     """Return a log that is read from where it lies; ``place`` is one of services/places.py."""
-    header = Path(place["header"]) if place["header"] else None
+    header = path_of(place["header"]) if place["header"] else None
     limits = limits_of_place(unlimited=place["is_unlimited"])
-    return Source(Path(place["path"]), format, header_file=header, limits=limits)
+    return Source(path_of(place["path"]), format, header_file=header, limits=limits)
 
 
 @contextlib.contextmanager

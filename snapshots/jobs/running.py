@@ -111,11 +111,17 @@ def _failure(lease: Lease, error: Exception, reason: postponing.Reason | None) -
 
 
 def _refuse(lease: Lease, refused: InputRefused) -> None:
-    """Note in the recording why it was refused, and remove its upload."""
+    """Note in the recording why it was refused, and remove its upload.
+
+    The log of a recording that was open stays: nobody else has its events any more.
+    """
     body = Refused.of(refused, lease.recording.source_name).as_json()
+    fields = {"defects": body["defects"], "defects_total": body["defects_total"]}
+    if lease.recording.was_open:
+        _end(lease, Job.State.REFUSED, Recording.Status.REFUSED, body, **fields)
+        return
     upload = lease.recording.upload
-    kept = {"upload": "", "defects": body["defects"], "defects_total": body["defects_total"]}
-    _end(lease, Job.State.REFUSED, Recording.Status.REFUSED, body, **kept)
+    _end(lease, Job.State.REFUSED, Recording.Status.REFUSED, body, upload="", **fields)
     uploads.remove(upload)
 
 

@@ -4,7 +4,6 @@ A step writes files under unique names. One transaction makes rows name them and
 ``running.py`` handles what a step raises.
 """
 
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -20,6 +19,8 @@ from snapshots.domain.inventory.entries import StateEntry
 from snapshots.domain.model.as_json import as_json
 from snapshots.domain.model.recording import SnapshotId
 from snapshots.files import identity, recordings, uploads
+from snapshots.growing.canonical import canonical_log
+from snapshots.growing.journal import Journal
 from snapshots.jobs import opening, postponing
 from snapshots.jobs.at_work import AtWork
 from snapshots.jobs.leases import Lease
@@ -29,6 +30,7 @@ from snapshots.payloads.progress import reached
 from snapshots.readers.logs.native import NativeReader
 from snapshots.simulating import simulations
 from snapshots.store.inventory.writing import write_inventory
+from snapshots.store.objects.paths import remove_tree
 
 KEEPING = "keeping the inventory"
 
@@ -70,6 +72,8 @@ def _ingest(lease: Lease) -> None:
 
     recording = lease.recording
     Recording.objects.filter(pk=recording.pk).update(status=Recording.Status.RUNNING, error=None)
+    if recording.journal:
+        _write_log(lease)
     name = _name(lease)
     temporary = recordings.store().temporary(name)
     progress = Progress(lease)
@@ -92,6 +96,25 @@ def _ingest(lease: Lease) -> None:
     lease.report("publishing", 0.99)
     recordings.publish(temporary, name)
     postponing.insist(lambda: _make_ready(lease, name, source, reported))
+
+
+def _write_log(lease: Lease) -> None:
+    """Write the log of a recording that was open as its upload, in place of its journal."""
+    recording = lease.recording
+    lease.report("writing the log", 0.0)
+    journal = Journal(uploads.path_of(recording.journal))
+    journal.end()
+    with uploads.Draft() as draft:
+        for lines in canonical_log(journal):
+            draft.write(lines)
+        draft.keep()
+        fields = {"upload": draft.name, "size": draft.size, "sha256": draft.sha256, "journal": ""}
+        with transaction.atomic():
+            lease.write(phase="log written")
+            Recording.objects.filter(pk=recording.pk).update(**fields)
+            transaction.on_commit(identity.beat, robust=True)
+    uploads.remove(recording.journal)
+    recording.upload, recording.journal = draft.name, ""
 
 
 def _watched(progress: Progress, entries: Iterator[StateEntry]) -> Iterator[StateEntry]:
@@ -131,7 +154,7 @@ def _make_ready(lease: Lease, name: str, source: Source, reported: tuple[JobFact
         recordings.make_ready(recording, name, summary)
         archive_uploads.take_upload(recording, recordings.store().folder(name), reported)
         transaction.on_commit(identity.beat, robust=True)
-        transaction.on_commit(lambda: recordings.remove(replaced))
+        transaction.on_commit(lambda: recordings.remove_replaced(replaced))
 
 
 def _simulate(lease: Lease) -> None:
@@ -194,7 +217,7 @@ def _work_folder(lease: Lease) -> Iterator[Path]:
     try:
         yield folder
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        remove_tree(folder)
 
 
 def _name(lease: Lease) -> str:

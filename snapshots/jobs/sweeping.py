@@ -6,11 +6,14 @@ from collections.abc import Collection
 from datetime import datetime
 from pathlib import Path
 
-from snapshots.files import aside, identity, recordings, resumable, uploads
+from django.db.models import Q
+
+from snapshots.files import aside, identity, kept, recordings, resumable, uploads
 from snapshots.files.aside import logged_faults
 from snapshots.files.folders import STORED
 from snapshots.jobs import leases
-from snapshots.models import Installation, Recording
+from snapshots.models import Installation, Job, Recording
+from snapshots.store.objects.paths import is_here
 
 logger = logging.getLogger(__name__)
 
@@ -44,11 +47,15 @@ def beat() -> Installation:
 def all_aside() -> list[aside.Entry]:
     """Return all entries that are set aside."""
     folders = {recordings.aside_folder(): aside.STORE, uploads.aside_folder(): aside.UPLOAD}
+    if not is_here(kept.root()):
+        folders[kept.aside_folder()] = aside.UPLOAD
     return [entry for folder, kind in folders.items() for entry in aside.entries(folder, kind)]
 
 
 def place_of(entry: aside.Entry) -> Path:
     """Return the path from which the entry came."""
+    if not is_here(entry.path):
+        return entry.path
     if entry.kind == aside.UPLOAD:
         return uploads.path_of(entry.was)
     return recordings.store().root / entry.was
@@ -56,8 +63,9 @@ def place_of(entry: aside.Entry) -> Path:
 
 def recording_of(entry: aside.Entry) -> Recording | None:
     """Return the recording whose row names the entry."""
-    field = "upload" if entry.kind == aside.UPLOAD else "store"
-    return Recording.objects.filter(**{field: entry.was}).first()
+    if entry.kind == aside.STORE:
+        return Recording.objects.filter(store=entry.was).first()
+    return Recording.objects.filter(Q(upload=entry.was) | Q(journal=entry.was)).first()
 
 
 def is_being_written(store: str) -> bool:
@@ -80,8 +88,16 @@ def _sweep_uploads(named: Collection[str], known_since: datetime) -> None:
     def may_touch(path: Path) -> bool:
         return not identity.is_older(path, known_since)
 
+    kept.drop_copies(named, _is_used)
+    for name in kept.sweep(named, resumable.is_known, known_since.timestamp()):
+        logger.info("The upload %s belongs to no recording and was set aside", name)
     for name in uploads.sweep(resumable.is_known, may_touch, named):
         logger.info("The upload %s belongs to no recording and was set aside or removed", name)
+
+
+def _is_used(upload: str) -> bool:
+    """Tell whether a job that is queued or under way may read an upload."""
+    return Recording.objects.filter(upload=upload, jobs__state__in=Job.OPEN).exists()
 
 
 def _sweep_stores(named: Collection[str], known_since: datetime) -> None:
@@ -95,8 +111,9 @@ def _sweep_stores(named: Collection[str], known_since: datetime) -> None:
 def _look_after(entry: aside.Entry) -> None:
     """Put back an entry that a row names, and remove one that has been set aside long enough."""
     if recording_of(entry) is not None:
-        if not place_of(entry).exists():
-            aside.put_back(entry, place_of(entry))
+        place = place_of(entry)
+        if place == entry.path or not place.exists():
+            aside.put_back(entry, place)
             logger.warning(
                 "%s was set aside although a recording names it, and was put back", entry.was
             )

@@ -57,7 +57,7 @@ class RecordingSummary(TypedDict):
     Attributes:
         id: the number of the recording.
         name: the name that people gave it.
-        status: ``queued``, ``running``, ``ready``, ``refused`` or ``failed``.
+        status: ``open``, ``queued``, ``running``, ``ready``, ``refused`` or ``failed``.
         format: the format in which the input is read.
         sample: whether it is a sample, which everybody can read and nobody can change.
         team: the team that owns it; null for your own and for samples.

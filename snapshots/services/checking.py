@@ -7,8 +7,10 @@ from pathlib import Path
 
 from django.conf import settings
 
-from snapshots.files import aside, identity, recordings, resumable, uploads
+from snapshots.files import aside, identity, kept, recordings, resumable, uploads
 from snapshots.files.folders import STORED
+from snapshots.growing.errors import JournalDamaged
+from snapshots.growing.journal import Journal
 from snapshots.jobs import sweeping
 from snapshots.models import Recording
 from snapshots.store.errors import StoreError
@@ -59,6 +61,7 @@ class Check:
 
     def _of_row(self, recording: Recording) -> Iterator[Finding]:
         yield from self._upload_of(recording)
+        yield from self._journal_of(recording)
         if recording.store:
             yield from self._store_of(recording)
         elif recording.is_ready:
@@ -67,7 +70,7 @@ class Check:
     def _upload_of(self, recording: Recording) -> Iterator[Finding]:
         if not recording.upload:
             return
-        path = uploads.path_of(recording.upload)
+        path = kept.path_of(recording.upload)
         if not path.exists():
             sentence = f"The upload of {_named(recording)} is missing: {recording.upload}."
             yield Finding(sentence, self._way_back(recording.upload, recording))
@@ -79,6 +82,20 @@ class Check:
                 f"The upload of {_named(recording)} has {size:,} bytes and had {recording.size:,}."
             )
             yield Finding(sentence, f"Take uploads/{recording.upload} from a backup.")
+
+    def _journal_of(self, recording: Recording) -> Iterator[Finding]:
+        if not recording.journal:
+            return
+        path = uploads.path_of(recording.journal)
+        try:
+            Journal(path).close()
+            self.sizes["uploads"].add(path)
+        except FileNotFoundError:
+            sentence = f"The journal of {_named(recording)} is missing: {recording.journal}."
+            yield Finding(sentence, self._way_back(recording.journal, recording))
+        except JournalDamaged as damaged:
+            sentence = f"What has come to {_named(recording)} cannot be read: {damaged}"
+            yield Finding(sentence, f"Take uploads/{recording.journal} from a backup.")
 
     def _store_of(self, recording: Recording) -> Iterator[Finding]:
         folder = recordings.store().root / recording.store
@@ -98,6 +115,8 @@ class Check:
                 return f"It is set aside: python manage.py set_aside --bring-back {entry.name}"
         if name == recording.store:
             return _again(recording)
+        if name == recording.journal:
+            return "Take it from a backup, or delete this recording."
         return "Take it from a backup, or upload the file again and delete this recording."
 
     def _uploads(self) -> Iterator[Finding]:
@@ -114,9 +133,11 @@ class Check:
 
     def _stores(self) -> Iterator[Finding]:
         root, (_, named) = recordings.store().root, recordings.named()
+        set_aside = {entry.path for entry in self.aside}  # on an object store it is where it was
         for path in sorted(root.iterdir()) if root.is_dir() else ():
             if (
                 path.name in named
+                or path in set_aside
                 or not STORED.fullmatch(path.name)
                 or sweeping.is_being_written(path.name)
             ):
@@ -160,7 +181,8 @@ def fault_of(folder: Path) -> str | None:
 def _settled(recording: Recording, findings: Iterator[Finding]) -> list[Finding]:
     """Leave out findings that exist only because the recording changed during the check."""
     listed = list(findings)
-    same = Recording.objects.filter(pk=recording.pk, upload=recording.upload, store=recording.store)
+    files = {name: getattr(recording, name) for name in ("upload", "journal", "store")}
+    same = Recording.objects.filter(pk=recording.pk, **files)
     return listed if listed and same.exists() else []
 
 
@@ -174,7 +196,7 @@ def _named(recording: Recording) -> str:
 
 
 def _again(recording: Recording) -> str:
-    if recording.upload and uploads.path_of(recording.upload).exists():
+    if recording.upload and kept.path_of(recording.upload).exists():
         return f"Its upload is kept: python manage.py ingest_again {recording.pk}"
     return "Its upload is missing too: take it from a backup, or delete this recording."
 

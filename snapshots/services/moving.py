@@ -10,6 +10,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Model
 
 from snapshots import allowances
+from snapshots.files import journals
 from snapshots.jobs import live
 from snapshots.models import Collector, EngineJob, Job, Mapping, Recording, Topology
 from snapshots.problems import Conflict
@@ -74,7 +75,7 @@ def _move_jobs(recording: Recording, to: User) -> None:
         raise Conflict(
             f"A job on “{recording}” is still under way. Wait until it has ended, or cancel it."
         )
-    kept = recording.size if recording.upload else 0
+    kept = recording.size if recording.upload else journals.size_of(recording)
     allowances.require_room_for(to, kept + recording.stored_bytes)
     recording.jobs.update(owner=to)
     transaction.on_commit(lambda: live.recording_moved(recording.pk), robust=True)
@@ -118,6 +119,7 @@ def _of_recording(row: Recording) -> list[str]:
     numbers = {"snapshot": row.snapshot_count, "job": row.jobs.count()}
     parts = [counted(number, noun) for noun, number in numbers.items() if number]
     parts += ["the uploaded file"] * bool(row.upload)
+    parts += ["the events that have come"] * bool(row.journal)
     sentences = [f"These go along: {', '.join(parts)}."] if parts else []
     sentences += _with_notes(notes_of(row))
     if row.topology is not None and row.topology.owner_id is not None:

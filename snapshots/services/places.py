@@ -1,4 +1,4 @@
-"""Accept logs that are read from where they lie on this machine, without a copy.
+"""Accept logs that are read from where they lie, here or on an object store, without a copy.
 
 Only commands of the operator come here: nobody in a browser can make the server open a path.
 """
@@ -19,6 +19,7 @@ from snapshots.readers.logs import native_parquet, native_parts
 from snapshots.readers.logs.native import NativeReader
 from snapshots.readers.logs.native_parquet import ParquetReader
 from snapshots.services.jobs import create_job
+from snapshots.store.objects.paths import path_of
 from webapp.accounts import audit
 
 
@@ -27,7 +28,7 @@ class Place:
     """Where a log lies.
 
     Attributes:
-        path: a file, or a folder whose files are parts of one log.
+        path: a file, or a folder whose files are parts of one log; also as ``s3://…``.
         header: a file with the header; empty if the log has its own.
         is_unlimited: whether it may hold more bytes than MAX_RECORDING_BYTES.
     """
@@ -45,7 +46,7 @@ def is_folder_of_parts(folder: Path) -> bool:
 
 def accept_place(owner, place: Place, *, format: str = "", name: str = "") -> Job:
     """Queue a recording of a log that stays where it is. Raises: Refused, TooMany, OSError."""
-    path = Path(place.path)
+    path = path_of(place.path)
     format = _checked(place, format)
     with transaction.atomic():
         recording = Recording.objects.create(
@@ -63,8 +64,8 @@ def accept_place(owner, place: Place, *, format: str = "", name: str = "") -> Jo
 
 def _checked(place: Place, format: str) -> str:
     """Check the header and the parts of a log, and return its format. Raises: Refused."""
-    path, limits = Path(place.path), limits_of_place(unlimited=place.is_unlimited)
-    header = Path(place.header) if place.header else None
+    path, limits = path_of(place.path), limits_of_place(unlimited=place.is_unlimited)
+    header = path_of(place.header) if place.header else None
     try:
         reader = recognition.sniff(path, limits, format or None).reader
         (NativeReader() if header else reader).header(header or path, limits)

@@ -14,7 +14,7 @@ from django.db import transaction
 from snapshots import allowances
 from snapshots.domain.model.defects import InputRefused
 from snapshots.fields import clipped
-from snapshots.files import identity, recordings, uploads
+from snapshots.files import identity, journals, recordings, uploads
 from snapshots.files.uploads import flushed_path
 from snapshots.jobs import live
 from snapshots.limits import recording_limits
@@ -302,9 +302,9 @@ def queue(owner, by, item: Incoming) -> Job:
     allowances.require_room_for(owner, item.draft.size)
     recording = Recording.objects.create(
         owner=owner,
-        name=_printable(item.name),
+        name=printable(item.name),
         description=item.description,
-        source_name=item.source_name and _printable(item.source_name),
+        source_name=item.source_name and printable(item.source_name),
         format=item.format,
         size=item.draft.size,
         sha256=item.draft.sha256,
@@ -318,7 +318,7 @@ def queue(owner, by, item: Incoming) -> Job:
     return create_job(Job.Kind.INGEST, owner, by=by, recording=recording)
 
 
-def _printable(name: str) -> str:
+def printable(name: str) -> str:
     """Turn a file's name into a recording's: at most 200 characters, unprintable ones marked."""
     text = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in name).strip()
     return clipped(text or "recording", 200)
@@ -343,10 +343,12 @@ def delete_recording(recording: Recording, by=None, **detail: Any) -> None:
     the workers' sweep removes what a crash leaves of them.
     """
     pk, upload, store = recording.pk, recording.upload, recording.store
+    journal = recording.journal
     audit.note(audit.DELETED, by, recording.title, person=recording.owner, **detail)
     recording.delete()
     transaction.on_commit(lambda: live.recording_deleted(pk), robust=True)
     transaction.on_commit(lambda: uploads.remove(upload))
+    transaction.on_commit(lambda: journals.remove(journal))
     if store:
         transaction.on_commit(lambda: recordings.remove(store))
 
@@ -359,7 +361,9 @@ def ingest_again(recording: Recording, by=None) -> Job:
             "This recording was read from its place on the server. An operator can read it again "
             "with “python manage.py ingest”."
         )
-    if not recording.upload:
+    if recording.is_open:
+        raise Conflict("This recording is open. Close it, and it is read as a whole.")
+    if not recording.upload and not recording.journal:
         raise Conflict("The upload of this recording is no longer kept. Upload the file again.")
     if recording.jobs.filter(state__in=Job.OPEN, kind__in=[Job.Kind.INGEST, Job.Kind.SIMULATE]):
         raise Conflict("A job on this recording is still under way.")

@@ -1,6 +1,7 @@
 """Remove recordings after their owner's time of retention, and announce it a week before.
 
-A recording with notes of people stays, for nothing else has these notes.
+A recording with notes of people stays, for nothing else has these notes. One that is open stays
+too, and its time begins when it is closed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -38,9 +39,9 @@ class Retention:
 
     def goes_at(self, recording: Recording) -> datetime | None:
         """Return when the recording is removed, or None if it stays."""
-        if not self.days or recording.owner_id is None:
+        if not self.days or recording.owner_id is None or recording.is_open:
             return None
-        due = recording.created_at + timedelta(days=self.days)
+        due = (recording.closed_at or recording.created_at) + timedelta(days=self.days)
         began = max(self.since, self.moved.get(recording.pk, self.since))
         return max(due, began + ANNOUNCED)
 
@@ -110,7 +111,7 @@ def _is_of_retention(entry: AuditEntry) -> bool:
 def expired(now: datetime) -> list[Recording]:
     """Return the recordings that are due for removal.
 
-    One with an open job waits for its end; one with notes stays.
+    One with an open job waits for its end; one with notes stays, and one that is open.
     """
     owners = User.objects.filter(recording__isnull=False).distinct()
     return [row for owner in owners for row in _expired_of(owner, now)]
@@ -122,7 +123,7 @@ def _expired_of(owner, now: datetime) -> list[Recording]:
         return []
     old = Recording.objects.filter(
         owner=owner, created_at__lte=now - timedelta(days=retention.days)
-    ).exclude(Q(jobs__state__in=Job.OPEN) | Q(pk__in=_noted()))
+    ).exclude(Q(jobs__state__in=Job.OPEN) | Q(pk__in=_noted()) | Q(status=Recording.Status.OPEN))
     due = ((row, retention.goes_at(row)) for row in old.select_related("owner"))
     return [row for row, goes_at in due if goes_at is not None and goes_at <= now]
 

@@ -7,7 +7,7 @@ from django.db import transaction
 
 from snapshots.archive import uploads as archive_uploads
 from snapshots.domain.model.defects import InputRefused
-from snapshots.files import aside, recordings, uploads
+from snapshots.files import aside, kept, recordings, uploads
 from snapshots.files.folders import stored_names, upload_names
 from snapshots.jobs import sweeping
 from snapshots.limits import recording_limits
@@ -18,6 +18,7 @@ from snapshots.readers.engines import registry
 from snapshots.readers.formats.head import read_head
 from snapshots.services.recordings import accept_file
 from snapshots.store.errors import StoreError
+from snapshots.store.objects.paths import is_here
 from snapshots.store.reader import StoredRecording
 
 
@@ -35,8 +36,9 @@ def take(name: str) -> Path:
     Raises: CannotSetAside, OSError.
     """
     if name in upload_names():
-        kind, path, folder = aside.UPLOAD, uploads.path_of(name), uploads.aside_folder()
-        is_free = not uploads.is_being_written(path)
+        kind, path = aside.UPLOAD, kept.path_of(name)
+        folder = uploads.aside_folder() if is_here(path) else kept.aside_folder()
+        is_free = not uploads.is_being_written(uploads.path_of(name))
     elif name in stored_names(recordings.store().root):
         kind, path, folder = aside.STORE, recordings.store().root / name, recordings.aside_folder()
         is_free = not sweeping.is_being_written(name)
@@ -99,7 +101,7 @@ def bring_back(entry: aside.Entry, owner: User) -> str:
 
 def _to_its_row(entry: aside.Entry, recording: Recording) -> str:
     target = sweeping.place_of(entry)
-    if target.exists():
+    if target != entry.path and target.exists():
         raise CannotBringBack(
             f"{entry.name} stays set aside: recording {recording.pk} already has its {entry.kind}."
         )
@@ -120,7 +122,7 @@ def _as_new_upload(entry: aside.Entry, owner: User) -> str:
 def _as_new_recording(entry: aside.Entry, owner: User) -> str:
     """Create a ready recording for a store without a row; its upload is unknown."""
     target = sweeping.place_of(entry)
-    if target.exists():
+    if target != entry.path and target.exists():
         raise CannotBringBack(f"{entry.name} stays set aside: {target} is taken.")
     name = StoredRecording.open(entry.path).manifest.name or entry.was
     size = entry.size()
@@ -134,6 +136,6 @@ def _as_new_recording(entry: aside.Entry, owner: User) -> str:
             folder = recordings.store().folder(entry.was)
             archive_uploads.take_upload(recording, folder, ())
     except BaseException:
-        aside.put(target, entry.path.parent, aside.STORE, entry.why)
+        aside.put(target, entry.note.parent, aside.STORE, entry.why)
         raise
     return f"{entry.was} is recording {recording.pk} “{recording.name}” again, without its upload."

@@ -137,6 +137,12 @@ export function createFeed(app) {
     },
     /** Loads the part in view again, after the width has changed. */
     reload: () => load(player.state),
+    /** Loads it again, because more has come. */
+    refresh() {
+      requested = clipped(player.state, player.state.from, player.state.to);
+      underway = fetchAround(requested, player.state);
+      return underway;
+    },
   };
 }
 

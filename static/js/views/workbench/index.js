@@ -18,6 +18,7 @@ import { createFolds } from "./folds.js";
 import { createListed } from "./listed.js";
 import { createLanes } from "./lanes.js";
 import { keepLink, openingView } from "./link.js";
+import { createLive } from "./live.js";
 import { mountGuide } from "./guide.js";
 import { mountNotes } from "./notes/index.js";
 import { createOverview } from "./overview.js";
@@ -73,7 +74,10 @@ export async function mountWorkbench(root, data) {
   app.readPlace = (x) => (player.state.axis === "order" ? `event ${thousands(Math.round(x))}` : app.readInstant(x));
   app.socket = openSocket(
     `${urls.socket}?page=${page.id}&review=${app.review ?? ""}`,
-    { onMessage: (news) => app.onNews?.(news), onState: (state, sentence) => onState(app, state, sentence) },
+    {
+      onMessage: (news) => app.live?.hear(news) || app.onNews?.(news),
+      onState: (state, sentence) => onState(app, state, sentence),
+    },
   );
   app.source = createSource({
     urls,
@@ -107,6 +111,7 @@ export async function mountWorkbench(root, data) {
   ];
   const charts = [app.spacetime, overview, createTopology(app), createDepth(app)];
   app.panels = createPanels(app);
+  if (data.is_live) app.live = createLive(app, feed, overview);
   wireCommands(app);
   wireView(app);
   wireTogether(app, page);
@@ -125,6 +130,7 @@ export async function mountWorkbench(root, data) {
   root.classList.add("is-ready");
   mountNotes(app);
   app.together.resume();
+  app.live?.begin(!data.view && !location.search);
   return app;
 }
 

@@ -54,7 +54,8 @@ export function createSnapshots(app, summaries) {
       ...(to < order.length ? [others(`${thousands(order.length - to)} after`, to, false)] : []),
     );
     if (!summaries.length) {
-      strip.append(h("span.soft", {}, "No snapshot in this recording. Press c to draw your own cut."));
+      const none = app.recording.status === "open" ? "No snapshot is judged yet." : "No snapshot in this recording.";
+      strip.append(h("span.soft", {}, `${none} Press c to draw your own cut.`));
     }
     tools.hidden = summaries.length < 2;
     setText(count, at >= 0 ? `${thousands(at + 1)} of ${thousands(order.length)}` : thousands(order.length));
@@ -353,6 +354,17 @@ export function createSnapshots(app, summaries) {
     placeOf,
     recordedSpan,
     byId,
+    /**
+     * Shows these snapshots instead, because more were judged.
+     * @param {SnapshotSummary[]} all
+     */
+    replace(all) {
+      summaries.splice(0, summaries.length, ...all);
+      for (const summary of all) {
+        if (!byId.get(summary.snapshot)?.codes) byId.set(summary.snapshot, opened(summary));
+      }
+      drawStrip();
+    },
     /** @param {PlayerState} state @param {Set<string>} keys */
     update(state, keys) {
       if (keys.has("snapshot")) {
