@@ -1,26 +1,26 @@
 """Collect checkpoints from a running Flink, whose REST API keeps only the last ten.
 
 Each round first stores what the history says about every checkpoint. Then it fetches missing
-details of ended checkpoints, the oldest first, because Flink forgets these first. Every checkpoint
-is stored in its own transaction and is merged with what is stored already. So if a round is killed,
-or polls a server just after its restart, the next round collects what that round missed.
+details of ended checkpoints, the oldest first, because Flink forgets these first. At last it
+asks how far the checkpoints in progress have come (``polling``). Every checkpoint is stored in its
+own transaction and is merged with what is stored already. So if a round is killed, or polls a
+server just after its restart, the next round collects what that round missed.
 """
 
 import logging
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from snapshots.archive import filling, signals, watching
-from snapshots.archive.addresses import Forbidden, require_listed
+from snapshots.archive import polling, rescales, seatunnel, services, signals, spark, watching
+from snapshots.archive.addresses import Forbidden
 from snapshots.archive.fetching import POLL_SECONDS, Client, NotAnswered
+from snapshots.archive.rounds import MOST_JOBS, Moved, Round, note_gone, state_of, take
 from snapshots.domain.archive.model import COMPLETED, FAILED, CheckpointFacts, JobFacts
 from snapshots.models import Collector, EngineJob
 from snapshots.readers.engines.flink.rest.answers import CHECKPOINT, CHECKPOINTS, SUBTASKS, Answer
@@ -31,23 +31,9 @@ from snapshots.readers.engines.flink.rest.job import counts_of
 
 logger = logging.getLogger(__name__)
 
-MOST_JOBS = 200
 MOST_VERTICES = 1_000
 LONGEST_ERROR = 500
 _ID = re.compile(r"[0-9a-f]{32}")
-
-
-@dataclass
-class Round:
-    """The outcome of one round: jobs, the number of checkpoints with new details, and problems."""
-
-    jobs: list[EngineJob] = field(default_factory=list)
-    detailed: int = 0
-    problems: list[str] = field(default_factory=list)
-
-
-class Moved(Exception):
-    """The collector was deleted, or moved to another owner, since its round began."""
 
 
 def poll(owner, url: str, job_key: str = "", collector: Collector | None = None) -> Round:
@@ -62,7 +48,7 @@ def poll(owner, url: str, job_key: str = "", collector: Collector | None = None)
     except NotAnswered as silence:
         outcome.problems.append(str(silence))
         return outcome
-    _note_gone(owner, url, listed)
+    note_gone(owner, ENGINE, url, listed)
     if len(listed) > len(keys) and not job_key:
         outcome.problems.append(f"{url} lists {len(listed):,} jobs: {MOST_JOBS} are followed.")
     for key in keys:
@@ -84,16 +70,6 @@ def _listed(client: Client) -> list[str]:
     return [key for key in keys if key is not None and _ID.fullmatch(key)]
 
 
-def _note_gone(owner, url: str, listed: list[str]) -> None:
-    """If another cluster now answers at this address, mark jobs that it does not list as gone."""
-    followed = EngineJob.objects.filter(owner=owner, engine=ENGINE, heard_from=url)
-    for job in followed.exclude(state__in=(*watching.ENDED, EngineJob.GONE)):
-        if job.key not in listed:
-            job.state, job.began_at = EngineJob.GONE, None
-            job.save(update_fields=["state", "began_at"])
-            signals.job_reported.send(None, job=job)
-
-
 def _follow(client: Client, owner, key: str, collector: Collector | None, outcome: Round) -> None:
     job = mapping(client.get(f"/jobs/{key}"))
     statistics = client.get(f"/jobs/{key}/checkpoints")
@@ -107,8 +83,8 @@ def _follow(client: Client, owner, key: str, collector: Collector | None, outcom
         facts_of(checkpoints_of([history]), names),
         counts=counts_of(statistics),
     )
-    state_before = _state(owner, key)
-    row = _take(owner, job_facts, collector)
+    state_before = state_of(owner, ENGINE, key)
+    row = take(owner, job_facts, collector)
     watching.note(
         row,
         watching.Told(
@@ -128,20 +104,12 @@ def _follow(client: Client, owner, key: str, collector: Collector | None, outcom
                 if silence.status == 404:  # Flink forgot it meanwhile; what the history said stays
                     continue
                 raise
-            row = _take(owner, JobFacts(ENGINE, key, checkpoints=details), collector)
+            row = take(owner, JobFacts(ENGINE, key, checkpoints=details), collector)
             outcome.detailed += 1
+        polling.keep_polls(client, row, job, job_facts.checkpoints)
+        rescales.keep_rescales(client, row, job)
     finally:
         signals.job_reported.send(None, job=row)
-
-
-@transaction.atomic
-def _take(owner, job_facts: JobFacts, collector: Collector | None) -> EngineJob:
-    """Add facts to the archive of the owner. Raises: Moved if the collector is no longer theirs."""
-    if collector is not None:
-        rows = Collector.objects.select_for_update().filter(pk=collector.pk, owner=owner)
-        if rows.first() is None:
-            raise Moved
-    return filling.take(owner, job_facts, collector=collector)
 
 
 def _running_since(job: Mapping[str, Any], statistics: object) -> int | None:
@@ -153,12 +121,6 @@ def _running_since(job: Mapping[str, Any], statistics: object) -> int | None:
 
 def _restored_at(statistics: object) -> int | None:
     return number(mapping(statistics, "latest", "restored"), "restore_timestamp")
-
-
-def _state(owner, key: str) -> str:
-    """Return the state of the newest run of a job as it is stored; empty if there is none."""
-    runs = EngineJob.objects.filter(owner=owner, engine=ENGINE, key=key).order_by("-run")
-    return runs.values_list("state", flat=True).first() or ""
 
 
 def _names(job: Mapping[str, Any]) -> dict[str, str]:
@@ -188,6 +150,10 @@ def _details(
     return tuple(fact for fact in facts if fact.number == checkpoint_id)
 
 
+POLLS = {ENGINE: poll, seatunnel.ENGINE: seatunnel.poll, spark.ENGINE: spark.poll}
+"""How each engine is asked once."""
+
+
 def due() -> list[Collector]:
     """Claim and return the collectors whose next round is due; only one worker gets each."""
     now = timezone.now()
@@ -210,8 +176,9 @@ def collect(collector: Collector) -> None:
     """Run one round of a collector and note it in its row, also if it failed."""
     began = timezone.now()
     try:
-        require_listed(collector.url)
-        outcome = poll(collector.owner, collector.url, collector.job_key, collector)
+        services.require_allowed(collector.engine, collector.url)
+        ask = POLLS[collector.engine]
+        outcome = ask(collector.owner, collector.url, collector.job_key, collector)
         problem = " ".join(outcome.problems)[:LONGEST_ERROR]
     except Moved:
         logger.info("The round of the collector %s ended: it was moved or deleted", collector.pk)

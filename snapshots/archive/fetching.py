@@ -1,6 +1,7 @@
 """Fetch from an HTTP server that a person named; no redirects or proxies, limited time and size."""
 
 import time
+from email.utils import parsedate_to_datetime
 from http.client import HTTPException
 from typing import Any
 from urllib.error import HTTPError, URLError
@@ -33,11 +34,17 @@ class NotAnswered(Exception):
 
 
 class Client:
-    """Fetches the JSON below one address during one round."""
+    """Fetches the JSON below one address during one round.
+
+    Attributes:
+        date: when the last answer was given, by the clock of the server, in epoch ms to the second.
+            None if it did not say.
+    """
 
     def __init__(self, url: str, seconds: float = POLL_SECONDS) -> None:
         """Prepare a round of at most ``seconds``; ``url`` is a checked address."""
         self.url = url
+        self.date: int | None = None
         self._until = time.monotonic() + seconds
         self._opener = OpenerDirector()  # without handlers for redirects, files and proxies
         for handler in (HTTPHandler, HTTPSHandler, HTTPDefaultErrorHandler, HTTPErrorProcessor):
@@ -51,6 +58,7 @@ class Client:
         request = Request(self.url + path, headers={"Accept": "application/json"})
         try:
             with self._opener.open(request, timeout=min(ANSWER_SECONDS, left)) as answer:
+                self.date = _date(answer.headers.get("Date"))
                 return orjson.loads(self._body(answer, path))
         except HTTPError as error:
             error.close()
@@ -71,6 +79,13 @@ class Client:
             if time.monotonic() > self._until:
                 raise NotAnswered(f"{self.url}{path} answers too slowly.")
         return bytes(body)
+
+
+def _date(header: str | None) -> int | None:
+    try:
+        return round(parsedate_to_datetime(header or "").timestamp() * 1000)
+    except (ValueError, TypeError, OverflowError):
+        return None
 
 
 def _reason(error: Exception) -> str:

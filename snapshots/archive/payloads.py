@@ -28,8 +28,8 @@ class CollectorItem(TypedDict):
     Attributes:
         id: the number of the collector.
         team: the team that owns it; null for your own.
-        engine: the engine, always ``flink``.
-        url: the address of the engine's REST API.
+        engine: the engine: ``flink``, ``seatunnel`` or ``spark``.
+        url: the address of the engine's REST API; of a Spark query its checkpoint folder.
         job_key: the engine's id of the only job that it follows; empty if it follows all jobs.
         interval_seconds: the seconds from one poll to the next.
         is_collecting: whether it polls; false if it is stopped.

@@ -3,6 +3,7 @@
 Raises: problems.Problem for a wrong request.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,6 +13,7 @@ from django.utils import timezone
 
 from snapshots import allowances
 from snapshots.archive.addresses import Forbidden, NotAnAddress, checked, require_listed
+from snapshots.archive.folders import checked_folder, require_below
 from snapshots.domain.archive.columns import SORTABLE, Filter
 from snapshots.domain.archive.model import STATUSES
 from snapshots.fields import storable
@@ -19,7 +21,9 @@ from snapshots.models import Collector, EngineJob
 from snapshots.problems import Conflict, Invalid
 from webapp.accounts import audit
 
-ENGINES = ("flink",)
+FLINK, SEATUNNEL, SPARK = "flink", "seatunnel", "spark"
+ENGINES = {FLINK: "Flink", SEATUNNEL: "SeaTunnel", SPARK: "Spark"}
+"""The engines that a collector can follow, with their titles."""
 MOST_SECONDS = 3600
 USUAL_SECONDS = 10
 LONGEST_TEXT = 200
@@ -27,17 +31,19 @@ MOST_INT = 2**53
 
 
 def add_collector(user, fields: Mapping[str, Any]) -> Collector:
-    """Add a collector from ``url``, ``job_key`` and ``interval_seconds``.
+    """Add a collector from ``engine``, ``url``, ``job_key`` and ``interval_seconds``.
 
     Raises: Invalid, Conflict, TooMany.
     """
+    engine = str(fields.get("engine") or FLINK)
+    if engine not in ENGINES:
+        raise Invalid(f"The engine must be one of {', '.join(ENGINES)}.", field="engine")
     job_key = str(fields.get("job_key") or "").strip()
     try:
-        url = checked(str(fields.get("url") or ""))
-        require_listed(url)
+        url = checked_for(engine, str(fields.get("url") or ""))
     except (NotAnAddress, Forbidden) as refusal:
         raise Invalid(str(refusal), field="url") from None
-    _require_key(job_key)
+    _require_key(engine, job_key)
     least = settings.MIN_COLLECT_SECONDS
     seconds = whole(fields, "interval_seconds", least=least, most=max(least, MOST_SECONDS))
     try:
@@ -45,7 +51,7 @@ def add_collector(user, fields: Mapping[str, Any]) -> Collector:
             allowances.require_collector(user)
             return Collector.objects.create(
                 owner=user,
-                engine=ENGINES[0],
+                engine=engine,
                 url=url,
                 job_key=job_key,
                 interval_seconds=seconds or max(least, USUAL_SECONDS),
@@ -55,9 +61,33 @@ def add_collector(user, fields: Mapping[str, Any]) -> Collector:
         raise Conflict(f"A collector already follows {url}.") from None
 
 
-def _require_key(job_key: str) -> None:
-    if job_key and (len(job_key) != 32 or set(job_key) - set("0123456789abcdef")):
-        raise Invalid("A job’s id has 32 digits, 0 to 9 and a to f.", field="job_key")
+def checked_for(engine: str, text: str) -> str:
+    """Return the address of an engine that people may follow. Raises: NotAnAddress, Forbidden."""
+    address = checked_folder(text) if engine == SPARK else checked(text)
+    require_allowed(engine, address)
+    return address
+
+
+def require_allowed(engine: str, address: str) -> None:
+    """Check that the settings let people follow a checked address. Raises: Forbidden."""
+    if engine == SPARK:
+        require_below(address)
+    else:
+        require_listed(address)
+
+
+_KEYS = {
+    FLINK: (re.compile(r"[0-9a-f]{32}"), "A job’s id has 32 digits, 0 to 9 and a to f."),
+    SEATUNNEL: (re.compile(r"[0-9]{1,19}"), "A job’s id is a number of at most 19 digits."),
+    SPARK: (re.compile(""), "A folder has one query: leave out the id."),
+}
+"""What the id of a job looks like, and the sentence for one that does not."""
+
+
+def _require_key(engine: str, job_key: str) -> None:
+    pattern, sentence = _KEYS[engine]
+    if job_key and not pattern.fullmatch(job_key):
+        raise Invalid(sentence, field="job_key")
 
 
 def set_collecting(collector: Collector, is_collecting: bool) -> Collector:

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.utils import timezone
 
+from snapshots.archive import polls
 from snapshots.domain.archive.model import COMPLETED
 from snapshots.domain.archive.stalls import (
     MOST_INTERVALS,
@@ -21,7 +22,12 @@ from snapshots.models import EngineJob
 from webapp.notices import events
 
 RUNNING = "running"
-ENDED = ("finished", "canceled", "failed")  # states that hold even when Flink forgets the job
+ENDED = (
+    "finished",
+    "canceled",
+    "failed",
+    "savepoint done",
+)  # states that hold even when Flink forgets the job
 OVER = (*ENDED, "suspended", EngineJob.GONE)  # in these it is not about to run again by itself
 _LEAST_FRESH = 120_000  # ms; a round may take 30 s, and some are missed at a restart
 _NEWEST = 2 * MOST_INTERVALS  # completed checkpoints that are read, with savepoints among them
@@ -124,6 +130,7 @@ def news_of(job: EngineJob) -> dict[str, Any]:
         "stall": stall_of(job).status,
         "fresh_for": max(0, watch_of(job).fresh_for - _since_heard(job, timezone.now())),
         "newest": newest.values("pipeline", "number").first(),
+        "polled": polls.newest(job),
     }
 
 
@@ -131,7 +138,7 @@ def watch_of(job: EngineJob) -> Watch:
     """Return what is known of a job's progress; ``job`` was selected with its collector."""
     every = job.collector.interval_seconds * 1000 if job.collector else 0
     return Watch(
-        is_running=job.state == RUNNING,
+        is_running=job.state == RUNNING if job.state else None,
         looked_at=job.engine_clock,
         fresh_for=max(_LEAST_FRESH, _MISSED * every),
         usual=job.usual_interval,

@@ -91,6 +91,81 @@ class RecordedFlink:
         return moved
 
 
+class StuckFlink(RecordedFlink):
+    """A recorded Flink whose newest checkpoint is in progress, from the second one on.
+
+    done: how many subtasks of each vertex have acknowledged it, the first ones; none if absent.
+    delays: what the gauge of a subtask shows, in ms. silent: parts of paths that get 404.
+    """
+
+    def __init__(self, rest: Path) -> None:
+        super().__init__(rest)
+        self.done: dict[str, int] = {}
+        self.delays: dict[tuple[str, int], int] = {}
+        self.silent: list[str] = []
+        self.is_going = True
+        self.widths = {each["id"]: each["parallelism"] for each in self.job["plan"]["nodes"]}
+
+    def let_pass(self, milliseconds: int) -> None:
+        self.job = self.job | {"now": self.job["now"] + milliseconds}
+
+    @property
+    def triggered_at(self) -> int:
+        return self.checkpoint(self.count + 1)["trigger_timestamp"]
+
+    def answer(self, path: str) -> Any:
+        if any(part in path for part in self.silent):
+            raise KeyError(path)
+        parts = path.partition("?")[0].strip("/").split("/")
+        below = f"checkpoints/details/{self.count + 1}"
+        if parts[2:3] == ["vertices"]:
+            return self._measured(parts[3], parts[4])
+        if self.is_going and "/".join(parts[2:5]) == below:
+            return self._subtasks_now(parts[6]) if len(parts) > 5 else self._now(parts[1])
+        found = super().answer(path)
+        if self.is_going and parts[2:] == ["checkpoints"]:
+            found["history"].insert(0, self._now(parts[1]) | {"tasks": {}})
+        return found
+
+    def _now(self, key: str) -> dict:
+        tasks = {vertex: self._totals(width, vertex) for vertex, width in self.widths.items()}
+        return {
+            "id": self.count + 1,
+            "status": "IN_PROGRESS",
+            "checkpoint_type": "CHECKPOINT",
+            "trigger_timestamp": self.triggered_at,
+            "num_subtasks": sum(self.widths.values()),
+            "num_acknowledged_subtasks": sum(self.done.values()),
+            "tasks": tasks,
+        }
+
+    def _totals(self, width: int, vertex: str) -> dict:
+        done = self.done.get(vertex, 0)
+        return {
+            "id": self.count + 1,
+            "status": "IN_PROGRESS",
+            "num_subtasks": width,
+            "num_acknowledged_subtasks": done,
+        }
+
+    def _subtasks_now(self, vertex: str) -> dict:
+        done = self.done.get(vertex, 0)
+        subtasks = [
+            {"index": index, "status": "completed" if index < done else "pending_or_failed"}
+            for index in range(self.widths[vertex])
+        ]
+        return self._totals(self.widths[vertex], vertex) | {"subtasks": subtasks}
+
+    def _measured(self, vertex: str, kind: str) -> Any:
+        if kind == "backpressure":
+            return self._json(f"vertex-{vertex}-backpressure.json")
+        return [
+            {"id": f"{index}.checkpointStartDelayNanos", "value": str(delay * 1_000_000)}
+            for (each, index), delay in self.delays.items()
+            if each == vertex
+        ]
+
+
 class Server:
     """An HTTP server, used as ``with Server(answers) as url``.
 

@@ -203,7 +203,7 @@ def test_a_database_that_is_busy_costs_a_round_and_not_the_collector(flink, monk
             raise OperationalError("database is locked")
         return whole(*asked)
 
-    monkeypatch.setattr(collecting, "poll", poll)
+    monkeypatch.setitem(collecting.POLLS, "flink", poll)
     rounds(monkeypatch, lambda: None)
     with Server(flink) as url:
         call_command("collect", "flink", url)

@@ -13,7 +13,8 @@ from django.core.management.base import BaseCommand, CommandParser
 from snapshots.domain.assembling.assembly import Assembly, assemble
 from snapshots.domain.judging.answers import FAILS, HOLDS, NOT_KNOWN
 from snapshots.domain.judging.findings import CONSISTENT, VERDICTS
-from snapshots.domain.judging.verdicts import SnapshotReport, judge
+from snapshots.domain.judging.report import SnapshotReport
+from snapshots.domain.judging.verdicts import judge
 from snapshots.domain.model.defects import MOST_LISTED, Defect, Defects, InputRefused, refuse, times
 from snapshots.domain.model.recording import LoggedEvent
 from snapshots.limits import recording_limits

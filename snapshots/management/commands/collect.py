@@ -5,6 +5,7 @@ from django.db import DatabaseError
 
 from snapshots.archive import collecting, services
 from snapshots.archive.addresses import NotAnAddress, checked
+from snapshots.archive.folders import checked_folder
 from snapshots.quantities import counted
 from webapp.accounts.services import OWNER, get_or_create_user
 from webapp.accounts.services import NotAnAddress as NotAnEmail
@@ -21,16 +22,20 @@ class Command(BaseCommand):
     def add_arguments(self, parser) -> None:
         parser.add_argument("engine", choices=services.ENGINES)
         parser.add_argument(
-            "url", metavar="URL", help="address of the REST API, http://jobmanager:8081"
+            "url",
+            metavar="URL",
+            help="address of the REST API, http://jobmanager:8081; for spark the checkpoint folder",
         )
         parser.add_argument("--job", default="", metavar="ID", help="only this job")
         parser.add_argument("--every", type=float, default=10.0, metavar="SECONDS")
         parser.add_argument("--once", action="store_true", help="only one round")
         parser.add_argument("--owner", default=OWNER, metavar="EMAIL", help="who will own it")
 
-    def handle(self, *, url: str, job: str, every: float, once: bool, owner: str, **_) -> None:
+    def handle(
+        self, *, engine: str, url: str, job: str, every: float, once: bool, owner: str, **_
+    ) -> None:
         try:
-            url = checked(url)
+            url = checked_folder(url) if engine == services.SPARK else checked(url)
             user = get_or_create_user(owner)
         except (NotAnAddress, NotAnEmail) as error:
             raise CommandError(str(error)) from None
@@ -40,7 +45,7 @@ class Command(BaseCommand):
         try:
             while True:
                 began = time.monotonic()
-                outcome = self._round(user, url, job)
+                outcome = self._round(engine, user, url, job)
                 self._print(outcome, problems)
                 problems = outcome.problems
                 if once:
@@ -51,9 +56,9 @@ class Command(BaseCommand):
         except KeyboardInterrupt:
             self.stdout.write("Stopped. Run the command again to continue from here.")
 
-    def _round(self, user, url: str, job: str) -> collecting.Round:
+    def _round(self, engine: str, user, url: str, job: str) -> collecting.Round:
         try:
-            return collecting.poll(user, url, job)
+            return collecting.POLLS[engine](user, url, job)
         except DatabaseError as error:
             lost = f"A round failed and will be repeated: {error}"
             return collecting.Round(problems=[lost])

@@ -2,7 +2,7 @@ from collections.abc import Iterable
 
 from django.core.management.base import CommandError
 
-from snapshots.files import uploads
+from snapshots.files import kept
 from snapshots.management.files import FilesCommand
 from snapshots.management.jobs import see_through
 from snapshots.models import Job, Recording
@@ -34,7 +34,7 @@ class Command(FilesCommand):
 
     def _queued(self, recording: Recording) -> Job | None:
         try:
-            if recording.upload and not uploads.path_of(recording.upload).exists():
+            if recording.upload and not kept.path_of(recording.upload).exists():
                 raise _LeftOut("Its upload is missing: see python manage.py check_data.")
             return ingest_again(recording)
         except (Problem, _LeftOut) as reason:

@@ -22,7 +22,9 @@ from snapshots.web.api import (
     incidents,
     inventory,
     jobs,
+    live_systems,
     mappings,
+    opened,
     post_mortem,
     predicates,
     properties,
@@ -96,6 +98,8 @@ api = Api(
 errors.install(api)
 api.add_router("", recordings.router, tags=["recordings"])
 api.add_router("", uploads.router, tags=["recordings"])
+api.add_router("", opened.router, tags=["recordings"])
+api.add_router("", live_systems.router, tags=["recordings"])
 api.add_router("", snapshots.router, tags=["snapshots"])
 api.add_router("", shrinking.router, tags=["snapshots"])
 api.add_router("", first_answer.router, tags=["answer"])

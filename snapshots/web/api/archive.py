@@ -8,7 +8,15 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Field, File, Form, Path, Query, Router, Schema, UploadedFile
 
 from snapshots import access
-from snapshots.archive import payloads, queries, services
+from snapshots.archive import (
+    front_payloads,
+    payloads,
+    polls,
+    queries,
+    rescale_payloads,
+    rescales,
+    services,
+)
 from snapshots.domain.archive.columns import SORTABLE
 from snapshots.domain.archive.model import STATUSES
 from snapshots.domain.model.as_json import as_json
@@ -65,9 +73,13 @@ Sort = Annotated[
 class CollectorDocument(Schema):
     """What to follow, and how often."""
 
+    engine: Any = Field(
+        None, description=f"One of {', '.join(services.ENGINES)}; flink if it is left out."
+    )
     url: Any = Field(
         None,
-        description="The address of Flink's REST API. COLLECTOR_HOSTS must list its host.",
+        description="The address of the engine's REST API, whose host COLLECTOR_HOSTS must list; "
+        "of a Spark query its checkpoint folder, below a folder of COLLECTOR_FOLDERS.",
         examples=["http://jobmanager:8081"],
     )
     job_key: Any = Field(
@@ -193,6 +205,15 @@ def list_archived_checkpoints(
     return reply({"items": [payloads.checkpoint_item(row) for row in rows], "total": total})
 
 
+@router.get("/archive/{int:id}/rescales", response=rescale_payloads.ArchivedRescaleList)
+def list_archived_rescales(request: HttpRequest, id: ArchivedJobId) -> HttpResponse:
+    """List the newest rescales of a job that a collector found, at most 100.
+
+    Flink tells of them from version 2.3 on, if its adaptive scheduler keeps a history.
+    """
+    return reply({"items": rescales.shown(access.engine_job(request.user, id))})
+
+
 @router.get(
     "/archive/{int:id}/checkpoints/{int:pipeline}/{int:number}",
     response=payloads.ArchivedCheckpointDetail,
@@ -207,6 +228,42 @@ def get_archived_checkpoint(
     row = queries.checkpoint(access.engine_job(request.user, id), pipeline, number)
     access.hide_uploads(request.user, [row])
     return reply(payloads.checkpoint_detail(row))
+
+
+@router.get(
+    "/archive/{int:id}/checkpoints/{int:pipeline}/{int:number}/polls",
+    response=front_payloads.CheckpointPolls,
+)
+def list_checkpoint_polls(
+    request: HttpRequest,
+    id: ArchivedJobId,
+    pipeline: Annotated[int, Path(description=PIPELINE)],
+    number: Annotated[int, Path(description="The number of the checkpoint.")],
+) -> HttpResponse:
+    """Return when a checkpoint was polled while it was in progress."""
+    job = access.engine_job(request.user, id)
+    queries.checkpoint(job, pipeline, number)
+    return reply(front_payloads.polls_of(polls.polled(job, pipeline, number)))
+
+
+@router.get(
+    "/archive/{int:id}/checkpoints/{int:pipeline}/{int:number}/polls/{int:at}",
+    response=front_payloads.CheckpointPoll,
+)
+def get_checkpoint_poll(
+    request: HttpRequest,
+    id: ArchivedJobId,
+    pipeline: Annotated[int, Path(description=PIPELINE)],
+    number: Annotated[int, Path(description="The number of the checkpoint.")],
+    at: Annotated[int, Path(ge=0, le=MOST_INT, description="An instant, in epoch milliseconds.")],
+) -> HttpResponse:
+    """Return where the barriers of a checkpoint were at the last poll up to an instant.
+
+    Before the first poll it is the first one.
+    """
+    job = access.engine_job(request.user, id)
+    queries.checkpoint(job, pipeline, number)
+    return reply(front_payloads.poll_of(polls.poll_at(job, pipeline, number, at)))
 
 
 @router.get("/archive/{int:id}/compare", response=payloads.ArchivedComparison)
@@ -231,7 +288,7 @@ def list_collectors(
 @router.post("/collectors", response={201: payloads.CollectorItem}, openapi_extra=DOCUMENTED)
 @idempotent
 def create_collector(request: HttpRequest, body: CollectorDocument, team: Holder) -> HttpResponse:
-    """Follow a running Flink. The setting COLLECTOR_HOSTS lists the allowed hosts."""
+    """Follow a running engine. Settings list the allowed hosts and folders."""
     owner = access.holder(request.user, team)
     row = services.add_collector(owner, body.dict(exclude_unset=True))
     return reply(payloads.collector_item(row), 201)

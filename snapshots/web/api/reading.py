@@ -9,10 +9,13 @@ from snapshots.store.reader import StoredRecording
 
 
 def stored_recording(request: HttpRequest, id: int) -> StoredRecording:
-    """Open a ready recording. Raises: NotFound, Conflict where it is not ready."""
-    return open_recording(access.ready_recording(request.user, id))
+    """Open a recording that is ready, or look at what has come to an open one.
+
+    Raises: NotFound, Conflict where it is neither.
+    """
+    return open_recording(access.shown_recording(request.user, id))
 
 
 def snapshot_row(request: HttpRequest, id: int, snapshot: str) -> Snapshot:
-    """Return a snapshot of a ready recording. Raises: NotFound, Conflict."""
-    return access.snapshot(access.ready_recording(request.user, id), snapshot)
+    """Return a judged snapshot of a recording that is shown. Raises: NotFound, Conflict."""
+    return access.snapshot(access.shown_recording(request.user, id), snapshot)

@@ -15,6 +15,7 @@ from snapshots.files.recordings import open_recording
 from snapshots.files.uploads import drafts
 from snapshots.models import Job
 from snapshots.payloads.dates import optional_date
+from snapshots.payloads.opened import OpenedRecording
 from snapshots.payloads.recordings import (
     Accepted,
     AcceptedUpload,
@@ -32,6 +33,7 @@ from snapshots.services.recordings import accept_together, ingest_again
 from snapshots.services.recordings import delete_recording as delete
 from snapshots.services.recordings import rename_recording as rename
 from snapshots.services.retention import removal_dates
+from snapshots.web.api import opened
 from snapshots.web.api.parameters import Limit, Offset, RecordingId
 from snapshots.web.api.reading import stored_recording
 from snapshots.web.json import reply
@@ -40,6 +42,7 @@ from webapp.edge.idempotency import DOCUMENTED, idempotent
 
 router = Router()
 NO_PATHS: list[str] = []
+NO_FILES: list[UploadedFile] = []
 
 
 class Rename(Schema):
@@ -53,7 +56,7 @@ def list_recordings(
     offset: Offset,
     q: Annotated[str, Query(description="Part of the name; empty for all.")] = "",
     status: Annotated[
-        Literal["", "queued", "running", "ready", "refused", "failed"],
+        Literal["", "open", "queued", "running", "ready", "refused", "failed"],
         Query(description="The status; empty for all."),
     ] = "",
     team: Annotated[
@@ -83,13 +86,17 @@ def list_recordings(
     return reply({"items": items, "total": rows.count()})
 
 
-@router.post("/recordings", response={202: AcceptedUpload}, openapi_extra=DOCUMENTED)
+@router.post(
+    "/recordings",
+    response={201: OpenedRecording, 202: AcceptedUpload},
+    openapi_extra=DOCUMENTED,
+)
 @idempotent(keeps_itself=True)
 def upload_recording(
     request: SignedInRequest,
     file: Annotated[
         list[UploadedFile], File(description="The log, or several, or the files of an engine.")
-    ],
+    ] = NO_FILES,
     format: Annotated[
         str,
         Form(
@@ -118,7 +125,12 @@ def upload_recording(
 
     A recording with its notes, as `GET /api/recordings/{id}/with-notes` sends it, is recognised as
     well. If you have its recording already, only its new notes are added there.
+
+    With a JSON body instead, `{"open": true, "header": {…}}` and perhaps `team`, it opens a
+    recording with this header of the native format (201), to which processes then send events.
     """
+    if request.content_type == opened.KIND:
+        return opened.open_one(request)
 
     by = request.user
 

@@ -56,7 +56,7 @@ def list_snapshots(
     `received` and `event` as `{"process", "index", "at"}`; and `other`, a second message or marker
     with its own events.
     """
-    recording = access.ready_recording(request.user, id)
+    recording = access.shown_recording(request.user, id)
     return reply(snapshot_list.whole(recording, _page(recording, limit, after)))
 
 
@@ -69,7 +69,7 @@ def list_snapshots_in_brief(
     They are in the order in which they began. What else is known of a snapshot is in its own
     answer.
     """
-    recording = access.ready_recording(request.user, id)
+    recording = access.shown_recording(request.user, id)
     return reply(snapshot_list.in_brief(recording, _page(recording, limit, after)))
 
 

@@ -89,6 +89,7 @@ def _render_list(
     context = {
         "listing": listing,
         "collectors": access.collectors(request.user),
+        "engines": services.ENGINES.items(),
         "refusal": refusal,
         "refused_file": refused_file,
         "least_seconds": settings.MIN_COLLECT_SECONDS,

@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from snapshots import access
-from snapshots.archive import filling, payloads, queries, services, watching
+from snapshots.archive import filling, payloads, polls, queries, rescales, services, watching
 from snapshots.archive.columns import columns_of
 from snapshots.domain.archive import absence
 from snapshots.domain.archive.busy import Busy
@@ -73,6 +73,8 @@ def job(request: HttpRequest, pk: int) -> HttpResponseBase:
     context = {
         "job": row,
         "stall": watching.stall_of(row),
+        "going": polls.current(row),
+        "rescales": rescales.shown(row),
         "news": dumps(watching.news_of(row)).decode(),
         "q": request.GET,
         "statuses": STATUSES,
@@ -228,6 +230,7 @@ def checkpoint(request: SignedInRequest, pk: int, pipeline: int, number: int) ->
         "before": before,
         "after": after,
         "healthy": queries.healthy_beside(row, archived),
+        "is_polled": bool(polls.polled(row, pipeline, number).made),
         "held": archived.recording if archived.contents is not None else None,
         **notes_at(request, row, place, is_visit=not follows),
     }

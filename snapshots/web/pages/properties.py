@@ -22,7 +22,7 @@ from snapshots.web.tables.sending import show
 @require_safe
 def of_recording(request: HttpRequest, pk: int) -> HttpResponseBase:
     """Evaluate ``?property=`` or ``?expression=``; without either show only the form."""
-    recording = access.ready_recording(request.user, pk)
+    recording = access.shown_recording(request.user, pk)
     question: dict[str, Any] = {
         "property": request.GET.get("property") or None,
         "expression": request.GET.get("expression", "").strip() or None,

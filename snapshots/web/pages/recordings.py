@@ -20,6 +20,7 @@ from django.views.decorators.http import (
 from snapshots import access
 from snapshots.answers.first_answer import worst_snapshot
 from snapshots.answers.outcomes import Outcomes, outcome_of, outcomes_of
+from snapshots.domain.model.as_json import as_json
 from snapshots.domain.model.derived import is_derived
 from snapshots.files import uploads
 from snapshots.files.recordings import open_recording
@@ -28,11 +29,11 @@ from snapshots.models import Job, Recording
 from snapshots.payloads.jobs import job_detail
 from snapshots.payloads.recordings import recording_detail, snapshot_summary
 from snapshots.payloads.topologies import topology_of_recording
-from snapshots.problems import Conflict, NotFound, Problem, Refused
+from snapshots.problems import Conflict, NotFound, Problem, Refused, TooMany
 from snapshots.quantities import counted
 from snapshots.readers.engines import registry
 from snapshots.reviews.bundles.accepting import Taken, accept_files
-from snapshots.services import formats
+from snapshots.services import formats, opened
 from snapshots.services.noted import notes_of
 from snapshots.services.recordings import (
     delete_recording,
@@ -181,7 +182,7 @@ def recording(request: HttpRequest, pk: int) -> HttpResponseBase:
         return _show_visitor(request, request.user, row)
     if row.is_ready and row.format in registry.READERS and not request.GET:
         return redirect("answer", pk)
-    if row.is_ready:
+    if row.is_shown:
         workbench = _workbench(row) | {"view": _kept_view(request, row)}
         is_public = access.shows_words(row)
         context = {"recording": row, "workbench": workbench, "is_public": is_public}
@@ -218,6 +219,8 @@ def _workbench(row: Recording) -> dict[str, Any]:
     return {
         "recording": {
             **recording_detail(row),
+            **({"counts": dict(stored.manifest.counts)} if row.is_open else {}),
+            **({"extent": as_json(stored.manifest.extent)} if row.is_open else {}),
             "is_derived": is_derived(stored.manifest.header_extra),
             "worst": None if worst is None else worst.snapshot,
         },
@@ -232,6 +235,7 @@ def _workbench(row: Recording) -> dict[str, Any]:
         "can_run_again": _was_simulated(row),
         "guide": _guide(row.slug, row.pk) if row.slug in GUIDES else None,
         "view": None,
+        "is_live": row.is_open,
         "is_visitor": False,
         "shows_notes": not row.is_sample,
         "urls": {},
@@ -332,11 +336,23 @@ def again(request: HttpRequest, pk: int) -> HttpResponseBase:
 
 
 @page
+@require_POST
+def close(request: HttpRequest, pk: int) -> HttpResponseBase:
+    """Close an open recording; the page then shows how far its reading is."""
+    row = access.own_recording(request.user, pk)
+    try:
+        opened.close(row, request.user)
+    except (Conflict, TooMany) as problem:
+        return back(request, f"/recordings/{pk}", problem)
+    return redirect("recording", pk)
+
+
+@page
 @require_GET
 def original(request: HttpRequest, pk: int) -> FileResponse:
     """Send the file as it was uploaded. Raises: NotFound if it is not kept."""
     row = access.recording(request.user, pk)
-    path = uploads.path_of(row.upload) if row.upload else None
+    path = uploads.at_hand(row.upload) if row.upload else None
     if path is None or not path.exists():
         raise NotFound(f"The file that “{row.name}” was read from is not kept.")
     audit.note(audit.DOWNLOADED, request.user, f"upload of {row.title}")

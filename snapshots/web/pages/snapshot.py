@@ -67,7 +67,7 @@ def snapshot(request: SignedInRequest, pk: int, snapshot_id: str) -> HttpRespons
 
 def _snapshot(request: SignedInRequest, pk: int, snapshot_id: str) -> HttpResponseBase:
     """Show a snapshot; a POST starts a restore."""
-    recording = access.ready_recording(request.user, pk)
+    recording = access.shown_recording(request.user, pk)
     row = access.snapshot(recording, snapshot_id)
     if request.method == "POST":
         return _restore(request, recording, row)

@@ -19,7 +19,7 @@ _WORDS = {"holds": "holds", "does-not-hold": "does not hold", "not-known": "not 
 
 def snapshot_list(request: HttpRequest, pk: int) -> HttpResponseBase:
     """Show the snapshots, a page at a time."""
-    recording = access.ready_recording(request.user, pk)
+    recording = access.shown_recording(request.user, pk)
     page = Paginator(recording.snapshots.all(), ROWS).get_page(request.GET.get("page"))
     context = {
         "recording": recording,

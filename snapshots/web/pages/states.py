@@ -30,7 +30,7 @@ MOST_ROWS = 200
 @require_safe
 def of_recording(request: HttpRequest, pk: int) -> HttpResponseBase:
     """Show the graph, with the state that ``?snapshot=`` recorded and details of ``?state=``."""
-    recording = access.ready_recording(request.user, pk)
+    recording = access.shown_recording(request.user, pk)
     snapshot = request.GET.get("snapshot")
     row = access.snapshot(recording, snapshot) if snapshot is not None else None
     context = _context(request, recording, row)

@@ -198,6 +198,7 @@ COLLECTORS = Table(
     "collectors",
     (
         whole("id", "pk"),
+        text("engine"),
         text("url"),
         text("job_key", lambda row: row.job_key or None),
         whole("interval", "interval_seconds", "s"),
@@ -243,6 +244,36 @@ CAUSES = Table(
         whole("last_pipeline"),
         whole("last_number"),
         whole("last_at", unit="ms since 1970"),
+    ),
+)
+RESCALES = Table(
+    "rescales",
+    "the rescales of the job",
+    "rescales",
+    (
+        text("uuid"),
+        whole("started_at", unit="ms since 1970"),
+        whole("ended_at", unit="ms since 1970"),
+        text("state", lambda row: row["state"] or None),
+        text("cause", lambda row: row["cause"] or None),
+        text("reason", lambda row: row["reason"] or None),
+        value("vertices"),
+    ),
+)
+FRONT = Table(
+    "vertices",
+    "how far the checkpoint has come at each vertex",
+    "poll.vertices",
+    (
+        text("vertex", "name"),
+        text("status"),
+        text("role", lambda row: row["role"] or None),
+        whole("acknowledged"),
+        whole("parallelism"),
+        value("pending"),
+        number("busy", unit="1"),
+        number("back_pressured", unit="1"),
+        text("reason"),
     ),
 )
 ARCHIVED_TASKS = Table(

@@ -118,6 +118,20 @@ DEFECTS = Table(
         else max(0, context["recording"].defects_total - len(context["recording"].defects or ()))
     ),
 )
+LIVE_PROCESSES = Table(
+    "processes",
+    "the processes of running systems",
+    "processes",
+    (
+        whole("recording"),
+        text("system"),
+        text("name"),
+        text("state"),
+        value("since"),
+        whole("balance"),
+        whole("events"),
+    ),
+)
 JOBS = Table(
     "jobs",
     "the jobs that pass the filter",

@@ -20,6 +20,7 @@ TABLES: Mapping[str, tuple[Table, ...]] = {
     "snapshot": of_recordings.OF_SNAPSHOT,
     "job": (of_recordings.RESTORE_DIFFERENCES,),
     "jobs": (of_recordings.JOBS,),
+    "live": (of_recordings.LIVE_PROCESSES,),
     "mappings": (of_recordings.MAPPINGS,),
     "topologies": (of_recordings.TOPOLOGIES,),
     "new-topology": _OF_EDITOR,
@@ -50,8 +51,10 @@ TABLES: Mapping[str, tuple[Table, ...]] = {
         of_dataflows.ARCHIVED_CHECKPOINTS,
         of_dataflows.SLOWEST,
         of_dataflows.CAUSES,
+        of_dataflows.RESCALES,
     ),
     "archived-checkpoint": (of_dataflows.ARCHIVED_TASKS,),
+    "archived-front": (of_dataflows.FRONT,),
     "compare-archived": (
         of_dataflows.BOTH_CHECKPOINTS,
         of_dataflows.SHARES,

@@ -114,6 +114,11 @@ def read_answer(data: bytes) -> Answer | None:
         value = orjson.loads(data)
     except orjson.JSONDecodeError as error:
         raise Malformed(f"This is not JSON: {error.msg}", error.pos) from None
+    return answer_of(value)
+
+
+def answer_of(value: Any) -> Answer | None:
+    """Return the answer that a JSON value is; None for other JSON."""
     if isinstance(value, dict) and isinstance(value.get("pipelines"), list):
         return Answer(
             CHECKPOINTS,

@@ -11,10 +11,11 @@ const LATE = 1_000; // ms after the end of a time, at which it is surely over
  * Follows the job of the page. Does nothing if no collector has reported it.
  * @param {{ show: (news: ArchiveNews, hasNewData: boolean) => unknown, report?: () => unknown }} options `show` shows
  * what is new, while the page follows; it returns false if it could not. `report` shows again when the job was reported
+ * @returns {{ pin: () => void }} `pin` keeps the page as it is
  */
 export function followJob({ show, report = () => {} }) {
   const root = document.getElementById("archive-live");
-  if (!root) return;
+  if (!root) return { pin() {} };
   const [follow, pin] = root.querySelectorAll("button");
   const state = /** @type {HTMLElement} */ (root.querySelector("[data-live-state]"));
   const base = `/archive/${root.dataset.job}/checkpoints`;
@@ -34,6 +35,7 @@ export function followJob({ show, report = () => {} }) {
   });
   follow.addEventListener("click", () => choose(false));
   pin.addEventListener("click", () => choose(true));
+  return { pin: () => choose(true) };
 
   function mark() {
     follow.setAttribute("aria-pressed", String(!isPinned));

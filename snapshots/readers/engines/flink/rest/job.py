@@ -129,7 +129,7 @@ def _job(job_id: str, answers: tuple[Answer, ...], version: str | None) -> RestJ
         number(job, "end-time"),
         number(job, "now"),
         version,
-        _graph(plan, job) if plan else None,
+        graph_of(plan, job) if plan else None,
         checkpoints_of(answers),
         _exceptions(_values(answers, EXCEPTIONS)),
         next(iter(_values(answers, CHECKPOINT_CONFIG)), {}),
@@ -165,7 +165,8 @@ def counts_of(answer: object) -> dict[str, int]:
     return {name: count for name in counts if (count := number(counts, name)) is not None}
 
 
-def _graph(plan: dict[str, Any], job: dict[str, Any]) -> JobGraph:
+def graph_of(plan: dict[str, Any], job: dict[str, Any]) -> JobGraph:
+    """Return the graph in Flink's answers about the plan of a job and about the job."""
     job_vertices = {text(vertex, "id"): vertex for vertex in items(job, "vertices")}
     vertices: dict[str, Vertex] = {}
     for node in items(plan, "nodes"):

@@ -20,6 +20,12 @@ _STATUSES = {
 }
 _FINALITY = {UNKNOWN: 0, IN_PROGRESS: 1}  # 2 for every other status
 
+
+def status_of(entry: ListedCheckpoint) -> str:
+    """Return the inventory's word for the status of a checkpoint in a REST answer."""
+    return _STATUSES.get(entry.status or "", UNKNOWN)
+
+
 Key = tuple[int | None, int | None]  # job and number of a pipeline
 
 

@@ -1,0 +1,288 @@
+"""The barrier front: how far the barriers of a checkpoint have come, and for whom all others wait.
+
+An engine reports a subtask when it acknowledges, and says little of the barriers on their way. The
+rest follows from the protocol:
+
+1. A subtask acknowledges after it has received a barrier from every subtask that sends to it, and
+   it sends barriers on before it acknowledges. So if a subtask has acknowledged, all that send to
+   it have *passed* barriers on, although they may still copy their state.
+2. Unless barriers may overtake records, a subtask passes barriers on only after it has received all
+   of its own. So what is before a vertex that has passed them on has passed them on, too. If
+   barriers may overtake records, this follows only where a vertex has a single input.
+3. A vertex *holds* barriers back, as far as is known, if a subtask of it has neither acknowledged
+   nor is known to have passed them on.
+4. A vertex that has not acknowledged is a *culprit* if no vertex before it holds barriers back:
+   nothing else explains why it is late. All others that have not acknowledged *wait behind* one
+   that holds. Whether they are slow themselves is not known before that one has acknowledged.
+5. The *front* is at the edges into the culprits. A culprit that has passed barriers on waits for
+   none: it still copies its state, and has no such edge. One without inputs has no edge either.
+6. A vertex is *not reached* if no subtask of it had received a barrier when the engine last
+   measured, or if all its inputs come from vertices that are not reached.
+
+No clock is read, and no vertex is blamed for being busy.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from snapshots.domain.front.model import Poll, PolledEdge, PolledVertex
+from snapshots.domain.model.listing import listed
+
+ACKNOWLEDGED, STARTED, NOT_REACHED, NOT_KNOWN = STATUSES = (
+    "acknowledged",
+    "started",
+    "not reached",
+    "not known",
+)
+CULPRIT, WAITING = "culprit", "waits behind"
+MOST_NAMED = 3  # vertices or subtasks in a sentence
+
+
+@dataclass(frozen=True, slots=True)
+class VertexState:
+    """How far a checkpoint has come at one vertex.
+
+    Attributes:
+        vertex: the id of the vertex.
+        status: ``acknowledged``, ``started``, ``not reached`` or ``not known``. A vertex has
+            started if a subtask of it has received a barrier.
+        role: ``culprit`` or ``waits behind``; empty if it has acknowledged.
+        reason: why this is so, in a sentence.
+    """
+
+    vertex: str
+    status: str
+    role: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Front:
+    """Where the barriers of a checkpoint are.
+
+    Attributes:
+        states: the state of each vertex, in the order of the poll.
+        edges: the edges into the culprits, as pairs of ids. All else waits behind these.
+        sentence: the same in words.
+    """
+
+    states: tuple[VertexState, ...]
+    edges: tuple[tuple[str, str], ...]
+    sentence: str
+
+    @property
+    def culprits(self) -> tuple[str, ...]:
+        """Return the ids of the vertices for which all others wait."""
+        return tuple(state.vertex for state in self.states if state.role == CULPRIT)
+
+
+def front_of(poll: Poll) -> Front:
+    """Return where the barriers of a checkpoint are at a poll."""
+    flow = _Flow(poll)
+    states = tuple(_state(flow, vertex) for vertex in poll.vertices)
+    edges = tuple(
+        dict.fromkeys(
+            (edge.source, edge.target)
+            for edge in flow.edges
+            if edge.target in flow.culprits and edge.target not in flow.wholly_passed
+        )
+    )
+    return Front(states, edges, _sentence(flow))
+
+
+class _Flow:
+    """What follows from a poll; sets hold ids of vertices."""
+
+    def __init__(self, poll: Poll) -> None:
+        self.poll = poll
+        self.vertices: Mapping[str, PolledVertex] = {each.id: each for each in poll.vertices}
+        self.edges = [
+            edge
+            for edge in poll.edges
+            if edge.source in self.vertices and edge.target in self.vertices
+        ]
+        self.is_aligned = poll.is_unaligned is False
+        self._inputs: dict[str, list[PolledEdge]] = {id_: [] for id_ in self.vertices}
+        for edge in self.edges:
+            self._inputs[edge.target].append(edge)
+
+    def inputs(self, vertex: str) -> list[str]:
+        """Return the vertices that send to this one."""
+        return list(dict.fromkeys(edge.source for edge in self._inputs[vertex]))
+
+    @cached_property
+    def passed(self) -> set[str]:
+        """Return the vertices of which a subtask has passed barriers on (rules 1 and 2)."""
+        begun = {each.id for each in self.vertices.values() if each.begun}
+        first = {edge.source for edge in self.edges if self._has_acknowledged(edge.target)}
+        first |= {edge.source for id_ in begun for edge in self._single_input(id_)}
+        return self._with_those_before(first)
+
+    @cached_property
+    def wholly_passed(self) -> set[str]:
+        """Return the vertices of which every subtask has passed barriers on (rules 1 and 2)."""
+        first = {edge.source for edge in self.edges if self._is_heard_from_all(edge)}
+        return self._with_those_before(first) if self.is_aligned else first
+
+    @cached_property
+    def pending(self) -> set[str]:
+        """Return the vertices that are not known to have acknowledged."""
+        return {id_ for id_, each in self.vertices.items() if not each.is_done}
+
+    @cached_property
+    def holding(self) -> set[str]:
+        """Return the vertices that hold barriers back, as far as is known (rule 3)."""
+        return self.pending - self.wholly_passed
+
+    @cached_property
+    def culprits(self) -> set[str]:
+        """Return the vertices for which all others wait (rule 4)."""
+        return {id_ for id_ in self.pending if not (self.before(id_) - {id_}) & self.holding}
+
+    @cached_property
+    def not_reached(self) -> set[str]:
+        """Return the vertices that no barrier had reached when the engine measured (rule 6)."""
+        found = {id_ for id_ in self.pending if self.vertices[id_].is_untouched} - self.passed
+        left = list(found)
+        while left:
+            vertex = left.pop()
+            for target in self._outputs(vertex):
+                is_cut_off = target not in found and set(self.inputs(target)) <= found
+                if is_cut_off and not self.vertices[target].has_acknowledged:
+                    found.add(target)
+                    left.append(target)
+        return found
+
+    def before(self, vertex: str) -> set[str]:
+        """Return the vertices from which a path leads to this one."""
+        found: set[str] = set()
+        left = [vertex]
+        while left:
+            for source in self.inputs(left.pop()):
+                if source not in found:
+                    found.add(source)
+                    left.append(source)
+        return found
+
+    def _outputs(self, vertex: str) -> list[str]:
+        return [edge.target for edge in self.edges if edge.source == vertex]
+
+    def _has_acknowledged(self, vertex: str) -> bool:
+        return self.vertices[vertex].has_acknowledged
+
+    def _is_heard_from_all(self, edge: PolledEdge) -> bool:
+        """Tell whether the target has acknowledged so far that all of the source passed on."""
+        is_enough = edge.is_all_to_all and self._has_acknowledged(edge.target)
+        return is_enough or self.vertices[edge.target].is_done
+
+    def _single_input(self, vertex: str) -> list[PolledEdge]:
+        edges = self._inputs[vertex]
+        return edges if len(edges) == 1 else []
+
+    def _with_those_before(self, first: Iterable[str]) -> set[str]:
+        found = set(first)
+        left = list(found)
+        while left:
+            vertex = left.pop()
+            edges = self._inputs[vertex] if self.is_aligned else self._single_input(vertex)
+            for edge in edges:
+                if edge.source not in found:
+                    found.add(edge.source)
+                    left.append(edge.source)
+        return found
+
+
+def _state(flow: _Flow, vertex: PolledVertex) -> VertexState:
+    status, reason = _status(flow, vertex)
+    if vertex.is_done:
+        return VertexState(vertex.id, status, "", reason)
+    role = CULPRIT if vertex.id in flow.culprits else WAITING
+    return VertexState(vertex.id, status, role, f"{reason} {_place(flow, vertex, role)}")
+
+
+def _status(flow: _Flow, vertex: PolledVertex) -> tuple[str, str]:
+    if vertex.is_done:
+        return ACKNOWLEDGED, "All its subtasks have acknowledged."
+    if vertex.has_acknowledged:
+        return STARTED, f"{_counts(vertex)} have acknowledged."
+    if vertex.id in flow.passed:
+        return STARTED, "It has passed a barrier on, for a subtask behind it has received one."
+    if vertex.begun:
+        return STARTED, "Its own measurements show that it has received a barrier."
+    if vertex.id in flow.not_reached:
+        return NOT_REACHED, "No barrier had reached it when the engine last measured."
+    if vertex.acknowledged is None:
+        return NOT_KNOWN, "The engine did not say how many of its subtasks have acknowledged."
+    return NOT_KNOWN, (
+        "None of its subtasks has acknowledged, and the engine does not say whether a barrier has "
+        "reached it."
+    )
+
+
+def _counts(vertex: PolledVertex) -> str:
+    of = "an unknown number of" if vertex.parallelism is None else f"{vertex.parallelism:,}"
+    return f"{vertex.acknowledged or 0:,} of {of} subtasks"
+
+
+def _place(flow: _Flow, vertex: PolledVertex, role: str) -> str:
+    if role == WAITING:
+        names = _names(flow, flow.before(vertex.id) & flow.holding & _behind(flow) - {vertex.id})
+        return f"It waits behind {names}." if names else "Vertices wait for each other in a cycle."
+    if vertex.id in flow.wholly_passed:
+        return "It has passed its barriers on, so it still copies its state."
+    if not flow.inputs(vertex.id):
+        return "It has no input: it waits for nothing but itself."
+    return "All before it have passed their barriers on."
+
+
+def _behind(flow: _Flow) -> set[str]:
+    """Return the vertices that others wait behind: the culprits, or all if a cycle has none."""
+    return flow.culprits or set(flow.vertices)
+
+
+def _names(flow: _Flow, ids: Iterable[str]) -> str:
+    chosen = set(ids)
+    return listed([each.called for each in flow.poll.vertices if each.id in chosen], MOST_NAMED)
+
+
+def _sentence(flow: _Flow) -> str:
+    if not flow.vertices:
+        return "Where its barriers are is not known: the engine named no vertex."
+    if not flow.pending:
+        return "All subtasks have acknowledged."
+    if not flow.culprits:
+        return (
+            f"Who holds the barriers back is not known: {_names(flow, flow.pending)} wait for each "
+            "other in a cycle."
+        )
+    culprits = [each for each in flow.poll.vertices if each.id in flow.culprits]
+    parts = [_culprit(flow, each) for each in culprits[:MOST_NAMED]]
+    if len(culprits) > MOST_NAMED:
+        parts.append(f"There are {len(culprits) - MOST_NAMED:,} more like these.")
+    if behind := flow.pending - flow.culprits:
+        verb = "waits" if len(behind) == 1 else "wait"
+        parts.append(f"{_names(flow, behind)} {verb} behind.")
+    return " ".join(parts)
+
+
+def _culprit(flow: _Flow, vertex: PolledVertex) -> str:
+    """Say where a culprit is, in a sentence."""
+    name, missing = vertex.called, _missing(vertex)
+    sources = flow.inputs(vertex.id)
+    if vertex.id in flow.wholly_passed:
+        return f"{name} has passed its barriers on and still copies its state: {missing}."
+    if not sources:
+        return f"The front is at the source {name}: {missing}."
+    edge = "edge" if len(sources) == 1 else "edges"
+    names = _names(flow, sources)
+    return f"The front is at the {edge} from {names} to {name}: {missing}."
+
+
+def _missing(vertex: PolledVertex) -> str:
+    if vertex.acknowledged is None:
+        return "how many of its subtasks have acknowledged is not known"
+    counts = f"{_counts(vertex)} have acknowledged"
+    if not vertex.pending or not vertex.acknowledged:
+        return counts
+    return f"{counts}, not {listed([f'[{index}]' for index in vertex.pending], MOST_NAMED)}"

@@ -1,0 +1,231 @@
+"""The barrier front says only what is true of the run behind a poll, and names who is stuck."""
+
+import random
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from snapshots.domain.front.model import Load, Poll, PolledEdge, PolledVertex
+from snapshots.domain.front.order import from_the_sources
+from snapshots.domain.front.packing import pack, unpack
+from snapshots.domain.front.rule import (
+    ACKNOWLEDGED,
+    CULPRIT,
+    NOT_KNOWN,
+    NOT_REACHED,
+    STARTED,
+    WAITING,
+    front_of,
+)
+from tests.domain.front.runs import Run, a_run, played
+
+SEEDS = st.integers(0, 10**9)
+
+
+@given(SEEDS, st.integers(0, 80), st.booleans())
+def test_every_state_is_true_of_the_run(seed, most, tells_begun):
+    run = played(a_run(seed), seed, most=most)
+    for state in front_of(run.poll(tells_begun=tells_begun)).states:
+        own = [each for each in run.subtasks() if each[0] == state.vertex]
+        done = [each in run.acknowledged | run.finished for each in own]
+        begun = [run.has_begun(each) or each in run.finished for each in own]
+        if state.status == ACKNOWLEDGED:
+            assert all(done)
+        if state.status == STARTED:
+            assert any(begun)
+        if state.status == NOT_REACHED:
+            assert not any(begun)
+        if "has passed its barriers on" in state.reason:
+            assert all(run.has_passed(each) or each in run.finished for each in own)
+
+
+@given(SEEDS, st.integers(0, 80))
+def test_nothing_before_a_culprit_explains_why_it_is_late(seed, most):
+    run = played(a_run(seed), seed, most=most)
+    front = front_of(run.poll())
+    for culprit in front.culprits:
+        assert not all(each in run.acknowledged | run.finished for each in of(run, culprit))
+        for before in before_of(run, culprit):
+            for each in of(run, before):
+                assert each in run.acknowledged | run.finished or run.has_passed(each)
+
+
+@given(SEEDS, st.integers(0, 80), st.booleans())
+def test_who_is_late_is_a_culprit_or_waits_behind_one(seed, most, tells_begun):
+    run = played(a_run(seed), seed, most=most)
+    front = front_of(run.poll(tells_begun=tells_begun))
+    for state in front.states:
+        if state.role == WAITING:
+            assert before_of(run, state.vertex) & set(front.culprits)
+        assert (state.role == "") == (state.status == ACKNOWLEDGED)
+
+
+@given(SEEDS, SEEDS)
+def test_when_nothing_moves_the_culprits_are_those_where_barriers_are_stuck(seed, other):
+    run = a_run(seed)
+    chosen = [each for place, each in enumerate(run.subtasks()) if (other >> place % 29) & 1]
+    stuck = set(chosen) - run.finished
+    played(run, other, most=10_000, stuck=stuck)
+    front = front_of(run.poll())
+    vertices = {vertex for vertex, _ in stuck}
+    first = {each for each in vertices if not before_of(run, each) & vertices}
+    assert set(front.culprits) == first
+    entered = {target for _, target in front.edges}
+    assert entered == {each for each in first if any(e.target == each for e in run.edges)}
+
+
+@given(SEEDS)
+def test_when_all_have_acknowledged_there_is_no_front(seed):
+    run = played(a_run(seed), seed, most=10_000)
+    front = front_of(run.poll())
+    assert (front.culprits, front.edges) == ((), ())
+    assert front.sentence == "All subtasks have acknowledged."
+
+
+@given(SEEDS)
+def test_vertices_are_ordered_from_the_sources(seed):
+    poll = a_run(seed).poll()
+    places = {each.id: place for place, each in enumerate(from_the_sources(*shuffled(poll, seed)))}
+    assert len(places) == len(poll.vertices)
+    assert all(places[edge.source] < places[edge.target] for edge in poll.edges)
+
+
+def shuffled(poll: Poll, seed: int):
+    vertices = list(poll.vertices)
+    random.Random(seed).shuffle(vertices)
+    return vertices, poll.edges
+
+
+@given(SEEDS, st.integers(0, 80), st.booleans())
+def test_a_packed_poll_is_the_same_poll(seed, most, tells_begun):
+    poll = played(a_run(seed), seed, most=most).poll(tells_begun=tells_begun)
+    assert unpack(pack(poll)) == poll
+
+
+def of(run: Run, vertex: str) -> list[tuple[str, int]]:
+    return [each for each in run.subtasks() if each[0] == vertex]
+
+
+def before_of(run: Run, vertex: str) -> set[str]:
+    found, left = set(), [vertex]
+    while left:
+        target = left.pop()
+        for edge in run.edges:
+            if edge.target == target and edge.source not in found:
+                found.add(edge.source)
+                left.append(edge.source)
+    return found
+
+
+def a_poll(*vertices: PolledVertex, edges=(), is_unaligned=False) -> Poll:
+    pairs = tuple(PolledEdge(*pair, "HASH", is_all_to_all=True) for pair in edges)
+    return Poll(3, 9_000, 1_000, is_unaligned, vertices, pairs)
+
+
+def test_a_slow_vertex_in_a_line_is_named_with_its_edge():
+    poll = a_poll(
+        PolledVertex("a", "orders", 2, 2, ()),
+        PolledVertex("b", "slow", 2, 0, (0, 1), load=Load(1.0, 0.0)),
+        PolledVertex("c", "sink", 1, 0, (0,)),
+        edges=("ab", "bc"),
+    )
+    front = front_of(poll)
+    assert front.edges == (("a", "b"),)
+    assert [state.status for state in front.states] == [ACKNOWLEDGED, NOT_KNOWN, NOT_KNOWN]
+    assert [state.role for state in front.states] == ["", CULPRIT, WAITING]
+    assert front.sentence == (
+        "The front is at the edge from orders to slow: 0 of 2 subtasks have acknowledged. "
+        "sink waits behind."
+    )
+    assert front.states[2].reason.endswith("It waits behind slow.")
+
+
+def test_a_vertex_that_only_copies_its_state_is_a_culprit_without_an_edge():
+    poll = a_poll(
+        PolledVertex("a", "orders", 1, 1, ()),
+        PolledVertex("b", "totals", 2, 1, (1,)),
+        PolledVertex("c", "sink", 1, 1, ()),
+        edges=("ab", "bc"),
+    )
+    front = front_of(poll)
+    assert (front.culprits, front.edges) == (("b",), ())
+    assert front.sentence == (
+        "totals has passed its barriers on and still copies its state: "
+        "1 of 2 subtasks have acknowledged, not [1]."
+    )
+
+
+def test_if_barriers_may_overtake_a_join_is_not_blamed_for_an_input_that_holds():
+    poll = a_poll(
+        PolledVertex("a", "orders", 1, 1, ()),
+        PolledVertex("r", "rules", 1, 0, (0,)),
+        PolledVertex("j", "join", 1, 0, (0,)),
+        PolledVertex("s", "sink", 1, 1, ()),
+        edges=("aj", "rj", "js"),
+        is_unaligned=True,
+    )
+    front = front_of(poll)
+    assert front.culprits == ("r",)
+    join = front.states[2]
+    assert (join.status, join.role) == (STARTED, WAITING)
+    assert front.sentence == (
+        "The front is at the source rules: 0 of 1 subtasks have acknowledged. join waits behind."
+    )
+
+
+def test_behind_a_vertex_that_is_not_reached_nothing_is_reached():
+    poll = a_poll(
+        PolledVertex("a", "orders", 1, 1, ()),
+        PolledVertex("b", "slow", 1, 0, (0,), untouched=(0,)),
+        PolledVertex("c", "sink", 1, 0, (0,)),
+        edges=("ab", "bc"),
+    )
+    assert [state.status for state in front_of(poll).states] == [
+        ACKNOWLEDGED,
+        NOT_REACHED,
+        NOT_REACHED,
+    ]
+
+
+def test_a_poll_without_vertices_and_one_with_a_cycle_have_no_culprit():
+    assert front_of(Poll(1, 5)).sentence == (
+        "Where its barriers are is not known: the engine named no vertex."
+    )
+    poll = a_poll(PolledVertex("a", "a", 1, 0), PolledVertex("b", "b", 1, 0), edges=("ab", "ba"))
+    front = front_of(poll)
+    assert front.culprits == ()
+    assert "wait for each other in a cycle" in front.sentence
+
+
+def test_counts_that_are_not_known_are_said_to_be_so():
+    poll = a_poll(PolledVertex("a", "orders"))
+    assert front_of(poll).sentence == (
+        "The front is at the source orders: how many of its subtasks have acknowledged is not "
+        "known."
+    )
+
+
+def test_what_is_before_a_vertex_that_passed_barriers_on_has_passed_them_on():
+    poll = a_poll(
+        PolledVertex("a", "orders", 2, 0, (0, 1)),
+        PolledVertex("b", "totals", 1, 0, (0,)),
+        PolledVertex("c", "sink", 2, 1, (1,)),
+        edges=("ab", "bc"),
+    )
+    front = front_of(poll)
+    assert [state.status for state in front.states] == [STARTED] * 3
+    assert [state.role for state in front.states] == [CULPRIT] * 3
+    assert front.edges == (("b", "c"),)
+
+
+def test_if_barriers_may_overtake_one_of_two_senders_may_still_hold():
+    poll = a_poll(
+        PolledVertex("a", "orders", 2, 1, (1,)),
+        PolledVertex("b", "totals", 1, 0, (0,)),
+        PolledVertex("c", "sink", 1, 1, ()),
+        edges=("ab", "bc"),
+        is_unaligned=True,
+    )
+    front = front_of(poll)
+    assert front.culprits == ("a",)
+    assert [state.role for state in front.states] == [CULPRIT, WAITING, ""]
