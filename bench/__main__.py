@@ -9,6 +9,7 @@ import sys
 
 MEASUREMENTS = (
     ("The store in one process", "bench.store"),
+    ("A cut from an object store", "bench.objects"),
     ("The smallest part with a verdict", "bench.shrinking"),
     ("The Spark jobs beside DuckDB", "bench.jobs"),
     ("The simulators and the check", "bench.simulator"),
@@ -16,11 +17,15 @@ MEASUREMENTS = (
 )
 OF_THEIR_OWN_SIZE = (
     ("What pages weigh", "bench.weights", "20000"),
+    ("Cuts over HTTP, and the memory of the web process", "bench.opened", "1000000"),
     ("Somebody's upload among a thousand jobs", "bench.fairness", "1000"),
     ("Thirty people who follow a presenter", "bench.together", "30"),
+    ("An open recording, while 20 processes send to it", "bench.open_recordings", "180"),
     ("A review of 1,000 entries and 30 people", "bench.reviews", "1000"),
     ("A call of the recorder", "bench.recording_calls", "50000"),
     ("An account with 100,000 recordings", "bench.full_account", "100000"),
+    ("An ingest on many machines, simulated", "bench.schedule", "1000000"),
+    ("Recordings of unusual shapes", "bench.shapes", "400000"),
     ("Lists and details of large recordings", "bench.lists", "1000"),
     ("The archive of 100,000 checkpoints", "bench.archive", "100000"),
 )

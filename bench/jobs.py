@@ -11,6 +11,7 @@ The store takes at most 4 times the bytes of the upload, and 35 bytes an event.
 """
 
 import json
+import os
 import resource
 import shutil
 import sys
@@ -27,13 +28,14 @@ import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from bench.large_log import write_parts
 from bench.recordings import write_log
 from snapshots.domain.model.defects import Defects
 from snapshots.readers.formats.limits import Limits
 from snapshots.readers.logs.columns import RAW
 from snapshots.readers.logs.headers import header_text
 from snapshots.readers.logs.native import NativeReader
-from snapshots.readers.logs.native_parquet import METADATA_KEY
+from snapshots.readers.logs.native_parquet import METADATA_KEY, ParquetReader
 from snapshots.store.decoding import open_part
 from snapshots.store.layout import (
     CHANNEL_COLUMNS,
@@ -53,17 +55,26 @@ from tasks.spark.reorder.job import reorder_snapshot
 
 SIZES = (10**5, 10**6, 10**7)
 ROUNDS = 3
-ROUNDS_OF_LARGE = 1  # from 10^7 events on
+LARGE = 10**7  # events, from which on logs are written without a simulation
+ROUNDS_OF_LARGE = 1
 STORE_AGAINST_UPLOAD = 4.0
 BYTES_AN_EVENT = 35.0
-LIMITS = Limits()
+LIMITS = Limits(total_bytes=2**40)
 
 SECONDS_BETWEEN_LOOKS = 0.02  # at the disk
 
-IN_PARQUET = "read_parquet('{log}')"
+AS_LINES = """
+COPY (
+  SELECT '{{"process":"' || process || '","kind":"' || kind || '","index":' || "index"
+      || ',"at":' || "at" || coalesce(',"channel":"' || channel || '"', '')
+      || coalesce(',"message":' || message, '') || coalesce(',"value":' || value, '')
+      || ',"state":' || state || coalesce(',"snapshot":"' || snapshot || '"', '') || '}}'
+  FROM read_parquet('{log}/*.parquet'))
+TO '{lines}' (FORMAT csv, HEADER false, QUOTE '', ESCAPE '', DELIMITER '\x01')"""
+IN_PARQUET = "read_parquet('{log}/*.parquet')"
 IN_JSON = """(
   SELECT *, row_number() OVER (PARTITION BY process ORDER BY line) - 1 AS "index" FROM (
-    SELECT *, row_number() OVER () AS line FROM read_json('{log}',
+    SELECT *, row_number() OVER () AS line FROM read_json('{log}/*.jsonl',
       format = 'newline_delimited', maximum_object_size = 67108864, columns = {{
         kind: 'VARCHAR', process: 'VARCHAR', channel: 'VARCHAR', message: 'VARCHAR',
         value: 'VARCHAR', state: 'VARCHAR', "at": 'BIGINT', snapshot: 'VARCHAR',
@@ -157,10 +168,11 @@ def main() -> None:
 
 
 def _measure(folder: Path, size: int) -> None:
-    lines, log, store = folder / "log.jsonl", folder / "log.parquet", folder / "store"
-    write_log(lines, size)
-    to_parquet(lines, log)
-    rounds = ROUNDS if size < 10**7 else ROUNDS_OF_LARGE
+    lines, log, store = folder / "lines", folder / "log", folder / "store"
+    lines.mkdir()
+    log.mkdir()
+    _write_logs(size, lines, log)
+    rounds = ROUNDS if size < LARGE else ROUNDS_OF_LARGE
     json_source, parquet = IN_JSON.format(log=lines), IN_PARQUET.format(log=log)
     read = [READ.format(source=json_source), *_ingest_by_duckdb("log", folder)]
     text = _best(rounds, lambda: _ingest(lines, store))
@@ -168,7 +180,7 @@ def _measure(folder: Path, size: int) -> None:
     spark = _best(rounds, lambda: _ingest(log, store))
     queries = _ingest_by_duckdb(parquet, folder)
     duck = _best(rounds, lambda: _run(duckdb.connect(), queries))
-    _print(size, "ingest Parquet", spark, duck, 1.5 if size < 10**7 else 1.0)
+    _print(size, "ingest Parquet", spark, duck, 1.5 if size < LARGE else 1.0)
     _print_bytes(log, store)
     _measure_disk(log, store)
     connection = _snapshot_inputs(folder, store)
@@ -179,9 +191,21 @@ def _measure(folder: Path, size: int) -> None:
         for query in (BY_ASOF, BY_EPOCH)
     ]
     duck = min(ways, key=lambda way: way.clock)
-    _print(size, "snapshots", spark, duck, 1.0 if size < 10**7 else 0.3)
+    _print(size, "snapshots", spark, duck, 1.0 if size < LARGE else 0.3)
     _compare(connection, folder, store)
     _measure_reordering(store, rounds)
+
+
+def _write_logs(size: int, lines: Path, log: Path) -> None:
+    """Write the same log as JSON lines and as Parquet, each into an empty folder."""
+    if size < LARGE:
+        write_log(lines / "log.jsonl", size)
+        to_parquet(lines / "log.jsonl", log / "log.parquet")
+        return
+    write_parts(log, size)
+    header = ParquetReader().header(log, LIMITS)
+    (lines / "0.jsonl").write_bytes(header_text(header) + b"\n")
+    duckdb.execute(AS_LINES.format(log=log, lines=lines / "1.jsonl"))
 
 
 def _measure_reordering(store: Path, rounds: int) -> None:
@@ -238,7 +262,7 @@ def _print(size: int, job: str, spark: Seconds, duck: Seconds, hold: float) -> N
 def _print_bytes(upload: Path, store: Path) -> None:
     """Compare the bytes of the store, before any snapshot is judged, with those of the upload."""
     stored = bytes_of(store)
-    ratio = stored / upload.stat().st_size
+    ratio = stored / bytes_of(upload)
     events = Manifest.read(store).counts["events"]
     print(f"{'':10} {'store against upload':39} {ratio:7.2f}  <= {STORE_AGAINST_UPLOAD:.1f}")
     print(f"{'':10} {'bytes an event':39} {stored / events:7.2f}  <= {BYTES_AN_EVENT:.1f}")
@@ -247,12 +271,13 @@ def _print_bytes(upload: Path, store: Path) -> None:
 def bytes_of(folder: Path) -> int:
     """Return the bytes of all files in a folder that stay when it is published.
 
-    Some may go while they are counted.
+    Files and folders may go while they are counted.
     """
     size = 0
-    for path in folder.rglob("*"):
-        with suppress(FileNotFoundError):
-            size += path.stat().st_size if path.is_file() and OUTLINES not in path.parts else 0
+    for at, _, names in os.walk(folder):
+        for path in (Path(at, name) for name in names if OUTLINES not in Path(at).parts):
+            with suppress(FileNotFoundError):
+                size += path.stat().st_size
     return size
 
 
@@ -270,14 +295,19 @@ def _best(rounds: int, job: Callable[[], object]) -> Seconds:
     return Seconds(min(item.clock for item in taken), min(item.processor for item in taken))
 
 
+_seen: dict[int, float] = {}  # seconds by process
+
+
 def _processor_time() -> float:
-    """Return the seconds of this process and of all that descend from it and still run."""
-    used = 0.0
+    """Return the seconds of this process and of all that descend from it.
+
+    A process that has ended counts as it was last seen.
+    """
     for process in (psutil.Process(), *psutil.Process().children(recursive=True)):
         with suppress(psutil.NoSuchProcess):
             times = process.cpu_times()
-            used += times.user + times.system
-    return used
+            _seen[process.pid] = times.user + times.system
+    return sum(_seen.values())
 
 
 def _ingest(source: Path, store: Path) -> None:

@@ -9,6 +9,7 @@ of at most 0.05 until the workbench is ready; no task above 200 ms when somebody
 """
 
 import http.client
+import itertools
 import json
 import random
 import statistics
@@ -123,6 +124,26 @@ def questions(client: Client, recording: dict) -> None:
     first, last = recording["extent"]["from"], recording["extent"]["to"]
     dice = random.Random(1)
 
+    def window(share: float) -> Callable[[], None]:
+        def ask() -> None:
+            width = (last - first) * share
+            left = first + dice.random() * (last - first - width)
+            client.get(f"{address}/window?from={left:.0f}&to={left + width:.0f}&width=1200")
+
+        return ask
+
+    for words, ask in seek_and_cut(client, recording).items():
+        timed(f"{words} over HTTP", ask, "hold p95 50 ms")
+    timed("window of single messages over HTTP", window(1500 / recording["counts"]["events"]), "")
+    timed("window of everything over HTTP", window(1), "")
+
+
+def seek_and_cut(client: Client, recording: dict) -> dict[str, Callable[[], None]]:
+    """Return what asks for a seek at a random instant, and for a cut that was dragged from one."""
+    address = f"/api/recordings/{recording['id']}"
+    first, last = recording["extent"]["from"], recording["extent"]["to"]
+    dice = random.Random(1)
+
     def instant() -> dict:
         return {"at": dice.randint(first, last)}
 
@@ -132,26 +153,11 @@ def questions(client: Client, recording: dict) -> None:
             "positions": {name: max(0, n - dice.randrange(40)) for name, n in positions.items()}
         }
 
-    cuts = iter([dragged() for _ in range(ROUNDS)])
-
-    def seek() -> None:
-        client.post(f"{address}/cuts", instant())
-
-    def drag() -> None:
-        client.post(f"{address}/cuts", next(cuts))
-
-    def window(share: float) -> Callable[[], None]:
-        def ask() -> None:
-            width = (last - first) * share
-            left = first + dice.random() * (last - first - width)
-            client.get(f"{address}/window?from={left:.0f}&to={left + width:.0f}&width=1200")
-
-        return ask
-
-    timed("seek over HTTP", seek, "hold p95 50 ms")
-    timed("a dragged cut over HTTP", drag, "hold p95 50 ms")
-    timed("window of single messages over HTTP", window(1500 / recording["counts"]["events"]), "")
-    timed("window of everything over HTTP", window(1), "")
+    cuts = itertools.cycle([dragged() for _ in range(ROUNDS)])
+    return {
+        "seek": lambda: client.post(f"{address}/cuts", instant()),
+        "a dragged cut": lambda: client.post(f"{address}/cuts", next(cuts)),
+    }
 
 
 def timed(name: str, ask: Callable[[], None], hold: str) -> None:

@@ -9,6 +9,7 @@ import random
 import sys
 import uuid
 from collections.abc import Iterator
+from itertools import pairwise
 
 from snapshots.domain.archive.model import CheckpointFacts, SubtaskFacts, VertexFacts
 
@@ -112,6 +113,28 @@ def fill(owner, count: int):
         job.version = 1
         job.save()
     return job
+
+
+def poll_stuck(job, number: int, count: int = 6) -> None:
+    """Keep polls of a checkpoint whose barriers are held up before the vertex *window*."""
+    from snapshots.archive import polls
+    from snapshots.domain.front.model import Load, Poll, PolledEdge, PolledVertex
+
+    ids = [f"{place:032x}" for place in range(len(NAMES))]
+    edges = [PolledEdge(*pair, "HASH", is_all_to_all=True) for pair in pairwise(ids)]
+    triggered = BEGAN + number * INTERVAL
+    for poll in range(count):
+        vertices = []
+        for place, name in enumerate(NAMES):
+            done = SUBTASKS if place < 3 else 0
+            if place == 3:
+                done = min(poll, SUBTASKS)
+            load = Load(1.0, 0.0) if place == 3 else Load(0.1, 0.95 if place < 3 else 0.0)
+            pending = tuple(range(done, SUBTASKS))
+            vertices.append(PolledVertex(ids[place], name, SUBTASKS, done, pending, load=load))
+        at = triggered + 8_000 + poll * 10_000
+        told = Poll(number, at, triggered, False, tuple(vertices), tuple(edges))
+        polls.keep(job, told)
 
 
 def main() -> None:

@@ -10,7 +10,24 @@ import sys
 import pytest
 
 from bench import __main__ as bench
-from bench import full_account, jobs, lists, recording_calls, reviews, server, shrinking, simulator
+from bench import (
+    full_account,
+    jobs,
+    large_log,
+    lists,
+    performance_plot,
+    recording_calls,
+    reviews,
+    server,
+    shapes,
+    shrinking,
+    simulator,
+)
+from snapshots.domain.assembling.assembly import assemble
+from snapshots.domain.model.defects import Defects
+from snapshots.readers.formats.limits import Limits
+from snapshots.readers.logs.columns import logged_events
+from snapshots.readers.logs.native_parquet import ParquetReader
 from tests.stack import ROOT
 
 pytestmark = pytest.mark.slow
@@ -19,8 +36,11 @@ HERE = {
     "bench.full_account",
     "bench.jobs",
     "bench.lists",
+    "bench.objects",
     "bench.recording_calls",
     "bench.reviews",
+    "bench.schedule",
+    "bench.shapes",
     "bench.shrinking",
     "bench.simulator",
     "bench.store",
@@ -29,7 +49,9 @@ IN_THE_BROWSER = {
     "bench.server",
     "bench.fairness",
     "bench.archive",
+    "bench.opened",
     "bench.together",
+    "bench.open_recordings",
     "bench.weights",
 }
 WITH_SPARK = {  # and a word of what each prints last
@@ -38,18 +60,39 @@ WITH_SPARK = {  # and a word of what each prints last
 }
 HELPERS = {  # of the measurements
     "in_memory",
+    "large_log",
+    "performance_plot",
     "browser",
     "recordings",
     "synthetic_archive",
     "synthetic_store",
     "tasks",
 }
-ELSEWHERE = {  # with a Python that has apache-flink
+ELSEWHERE = {  # with a Python that has apache-flink, or rerun-sdk
+    "beside_rerun",
     "real_flink_job",
     "real_upgrades",
     "upgrade_cases",
     "upgrade_jobs",
 }
+
+
+def test_the_picture_of_the_performance_shows_the_table_of_its_page():
+    found = performance_plot.jobs(performance_plot.PAGE.read_text())
+    assert performance_plot.PICTURE.read_text() == performance_plot.picture(found)
+
+
+def test_a_large_log_has_no_defect_and_all_its_parts(tmp_path, monkeypatch):
+    monkeypatch.setattr(large_log, "ROWS", 4_000)
+    monkeypatch.setattr(large_log, "DELAY", 300)
+    large_log.write_parts(tmp_path, 10_000)
+    reader, limits, defects = ParquetReader(), Limits(), Defects()
+    header = reader.header(tmp_path, limits)
+    log = logged_events(reader.batches(tmp_path, header, limits, defects), header)
+    assembled = assemble(header, log)
+    assert len(list(tmp_path.iterdir())) == 3
+    assert defects.total == assembled.defects_total == 0
+    assert sum(map(len, assembled.recording.events.values())) == pytest.approx(10_000, rel=0.1)
 
 
 @pytest.mark.parametrize("module", WITH_SPARK, ids=lambda module: module.__name__)
@@ -66,6 +109,12 @@ def test_the_measurement_of_the_store_runs_to_its_end():
     answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert answer.returncode == 0, answer.stderr
     assert "p95 at 4e+03 / p95 at 2e+03" in answer.stdout
+
+
+def test_the_measurement_of_an_object_store_runs_to_its_end():
+    words = [sys.executable, "-m", "bench.objects", "20000"]
+    told = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert "the same on disk" in told
 
 
 @pytest.mark.django_db
@@ -92,6 +141,14 @@ def test_the_measurement_of_lists_runs_to_its_end(capsys):
     assert "10 snapshots of 10 processes" in printed
     assert "10,000 messages in flight" in printed
     assert printed.count("judging") == 4
+
+
+def test_the_measurement_of_shapes_runs_to_its_end(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["bench", "4e3"])
+    shapes.main()
+    printed = capsys.readouterr().out
+    assert all(f"\n{words}\n" in printed for words in shapes.SHAPES)
+    assert printed.count("(hold 2.2)") == shapes.HALVINGS * len(shapes.SHAPES)
 
 
 def test_the_measurement_of_shrinking_runs_to_its_end(monkeypatch, capsys):

@@ -5,7 +5,7 @@ Each time the one with the queue does, and the others in the long run.
 
 import pytest
 
-from bench import archive, fairness, server, together, weights
+from bench import archive, fairness, open_recordings, opened, server, together, weights
 from bench.recordings import write_log
 
 
@@ -38,6 +38,16 @@ def test_pages_and_the_workbench_are_weighed(stack, tmp_path, capsys):
     assert printed.count("worst frame while playing") == len(weights.PROCESSES)
 
 
+@pytest.mark.long
+def test_the_memory_of_the_web_process_is_measured(stack, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(opened, "ROUNDS", 3)
+    monkeypatch.setattr(server, "SECONDS", 1)
+    opened.measure(stack, tmp_path, ("2e3", "4e3"))
+    printed = capsys.readouterr().out
+    assert printed.count("a dragged cut over HTTP, p95") == 2
+    assert "memory of the web process, after the browser" in printed
+
+
 def test_an_upload_among_many_jobs_is_measured(stack, tmp_path, few_rounds, capsys):
     fairness.measure(stack, tmp_path, jobs=3)
     assert "ratio of the medians" in capsys.readouterr().out
@@ -47,6 +57,13 @@ def test_followers_of_a_presenter_are_measured(server, monkeypatch, capsys):
     monkeypatch.setattr(together, "VIEWS", 5)
     together.measure(server, 2)
     assert "  2 followers: p50" in capsys.readouterr().out
+
+
+def test_an_open_recording_is_measured(server, capsys):
+    open_recordings.measure(server, seconds=4, rate=200, count=3)
+    printed = capsys.readouterr().out
+    assert "head behind: p50" in printed
+    assert "readings (hold 3)" in printed
 
 
 @pytest.mark.long
