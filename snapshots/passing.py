@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from django.db import DatabaseError, InterfaceError, OperationalError
 
 from snapshots.problems import NoRoom, Problem, Unavailable
+from snapshots.store.errors import StoreUnreachable
 
 FULL = 507
 BUSY = 503
@@ -77,6 +78,8 @@ def _reason(error: BaseException) -> Passing | None:
         return _of_database(error)
     if isinstance(error, DatabaseError):
         return None
+    if isinstance(error, StoreUnreachable):
+        return Passing(BUSY, str(error))
     if isinstance(error, OSError) and error.errno in _BY_NUMBER:
         return _BY_NUMBER[error.errno]
     return _by_words(str(error))

@@ -7,6 +7,7 @@ from snapshots.web.consumers import (
     NowhereConsumer,
     RecordingConsumer,
     ReviewConsumer,
+    SystemsConsumer,
 )
 
 websocket_urlpatterns = [
@@ -16,5 +17,6 @@ websocket_urlpatterns = [
     path("ws/archive/<int:id>", ArchiveConsumer.as_asgi()),
     path("ws/archive/<int:id>/notes", NotesConsumer.as_asgi(), {"kind": "engine_job"}),
     path("ws/jobs", JobsConsumer.as_asgi()),
+    path("ws/live", SystemsConsumer.as_asgi()),
     re_path("", NowhereConsumer.as_asgi()),
 ]

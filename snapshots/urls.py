@@ -4,6 +4,7 @@ from django.urls import path
 
 from snapshots.web.pages import (
     archive,
+    archive_front,
     archive_job,
     bisect,
     checkpoints,
@@ -16,6 +17,7 @@ from snapshots.web.pages import (
     inventory_difference,
     jobs,
     learn,
+    live,
     mappings,
     post_mortem,
     predicates,
@@ -36,10 +38,13 @@ from snapshots.web.pages import (
 
 urlpatterns = [
     path("", recordings.recording_list, name="recordings"),
+    path("live", live.live_systems, name="live"),
+    path("live/<int:pk>", live.command, name="live-command"),
     path("recordings/<int:pk>", recordings.recording, name="recording"),
     path("recordings/<int:pk>/answer", first_answer.of_recording, name="answer"),
     path("recordings/<int:pk>/rename", recordings.rename, name="rename-recording"),
     path("recordings/<int:pk>/delete", recordings.delete, name="delete-recording"),
+    path("recordings/<int:pk>/close", recordings.close, name="close-recording"),
     path("recordings/<int:pk>/again", recordings.again, name="ingest-again"),
     path("recordings/<int:pk>/original", recordings.original, name="original"),
     path("recordings/<int:pk>/defects", recordings.defects, name="defects"),
@@ -127,6 +132,11 @@ urlpatterns = [
         "archive/<int:pk>/checkpoints/<int:pipeline>/<int:number>",
         archive_job.checkpoint,
         name="archived-checkpoint",
+    ),
+    path(
+        "archive/<int:pk>/checkpoints/<int:pipeline>/<int:number>/front",
+        archive_front.front,
+        name="archived-front",
     ),
     path("collectors/<int:pk>/change", archive.change_collector, name="change-collector"),
     path("topologies", topologies.topology_list, name="topologies"),

@@ -12,6 +12,7 @@ from django.core.management.commands import flush
 from xdist.scheduler import LoadScopeScheduling
 
 from tests import postgres
+from tests.objects import server as object_server
 from tests.stack import ROOT, Stack
 from webapp import embedded_redis, machine
 
@@ -36,6 +37,8 @@ STACKS = {
     "browser": ("tests/browser/",),
     "spark": (
         *("tests/spark/", "tests/test_bench.py", "tests/archive/test_uploads.py"),
+        *("tests/objects/test_spark.py", "tests/objects/test_installation.py"),
+        *("tests/objects/test_cluster.py", "tests/objects/test_worker.py"),
         *("tests/files/test_check_data.py", "tests/jobs/test_databases", "tests/jobs/test_jobs"),
         *("tests/services/test_mappings.py", "tests/services/test_uploads_together.py"),
         "tests/services/test_places.py",
@@ -47,6 +50,9 @@ STACKS = {
         "tests/web/pages/test_upgrade.py",
     ),
 }
+
+# A Spark session hands its environment to its workers, so it is set before any starts.
+os.environ.update(object_server.ENVIRONMENT)
 
 NEXT = pytest.StashKey[pytest.Item | None]()
 BROWSER = pytest.StashKey()
@@ -175,6 +181,19 @@ def api(ada):
     from tests.web.given import a_client
 
     return a_client(ada)
+
+
+@pytest.fixture(scope="session")
+def object_store():
+    """Return an object store that runs as a process, at the address that the environment names."""
+    with object_server.ObjectServer() as server:
+        yield server
+
+
+@pytest.fixture
+def bucket(object_store):
+    """Return the URL of a new bucket."""
+    return f"s3://{object_store.bucket()}"
 
 
 @pytest.fixture(scope="session")

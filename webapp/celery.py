@@ -4,6 +4,8 @@ import os
 import sys
 import tempfile
 import warnings
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from multiprocessing.util import Finalize
 
 from celery import Celery
@@ -31,17 +33,21 @@ app.steps["worker"].add("tasks.queue.beside:Beside")
 
 @celeryd_init.connect
 def require_own_files(**_) -> None:
-    """Stop a worker that must not start, before it takes a job or sweeps."""
-    from django.db import connections
+    """Stop a worker that must not start, before it takes a job or sweeps.
 
+    A child process checks. The library that reads object stores has threads that no fork copies,
+    so a process that has sent a request cannot be forked; the children of this one run the jobs.
+    """
     from snapshots.files import starting
 
     try:
-        starting.require_all()
+        with ProcessPoolExecutor(1, mp_context=get_context("fork")) as child:
+            child.submit(starting.require_all).result()
     except starting.CannotStart as problem:
         sys.exit(str(problem))
-    finally:
-        connections.close_all()
+    except Exception as error:  # Celery only logs what a handler of a signal raises
+        logger.exception("The worker ends, because its check failed.")
+        sys.exit(f"The worker cannot check its database and files: {error}")
 
 
 @celeryd_init.connect

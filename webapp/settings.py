@@ -38,11 +38,24 @@ DATA_DIR = env_folder(
 UPLOADS_DIR = DATA_DIR / "uploads"
 UPLOADS_DIR.mkdir(exist_ok=True)
 
+STORE_CACHE_BYTES = env_int(
+    "STORE_CACHE_BYTES",
+    512 * 2**20,
+    "Memory in which each process keeps what it read of recordings on an object store.",
+    minimum=2**20,
+)
 STORE_URL = env_str(
     "STORE_URL",
     (DATA_DIR / "store").as_uri(),
     "Where recordings are stored. Every worker and web process must reach it.",
     shown="file:$DATA_DIR/store",
+)
+
+UPLOADS_URL = env_str(
+    "UPLOADS_URL",
+    "",
+    "Where uploads are kept: `s3://bucket/prefix`, if machines share no folder.",
+    shown="$DATA_DIR/uploads",
 )
 
 SET_ASIDE_DAYS = env_int(
@@ -282,6 +295,12 @@ COLLECTOR_HOSTS = env_list(
     "COLLECTOR_HOSTS",
     "",
     "Hosts, such as jobmanager:8081 or jobmanager, from which people may collect.",
+    shown="none",
+)
+COLLECTOR_FOLDERS = env_list(
+    "COLLECTOR_FOLDERS",
+    "",
+    "Folders below which people may follow checkpoint folders of Spark queries.",
     shown="none",
 )
 MIN_COLLECT_SECONDS = env_int(

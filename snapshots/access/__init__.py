@@ -91,6 +91,7 @@ from snapshots.access.seeing import (
     review,
     reviews,
     same_files,
+    shown_recording,
     shows_names,
     snapshot,
     topologies,

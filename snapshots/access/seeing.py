@@ -127,6 +127,17 @@ def ready_recording(user, pk: int) -> Recording:
     return visible
 
 
+def shown_recording(user, pk: int) -> Recording:
+    """Return a recording that can be looked at: it is ready, or open and still growing.
+
+    Raises: NotFound, Conflict where it is neither.
+    """
+    visible = recording(user, pk)
+    if not visible.is_shown:
+        require_ready(visible)
+    return visible
+
+
 def require_ready(recording: Recording) -> None:
     """Refuse a recording that is not ready. Raises: Conflict, which says how far it is."""
     if not recording.is_ready:

@@ -39,7 +39,7 @@ def epoch_ms(recording: Recording, place: str, at: int | None) -> int | None:
         place: the text of the place at which the instant was read; empty if a person gave it.
         at: the instant.
     """
-    if at is None or not recording.is_ready:
+    if at is None or not recording.is_shown:
         return None
     try:
         stored = recordings.open_recording(recording)

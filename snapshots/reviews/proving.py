@@ -10,7 +10,8 @@ from typing import Any
 
 from snapshots.archive import filling, queries
 from snapshots.domain.judging.cuts import Cut, cut_at
-from snapshots.domain.judging.verdicts import SnapshotReport, judge
+from snapshots.domain.judging.report import SnapshotReport
+from snapshots.domain.judging.verdicts import judge
 from snapshots.domain.model.derived import is_derived
 from snapshots.domain.model.recording import Instant, MessageId
 from snapshots.domain.model.recording import Recording as Log

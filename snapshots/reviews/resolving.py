@@ -90,7 +90,7 @@ def resolve_in_list(subject: Subject, text: str, mark: str = "") -> Resolved:
         if (
             isinstance(place, places.StatePlace)
             and isinstance(subject, Recording)
-            and subject.is_ready
+            and subject.is_shown
         ):
             return _state_in_list(subject, recordings.open_recording(subject), place)
     except (_Gone, NotAPlace) as error:
@@ -129,7 +129,7 @@ def resolve(subject: Subject, text: str, mark: str = "") -> Resolved:
 def _resolve(subject: Subject, place: Place) -> Resolved:
     if isinstance(subject, EngineJob):
         return _in_archive(subject, place)
-    if not subject.is_ready:
+    if not subject.is_shown:
         reason = f"“{subject.name}” is {subject.status} and not ready, so nothing is known of it."
         return Resolved(NOT_KNOWN, reason)
     return _in_recording(subject, recordings.open_recording(subject), place)

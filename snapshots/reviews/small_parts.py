@@ -7,7 +7,8 @@ from functools import lru_cache
 from snapshots.answers.shrinking import smallest_part
 from snapshots.domain.assembling.assembly import assemble
 from snapshots.domain.judging.findings import CONSISTENT
-from snapshots.domain.judging.verdicts import SnapshotReport, judge
+from snapshots.domain.judging.report import SnapshotReport
+from snapshots.domain.judging.verdicts import judge
 from snapshots.domain.model.recording import Recording as Log
 from snapshots.files import uploads
 from snapshots.models import Recording, Snapshot
@@ -62,7 +63,7 @@ def small_part(snapshot: Snapshot) -> SmallPart:
 
 def where_to_check(recording: Recording) -> str:
     """Say by which upload a reader can check what a document does not hold."""
-    path = uploads.path_of(recording.upload) if recording.upload else None
+    path = uploads.at_hand(recording.upload) if recording.upload else None
     if path is None or not path.is_file():
         return (
             "Its upload is not kept, so that only the Cutline that wrote this file can show it: "
@@ -77,5 +78,5 @@ def where_to_check(recording: Recording) -> str:
 @lru_cache(maxsize=64)
 def _sha256(upload: str) -> str:
     """Return the hash of an upload, whose content never changes."""
-    with uploads.path_of(upload).open("rb") as file:
+    with uploads.at_hand(upload).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

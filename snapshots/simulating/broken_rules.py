@@ -13,7 +13,8 @@ from itertools import groupby
 
 from snapshots.domain.assembling.assembly import assemble
 from snapshots.domain.judging.findings import CONSISTENT
-from snapshots.domain.judging.verdicts import SnapshotReport, judge
+from snapshots.domain.judging.report import SnapshotReport
+from snapshots.domain.judging.verdicts import judge
 from snapshots.domain.replaying.non_interference import computation
 from snapshots.domain.simulators.script import Log
 from snapshots.simulating.reruns import Rerun

@@ -532,6 +532,29 @@ interface ArchiveNews {
   /** Milliseconds after which how the job is is not known any more. */
   fresh_for?: number;
   newest: { pipeline: number; number: number } | null;
+  /** The newest poll of a checkpoint in progress. */
+  polled?: { pipeline: number; number: number; at: number } | null;
+}
+
+/** A vertex in the barrier front of a checkpoint; null stands for what is not known. */
+interface FrontVertex {
+  id: string;
+  name: string;
+  parallelism: number | null;
+  acknowledged: number | null;
+  pending: number[] | null;
+  status: string;
+  role: string;
+  reason: string;
+  busy: number | null;
+  back_pressured: number | null;
+}
+
+/** How far a checkpoint had come at one poll. */
+interface FrontPoll {
+  at: number;
+  vertices: FrontVertex[];
+  edges: { source: string; target: string; ship: string; is_front: boolean }[];
 }
 
 interface SocketOptions {
@@ -1381,8 +1404,23 @@ interface App {
   keepNote?(): unknown;
   toggleNotes?(): void;
   onNews?(news: any): void;
+  /** Of an open recording: follows what comes. */
+  live?: { toggle(): void; hear(news: any): boolean; begin(isWanted: boolean): void };
   onConnected?(): void;
   onLost?(): void;
+}
+
+/** How far an open recording has come. */
+interface LiveHead {
+  extent: { from: number; to: number; steps: number };
+  counts: Record<string, number>;
+  /** How many events have come, shown or not. */
+  came: number;
+  /** How many snapshots are judged. */
+  judged: number;
+  missing: number;
+  waits: { process: string; events: number; channel: string; what: string }[];
+  waits_total: number;
 }
 
 /** A person who is in a room. */
@@ -1639,10 +1677,14 @@ interface Evidence {
   strays: { process: string; index: number }[];
 }
 
-/** A message or marker of an opened log; `received` is IN_FLIGHT where it never arrives. */
+/**
+ * A message or marker of an opened log; `received` is IN_FLIGHT where it never arrives. It is the index of a restore if
+ * that took it back.
+ */
 interface Flight extends EvidenceFlight {
   channel: number;
   ordinal: number;
+  takenBack: boolean;
   sentAt: number;
   receivedAt?: number;
 }
@@ -1722,4 +1764,28 @@ interface CheckpointData {
   tasks: CheckpointTask[];
   path?: PathSegment[];
   time_unit?: string;
+}
+
+interface LiveSystem {
+  recording: number;
+  name: string;
+  events: number;
+  missing: number;
+  heard_at: string;
+  is_connected: boolean;
+  epoch: number | null;
+  total: number | null;
+  sum: number | null;
+  processes: { name: string; events: number; state: string; since: number | null; balance: number | null }[];
+  snapshots: {
+    name: string;
+    initiator: string | null;
+    states: number;
+    channels: number | null;
+    sum: number | null;
+    at: number;
+    verdict: string | null;
+    sentence: string;
+  }[];
+  notes: string[];
 }

@@ -54,6 +54,8 @@ _, invitation = teams.invite(team, owner, "barbara@example.org", "editor")
 from snapshots.reviews import entries, incidents, timeline
 review = incidents.open_review(owner, owner, {"title": "Orders were lost", "severity": "major"})
 archive = EngineJob.objects.get(pk=archived)
+from bench.synthetic_archive import poll_stuck
+poll_stuck(archive, 30)
 incidents.add_exhibit(owner, review, archive)
 entries.write(owner, archive, {"text": "**Slow** sink.", "kind": "follow-up",
     "place": "checkpoint:30:0", "due_on": "2026-01-31"})
@@ -125,6 +127,7 @@ def _late(api: Api) -> int:
 KEYS = "since=0&operator=9c32e3838cee893dbb2fc90ccad79598&state=totalAmount&change=changed"
 ADDRESSES = {
     "recordings": "/",
+    "live": "/live",
     "workbench": "/recordings/{banks}",
     "workbench-fifty": "/recordings/{fifty}",
     "workbench-dataflow": "/recordings/{pressed}",
@@ -183,6 +186,7 @@ ADDRESSES = {
     "archive-job": "/archive/{archived}",
     "archive-compare": "/archive/{archived}/compare",
     "archive-checkpoint": "/archive/{archived}/checkpoints/0/30",
+    "archive-front": "/archive/{archived}/checkpoints/0/30/front",
     "bisect-archived": "/archive/{archived}/bisect",
     "archive-notes": "/archive/{archived}/notes",
     "archive-delete": "/archive/{archived}/delete",

@@ -59,9 +59,11 @@ MOST_SHIFT = 0.05  # of what stands in view, while the page loads
 
 # Addresses that show no page of their own: forms that are sent, downloads, and machines.
 NO_PAGES = {
-    *("ingest-again", "original", "compare-failovers", "change-collector", "cancel-job"),
+    *("ingest-again", "close-recording", "original", "compare-failovers", "change-collector"),
+    "cancel-job",
     *("follow-link", "sign-out", "create-token", "revoke-token", "end-other-sessions"),
     "recorder",
+    "live-command",
     *(
         "end-session",
         "allow-person",

@@ -7,15 +7,19 @@ message of a refused job, the log of a webhook, what an engine reports of its jo
 import json
 from collections.abc import Iterator
 from datetime import date, timedelta
+from itertools import pairwise
 
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
+from snapshots.archive import polls
+from snapshots.domain.front.model import Poll, PolledEdge, PolledVertex
 from snapshots.models import (
     Collector,
     EngineCheckpoint,
     EngineJob,
+    EngineRescale,
     Job,
     Recording,
     ResumableUpload,
@@ -26,6 +30,7 @@ from webapp.notices.models import Attempt, Delivery, Notice, Webhook
 from webapp.teams.models import Invitation, Membership, Team
 
 LONGEST_TITLE = 90
+MOST_DRAWN = 60  # vertices of a barrier front
 
 
 def plant() -> None:
@@ -106,6 +111,16 @@ def archived(owner: User) -> Iterator[str]:
             job=job, number=number, kind=text, status="failed", failure=text, told_phase=text,
             path=text, slowest=text, cause=text, phase=text, version=1, triggered_at=number,
         )  # fmt: skip
+    for number, text in enumerate(ALL):
+        EngineRescale.objects.create(
+            job=job, uuid=f"{number}", started_at=number, state=text[:200], cause=text[:200],
+            reason=text[:200], vertices=[{"id": text, "name": text, "before": 1, "after": 2}],
+        )  # fmt: skip
+    names = ALL[:MOST_DRAWN]
+    vertices = [PolledVertex(text, text, 2, 1, (1,)) for text in names]
+    edges = [PolledEdge(*pair, ship=pair[0]) for pair in pairwise(names)]
+    polls.keep(job, Poll(1, 5, 1, False, tuple(vertices), tuple(edges), tuple(ALL)))
+    yield f"/archive/{job.pk}/checkpoints/0/1/front"
     yield from ("/archive", f"/archive/{job.pk}", f"/archive/{job.pk}/checkpoints/0/1")
     yield f"/archive/{job.pk}/compare?slow=2&healthy=1"
 

@@ -9,7 +9,7 @@ from itertools import zip_longest
 from typing import Any
 
 from snapshots.domain.judging.answers import FAILS, HOLDS, NOT_KNOWN
-from snapshots.domain.judging.verdicts import SnapshotReport
+from snapshots.domain.judging.report import SnapshotReport
 from snapshots.domain.model.recording import Recording
 from tests.independent.judge import UNKNOWN, Judgement, Sums, Witness
 from tests.independent.log import same

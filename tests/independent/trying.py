@@ -4,7 +4,8 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from snapshots.domain.judging.verdicts import SnapshotReport, judge
+from snapshots.domain.judging.report import SnapshotReport
+from snapshots.domain.judging.verdicts import judge
 from snapshots.domain.model.defects import InputRefused
 from tests.independent import judge as independent
 from tests.independent.comparing import differences

@@ -39,6 +39,7 @@ operates 404       404       404       404    404      done     sign-in    sign-
 anyone   done      done      done      done   done     done     sign-in    sign-in sign-in
 public   done      done      done      done   done     done     done       done    done
 nothing  404       404       404       404    404      404      404        404     404
+commands 503       503       role      role   404      404      sign-in    sign-in sign-in
 probes   503       503       503       503    503      503      503        503     503
 by-link  done      done      done      done   done     done     done       done    done
 """
@@ -132,6 +133,8 @@ GET /learn/side-by-side
 GET /learn/rules
 POST /learn/rules?rule=late_markers&channel=A-%3EB
 GET /jobs
+GET /live
+GET /api/live
 GET /jobs?team={team}
 GET /compare/two
 GET /reviews
@@ -283,12 +286,14 @@ GET /archive/{archived}
 GET /archive/{archived}/bisect
 GET /archive/{archived}/compare
 GET /archive/{archived}/checkpoints/0/1
+GET /archive/{archived}/checkpoints/0/1/front
 GET /topologies/{topology}
 POST /topologies/{topology} {"name": "pair", "document": "@topology"}
 GET /mappings/{mapping}
 GET /THING/sharing
 GET /jobs/{job}
 GET /api/recordings/{banks}
+GET /api/recordings/{open}/received
 GET /api/recordings/{banks}/with-notes
 GET /api/archive/{archived}/with-notes
 GET /api/recordings/{banks}/defects
@@ -323,7 +328,10 @@ POST /api/recordings/{flink}/contents/1/upgrade {"job": [{"uid": "count"}]}
 GET /api/archive/{archived}
 GET /api/archive/{archived}/overview
 GET /api/archive/{archived}/checkpoints
+GET /api/archive/{archived}/rescales
 GET /api/archive/{archived}/checkpoints/0/1
+GET /api/archive/{archived}/checkpoints/0/1/polls
+GET /api/archive/{archived}/checkpoints/0/1/polls/1000
 GET /api/archive/{archived}/compare?slow=2&healthy=1
 GET /api/collectors/{collector}
 GET /api/recordings/{banks}/states
@@ -382,7 +390,14 @@ POST /api/entries/{entry}/answers {"text": "So."}
 POST /entries/{entry}/change {"action": "edit", "text": "Another text."}
 PATCH /api/entries/{entry} {"text": "Another text."}
 """,
+    "commands": """
+POST /api/recordings/{open}/system {"epoch": 0, "total": 0, "processes": []}
+POST /api/recordings/{open}/orders {"action": "restore"}
+""",
     "edits": """
+POST /api/recordings/{open}/events {"kind": "crash", "process": "A", "index": 0}
+POST /api/recordings/{open}/close
+POST /live/{open} {"order": "restore"}
 POST /v/{short}/delete
 DELETE /api/links/{short}
 POST /recordings/{banks}/public-links {"name": "vendor", "days": "7"}
@@ -416,6 +431,7 @@ POST /recordings/{banks}/rename {"name": "better"}
 GET /recordings/{banks}/delete
 POST /recordings/{banks}/delete
 POST /recordings/{banks}/again
+POST /recordings/{open}/close
 POST /entries/{finding}/change {"action": "resolve"}
 POST /entries/{finding}/change {"action": "delete"}
 GET /archive/{archived}/delete

@@ -8,20 +8,24 @@ import json
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import orjson
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
+from snapshots.archive import polls
+from snapshots.domain.front.model import Poll, PolledVertex
 from snapshots.domain.simulators.flink.samples import counted_twice
 from snapshots.domain.simulators.samples import two_banks
 from snapshots.domain.simulators.script import Log
 from snapshots.files import uploads
 from snapshots.models import Collector, EngineJob, Mapping, Recording, Topology
 from snapshots.readers.engines.flink.adapter.reader import FlinkReader
+from snapshots.readers.logs.headers import header_text
 from snapshots.reviews import entries, incidents, timeline, trail
 from snapshots.reviews.models import Entry, Review
-from snapshots.services import resuming
+from snapshots.services import opened, resuming
 from snapshots.services.jobs import request_restore
 from snapshots.simulating.reruns import DEMONSTRATION, rerun_of
 from tests.builders import simulated
@@ -153,11 +157,18 @@ def _recordings(account: User, shared_data: Path, folder: Path) -> dict[str, obj
     rows["flink"] = stored_upload(account, FlinkReader(), parts_of(case, ["files", "rest"], folder))
     Recording.objects.filter(pk=rows["flink"].pk).update(name=f"{WORD} orders")
     archived = EngineJob.objects.get(owner=account)
+    polls.keep(archived, Poll(1, at=1_000, vertices=(PolledVertex("a", f"{WORD} source", 2, 1),)))
     EngineJob.objects.update(name=f"{WORD} orders")
     job = request_restore(account, rows["late"], rows["late"].snapshots.get(snapshot="s1"))
     sample = a_ready_recording(None)
     numbers = {name: row.pk for name, row in rows.items()}
+    numbers["open"] = _open(account).pk
     return numbers | {"archived": archived.pk, "job": job.pk, "sample": sample.pk}
+
+
+def _open(account: User) -> Recording:
+    header = orjson.loads(header_text(_named(two_banks()).header))
+    return opened.open_recording(account, account, header, lambda row: None)
 
 
 def _named(log: Log) -> Log:

@@ -21,7 +21,8 @@ from django.test import Client
 from snapshots.domain.assembling.assembly import assemble
 from snapshots.domain.dataflow_logs.checkpoints.reference import checkpoints, decisions, files
 from snapshots.domain.dataflow_logs.failovers.reference import all_failovers
-from snapshots.domain.judging.verdicts import SnapshotReport, judge
+from snapshots.domain.judging.report import SnapshotReport
+from snapshots.domain.judging.verdicts import judge
 from snapshots.domain.simulators.samples import two_banks
 from snapshots.domain.simulators.script import Log
 from snapshots.files import recordings

@@ -40,6 +40,7 @@ SOCKETS = {
     "ws/archive/<int:id>": "sees",
     "ws/archive/<int:id>/notes": "sees",
     "ws/jobs": "anyone",
+    "ws/live": "anyone",
     "": "nothing",
 }
 CLOSED = {HIDDEN: consumers.NOT_FOUND, SIGN_IN: consumers.UNAUTHORIZED}
@@ -72,6 +73,7 @@ RELAYED = {
     consumers.NotesConsumer: {"entry_changed"},
     consumers.ArchiveConsumer: {"archive_changed"},
     consumers.JobsConsumer: {"job_changed"},
+    consumers.SystemsConsumer: {"system_told"},
     consumers.NowhereConsumer: set(),
 }
 
@@ -225,6 +227,7 @@ async def test_every_event_reaches_the_team_and_nobody_else(
         f"ws/archive/{archived.pk}": lambda: live.archived_job_reported(archived),
         f"ws/archive/{archived.pk}/notes": partial(note, "engine_job", archived.pk, 1, "made"),
         "ws/jobs": lambda: live.job_changed(job),
+        "ws/live": lambda: live.system_told(banks, {"recording": banks.pk}),
     }
     for address, happen in events.items():
         sockets = {

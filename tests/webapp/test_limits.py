@@ -10,7 +10,7 @@ from channels.db import database_sync_to_async
 
 from tests.web.given import a_person
 from webapp.accounts.services import make_token
-from webapp.edge.bodies import FORM_BYTES, FREE_BYTES, BodyGate
+from webapp.edge.bodies import EVENTS, FORM_BYTES, FREE_BYTES, BodyGate
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -176,6 +176,26 @@ async def test_one_person_has_some_uploads_under_way_and_no_more(token, settings
     status, body, read = await while_one_is_under_way(token, token)
     assert (status, read) == (429, 0)
     assert json.loads(body)["retry_after"] > 0
+
+
+async def test_many_processes_send_events_at_once_under_one_token(token, settings):
+    settings.MAX_UPLOADS_AT_ONCE = 1
+    settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * FREE_BYTES
+    app = Waiting()
+    gate = BodyGate(app)
+    sending = [
+        asyncio.create_task(answered(app, EVENTS, [FREE_BYTES + 1], token=token, gate=gate))
+        for _ in range(3)
+    ]
+    await asyncio.wait(sending, timeout=0.5)
+    app.go_on.set()
+    assert [(await each)[0] for each in sending] == [200, 200, 200]
+
+
+async def test_a_gigabyte_of_events_is_not_read(token):
+    status, body, read = await answered(App(), EVENTS, [9], announced=10**9, token=token)
+    assert (status, read) == (413, 0)
+    assert "larger than 1,000 bytes" in json.loads(body)["detail"]
 
 
 async def test_all_together_have_some_uploads_under_way_and_no_more(token, settings):

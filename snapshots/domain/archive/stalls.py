@@ -28,7 +28,7 @@ class Watch:
     """What is known of a job's progress. None stands for what is not known.
 
     Attributes:
-        is_running: whether the job ran when it was last looked at.
+        is_running: whether the job ran when it was last looked at. None if this is not known.
         looked_at: when it was last looked at.
         fresh_for: the milliseconds after which that is too long ago to say how the job is now.
         usual: the usual interval.
@@ -37,7 +37,7 @@ class Watch:
         began_at: when the job first began to run, or was restored, after ``completed_at``.
     """
 
-    is_running: bool
+    is_running: bool | None
     looked_at: int | None
     fresh_for: int
     usual: int | None = None
@@ -158,7 +158,7 @@ def _judged(watch: Watch, now: int) -> tuple[str, str]:
     if now - watch.looked_at > watch.fresh_for:
         ago = age(now - watch.looked_at)
         return NOT_KNOWN, _not_known(f"no collector has looked at it for {ago}")
-    if not watch.is_running:
+    if watch.is_running is False:
         return NOT_KNOWN, _not_known("it did not run when the collector last looked")
     if watch.usual is None or watch.waiting_since is None:
         few = f"fewer than {LEAST_INTERVALS} intervals between completed checkpoints"
@@ -169,6 +169,11 @@ def _judged(watch: Watch, now: int) -> tuple[str, str]:
         return WELL, _starting(waited, usual)
     if waited <= PATIENCE * watch.usual:
         return WELL, f"It completes a checkpoint at least every {usual}, as usual."
+    if watch.is_running is None:
+        return NOT_KNOWN, _not_known(
+            f"it has completed none for {age(waited)}, usually it completes one at least every "
+            f"{usual}, and nothing tells whether it runs"
+        )
     return STALLED, f"{_nothing_since(watch, waited, usual)} {restorable(watch, now)}"
 
 

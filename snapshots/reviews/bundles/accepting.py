@@ -171,7 +171,7 @@ def _here_already(owner: User, item: Incoming) -> Recording | None:
         owner=owner, size=item.draft.size
     )
     for row in rows.exclude(upload="").order_by("pk"):
-        if _is_read_as(row, item) and _is_same(uploads.path_of(row.upload), item.draft.path):
+        if _is_read_as(row, item) and _is_same(uploads.at_hand(row.upload), item.draft.path):
             return row
     return None
 

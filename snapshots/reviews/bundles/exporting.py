@@ -44,7 +44,7 @@ def bundle_of(recording: Recording, by: User) -> IO[bytes]:
 
     Raises: NotFound if the upload is not kept; Conflict if there are too many notes.
     """
-    path = uploads.path_of(recording.upload) if recording.upload else None
+    path = uploads.at_hand(recording.upload) if recording.upload else None
     if path is None or not path.exists():
         raise NotFound(
             f"The file that “{recording.name}” was read from is not kept, so there is nothing that "

@@ -24,4 +24,5 @@ from snapshots.web.consumers.reporting import (
     NotesConsumer,
     NowhereConsumer,
     ReviewConsumer,
+    SystemsConsumer,
 )

@@ -1,5 +1,6 @@
 """Serve one recording over a websocket: window, cut, search, and what people share."""
 
+import asyncio
 import secrets
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -12,9 +13,10 @@ from channels.db import database_sync_to_async
 from snapshots import access
 from snapshots.answers import replay
 from snapshots.answers import search as searching
-from snapshots.files import recordings
+from snapshots.files import journals, recordings
 from snapshots.jobs import live
 from snapshots.passing import problem_of
+from snapshots.payloads.opened import head_of
 from snapshots.problems import Conflict, Invalid, NotFound, Problem, TooMany
 from snapshots.reviews import incidents
 from snapshots.store.errors import StoreError
@@ -31,6 +33,7 @@ NOT_READY = 4409
 TOO_LARGE = 1009
 MOST_BYTES = 1024**2  # of one message of a client; a cut of the largest recording fits
 CURSORS_A_SECOND = 20
+HEAD_SECONDS = 0.5  # between two looks at how far an open recording has come
 ASKED = ("window", "cut", "search")  # the types of messages that a recording's websocket takes
 MOVED = ("play", "pause", "seek", "speed")
 SHARED = ("follow", "view", "here", "point", "offer", "decline")
@@ -45,11 +48,12 @@ Answer = Callable[[StoredRecording, Mapping[str, Any]], dict[str, Any]]
 
 
 class RecordingConsumer(JsonConsumer):
-    """Serves windows, cuts and searches of one ready recording, and relays what people share."""
+    """Serves windows, cuts and searches of one recording, and relays what people share."""
 
     stored: StoredRecording | None = None
     review: int | None = None
     guest: RoomGuest | None = None
+    head: asyncio.Task | None = None
 
     async def begin(self) -> None:
         self.newest = {
@@ -72,6 +76,8 @@ class RecordingConsumer(JsonConsumer):
             group = live.visitors_group if self.is_visitor else live.viewers_group
             await self.join(group(self.id))
             await self._enter_room()
+            if self.row.is_open:
+                self.head = asyncio.create_task(self._watch_head())
 
     def visitor(self) -> access.Visitor | None:
         """Return the visitor whose public link shows this recording, or None."""
@@ -86,12 +92,29 @@ class RecordingConsumer(JsonConsumer):
         return isinstance(self.scope["user"], access.Visitor)
 
     def _open(self) -> StoredRecording:
-        recording = access.ready_recording(self.scope["user"], self.id)
+        self.row = recording = access.shown_recording(self.scope["user"], self.id)
         self.review = self._review_of(self.scope["user"])
         is_known = self.review is not None or access.shows_names(recording)
         self.has_room = is_known and not self.is_visitor
         self.rights = self._rights_now(self.scope["user"]) if self.has_room else (False, False)
         return recordings.open_recording(recording)
+
+    async def _watch_head(self) -> None:
+        """Say how far an open recording has come, whenever it has come further."""
+        while True:
+            await asyncio.sleep(HEAD_SECONDS)
+            try:
+                so_far = await asyncio.to_thread(journals.so_far, self.row)
+            except (StoreError, OSError) as error:
+                await self.end(TRY_AGAIN, str(error))
+                return
+            if so_far is not self.stored:
+                await database_sync_to_async(recordings.keep_judged)(self.row, so_far)
+                self.stored = so_far
+                await self.send_payload({"type": "head", **head_of(so_far)})
+            if so_far.is_closed:
+                await self.send_payload({"type": "closed"})
+                return
 
     def _review_of(self, user) -> int | None:
         """Return the number of the review that the page names, if the person may see it."""
@@ -147,6 +170,8 @@ class RecordingConsumer(JsonConsumer):
         return access.may_edit(user, room), access.may_comment(user, room)
 
     async def disconnect(self, code: int) -> None:
+        if self.head is not None:
+            self.head.cancel()
         if self.stored is not None:
             for newest in self.newest.values():
                 newest.stop()

@@ -15,8 +15,15 @@ from snapshots.problems import NotFound
 from snapshots.web.consumers.connection import NOT_FOUND, TRY_AGAIN, JsonConsumer
 
 
-class JobsConsumer(JsonConsumer):
-    """Relays every change of the jobs of the person and of their teams."""
+class HoldersConsumer(JsonConsumer):
+    """Relays what changes in what the person and their teams own, and takes no messages."""
+
+    refusal: str
+    _of_holders: frozenset[str] | set[str] = frozenset()
+
+    def group_of(self, holder: int) -> str:
+        """Return the group of what an account owns."""
+        raise NotImplementedError
 
     async def begin(self) -> None:
         await self._join_holders(self.scope["user"])
@@ -26,17 +33,39 @@ class JobsConsumer(JsonConsumer):
         await self._join_holders(user)
 
     async def _join_holders(self, user) -> None:
-        """Receive the jobs of the accounts that the person belongs to now, and of no others."""
+        """Receive from the accounts that the person belongs to now, and from no others."""
         owners = await database_sync_to_async(access.holder_ids)(user)
-        groups = {live.jobs_group(pk) for pk in owners}
-        gone = {group for group in self.joined if live.is_jobs_group(group)} - groups
+        groups = {self.group_of(pk) for pk in owners}
+        gone = self._of_holders - groups
+        self._of_holders = groups
         await asyncio.gather(*map(self.leave, gone), *map(self.join, groups - self.joined))
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
-        await self.refuse("This address only reports jobs; it accepts no messages.")
+        await self.refuse(self.refusal)
+
+
+class JobsConsumer(HoldersConsumer):
+    """Relays every change of the jobs of the person and of their teams."""
+
+    refusal = "This address only reports jobs; it accepts no messages."
+
+    def group_of(self, holder: int) -> str:
+        return live.jobs_group(holder)
 
     async def job_changed(self, event: Mapping[str, Any]) -> None:
         await self.send_payload({"type": "job", **event["job"]})
+
+
+class SystemsConsumer(HoldersConsumer):
+    """Relays how the running systems of the person and of their teams are."""
+
+    refusal = "This address only reports running systems; it accepts no messages."
+
+    def group_of(self, holder: int) -> str:
+        return live.systems_group(holder)
+
+    async def system_told(self, event: Mapping[str, Any]) -> None:
+        await self.send_payload({"type": "system", **event["system"]})
 
 
 class ReportingConsumer(JsonConsumer):

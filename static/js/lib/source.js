@@ -97,6 +97,8 @@ export function createSource({ urls, topology, socket, csrf = () => "" }) {
     async aside(request) {
       return windows.get(keyOf(request)) ?? openWindow(await overHttp(request), topology);
     },
+    /** Forgets what was loaded, because more has come. */
+    forget: () => windows.clear(),
     /**
      * Loads a window that will be needed soon, unless another is being loaded.
      * @param {WindowRequest} request
