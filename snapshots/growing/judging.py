@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from snapshots.domain.judging.cuts import ChannelLog
+from snapshots.domain.judging.cuts import ChannelLog, has_arrived
 from snapshots.domain.judging.report import SnapshotReport
 from snapshots.domain.judging.snapshot_log import SnapshotLog
 from snapshots.domain.judging.verdicts import judge_one
@@ -53,7 +53,7 @@ class SnapshotSoFar:
         if not all(process.id in log.states for process in scope.processes):
             return False
         return all(
-            any(marker.received_index is not None for marker in log.markers.get(channel.id, ()))
+            any(map(has_arrived, log.markers.get(channel.id, ())))
             if log.has_markers
             else channel.id in log.channels
             for channel in scope.channels
@@ -108,15 +108,17 @@ class SnapshotSoFar:
     def _markers_of(self, channel: int) -> Iterator[Marker]:
         table = self._tables.markers.table
         ordinals = np.flatnonzero(table.run("snapshot", channel) == self._code)
-        rows = table.pick(np.full(len(ordinals), channel), ordinals)
+        codes = np.full(len(ordinals), channel)
+        rows = table.pick(codes, ordinals)
+        taken_back = self._tables.markers.taken(codes, rows.values("received_index")).tolist()
         names = ("sent_index", "sent_at", "received_index", "received_at")
         columns = (rows.values(name).tolist() for name in names)
-        for ordinal, sent, sent_at, received, received_at in zip(
-            ordinals.tolist(), *columns, strict=True
+        for ordinal, sent, sent_at, received, received_at, is_taken in zip(
+            ordinals.tolist(), *columns, taken_back, strict=True
         ):
             arrival = (None, None) if received == NONE else (received, received_at)
             id_ = self._topology.channels[channel].id
-            yield Marker(id_, ordinal, self.id, sent, sent_at, *arrival)
+            yield Marker(id_, ordinal, self.id, sent, sent_at, *arrival, taken_back=is_taken)
 
     def _marker_events(self) -> Iterator[Event]:
         """Yield the sends and receives of markers, process by process in their order."""
@@ -125,7 +127,7 @@ class SnapshotSoFar:
             ends = int(self._tables.source[code]), int(self._tables.target[code])
             for marker in markers:
                 found.append((ends[0], marker.sent_index, MARKER_SEND, marker, marker.sent_at))
-                if marker.received_index is not None and marker.received_at is not None:
+                if has_arrived(marker):
                     found.append(
                         (ends[1], marker.received_index, MARKER_RECEIVE, marker, marker.received_at)
                     )
@@ -205,7 +207,7 @@ class SnapshotSoFar:
         ends = [flights.sent(codes, _one(max(sent) + 1))] if sent else []
         if received:
             firsts.append(flights.arrived(codes, _one(min(received))))
-            ends.append(flights.end_of_received(codes, _one(max(received) + 1)))
+            ends.append(flights.ended(codes, _one(max(received) + 1)))
         first = min((int(each[0]) for each in firsts), default=0)
         end = max((int(each[0]) for each in ends), default=0)
         return max(first - 1, 0), min(end + 1, length)
