@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from snapshots.domain.assembling.restores import BEFORE, Again, Returns, with_done
-from snapshots.domain.model.recording import MessageId, Restored, SnapshotId
+from snapshots.domain.model.recording import Restored
 from snapshots.store.restores import ByProcess
 
 
@@ -21,7 +21,7 @@ class Epochs:
             self._incoming[target].append(channel)
         self._restores: dict[int, list[Restored]] = {}
         self._returns: dict[int, Returns] = defaultdict(Returns)
-        self._contents: dict[tuple[int, SnapshotId], tuple[MessageId, ...]] = {}
+        self._contents: dict[tuple[int, str | None], tuple[str, ...]] = {}
         self._again: dict[int, Again] = {}  # since the last restore of each channel's target
         self._whole: dict[int, tuple[Restored, ...]] = {}
         self._changed: set[int] = set()
@@ -31,7 +31,7 @@ class Epochs:
         restores = self._restores.get(process)
         return restores[-1].epoch if restores else BEFORE
 
-    def record(self, channel: int, snapshot: SnapshotId, messages: tuple[MessageId, ...]) -> None:
+    def record(self, channel: int, snapshot: str | None, messages: tuple[str, ...]) -> None:
         """Note what a snapshot recorded in a channel; the first record counts."""
         self._contents.setdefault((channel, snapshot), messages)
 
@@ -48,7 +48,7 @@ class Epochs:
             self._again[channel] = Again([held])
         return incoming
 
-    def comes_again(self, channel: int, target: int, message: MessageId, index: int) -> bool:
+    def comes_again(self, channel: int, target: int, message: str | None, index: int) -> bool:
         """Take a receive as one of what the last restore gave back; return whether it is one."""
         again = self._again.get(channel)
         if again is None or not again.takes(0, message, index):

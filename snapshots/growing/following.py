@@ -24,6 +24,7 @@ from snapshots.domain.model.recording import (
     RESTORE,
     SEND,
     Restored,
+    SnapshotId,
 )
 from snapshots.growing.bodies import parse
 from snapshots.growing.columns import GrowingTable
@@ -238,7 +239,8 @@ class Following:
         elif sent is not None:
             flights.end(channel, key, epoch, index, at)
         elif kind == RESTORE and (began := epoch_of(extra)) is not None:
-            for each in self._epochs.go_back(process, Restored(index, began, snapshot, NONE, at)):
+            named = None if snapshot is None else SnapshotId(snapshot)
+            for each in self._epochs.go_back(process, Restored(index, began, named, NONE, at)):
                 for some in (self._messages, self._markers):
                     self._take_back(some, each, some.under_way(each))
         elif kind in (RECORD_STATE, RECORD_CHANNEL):
