@@ -139,6 +139,10 @@ class StuckFlink(RecordedFlink):
             "status": "IN_PROGRESS",
             "checkpoint_type": self.kind,
             "trigger_timestamp": self.triggered_at,
+            "latest_ack_timestamp": self.triggered_at + 11,
+            "end_to_end_duration": 11,  # to the subtask that was the last to acknowledge so far
+            "state_size": 4_096,
+            "checkpointed_size": 4_096,
             "num_subtasks": sum(self.widths.values()),
             "num_acknowledged_subtasks": sum(self.done.values()),
             "tasks": tasks,

@@ -73,6 +73,20 @@ def test_a_stuck_checkpoint_can_be_replayed_poll_by_poll(ada, flink):
     assert poll.lacking == ()
 
 
+def test_a_checkpoint_in_progress_has_no_duration_and_no_size_yet(ada, flink):
+    """Flink counts both up to the subtask that was the last to acknowledge so far."""
+    with Server(flink) as url:
+        collecting.poll(ada, url)
+        row = EngineJob.objects.get().checkpoints.get(number=2)
+        assert (row.status, row.duration, row.bytes) == ("in progress", None, None)
+        flink.is_going, flink.count = False, 2
+        flink.let_pass(10_000)
+        collecting.poll(ada, url)
+    row.refresh_from_db()
+    assert row.status != "in progress"
+    assert row.duration == flink.checkpoint(2)["end_to_end_duration"] > 11
+
+
 def test_the_same_instant_is_kept_once(ada, flink):
     with Server(flink) as url:
         collecting.poll(ada, url)
