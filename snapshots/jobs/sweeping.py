@@ -91,6 +91,8 @@ def _sweep_uploads(named: Collection[str], known_since: datetime) -> None:
     kept.drop_copies(named, _is_used)
     for name in kept.sweep(named, resumable.is_known, known_since.timestamp()):
         logger.info("The upload %s belongs to no recording and was set aside", name)
+    for name in kept.sweep_pieces(resumable.is_unfinished):
+        logger.info("The pieces of the upload %s, which has ended, were removed", name)
     for name in uploads.sweep(resumable.is_known, may_touch, named):
         logger.info("The upload %s belongs to no recording and was set aside or removed", name)
 
