@@ -243,7 +243,7 @@ def rows_of(report: SnapshotReport, tables: GrowingTables) -> dict[str, list[dic
 
 
 def _places(log: SnapshotLog, process: Any, marker: int | None) -> list[int]:
-    """Return the position at a process and the index of its marker, those that there are."""
+    """Return where a process recorded and where its marker is, without what is not logged."""
     position = log.positions.get(process)
     return [each for each in (position, marker) if each is not None]
 
