@@ -60,7 +60,7 @@ class SnapshotSoFar:
         )
 
     def judged(self) -> SnapshotReport:
-        """Return the report."""
+        """Judge the snapshot from what has come of it, and return the report."""
         log = self._log()
         return judge_one(self._recording(log), log, self._channel_logs(log))
 
