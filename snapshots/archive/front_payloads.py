@@ -102,7 +102,7 @@ def polls_of(polled: Polled) -> dict[str, Any]:
 
 
 def poll_of(poll: Poll) -> dict[str, Any]:
-    """Return a ``CheckpointPoll``."""
+    """Return how far a checkpoint had come at a poll, as a ``CheckpointPoll``."""
     front = front_of(poll)
     fronts = set(front.edges)
     return {

@@ -93,7 +93,10 @@ def poll_at(job: EngineJob, pipeline: int, number: int, at: int | None = None) -
 
 
 def current(job: EngineJob) -> tuple[Poll, Front, int] | None:
-    """Return the last poll of the newest checkpoint, its front and pipeline, while in progress."""
+    """Return the last poll of the newest checkpoint, its front, and the checkpoint's pipeline.
+
+    Return None if this checkpoint is over, or has no poll.
+    """
     newest = job.checkpoints.order_by("-pipeline", "-number").first()
     if newest is None or newest.status != IN_PROGRESS:
         return None

@@ -181,7 +181,7 @@ class System:
         return f"{name} is killed. The others notice that, and stop."
 
     def restore(self) -> str:
-        """End all banks, and start them with the last complete snapshot. Return a sentence."""
+        """End all banks, and start them with the last complete snapshot, if any. Say so."""
         self.kill_all()
         snapshot = last_complete(self._folders.values())
         self._start(snapshot)

@@ -81,7 +81,7 @@ def open_recording(recording: Recording) -> StoredRecording:
 
 
 def keep_judged(recording: Recording, so_far: SoFar) -> None:
-    """Let rows have the snapshots of an open recording that are judged."""
+    """Write the judged snapshots of an open recording that no row has yet into rows."""
     fresh = dict(so_far.fresh)
     if not fresh:
         return

@@ -95,8 +95,9 @@ class GrowingFlights:
         """Return the tables as they are now.
 
         Args:
-            heads: how many events the targets have.
+            heads: how many events are shown of the process at the end of each channel.
             went_back: the target of each channel, and the indexes of the restores of each process.
+            ends: the events from which times are taken; None if the table has times itself.
         """
         names = [each for each in self._names if ends is None or not each.endswith("_at")]
         table = ViewedTable(name, ViewedPart.of(self.table, names, heads), ends)

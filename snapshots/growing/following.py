@@ -72,7 +72,7 @@ class Following:
     """What is made of a journal so far. It is used by one thread at a time."""
 
     def __init__(self, journal: Journal, folder: Path) -> None:
-        """Begin at the first event; ``folder`` takes files without a name."""
+        """Begin at the first event. Columns lie in files without a name in ``folder``."""
         self.journal = journal
         self.header = journal.header
         topology = self.header.topology

@@ -107,7 +107,7 @@ class Journal:
 
     @property
     def version(self) -> tuple[int, int]:
-        """Return which file it is."""
+        """Return which file is open, as device and inode."""
         return self._frames.version
 
     @property

@@ -86,7 +86,7 @@ class SnapshotSoFar:
         )
 
     def judged(self) -> SnapshotReport:
-        """Return the report."""
+        """Judge the snapshot from what has come of it, and return the report."""
         log = self._log()
         return judge_one(self._recording(log), log, self._channel_logs(log))
 
@@ -243,7 +243,7 @@ class SnapshotSoFar:
 
 
 def _places(log: SnapshotLog, process: Any, marker: int | None) -> list[int]:
-    """Return the position at a process and the index of its marker, those that there are."""
+    """Return where a process recorded and where its marker is, without what is not logged."""
     position = log.positions.get(process)
     return [each for each in (position, marker) if each is not None]
 

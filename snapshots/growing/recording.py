@@ -71,7 +71,7 @@ class OpenRecording:
     """
 
     def __init__(self, path: Path, folder: Path) -> None:
-        """Open the journal at ``path``; ``folder`` takes files without a name.
+        """Open the journal at ``path``. Columns lie in files without a name in ``folder``.
 
         Raises: FileNotFoundError, JournalDamaged, OSError.
         """

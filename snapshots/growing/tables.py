@@ -209,5 +209,5 @@ class GrowingTables(Tables):
 
     @cached_property
     def strays(self) -> Strays:
-        """No strays."""
+        """Return no strays."""
         return GrowingStrays(self.manifest, self.topology)

@@ -13,12 +13,11 @@ from snapshots.domain.reviewing import places
 from snapshots.domain.reviewing.place_text import NotAPlace, read_place
 from snapshots.files import recordings
 from snapshots.models import Recording
-from snapshots.readers.logs.json_events import TIME_UNIT
+from snapshots.readers import recognition
+from snapshots.readers.logs.json_events import TIME_UNIT, JsonEventsReader
 from snapshots.readers.logs.mapped.lines import MappedReader
-from snapshots.readers.logs.raft_trace import RaftTraceReader
 from snapshots.store.errors import StoreError
 
-COUNTED_ANEW = (RaftTraceReader.key, MappedReader.key)  # logs whose times are counted anew
 # A recording that begins between these dates, counted from 1970, has dates: a clock that begins at
 # 0 does not run for thirty years.
 FIRST, END = (datetime(year, 1, 1, tzinfo=UTC).timestamp() * 1000 for year in (2000, 2100))
@@ -69,9 +68,16 @@ def _is_of_the_engine(place: str) -> bool:
 
 def _zero(header_extra: Mapping[str, Any]) -> int:
     """Return what instant 0 is in the log's own time, in TIME_UNIT."""
-    facts = [header_extra.get(key) for key in COUNTED_ANEW]
+    facts = [header_extra.get(key) for key in _keys_of_logs()]
     began = [each.get("began_at_us") for each in facts if isinstance(each, Mapping)]
     return next((each for each in began if type(each) is int), 0)
+
+
+def _keys_of_logs() -> set[str]:
+    """Return the fields of headers that describe logs whose times are counted anew."""
+    readers = recognition.READERS.values()
+    keys = {reader.key for reader in readers if isinstance(reader, JsonEventsReader)}
+    return keys | {MappedReader.key}
 
 
 def _is_date(milliseconds: int | None) -> bool:

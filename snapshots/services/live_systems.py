@@ -61,7 +61,7 @@ def tell(recording: Recording, told: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def order(recording: Recording, action: str, process: str | None) -> None:
-    """Ask the command of a system for something; it takes that within a second.
+    """Ask the command of a system for something; it takes that when it tells next.
 
     Raises: Conflict if no command is connected, or it has no such process; Unavailable.
     """

@@ -167,7 +167,7 @@ def _contradicts(contradiction: Contradiction) -> Conflict:
 
 
 def _note_size(recording: Recording, size: int) -> None:
-    """Let the row have the journal's bytes, if it has grown much."""
+    """Write the size of the journal into the row, if it has grown much."""
     if size - recording.size >= _SIZE_EVERY:
         rows = Recording.objects.filter(pk=recording.pk, status=Recording.Status.OPEN)
         rows.update(size=size)

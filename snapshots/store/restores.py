@@ -75,7 +75,7 @@ class TakenBack:
 
     @cached_property
     def channels(self) -> NDArray[np.bool_]:
-        """bool[C]: on which channels a flight may have been taken back."""
+        """Whether a restore may have taken back a flight, for each channel: bool[C]."""
         return np.isin(self.target, list(self.rows))
 
     def among(self, codes: Ints, ends: Ints) -> NDArray[np.bool_]:

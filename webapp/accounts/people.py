@@ -77,12 +77,12 @@ def _of_each(rows, aggregate, owner: str) -> Subquery:
 
 
 def person(pk: int) -> User:
-    """Return one of ``people``. Raises: NotFound."""
+    """Return the person with this number, with their usage. Raises: NotFound."""
     return _existing(people().filter(pk=pk), f"There is no person {pk}.")
 
 
 def team_account(pk: int) -> User:
-    """Return one of ``team_accounts``. Raises: NotFound."""
+    """Return the account of a team by its number, with its usage. Raises: NotFound."""
     return _existing(team_accounts().filter(pk=pk), f"There is no team {pk}.")
 
 

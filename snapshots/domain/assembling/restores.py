@@ -232,7 +232,7 @@ def with_done(restored: Restored, again: Iterable[tuple[int | None, Hashable | N
 
 
 def require_few(restores: Mapping[ProcessId, Sequence[Restored]]) -> None:
-    """Raises: InputRefused if a process goes back too often."""
+    """Check that no process goes back too often. Raises: InputRefused."""
     defects = Defects()
     for process, own in restores.items():
         if len(own) > MOST_RESTORES:

@@ -1,4 +1,4 @@
-"""Say of which snapshots a restore leaves it open whether they are consistent.
+"""Find the snapshots of which nobody can say after a restore whether they are consistent.
 
 After a restore a system goes on from the snapshot to which it went back. So a snapshot that was
 recorded after one is judged only if the log shows that the restore was right:

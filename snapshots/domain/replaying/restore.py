@@ -156,7 +156,10 @@ def restore(recording: Recording, snapshot: SnapshotId) -> RestoreReport:
 def require_one_run(
     snapshot: SnapshotId, process: ProcessId, position: int, restores: Sequence[Restored]
 ) -> None:
-    """Raises: NotRestorable if a process goes back after the position, or was still at it there."""
+    """Check that a process does not go back after the position, nor was still at it there.
+
+    Raises: NotRestorable.
+    """
     later = next((restored for restored in restores if restored.row >= position), None)
     if later is not None:
         raise NotRestorable(

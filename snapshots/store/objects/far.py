@@ -132,7 +132,7 @@ class FarFile:
 
     @contextmanager
     def filled(self, *pieces: tuple[int, bytes]) -> Iterator[None]:
-        """Hold the blocks of some bytes that are known, and put them there."""
+        """Put bytes that are known into the memory, and hold their blocks meanwhile."""
         starts = np.array([start for start, _ in pieces])
         ends = starts + [len(content) for _, content in pieces]
         blocks = _blocks_of(starts, ends)

@@ -21,7 +21,7 @@ _NO_NAME = re.compile(r"[^0-9A-Za-z]+")
 
 
 class TableFile(StreamingHttpResponse):
-    """A table as a file, which a server for many requests also sends part by part."""
+    """A table as a file that is sent part by part, also by an asynchronous server."""
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         parts = iter(self)

@@ -58,7 +58,7 @@ def _without_timestamps(type: DataType) -> DataType:
 
 
 def json_rows(rows: list[Row], schema: StructType) -> list[dict[str, Json]]:
-    """Convert rows to JSON; ``schema`` is that of the rows before ``plain_columns``."""
+    """Convert rows to JSON. ``schema`` is what they had before ``plain_columns`` changed them."""
     return [as_json(row, schema) for row in rows]
 
 

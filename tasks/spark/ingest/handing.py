@@ -41,7 +41,7 @@ class Handing:
 
 @contextmanager
 def fetched(place: str | Path) -> Iterator[Path]:
-    """Give a file or folder of this machine with the content of a place. Raises: OSError."""
+    """Make a file or folder readable on this machine, wherever it lies. Raises: OSError."""
     path = path_of(place)
     if not isinstance(path, ObjectPath):
         yield path

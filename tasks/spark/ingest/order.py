@@ -224,7 +224,7 @@ def _records(rows: pa.Table, order: Order) -> pa.Table:
 
 
 def _ends(rows: pa.Table) -> pa.Table:
-    """Return ENDS."""
+    """Return the ends of messages and markers as ENDS, sorted by channel."""
     kind, channel = rows["kind"].to_numpy(), rows["channel"].to_numpy()
     chosen = np.flatnonzero((kind >= SEND_CODE) & (kind <= MARKER_RECEIVE_CODE))
     chosen = chosen[stable_order(channel[chosen])]

@@ -6,6 +6,8 @@ import pytest
 
 from snapshots.domain.simulators.samples import two_banks
 from snapshots.domain.simulators.script import Log
+from snapshots.readers import recognition
+from snapshots.readers.logs.raft_trace import RaftTraceReader
 from snapshots.reviews import entries, incidents, timeline
 from snapshots.web import incidents as shown
 from tests.readers.inputs import read, source, text
@@ -55,6 +57,17 @@ def test_a_log_with_dates_gives_a_row_its_time_of_day(client, ada, tmp_path):
     assert "2024-04-05 15:08:49.503 UTC</time>" in page
     document = text_of(client.get(f"/reviews/{review.pk}/post-mortem?format=html"))
     assert "2.5 ms in the system (2024-04-05 15:08:49.503 UTC)" in document
+
+
+def test_a_log_of_a_further_format_has_dates(ada, tmp_path, monkeypatch):
+    class FurtherReader(RaftTraceReader):
+        name, key = "further", "further"
+
+    monkeypatch.setattr(recognition, "READERS", {"further": FurtherReader()})
+    header, events, _ = read(source(tmp_path, text(send()), "trace.ndjson"))
+    assert "raft" not in header.extra
+    log = Log(header, tuple(events))
+    assert moment_of(ada, log, place="event:1:0") == "2024-04-05T15:08:49.500Z"
 
 
 def test_times_since_1970_are_dates(ada):

@@ -53,7 +53,7 @@ class Told:
 
 
 def poll_of(told: Told, graph: JobGraph, before: Delays) -> Poll | None:
-    """Return the poll; None if the answer is not about a checkpoint in progress."""
+    """Make a poll of Flink's answers; None if they are not about a checkpoint in progress."""
     details = dict(told.details)
     checkpoint = number(details, "id")
     if checkpoint is None or text(details, "status") != IN_PROGRESS:

@@ -56,7 +56,7 @@ class Action:
 
     @property
     def processes(self) -> list[ProcessId]:
-        """All of its processes; an enumerator comes first, a committer last."""
+        """The processes of the action; an enumerator comes first, a committer last."""
         extra = [self.coordinator] if self.has_coordinator else []
         subtasks = self.vertex.processes
         return extra + subtasks if self.role == names.SOURCE else subtasks + extra
