@@ -35,6 +35,11 @@ class Verdicts:
         self._judged: dict[SnapshotId, SnapshotReport] = {}
         self._rows: dict[SnapshotId, JudgedRows] = {}
 
+    @property
+    def under_way(self) -> int:
+        """Return how many snapshots have begun and are not judged."""
+        return len(self._under_way)
+
     def take(self, tables: GrowingTables, changed: Collection[int]) -> None:
         """Judge the snapshots of which something has come, and now all that will come.
 
