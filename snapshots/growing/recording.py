@@ -109,7 +109,7 @@ class OpenRecording:
     def _judged(self, name: str) -> GrowingTables:
         """Return the tables as they are now, with the snapshots that are judged."""
         tables = self._following.view(name)
-        self._verdicts.take(tables, self._following.changed)
+        self._verdicts.take(tables, self._following.changed, self._following.records_of)
         self._following.changed.clear()
         tables.judged_rows = self._verdicts.rows(tables)
         return tables
