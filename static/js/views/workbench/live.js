@@ -129,6 +129,7 @@ export function sentence({ came, counts, under_way, missing, waits, waits_total 
   for (const { process, channel, what } of waits.slice(0, MOST_WAITS)) {
     parts.push(`${process} waits for the send of ${what} on ${channel}.`);
   }
-  if (waits_total > MOST_WAITS) parts.push(`So do ${thousands(waits_total - MOST_WAITS)} more processes, for others.`);
+  const others = waits_total - MOST_WAITS;
+  if (others > 0) parts.push(`${counted(others, "more process", "more processes")} ${others === 1 ? "waits" : "wait"} so.`);
   return parts.join(" ");
 }
