@@ -3,6 +3,7 @@
 A limit of 0 means no limit. Recordings that nobody owns, the samples, have no limits.
 """
 
+import sys
 from dataclasses import dataclass, fields, replace
 
 from django.conf import settings
@@ -129,8 +130,11 @@ def _quota(title: str, used: int, limit: int, words) -> Quota:
     return Quota(title, words(used), words(limit) if limit else "", share)
 
 
-def require_room_for(user, size: int) -> None:
-    """Refuse ``size`` more bytes if the person may not store so many. Raises: TooMany."""
+def require_room_for(user, size: int) -> int:
+    """Refuse ``size`` more bytes if the person may not store so many; return how many they may.
+
+    Raises: TooMany.
+    """
     limit = _limit_of(user, "stored_bytes")
     used = stored_bytes(user) if limit else 0
     if limit and used + size > limit:
@@ -145,6 +149,7 @@ def require_room_for(user, size: int) -> None:
             limit=limit,
             used=used,
         )
+    return limit - used if limit else sys.maxsize
 
 
 def require_job(user) -> None:

@@ -3,8 +3,8 @@
 import os
 import threading
 from collections import OrderedDict, defaultdict
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from django.conf import settings
@@ -42,14 +42,8 @@ def journal_of(recording: Recording) -> Journal:
     found = _kept(name)
     if found is not None:
         return found
-    with _lock:
-        opening = _opening[name]
-    try:
-        with opening:  # it is read whole, which others need not wait for
-            return _kept(name) or _opened(name)
-    finally:
-        with _lock:
-            _opening.pop(name, None)
+    with _opening_of(name):
+        return _kept(name) or _opened(name)
 
 
 def _opened(name: str) -> Journal:
@@ -81,23 +75,31 @@ def so_far(recording: Recording) -> SoFar:
     try:
         return looked_at(recording).so_far(recording.name)
     except FileNotFoundError:
+        forget(path.name)
         if not is_here(kept.root()):
             raise OnAnotherMachine from None
         raise StoreMissing(path) from None
     except JournalDamaged as damaged:
+        forget(path.name)
         raise StoreDamaged(path.name, str(damaged), "Was it changed?") from None
+    except OSError:  # such as a full disk; what was made of the journal may lack a part
+        forget(path.name)
+        raise
 
 
 def looked_at(recording: Recording) -> OpenRecording:
     """Return what this process has made of a journal; it begins when it is first asked."""
     path = uploads.path_of(recording.journal)
-    with _lock:
-        found = _looked_at.get(path.name)
+    with _opening_of(path.name):
+        with _lock:
+            found = _looked_at.get(path.name)
         if found is None:
-            found = _looked_at[path.name] = OpenRecording(path, path.parent)
-        _looked_at.move_to_end(path.name)
-        while len(_looked_at) > _KEPT_LOOKED_AT:
-            _looked_at.popitem(last=False)
+            found = OpenRecording(path, path.parent)
+        with _lock:
+            _looked_at[path.name] = found
+            _looked_at.move_to_end(path.name)
+            while len(_looked_at) > _KEPT_LOOKED_AT:
+                _looked_at.popitem(last=False)
         return found
 
 
@@ -110,6 +112,19 @@ def hand_on(recording: Recording) -> None:
     if not is_here(kept.root()):
         journal_of(recording).end()
         kept.put(uploads.path_of(recording.journal), recording.journal)
+
+
+@contextmanager
+def _opening_of(name: str) -> Iterator[None]:
+    """Let one thread open a journal: it is read whole, which others need not wait for."""
+    with _lock:
+        opening = _opening[name]
+    try:
+        with opening:
+            yield
+    finally:
+        with _lock:
+            _opening.pop(name, None)
 
 
 def forget(name: str) -> None:

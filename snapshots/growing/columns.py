@@ -5,6 +5,7 @@ A column that outgrows its file gets one twice as large. Whoever still reads the
 there what was in it.
 """
 
+import os
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -22,9 +23,13 @@ _FIRST_OF_RUN = 8  # rows that a run has room for at first
 
 
 def _mapped(folder: Path, count: int, kind: type) -> Any:
-    """Return zeros in a file that goes away with them. Raises: OSError."""
+    """Return zeros in a file that goes away with them. Raises: OSError.
+
+    Its blocks are on the disk at once: to write into a hole would end the process on a full disk.
+    """
     with tempfile.TemporaryFile(dir=folder) as file:
-        return np.memmap(file, kind, "w+", shape=(count,))
+        os.posix_fallocate(file.fileno(), 0, count * np.dtype(kind).itemsize)
+        return np.memmap(file, kind, "r+", shape=(count,))
 
 
 class Heap:

@@ -6,7 +6,7 @@ waits, and what depends on it, is held back.
 """
 
 import heapq
-from collections import deque
+from collections import defaultdict, deque
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -91,7 +91,8 @@ class Following:
         self._kinds = {kind: code for code, kind in enumerate(KINDS)}
         self._snapshots: dict[str, int] = {}
         self._epochs = Epochs(target.tolist())
-        self._records: list[tuple[object, ...]] = []
+        self._records: list[tuple[Any, ...]] = []
+        self.records_of: dict[int, list[tuple[Any, ...]]] = defaultdict(list)  # by snapshot
         self.changed: set[int] = set()  # snapshots of which something has come
         self._step = 0
         self._extent = (0, 0)
@@ -247,9 +248,9 @@ class Following:
             if kind == RECORD_CHANNEL:
                 self._epochs.record(channel, snapshot, tuple(messages or ()))
             kind_code = self._kind_code(kind)
-            self._records.append(
-                (code, process, index, at, kind_code, channel, state, messages, NONE)
-            )
+            record = (code, process, index, at, kind_code, channel, state, messages, NONE)
+            self._records.append(record)
+            self.records_of[code].append(record)
         self._note_place(process, at)
         return woken
 

@@ -4,7 +4,8 @@ The rules are those of ``domain.judging``. They get only what concerns the snaps
 markers, the states at its positions, and the messages around its cut.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from snapshots.domain.model.recording import (
     Instant,
     Marker,
     Message,
+    MessageId,
     Recording,
     Restored,
     SnapshotId,
@@ -31,17 +33,20 @@ from snapshots.domain.model.topology import ChannelId, JsonText, ProcessId
 from snapshots.growing.tables import GrowingTables
 from snapshots.store.cut import StoredCut
 from snapshots.store.layout import NONE
-from snapshots.store.mapped import Ints, rows_of_snapshot
+from snapshots.store.mapped import Ints
 
 
 class SnapshotSoFar:
     """What has come of one snapshot."""
 
-    def __init__(self, tables: GrowingTables, code: int) -> None:
-        self._tables, self._code = tables, code
+    def __init__(
+        self, tables: GrowingTables, code: int, records: Sequence[tuple[Any, ...]]
+    ) -> None:
+        """Take its code, and its records: rows of RECORD_COLUMNS, in any order."""
+        self._tables, self.code = tables, code
         self.id = SnapshotId(tables.manifest.snapshots[code])
         self._topology = tables.topology
-        self._records = list(self._recorded())
+        self._records = [self._recorded(*row) for row in sorted(records, key=itemgetter(1, 2))]
         self._markers = [list(self._markers_of(code)) for code in range(len(tables.source))]
 
     @property
@@ -59,7 +64,7 @@ class SnapshotSoFar:
             for event in (*self._records, *self._marker_events())
         ]
         epoch = max(BEFORE if before is None else before.epoch for before in befores)
-        scope = self._tables.scope(self._code)
+        scope = self._tables.scope(self.code)
         restores = [self._restores_of(process.id) for process in scope.processes]
         return all(own and own[-1].epoch > epoch for own in restores)
 
@@ -75,7 +80,7 @@ class SnapshotSoFar:
         if not self.has_begun:
             return False
         log = self._log()
-        scope = self._tables.scope(self._code)
+        scope = self._tables.scope(self.code)
         if not all(process.id in log.states for process in scope.processes):
             return False
         return all(
@@ -107,33 +112,37 @@ class SnapshotSoFar:
         }
         return log
 
-    def _recorded(self) -> Iterator[Event]:
-        tables = self._tables
-        rows = rows_of_snapshot(tables.records, self._code)
-        for row in rows.to_pylist():
-            step = tables.events.values(
-                "step", np.array([row["process"]]), np.array([row["index"]])
-            )
-            kind = tables.manifest.kinds[row["kind"]]
-            messages = row["messages"]
-            yield Event(
-                process=self._topology.processes[row["process"]].id,
-                index=row["index"],
-                kind=kind,
-                at=row["at"],
-                step=int(step[0]),
-                line=NONE,
-                channel=None
-                if row["channel"] == NONE
-                else self._topology.channels[row["channel"]].id,
-                state=row["state"] if kind == RECORD_STATE else None,
-                snapshot=self.id,
-                messages=tuple(messages or ()) if kind == RECORD_CHANNEL else None,
-            )
+    def _recorded(
+        self,
+        _snapshot: int,
+        process: int,
+        index: int,
+        at: int,
+        code: int,
+        channel: int,
+        state: JsonText | None,
+        messages: Sequence[str] | None,
+        line: int,
+    ) -> Event:
+        tables, kind = self._tables, self._tables.manifest.kinds[code]
+        step = tables.events.values("step", np.array([process]), np.array([index]))
+        ids = tuple(map(MessageId, messages or ()))
+        return Event(
+            process=self._topology.processes[process].id,
+            index=index,
+            kind=kind,
+            at=Instant(at),
+            step=int(step[0]),
+            line=line,
+            channel=None if channel == NONE else self._topology.channels[channel].id,
+            state=state if kind == RECORD_STATE else None,
+            snapshot=self.id,
+            messages=ids if kind == RECORD_CHANNEL else None,
+        )
 
     def _markers_of(self, channel: int) -> Iterator[Marker]:
         table = self._tables.markers.table
-        ordinals = np.flatnonzero(table.run("snapshot", channel) == self._code)
+        ordinals = np.flatnonzero(table.run("snapshot", channel) == self.code)
         codes = np.full(len(ordinals), channel)
         rows = table.pick(codes, ordinals)
         taken_back = self._tables.markers.taken(codes, rows.values("received_index")).tolist()

@@ -4,6 +4,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,34 +18,42 @@ from snapshots.store.reader import StoredRecording
 LOOK_SECONDS = 0.25  # between two looks into the journal
 
 
-class SoFar(StoredRecording):
-    """An open recording as far as it has come at one moment. Safe for threads.
+@dataclass(frozen=True, slots=True)
+class Head:
+    """How far an open recording has come at one moment.
 
     Attributes:
         waits: the processes whose next event waits for a send that has not come.
         came: how many events have come, shown or not.
         missing: how many events are missing before others that have come.
         is_closed: whether no more will come.
+    """
+
+    waits: Sequence[Wait]
+    came: int
+    missing: int
+    is_closed: bool
+
+
+class SoFar(StoredRecording):
+    """An open recording as far as it has come at one moment. Safe for threads.
+
+    Attributes:
+        head: how far it has come, shown or not; the only thing that changes.
+        under_way: how many snapshots have begun and are not judged.
         fresh: the summaries of judged snapshots, by their ids, that no row has yet; who writes the
             row takes them out.
     """
 
-    came = missing = 0
-    waits: Sequence[Wait] = ()
-    is_closed = False
-
-    def __init__(
-        self,
-        tables: GrowingTables,
-        summaries: Sequence[dict[str, Any]],
-        fresh: dict[str, dict[str, Any]],
-    ) -> None:
-        """Take the tables, and the summaries of the judged snapshots."""
+    def __init__(self, tables: GrowingTables, verdicts: Verdicts, head: Head) -> None:
+        """Take the tables, the snapshots that are judged now, and how far it has come."""
         self.folder = Path()  # it has no files
         self.manifest = tables.manifest
         self.tables = tables
-        self._summaries = summaries
-        self.fresh = fresh
+        self.head = head
+        self._summaries = verdicts.summaries(tables)
+        self.under_way = verdicts.under_way
+        self.fresh = verdicts.fresh
         self._searches = OrderedDict()
         self._searching = threading.Lock()
 
@@ -85,16 +94,22 @@ class OpenRecording:
         """Return what has come, at most LOOK_SECONDS ago. Raises: JournalDamaged, OSError."""
         with self._lock:
             if self._so_far is None or time.monotonic() - self._looked_at >= LOOK_SECONDS:
-                if self._following.go_on() or self._so_far is None:
-                    tables = self._following.view(name)
-                    self._verdicts.take(tables, self._following.changed)
-                    self._following.changed.clear()
-                    tables.judged_rows = self._verdicts.rows(tables)
-                    summaries = self._verdicts.summaries(tables)
-                    self._so_far = SoFar(tables, summaries, self._verdicts.fresh)
-                journal = self._following.journal
-                self._so_far.waits = self._following.waits()
-                self._so_far.came, self._so_far.missing = journal.events, journal.missing
-                self._so_far.is_closed = journal.is_closed
+                has_more, head = self._following.go_on(), self._head()
+                if has_more or self._so_far is None:
+                    self._so_far = SoFar(self._judged(name), self._verdicts, head)
+                self._so_far.head = head
                 self._looked_at = time.monotonic()
             return self._so_far
+
+    def _head(self) -> Head:
+        journal = self._following.journal
+        waits = self._following.waits()
+        return Head(waits, journal.events, journal.missing, journal.is_closed)
+
+    def _judged(self, name: str) -> GrowingTables:
+        """Return the tables as they are now, with the snapshots that are judged."""
+        tables = self._following.view(name)
+        self._verdicts.take(tables, self._following.changed, self._following.records_of)
+        self._following.changed.clear()
+        tables.judged_rows = self._verdicts.rows(tables)
+        return tables

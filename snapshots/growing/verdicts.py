@@ -4,7 +4,7 @@ A restore leaves it open whether a snapshot behind it is consistent; ``domain.ju
 the rules.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from snapshots.domain.assembling.restores import BEFORE
@@ -18,6 +18,8 @@ from snapshots.store.layout import NONE, SNAPSHOT_CHANNELS, SNAPSHOT_STATES
 
 if TYPE_CHECKING:
     from snapshots.store.restores import ByProcess
+
+Records = Mapping[int, Sequence[tuple[Any, ...]]]
 
 
 class Verdicts:
@@ -34,16 +36,27 @@ class Verdicts:
         self._by_itself: dict[SnapshotId, SnapshotReport] = {}  # as if no restore came before
         self._judged: dict[SnapshotId, SnapshotReport] = {}
         self._rows: dict[SnapshotId, JudgedRows] = {}
+        self._summaries: dict[SnapshotId, dict[str, Any]] = {}
 
-    def take(self, tables: GrowingTables, changed: Collection[int]) -> None:
+    @property
+    def under_way(self) -> int:
+        """Return how many snapshots have begun and are not judged."""
+        return len(self._under_way)
+
+    def take(self, tables: GrowingTables, changed: Collection[int], records_of: Records) -> None:
         """Judge the snapshots of which something has come, and now all that will come.
 
         One is judged again if more of it comes, such as what a channel held. All are looked at
         again if a restore came, or something of one to which a restore may have gone back.
+
+        Args:
+            changed: the codes of the snapshots of which something has come.
+            records_of: the rows of RECORD_COLUMNS of each snapshot.
         """
         is_other = tables.restores is not self._restores
         self._restores = tables.restores
-        fresh = self._fresh(tables, self._under_way.union(changed) if is_other else changed)
+        codes = self._under_way.union(changed) if is_other else changed
+        fresh = self._fresh(SnapshotSoFar(tables, code, records_of[code]) for code in sorted(codes))
         doubts = _doubts(tables)
         newest = max((own[-1].epoch for own in tables.restores.values()), default=BEFORE)
         if is_other or any(doubts.epoch(report) < newest for report in fresh):
@@ -51,20 +64,19 @@ class Verdicts:
         for report in sorted(fresh, key=doubts.epoch):
             self._keep(doubts.judged(report, self._judged), tables)
 
-    def _fresh(self, tables: GrowingTables, codes: Collection[int]) -> list[SnapshotReport]:
+    def _fresh(self, snapshots: Iterable[SnapshotSoFar]) -> list[SnapshotReport]:
         """Judge those of these snapshots of which all is there, as if no restore came before.
 
         What was judged is judged again, even if it goes on behind a restore that cut it off.
         """
         fresh = []
-        for code in sorted(codes):
-            snapshot = SnapshotSoFar(tables, code)
+        for snapshot in snapshots:
             is_judged = snapshot.id in self._by_itself
             if is_judged or snapshot.is_complete or snapshot.is_cut_off:
                 fresh.append(snapshot.judged())
-                self._under_way.discard(code)
+                self._under_way.discard(snapshot.code)
             elif snapshot.has_begun:
-                self._under_way.add(code)
+                self._under_way.add(snapshot.code)
         self._by_itself |= {report.snapshot: report for report in fresh}
         return fresh
 
@@ -73,7 +85,7 @@ class Verdicts:
         if report != self._judged.get(name):
             self._judged[name] = report
             self._rows[name] = _rows_of(report, tables)
-            self.fresh[name] = report.summary()
+            self._summaries[name] = self.fresh[name] = report.summary()
 
     def rows(self, tables: GrowingTables) -> Mapping[int, JudgedRows]:
         """Return the rows of the judged snapshots in the tables, by the code of the snapshot."""
@@ -83,9 +95,9 @@ class Verdicts:
     def summaries(self, tables: GrowingTables) -> list[dict[str, Any]]:
         """Return the summaries of the judged snapshots, in the order in which they came."""
         return [
-            self._judged[name].summary()
+            self._summaries[name]
             for name in map(SnapshotId, tables.manifest.snapshots)
-            if name in self._judged
+            if name in self._summaries
         ]
 
 

@@ -99,7 +99,7 @@ def taken_events(taken: Taken, received: Received) -> TakenEvents:
 
 def head_of(so_far: SoFar) -> dict[str, Any]:
     """Return what pages must know of how far an open recording has come; see docs/websocket.md."""
-    manifest = so_far.manifest
+    manifest, head = so_far.manifest, so_far.head
     return {
         "extent": {
             "from": manifest.extent.from_,
@@ -107,9 +107,10 @@ def head_of(so_far: SoFar) -> dict[str, Any]:
             "steps": manifest.extent.steps,
         },
         "counts": dict(manifest.counts),
-        "came": so_far.came,
+        "came": head.came,
         "judged": len(so_far.snapshots()),
-        "missing": so_far.missing,
-        "waits": [asdict(wait) for wait in so_far.waits[:MOST_WAITS]],
-        "waits_total": len(so_far.waits),
+        "under_way": so_far.under_way,
+        "missing": head.missing,
+        "waits": [asdict(wait) for wait in head.waits[:MOST_WAITS]],
+        "waits_total": len(head.waits),
     }

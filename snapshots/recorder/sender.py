@@ -22,6 +22,7 @@ _LOG = logging.getLogger("cutline_recorder")
 _MOST_BYTES = 1024 * 1024
 _TOO_LARGE = 413
 _MOST_REFUSED = 3  # single events in a row that are left out as too large
+_GATHER_SECONDS = 0.25
 _MAY_PASS = frozenset({401, 403, 404, 408, 425, 429})
 
 
@@ -47,14 +48,15 @@ class Sender:
         *,
         timeout: float = 30.0,
         pauses: tuple[float, float] = (0.5, 30.0),
-        gather: float = 0.0,
+        gather: float = _GATHER_SECONDS,
     ) -> None:
         """Begin to send.
 
         address: of the recording, such as ``https://cutline.example.org/api/recordings/12``.
         timeout: seconds that the server may take for an answer.
         pauses: the shortest and the longest pause before another attempt, in seconds.
-        gather: seconds in which events gather before they are sent together.
+        gather: seconds in which events gather before they are sent together; a request costs the
+            server as much as some hundred events.
         """
         check(address, token)
         parts = urlsplit(address)
@@ -100,6 +102,8 @@ class Sender:
                 if data:
                     if not self._sent(data, behind):
                         return
+                    if len(data) < self._most_bytes // 2:
+                        self._ends.wait(self._gather)
                 elif self._ends.is_set():
                     return
                 else:

@@ -4,10 +4,14 @@ What an answer acknowledges is in the journal, on the disk. A row is written whe
 opened or closed, and its size when it has grown much. Raises: problems.Problem for a wrong request.
 """
 
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import Any
+from weakref import WeakKeyDictionary
 
+from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
@@ -36,6 +40,22 @@ from snapshots.store.objects.paths import is_here
 from webapp.accounts import audit
 
 _SIZE_EVERY = 2**16  # bytes by which a recording grows before its row is written
+_ROOM_SECONDS = 1.0  # for which it is remembered how much more an owner may store
+
+
+@dataclass(slots=True)
+class _Room:
+    """How many bytes more the owner of a recording may store, as this process knows it.
+
+    To ask the database for every body would take longer than to read it.
+    """
+
+    left: int
+    limit: int  # of the server, when it was asked
+    until: float
+
+
+_rooms: WeakKeyDictionary[Journal, _Room] = WeakKeyDictionary()
 
 
 def open_recording(
@@ -100,13 +120,27 @@ def take_events(recording: Recording, body: bytes) -> tuple[Taken, Received]:
     """
     if not recording.is_open:
         raise _not_open(recording)
-    allowances.require_room_for(recording.owner, len(body))
     with _explained(recording):
         journal = journals.journal_of(recording)
+        _require_room(recording, journal, len(body))
         taken = _taken(journal, body)
     received = journal.received(MOST_GAPS)
     _note_size(recording, received.size)
     return taken, received
+
+
+def _require_room(recording: Recording, journal: Journal, size: int) -> None:
+    """Refuse a body that the owner may not store. Raises: TooMany."""
+    room, now = _rooms.get(journal), time.monotonic()
+    if (
+        room is None
+        or now > room.until
+        or room.limit != settings.MAX_STORED_BYTES
+        or (size > room.left)
+    ):
+        left = allowances.require_room_for(recording.owner, size)
+        room = _rooms[journal] = _Room(left, settings.MAX_STORED_BYTES, now + _ROOM_SECONDS)
+    room.left -= size
 
 
 def _taken(journal: Journal, body: bytes) -> Taken:
@@ -189,7 +223,14 @@ def close(recording: Recording, by) -> Job:
         job = create_job(Job.Kind.INGEST, recording.owner, by=by, recording=recording)
         with _explained(recording):
             journals.hand_on(recording)
+        transaction.on_commit(lambda: _end(recording), robust=True)
         return job
+
+
+def _end(recording: Recording) -> None:
+    """Let those who look at the journal know at once; if this fails, the job does it."""
+    with suppress(JournalDamaged, OSError):
+        journals.journal_of(recording).end()
 
 
 def received(recording: Recording) -> Received:

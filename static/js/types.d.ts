@@ -1418,6 +1418,8 @@ interface LiveHead {
   came: number;
   /** How many snapshots are judged. */
   judged: number;
+  /** How many snapshots have begun and are not judged. */
+  under_way: number;
   missing: number;
   waits: { process: string; events: number; channel: string; what: string }[];
   waits_total: number;

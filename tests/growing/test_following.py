@@ -2,6 +2,8 @@
 
 import itertools
 import random
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -212,3 +214,35 @@ def test_a_verdict_behind_a_restore_changes_with_what_comes(tmp_path, make):
         assert summary["verdict"] == whole[summary["snapshot"]].verdict
     at_once = OpenRecording(tmp_path / "journal", tmp_path).so_far("a run")
     assert [each for each in at_once.snapshots() if each not in live.snapshots()] == []
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """Return a folder on a disk of 180 KB."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    options = ["-t", "tmpfs", "-o", "size=180k", "tmpfs", str(folder)]
+    if subprocess.run(["mount", *options], capture_output=True).returncode:
+        pytest.skip("a small disk is mounted by root alone, and not on every machine")
+    yield folder
+    subprocess.run(["umount", "--lazy", str(folder)], capture_output=True)
+
+
+_FILL = """
+import sys
+from pathlib import Path
+from snapshots.growing.recording import OpenRecording
+try:
+    OpenRecording(Path(sys.argv[1]), Path(sys.argv[2])).so_far("banks")
+except OSError as error:
+    print(error.strerror)
+"""
+
+
+def test_a_full_disk_is_an_error_and_does_not_end_the_process(tmp_path, small_disk):
+    header, events = simulated(1)
+    journal = opened(tmp_path, header)
+    journal.take(body(events), PLENTY)
+    command = [sys.executable, "-c", _FILL, str(tmp_path / "journal"), str(small_disk)]
+    answer = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert (answer.returncode, answer.stdout.strip()) == (0, "No space left on device")

@@ -4,6 +4,7 @@ import json
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -61,6 +62,25 @@ def test_events_can_gather_before_they_are_sent(tmp_path):
         assert log.waiting_bytes == 0
         assert indices(server) == list(range(30))
         assert server.bodies <= 3
+
+
+def test_events_gather_also_while_more_come_with_each_answer(tmp_path):
+    with OpenRecording() as server:
+        log = a_log(server, tmp_path, at_once=True, gather=0.3)
+        take, is_over = server.take, threading.Event()
+
+        def and_log_another(body):
+            take(body)
+            if not is_over.is_set():
+                log.state(1)
+
+        server.take = and_log_another
+        log.state(0)
+        time.sleep(1)
+        is_over.set()
+        log.close(timeout=30)
+        assert log.waiting_bytes == 0
+        assert 1 <= server.bodies <= 6
 
 
 def test_while_the_server_is_away_events_wait_and_are_sent_at_the_next_start(tmp_path, caplog):

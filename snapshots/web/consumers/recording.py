@@ -15,6 +15,7 @@ from snapshots.answers import replay
 from snapshots.answers import search as searching
 from snapshots.files import journals, recordings
 from snapshots.jobs import live
+from snapshots.models import Recording
 from snapshots.passing import problem_of
 from snapshots.payloads.opened import head_of
 from snapshots.problems import Conflict, Invalid, NotFound, Problem, TooMany
@@ -100,21 +101,35 @@ class RecordingConsumer(JsonConsumer):
         return recordings.open_recording(recording)
 
     async def _watch_head(self) -> None:
-        """Say how far an open recording has come, whenever it has come further."""
+        """Say how far an open recording has come: at first, and whenever it has come further."""
+        told: dict[str, Any] = {}
         while True:
-            await asyncio.sleep(HEAD_SECONDS)
             try:
                 so_far = await asyncio.to_thread(journals.so_far, self.row)
-            except (StoreError, OSError) as error:
-                await self.end(TRY_AGAIN, str(error))
+                if so_far.fresh:
+                    await database_sync_to_async(recordings.keep_judged)(self.row, so_far)
+            except StoreError as error:
+                if await database_sync_to_async(self._is_closed)():
+                    await self.send_payload({"type": "closed"})
+                else:
+                    await self.end(TRY_AGAIN, str(error))
                 return
-            if so_far is not self.stored:
-                await database_sync_to_async(recordings.keep_judged)(self.row, so_far)
-                self.stored = so_far
-                await self.send_payload({"type": "head", **head_of(so_far)})
-            if so_far.is_closed:
+            except Exception as error:  # such as a full disk, or a database that does not answer
+                problem = problem_of(error)
+                await self.end(TRY_AGAIN, str(error) if problem is None else problem.detail)
+                return
+            self.stored, head = so_far, head_of(so_far)
+            if head != told:
+                told = head
+                await self.send_payload({"type": "head", **head})
+            if so_far.head.is_closed:
                 await self.send_payload({"type": "closed"})
                 return
+            await asyncio.sleep(HEAD_SECONDS)
+
+    def _is_closed(self) -> bool:
+        """Tell whether the recording was closed, so that its journal may be gone."""
+        return Recording.objects.filter(pk=self.id).exclude(status=Recording.Status.OPEN).exists()
 
     def _review_of(self, user) -> int | None:
         """Return the number of the review that the page names, if the person may see it."""

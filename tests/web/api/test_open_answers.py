@@ -65,7 +65,7 @@ def test_a_receive_waits_for_its_send_and_that_is_said(api, row):
     send(api, row.pk, lines(RECEIVED))
     so_far = journals.so_far(row)
     assert so_far.manifest.counts["events"] == 0
-    (wait,) = so_far.waits
+    (wait,) = so_far.head.waits
     assert (wait.process, wait.events, wait.channel, wait.what) == ("B", 1, "A->B", "m")
 
 

@@ -197,4 +197,7 @@ def test_after_a_cancelled_closing_it_says_what_is_there_and_is_read_again(api, 
     running.run(job)
     assert Recording.objects.get(pk=pk).status == "failed"
     assert api.get(f"/api/recordings/{pk}/received").json()["events"] == 3
+    page = signed_in(Recording.objects.get(pk=pk).owner).get(f"/recordings/{pk}").content.decode()
+    assert f'action="/recordings/{pk}/again"' in page
+    assert "Upload a corrected file" not in page
     assert api.post(f"/api/recordings/{pk}/ingest").status_code == 202

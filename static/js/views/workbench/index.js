@@ -112,6 +112,7 @@ export async function mountWorkbench(root, data) {
   const charts = [app.spacetime, overview, createTopology(app), createDepth(app)];
   app.panels = createPanels(app);
   if (data.is_live) app.live = createLive(app, feed, overview);
+  const leadsToPlace = Boolean(data.view || location.search); // the address then follows the view
   wireCommands(app);
   wireView(app);
   wireTogether(app, page);
@@ -130,7 +131,7 @@ export async function mountWorkbench(root, data) {
   root.classList.add("is-ready");
   mountNotes(app);
   app.together.resume();
-  app.live?.begin(!data.view && !location.search);
+  app.live?.begin(!leadsToPlace);
   return app;
 }
 

@@ -92,6 +92,11 @@ export function createLive(app, feed, overview) {
     isClosed = true;
     setLive(false);
     button.hidden = true;
+    const status = app.root.querySelector(".wb-head .status");
+    if (status) {
+      status.dataset.status = "queued";
+      setText(status, "closed");
+    }
     const link = h("a", { href: `/recordings/${recording.id}` }, "Open it as a whole");
     words.replaceChildren("The recording was closed, and its log is being read. ", link, ".");
   }
@@ -119,17 +124,16 @@ export function createLive(app, feed, overview) {
  * Says what has come, and what holds the rest back.
  * @param {LiveHead} head
  */
-export function sentence({ came, counts, judged, missing, waits, waits_total }) {
-  const underWay = counts.snapshots - judged;
-  const parts = [`${counted(came, "event")} ${came === 1 ? "has" : "have"} come.`];
+export function sentence({ came, counts, under_way, missing, waits, waits_total }) {
+  const parts = [came ? `${counted(came, "event")} ${came === 1 ? "has" : "have"} come.` : "No event has come yet."];
+  const held = came - counts.events;
+  if (held > 0) parts.push(`${thousands(held)} of them ${held === 1 ? "waits" : "wait"} for others, and cannot be shown yet.`);
   if (missing) parts.push(`${counted(missing, "event")} ${missing === 1 ? "is" : "are"} missing before others.`);
-  if (came > counts.events) {
-    parts.push(`${thousands(came - counts.events)} of them wait for what is missing, and are not shown yet.`);
-  }
-  if (underWay) parts.push(`${counted(underWay, "snapshot")} ${underWay === 1 ? "is" : "are"} under way.`);
+  if (under_way) parts.push(`${counted(under_way, "snapshot")} ${under_way === 1 ? "is" : "are"} under way.`);
   for (const { process, channel, what } of waits.slice(0, MOST_WAITS)) {
     parts.push(`${process} waits for the send of ${what} on ${channel}.`);
   }
-  if (waits_total > MOST_WAITS) parts.push(`So do ${thousands(waits_total - MOST_WAITS)} more processes, for others.`);
+  const others = waits_total - MOST_WAITS;
+  if (others > 0) parts.push(`${counted(others, "more process", "more processes")} ${others === 1 ? "waits" : "wait"} so.`);
   return parts.join(" ");
 }
