@@ -98,7 +98,7 @@ def take_events(recording: Recording, body: bytes) -> tuple[Taken, Received]:
     if not recording.is_open:
         raise _not_open(recording)
     allowances.require_room_for(recording.owner, len(body))
-    with _explained(recording):
+    with explained(recording):
         journal = journals.journal_of(recording)
         taken = _taken(journal, body)
     received = journal.received(MOST_GAPS)
@@ -122,7 +122,7 @@ def _taken(journal: Journal, body: bytes) -> Taken:
 
 
 @contextmanager
-def _explained(recording: Recording) -> Iterator[None]:
+def explained(recording: Recording) -> Iterator[None]:
     """Explain why a journal cannot be read. Raises: Conflict, NotFound, Unavailable."""
     try:
         yield
@@ -186,7 +186,7 @@ def received(recording: Recording) -> Received:
     """
     if not recording.journal:
         raise _not_open(recording)
-    with _explained(recording):
+    with explained(recording):
         journal = journals.journal_of(recording)
         journal.read_on()
     return journal.received(MOST_GAPS)

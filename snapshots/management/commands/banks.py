@@ -1,6 +1,7 @@
 import contextlib
 import queue
 import select
+import signal
 import sys
 import tempfile
 import threading
@@ -20,6 +21,7 @@ from webapp.accounts.services import OWNER, make_token
 TELL_SECONDS = 0.4
 NAIVE_SKEW_MS = 400
 SHELL = "snapshot [BANK], kill BANK, restore, close"
+_GONE = (404, 409)  # the recording was deleted, or closed by somebody else
 
 
 class Command(BaseCommand):
@@ -62,11 +64,17 @@ class Command(BaseCommand):
                     f"No recording could be opened at {server.address}: {error}. Does Cutline run "
                     "there (make run)?"
                 ) from None
-            self.stdout.write(
+            self.say(
                 f"{processes} banks with {system.total} in all send money into recording {number}, "
                 f"{server.address}/live\nType {SHELL}, or press Ctrl-C to end."
             )
+            signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C
             Run(self, system, server, number).run()
+
+    def say(self, sentence: str) -> None:
+        """Print a sentence now, also into a file or a pipe."""
+        self.stdout.write(sentence)
+        self.stdout.flush()
 
     @contextlib.contextmanager
     def _server(self, *, server: str, token: str, person: str, **_) -> Iterator[Server]:
@@ -108,7 +116,7 @@ class Run:
     def __init__(self, command: Command, system: System, server: Server, recording: int) -> None:
         self.command, self.system, self.server = command, system, server
         self.recording = recording
-        self.is_closing = False
+        self.is_closing = self.is_gone = False
         self.problem = ""
         self.asked: queue.Queue[tuple[str, str]] = queue.Queue()
 
@@ -127,7 +135,7 @@ class Run:
 
     def say(self, sentence: str) -> None:
         self.system.notes.append(sentence)
-        self.command.stdout.write(sentence)
+        self.command.say(sentence)
 
     def _hear(self) -> None:
         with contextlib.suppress(queue.Empty):
@@ -166,6 +174,8 @@ class Run:
                 self.problem = ""
             except (ServerRefuses, OSError, ValueError) as error:
                 self._note_problem(error)
+                if isinstance(error, ServerRefuses) and error.status in _GONE:
+                    self.is_gone = self.is_closing = True
             time.sleep(TELL_SECONDS)
 
     def _note_problem(self, error: Exception) -> None:
@@ -178,13 +188,18 @@ class Run:
         """End the banks, send what they have left, and close the recording."""
         self.is_closing = True
         self.system.leave()
+        if self.is_gone:
+            self.command.stderr.write(
+                "The recording takes no more events, so the banks have ended."
+            )
+            return
         if left := self.system.send_rest():
             self.command.stderr.write(
-                f"Not all events of {', '.join(left)} could be sent; the recording stays open."
+                f"Not all events of {', '.join(left)} could be sent. The recording was not closed."
             )
             return
         try:
             self.server.close(self.recording)
-            self.command.stdout.write(f"Recording {self.recording} is closed.")
+            self.command.say(f"Recording {self.recording} is closed.")
         except (ServerRefuses, OSError) as error:
-            self.command.stderr.write(f"The recording stays open: {error}")
+            self.command.stderr.write(f"The recording could not be closed: {error}")
