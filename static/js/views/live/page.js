@@ -122,19 +122,28 @@ function snapshotRow(recording, snapshot) {
 /** @param {number} seconds since 1970 */
 const clock = (seconds) => `${new Date(seconds * 1000).toISOString().slice(11, 19)} UTC`;
 
-/** Asks for the page again: a system is new, or has gone. */
+/** Asks for the page again: a system is new, has gone, or says nothing. */
 const refresh = latestWins(async () => {
   const answer = await fetch(location.href).catch(() => null); // the line above says that the server is away
   if (!answer?.ok) return;
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
   const fresh = page.getElementById("systems");
-  if (fresh) {
-    const before = /** @type {HTMLElement[]} */ ([...systems.querySelectorAll("[data-system]")]);
-    systems.replaceChildren(...fresh.childNodes);
-    for (const section of before) sayGone(section);
+  if (!fresh) return;
+  const before = /** @type {HTMLElement[]} */ ([...systems.querySelectorAll("[data-system]")]);
+  if (numbersIn(fresh) === numbersIn(systems)) {
+    showAll(fresh); // nothing is replaced, so that what has the focus keeps it
+    return;
   }
-  begin();
+  systems.replaceChildren(...fresh.childNodes);
+  for (const section of before) sayGone(section);
+  heard.clear();
+  showAll(systems);
 });
+
+/** @param {HTMLElement} root */
+function numbersIn(root) {
+  return [...root.querySelectorAll("section")].map(({ dataset }) => dataset.system).join();
+}
 
 /**
  * Says where a system is now that is not on the page any more.
@@ -146,9 +155,12 @@ function sayGone(section) {
   systems.prepend(h("p.note", {}, link, " is not among these systems any more. Was its recording closed?"));
 }
 
-function begin() {
-  heard.clear();
-  const given = systems.querySelectorAll("script[type='application/json']");
+/**
+ * Shows the systems that a page was sent with.
+ * @param {HTMLElement} root
+ */
+function showAll(root) {
+  const given = root.querySelectorAll("script[type='application/json']");
   for (const { textContent } of given) show(JSON.parse(String(textContent)));
 }
 
@@ -168,7 +180,7 @@ systems.addEventListener("submit", async (event) => {
   else if (!answer.ok) showNote((await answer.json()).detail);
 });
 
-begin();
+showAll(systems);
 const state = /** @type {HTMLElement} */ (document.getElementById("connection"));
 openSocket("/ws/live", {
   onMessage: (message) => message.type === "system" && show(message),
