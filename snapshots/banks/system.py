@@ -223,8 +223,7 @@ class System:
         if place.process is not process:
             return None  # it is of an earlier epoch
         if what is None:
-            place.become(STOPPED)
-            return None
+            return self._note_end(name, place)
         if "balance" in what and "clock" not in what:
             place.balance = what["balance"]
         if "ready" in what:
@@ -241,6 +240,14 @@ class System:
         elif "fault" in what:
             return f"FAULT at {name}: {what['fault']}"
         return None
+
+    def _note_end(self, name: str, place: Place) -> str | None:
+        """Note that a process is gone. Return a sentence if nobody has said why."""
+        code, is_explained = place.process.returncode, place.state in (KILLED, STOPPED)
+        place.become(STOPPED)
+        if is_explained or code == 0:
+            return None
+        return f"{name} has ended by {f'signal {-code}' if code < 0 else f'exit code {code}'}."
 
     def _note_snapshot(self, initiator: str, snapshot: str) -> str:
         """Sum up the pieces of a complete snapshot."""

@@ -156,5 +156,7 @@ def test_what_cannot_be_asked_for_is_said_and_changes_nothing(tmp_path):
             assert banks.system.restore() == "All banks go back to the start, in epoch 1."
             banks.all_run()
             assert [place.state for place in banks.system.places.values()] == [RUNNING] * 3
+            banks.system.places["C"].process.kill()  # as somebody in a shell does
+            banks.until(lambda: "C has ended by signal 9." in banks.said)
         finally:
             banks.system.kill_all()
