@@ -19,9 +19,9 @@ MOMENTS = ("before", "during", "after", "restoring")
 class Banks:
     """Three banks that send their events to a server of open recordings."""
 
-    def __init__(self, folder, recording, seed, skew_ms=0):
+    def __init__(self, folder, recording, seed, **options):
         self.random = random.Random(seed)
-        self.system = System(3, folder, rate=30, skew_ms=skew_ms)
+        self.system = System(3, folder, rate=30, **options)
         self.said = []
         self.system.begin(Server(f"http://127.0.0.1:{recording.port}", "secret"), 12)
 
@@ -112,6 +112,30 @@ def test_the_money_is_the_same_after_every_kill_and_the_log_has_no_defect(tmp_pa
     assert len(consistent) > kills / 4
     assert {report.totals.total for report in consistent} == {banks.system.total}
     assert verdicts[banks.system.snapshots[0]["name"]] == "consistent"
+
+
+@pytest.mark.slow
+def test_on_a_slow_network_snapshots_find_money_in_the_channels(tmp_path):
+    with OpenRecording() as recording:
+        banks = Banks(tmp_path, recording, 1, delay_ms=100)
+        try:
+            banks.all_run()
+            banks.snapshot()
+            banks.kill("during")
+            banks.system.restore()
+            banks.all_run()
+            banks.snapshot()
+            banks.system.leave()
+        finally:
+            banks.system.kill_all()
+        assert banks.system.send_rest() == []
+        text = banks.log(recording)
+    assert assembly_of(text).defects == ()
+    shown = banks.system.snapshots
+    assert all(each["channels"] > 0 for each in shown)
+    assert {each["states"] + each["channels"] for each in shown} == {banks.system.total}
+    reports = reports_of(text)
+    assert {reports[each["name"]].verdict for each in shown} == {"consistent"}
 
 
 @pytest.mark.slow

@@ -20,6 +20,7 @@ from webapp.accounts.services import OWNER, make_token
 
 TELL_SECONDS = 0.4
 NAIVE_SKEW_MS = 400
+MOST_DELAY_MS = 500  # of a handshake of three steps, which may take five seconds
 SHELL = "snapshot [BANK], kill BANK, restore, close"
 _GONE = (404, 409)  # the recording was deleted, or closed by somebody else
 
@@ -35,6 +36,9 @@ class Command(BaseCommand):
     def add_arguments(self, parser) -> None:
         parser.add_argument("--processes", type=int, default=5, metavar="N", help="2 to 20")
         parser.add_argument("--rate", type=float, default=1.0, help="payments of a bank a second")
+        parser.add_argument(
+            "--delay", type=int, default=200, metavar="MS", help="how long a payment is on its way"
+        )
         parser.add_argument("--server", default="", metavar="URL", help="by default this machine's")
         parser.add_argument("--token", default="", help="of the API; needed with --server")
         parser.add_argument(
@@ -50,13 +54,16 @@ class Command(BaseCommand):
             help="beside each snapshot, read all states at one moment by clocks that are wrong",
         )
 
-    def handle(self, *, processes: int, rate: float, skewed: bool, **options) -> None:
+    def handle(self, *, processes: int, rate: float, delay: int, skewed: bool, **options) -> None:
         if not 2 <= processes <= 20:
             raise CommandError("--processes must be from 2 to 20.")
         if not 0 < rate <= 100:
             raise CommandError("--rate must be above 0, and at most 100.")
+        if not 0 <= delay <= MOST_DELAY_MS:
+            raise CommandError(f"--delay must be from 0 to {MOST_DELAY_MS}.")
         with self._server(**options) as server, tempfile.TemporaryDirectory() as folder:
-            system = System(processes, Path(folder), rate, NAIVE_SKEW_MS if skewed else 0)
+            skew = NAIVE_SKEW_MS if skewed else 0
+            system = System(processes, Path(folder), rate, skew_ms=skew, delay_ms=delay)
             try:
                 number = server.open(system.header)
             except (ServerRefuses, OSError) as error:
