@@ -178,12 +178,17 @@ class Run:
             try:
                 for order in self.server.tell(self.recording, self.system.told()):
                     self.asked.put((order["action"], order["process"] or ""))
-                self.problem = ""
+                self._note_recovery()
             except (ServerRefuses, OSError, ValueError) as error:
                 self._note_problem(error)
                 if isinstance(error, ServerRefuses) and error.status in _GONE:
                     self.is_gone = self.is_closing = True
             time.sleep(TELL_SECONDS)
+
+    def _note_recovery(self) -> None:
+        if self.problem:
+            self.problem = ""
+            self.command.say("The page hears from the banks again.")
 
     def _note_problem(self, error: Exception) -> None:
         sentence = f"The page does not hear from the banks: {error}"

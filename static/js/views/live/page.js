@@ -1,6 +1,6 @@
 /** The page of running systems: what their commands tell arrives over a websocket. */
 
-import { h, renderOnce, setText, showNote } from "../../lib/dom.js";
+import { h, renderOnce, setText } from "../../lib/dom.js";
 import { counted, thousands } from "../../lib/format.js";
 import { latestWins, openSocket } from "../../lib/socket.js";
 
@@ -63,9 +63,13 @@ function show(system) {
 function answer(system) {
   const before = notes.get(system.recording);
   notes.set(system.recording, system.notes);
-  const isNew = before && JSON.stringify(before) !== JSON.stringify(system.notes);
+  const isNew = before && system.notes.length && JSON.stringify(before) !== JSON.stringify(system.notes);
   if (!isNew || performance.now() - askedAt > ASKED) return;
-  const toast = h("p.note.toast", { "aria-hidden": "true" }, system.notes.at(-1));
+  showBeside(h("p.note.toast", { "aria-hidden": "true" }, system.notes.at(-1)));
+}
+
+/** @param {HTMLElement} toast */
+function showBeside(toast) {
   document.getElementById("toasts").replaceChildren(toast);
   setTimeout(() => toast.remove(), ASKED);
 }
@@ -164,6 +168,11 @@ function showAll(root) {
   for (const { textContent } of given) show(JSON.parse(String(textContent)));
 }
 
+/** @param {string} sentence */
+function refuse(sentence) {
+  showBeside(h("p.note.toast", { "data-level": "warning" }, sentence));
+}
+
 systems.addEventListener("submit", async (event) => {
   event.preventDefault();
   const form = /** @type {HTMLFormElement} */ (event.target);
@@ -176,8 +185,8 @@ systems.addEventListener("submit", async (event) => {
     headers: { "Content-Type": "application/json", "X-CSRFToken": String(fields.get("csrfmiddlewaretoken")) },
     body: JSON.stringify({ action, process: process ?? null }),
   }).catch(() => null);
-  if (!answer) showNote("The server does not answer. Nothing was asked for.");
-  else if (!answer.ok) showNote((await answer.json()).detail);
+  if (!answer) refuse("The server does not answer. Whether it took the request is not known.");
+  else if (!answer.ok) refuse((await answer.json()).detail);
 });
 
 showAll(systems);
