@@ -83,15 +83,18 @@ class Banks:
 
 
 @pytest.mark.parametrize(
-    "kills",
+    ("kills", "delay_ms"),
     [
-        pytest.param(8, marks=pytest.mark.slow),
-        pytest.param(100, marks=pytest.mark.long),
+        pytest.param(8, 50, marks=pytest.mark.slow),
+        pytest.param(100, 0, marks=pytest.mark.long),
+        pytest.param(100, 50, marks=pytest.mark.long),
     ],
 )
-def test_the_money_is_the_same_after_every_kill_and_the_log_has_no_defect(tmp_path, kills):
+def test_the_money_is_the_same_after_every_kill_and_the_log_has_no_defect(
+    tmp_path, kills, delay_ms
+):
     with OpenRecording() as recording:
-        banks = Banks(tmp_path, recording, kills)
+        banks = Banks(tmp_path, recording, kills, delay_ms=delay_ms)
         try:
             for number in range(kills):
                 banks.kill(MOMENTS[number % len(MOMENTS)])
