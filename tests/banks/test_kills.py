@@ -167,6 +167,20 @@ def test_states_read_by_clocks_that_are_wrong_are_no_snapshot(tmp_path):
 
 
 @pytest.mark.slow
+def test_a_bank_that_waits_for_another_ends_with_the_process_that_started_it(tmp_path):
+    with OpenRecording() as recording:
+        banks = Banks(tmp_path, recording, 3)
+        try:
+            banks.system.kill("C")  # which cannot be connected so soon
+            waiting = [banks.system.places[name].process for name in "AB"]
+            for process in waiting:
+                process.stdin.close()
+            assert [process.wait(60) for process in waiting] == [0, 0]
+        finally:
+            banks.system.kill_all()
+
+
+@pytest.mark.slow
 def test_what_cannot_be_asked_for_is_said_and_changes_nothing(tmp_path):
     with OpenRecording() as recording:
         banks = Banks(tmp_path, recording, 2)
