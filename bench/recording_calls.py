@@ -3,6 +3,7 @@
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from statistics import median, quantiles
 
@@ -25,17 +26,23 @@ def costs(call, calls: int, pause: float) -> str:
 
 def main() -> None:
     count = int(sys.argv[1]) if len(sys.argv) > 1 else CALLS
-    with tempfile.TemporaryDirectory() as folder:
-        system = header("bench", {"A": 0, "B": 0}, ["A->B", "B->A"])
-        with Log.to_file("A", Path(folder, "a.jsonl"), system) as log:
-            calls = {
-                "sent, with numbers": lambda n: log.sent("A->B", n, state=n),
-                "received, with numbers": lambda n: log.received("B->A", n, n, state=n),
-                "state of an object": lambda n: log.state({"balance": n, "name": "A"}),
-            }
-            for name, call in calls.items():
-                print(f"{name}: {costs(call, count, 0.001)} (limit of the median: 5 µs)")
+    system = header("bench", {"A": 0, "B": 0}, ["A->B", "B->A"])
+    for at_once, limit in ((False, " (limit of the median: 5 µs)"), (True, ", written at once")):
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            Log.to_file("A", Path(folder, "a.jsonl"), system, at_once=at_once) as log,
+        ):
+            for name, call in calls_of(log).items():
+                print(f"{name}: {costs(call, count, 0.001)}{limit}")
             print(f"lost: {log.lost}")
+
+
+def calls_of(log: Log) -> dict[str, Callable[[int], object]]:
+    return {
+        "sent, with numbers": lambda n: log.sent("A->B", n, state=n),
+        "received, with numbers": lambda n: log.received("B->A", n, n, state=n),
+        "state of an object": lambda n: log.state({"balance": n, "name": "A"}),
+    }
 
 
 if __name__ == "__main__":

@@ -67,10 +67,7 @@ class Bank:
             log=self.log,
         )
         try:
-            async with self.node as node:
-                await node.connected()
-                self._is_connected = True
-                say(ready=self.balance)
+            async with self.node:
                 await self._work()
         except (PeerLost, StaleEpoch) as lost:
             say(lost=str(lost))
@@ -80,7 +77,7 @@ class Bank:
         return 0
 
     async def _work(self) -> None:
-        working = [asyncio.ensure_future(each()) for each in (self._pay, self._tell, self._obey)]
+        working = [asyncio.ensure_future(each()) for each in (self._trade, self._obey)]
         failing: asyncio.Future[Any] = asyncio.ensure_future(self.node.wait())
         leaving: asyncio.Future[Any] = asyncio.ensure_future(self.is_leaving.wait())
         try:
@@ -91,6 +88,12 @@ class Bank:
         finally:
             for task in (*working, *self._under_way, failing, leaving):
                 task.cancel()
+
+    async def _trade(self) -> None:
+        await self.node.connected()
+        self._is_connected = True
+        say(ready=self.balance)
+        await asyncio.gather(self._pay(), self._tell())
 
     async def _pay(self) -> None:
         while True:

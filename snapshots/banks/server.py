@@ -50,6 +50,8 @@ class Server:
                 return json.load(answer)
         except urllib.error.HTTPError as error:
             raise ServerRefuses(_said(error), error.code) from None
+        except urllib.error.URLError as error:
+            raise ConnectionError(str(error.reason)) from None
 
 
 def _said(error: urllib.error.HTTPError) -> str:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from snapshots.banks.network import Address, SlowNetwork
 from snapshots.banks.server import Server
 from snapshots.recorder import Log, header, last_complete, next_epoch
 from snapshots.recorder.pieces import SnapshotName, read_piece
@@ -52,13 +53,17 @@ class System:
         snapshots: what is known of the last snapshots, newest first.
     """
 
-    def __init__(self, count: int, folder: Path, rate: float, skew_ms: int) -> None:
+    def __init__(
+        self, count: int, folder: Path, rate: float, *, skew_ms: int = 0, delay_ms: int = 0
+    ) -> None:
         """Describe so many banks, which keep what they need in the folder.
 
         rate: payments of a bank in a second. skew_ms: how wrong their clocks are at most.
+        delay_ms: how long a payment or a marker is on its way.
         """
         self.names = [_name(number) for number in range(count)]
         self.folder, self.rate, self.skew_ms = folder, rate, skew_ms
+        self.network = SlowNetwork(delay_ms / 1000) if delay_ms else None
         self.secret = secrets.token_hex(16)
         channels = [f"{a}->{b}" for a in self.names for b in self.names if a != b]
         self.header = header(f"{count} banks", dict.fromkeys(self.names, START), channels)
@@ -85,10 +90,19 @@ class System:
 
     def _start(self, snapshot: str | None) -> None:
         self.epoch = next_epoch(self._folders.values())
-        peers = dict(zip(self.names, _free_addresses(len(self.names)), strict=True))
+        own = dict(zip(self.names, _free_addresses(len(self.names)), strict=True))
+        reached = self._reached(own)
         for number, name in enumerate(self.names):
             skew = self.skew_ms * 1_000_000 * (-1 if number % 2 else 1)
+            peers = {**reached, name: own[name]}
             self._start_bank(name, {"peers": peers, "snapshot": snapshot, "skew": skew})
+
+    def _reached(self, own: dict[str, Address]) -> dict[str, Address]:
+        """Return where each bank is reached by the others."""
+        if self.network is None:
+            return own
+        self.network.cut()
+        return {name: self.network.to(address) for name, address in own.items()}
 
     def _start_bank(self, name: str, given: dict[str, Any]) -> None:
         process = subprocess.Popen(
@@ -223,8 +237,7 @@ class System:
         if place.process is not process:
             return None  # it is of an earlier epoch
         if what is None:
-            place.become(STOPPED)
-            return None
+            return self._note_end(name, place)
         if "balance" in what and "clock" not in what:
             place.balance = what["balance"]
         if "ready" in what:
@@ -241,6 +254,14 @@ class System:
         elif "fault" in what:
             return f"FAULT at {name}: {what['fault']}"
         return None
+
+    def _note_end(self, name: str, place: Place) -> str | None:
+        """Note that a process is gone. Return a sentence if nobody has said why."""
+        code, is_explained = place.process.returncode, place.state in (KILLED, STOPPED)
+        place.become(STOPPED)
+        if is_explained or code == 0:
+            return None
+        return f"{name} has ended by {f'signal {-code}' if code < 0 else f'exit code {code}'}."
 
     def _note_snapshot(self, initiator: str, snapshot: str) -> str:
         """Sum up the pieces of a complete snapshot."""
@@ -298,7 +319,7 @@ def _name(number: int) -> str:
     return chr(ord("A") + number % 26) + (str(number // 26) if number >= 26 else "")
 
 
-def _free_addresses(count: int) -> list[tuple[str, int]]:
+def _free_addresses(count: int) -> list[Address]:
     with ExitStack() as stack:
         sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
         for each in sockets:

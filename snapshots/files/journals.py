@@ -106,7 +106,7 @@ def looked_at(recording: Recording) -> OpenRecording:
 def hand_on(recording: Recording) -> None:
     """End the journal of a recording that is closed, so that a worker on any machine can read it.
 
-    Without an object store the worker ends it, because both have the same file.
+    Without an object store both have the same file, so nothing is handed on.
     Raises: FileNotFoundError, JournalDamaged, OSError, StoreUnreachable.
     """
     if not is_here(kept.root()):

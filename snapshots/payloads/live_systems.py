@@ -48,7 +48,7 @@ class LiveSnapshot(TypedDict):
         sum: both together; null if the channels were not recorded.
         at: when it was complete, in seconds since 1970.
         verdict: its verdict from the events that have come; null if it is not judged yet.
-        sentence: the worst finding, or why it is not judged yet.
+        sentence: of its worst finding, or that it is not judged yet.
     """
 
     name: str
@@ -100,15 +100,32 @@ class LiveSystem(TypedDict):
 
 
 @described
+class UnreadableSystem(TypedDict):
+    """An open recording of which nothing can be shown.
+
+    Attributes:
+        recording: the number of the recording.
+        name: its name.
+        problem: why, as a sentence.
+    """
+
+    recording: int
+    name: str
+    problem: str
+
+
+@described
 class LiveSystems(TypedDict):
     """The open recordings that a person may see.
 
     Attributes:
-        items: one for each, newest first, at most 20.
+        items: those that can be shown, newest first, of the newest 20.
+        unreadable: those of the newest 20 that cannot.
         total: how many there are.
     """
 
     items: list[LiveSystem]
+    unreadable: list[UnreadableSystem]
     total: int
 
 

@@ -165,7 +165,7 @@ def _check_process(path: Path, last: dict[str, Any], process: str) -> None:
 def _own(folder: Path, owner: dict[str, Any], spool: Spool) -> int:
     """Note whose the spool is, and return the origin of its times. Raises: ValueError."""
     path = folder / "owner"
-    there = json.loads(path.read_bytes()) if path.exists() else None
+    there = _owner_in(path) if path.exists() else None
     if there is not None and {**there, "origin": owner["origin"]} == owner:
         owner = {**owner, **there}
     elif there is not None:
@@ -175,6 +175,19 @@ def _own(folder: Path, owner: dict[str, Any], spool: Spool) -> int:
     if owner != there:
         replace(path, json.dumps(owner).encode(), to_disk=True)
     return int(owner["origin"])
+
+
+def _owner_in(path: Path) -> dict[str, Any]:
+    try:
+        there = json.loads(path.read_bytes())
+        if isinstance(there["process"], str) and isinstance(there["address"], str):
+            return {**there, "origin": int(there["origin"])}
+    except (ValueError, KeyError, TypeError):
+        pass
+    raise ValueError(
+        f"{path} does not say whose events are in the spool, so it is damaged. Choose another "
+        "folder; what was not sent stays in this one."
+    )
 
 
 def _check_is_empty(folder: Path, owner: dict[str, Any], spool: Spool) -> None:

@@ -26,9 +26,12 @@ from snapshots.payloads.live_systems import (
     LiveSystem,
     LiveSystems,
     ToldSystem,
+    UnreadableSystem,
 )
-from snapshots.problems import Conflict, Unavailable
+from snapshots.problems import Conflict, Invalid, NotFound, Unavailable
 from snapshots.services.live_judging import Judged, verdicts_of
+from snapshots.services.opened import explained
+from snapshots.store.errors import StoreDamaged, StoreMissing
 from webapp.operating.redis_reading import client
 
 LOST_SECONDS = 10  # after which a command that says nothing counts as gone
@@ -37,15 +40,19 @@ _MOST_ORDERS = 20
 MOST_SHOWN = 20  # systems on one page
 MOST_PROCESSES = 200  # of one system
 _ACTIONS_ON_ONE = ("snapshot", "kill")
+_NOT_JUDGED = "Not judged yet: the server has not read all of its events."
 
 
 def tell(recording: Recording, told: dict[str, Any]) -> list[dict[str, Any]]:
     """Note how a system is, show it on open pages, and return what people asked for.
 
-    Raises: Conflict if the recording is not open, Unavailable without Redis.
+    Raises: Conflict if the recording is not open, Invalid if a process is not in its header,
+        NotFound, Unavailable without Redis or if the journal is damaged.
     """
     if not recording.is_open:
         raise Conflict("The recording is not open: its system cannot be shown any more.")
+    with explained(recording):
+        _check_names(journals.journal_of(recording), told)
     key = _key(recording)
     try:
         with client() as redis:
@@ -58,6 +65,23 @@ def tell(recording: Recording, told: dict[str, Any]) -> list[dict[str, Any]]:
         raise Unavailable(f"Redis does not answer: {error}.") from None
     live.system_told(recording, system_of(recording))
     return [json.loads(order) for order in orders]
+
+
+def _check_names(journal: Journal, told: dict[str, Any]) -> None:
+    """Raises: Invalid if a process is told of twice, or is none of the header."""
+    known = {process.id for process in journal.header.topology.processes}
+    said: set[str] = set()
+    for number, process in enumerate(told["processes"]):
+        name, field = process["name"], f"processes.{number}.name"
+        if name not in known:
+            raise Invalid(f"The header of the recording has no process “{name}”.", field=field)
+        if name in said:
+            raise Invalid(f"The process “{name}” is told of twice.", field=field)
+        said.add(name)
+    for number, snapshot in enumerate(told["snapshots"]):
+        name, field = snapshot["initiator"], f"snapshots.{number}.initiator"
+        if name is not None and name not in known:
+            raise Invalid(f"The header of the recording has no process “{name}”.", field=field)
 
 
 def order(recording: Recording, action: str, process: str | None) -> None:
@@ -86,27 +110,34 @@ def order(recording: Recording, action: str, process: str | None) -> None:
 def systems_of(recordings: QuerySet[Recording]) -> LiveSystems:
     """Return the open ones among these recordings, newest first, at most MOST_SHOWN."""
     rows = recordings.filter(status=Recording.Status.OPEN)
-    shown = [_shown(row) for row in rows[:MOST_SHOWN]]
-    return {"items": [each for each in shown if each is not None], "total": rows.count()}
-
-
-def _shown(recording: Recording) -> LiveSystem | None:
-    try:
-        return system_of(recording)
-    except FileNotFoundError:
-        return None  # it was closed or deleted a moment ago
+    items: list[LiveSystem] = []
+    unreadable: list[UnreadableSystem] = []
+    for row in rows[:MOST_SHOWN]:
+        try:
+            items.append(system_of(row))
+        except (Unavailable, StoreDamaged) as damage:
+            unreadable.append({"recording": row.pk, "name": row.name, "problem": str(damage)})
+        except (Conflict, NotFound, StoreMissing):
+            continue  # it was closed or deleted a moment ago
+    return {"items": items, "unreadable": unreadable, "total": rows.count()}
 
 
 def system_of(recording: Recording) -> LiveSystem:
     """Return an open recording as its page and its websocket show it.
 
-    Raises: FileNotFoundError if its journal is gone.
+    Raises: Conflict, NotFound or StoreMissing if it is not open any more, Unavailable or
+        StoreDamaged if its journal is damaged.
     """
+    with explained(recording):
+        return _system_of(recording)
+
+
+def _system_of(recording: Recording) -> LiveSystem:
     journal = journals.journal_of(recording)
     journal.read_on()
     told = _told(recording)
     snapshots = told["snapshots"] if told else []
-    verdicts = verdicts_of(recording, journal, [each["name"] for each in snapshots])
+    verdicts = verdicts_of(recording, [each["name"] for each in snapshots])
     processes = _processes(journal, told)
     known = [each["balance"] for each in processes if each["balance"] is not None]
     return {
@@ -145,7 +176,7 @@ def _processes(journal: Journal, told: ToldSystem | None) -> list[LiveProcess]:
 
 def _snapshot(told: dict[str, Any], verdicts: dict[str, Judged]) -> LiveSnapshot:
     waiting = told["channels"]
-    judged = verdicts.get(told["name"], {})
+    judged = verdicts.get(told["name"])
     return {
         "name": told["name"],
         "initiator": told["initiator"],
@@ -153,8 +184,8 @@ def _snapshot(told: dict[str, Any], verdicts: dict[str, Judged]) -> LiveSnapshot
         "channels": waiting,
         "sum": None if waiting is None else told["states"] + waiting,
         "at": told["at"],
-        "verdict": judged.get("verdict"),
-        "sentence": judged.get("sentence", "It is being judged."),
+        "verdict": judged["verdict"] if judged else None,
+        "sentence": judged["sentence"] if judged else _NOT_JUDGED,
     }
 
 

@@ -120,7 +120,7 @@ def take_events(recording: Recording, body: bytes) -> tuple[Taken, Received]:
     """
     if not recording.is_open:
         raise _not_open(recording)
-    with _explained(recording):
+    with explained(recording):
         journal = journals.journal_of(recording)
         _require_room(recording, journal, len(body))
         taken = _taken(journal, body)
@@ -159,7 +159,7 @@ def _taken(journal: Journal, body: bytes) -> Taken:
 
 
 @contextmanager
-def _explained(recording: Recording) -> Iterator[None]:
+def explained(recording: Recording) -> Iterator[None]:
     """Explain why a journal cannot be read. Raises: Conflict, NotFound, Unavailable."""
     try:
         yield
@@ -221,7 +221,7 @@ def close(recording: Recording, by) -> Job:
             raise Conflict("The recording is not open, so it cannot be closed.")
         recording.refresh_from_db()
         job = create_job(Job.Kind.INGEST, recording.owner, by=by, recording=recording)
-        with _explained(recording):
+        with explained(recording):
             journals.hand_on(recording)
         transaction.on_commit(lambda: _end(recording), robust=True)
         return job
@@ -241,7 +241,7 @@ def received(recording: Recording) -> Received:
     """
     if not recording.journal:
         raise _not_open(recording)
-    with _explained(recording):
+    with explained(recording):
         journal = journals.journal_of(recording)
         journal.read_on()
     return journal.received(MOST_GAPS)

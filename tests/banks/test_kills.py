@@ -19,9 +19,9 @@ MOMENTS = ("before", "during", "after", "restoring")
 class Banks:
     """Three banks that send their events to a server of open recordings."""
 
-    def __init__(self, folder, recording, seed, skew_ms=0):
+    def __init__(self, folder, recording, seed, **options):
         self.random = random.Random(seed)
-        self.system = System(3, folder, rate=30, skew_ms=skew_ms)
+        self.system = System(3, folder, rate=30, **options)
         self.said = []
         self.system.begin(Server(f"http://127.0.0.1:{recording.port}", "secret"), 12)
 
@@ -83,15 +83,18 @@ class Banks:
 
 
 @pytest.mark.parametrize(
-    "kills",
+    ("kills", "delay_ms"),
     [
-        pytest.param(8, marks=pytest.mark.slow),
-        pytest.param(100, marks=pytest.mark.long),
+        pytest.param(8, 50, marks=pytest.mark.slow),
+        pytest.param(100, 0, marks=pytest.mark.long),
+        pytest.param(100, 50, marks=pytest.mark.long),
     ],
 )
-def test_the_money_is_the_same_after_every_kill_and_the_log_has_no_defect(tmp_path, kills):
+def test_the_money_is_the_same_after_every_kill_and_the_log_has_no_defect(
+    tmp_path, kills, delay_ms
+):
     with OpenRecording() as recording:
-        banks = Banks(tmp_path, recording, kills)
+        banks = Banks(tmp_path, recording, kills, delay_ms=delay_ms)
         try:
             for number in range(kills):
                 banks.kill(MOMENTS[number % len(MOMENTS)])
@@ -112,6 +115,30 @@ def test_the_money_is_the_same_after_every_kill_and_the_log_has_no_defect(tmp_pa
     assert len(consistent) > kills / 4
     assert {report.totals.total for report in consistent} == {banks.system.total}
     assert verdicts[banks.system.snapshots[0]["name"]] == "consistent"
+
+
+@pytest.mark.slow
+def test_on_a_slow_network_snapshots_find_money_in_the_channels(tmp_path):
+    with OpenRecording() as recording:
+        banks = Banks(tmp_path, recording, 1, delay_ms=100)
+        try:
+            banks.all_run()
+            banks.snapshot()
+            banks.kill("during")
+            banks.system.restore()
+            banks.all_run()
+            banks.snapshot()
+            banks.system.leave()
+        finally:
+            banks.system.kill_all()
+        assert banks.system.send_rest() == []
+        text = banks.log(recording)
+    assert assembly_of(text).defects == ()
+    shown = banks.system.snapshots
+    assert all(each["channels"] > 0 for each in shown)
+    assert {each["states"] + each["channels"] for each in shown} == {banks.system.total}
+    reports = reports_of(text)
+    assert {reports[each["name"]].verdict for each in shown} == {"consistent"}
 
 
 @pytest.mark.slow
@@ -140,6 +167,20 @@ def test_states_read_by_clocks_that_are_wrong_are_no_snapshot(tmp_path):
 
 
 @pytest.mark.slow
+def test_a_bank_that_waits_for_another_ends_with_the_process_that_started_it(tmp_path):
+    with OpenRecording() as recording:
+        banks = Banks(tmp_path, recording, 3)
+        try:
+            banks.system.kill("C")  # which cannot be connected so soon
+            waiting = [banks.system.places[name].process for name in "AB"]
+            for process in waiting:
+                process.stdin.close()
+            assert [process.wait(60) for process in waiting] == [0, 0]
+        finally:
+            banks.system.kill_all()
+
+
+@pytest.mark.slow
 def test_what_cannot_be_asked_for_is_said_and_changes_nothing(tmp_path):
     with OpenRecording() as recording:
         banks = Banks(tmp_path, recording, 2)
@@ -156,5 +197,7 @@ def test_what_cannot_be_asked_for_is_said_and_changes_nothing(tmp_path):
             assert banks.system.restore() == "All banks go back to the start, in epoch 1."
             banks.all_run()
             assert [place.state for place in banks.system.places.values()] == [RUNNING] * 3
+            banks.system.places["C"].process.kill()  # as somebody in a shell does
+            banks.until(lambda: "C has ended by signal 9." in banks.said)
         finally:
             banks.system.kill_all()

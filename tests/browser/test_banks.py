@@ -72,9 +72,13 @@ def test_banks_run_are_snapshotted_killed_and_restored_on_the_page(server, page)
         expect(first).to_contain_text("begun by C", timeout=SOON)
         expect(first).to_contain_text(f"= {TOTAL}.")
         expect(first.locator("[data-verdict=consistent]")).to_be_visible(timeout=SOON)
+        leads_to = first.get_by_role("link").get_attribute("href")
+        assert re.fullmatch(rf"/recordings/{number}\?snapshot=e0-n1-43", leads_to)
         section.get_by_role("button", name="Kill B").click()
         expect(section.locator("[data-process=B]")).to_contain_text("killed since", timeout=SOON)
         expect(rows.filter(has_text="stopped since")).to_have_count(4, timeout=SOON)
+        expect(section.get_by_role("button", name="Kill", disabled=True)).to_have_count(5)
+        expect(page.locator("#toasts")).to_contain_text("has stopped: The connection")
         section.get_by_role("button", name="Restore all").click()
         expect(rows.filter(has_text="running since")).to_have_count(len(NAMES), timeout=SOON)
         section.get_by_role("button", name="Snapshot, begun by A").click()
@@ -84,10 +88,13 @@ def test_banks_run_are_snapshotted_killed_and_restored_on_the_page(server, page)
         section.get_by_role("button", name="End and close").click()
         assert command.wait(30) == 0
         expect(section).to_have_count(0, timeout=SOON)
+        gone = page.locator("#systems > .note")
+        expect(gone).to_contain_text("is not among these systems any more")
+        expect(gone.get_by_role("link")).to_have_attribute("href", f"/recordings/{number}")
     assert Api(server).get(f"/recordings/{number}")["status"] != "open"
 
 
-@pytest.mark.parametrize("ending", ["close", "ctrl-c", "kill -9"])
+@pytest.mark.parametrize("ending", ["close", "ctrl-c", "closed elsewhere", "kill -9"])
 def test_the_command_ends_with_all_banks_however_it_ends(server, ending):
     with running_banks(server, "--processes", "2") as command:
         number = number_in(command)
@@ -101,6 +108,9 @@ def test_the_command_ends_with_all_banks_however_it_ends(server, ending):
         if ending == "close":
             command.stdin.write("close\n")
             command.stdin.flush()
+        elif ending == "closed elsewhere":
+            Api(server).post(f"/recordings/{number}/close")
+            assert any("so the banks have ended" in line for line in said)
         else:
             command.send_signal(signal.SIGINT if ending == "ctrl-c" else signal.SIGKILL)
         assert command.wait(30) == (0 if ending != "kill -9" else -signal.SIGKILL)

@@ -9,6 +9,7 @@ import random
 from itertools import count
 
 from snapshots.domain.model import shapes
+from snapshots.domain.model.topology import Topology
 from snapshots.recorder import AnyOrderRules, FifoRules, RecordChannel, RecordState, SendMarker
 from tests.recorder.judged import reports_of
 
@@ -19,10 +20,11 @@ RULES = {"fifo": FifoRules, "any order": AnyOrderRules}
 class System:
     """Processes, their channels with what is in them, and the lines that they logged."""
 
-    def __init__(self, order: str, size: int, seed: int) -> None:
+    def __init__(self, order: str, size: int, seed: int, topology: Topology | None = None) -> None:
+        """Make a strongly connected system of a size, or one with the topology that is given."""
         self.random = random.Random(seed)
         self.keeps_order = order == "fifo"
-        topology = shapes.random_connected(size, min(2, size - 1), seed)
+        topology = topology or shapes.random_connected(size, min(2, size - 1), seed)
         self.ends = {str(c.id): (str(c.source), str(c.target)) for c in topology.channels}
         self.balance = {str(p.id): START for p in topology.processes}
         self.rules = {
@@ -67,6 +69,8 @@ class System:
             self.carry_out(process, self.rules[process].begin_snapshot(snapshot))
 
     def send(self):
+        if not self.ends:
+            return
         channel, (process, _) = self.random.choice(list(self.ends.items()))
         if process in self.gone or not self.balance[process]:
             return
@@ -134,5 +138,8 @@ class System:
         for rules in self.rules.values():
             rules.forget(snapshot)
 
+    def text(self):
+        return b"\n".join(json.dumps(line).encode() for line in self.lines)
+
     def reports(self):
-        return reports_of(b"\n".join(json.dumps(line).encode() for line in self.lines))
+        return reports_of(self.text())

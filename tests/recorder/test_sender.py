@@ -215,6 +215,18 @@ def test_a_spool_belongs_to_one_process_and_one_recording(tmp_path):
     assert not (tmp_path / "other").exists()
 
 
+@pytest.mark.parametrize("owner", [b"", b"nonsense", b"[]", b'{"process": 1}', b'{"process": "A"}'])
+def test_a_damaged_note_of_whose_the_spool_is_is_a_sentence_and_loses_nothing(tmp_path, owner):
+    with OpenRecording([409]) as server:
+        log = a_log(server, tmp_path)
+        log.state(1)
+        log.close()
+        (tmp_path / "spool/owner").write_bytes(owner)
+        with pytest.raises(ValueError, match="owner does not say whose events are in the spool"):
+            a_log(server, tmp_path)
+    assert b'"index":0' in (tmp_path / "spool/00000001.jsonl").read_bytes()
+
+
 def test_an_empty_spool_can_be_used_for_another_recording(tmp_path):
     for _ in range(2):  # each server has another address
         with OpenRecording() as server:

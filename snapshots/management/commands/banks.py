@@ -1,6 +1,7 @@
 import contextlib
 import queue
 import select
+import signal
 import sys
 import tempfile
 import threading
@@ -19,7 +20,9 @@ from webapp.accounts.services import OWNER, make_token
 
 TELL_SECONDS = 0.4
 NAIVE_SKEW_MS = 400
+MOST_DELAY_MS = 500  # of a handshake of three steps, which may take five seconds
 SHELL = "snapshot [BANK], kill BANK, restore, close"
+_GONE = (404, 409)  # the recording was deleted, or closed by somebody else
 
 
 class Command(BaseCommand):
@@ -33,6 +36,9 @@ class Command(BaseCommand):
     def add_arguments(self, parser) -> None:
         parser.add_argument("--processes", type=int, default=5, metavar="N", help="2 to 20")
         parser.add_argument("--rate", type=float, default=1.0, help="payments of a bank a second")
+        parser.add_argument(
+            "--delay", type=int, default=200, metavar="MS", help="how long a payment is on its way"
+        )
         parser.add_argument("--server", default="", metavar="URL", help="by default this machine's")
         parser.add_argument("--token", default="", help="of the API; needed with --server")
         parser.add_argument(
@@ -48,13 +54,16 @@ class Command(BaseCommand):
             help="beside each snapshot, read all states at one moment by clocks that are wrong",
         )
 
-    def handle(self, *, processes: int, rate: float, skewed: bool, **options) -> None:
+    def handle(self, *, processes: int, rate: float, delay: int, skewed: bool, **options) -> None:
         if not 2 <= processes <= 20:
             raise CommandError("--processes must be from 2 to 20.")
         if not 0 < rate <= 100:
             raise CommandError("--rate must be above 0, and at most 100.")
+        if not 0 <= delay <= MOST_DELAY_MS:
+            raise CommandError(f"--delay must be from 0 to {MOST_DELAY_MS}.")
         with self._server(**options) as server, tempfile.TemporaryDirectory() as folder:
-            system = System(processes, Path(folder), rate, NAIVE_SKEW_MS if skewed else 0)
+            skew = NAIVE_SKEW_MS if skewed else 0
+            system = System(processes, Path(folder), rate, skew_ms=skew, delay_ms=delay)
             try:
                 number = server.open(system.header)
             except (ServerRefuses, OSError) as error:
@@ -62,11 +71,17 @@ class Command(BaseCommand):
                     f"No recording could be opened at {server.address}: {error}. Does Cutline run "
                     "there (make run)?"
                 ) from None
-            self.stdout.write(
+            self.say(
                 f"{processes} banks with {system.total} in all send money into recording {number}, "
                 f"{server.address}/live\nType {SHELL}, or press Ctrl-C to end."
             )
+            signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C
             Run(self, system, server, number).run()
+
+    def say(self, sentence: str) -> None:
+        """Print a sentence now, also into a file or a pipe."""
+        self.stdout.write(sentence)
+        self.stdout.flush()
 
     @contextlib.contextmanager
     def _server(self, *, server: str, token: str, person: str, **_) -> Iterator[Server]:
@@ -108,7 +123,7 @@ class Run:
     def __init__(self, command: Command, system: System, server: Server, recording: int) -> None:
         self.command, self.system, self.server = command, system, server
         self.recording = recording
-        self.is_closing = False
+        self.is_closing = self.is_gone = False
         self.problem = ""
         self.asked: queue.Queue[tuple[str, str]] = queue.Queue()
 
@@ -127,7 +142,7 @@ class Run:
 
     def say(self, sentence: str) -> None:
         self.system.notes.append(sentence)
-        self.command.stdout.write(sentence)
+        self.command.say(sentence)
 
     def _hear(self) -> None:
         with contextlib.suppress(queue.Empty):
@@ -163,10 +178,17 @@ class Run:
             try:
                 for order in self.server.tell(self.recording, self.system.told()):
                     self.asked.put((order["action"], order["process"] or ""))
-                self.problem = ""
+                self._note_recovery()
             except (ServerRefuses, OSError, ValueError) as error:
                 self._note_problem(error)
+                if isinstance(error, ServerRefuses) and error.status in _GONE:
+                    self.is_gone = self.is_closing = True
             time.sleep(TELL_SECONDS)
+
+    def _note_recovery(self) -> None:
+        if self.problem:
+            self.problem = ""
+            self.command.say("The page hears from the banks again.")
 
     def _note_problem(self, error: Exception) -> None:
         sentence = f"The page does not hear from the banks: {error}"
@@ -178,13 +200,18 @@ class Run:
         """End the banks, send what they have left, and close the recording."""
         self.is_closing = True
         self.system.leave()
+        if self.is_gone:
+            self.command.stderr.write(
+                "The recording takes no more events, so the banks have ended."
+            )
+            return
         if left := self.system.send_rest():
             self.command.stderr.write(
-                f"Not all events of {', '.join(left)} could be sent; the recording stays open."
+                f"Not all events of {', '.join(left)} could be sent. The recording was not closed."
             )
             return
         try:
             self.server.close(self.recording)
-            self.command.stdout.write(f"Recording {self.recording} is closed.")
+            self.command.say(f"Recording {self.recording} is closed.")
         except (ServerRefuses, OSError) as error:
-            self.command.stderr.write(f"The recording stays open: {error}")
+            self.command.stderr.write(f"The recording could not be closed: {error}")

@@ -65,7 +65,8 @@ def list_live_systems(request: HttpRequest) -> HttpResponse:
 def tell_of_system(request: SignedInRequest, id: RecordingId, body: ToldSystemBody) -> HttpResponse:
     """Tell how the system of an open recording is, and take what people asked for.
 
-    The command that runs a system calls this a few times a second.
+    The command that runs a system calls this a few times a second. Each process that it tells of is
+    one of the recording's header, and is told of once.
     """
     row = access.own_recording(request.user, id)
     return reply({"orders": tell(row, body.dict())})

@@ -6,7 +6,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from snapshots import access
 from snapshots.problems import Conflict, Invalid, Unavailable
-from snapshots.services.live_systems import order, systems_of
+from snapshots.services.live_systems import MOST_SHOWN, order, systems_of
 from snapshots.web.pages.rendering import back, page
 from snapshots.web.tables.sending import show
 
@@ -29,7 +29,13 @@ def live_systems(request: HttpRequest) -> HttpResponseBase:
         for each in systems["items"]
         for process in each["processes"]
     ]
-    context = {"systems": shown, "total": systems["total"], "processes": processes}
+    context = {
+        "systems": shown,
+        "unreadable": systems["unreadable"],
+        "total": systems["total"],
+        "most_shown": MOST_SHOWN,
+        "processes": processes,
+    }
     return show(request, "snapshots/live/page.html", context)
 
 

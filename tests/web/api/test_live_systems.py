@@ -5,8 +5,11 @@ import json
 import pytest
 from django.test import Client
 
-from tests.web.api.test_open_recordings import EVENTS, lines, opened, send
+from snapshots.files import uploads
+from snapshots.models import Recording
+from tests.web.api.test_open_recordings import EVENTS, HEADER, lines, opened, send
 from tests.web.given import a_client, a_person
+from tests.webapp.serving import wait_until
 
 pytestmark = [
     pytest.mark.django_db,
@@ -106,7 +109,7 @@ def test_what_is_not_a_system_is_refused_and_leaves_nothing(api, pk, changes):
 def test_a_closed_recording_has_no_system(api, pk):
     api.post(f"/api/recordings/{pk}/close")
     assert post(api, f"{pk}/system", TOLD).status_code == 409
-    assert api.get("/api/live").json() == {"items": [], "total": 0}
+    assert api.get("/api/live").json() == {"items": [], "unreadable": [], "total": 0}
 
 
 def test_the_page_shows_what_is_connected_and_asks(api, pk):
@@ -118,6 +121,82 @@ def test_the_page_shows_what_is_connected_and_asks(api, pk):
     orders = post(api, f"{pk}/system", TOLD).json()["orders"]
     assert orders == [{"action": "kill", "process": "A"}]
     assert pages.post(f"/live/{pk}", {"order": "explode"}).status_code == 422
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"processes": [TOLD["processes"][0] | {"name": "Z"}]}, "processes.0.name"),
+        ({"processes": TOLD["processes"] + TOLD["processes"][:1]}, "processes.2.name"),
+        ({"snapshots": [SNAPSHOT | {"initiator": "<b>A</b>"}]}, "snapshots.0.initiator"),
+    ],
+)
+def test_a_process_that_the_header_does_not_name_is_refused_and_nothing_is_shown(
+    api, pk, changes, field
+):
+    answer = post(api, f"{pk}/system", TOLD | changes)
+    assert (answer.status_code, answer.json()["field"]) == (422, field)
+    assert only(api)["is_connected"] is False
+
+
+def test_a_system_of_somebody_else_is_not_there(api, pk):
+    post(api, f"{pk}/system", TOLD)
+    stranger = a_client(a_person("grace@example.org"))
+    assert post(stranger, f"{pk}/system", TOLD).status_code == 404
+    assert post(stranger, f"{pk}/orders", {"action": "close"}).status_code == 404
+    assert stranger.get("/api/live").json()["total"] == 0
+    assert post(api, f"{pk}/system", TOLD).json() == {"orders": []}
+
+
+def test_a_damaged_journal_is_said_and_hides_no_other_system(api, pk):
+    other = opened(api).json()["id"]
+    path = uploads.path_of(Recording.objects.get(pk=pk).journal)
+    path.write_bytes(b"x" + path.read_bytes()[1:])
+    answer = api.get("/api/live").json()
+    assert ([item["recording"] for item in answer["items"]], answer["total"]) == ([other], 2)
+    (unreadable,) = answer["unreadable"]
+    assert unreadable["recording"] == pk
+    assert "damaged" in unreadable["problem"]
+    page = signed_in("ada@example.org").get("/live").content.decode()
+    assert "damaged" in page
+    assert f'data-system="{other}"' in page
+    assert post(api, f"{pk}/system", TOLD).status_code == 503
+
+
+def test_what_a_system_reports_is_text_and_never_html(api):
+    hostile = "</script><script>alert(1)</script>"
+    header = HEADER | {"processes": [{"id": hostile}, {"id": "B"}], "channels": []}
+    pk = opened(api, header=header).json()["id"]
+    process = TOLD["processes"][0] | {"name": hostile}
+    snapshot = SNAPSHOT | {"name": hostile, "initiator": hostile}
+    told = TOLD | {"processes": [process], "snapshots": [snapshot], "notes": [hostile]}
+    assert post(api, f"{pk}/system", told).status_code == 200
+    assert post(api, f"{pk}/orders", {"action": "kill", "process": hostile}).status_code == 202
+    assert hostile not in signed_in("ada@example.org").get("/live").content.decode()
+
+
+def test_states_read_by_clocks_are_judged_when_every_process_has_recorded(api, pk):
+    send(api, pk, lines(*EVENTS, RECORDED[0]))
+    post(api, f"{pk}/system", TOLD)
+    snapshot = only(api)["snapshots"][0]
+    assert (snapshot["verdict"], snapshot["sentence"][:15]) == (None, "Not judged yet:")
+    send(api, pk, lines(RECORDED[1]))
+    wait_until(lambda: only(api)["snapshots"][0]["verdict"] == "consistent", seconds=60)
+
+
+def test_a_snapshot_by_markers_is_judged_and_its_row_keeps_the_verdict(api, pk):
+    marker = {"channel": "A->B", "snapshot": "s1", "at": 7}
+    events = [
+        *(*EVENTS, *RECORDED),
+        {"kind": "marker_send", "process": "A", "index": 3, **marker},
+        {"kind": "marker_receive", "process": "B", "index": 2, **marker},
+    ]
+    send(api, pk, lines(*events[:-1]))
+    post(api, f"{pk}/system", TOLD)
+    assert only(api)["snapshots"][0]["verdict"] is None
+    send(api, pk, lines(events[-1]))
+    wait_until(lambda: only(api)["snapshots"][0]["verdict"] == "consistent", seconds=60)
+    assert Recording.objects.get(pk=pk).snapshots.get().verdict == "consistent"
 
 
 def signed_in(email):

@@ -1,14 +1,18 @@
 /** The page of running systems: what their commands tell arrives over a websocket. */
 
-import { h, renderOnce, setText, showNote } from "../../lib/dom.js";
+import { h, renderOnce, setText } from "../../lib/dom.js";
 import { counted, thousands } from "../../lib/format.js";
 import { latestWins, openSocket } from "../../lib/socket.js";
 
 const LOST = "The connection is lost: the page shows what was true before.";
 const SILENT = 6_000; // ms after which a system that said nothing is asked for again
+const ASKED = 10_000; // ms in which what a system says is taken for the answer to a button
 const NOT_KNOWN = "not known";
 const systems = /** @type {HTMLElement} */ (document.getElementById("systems"));
 const heard = new Map();
+/** @type {Map<number, string[]>} */
+const notes = new Map();
+let askedAt = -Infinity;
 
 /**
  * Returns the section of a system.
@@ -46,8 +50,28 @@ function show(system) {
   for (const button of buttons) button.disabled = !system.is_connected;
   for (const process of system.processes) showProcess(section, process);
   part(section, "no-snapshots").hidden = system.snapshots.length > 0;
-  list(part(section, "snapshots"), system.snapshots, snapshotRow);
+  list(part(section, "snapshots"), system.snapshots, (snapshot) => snapshotRow(system.recording, snapshot));
+  part(section, "no-notes").hidden = system.notes.length > 0;
   list(part(section, "notes"), system.notes, (/** @type {string} */ note) => h("li", {}, note));
+  answer(system);
+}
+
+/**
+ * Shows the newest note beside the button that was pressed, for the list of notes may be out of sight.
+ * @param {LiveSystem} system
+ */
+function answer(system) {
+  const before = notes.get(system.recording);
+  notes.set(system.recording, system.notes);
+  const isNew = before && system.notes.length && JSON.stringify(before) !== JSON.stringify(system.notes);
+  if (!isNew || performance.now() - askedAt > ASKED) return;
+  showBeside(h("p.note.toast", { "aria-hidden": "true" }, system.notes.at(-1)));
+}
+
+/** @param {HTMLElement} toast */
+function showBeside(toast) {
+  document.getElementById("toasts").replaceChildren(toast);
+  setTimeout(() => toast.remove(), ASKED);
 }
 
 /** @param {LiveSystem} system */
@@ -73,6 +97,8 @@ function showProcess(section, process) {
   setText(part(row, "state"), process.state + since);
   setText(part(row, "balance"), money(process.balance));
   setText(part(row, "events"), thousands(process.events));
+  const kill = /** @type {HTMLButtonElement | null} */ (row.querySelector("[data-kill]"));
+  if (kill && ["killed", "stopped"].includes(process.state)) kill.disabled = true;
 }
 
 /** @param {HTMLElement} element @param {any[]} items @param {(item: any) => any} row */
@@ -80,15 +106,18 @@ function list(element, items, row) {
   renderOnce(element, JSON.stringify(items), () => items.map(row));
 }
 
-/** @param {LiveSystem["snapshots"][number]} snapshot */
-function snapshotRow(snapshot) {
+/** @param {number} recording @param {LiveSystem["snapshots"][number]} snapshot */
+function snapshotRow(recording, snapshot) {
   const whole = snapshot.channels === null
     ? `${thousands(snapshot.states)} in the processes; the channels were not recorded`
     : `${thousands(snapshot.states)} in the processes + ${thousands(snapshot.channels)} in the channels = ` +
       `${thousands(/** @type {number} */ (snapshot.sum))}`;
+  const hasPage = snapshot.verdict !== null && snapshot.initiator !== null;
+  const href = `/recordings/${recording}?snapshot=${encodeURIComponent(snapshot.name)}`;
+  const name = h("strong", {}, snapshot.name);
   const by = snapshot.initiator === null ? "read by clocks" : `begun by ${snapshot.initiator}`;
   return h("li", { "data-snapshot": snapshot.name },
-    h("p", {}, h("strong", {}, snapshot.name), ` ${by}, ${clock(snapshot.at)} `,
+    h("p", {}, hasPage ? h("a", { href }, name) : name, ` ${by}, ${clock(snapshot.at)} `,
       snapshot.verdict && h("span.verdict", { "data-verdict": snapshot.verdict }, snapshot.verdict)),
     h("p.num-text", {}, `${whole}.`),
     h("p.soft", {}, snapshot.sentence));
@@ -97,20 +126,51 @@ function snapshotRow(snapshot) {
 /** @param {number} seconds since 1970 */
 const clock = (seconds) => `${new Date(seconds * 1000).toISOString().slice(11, 19)} UTC`;
 
-/** Asks for the page again: a system is new, or has gone. */
+/** Asks for the page again: a system is new, has gone, or says nothing. */
 const refresh = latestWins(async () => {
-  const answer = await fetch(location.href);
-  if (!answer.ok) return;
+  const answer = await fetch(location.href).catch(() => null); // the line above says that the server is away
+  if (!answer?.ok) return;
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
   const fresh = page.getElementById("systems");
-  if (fresh) systems.replaceChildren(...fresh.childNodes);
-  begin();
+  if (!fresh) return;
+  const before = /** @type {HTMLElement[]} */ ([...systems.querySelectorAll("[data-system]")]);
+  if (numbersIn(fresh) === numbersIn(systems)) {
+    showAll(fresh); // nothing is replaced, so that what has the focus keeps it
+    return;
+  }
+  systems.replaceChildren(...fresh.childNodes);
+  for (const section of before) sayGone(section);
+  heard.clear();
+  showAll(systems);
 });
 
-function begin() {
-  heard.clear();
-  const given = systems.querySelectorAll("script[type='application/json']");
+/** @param {HTMLElement} root */
+function numbersIn(root) {
+  return [...root.querySelectorAll("section")].map(({ dataset }) => dataset.system).join();
+}
+
+/**
+ * Says where a system is now that is not on the page any more.
+ * @param {HTMLElement} section
+ */
+function sayGone(section) {
+  if (sectionOf(Number(section.dataset.system))) return;
+  const link = /** @type {HTMLElement} */ (section.querySelector("h2 a"));
+  systems.prepend(h("p.note", {}, link, " is not among these systems any more. Was its recording closed?"));
+}
+
+/**
+ * Shows the systems that a page was sent with.
+ * @param {HTMLElement} root
+ */
+function showAll(root) {
+  const given = root.querySelectorAll("script[type='application/json']");
   for (const { textContent } of given) show(JSON.parse(String(textContent)));
+}
+
+/** @param {string} sentence */
+function refuse(sentence) {
+  showBeside(h("p.note.toast", { "data-level": "warning" }, sentence));
 }
 
 systems.addEventListener("submit", async (event) => {
@@ -119,16 +179,17 @@ systems.addEventListener("submit", async (event) => {
   const fields = new FormData(form);
   const [action, process] = /** @type {any} */ (event).submitter.value.split(/:(.*)/s);
   const recording = /** @type {HTMLElement} */ (form.closest("[data-system]")).dataset.system;
+  askedAt = performance.now();
   const answer = await fetch(`/api/recordings/${recording}/orders`, {
     method: "POST",
     headers: { "Content-Type": "application/json", "X-CSRFToken": String(fields.get("csrfmiddlewaretoken")) },
     body: JSON.stringify({ action, process: process ?? null }),
   }).catch(() => null);
-  if (!answer) showNote("The server does not answer. Nothing was asked for.");
-  else if (!answer.ok) showNote((await answer.json()).detail);
+  if (!answer) refuse("The server does not answer. Whether it took the request is not known.");
+  else if (!answer.ok) refuse((await answer.json()).detail);
 });
 
-begin();
+showAll(systems);
 const state = /** @type {HTMLElement} */ (document.getElementById("connection"));
 openSocket("/ws/live", {
   onMessage: (message) => message.type === "system" && show(message),
