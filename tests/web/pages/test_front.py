@@ -100,6 +100,11 @@ def test_the_calls_give_the_instants_and_each_poll(ada, job):
     assert client.get(f"/api/archive/{job.pk}/checkpoints/0/9/polls").status_code == 404
 
 
+def test_the_table_begins_with_the_culprits(ada, job):
+    page = page_of(ada, job, "?poll=20000")
+    assert page.index('class="name">&lt;slow&gt;') < page.index('class="name">orders')
+
+
 def test_the_table_of_vertices_is_a_file(ada, job):
     address = f"/archive/{job.pk}/checkpoints/0/2/front?poll=20000&table=vertices&format=csv"
     sent = signed_in(ada).get(address)
