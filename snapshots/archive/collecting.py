@@ -20,7 +20,7 @@ from django.utils import timezone
 from snapshots.archive import polling, rescales, seatunnel, services, signals, spark, watching
 from snapshots.archive.addresses import Forbidden
 from snapshots.archive.fetching import POLL_SECONDS, Client, NotAnswered
-from snapshots.archive.rounds import MOST_JOBS, Moved, Round, note_gone, state_of, take
+from snapshots.archive.rounds import MOST_JOBS, Moved, Round, note_gone, state_of, take, take_all
 from snapshots.domain.archive.model import COMPLETED, FAILED, CheckpointFacts, JobFacts
 from snapshots.models import Collector, EngineJob
 from snapshots.readers.engines.flink.rest.answers import CHECKPOINT, CHECKPOINTS, SUBTASKS, Answer
@@ -84,7 +84,8 @@ def _follow(client: Client, owner, key: str, collector: Collector | None, outcom
         counts=counts_of(statistics),
     )
     state_before = state_of(owner, ENGINE, key)
-    row = take(owner, job_facts, collector)
+    add = take_all if _lists_checkpoints(statistics) else take
+    row = add(owner, job_facts, collector)
     watching.note(
         row,
         watching.Told(
@@ -110,6 +111,10 @@ def _follow(client: Client, owner, key: str, collector: Collector | None, outcom
         rescales.keep_rescales(client, row, job)
     finally:
         signals.job_reported.send(None, job=row)
+
+
+def _lists_checkpoints(statistics: object) -> bool:
+    return isinstance(mapping(statistics).get("history"), list)
 
 
 def _running_since(job: Mapping[str, Any], statistics: object) -> int | None:

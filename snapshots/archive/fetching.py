@@ -1,8 +1,11 @@
 """Fetch from an HTTP server that a person named; no redirects or proxies, limited time and size."""
 
+import io
+import socket
 import time
 from email.utils import parsedate_to_datetime
-from http.client import HTTPException
+from functools import partial
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.request import (
@@ -47,8 +50,9 @@ class Client:
         self.date: int | None = None
         self._until = time.monotonic() + seconds
         self._opener = OpenerDirector()  # without handlers for redirects, files and proxies
-        for handler in (HTTPHandler, HTTPSHandler, HTTPDefaultErrorHandler, HTTPErrorProcessor):
-            self._opener.add_handler(handler())
+        handlers = (_Handler(self._until), _SecureHandler(self._until))
+        for handler in (*handlers, HTTPDefaultErrorHandler(), HTTPErrorProcessor()):
+            self._opener.add_handler(handler)
 
     def get(self, path: str) -> Any:
         """Fetch a path that begins with a slash. Raises: NotAnswered."""
@@ -76,9 +80,61 @@ class Client:
                 raise NotAnswered(
                     f"{self.url}{path} answers with more than {LARGEST // 2**20} MiB."
                 )
-            if time.monotonic() > self._until:
-                raise NotAnswered(f"{self.url}{path} answers too slowly.")
         return bytes(body)
+
+
+class _Handler(HTTPHandler):
+    """Opens connections on which nothing is read after an instant."""
+
+    def __init__(self, until: float) -> None:
+        super().__init__()
+        self._until = until
+
+    def http_open(self, req: Request) -> HTTPResponse:
+        return self.do_open(partial(_connection, HTTPConnection, self._until), req)
+
+
+class _SecureHandler(HTTPSHandler):
+    """Does the same over TLS."""
+
+    def __init__(self, until: float) -> None:
+        super().__init__()
+        self._until = until
+
+    def https_open(self, req: Request) -> HTTPResponse:
+        return self.do_open(partial(_connection, HTTPSConnection, self._until), req)
+
+
+def _connection(kind: type[HTTPConnection], until: float, *args: Any, **options: Any) -> Any:
+    class Response(HTTPResponse):
+        def __init__(self, sock: socket.socket, *args: Any, **options: Any) -> None:
+            super().__init__(sock, *args, **options)
+            self.fp = io.BufferedReader(_Timed(sock, self.fp, until))
+
+    connection = kind(*args, **options)
+    connection.response_class = Response
+    return connection
+
+
+class _Timed(io.RawIOBase):
+    """Reads from a socket until an instant; a server that sends letter by letter gains nothing."""
+
+    def __init__(self, sock: socket.socket, file: io.BufferedReader, until: float) -> None:
+        self._sock, self._file, self._until = sock, file, until
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        left = self._until - time.monotonic()
+        if left <= 0:
+            raise TimeoutError("timed out")
+        self._sock.settimeout(min(ANSWER_SECONDS, left))
+        return self._file.readinto1(buffer)
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
 
 
 def _date(header: str | None) -> int | None:

@@ -3,7 +3,7 @@
 Taking the same facts again changes nothing, so an interrupted source simply begins again.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -12,7 +12,7 @@ from django.db import transaction
 
 from snapshots.domain.archive import absence, causes
 from snapshots.domain.archive.merging import contradict, merged
-from snapshots.domain.archive.model import CheckpointFacts, JobFacts
+from snapshots.domain.archive.model import IN_PROGRESS, UNKNOWN, CheckpointFacts, JobFacts
 from snapshots.domain.archive.packing import pack, unpack
 from snapshots.fields import clipped, storable
 from snapshots.models import (
@@ -96,6 +96,20 @@ def take(
         job.version += bool(changed)
         job.save()
     return job
+
+
+def forget_progress(job: EngineJob, going: Collection[tuple[int, int]]) -> None:
+    """Note of which checkpoints in progress the engine tells no more: how they ended is not known.
+
+    Args:
+        going: the checkpoints that are in progress, as pairs (pipeline, number).
+    """
+    rows = job.checkpoints.filter(status=IN_PROGRESS).values_list("pk", "pipeline", "number")
+    lost = [pk for pk, pipeline, number in rows if (pipeline, number) not in going]
+    if lost:
+        job.version += 1
+        job.checkpoints.filter(pk__in=lost).update(status=UNKNOWN, version=job.version)
+        job.save(update_fields=["version"])
 
 
 def forget_links(recording: Recording) -> None:

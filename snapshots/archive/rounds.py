@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from django.db import transaction
 
 from snapshots.archive import filling, signals, watching
-from snapshots.domain.archive.model import JobFacts
+from snapshots.domain.archive.model import IN_PROGRESS, JobFacts
 from snapshots.models import Collector, EngineJob
 
 MOST_JOBS = 200
@@ -23,6 +23,15 @@ class Round:
 
 class Moved(Exception):
     """The collector was deleted, or moved to another owner, since its round began."""
+
+
+@transaction.atomic
+def take_all(owner, job_facts: JobFacts, collector: Collector | None) -> EngineJob:
+    """Add facts that name every checkpoint in progress of the job. Raises: Moved."""
+    job = take(owner, job_facts, collector)
+    going = {facts.key for facts in job_facts.checkpoints if facts.status == IN_PROGRESS}
+    filling.forget_progress(job, going)
+    return job
 
 
 @transaction.atomic
@@ -48,4 +57,5 @@ def note_gone(owner, engine: str, url: str, listed: Collection[str]) -> None:
         if job.key not in listed:
             job.state, job.began_at = EngineJob.GONE, None
             job.save(update_fields=["state", "began_at"])
+            filling.forget_progress(job, ())
             signals.job_reported.send(None, job=job)

@@ -8,7 +8,7 @@ from typing import Any
 
 from snapshots.archive import signals, watching
 from snapshots.archive.fetching import Client, NotAnswered
-from snapshots.archive.rounds import MOST_JOBS, Round, note_gone, state_of, take
+from snapshots.archive.rounds import MOST_JOBS, Round, note_gone, state_of, take_all
 from snapshots.models import Collector, EngineJob
 from snapshots.readers.engines.seatunnel.adapter import reported
 from snapshots.readers.engines.seatunnel.rest import CHECKPOINTS, JOB, Job, answer_of
@@ -86,7 +86,7 @@ def _follow(
     state_before = state_of(owner, ENGINE, key)
     runs = EngineJob.objects.filter(owner=owner, engine=ENGINE, key=key)
     before = dict(runs.values_list("pk", "version"))
-    row = take(owner, reported.job_facts_of(key, job, answer), collector)
+    row = take_all(owner, reported.job_facts_of(key, job, answer), collector)
     outcome.detailed += row.checkpoints.filter(version__gt=before.get(row.pk, 0)).count()
     watching.note(
         row,

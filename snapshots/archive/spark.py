@@ -9,7 +9,7 @@ from pathlib import Path
 
 from snapshots.archive import signals, watching
 from snapshots.archive.folders import require_below
-from snapshots.archive.rounds import Round, state_of, take
+from snapshots.archive.rounds import Round, state_of, take_all
 from snapshots.domain.archive.model import COMPLETED, JobFacts
 from snapshots.models import Collector, EngineCheckpoint, EngineJob
 from snapshots.readers.engines.spark_streaming.following import NotACheckpoint, look
@@ -40,7 +40,7 @@ def poll(owner, url: str, job_key: str = "", collector: Collector | None = None)
     runs = EngineJob.objects.filter(owner=owner, engine=ENGINE, key=looked.query)
     before = dict(runs.values_list("pk", "version"))
     facts = JobFacts(ENGINE, looked.query, checkpoints=looked.checkpoints)
-    row = take(owner, facts, collector)
+    row = take_all(owner, facts, collector)
     now = round(time.time() * 1000)
     watching.note(row, watching.Told(url, now, None, is_restored=False, state_before=state_before))
     outcome.jobs.append(row)

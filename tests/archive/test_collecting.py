@@ -2,9 +2,11 @@
 when."""
 
 import json
+import socket
 import sys
 import threading
 import time
+from contextlib import suppress
 from datetime import timedelta
 
 import pytest
@@ -183,6 +185,27 @@ def test_a_large_or_slow_answer_is_cut_off(monkeypatch):
         return 200, {}, b"{}"
 
     assert "does not answer" in str(refusal(Server(answers=sleeping)))
+
+
+@pytest.mark.parametrize("again", [b"HTTP/1.1 100 Continue\r\n\r\n", b""])
+def test_a_server_that_sends_letter_by_letter_holds_nobody_up(monkeypatch, again):
+    monkeypatch.setattr(fetching, "ANSWER_SECONDS", 0.5)
+    rest = b"HTTP/1.1 200 OK\r\nX-Long: " + b"x" * 60 + b"\r\nContent-Length: 2\r\n\r\n{}"
+    pieces = [again] * 60 if again else [bytes([each]) for each in rest]
+
+    def drip(listening: socket.socket) -> None:
+        connection, _ = listening.accept()
+        with connection, suppress(OSError):
+            connection.recv(1_000)
+            for piece in pieces:
+                connection.sendall(piece)
+                time.sleep(0.05)
+            connection.sendall(rest)
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        threading.Thread(target=drip, args=(listening,), daemon=True).start()
+        with pytest.raises(NotAnswered, match="timed out"):
+            Client(f"http://127.0.0.1:{listening.getsockname()[1]}", 0.4).get("/jobs")
 
 
 @pytest.mark.parametrize(

@@ -87,6 +87,43 @@ def test_a_checkpoint_in_progress_has_no_duration_and_no_size_yet(ada, flink):
     assert row.duration == flink.checkpoint(2)["end_to_end_duration"] > 11
 
 
+def test_how_a_checkpoint_ended_that_flink_forgot_is_not_known(ada, flink):
+    with Server(flink) as url:
+        collecting.poll(ada, url)
+        job = EngineJob.objects.get()
+        assert polls.current(job) is not None
+        flink.is_going = False  # it has started again, and lists no checkpoint 2
+        collecting.poll(ada, url)
+        job.refresh_from_db()
+        assert job.checkpoints.get(number=2).status == "unknown"
+        assert polls.current(job) is None
+        assert polls.polled(job, 0, 2).made == 1
+        version = job.version
+        collecting.poll(ada, url)
+        job.refresh_from_db()
+        assert job.version == version
+
+
+def test_a_job_that_is_gone_has_no_checkpoint_in_progress(ada, flink):
+    with Server(flink) as url:
+        collecting.poll(ada, url)
+        gone = flink.key
+        flink.key = "b" * 32
+        collecting.poll(ada, url)
+    job = EngineJob.objects.get(key=gone)
+    assert job.state == EngineJob.GONE
+    assert not job.checkpoints.filter(status="in progress").exists()
+
+
+def test_an_answer_without_a_history_ends_no_checkpoint(ada, flink):
+    with Server(flink) as url:
+        collecting.poll(ada, url)
+        whole = flink.answer
+        flink.answer = lambda path: {} if path.endswith("/checkpoints") else whole(path)
+        collecting.poll(ada, url)
+    assert EngineJob.objects.get().checkpoints.get(number=2).status == "in progress"
+
+
 def test_the_same_instant_is_kept_once(ada, flink):
     with Server(flink) as url:
         collecting.poll(ada, url)

@@ -60,6 +60,15 @@ def test_a_checkpoint_in_progress_has_its_counts_and_then_its_end(ada, engine):
     assert kept(EngineJob.objects.get())[5].status == "completed"
 
 
+def test_how_a_checkpoint_ended_that_the_engine_forgot_is_not_known(ada, engine):
+    engine.counts, engine.going = {1: 4}, 3
+    with served(engine) as url:
+        seatunnel.poll(ada, url)
+        engine.counts, engine.going, engine.first = {1: 7}, None, 7
+        seatunnel.poll(ada, url)
+    assert kept(EngineJob.objects.get())[5].status == "unknown"
+
+
 def test_an_engine_that_starts_again_forgets_and_the_archive_does_not(ada, engine):
     with served(engine) as url:
         engine.counts = {1: 9}

@@ -14,6 +14,7 @@ from snapshots.archive import collecting, columns, spark, watching
 from snapshots.archive.addresses import Forbidden, NotAnAddress
 from snapshots.archive.folders import checked_folder, require_below
 from snapshots.models import Collector, EngineJob
+from snapshots.readers.engines.spark_streaming import following
 from tests.web.given import a_client, post_json, signed_in, text_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
@@ -113,6 +114,75 @@ def test_a_file_that_is_cut_short_is_read_again_at_the_next_look(ada, folder, cu
     (folder.path / "commits" / "2").write_text('v1\n{"nextBatchWatermarkMs":0}')
     assert followed(ada, folder) == []
     assert statuses(EngineJob.objects.get())[2] == "completed"
+
+
+def test_what_spark_removes_while_the_folder_is_read_is_no_problem(folder):
+    folder.run(30)
+
+    def purge(_: str) -> set[int]:
+        """Remove old files as Spark does, after the folder was listed."""
+        for batch in range(5):
+            (folder.path / "offsets" / str(batch)).unlink()
+        (folder.path / "commits" / "5").unlink()
+        return set()
+
+    looked = following.look(folder.path, "", purge)
+    assert looked.problems == ()
+    assert sorted(facts.number for facts in looked.checkpoints) == list(range(6, 30))
+
+
+def test_files_that_spark_has_not_finished_are_no_batches(ada, folder):
+    folder.run(2)
+    for name in (".2.6f1c2b0e-5b1d-4f7e-9d0f-2f9f0c1d2e3f.tmp", ".1.crc", "2.tmp", "02"):
+        (folder.path / "offsets" / name).write_text("v1\n{")
+    assert followed(ada, folder) == []
+    assert statuses(EngineJob.objects.get()) == {0: "completed", 1: "completed"}
+
+
+def test_a_folder_with_more_than_a_look_reads_is_read_in_several(ada, folder, monkeypatch):
+    monkeypatch.setattr(following, "MOST_BATCHES", 40)
+    folder.run(100)
+    for known in (40, 60, 80, 100, 100):  # each look reads the newest 20 again
+        assert followed(ada, folder) == []
+        assert min(statuses(EngineJob.objects.get())) == 100 - known
+    monkeypatch.setattr(following, "MOST_NAMES", 50)
+    (problem,) = followed(ada, folder)
+    assert problem.endswith("is not followed. Its folder “offsets” has more than 50 files.")
+
+
+def test_how_a_batch_ended_that_is_no_longer_in_the_folder_is_not_known(ada, folder):
+    folder.run(2)
+    planned = folder.plan()
+    followed(ada, folder)
+    planned.unlink()
+    followed(ada, folder)
+    assert statuses(EngineJob.objects.get())[2] == "unknown"
+
+
+def test_a_folder_that_is_removed_is_a_problem_and_keeps_what_is_there(ada, folder):
+    folder.run(3)
+    followed(ada, folder)
+    shutil.rmtree(folder.path)
+    (problem,) = followed(ada, folder)
+    assert problem.endswith("Its file “metadata” cannot be read. It is not there.")
+    assert len(statuses(EngineJob.objects.get())) == 3
+
+
+def test_a_query_that_goes_back_to_an_older_offset_has_another_run(ada, folder):
+    folder.run(60)
+    followed(ada, folder)
+    for log in ("offsets", "commits"):
+        for batch in range(30, 60):
+            (folder.path / log / str(batch)).unlink()
+    folder.next, folder.began = 30, folder.began + 7_000_000
+    folder.run(25)  # more than are read again
+    for _ in range(2):
+        assert followed(ada, folder) == []
+    first, second = EngineJob.objects.order_by("run")
+    assert sorted(statuses(first)) == list(range(60))
+    assert set(statuses(second)) >= set(range(30, 55))
+    later = second.checkpoints.get(number=30).triggered_at
+    assert later - first.checkpoints.get(number=30).triggered_at == 7_000_000
 
 
 def test_a_folder_that_was_put_back_has_a_run_of_its_own(ada, folder):

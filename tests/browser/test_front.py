@@ -69,6 +69,21 @@ def test_a_stuck_checkpoint_is_followed_and_replayed(page, server, flink):
         expect(page.locator("#front")).to_contain_text("Poll 2 of 3")
 
 
+def test_a_page_that_follows_goes_on_to_the_next_checkpoint(page, server, flink):
+    named(flink, "c")
+    with Server(flink) as url:
+        job = polled(server, url)
+        front = f"/archive/{job}/checkpoints/0"
+        page.goto(f"{front}/2/front")
+        expect(page.locator("#front")).to_contain_text("Poll 1 of 1")
+        flink.count = 2
+        flink.job = flink.job | {"now": flink.triggered_at + 1_000}
+        polled(server, url)
+        expect(page).to_have_url(re.compile(f"{front}/3/front$"))
+        expect(page.locator("#front")).to_contain_text("Poll 1 of 1")
+        expect(page.locator(".page-head .checkpoint-status")).to_have_text("in progress")
+
+
 def test_a_page_of_the_archive_connects_again_and_shows_what_it_missed(page, server, flink):
     named(flink, "b")
     held = []

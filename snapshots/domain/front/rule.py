@@ -33,7 +33,7 @@ from functools import cached_property
 
 from snapshots.domain.front.model import Poll, PolledEdge, PolledVertex
 from snapshots.domain.model.listing import listed
-from snapshots.quantities import percent
+from snapshots.quantities import counted, percent
 
 ACKNOWLEDGED, STARTED, NOT_REACHED, NOT_KNOWN = STATUSES = (
     "acknowledged",
@@ -317,14 +317,27 @@ def _sentence(flow: _Flow) -> str:
             f"Who holds the barriers back is not known: {_names(flow, flow.pending)} wait for each "
             "other in a cycle."
         )
-    front = [each for each in flow.poll.vertices if each.id in flow.front]
+    front = _most_telling_first(flow)
     parts = [_at_front(flow, each) for each in front[:MOST_NAMED]]
     if len(front) > MOST_NAMED:
-        parts.append(f"There are {len(front) - MOST_NAMED:,} more like these.")
+        more = len(front) - MOST_NAMED
+        verb = "is" if more == 1 else "are"
+        parts.append(f"{counted(more, 'more vertex', 'more vertices')} {verb} at the front.")
     if behind := flow.pending - flow.culprits - flow.front:
         verb = "waits" if len(behind) == 1 else "wait"
         parts.append(f"{_names(flow, behind)} {verb} behind.")
     return " ".join(parts)
+
+
+def _most_telling_first(flow: _Flow) -> list[PolledVertex]:
+    """Return the vertices at the front: culprits, then those of which it is known who is slow."""
+
+    def told(vertex: PolledVertex) -> int:
+        if vertex.id in flow.culprits:
+            return 0
+        return 1 if flow.slow_behind[vertex.id] else 2
+
+    return sorted((each for each in flow.poll.vertices if each.id in flow.front), key=told)
 
 
 def _at_front(flow: _Flow, vertex: PolledVertex) -> str:

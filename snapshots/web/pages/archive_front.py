@@ -9,12 +9,15 @@ from django.views.decorators.http import require_safe
 from snapshots import access
 from snapshots.archive import front_payloads, polls, queries, services, watching
 from snapshots.domain.archive.model import IN_PROGRESS
+from snapshots.domain.front.rule import CULPRIT, HELD_UP, WAITING
 from snapshots.domain.model.listing import listed
 from snapshots.web.json import dumps
 from snapshots.web.pages.rendering import page, wants_list_alone
 from snapshots.web.tables.sending import show
 
 MOST_NAMED = 6  # subtasks in a cell
+ROLES = (CULPRIT, HELD_UP, WAITING, "")
+"""The order of the table; vertices of one role go from the sources to the sinks."""
 
 
 @page
@@ -43,9 +46,8 @@ def front(request: HttpRequest, pk: int, pipeline: int, number: int) -> HttpResp
 
 def _shown(poll: dict[str, Any], polled: polls.Polled, status: str) -> dict[str, Any]:
     place = polled.instants.index(poll["at"])
-    vertices = [
-        vertex | {"waits_for": _waits_for(vertex["pending"])} for vertex in poll["vertices"]
-    ]
+    ordered = sorted(poll["vertices"], key=lambda vertex: ROLES.index(vertex["role"]))
+    vertices = [vertex | {"waits_for": _waits_for(vertex["pending"])} for vertex in ordered]
     return {
         "poll": poll,
         "vertices": vertices,

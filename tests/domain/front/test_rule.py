@@ -316,6 +316,20 @@ def test_an_unaligned_vertex_that_has_passed_barriers_on_may_still_store_what_is
     )
 
 
+def test_of_many_vertices_at_the_front_those_of_which_most_is_known_are_named():
+    loads = {"b": PRESSED, "c": PRESSED, "d": PRESSED, "e": Load()}
+    late = [PolledVertex(id_, id_, 1, 0, (0,), load=load) for id_, load in loads.items()]
+    slow = PolledVertex("f", "f", 1, 0, (0,), load=BUSY)
+    edges = ("ab", "ac", "ad", "ae", "df")
+    front = front_of(a_poll(PolledVertex("a", "a", 1, 1, ()), *late, slow, edges=edges))
+    assert [sentence.rpartition(" to ")[2] for sentence in front.sentence.split(": 0")[:3]] == [
+        "e",
+        "d",
+        "b",
+    ]
+    assert front.sentence.endswith("1 more vertex is at the front.")
+
+
 LOADS = st.sampled_from([PRESSED, BUSY, IDLE, Load()])
 
 

@@ -23,13 +23,19 @@ from snapshots.readers.engines.spark_streaming.files import DamagedFile, FileEnt
 from snapshots.readers.engines.spark_streaming.limits import SparkLimits
 from snapshots.readers.engines.spark_streaming.logs.commits import read_commit
 from snapshots.readers.engines.spark_streaming.logs.offsets import read_offsets
-from snapshots.readers.engines.spark_streaming.logs.text_logs import numbered
+from snapshots.readers.engines.spark_streaming.logs.text_logs import LOG_BYTES, numbered
 
-MOST_BATCHES = 2_000  # the newest that a look reads
+MOST_BATCHES = 2_000  # that a look reads; older ones are left to the next
+MOST_BYTES = 256 * 2**20  # of files, likewise
 MOST_NAMES = 100_000  # files of one folder
+LARGEST = 16 * 2**20  # bytes of a file that is read
 _AGAIN = 20  # of the newest batches are read at each look: a restored folder has gone back
 _LOGS = ("offsets", "commits")
 _METADATA = "metadata"
+
+
+class Vanished(DamagedFile):
+    """A file was removed while the folder was read."""
 
 
 class NotACheckpoint(ValueError):
@@ -70,15 +76,18 @@ def look(root: Path, below: str, complete: Callable[[str], Container[int]]) -> L
         raise NotACheckpoint(f"Its folders cannot be read ({error.strerror}).") from None
     checkpoints, problems = [], []
     known = complete(query)
-    batches = sorted({*planned, *committed})
-    again = set(batches[-_AGAIN:])
-    for batch in batches[-MOST_BATCHES:]:
-        if batch in known and batch not in again:
-            continue
+    batches = sorted({*planned, *committed}, reverse=True)
+    again = set(batches[:_AGAIN])
+    unread = [batch for batch in batches if batch in again or batch not in known]
+    for batch in unread[:MOST_BATCHES]:
+        if files.spent.counts[LOG_BYTES] > MOST_BYTES:
+            break
         try:
             checkpoints.append(
-                _batch(files, batch, planned, committed, is_newest=batch == batches[-1])
+                _batch(files, batch, planned, committed, is_newest=batch == batches[0])
             )
+        except Vanished:
+            continue
         except DamagedFile as damaged:
             problems.append(str(damaged))
     return Looked(query, tuple(checkpoints), tuple(problems))
@@ -94,6 +103,8 @@ class _Followed(Files):
         try:
             with self.open(path) as file:
                 data = file.read(most + 1)
+        except FileNotFoundError as error:
+            raise Vanished(path, "It is not there.") from error
         except OSError as error:
             raise DamagedFile(path, f"It cannot be read ({error.strerror}).") from error
         if len(data) > most:
@@ -127,7 +138,7 @@ def _query(files: _Followed) -> str:
         document = parse_object(files.read(_METADATA, SparkLimits.log_bytes), SparkLimits.depth)
         query = text_of(document, "id")
     except DamagedFile as damaged:
-        raise NotACheckpoint(f"Its file “{_METADATA}” is not there. {damaged.what}") from None
+        raise NotACheckpoint(f"Its file “{_METADATA}” cannot be read. {damaged.what}") from None
     except NotReadable as error:
         raise NotACheckpoint(f"Its file “{_METADATA}” does not name a query: {error}") from None
     if not query:
@@ -136,7 +147,10 @@ def _query(files: _Followed) -> str:
 
 
 def _numbers(files: _Followed, log: str) -> dict[int, FileEntry]:
-    """Return the files of a log by the numbers of their batches. Raises: OSError."""
+    """Return the files of a log by the numbers of their batches.
+
+    Raises: OSError, NotACheckpoint.
+    """
     try:
         descriptor = files.descriptor(log, os.O_RDONLY | os.O_DIRECTORY)
     except FileNotFoundError:
@@ -146,9 +160,12 @@ def _numbers(files: _Followed, log: str) -> dict[int, FileEntry]:
             found = {}
             for place, entry in enumerate(entries):
                 if place >= MOST_NAMES:
-                    break
+                    raise NotACheckpoint(f"Its folder “{log}” has more than {MOST_NAMES:,} files.")
                 for number in numbered({entry.name}):
-                    status = entry.stat(follow_symlinks=False)
+                    try:
+                        status = entry.stat(follow_symlinks=False)
+                    except FileNotFoundError:  # Spark has just removed it
+                        continue
                     found[number] = FileEntry(
                         f"{log}/{number}", status.st_size, status.st_mtime_ns // 1_000_000
                     )
@@ -166,7 +183,7 @@ def _batch(
     is_newest: bool,
 ) -> CheckpointFacts:
     """Return what is known of a batch. Raises: DamagedFile."""
-    limits = SparkLimits()
+    limits = SparkLimits(log_bytes=LARGEST, all_log_bytes=MOST_BYTES + 2 * LARGEST)
     triggered_at = None
     if batch in planned:
         triggered_at = read_offsets(files, planned[batch].path, limits).planned_at_ms

@@ -1,12 +1,12 @@
 /** The drawing of a barrier front: the job's vertices with how far a checkpoint has come, and the edges between. */
 
-import { counted, shortened } from "../../../lib/format.js";
+import { counted, shortenedInside } from "../../../lib/format.js";
 import { arrowHead, create, text, title } from "../../../lib/svg.js";
 import { BOX, edgeLine, place, ports } from "../../dataflow/layout.js";
 
 const NARROW = 640;
 export const MOST_DRAWN = 100; // vertices
-const LETTER = 6.6; // pixels
+const LETTER = 7.7; // pixels of a bold letter
 const GAUGE = { width: BOX.width - 28, height: 4 };
 
 /**
@@ -66,7 +66,7 @@ function drawVertex(vertex, { x, y, width, height }) {
   return create("g", { class: "front-vertex", "data-status": status, "data-role": role },
     create("rect", { class: "front-box", x, y, width, height, rx: 4 }),
     create("rect", { class: "front-state", x: x + 1, y: y + 1, width: 6, height: height - 2 }),
-    text(shortened(name, room), { class: "front-name", "text-anchor": "start", x: x + 14, y: y + 18 }),
+    text(shortenedInside(name, room), { class: "front-name", "text-anchor": "start", x: x + 14, y: y + 18 }),
     text(words(vertex), { class: "front-words", "text-anchor": "start", x: x + 14, y: y + 34 }),
     ...gauge(busy, "front-busy", x + 14, y + 40),
     ...gauge(pressed, "front-pressed", x + 14, y + 47),

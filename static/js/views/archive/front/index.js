@@ -21,7 +21,19 @@ let timer;
 let drawnFor;
 
 if (body) begin();
-const { pin } = followJob({ show: () => bring(null), report: () => bring(null) });
+const { pin } = followJob({ show: follow, report: () => bring(null) });
+
+/**
+ * Shows the newest poll, also if it is of a later checkpoint.
+ * @param {ArchiveNews} news
+ */
+function follow({ polled }) {
+  const own = /(\d+)\/front$/;
+  if (polled && polled.number > Number(own.exec(location.pathname)[1])) {
+    return location.assign(location.pathname.replace(own, `${polled.number}/front`));
+  }
+  return bring(null);
+}
 
 function begin() {
   draw();
