@@ -64,7 +64,7 @@ def test_numbers_come_back_as_they_were_and_are_small_on_disk():
         "rank": [0, 2, 4, 1, 3],
         "line": [7, 9, 11, 8, 10],
         "index": [5, 6, 7, None, 3],
-        "at": [None, 5, 9, 3, None],
+        "at": [4, None, 9, None, 3],
     }
     nothing = [None] * 5
     staged = pa.table({name: values or nothing for name, values in rows.items()}, STAGED)
@@ -72,7 +72,7 @@ def test_numbers_come_back_as_they_were_and_are_small_on_disk():
     assert on_disk["line"].to_pylist() == [7] * 5
     assert on_disk["index"].to_pylist() == [5, 5, 5, None, 2]
     assert on_disk["rank"].to_pylist() == [0, 2, 2, 1, 2]
-    assert on_disk["at"].to_pylist() == [None, 5, 4, 3, None]
+    assert on_disk["at"].to_pylist() == [4, None, 5, None, 3]
     assert from_disk(on_disk.slice(3)) == staged.slice(3)
     assert from_disk(on_disk) == staged
 
