@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from snapshots.readers.formats.numerals import number_after, written
 from snapshots.store.blocks import Blocks
 from snapshots.store.encoding import (
     ENCODING,
@@ -20,8 +21,6 @@ from snapshots.store.encoding import (
     NULL,
     PADDING,
     PLAIN,
-    number_after,
-    written,
 )
 from snapshots.store.layout import IN_FLIGHT, NONE
 from snapshots.store.objects.far import FarArray, FarFile, FarTexts, block_of

@@ -24,15 +24,16 @@ the part has. Columns of older stores have one Arrow array with a value for each
 ``plain`` means without the list.
 """
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from snapshots.readers.formats.numerals import Numerals, numbers_of, prefix_in, prefix_of
 from snapshots.store.layout import IN_FLIGHT
 from snapshots.store.packing import pack
 
@@ -55,7 +56,6 @@ _BLOCK_BYTES = 2**16  # of texts in a block, unless a single one is longer
 _BLOCK_ROWS = 2**12
 _LONGEST = 2**31 - 1  # values of an array that Arrow writes to a file
 
-_NUMBER = re.compile("0|-?[1-9][0-9]{0,18}")  # of 64 bits, as it is written without need
 _NOTHING = pa.array([], pa.uint8())
 
 
@@ -71,11 +71,10 @@ class Piece:
 def encode(rows: pa.Table, schema: pa.Schema) -> pa.RecordBatch:
     """Return the columns of ``schema`` encoded, as a batch with one row.
 
+    Columns of texts may be held as numbers (see ``readers.formats.numerals``).
     Raises: KeyError or pa.ArrowInvalid if the rows do not fit the schema.
     """
-    columns = {
-        field.name: _one(rows.column(field.name).cast(field.type), field.type) for field in schema
-    }
+    columns = {field.name: _one(rows, field) for field in schema}
     pieces = [piece for name in columns for piece in _column(name, columns)]
     lists = [
         pa.LargeListArray.from_arrays(np.array([0, len(piece.content)]), piece.content)
@@ -90,18 +89,25 @@ def encode(rows: pa.Table, schema: pa.Schema) -> pa.RecordBatch:
     )
 
 
-def _one(column: pa.ChunkedArray, kind: pa.DataType) -> pa.Array:
-    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], kind)
+def _one(rows: pa.Table, field: pa.Field) -> pa.Array | Numerals:
+    """Return a column as one array, or as the numbers as which its texts are held."""
+    prefix = prefix_in(rows.schema.field(field.name))
+    kind = field.type if prefix is None else pa.int64()
+    column = rows.column(field.name).cast(kind)
+    array = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], kind)
+    return array if prefix is None else Numerals(array, prefix)
 
 
-def _column(name: str, columns: Mapping[str, pa.Array]) -> Iterator[Piece]:
-    array = columns[name]
-    if pa.types.is_large_string(array.type):
-        return _texts(name, array)
-    return _following(name, columns) or _numbers(name, array)
+def _column(name: str, columns: Mapping[str, pa.Array | Numerals]) -> Iterator[Piece]:
+    column = columns[name]
+    if isinstance(column, Numerals):
+        return _texts(name, column.numbers, column.prefix)
+    if pa.types.is_large_string(column.type):
+        return _texts(name, column)
+    return _following(name, columns) or _numbers(name, column)
 
 
-def _following(name: str, columns: Mapping[str, pa.Array]) -> Iterator[Piece] | None:
+def _following(name: str, columns: Mapping[str, Any]) -> Iterator[Piece] | None:
     """Return a column that follows from another one of the same part, or None."""
     array = columns[name]
     if not len(array):
@@ -200,66 +206,37 @@ def _bytes(codes: NDArray[np.uint64], width: int) -> NDArray[np.uint8]:
 # --- texts ---------------------------------------------------------------------------------------
 
 
-def _texts(name: str, texts: pa.Array) -> Iterator[Piece]:
-    """Encode a column of texts, of which some may be null."""
+def _texts(name: str, texts: pa.Array, prefix: str | None = None) -> Iterator[Piece]:
+    """Encode a column of texts, of which some may be null.
+
+    With a prefix, ``texts`` are the numbers after it.
+    """
     known = len(texts) - texts.null_count
     if known * _RARE <= len(texts):
         rows = np.flatnonzero(pc.is_valid(texts).to_numpy(zero_copy_only=False))
         yield _piece(name, "rare", _places(rows, len(texts)), usual=NULL)
         if known:
-            yield from _texts(f"{name}.rare", texts.take(pa.array(rows)))
+            yield from _texts(f"{name}.rare", texts.take(pa.array(rows)), prefix)
         else:
-            yield _piece(f"{name}.rare", PLAIN, pa.array([], texts.type))
-        return
-    yield from _numerals(name, texts) or _named(name, texts) or _packed(name, texts)
+            yield _piece(f"{name}.rare", PLAIN, pa.array([], pa.large_string()))
+    elif prefix is not None:
+        yield from _numeral_pieces(name, texts, prefix)
+    else:
+        yield from _numerals(name, texts) or _named(name, texts) or _packed(name, texts)
 
 
 def _numerals(name: str, texts: pa.Array) -> Iterator[Piece] | None:
     """Encode texts that are one prefix and a whole number without needless characters."""
-    prefix = _prefix(texts)
-    if prefix is None or _numbers_of(texts.slice(0, _SAMPLE), prefix) is None:
+    prefix = prefix_of(texts)
+    if prefix is None or numbers_of(texts.slice(0, _SAMPLE), prefix) is None:
         return None
-    numbers = _numbers_of(texts, prefix)
-    if numbers is None:
-        return None
-    return iter([_piece(name, "numerals", prefix=prefix), *_numbers(f"{name}.numerals", numbers)])
+    numbers = numbers_of(texts, prefix)
+    return None if numbers is None else _numeral_pieces(name, numbers, prefix)
 
 
-def _prefix(texts: pa.Array) -> str | None:
-    """Return what the first text has before its digits; None if it has no digit."""
-    first = texts.slice(pc.index(texts.is_valid(), True).as_py(), 1)[0].as_py()
-    prefix = first.rstrip("0123456789")
-    if prefix == first:
-        return None
-    return prefix[:-1] if prefix == "-" else prefix
-
-
-def _numbers_of(texts: pa.Array, prefix: str) -> pa.Array | None:
-    """Return the numbers after the prefix if they give back exactly these texts, else None."""
-    digits = pc.utf8_slice_codeunits(texts, len(prefix)) if prefix else texts
-    try:
-        numbers = digits.cast(pa.int64())
-    except pa.ArrowInvalid:
-        return None
-    has_prefix = not prefix or pc.all(pc.starts_with(texts, prefix)).as_py()
-    return numbers if has_prefix and numbers.cast(texts.type).equals(digits) else None
-
-
-def written(numbers: pa.Array, prefix: str) -> pa.Array:
-    """Return each number as text after a prefix; null for null."""
-    texts = numbers.cast(pa.large_string())
-    if not prefix:
-        return texts
-    kind = pa.large_string()
-    return pc.binary_join_element_wise(pa.scalar(prefix, kind), texts, pa.scalar("", kind))
-
-
-def number_after(prefix: str, text: str) -> int | None:
-    """Return the number that ``written`` would write as this text, or None."""
-    if not text.startswith(prefix) or not _NUMBER.fullmatch(text, len(prefix)):
-        return None
-    number = int(text[len(prefix) :])
-    return number if -(2**63) <= number < 2**63 else None
+def _numeral_pieces(name: str, numbers: pa.Array, prefix: str) -> Iterator[Piece]:
+    yield _piece(name, "numerals", prefix=prefix)
+    yield from _numbers(f"{name}.numerals", numbers)
 
 
 def _named(name: str, texts: pa.Array) -> Iterator[Piece] | None:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,8 +22,9 @@ from snapshots.readers.formats.fields import (
     name_problem,
 )
 from snapshots.readers.formats.json_lines import fault
+from snapshots.readers.formats.numerals import Numerals, numbers_of, numerals_of
 from snapshots.readers.logs.checks import absent_field, check_batch, field_defect, unknown_kind
-from snapshots.readers.logs.columns import NONE, RAW
+from snapshots.readers.logs.columns import NONE, raw_columns
 
 _OF_KNOWN_KINDS = ("channel", "message", "value", "state", "snapshot", "messages", "label")
 _KNOWN = ("process", "kind", "index", "at", *_OF_KNOWN_KINDS)
@@ -32,6 +34,8 @@ def parse_rows(
     batch: pa.RecordBatch, first_line: int, header: Header
 ) -> tuple[pa.RecordBatch, list[Defect]]:
     """Return the rows as columns.RAW, without those that have no meaning, and the defects by line.
+
+    Ids, values and states are held as numbers where they all are numbers.
 
     Args:
         batch: columns of the types that ``native_parquet.check_schema`` lets pass.
@@ -71,8 +75,9 @@ class _Rows:
             "extra": self._extra(known),
         }
         self._report_unknown(kind, known)
-        rows = pa.RecordBatch.from_arrays([columns[field.name] for field in RAW], schema=RAW)
-        rows = rows.filter(pa.array(self._good))
+        rows = raw_columns(columns)
+        if not self._good.all():
+            rows = rows.filter(pa.array(self._good))
         self._defects += check_batch(rows, self._header)
         return rows, sorted(self._defects, key=lambda item: item.line or 0)
 
@@ -141,11 +146,14 @@ class _Rows:
         )
         return column.cast(pa.int64(), safe=False)
 
-    def _messages(self, where: np.ndarray) -> pa.Array:
+    def _messages(self, where: np.ndarray) -> pa.Array | Numerals:
         column = self._column("message")
         if pa.types.is_integer(column.type):
-            return self._digits("message", column, where)
-        ids = self._texts("message", where=where)
+            return self._whole_numbers("message", column, where)
+        texts = self._dictionary("message", where)
+        if (distinct := numerals_of(texts.dictionary)) is not None:
+            return replace(distinct, numbers=distinct.numbers.take(texts.indices))
+        ids = _dense(texts)
         empty = _rows(pc.equal(ids, ""))
         self._problem_at(empty, "message", ("wrong-type", "must not be empty"))
         return ids
@@ -153,32 +161,32 @@ class _Rows:
     def _snapshots(self, where: np.ndarray) -> pa.Array:
         column = self._column("snapshot")
         if pa.types.is_integer(column.type):
-            return self._digits("snapshot", column, where)
+            return self._whole_numbers("snapshot", column, where).numbers.cast(pa.string())
         names = self._dictionary("snapshot", where)
         for place, name in enumerate(names.dictionary.to_pylist()):
             if (problem := name_problem(name)) is not None:
                 self._problem_at(_rows(pc.equal(names.indices, place)), "snapshot", problem)
         return _dense(names)
 
-    def _digits(self, name: str, column: pa.Array, where: np.ndarray) -> pa.Array:
+    def _whole_numbers(self, name: str, column: pa.Array, where: np.ndarray) -> Numerals:
         self._check_range(name, column, where)
-        return _masked(column, where).cast(pa.string())
+        return Numerals(_masked(column, where).cast(pa.int64(), safe=False))
 
     def _check_range(self, name: str, column: pa.Array, where: np.ndarray) -> None:
         if pa.types.is_uint64(column.type):
             rows = _rows(pc.and_(_beyond(column), pa.array(where)))
             self._problem_at(rows, name, ("number-range", "must be below 2^63"))
 
-    def _json(self, name: str, where: np.ndarray) -> pa.Array:
-        """Return JSON text made canonical, or numbers written as JSON."""
+    def _json(self, name: str, where: np.ndarray) -> pa.Array | Numerals:
+        """Return JSON text made canonical, or numbers."""
         column = self._column(name)
         if pa.types.is_integer(column.type):
-            return self._digits(name, column, where)
+            return self._whole_numbers(name, column, where)
         if pa.types.is_floating(column.type):
             return self._canonical(name, _masked(column, where).dictionary_encode(), _number_text)
         texts = self._dictionary(name, where)
-        if _are_whole_numbers(texts.dictionary):
-            return _dense(texts)
+        if (distinct := numbers_of(texts.dictionary, "")) is not None:
+            return Numerals(distinct.take(texts.indices))
         return self._canonical(name, texts, _checked_text)
 
     def _canonical(
@@ -237,14 +245,6 @@ class _Rows:
         for row in np.flatnonzero(~known & self._good).tolist():
             line = self._first_line + row
             self._defects.append(unknown_kind(kind[row].as_py(), line))
-
-
-def _are_whole_numbers(texts: pa.Array) -> bool:
-    """Tell whether all texts are numbers of 64 bits, written as JSON is written canonically."""
-    try:
-        return bool(texts.cast(pa.int64()).cast(texts.type).equals(texts))
-    except pa.ArrowInvalid:
-        return False
 
 
 def _dense(column: pa.DictionaryArray) -> pa.Array:

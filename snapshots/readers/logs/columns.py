@@ -1,11 +1,12 @@
 """Defines the columns that every reader yields: one row an event, in the order of the source."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import pyarrow as pa
 
 from snapshots.domain.assembling.assembly import Header
 from snapshots.domain.model.recording import LoggedEvent
+from snapshots.readers.formats.numerals import Numerals
 
 NONE = -1  # the code of a channel that is not there
 BATCH_ROWS = 65_536
@@ -34,6 +35,17 @@ Row = tuple[
     list[str] | None, str | None, str | None,
 ]  # fmt: skip
 """One event; the fields stand in the order of RAW."""
+
+
+def raw_columns(columns: Mapping[str, pa.Array | Numerals]) -> pa.RecordBatch:
+    """Build a batch of RAW from its columns, of which some may be held as numbers."""
+    arrays, fields = [], []
+    for field in RAW:
+        column = columns[field.name]
+        is_text = not isinstance(column, Numerals)
+        arrays.append(column if is_text else column.numbers)
+        fields.append(field if is_text else column.field(field.name))
+    return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
 
 
 def raw_batch(rows: Sequence[Row]) -> pa.RecordBatch:

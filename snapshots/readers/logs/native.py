@@ -26,6 +26,7 @@ from snapshots.readers.formats.fields import (
 from snapshots.readers.formats.head import Head
 from snapshots.readers.formats.json_lines import load
 from snapshots.readers.formats.limits import Limits
+from snapshots.readers.formats.numerals import written_out
 from snapshots.readers.logs.checks import (
     absent_field,
     check_batch,
@@ -33,7 +34,7 @@ from snapshots.readers.logs.checks import (
     second_header,
     unknown_kind,
 )
-from snapshots.readers.logs.columns import NONE, Row, raw_batch
+from snapshots.readers.logs.columns import NONE, RAW, Row, raw_batch
 from snapshots.readers.logs.headers import (
     FORMAT,
     header_object,
@@ -94,6 +95,14 @@ def parse_lines(
         chunk: lines behind the header.
         first_line: the number of the chunk's first line, from 1.
     """
+    batch, defects = read_lines(chunk, first_line, header)
+    return written_out(batch, RAW), defects
+
+
+def read_lines(
+    chunk: bytes, first_line: int, header: Header
+) -> tuple[pa.RecordBatch, list[Defect]]:
+    """Return what ``parse_lines`` returns, with ids, values and states that are numbers as such."""
     try:
         batch = usual_lines(chunk, first_line, header)
     except Unusual:

@@ -16,7 +16,8 @@ from orjson import loads
 from snapshots.domain.assembling.assembly import Header
 from snapshots.domain.model.recording import KINDS
 from snapshots.readers.formats.fields import LARGEST, json_text, name_problem
-from snapshots.readers.logs.columns import NONE, RAW
+from snapshots.readers.formats.numerals import Numerals, numerals_of
+from snapshots.readers.logs.columns import NONE, raw_columns
 
 _KINDS = pa.array(KINDS)
 _TEXTS = ("process", "kind", "channel", "snapshot", "label")
@@ -32,6 +33,8 @@ class Unusual(ValueError):
 
 def usual_lines(data: bytes, first_line: int, header: Header) -> pa.RecordBatch:
     """Return lines that all hold an event without any fault as columns.RAW.
+
+    Ids, values and states are held as numbers if they all are numbers.
 
     As usual are lines without blanks around them, of known kinds and with fields that have a
     meaning. A value or state is a whole number in all of them or a text in all of them.
@@ -102,7 +105,7 @@ def _batch(rows: pa.RecordBatch, first_line: int, header: Header) -> pa.RecordBa
         "extra": pa.nulls(rows.num_rows, pa.string()),
     }
     _ids(ids)
-    return pa.RecordBatch.from_arrays([columns[field.name] for field in RAW], schema=RAW)
+    return raw_columns(columns)
 
 
 def _codes(names: pa.Array, codes: Mapping[Any, int]) -> pa.Array:
@@ -117,20 +120,16 @@ def _within(numbers: pa.Array, least: int) -> pa.Array:
     return numbers
 
 
-def _ids(ids: pa.Array) -> pa.Array:
+def _ids(ids: pa.Array) -> pa.Array | Numerals:
     if pa.types.is_integer(ids.type):
-        return _digits(ids)
+        return Numerals(_within(ids, -LARGEST))
     _require(not pc.any(pc.equal(ids, "")).as_py())
-    return ids
+    return numerals_of(ids) or ids
 
 
-def _digits(numbers: pa.Array) -> pa.Array:
-    return _within(numbers, -LARGEST).cast(pa.string())
-
-
-def _json(values: pa.Array) -> pa.Array:
+def _json(values: pa.Array) -> pa.Array | Numerals:
     if pa.types.is_integer(values.type):
-        return _digits(values)
+        return Numerals(_within(values, -LARGEST))
     encoded = values.dictionary_encode()
     texts = [json_text(value) for value in encoded.dictionary.to_pylist()]
     return pa.array(texts, pa.string()).take(encoded.indices)

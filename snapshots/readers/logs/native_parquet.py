@@ -27,9 +27,10 @@ from snapshots.domain.model.defects import (
 from snapshots.readers.formats.head import Head
 from snapshots.readers.formats.json_lines import object_on
 from snapshots.readers.formats.limits import Limits
+from snapshots.readers.formats.numerals import written_out
 from snapshots.readers.formats.places import is_file_here
 from snapshots.readers.logs.arrow_columns import parse_rows
-from snapshots.readers.logs.columns import BATCH_ROWS
+from snapshots.readers.logs.columns import BATCH_ROWS, RAW
 from snapshots.readers.logs.headers import parse_header
 
 METADATA_KEY = b"cutline"
@@ -112,7 +113,7 @@ class ParquetReader:
                     raise _too_large(limits)
                 if defects.refused_total >= MOST_LISTED:
                     defects.raise_refused()
-                yield batch
+                yield written_out(batch, RAW)
 
 
 def parts(source: Path) -> list[Path]:
@@ -185,7 +186,10 @@ def _too_large(limits: Limits) -> InputRefused:
 def read_row_group(
     part: RowGroup, header: Header, limits: Limits
 ) -> Iterator[tuple[pa.RecordBatch, list[Defect]]]:
-    """Yield the row group as batches of columns.RAW, each with its defects sorted by line."""
+    """Yield the row group as batches of columns.RAW, each with its defects sorted by line.
+
+    Ids, values and states are held as numbers in a batch in which they all are numbers.
+    """
     line = part.first_line
     with _opened(part.path) as file:
         for batch in _batches(file, part.group):

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from snapshots.readers.formats.numerals import number_after, written
 from snapshots.store.decoding import StoredPart
-from snapshots.store.encoding import number_after, written
 from snapshots.store.layout import NONE
 
 Ints = NDArray[np.int64]

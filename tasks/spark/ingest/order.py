@@ -11,6 +11,7 @@ from snapshots.domain.assembling.clocks import fallen
 from snapshots.domain.model import defects as say
 from snapshots.domain.model.defects import MOST_LISTED, Defects
 from snapshots.domain.model.recording import KINDS, RECORD_CHANNEL, RECORD_STATE
+from snapshots.readers.formats.numerals import alike, held_as, written_out
 from snapshots.store.layout import EVENT_COLUMNS, RECORD_COLUMNS
 from snapshots.store.objects.paths import path_of
 from snapshots.store.parts import write_events
@@ -74,7 +75,8 @@ def _gathered(task: OrderTask) -> pa.Table:
     They are sorted by process, and within a process they keep the order of the source.
     """
     tables = [_slice(piece, task.first, task.end) for piece in task.pieces]
-    rows = pa.concat_tables([table for table in tables if table.num_rows]).combine_chunks()
+    held = alike([table for table in tables if table.num_rows], STAGED)
+    rows = pa.concat_tables(held).combine_chunks()
     if len(task.pieces) == 1:
         return rows
     return rows.take(stable_order(rows["process"].to_numpy() - task.first))
@@ -208,7 +210,9 @@ def _events(rows: pa.Table) -> pa.Table:
         **{name: rows[name] for name in ("message", "value", "state", "label", "extra")},
         "logged_at": none,
     }
-    return pa.table([columns[name] for name in EVENT_COLUMNS.names], EVENT_COLUMNS.names)
+    # Texts that are held as numbers are written as such.
+    schema = held_as(EVENT_COLUMNS, rows.schema)
+    return pa.table([columns[name] for name in schema.names], schema.names).cast(schema)
 
 
 def _records(rows: pa.Table, order: Order) -> pa.Table:
@@ -216,7 +220,8 @@ def _records(rows: pa.Table, order: Order) -> pa.Table:
     kind = rows["kind"].to_numpy()
     chosen = np.flatnonzero(np.isin(kind, RECORD_CODES))
     chosen = chosen[np.argsort(rows["channel"].to_numpy()[chosen], kind="stable")]
-    columns = {name: rows[name].take(chosen) for name in rows.column_names}
+    rows = written_out(rows.take(chosen), STAGED)
+    columns = {name: rows[name] for name in rows.column_names}
     columns["index"] = pa.array(order.index[chosen])
     return pa.table([columns[name] for name in RECORD_COLUMNS.names], RECORD_COLUMNS.names).cast(
         RECORD_COLUMNS

@@ -2,7 +2,7 @@
 
 import pickle
 import secrets
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -15,7 +15,9 @@ from snapshots.domain.assembling.assembly import Header
 from snapshots.domain.model.defects import Defects
 from snapshots.domain.model.recording import MARKER_RECEIVE, MARKER_SEND, RECEIVE, SEND
 from snapshots.readers.formats.limits import Limits
-from snapshots.readers.logs.native import parse_lines
+from snapshots.readers.formats.numerals import alike, held_as, lengths_of, prefix_in
+from snapshots.readers.logs.columns import RAW
+from snapshots.readers.logs.native import read_lines
 from snapshots.readers.logs.native_parquet import RowGroup, read_row_group
 from snapshots.readers.recognition import reader_named
 from snapshots.store.objects.paths import path_of
@@ -66,7 +68,7 @@ def parse_text(task: TextTask) -> tuple[list[Staged], ListedDefects]:
     with path_of(task.text).open("rb") as file:
         file.seek(task.offset)
         data = file.read(task.length)
-    batch, defects = parse_lines(data, task.first_line, _header(task.header))
+    batch, defects = read_lines(data, task.first_line, _header(task.header))
     return stage([batch], path_of(task.work)), ListedDefects.of(Defects(defects))
 
 
@@ -112,10 +114,10 @@ def _chunks(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
         held.append(batch)
         rows, size = rows + batch.num_rows, size + batch.nbytes
         if rows >= ROWS_PER_CHUNK or size >= BYTES_PER_CHUNK:
-            yield pa.Table.from_batches(held)
+            yield pa.Table.from_batches(alike(held, RAW))
             held, rows, size = [], 0, 0
     if held:
-        yield pa.Table.from_batches(held)
+        yield pa.Table.from_batches(alike(held, RAW))
 
 
 def _stage_chunk(rows: pa.Table, folder: Path) -> Staged:
@@ -126,8 +128,9 @@ def _stage_chunk(rows: pa.Table, folder: Path) -> Staged:
     file = folder / f"staged-{secrets.token_hex(8)}.arrow"
     columns = {name: rows[name] for name in STAGED.names if name in rows.column_names}
     columns |= {"kind": kinds, "snapshot": snapshots, "rank": pa.array(np.arange(len(process)))}
+    schema = held_as(STAGED, rows.schema)
     table = pa.table([columns[name] for name in STAGED.names], STAGED.names)
-    write_sorted(file, for_disk(table.take(stable_order(process)).cast(STAGED)), "process")
+    write_sorted(file, for_disk(table.take(stable_order(process)).cast(schema)), "process")
     orderly, first_at, last_at = _orderly(rows["at"])
     return Staged(
         file=str(file),
@@ -147,9 +150,10 @@ def for_disk(rows: pa.Table) -> pa.Table:
     """Return staged rows, sorted by process, as numbers that take little room on disk.
 
     A line is less by the rank of its row, an index by the rows before it of the same process, and a
-    rank by the rank before it. Usually the first two leave one number for many rows.
+    rank and a time by the one before it. Usually the first two leave one number for many rows.
     """
     process, rank = rows["process"].to_numpy(), rows["rank"].to_numpy()
+    rows = _replaced(rows, "at", _along(differences, rows["at"], process))
     rows = _add(rows, "line", -rank)
     rows = _add(rows, "index", -_before(process))
     return _replaced(rows, "rank", pa.array(differences(rank, process)))
@@ -158,10 +162,23 @@ def for_disk(rows: pa.Table) -> pa.Table:
 def from_disk(rows: pa.Table) -> pa.Table:
     """Return what ``for_disk`` took, for all rows of some processes."""
     process = rows["process"].to_numpy()
+    rows = _replaced(rows, "at", _along(summed, rows["at"], process))
     rank = summed(rows["rank"].to_numpy(), process)
     rows = _add(rows, "line", rank)
     rows = _add(rows, "index", _before(process))
     return _replaced(rows, "rank", pa.array(rank))
+
+
+def _along(
+    of: Callable[[np.ndarray, np.ndarray], np.ndarray], column: pa.ChunkedArray, codes: np.ndarray
+) -> pa.Array:
+    """Return what a function makes of the values that are known, in their rows."""
+    if not column.null_count:
+        return pa.array(of(column.to_numpy(), codes))
+    known = column.is_valid().to_numpy()
+    values = np.zeros(len(codes), np.int64)
+    values[known] = of(column.drop_null().to_numpy(), codes[known])
+    return pa.array(values, mask=~known)
 
 
 def _before(process: np.ndarray) -> np.ndarray:
@@ -196,15 +213,25 @@ def _counts(codes: np.ndarray) -> dict[int, int]:
 def _sizes(process: np.ndarray, rows: pa.Table) -> dict[int, int]:
     """Return the bytes of the texts of each process that has any."""
     sizes = np.zeros(len(process), np.int64)
-    for name in STAGED.names:
-        if name in rows.column_names and pa.types.is_large_string(STAGED.field(name).type):
-            sizes += pc.fill_null(pc.binary_length(rows[name]), 0).to_numpy()
+    for field in STAGED:
+        if field.name in rows.column_names and pa.types.is_large_string(field.type):
+            sizes += _lengths(rows[field.name], prefix_in(rows.schema.field(field.name)))
     lists = rows["messages"].combine_chunks()
     lengths = pc.fill_null(pc.binary_length(pc.list_flatten(lists)), 0)
     np.add.at(sizes, pc.list_parent_indices(lists).to_numpy(), lengths.to_numpy())
     totals = np.bincount(process, weights=sizes).astype(np.int64)
     used = np.flatnonzero(totals)
     return dict(zip(used.tolist(), totals[used].tolist(), strict=True))
+
+
+def _lengths(column: pa.ChunkedArray, prefix: str | None) -> np.ndarray | int:
+    """Return the bytes of each text of a column, 0 for null."""
+    if column.null_count == len(column):
+        return 0
+    if prefix is None:
+        return pc.fill_null(pc.binary_length(column), 0).to_numpy()
+    lengths = lengths_of(pc.fill_null(column, 0).to_numpy(), prefix)
+    return lengths * column.is_valid().to_numpy() if column.null_count else lengths
 
 
 def _ends(rows: pa.Table) -> dict[int, int]:

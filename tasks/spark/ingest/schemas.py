@@ -28,7 +28,8 @@ TEXT_BYTES_PER_ROW = 256  # of texts; rows with more count as several where a pa
 _text = pa.large_string()
 
 # One chunk of the source, sorted by (process, line), with its own codes for kinds and snapshots. On
-# disk lines, indices and ranks are less, as ``parse.for_disk`` says.
+# disk lines, indices, ranks and times are less, as ``parse.for_disk`` says. Messages, values and
+# states may be held as numbers, as ``readers.formats.numerals`` says.
 STAGED = pa.schema(
     [
         ("process", pa.int32()),

@@ -6,6 +6,7 @@ The stages run in this process: Spark adds only where they run.
 import gzip
 import json
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -204,3 +205,19 @@ def test_witnesses_that_are_not_kept_are_counted(tmp_path):
     assert report.counts["fifo-violation"] >= 150
     kept = [finding.verdict for finding in report.findings]
     assert kept.count("orphan") == kept.count("lost") == kept.count("fifo-violation") == 100
+
+
+def test_ids_that_look_like_numbers_in_some_pieces_only(pieces, tmp_path):
+    log = simulated(seed=5)
+    forms = ["{}", "{:05}", "m{}", "m-{}", "{}e3", "-{}", "9{:019}", "ü{}"]
+    ids = sorted({event.message for event in log.events if event.message is not None})
+    new = {old: forms[n * len(forms) // len(ids)].format(n + 1) for n, old in enumerate(ids)}
+    events = tuple(
+        replace(
+            event,
+            message=new.get(event.message),
+            messages=event.messages and tuple(new[item] for item in event.messages),
+        )
+        for event in log.events
+    )
+    agree_here(log._replace(events=events), tmp_path)

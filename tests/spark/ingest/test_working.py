@@ -43,12 +43,28 @@ def test_a_range_of_codes_is_read_from_the_batches_that_hold_it(rows, tmp_path, 
             )
 
 
+def test_numbers_of_any_size_come_back_in_their_types(tmp_path):
+    sizes = [0, 127, 128, -128, -129, 2**15, 2**31, -(2**31) - 1, 2**63 - 1, -(2**63), None]
+    fields = [pa.field(f"number {n}", pa.int64(), metadata={"n": str(n)}) for n in range(11)]
+    schema = pa.schema([("code", pa.int32()), ("text", pa.large_string()), *fields])
+    table = pa.table([[0, 0, 3], ["", None, "x"], *([0, size, None] for size in sizes)], schema)
+    write_sorted(tmp_path / "file", table, "code")
+    for found, rows in (
+        (read_all(tmp_path / "file"), table),
+        (read_codes(tmp_path / "file", "code", 3, 4), table.slice(2)),
+        (read_codes(tmp_path / "file", "code", 1, 2), table.slice(0, 0)),
+    ):
+        assert found == rows
+        assert found.schema.equals(schema, check_metadata=True)
+
+
 def test_numbers_come_back_as_they_were_and_are_small_on_disk():
     rows = STAGED.empty_table().to_pydict() | {
         "process": [0, 0, 0, 2, 2],
         "rank": [0, 2, 4, 1, 3],
         "line": [7, 9, 11, 8, 10],
         "index": [5, 6, 7, None, 3],
+        "at": [4, None, 9, None, 3],
     }
     nothing = [None] * 5
     staged = pa.table({name: values or nothing for name, values in rows.items()}, STAGED)
@@ -56,6 +72,7 @@ def test_numbers_come_back_as_they_were_and_are_small_on_disk():
     assert on_disk["line"].to_pylist() == [7] * 5
     assert on_disk["index"].to_pylist() == [5, 5, 5, None, 2]
     assert on_disk["rank"].to_pylist() == [0, 2, 2, 1, 2]
+    assert on_disk["at"].to_pylist() == [4, None, 5, None, 3]
     assert from_disk(on_disk.slice(3)) == staged.slice(3)
     assert from_disk(on_disk) == staged
 
