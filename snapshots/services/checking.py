@@ -16,7 +16,7 @@ from snapshots.models import Recording
 from snapshots.store.errors import StoreError
 from snapshots.store.inventory.reading import StoredInventory
 from snapshots.store.locations import TEMPORARY
-from snapshots.store.objects.paths import is_here
+from snapshots.store.objects.paths import fault_of_objects, is_here
 from snapshots.store.reader import StoredRecording
 
 WIDTH = 800  # pixels of the overview that is read
@@ -185,6 +185,8 @@ class Check:
 def fault_of(folder: Path) -> str | None:
     """Read what every page of a recording needs; return the fault, or None if there is none."""
     try:
+        if (fault := fault_of_objects(folder)) is not None:
+            return fault
         stored = StoredRecording.open(folder)
         stored.defects()
         for summary in stored.snapshots()[:1]:
@@ -194,8 +196,8 @@ def fault_of(folder: Path) -> str | None:
         inventory = StoredInventory(folder)
         for number in range(len(inventory.upload["checkpoints"]) if inventory.exists else 0):
             inventory.checkpoint(number)
-    except (StoreError, OSError, ValueError, KeyError) as fault:
-        return str(fault)
+    except (StoreError, OSError, ValueError, KeyError) as error:
+        return str(error)
     return None
 
 
