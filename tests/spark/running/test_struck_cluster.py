@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from functools import cache
+from functools import cache, partial
 from itertools import product
 from pathlib import Path
 
@@ -66,12 +66,16 @@ class Cluster:
             raise OverBefore(f"the job was over before: {found}")
         return (found["phase"] or "").partition(":")[0]
 
+    def _is_in(self, job: int, phase: str) -> bool:
+        return self.phase(job) == phase
+
     def job_in(self, phase: str) -> dict[str, int]:
         """Upload the log until a job is seen in a phase, which may pass between two looks."""
         for _ in range(MOST_UPLOADS):
             accepted = self.api.upload(a_joined_log()).body
+            is_there = partial(self._is_in, accepted["job"], phase)
             try:
-                until(lambda: self.phase(accepted["job"]) == phase)
+                until(is_there)
                 return accepted
             except OverBefore:
                 self.api.call("DELETE", f"/recordings/{accepted['id']}")
