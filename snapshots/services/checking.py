@@ -141,7 +141,10 @@ class Check:
                 yield _copy_of_none(path)
 
     def _far_uploads(self) -> Iterator[Finding]:
-        """Find what the object store keeps for no recording; unfinished uploads are left out."""
+        """Find what the object store keeps for no recording.
+
+        Unfinished uploads are left out, and those whose row may not be committed yet.
+        """
         if is_here(kept.root()):
             return
         named, _ = recordings.named()
@@ -149,7 +152,7 @@ class Check:
         for path in sorted(kept.root().iterdir()):
             if path.name in {*named, aside.FOLDER, kept.PIECES} or path in set_aside:
                 continue
-            if not resumable.is_known(path.name) and path.exists():
+            if not resumable.is_known(path.name) and path.exists() and kept.is_settled(path):
                 yield self._unknown("The upload", path)
 
     def _stores(self) -> Iterator[Finding]:
