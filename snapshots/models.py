@@ -6,7 +6,7 @@ from django.db.models import Q
 
 from snapshots.fields import JsonField, Line, Prose
 
-LONGEST_PHASE = 60  # characters
+LONGEST_PHASE = 200  # characters: it may say for what a job waits, since when, and where to look
 LONGEST_FORMAT = 500  # characters, also of an execution that the format names
 
 

@@ -17,6 +17,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Self
 
+from django.db import DatabaseError
+
 from snapshots.files import kept, resumable
 from snapshots.files.resumable import BLOCK, Pieces, hidden
 from snapshots.files.uploads import Draft, is_at
@@ -158,8 +160,19 @@ class FarPieces:
             return
         with self._file:
             self._path.unlink(missing_ok=True)
-        if self._put is not None:
+        if self._put is not None and not self._may_be_listed(self._put):
             self._remove(self._put)
+
+    def _may_be_listed(self, name: str) -> bool:
+        """Tell whether the row lists a piece, or the database does not say so now.
+
+        A write that was reported as failed may have been done.
+        """
+        try:
+            row = ResumableUpload.objects.filter(pk=self._upload.pk).first()
+        except DatabaseError:
+            return True
+        return row is not None and any(name == listed for listed, _ in row.pieces)
 
     def __enter__(self) -> Self:
         return self

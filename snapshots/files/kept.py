@@ -122,12 +122,15 @@ def sweep_pieces(is_known: Callable[[str], bool]) -> list[str]:
 
 def _swept(path: Path, is_known: Callable[[str], bool], known_since: float) -> bool:
     with aside.logged_faults(path.name):
-        written = path.stat().st_mtime
-        is_settled = known_since <= written < time.time() - _COMMIT_SECONDS
-        if is_settled and not is_known(path.name):
+        if known_since <= path.stat().st_mtime and is_settled(path) and not is_known(path.name):
             aside.put(path, aside_folder(), aside.UPLOAD, "No recording in the database names it.")
             return True
     return False
+
+
+def is_settled(path: Path) -> bool:
+    """Tell whether an upload on the object store is there so long that its row is committed."""
+    return path.stat().st_mtime < time.time() - _COMMIT_SECONDS
 
 
 def aside_folder() -> Path:

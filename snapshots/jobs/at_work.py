@@ -3,9 +3,8 @@
 import time
 from collections.abc import Callable
 
-from snapshots.models import LONGEST_PHASE
-
 SECONDS_BETWEEN = 1.0
+LONGEST = 60  # characters of a phase with its words
 
 
 class AtWork:
@@ -33,4 +32,4 @@ class AtWork:
 
 
 def _shortened(words: str) -> str:
-    return words if len(words) <= LONGEST_PHASE else words[: LONGEST_PHASE - 1] + "…"
+    return words if len(words) <= LONGEST else words[: LONGEST - 1] + "…"

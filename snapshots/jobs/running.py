@@ -19,6 +19,7 @@ from snapshots.jobs import leases, postponing, steps, sweeping, turns
 from snapshots.jobs.leases import Cancelled, Lease, LeaseLost
 from snapshots.models import Job, Recording
 from snapshots.problems import Refused, cancelled, problem
+from snapshots.store.errors import StoreUnreachable
 from webapp.operating.job_times import timed
 from webapp.operating.logging import about
 
@@ -144,7 +145,7 @@ def _drop_leftovers(lease: Lease) -> None:
     name = recordings.name_of(lease.job.pk, lease.job.attempt, lease.nonce)
     try:
         recordings.drop_unfinished(name)
-    except (OSError, DatabaseError) as error:
+    except (OSError, DatabaseError, StoreUnreachable) as error:
         logger.warning("%s: what it wrote could not be removed yet (%s)", lease.job, error)
 
 

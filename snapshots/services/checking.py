@@ -16,7 +16,7 @@ from snapshots.models import Recording
 from snapshots.store.errors import StoreError
 from snapshots.store.inventory.reading import StoredInventory
 from snapshots.store.locations import TEMPORARY
-from snapshots.store.objects.paths import is_here
+from snapshots.store.objects.paths import fault_of_objects, is_here
 from snapshots.store.reader import StoredRecording
 
 WIDTH = 800  # pixels of the overview that is read
@@ -141,7 +141,10 @@ class Check:
                 yield _copy_of_none(path)
 
     def _far_uploads(self) -> Iterator[Finding]:
-        """Find what the object store keeps for no recording; unfinished uploads are left out."""
+        """Find what the object store keeps for no recording.
+
+        Unfinished uploads are left out, and those whose row may not be committed yet.
+        """
         if is_here(kept.root()):
             return
         named, _ = recordings.named()
@@ -149,7 +152,7 @@ class Check:
         for path in sorted(kept.root().iterdir()):
             if path.name in {*named, aside.FOLDER, kept.PIECES} or path in set_aside:
                 continue
-            if not resumable.is_known(path.name) and path.exists():
+            if not resumable.is_known(path.name) and path.exists() and kept.is_settled(path):
                 yield self._unknown("The upload", path)
 
     def _stores(self) -> Iterator[Finding]:
@@ -185,6 +188,8 @@ class Check:
 def fault_of(folder: Path) -> str | None:
     """Read what every page of a recording needs; return the fault, or None if there is none."""
     try:
+        if (fault := fault_of_objects(folder)) is not None:
+            return fault
         stored = StoredRecording.open(folder)
         stored.defects()
         for summary in stored.snapshots()[:1]:
@@ -194,8 +199,8 @@ def fault_of(folder: Path) -> str | None:
         inventory = StoredInventory(folder)
         for number in range(len(inventory.upload["checkpoints"]) if inventory.exists else 0):
             inventory.checkpoint(number)
-    except (StoreError, OSError, ValueError, KeyError) as fault:
-        return str(fault)
+    except (StoreError, OSError, ValueError, KeyError) as error:
+        return str(error)
     return None
 
 

@@ -59,16 +59,17 @@ class StoreUnreachable(Exception):
 class OnAnotherMachine(StoreUnreachable):
     """An open recording is on the machine that opened it, and this is another one."""
 
-    def __init__(self) -> None:
+    def __init__(self, *_: str) -> None:
         Exception.__init__(
             self,
             "What has come to this open recording lies on the machine that opened it, and this "
             "request came to another one. Until the recording is closed, the proxy of this server "
             "must send all requests for open recordings to one machine.",
         )
+        self.where, self.cause = "", str(self)
 
-    def __reduce__(self) -> tuple[type, tuple[()]]:
-        return OnAnotherMachine, ()
+    def __reduce__(self) -> tuple[type, tuple[str, str]]:
+        return OnAnotherMachine, ("", "")
 
 
 def name_in_recording(path: Path) -> str:

@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import pytest
+from django.db import OperationalError
 from django.utils import timezone
 
 from snapshots.files import far_pieces, identity, kept
@@ -158,6 +159,22 @@ def test_while_the_object_store_is_down_nothing_of_a_piece_counts(api, address, 
     requests._store.cache_clear()
     assert offset_of(api, address) == THIRD
     assert piece(api, address, THIRD, LOG[THIRD:]).status_code == 204
+    assert (far / Recording.objects.get().upload).read_bytes() == LOG
+
+
+def test_a_piece_that_the_row_lists_stays_though_its_write_was_reported_as_failed(
+    api, address, far, monkeypatch
+):
+    def fail(pieces) -> None:
+        raise OperationalError("the connection was lost after the commit")
+
+    piece(api, address, 0, LOG[:THIRD])
+    api.raise_request_exception = False
+    with monkeypatch.context() as patch:
+        patch.setattr(far_pieces.FarPieces, "acknowledged", fail)
+        assert piece(api, address, THIRD, LOG[THIRD : 2 * THIRD]).status_code == 503
+    assert offset_of(api, address) == 2 * THIRD
+    assert piece(api, address, 2 * THIRD, LOG[2 * THIRD :]).status_code == 204
     assert (far / Recording.objects.get().upload).read_bytes() == LOG
 
 

@@ -131,6 +131,28 @@ def load(bucket: str, folder: str) -> None:
     _keep(bucket, folder, _entries(content))
 
 
+def fault(bucket: str, folder: str) -> str | None:
+    """Return in which file the objects of a folder differ from its catalogue; None if in none.
+
+    The catalogue is read anew. Raises: StoreDamaged, StoreUnreachable.
+    """
+    forget(bucket, folder)
+    load(bucket, folder)
+    with _lock:
+        entries = _kept.get((bucket, folder))
+    if entries is None:
+        return f"{CATALOGUE}: It is missing. Was it deleted?"
+    skipped = len(folder) + 1
+    sizes = {key[skipped:]: size for key, size in client.listed(bucket, folder)}
+    for name, known in entries.items():
+        size = sizes.get(name)
+        if size is None:
+            return f"{name}: It is missing. Was it deleted?"
+        if size != known.size:
+            return f"{name}: It has {size:,} bytes and had {known.size:,}. Was it written over?"
+    return None
+
+
 def _entries(content: bytes) -> dict[str, Entry]:
     """Return the files in a catalogue. Raises: StoreDamaged."""
     try:

@@ -16,15 +16,11 @@ from functools import lru_cache
 from typing import IO, TYPE_CHECKING, Any
 
 import obstore
-from obstore.exceptions import (
-    BaseError,
-    NotFoundError,
-    PermissionDeniedError,
-    UnauthenticatedError,
-)
+from obstore.exceptions import BaseError, NotFoundError
 from obstore.store import S3Store
 
 from snapshots.store.errors import StoreUnreachable
+from snapshots.store.objects import causes
 
 if TYPE_CHECKING:
     from obstore import ReadableFile
@@ -34,8 +30,11 @@ AT_ONCE = 24  # requests
 _SILENT = timedelta(seconds=8)  # after which a store that says nothing does not answer
 _RETRIES: "RetryConfig" = {"max_retries": 4, "retry_timeout": _SILENT}
 _DELETED_AT_ONCE = 1000
-_NO_BUCKET = "NoSuchBucket"
 _BUFFER = 2**20  # bytes of a file that is read from its beginning to its end
+
+
+class CutShort(FileNotFoundError):
+    """An object is there, and what was asked for lies beyond its end."""
 
 
 class Traffic:
@@ -103,32 +102,17 @@ def _client(bucket: str, *, is_writing: bool = False) -> S3Store:
 
 @contextmanager
 def _explained(bucket: str, key: str) -> Iterator[None]:
-    """Turn the library's errors into FileNotFoundError and StoreUnreachable."""
+    """Turn the library's errors into FileNotFoundError, CutShort and StoreUnreachable."""
     where = f"s3://{bucket}/{key}"
     try:
         yield
-    except (NotFoundError, FileNotFoundError) as error:
-        if _NO_BUCKET in str(error):
-            raise StoreUnreachable(where, _cause(error)) from None
-        raise FileNotFoundError(f"{where} does not exist") from None
-    except (PermissionDeniedError, UnauthenticatedError):
-        raise StoreUnreachable(
-            where, "It refuses the credentials. Do AWS_ACCESS_KEY_ID and its secret fit?"
-        ) from None
     except (BaseError, OSError) as error:
-        raise StoreUnreachable(where, _cause(error)) from None
-
-
-def _cause(error: Exception) -> str:
-    """Return the likely cause in words; the library's own text may hold an address with a key."""
-    text = str(error)
-    if "InvalidAccessKeyId" in text or "SignatureDoesNotMatch" in text or "credential" in text:
-        return "It refuses the credentials. Do AWS_ACCESS_KEY_ID and its secret fit?"
-    if _NO_BUCKET in text:
-        return "There is no such bucket. Was it created?"
-    if "connect" in text.lower() or "timed out" in text.lower() or "timeout" in text.lower():
-        return "It does not answer. Does it run, and does AWS_ENDPOINT_URL name it?"
-    return f"A request failed ({type(error).__name__}). Does it run, and does it have room?"
+        if causes.is_beyond_end(str(error)):
+            raise CutShort(f"{where} is shorter than it was") from None
+        is_gone = isinstance(error, NotFoundError | FileNotFoundError)
+        if is_gone and causes.code_of(str(error)) != causes.NO_BUCKET:
+            raise FileNotFoundError(f"{where} does not exist") from None
+        raise StoreUnreachable(where, causes.cause_of(str(error))) from None
 
 
 def read(bucket: str, key: str) -> bytes:
@@ -140,10 +124,15 @@ def read(bucket: str, key: str) -> bytes:
 
 
 def read_range(bucket: str, key: str, start: int, end: int) -> bytes:
-    """Return the bytes from ``start`` to before ``end``. Raises as ``read`` does."""
+    """Return the bytes from ``start`` to before ``end``.
+
+    Raises: CutShort if the object ends before; else as ``read`` does.
+    """
     with _explained(bucket, key):
         content = obstore.get_range(_client(bucket), key, start=start, end=end).to_bytes()
     traffic.note(len(content))
+    if len(content) != end - start:
+        raise CutShort(f"s3://{bucket}/{key} is shorter than it was")
     return content
 
 
@@ -190,8 +179,11 @@ class _Reading(io.RawIOBase):
 
 def write(bucket: str, key: str, content: bytes | IO[bytes]) -> None:
     """Put a whole object, which appears at once or not at all. Raises: StoreUnreachable."""
-    with _explained(bucket, key):
-        obstore.put(_client(bucket, is_writing=True), key, content)
+    try:
+        with _explained(bucket, key):
+            obstore.put(_client(bucket, is_writing=True), key, content)
+    except FileNotFoundError:  # of a bucket, since a new object needs nothing else
+        raise StoreUnreachable(f"s3://{bucket}/{key}", causes.NO_SUCH_BUCKET) from None
     traffic.note()
 
 

@@ -192,6 +192,11 @@ class FarFile:
             try:
                 for (begin, end), content in zip(ranges, self._read(ranges), strict=True):
                     self._fill(begin, end, content)
+            except client.CutShort:
+                where = name_in_recording(self.path)
+                raise StoreDamaged(
+                    where, "It is shorter than it was.", "Was it cut short or written over?"
+                ) from None
             except FileNotFoundError:
                 where = name_in_recording(self.path)
                 raise StoreDamaged(where, "It is missing.", "Was it deleted?") from None
@@ -206,8 +211,6 @@ class FarFile:
         return client.read_ranges(self.path.bucket, self.path.key, ranges)
 
     def _fill(self, begin: int, end: int, content: bytes) -> None:
-        if len(content) != end - begin:
-            raise FileNotFoundError(f"{self.path} is shorter than it was")
         arrived = np.arange(begin // BLOCK, -(-end // BLOCK))
         with _blocks.lock:  # some of the blocks may be there already, held by nobody
             self.memory[begin:end] = content

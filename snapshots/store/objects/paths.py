@@ -225,6 +225,14 @@ def know_catalogue(folder: Path) -> None:
         catalogues.load(folder.bucket, folder.key)
 
 
+def fault_of_objects(folder: Path) -> str | None:
+    """Return in which file a published recording differs from its catalogue, if it is far.
+
+    Raises: StoreDamaged, StoreUnreachable.
+    """
+    return catalogues.fault(folder.bucket, folder.key) if isinstance(folder, ObjectPath) else None
+
+
 def require_answer(path: Path) -> None:
     """Check with one small request that a path's object store answers. Raises: StoreUnreachable."""
     if isinstance(path, ObjectPath):

@@ -94,7 +94,7 @@ def get_offset(request: HttpRequest, id: UploadId) -> HttpResponse:
 @router.patch("/uploads/{int:id}", response={204: None}, openapi_extra=tus.documented(PIECE))
 @tus.speaks_tus
 def send_piece(request: HttpRequest, id: UploadId) -> HttpResponse:
-    """Send a piece of at most 64 MiB. What is acknowledged is on the server's disk.
+    """Send a piece of at most 64 MiB. What is acknowledged is on disk, or on the object store.
 
     The last piece makes the recording, or is refused as `POST /api/recordings` refuses a file.
     `GET` of the same address returns which recording it is. 409 for another offset than the

@@ -7,7 +7,8 @@ from pathlib import Path
 from tests.stack import ROOT, clean_environment
 
 WELL = "all is well"
-SECONDS = 600  # on a machine that does much else
+LOCAL = {"SPARK_MASTER": "local[2]", "SPARK_START_SECONDS": "900"}
+SECONDS = 1_800  # on a machine that does much else
 
 
 def run(module: str, name: str, *arguments: object, **environment: object) -> str:
@@ -19,7 +20,9 @@ def run(module: str, name: str, *arguments: object, **environment: object) -> st
     answer = subprocess.run(
         [sys.executable, "-m", "tests.spark.running.processes", module, name, *map(str, arguments)],
         cwd=ROOT,
-        env=clean_environment() | {"SPARK_MASTER": "local[2]"} | texts,
+        env=clean_environment()
+        | {"SPARK_MASTER": "local[2]", "SPARK_START_SECONDS": "900"}
+        | texts,
         capture_output=True,
         text=True,
         timeout=SECONDS,
