@@ -83,12 +83,12 @@ def _loads(client: Client, key: str, graph: JobGraph, lacking: list[str]) -> lis
             value = client.get(f"/jobs/{key}/vertices/{vertex}/backpressure")
             answers.append(Answer(BACK_PRESSURE, "", value, key, vertex=vertex))
     except NotAnswered as silence:
-        lacking.append(f"How busy the vertices are is not known of all: {silence}")
+        lacking.append(f"It is not known of all vertices how busy they are: {silence}")
     loads = list(loads_of(answers))
     if any(not load.is_measured for load in loads):
         lacking.append("Flink had not measured yet how busy some vertices are.")
     if len(graph.vertices) > MOST_VERTICES:
-        lacking.append(f"How busy vertices are is asked of the first {MOST_VERTICES} only.")
+        lacking.append(f"Only the first {MOST_VERTICES} vertices are asked how busy they are.")
     return loads
 
 
@@ -105,7 +105,9 @@ def _gauges(
             names = ",".join(f"{index}.{GAUGE}" for index in range(min(width, MOST_SUBTASKS)))
             found[vertex] = client.get(f"/jobs/{key}/vertices/{vertex}/metrics?get={names}")
     except NotAnswered as silence:
-        lacking.append(f"Which subtasks a barrier has reached is not known of all: {silence}")
+        lacking.append(
+            f"It is not known of all subtasks whether a barrier has reached them: {silence}"
+        )
     return found
 
 

@@ -7,6 +7,8 @@ import { latestWins, openSocket } from "../../lib/socket.js";
 const LOST = "The connection is lost: the page shows what was true before.";
 const SILENT = 6_000; // ms after which a system that said nothing is asked for again
 const NOT_KNOWN = "not known";
+const NONE_REPORTED = "The system has reported none yet.";
+const NOT_REPORTED = "Not known, because no command is connected. The workbench shows those that are judged.";
 const systems = /** @type {HTMLElement} */ (document.getElementById("systems"));
 const heard = new Map();
 
@@ -41,6 +43,7 @@ function show(system) {
   setText(part(facts, "sum"), money(system.sum));
   setText(part(facts, "total"), money(system.total));
   setText(part(section, "connected"), connection(system));
+  setText(part(section, "no-snapshots"), system.is_connected ? NONE_REPORTED : NOT_REPORTED);
   /** @type {NodeListOf<HTMLButtonElement>} */
   const buttons = section.querySelectorAll("form button");
   for (const button of buttons) button.disabled = !system.is_connected;
@@ -124,7 +127,7 @@ systems.addEventListener("submit", async (event) => {
     headers: { "Content-Type": "application/json", "X-CSRFToken": String(fields.get("csrfmiddlewaretoken")) },
     body: JSON.stringify({ action, process: process ?? null }),
   }).catch(() => null);
-  if (!answer) showNote("The server does not answer. Nothing was asked for.");
+  if (!answer) showNote("The server did not answer, so it is not known whether the system was asked.");
   else if (!answer.ok) showNote((await answer.json()).detail);
 });
 
