@@ -83,7 +83,7 @@ def _loads(client: Client, key: str, graph: JobGraph, lacking: list[str]) -> lis
             value = client.get(f"/jobs/{key}/vertices/{vertex}/backpressure")
             answers.append(Answer(BACK_PRESSURE, "", value, key, vertex=vertex))
     except NotAnswered as silence:
-        lacking.append(f"It is not known of all vertices how busy they are: {silence}")
+        lacking.append(f"How busy the vertices are is not known of all: {silence}")
     loads = list(loads_of(answers))
     if any(not load.is_measured for load in loads):
         lacking.append("Flink had not measured yet how busy some vertices are.")
@@ -105,9 +105,7 @@ def _gauges(
             names = ",".join(f"{index}.{GAUGE}" for index in range(min(width, MOST_SUBTASKS)))
             found[vertex] = client.get(f"/jobs/{key}/vertices/{vertex}/metrics?get={names}")
     except NotAnswered as silence:
-        lacking.append(
-            f"It is not known of all subtasks whether a barrier has reached them: {silence}"
-        )
+        lacking.append(f"Which subtasks a barrier has reached is not known of all: {silence}")
     return found
 
 

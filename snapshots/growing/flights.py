@@ -92,12 +92,7 @@ class GrowingFlights:
         self._fresh, self._arrived = {}, {}
 
     def view(self, name: str, disorder: str, heads: Ints, ends: Ends | None = None) -> Flights:
-        """Return the tables as they are now.
-
-        Args:
-            heads: how many events are shown of the process at the end of each channel.
-            ends: the events from which times are taken; None if the table has times itself.
-        """
+        """Return the tables as they are now; ``heads``: how many events the targets have."""
         names = [each for each in self._names if ends is None or not each.endswith("_at")]
         part = ViewedPart.of(self.table, names, heads)
         return Flights(ViewedTable(name, part, ends), ViewedTable(disorder, self._disorder()))

@@ -99,8 +99,8 @@ def test_what_flink_does_not_say_is_not_known_with_the_reason(ada, flink):
     assert states(poll)[ENRICH] == NOT_KNOWN
     assert all(vertex.load.busy is None for vertex in poll.vertices)
     assert [sentence.partition(":")[0] for sentence in poll.lacking] == [
-        "It is not known of all vertices how busy they are",
-        "It is not known of all subtasks whether a barrier has reached them",
+        "How busy the vertices are is not known of all",
+        "Which subtasks a barrier has reached is not known of all",
     ]
     assert "answers 404" in poll.lacking[0]
 

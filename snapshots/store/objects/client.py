@@ -113,7 +113,7 @@ def _explained(bucket: str, key: str) -> Iterator[None]:
         raise FileNotFoundError(f"{where} does not exist") from None
     except (PermissionDeniedError, UnauthenticatedError):
         raise StoreUnreachable(
-            where, "It refuses the credentials. Are AWS_ACCESS_KEY_ID and its secret right?"
+            where, "It refuses the credentials. Do AWS_ACCESS_KEY_ID and its secret fit?"
         ) from None
     except (BaseError, OSError) as error:
         raise StoreUnreachable(where, _cause(error)) from None
@@ -123,7 +123,7 @@ def _cause(error: Exception) -> str:
     """Return the likely cause in words; the library's own text may hold an address with a key."""
     text = str(error)
     if "InvalidAccessKeyId" in text or "SignatureDoesNotMatch" in text or "credential" in text:
-        return "It refuses the credentials. Are AWS_ACCESS_KEY_ID and its secret right?"
+        return "It refuses the credentials. Do AWS_ACCESS_KEY_ID and its secret fit?"
     if _NO_BUCKET in text:
         return "There is no such bucket. Was it created?"
     if "connect" in text.lower() or "timed out" in text.lower() or "timeout" in text.lower():
