@@ -15,13 +15,13 @@ WITH_SQL := $(WITH_ROWS) $(OF_FILES:%='--ignore-glob=*/test_%')
 run: .venv/run.stamp
 	@$(PYTHON) -m webapp.launch
 
-# All but the long tests on SQLite, then the quick ones with SQL of their own on PostgreSQL. Three
-# processes keep two cores busy, because many tests wait for others.
+# All but the long tests on SQLite, then the quick ones with SQL of their own on PostgreSQL, each
+# with one case. Three processes keep two cores busy, because many tests wait for others.
 test: .venv/test.stamp
 	@$(PYTHON) -m webapp.machine java chromium node postgres
 	@$(PYTHON) -m pytest --numprocesses 3 --no-loadscope-reorder --durations=20 -m "not long"
 	@FAST_TESTS=yes TEST_DATABASE=postgres $(PYTHON) -m pytest --numprocesses 3 $(WITH_SQL) \
-		-m "not spark and not browser and not slow and not long"
+		--first-cases -m "not spark and not browser and not slow and not long"
 
 # The lines that the quick tests with rows do not run, in artifacts/coverage.txt.
 coverage: .venv/test.stamp

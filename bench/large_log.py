@@ -1,8 +1,9 @@
 """Write a log of any size as parts of Parquet: ``python -m bench.large_log FOLDER EVENTS``.
 
-Its memory is that of one part, and its time about a second for a million events. On FIFO channels
-every message takes the channel's own time, so all processes can be written slice by slice. At ten
-instants all processes record their states. ``manage.py ingest FOLDER --no-limits`` reads it.
+With a third argument, ``lines``, the same log is written as parts of JSON lines. Its memory is that
+of one part, and its time about a second for a million events. On FIFO channels every message takes
+the channel's own time, so all processes can be written slice by slice. At ten instants all
+processes record their states. ``manage.py ingest FOLDER --no-limits`` reads it.
 """
 
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from snapshots.domain.assembling.assembly import Header
@@ -173,20 +175,57 @@ def _named(codes: np.ndarray, names: Sequence[str]) -> pa.Array:
 
 
 def write_parts(
-    folder: Path, events: int, shape: Shape | None = None, topology: Topology | None = None
+    folder: Path,
+    events: int,
+    shape: Shape | None = None,
+    topology: Topology | None = None,
+    *,
+    as_lines: bool = False,
 ) -> None:
     """Write a log of about ``events`` events as parts of ROWS into an empty folder."""
     topology = topology or shapes.random_connected(50, 16, 1)
-    header = Header(f"{events:,} events", "us", topology)
-    schema = SCHEMA.with_metadata({METADATA_KEY: header_text(header)})
+    header = header_text(Header(f"{events:,} events", "us", topology))
     log = Log(topology, events, shape or Shape())
     for number, first in enumerate(range(0, events, ROWS)):
-        found = log.slice(first, min(ROWS, events - first))
-        with pq.ParquetWriter(folder / f"part-{number:05}.parquet", schema) as writer:
-            writer.write_table(log.table(found).cast(schema), row_group_size=200_000)
+        rows = log.table(log.slice(first, min(ROWS, events - first)))
+        if as_lines:
+            _write_lines(folder / f"part-{number:05}.jsonl", rows, b"" if number else header)
+        else:
+            _write_parquet(folder / f"part-{number:05}.parquet", rows, header)
+
+
+def _write_parquet(path: Path, rows: pa.Table, header: bytes) -> None:
+    schema = SCHEMA.with_metadata({METADATA_KEY: header})
+    with pq.ParquetWriter(path, schema) as writer:
+        writer.write_table(rows.cast(schema), row_group_size=200_000)
+
+
+def _write_lines(path: Path, rows: pa.Table, header: bytes) -> None:
+    """Write the header, if there is one, and the rows as JSON lines."""
+    with path.open("wb") as sink:
+        if header:
+            sink.write(header + b"\n")
+        for batch in rows.to_batches():
+            sink.write(_lines_of(batch).buffers()[2])
+
+
+def _lines_of(rows: pa.RecordBatch) -> pa.Array:
+    """Return each row as a line of JSON; what is null is left out."""
+    fields = []
+    for name in SCHEMA.names:
+        column = rows.column(name)
+        quote = "" if pa.types.is_integer(column.type) else '"'
+        comma = "," if fields else ""
+        fields.append(_joined(f'{comma}"{name}":{quote}', column.cast(pa.string()), quote))
+    return _joined("{", *fields, "}\n", null_handling="replace")
+
+
+def _joined(*pieces: object, **options: str) -> pa.Array:
+    """Return texts put one behind another; by default null if one of them is."""
+    return pc.binary_join_element_wise(*pieces, "", **options)
 
 
 if __name__ == "__main__":
     target = Path(sys.argv[1])
     target.mkdir()
-    write_parts(target, int(float(sys.argv[2])))
+    write_parts(target, int(float(sys.argv[2])), as_lines=sys.argv[3:] == ["lines"])

@@ -318,6 +318,7 @@ class ResumableUpload(models.Model):
     metadata = JsonField(default=dict)  # texts by name, as the sender gave them
     length = models.BigIntegerField()
     offset = models.BigIntegerField(default=0)
+    pieces = JsonField(default=list)  # [name, bytes] of each on an object store; see far_pieces.py
     status = models.IntegerField(null=True)
     answer = JsonField(null=True)
     created_at = models.DateTimeField(auto_now_add=True)

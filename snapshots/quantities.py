@@ -38,6 +38,11 @@ def counted(number: int, noun: str, plural: str = "") -> str:
     return f"{thousands(number)} {noun if number == 1 else plural or noun + 's'}"
 
 
+def percent(share: float) -> str:
+    """Return a share as percent: 0.4217 is "42 %"."""
+    return f"{share * 100:.0f} %"
+
+
 def epoch(milliseconds: int) -> str:
     """Format epoch milliseconds: 1795188546004 is "2026-11-20 10:09:06.004 UTC"."""
     try:

@@ -69,9 +69,21 @@ if java := machine.find_java():
     os.environ.setdefault("JAVA_HOME", str(java))
 
 
+def pytest_addoption(parser) -> None:
+    parser.addoption(
+        "--first-cases", action="store_true", help="run each parametrized test with one case only"
+    )
+
+
 @pytest.hookimpl(wrapper=True)
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
     """Mark the tests that use a heavy fixture, and let those that take longest begin."""
+    if config.getoption("first_cases"):
+        first = {}
+        for item in items:
+            first.setdefault(item.nodeid.partition("[")[0], item)
+        config.hook.pytest_deselected(items=[each for each in items if each not in first.values()])
+        items[:] = first.values()
     for item in items:
         for fixture, marker in MARKED_BY_FIXTURE.items():
             if fixture in item.fixturenames:

@@ -27,6 +27,7 @@ from webapp.edge.bodies import BodyGate  # noqa: E402
 from webapp.edge.lingering import Lingering  # noqa: E402
 from webapp.edge.open_database import keep_open  # noqa: E402
 from webapp.edge.origins import SameOrigin  # noqa: E402
+from webapp.edge.own_files import sweep_while_this_process_runs  # noqa: E402
 from webapp.edge.proxies import TrustedProxies  # noqa: E402
 from webapp.edge.requests import NotePerson, Requests  # noqa: E402
 
@@ -35,6 +36,7 @@ try:
 except starting.CannotStart as problem:
     sys.exit(str(problem))
 keep_open()
+sweep_while_this_process_runs()
 
 application = ProtocolTypeRouter(
     {

@@ -24,7 +24,7 @@ class FrontVertex(TypedDict):
         acknowledged: how many subtasks have acknowledged; null if it is not known.
         pending: the numbers of the subtasks that have not; null if it is not known which.
         status: ``acknowledged``, ``started``, ``not reached`` or ``not known``.
-        role: ``culprit`` or ``waits behind``; empty if it has acknowledged.
+        role: ``culprit``, ``held up`` or ``waits behind``; empty if it has acknowledged.
         reason: why this is so, in a sentence.
         busy: the share of time in which its busiest subtask worked; null if it is not known.
         back_pressured: the share of time in which a subtask could not send; null if not known.
@@ -50,7 +50,7 @@ class FrontEdge(TypedDict):
         source: the id of the vertex from which it comes.
         target: the id of the vertex to which it leads.
         ship: how records are distributed, in the engine's word.
-        is_front: whether the front is there: it leads to a culprit that waits for barriers.
+        is_front: whether the front is there: barriers have not crossed it wholly.
     """
 
     source: str

@@ -64,9 +64,18 @@ def _told(client: Client, key: str, checkpoint: int, graph: JobGraph, at: int) -
     partly = [vertex for vertex in incomplete(details) if vertex in asked]
     subtasks = {vertex: mapping(client.get(f"{path}/subtasks/{vertex}")) for vertex in partly}
     lacking: list[str] = []
+    config = _config(client, key, lacking)
     loads = _loads(client, key, graph, lacking)
     gauges = _gauges(client, key, graph, details, lacking)
-    return Told(at, details, subtasks, loads, gauges, tuple(lacking))
+    return Told(at, details, subtasks, loads, gauges, config, tuple(lacking))
+
+
+def _config(client: Client, key: str, lacking: list[str]) -> dict[str, Any]:
+    try:
+        return mapping(client.get(f"/jobs/{key}/checkpoints/config"))
+    except NotAnswered as silence:
+        lacking.append(f"Whether barriers may overtake records is not known: {silence}")
+        return {}
 
 
 def _asked(graph: JobGraph) -> list[str]:

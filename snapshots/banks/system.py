@@ -55,7 +55,7 @@ class System:
     def __init__(self, count: int, folder: Path, rate: float, skew_ms: int) -> None:
         """Describe so many banks, which keep what they need in the folder.
 
-        rate: payments of a bank in a second. skew_ms: by how much each clock is wrong.
+        rate: payments of a bank in a second. skew_ms: how wrong their clocks are at most.
         """
         self.names = [_name(number) for number in range(count)]
         self.folder, self.rate, self.skew_ms = folder, rate, skew_ms

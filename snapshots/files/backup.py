@@ -22,7 +22,7 @@ from pathlib import Path
 from django.conf import settings
 from django.utils import timezone
 
-from snapshots.files import dump, identity, kept, recordings, starting
+from snapshots.files import dump, identity, kept, recordings, starting, uploads
 from snapshots.models import Recording
 from snapshots.store.objects.paths import copy_here, is_here
 
@@ -129,8 +129,9 @@ class _Copy:
         journals = set(Recording.objects.exclude(journal="").values_list("journal", flat=True))
         for item in sorted(named):
             try:
-                if item.name in journals:  # a link would grow with it
-                    shutil.copyfile(item.source, item.below(self.folder))
+                own = uploads.path_of(item.name)
+                if item.name in journals and own.exists():
+                    shutil.copyfile(own, item.below(self.folder))  # a link would grow with it
                 else:
                     _copy_tree(item.source, item.below(self.folder))
                 self.copied.add(item)

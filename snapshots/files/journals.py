@@ -10,12 +10,13 @@ from pathlib import Path
 from django.conf import settings
 
 from snapshots.domain.assembling.assembly import Header
-from snapshots.files import uploads
+from snapshots.files import kept, uploads
 from snapshots.growing.errors import JournalDamaged
 from snapshots.growing.journal import Journal, first_frame
 from snapshots.growing.recording import OpenRecording, SoFar
 from snapshots.models import Recording
-from snapshots.store.errors import StoreDamaged, StoreMissing
+from snapshots.store.errors import OnAnotherMachine, StoreDamaged, StoreMissing
+from snapshots.store.objects.paths import is_here
 
 _KEPT_OPEN = 256  # each is an open file
 _KEPT_LOOKED_AT = 8
@@ -73,12 +74,15 @@ def _kept(name: str) -> Journal | None:
 def so_far(recording: Recording) -> SoFar:
     """Return what has come to an open recording, to be asked like a stored one.
 
-    The first time, this process reads all that has come. Raises: StoreError, OSError.
+    The first time, this process reads all that has come.
+    Raises: StoreError, OnAnotherMachine, OSError.
     """
     path = uploads.path_of(recording.journal)
     try:
         return looked_at(recording).so_far(recording.name)
     except FileNotFoundError:
+        if not is_here(kept.root()):
+            raise OnAnotherMachine from None
         raise StoreMissing(path) from None
     except JournalDamaged as damaged:
         raise StoreDamaged(path.name, str(damaged), "Was it changed?") from None
@@ -97,6 +101,17 @@ def looked_at(recording: Recording) -> OpenRecording:
         return found
 
 
+def hand_on(recording: Recording) -> None:
+    """End the journal of a recording that is closed, so that a worker on any machine can read it.
+
+    Without an object store the worker ends it, because both have the same file.
+    Raises: FileNotFoundError, JournalDamaged, OSError, StoreUnreachable.
+    """
+    if not is_here(kept.root()):
+        journal_of(recording).end()
+        kept.put(uploads.path_of(recording.journal), recording.journal)
+
+
 def forget(name: str) -> None:
     """Drop a journal that is no longer needed."""
     with _lock:
@@ -112,6 +127,7 @@ def remove(name: str) -> None:
     if not name:
         return
     forget(name)
+    uploads.drop_far(name)
     path = uploads.path_of(name)
     with suppress(FileNotFoundError), path.open("r+b") as file:
         path.unlink()

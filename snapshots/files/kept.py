@@ -18,8 +18,16 @@ from django.conf import settings
 
 from snapshots.files import aside
 from snapshots.store.errors import StoreUnreachable
-from snapshots.store.objects.paths import ObjectPath, is_here, object_root, put_file
+from snapshots.store.objects.paths import (
+    ObjectPath,
+    is_here,
+    object_root,
+    put_file,
+    remove_tree,
+)
 
+PIECES = ".pieces"
+"""Folder of unfinished uploads; a name that begins with a dot is no complete upload."""
 _COPY_SECONDS = 24 * 3600
 _COMMIT_SECONDS = 3600  # within which a row is committed after its upload was put
 _COPIED_AT_ONCE = 2**20  # bytes
@@ -38,6 +46,11 @@ def root() -> Path:
 def path_of(name: str) -> Path:
     """Return where an upload is kept."""
     return root() / name
+
+
+def pieces_folder(name: str) -> Path:
+    """Return where the pieces of an unfinished upload lie on the object store."""
+    return root() / PIECES / name
 
 
 def put(path: Path, name: str) -> None:
@@ -89,9 +102,22 @@ def sweep(named: Collection[str], is_known: Callable[[str], bool], known_since: 
     place = root()
     if is_here(place):
         return []
-    seen = set(named) | aside.noted(aside_folder()) | {aside.FOLDER}
+    seen = set(named) | aside.noted(aside_folder()) | {aside.FOLDER, PIECES}
     others = [path for path in place.iterdir() if path.name not in seen]
     return [path.name for path in others if _swept(path, is_known, known_since)]
+
+
+def sweep_pieces(is_known: Callable[[str], bool]) -> list[str]:
+    """Remove the pieces of uploads that are no longer unfinished; return the uploads' names.
+
+    The row of an upload is there before its first piece. Raises: StoreUnreachable.
+    """
+    if is_here(root()):
+        return []
+    folders = [path for path in (root() / PIECES).iterdir() if not is_known(path.name)]
+    for folder in folders:
+        remove_tree(folder)
+    return [folder.name for folder in folders]
 
 
 def _swept(path: Path, is_known: Callable[[str], bool], known_since: float) -> bool:

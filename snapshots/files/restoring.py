@@ -12,8 +12,10 @@ from django.conf import settings
 from django.core.management import call_command
 from django.db import DatabaseError, transaction
 
-from snapshots.files import backup, dump, identity, kept, recordings, starting
-from snapshots.store.objects.paths import is_here, put_tree
+from snapshots.files import backup, dump, identity, kept, recordings, starting, uploads
+from snapshots.models import Recording
+from snapshots.store.objects.paths import ObjectPath, is_complete, is_here, put_tree, remove_tree
+from snapshots.store.publish import publish_objects
 
 
 class CannotRestore(Exception):
@@ -34,10 +36,12 @@ def restore(folder: Path) -> dict[str, int]:
         placed: list[Path] = []
         try:
             _place(folder, placed)
-            return _load(folder / backup.ROWS, manifest)
+            counts = _load(folder / backup.ROWS, manifest)
+            _place_journals(folder)
+            return counts
         except BaseException:
             for path in placed:
-                backup.remove(path)
+                _remove(path)
             raise
 
 
@@ -132,13 +136,31 @@ def _place(folder: Path, placed: list[Path]) -> None:
             _copy(path, target / path.name)
 
 
+def _place_journals(folder: Path) -> None:
+    """Copy the journals of open recordings to this machine, if uploads are kept elsewhere."""
+    if is_here(kept.root()):
+        return
+    for name in Recording.objects.exclude(journal="").values_list("journal", flat=True):
+        if (folder / backup.UPLOADS / name).exists():  # else the backup lists it as missing
+            shutil.copyfile(folder / backup.UPLOADS / name, uploads.path_of(name))
+
+
 def _copy(source: Path, target: Path) -> None:
-    if not is_here(target):
+    if isinstance(target, ObjectPath):
         put_tree(source, target)
+        if source.is_dir() and not is_complete(target):  # it comes from a disk
+            publish_objects(target)
     elif source.is_dir():
         shutil.copytree(source, target, copy_function=shutil.copyfile)
     else:
         shutil.copyfile(source, target)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        remove_tree(path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def _load(path: Path, manifest: dict[str, Any]) -> dict[str, int]:

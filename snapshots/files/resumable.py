@@ -1,5 +1,6 @@
 """Receive uploads in pieces, so that one that was interrupted goes on where it stopped.
 
+This is for uploads that are kept on this machine's disk; see ``far_pieces`` for an object store.
 The bytes lie in ``UPLOADS_DIR`` like those of every unfinished upload, in a file that its row keeps
 until it expires. The row's ``offset`` grows only after the bytes before it are on the disk. What
 lies behind the offset was never acknowledged and is overwritten.
@@ -11,9 +12,10 @@ import fcntl
 import hashlib
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from django.conf import settings
 from django.db.models import Q, QuerySet
@@ -42,14 +44,11 @@ class Pieces(Draft):
         self._upload = upload
         super().__init__()
         try:
-            _unfinished(upload).update(expires_at=expiry())
-            upload.refresh_from_db()
-            if upload.has_ended:
-                raise _locked()
-        except (ResumableUpload.DoesNotExist, Locked) as reason:
+            renew(upload)
+        except (NotFound, Locked):
             hidden(upload).unlink(missing_ok=True)  # this object may have created it
             self.file.close()
-            raise (reason if isinstance(reason, Locked) else gone(upload)) from None
+            raise
         self.size = upload.offset
         self._known_hash = _known_hash(upload)
         self._digest: str | None = None  # of a file that was read again
@@ -64,11 +63,6 @@ class Pieces(Draft):
                 self._digest = hashlib.file_digest(file, "sha256").hexdigest()
         return self._digest
 
-    @property
-    def is_kept(self) -> bool:
-        """Tell whether a row keeps the file."""
-        return self._kept
-
     def _opened(self) -> tuple[Path, BinaryIO]:
         path = _path_of(self._upload)
         flags = os.O_RDWR | (0 if self._upload.offset else os.O_CREAT)
@@ -80,14 +74,14 @@ class Pieces(Draft):
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             file.close()
-            raise _locked() from None
+            raise locked() from None
         if not is_at(file, path):
             file.close()
-            raise _locked()
+            raise locked()
         if path == hidden(self._upload) and path_of(self._upload.upload).exists():
             path.unlink(missing_ok=True)  # it was created while the file is being finished
             file.close()
-            raise _locked()
+            raise locked()
         return path, file
 
     def append(self, blocks: Iterator[bytes]) -> None:
@@ -112,21 +106,30 @@ class Pieces(Draft):
         if begin == 0:
             sync_folder(self.path.parent)
 
-    def keep_hash(self) -> None:
-        """Keep the hash for the next piece. Call it when the bytes are acknowledged."""
+    def row_fields(self) -> dict[str, Any]:
+        """Return what the row has to keep of the piece beside its offset."""
+        return {}
+
+    def acknowledged(self) -> None:
+        """Keep the hash for the next piece. Call it when the row is written."""
         _keep_hash(self._upload, self.size, self._known_hash)
 
     def write(self, chunk: bytes) -> None:
         self.size += len(chunk)
-        if self.size > self._upload.length:
-            raise TooLarge(
-                f"The piece reaches beyond {self._upload.length:,} bytes, which Upload-Length "
-                "announced.",
-                limit=self._upload.length,
-            )
+        require_within(self._upload, self.size)
         if self._known_hash is not None:
             self._known_hash.update(chunk)
         self.file.write(chunk)
+
+    @contextmanager
+    def joined(self) -> Iterator[Draft]:
+        """Give the complete file as a draft, which is this object."""
+        yield self
+
+    def ended(self) -> None:
+        """Remove the bytes if no row keeps them, because the upload was accepted or refused."""
+        if not self._kept:
+            self.drop()
 
     def drop(self) -> None:
         """Remove the bytes."""
@@ -171,6 +174,26 @@ def _unfinished(upload: ResumableUpload) -> QuerySet[ResumableUpload]:
     return ResumableUpload.objects.filter(pk=upload.pk, status=None)
 
 
+def renew(upload: ResumableUpload) -> None:
+    """Put an upload's expiry off and read its row again. Raises: NotFound, Locked if it ended."""
+    _unfinished(upload).update(expires_at=expiry())
+    try:
+        upload.refresh_from_db()
+    except ResumableUpload.DoesNotExist:
+        raise gone(upload) from None
+    if upload.has_ended:
+        raise locked()
+
+
+def require_within(upload: ResumableUpload, size: int) -> None:
+    """Check that an upload of ``size`` bytes is no longer than announced. Raises: TooLarge."""
+    if size > upload.length:
+        raise TooLarge(
+            f"The piece reaches beyond {upload.length:,} bytes, which Upload-Length announced.",
+            limit=upload.length,
+        )
+
+
 def hidden(upload: ResumableUpload) -> Path:
     """Return where the bytes lie until the upload is complete."""
     return path_of(f"{UNFINISHED}{upload.upload}")
@@ -186,7 +209,7 @@ def gone(upload: ResumableUpload) -> NotFound:
     return NotFound(f"There is no upload {upload.pk}, or it belongs to someone else.")
 
 
-def _locked() -> Locked:
+def locked() -> Locked:
     return Locked(
         "Another request is writing to this upload. Ask for its offset with HEAD in a moment, and "
         "go on from there.",
@@ -201,10 +224,13 @@ def expiry() -> datetime:
 
 def is_known(name: str) -> bool:
     """Tell whether a row keeps the file of this name: a recording, or a resumable upload."""
-    return (
-        Recording.objects.filter(Q(upload=name) | Q(journal=name)).exists()
-        or ResumableUpload.objects.filter(upload=name, status=None).exists()
-    )
+    named = Recording.objects.filter(Q(upload=name) | Q(journal=name))
+    return named.exists() or is_unfinished(name)
+
+
+def is_unfinished(name: str) -> bool:
+    """Tell whether the row of an upload that has not ended keeps the file, or pieces, so named."""
+    return ResumableUpload.objects.filter(upload=name, status=None).exists()
 
 
 def remove_expired() -> int:

@@ -38,10 +38,12 @@ MOST_FILES = 500  # in one request; each is an open file while it is read
 class Draft:
     """A new file in ``UPLOADS_DIR``, locked while this object is open.
 
-    A row keeps its ``name``. Closing removes the file unless ``keep`` was called before.
+    A row keeps its ``name``. Closing removes the file unless ``keep`` was called before. A file
+    that ``grows`` after that stays on this machine, whatever uploads are kept on.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, grows: bool = False) -> None:
+        self._grows = grows
         self.size = 0
         self._hash = hashlib.sha256()
         self._kept = False
@@ -76,7 +78,8 @@ class Draft:
         """
         self.file.flush()
         os.fsync(self.file.fileno())
-        kept.put(self.path, self.name)
+        if not self._grows:
+            kept.put(self.path, self.name)
         self.path = self.path.rename(path_of(self.name))
         sync_folder(self.path.parent)
         self._kept = True
@@ -88,7 +91,8 @@ class Draft:
         """
         if self._kept:
             self._kept = False
-            drop_far(self.name)
+            if not self._grows:
+                drop_far(self.name)
 
     def close(self) -> None:
         if self.file.closed:

@@ -1,9 +1,9 @@
 """The messages, or the markers, of an open recording: matched as they come."""
 
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -13,7 +13,12 @@ from snapshots.store.flights import disorder_of, reach_of
 from snapshots.store.in_flight import Flights
 from snapshots.store.layout import DISORDER_COLUMNS, NONE
 from snapshots.store.mapped import Ends, Ints
+from snapshots.store.restores import TakenBack
 
+_Key = tuple[object, int]
+"""The id of a message, or the snapshot of a marker; and the epoch in which it was sent."""
+
+WentBack = tuple[Ints, Mapping[int, Ints]]
 _NAMES = ("channel", "sent_index", "received_index", "received_reach")
 _DISORDER = ("received_sorted", "received_floor", "lost")
 
@@ -25,12 +30,10 @@ class Sent:
     Attributes:
         ordinal: its place on its channel.
         at: when it was sent.
-        epoch: the epoch of its sender.
     """
 
     ordinal: int
     at: int
-    epoch: int
 
 
 class GrowingFlights:
@@ -42,7 +45,7 @@ class GrowingFlights:
     def __init__(self, folder: Path, channels: int, more: tuple[str, ...] = ()) -> None:
         self._names = (*_NAMES, *more)
         self.table = GrowingTable(folder, self._names, (), channels)
-        self._waiting: dict[tuple[int, object], deque[Sent]] = {}
+        self._waiting: list[dict[_Key, deque[Sent]]] = [{} for _ in range(channels)]
         self._fresh: dict[int, dict[str, list[int]]] = {}
         self._sent = [0] * channels
         self._arrived: dict[int, list[tuple[int, int, int]]] = {}
@@ -51,35 +54,30 @@ class GrowingFlights:
 
     def send(self, channel: int, key: object, index: int, at: int, epoch: int, **more: int) -> None:
         """Note a send, which ``commit`` puts into the table."""
-        waiting = self._waiting.setdefault((channel, key), deque())
-        waiting.append(Sent(self._sent[channel], at, epoch))
+        waiting = self._waiting[channel].setdefault((key, epoch), deque())
+        waiting.append(Sent(self._sent[channel], at))
         self._sent[channel] += 1
         fresh = self._fresh.setdefault(channel, {name: [] for name in self._names})
         row = {"sent_index": index, "sent_at": at, "channel": channel, **more}
         for name, values in fresh.items():
             values.append(row.get(name, NONE))
 
-    def awaited(self, channel: int, key: object) -> Sent | None:
-        """Return the send whose receive comes next, or None if it has not come."""
-        waiting = self._waiting.get((channel, key))
+    def awaited(self, channel: int, key: object, epoch: int) -> Sent | None:
+        """Return the send whose receive comes next in an epoch, or None if it has not come."""
+        waiting = self._waiting[channel].get((key, epoch))
         return waiting[0] if waiting else None
 
-    def receive(self, channel: int, key: object, index: int, at: int) -> None:
-        """Note the receive of the send that ``awaited`` returns."""
-        waiting = self._waiting[channel, key]
+    def end(self, channel: int, key: object, epoch: int, index: int, at: int) -> None:
+        """Note where the flight ends that ``awaited`` returns: it is received, or taken back."""
+        waiting = self._waiting[channel][key, epoch]
         sent = waiting.popleft()
         if not waiting:
-            del self._waiting[channel, key]
+            del self._waiting[channel][key, epoch]
         self._arrived.setdefault(channel, []).append((sent.ordinal, index, at))
 
-    def waiting(self, channel: int) -> list[tuple[Any, int]]:
-        """Return the key and the epoch of each flight under way on a channel."""
-        return [
-            (key, sent.epoch)
-            for (each, key), waiting in self._waiting.items()
-            for sent in waiting
-            if each == channel
-        ]
+    def under_way(self, channel: int) -> list[_Key]:
+        """Return what is under way on a channel: the key and the epoch of each flight."""
+        return [key for key, waiting in self._waiting[channel].items() for _ in waiting]
 
     def commit(self) -> None:
         """Put into the table what was noted. Raises: OSError."""
@@ -91,11 +89,20 @@ class GrowingFlights:
             self._order(channel)
         self._fresh, self._arrived = {}, {}
 
-    def view(self, name: str, disorder: str, heads: Ints, ends: Ends | None = None) -> Flights:
-        """Return the tables as they are now; ``heads``: how many events the targets have."""
+    def view(
+        self, name: str, disorder: str, heads: Ints, went_back: WentBack, ends: Ends | None = None
+    ) -> Flights:
+        """Return the tables as they are now.
+
+        Args:
+            heads: how many events are shown of the process at the end of each channel.
+            went_back: the target of each channel, and the indexes of the restores of each process.
+            ends: the events from which times are taken; None if the table has times itself.
+        """
         names = [each for each in self._names if ends is None or not each.endswith("_at")]
-        part = ViewedPart.of(self.table, names, heads)
-        return Flights(ViewedTable(name, part, ends), ViewedTable(disorder, self._disorder()))
+        table = ViewedTable(name, ViewedPart.of(self.table, names, heads), ends)
+        taken_back = TakenBack(table, *went_back) if went_back[1] else None
+        return Flights(table, ViewedTable(disorder, self._disorder()), taken_back)
 
     def _put_arrivals(self, channel: int, arrived: list[tuple[int, int, int]]) -> None:
         begin = int(self.table.begin[channel])

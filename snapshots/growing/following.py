@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from snapshots.domain.assembling.restores import BEFORE, epoch_of
+from snapshots.domain.assembling.restores import epoch_of
 from snapshots.domain.model.recording import (
     KINDS,
     MARKER_RECEIVE,
@@ -23,10 +23,12 @@ from snapshots.domain.model.recording import (
     RECORD_STATE,
     RESTORE,
     SEND,
+    Restored,
+    SnapshotId,
 )
 from snapshots.growing.bodies import parse
 from snapshots.growing.columns import GrowingTable
-from snapshots.growing.epochs import Epochs, Return
+from snapshots.growing.epochs import Epochs
 from snapshots.growing.flights import GrowingFlights
 from snapshots.growing.journal import Journal
 from snapshots.growing.tables import GrowingTables, ViewedPart, ViewedTable
@@ -88,7 +90,7 @@ class Following:
         self._asleep: dict[tuple[bool, int, object], int] = {}
         self._kinds = {kind: code for code, kind in enumerate(KINDS)}
         self._snapshots: dict[str, int] = {}
-        self._epochs = Epochs()
+        self._epochs = Epochs(target.tolist())
         self._records: list[tuple[object, ...]] = []
         self.changed: set[int] = set()  # snapshots of which something has come
         self._step = 0
@@ -124,13 +126,18 @@ class Following:
         events = ViewedTable(EVENTS, ViewedPart.of(self._events, names))
         heads = events.length[target]
         ends = Ends(events, source, target)
+        restores = self._epochs.restores()
+        rows = {code: np.array([item.row for item in own]) for code, own in restores.items()}
         flights = (
-            self._messages.view(MESSAGES, MESSAGE_DISORDER, heads, ends),
-            self._markers.view(MARKERS, MARKER_DISORDER, heads),
+            self._messages.view(MESSAGES, MESSAGE_DISORDER, heads, (target, rows), ends),
+            self._markers.view(MARKERS, MARKER_DISORDER, heads, (target, rows)),
         )
         topology = self.header.topology
-        records = self._records[:]
-        return GrowingTables(self._manifest(name), topology, self._ends, events, flights, records)
+        tables = GrowingTables(
+            self._manifest(name), topology, self._ends, events, flights, self._records[:]
+        )
+        tables.restores = restores
+        return tables
 
     def _manifest(self, name: str) -> Manifest:
         topology = self.header.topology
@@ -200,15 +207,17 @@ class Following:
         is_marker = kind in (MARKER_SEND, MARKER_RECEIVE)
         flights, key = (self._markers, snapshot) if is_marker else (self._messages, message)
         at = self._latest[process] if given is None else max(given, self._latest[process])
-        if kind in (RECEIVE, MARKER_RECEIVE):
-            sent = flights.awaited(channel, key)
-            comes_again = not is_marker and self._epochs.comes_again(channel, message)
-            if sent is None and not comes_again:
+        index, epoch = self._placed[process], self._epochs.of(process)
+        sent = None
+        if kind in (RECEIVE, MARKER_RECEIVE) and not (
+            kind == RECEIVE and self._epochs.comes_again(channel, process, message, index)
+        ):
+            sent = flights.awaited(channel, key, epoch)
+            if sent is None:
                 self._asleep[is_marker, channel, key] = process
                 return None
-            at = at if sent is None else max(at, sent.at)
+            at = max(at, sent.at)
         code = self._snapshot_code(snapshot)
-        index = self._placed[process]
         numbers, texts = self._fresh.setdefault(process, _empty())
         for name, number in zip(
             _NUMBERS,
@@ -223,19 +232,17 @@ class Following:
         if kind in (SEND, MARKER_SEND):
             self._flight_count[kind] += 1
             more = {"snapshot": code} if is_marker else {}
-            flights.send(channel, key, index, at, self._epochs.of(process), **more)
-            if not is_marker:
-                self._take_back(channel)
+            flights.send(channel, key, index, at, epoch, **more)
+            self._take_back(flights, channel, [(key, epoch)])
             if (waiting := self._asleep.pop((is_marker, channel, key), None)) is not None:
                 woken = [waiting]
-        elif kind in (RECEIVE, MARKER_RECEIVE):
-            if sent is not None:  # it was received before, and a restore gave it back
-                flights.receive(channel, key, index, at)
-        elif kind == RESTORE and (epoch := epoch_of(extra)) is not None:
-            incoming = np.flatnonzero(self._ends[1] == process).tolist()
-            self._epochs.go_back(process, Return(epoch, index, at, snapshot), incoming)
-            for each in incoming:
-                self._take_back(each)
+        elif sent is not None:
+            flights.end(channel, key, epoch, index, at)
+        elif kind == RESTORE and (began := epoch_of(extra)) is not None:
+            named = None if snapshot is None else SnapshotId(snapshot)
+            for each in self._epochs.go_back(process, Restored(index, began, named, NONE, at)):
+                for some in (self._messages, self._markers):
+                    self._take_back(some, each, some.under_way(each))
         elif kind in (RECORD_STATE, RECORD_CHANNEL):
             if kind == RECORD_CHANNEL:
                 self._epochs.record(channel, snapshot, tuple(messages or ()))
@@ -246,15 +253,15 @@ class Following:
         self._note_place(process, at)
         return woken
 
-    def _take_back(self, channel: int) -> None:
-        """End the messages under way that a restore of their receiver took back."""
+    def _take_back(
+        self, flights: GrowingFlights, channel: int, sent: list[tuple[Any, int]]
+    ) -> None:
+        """End those flights under way that a restore of their receiver took back."""
         target = int(self._ends[1][channel])
-        if self._epochs.of(target) == BEFORE:
-            return
-        for message, epoch in self._messages.waiting(channel):
-            restored = self._epochs.takes_back(target, channel, message, epoch)
+        for key, epoch in sent:
+            restored = self._epochs.takes_back(target, epoch)
             if restored is not None:
-                self._messages.receive(channel, message, restored.index, restored.at)
+                flights.end(channel, key, epoch, restored.row, restored.at)
 
     def _note_place(self, process: int, at: int) -> None:
         began, ended = self._extent

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from snapshots.domain.judging.cuts import ChannelLog
+from snapshots.domain.assembling.restores import BEFORE, restore_before
+from snapshots.domain.judging.cuts import ChannelLog, has_arrived
 from snapshots.domain.judging.report import SnapshotReport
 from snapshots.domain.judging.snapshot_log import SnapshotLog
 from snapshots.domain.judging.verdicts import judge_one
@@ -23,12 +24,13 @@ from snapshots.domain.model.recording import (
     Marker,
     Message,
     Recording,
+    Restored,
     SnapshotId,
 )
-from snapshots.domain.model.topology import ChannelId, JsonText
+from snapshots.domain.model.topology import ChannelId, JsonText, ProcessId
 from snapshots.growing.tables import GrowingTables
 from snapshots.store.cut import StoredCut
-from snapshots.store.layout import NONE, SNAPSHOT_CHANNELS, SNAPSHOT_STATES
+from snapshots.store.layout import NONE
 from snapshots.store.mapped import Ints, rows_of_snapshot
 
 
@@ -43,17 +45,41 @@ class SnapshotSoFar:
         self._markers = [list(self._markers_of(code)) for code in range(len(tables.source))]
 
     @property
+    def has_begun(self) -> bool:
+        """Tell whether there is a record or a marker of it; a restore may name any snapshot."""
+        return bool(self._records or any(self._markers))
+
+    @property
+    def is_cut_off(self) -> bool:
+        """Tell whether every process went back behind it, so that no more of it comes."""
+        if not self.has_begun or not self._tables.restores:
+            return False
+        befores = [
+            restore_before(self._restores_of(event.process), event.index)
+            for event in (*self._records, *self._marker_events())
+        ]
+        epoch = max(BEFORE if before is None else before.epoch for before in befores)
+        scope = self._tables.scope(self._code)
+        restores = [self._restores_of(process.id) for process in scope.processes]
+        return all(own and own[-1].epoch > epoch for own in restores)
+
+    def _restores_of(self, process: ProcessId) -> tuple[Restored, ...]:
+        return self._tables.restores.get(self._tables.process_code(process), ())
+
+    @property
     def is_complete(self) -> bool:
         """Tell whether every process recorded, and every channel's marker arrived.
 
         A channel whose contents were recorded needs no marker.
         """
+        if not self.has_begun:
+            return False
         log = self._log()
         scope = self._tables.scope(self._code)
         if not all(process.id in log.states for process in scope.processes):
             return False
         return all(
-            any(marker.received_index is not None for marker in log.markers.get(channel.id, ()))
+            any(map(has_arrived, log.markers.get(channel.id, ())))
             if log.has_markers
             else channel.id in log.channels
             for channel in scope.channels
@@ -108,15 +134,17 @@ class SnapshotSoFar:
     def _markers_of(self, channel: int) -> Iterator[Marker]:
         table = self._tables.markers.table
         ordinals = np.flatnonzero(table.run("snapshot", channel) == self._code)
-        rows = table.pick(np.full(len(ordinals), channel), ordinals)
+        codes = np.full(len(ordinals), channel)
+        rows = table.pick(codes, ordinals)
+        taken_back = self._tables.markers.taken(codes, rows.values("received_index")).tolist()
         names = ("sent_index", "sent_at", "received_index", "received_at")
         columns = (rows.values(name).tolist() for name in names)
-        for ordinal, sent, sent_at, received, received_at in zip(
-            ordinals.tolist(), *columns, strict=True
+        for ordinal, sent, sent_at, received, received_at, is_taken in zip(
+            ordinals.tolist(), *columns, taken_back, strict=True
         ):
-            arrival = (None, None) if received == NONE else (received, received_at)
+            end, end_at = (None, None) if received == NONE else (received, received_at)
             id_ = self._topology.channels[channel].id
-            yield Marker(id_, ordinal, self.id, sent, sent_at, *arrival)
+            yield Marker(id_, ordinal, self.id, sent, sent_at, end, end_at, is_taken)
 
     def _marker_events(self) -> Iterator[Event]:
         """Yield the sends and receives of markers, process by process in their order."""
@@ -125,10 +153,9 @@ class SnapshotSoFar:
             ends = int(self._tables.source[code]), int(self._tables.target[code])
             for marker in markers:
                 found.append((ends[0], marker.sent_index, MARKER_SEND, marker, marker.sent_at))
-                if marker.received_index is not None and marker.received_at is not None:
-                    found.append(
-                        (ends[1], marker.received_index, MARKER_RECEIVE, marker, marker.received_at)
-                    )
+                index, at = marker.received_index, marker.received_at
+                if index is not None and at is not None and not marker.taken_back:
+                    found.append((ends[1], index, MARKER_RECEIVE, marker, at))
         for process, index, kind, marker, at in sorted(found, key=lambda item: item[:2]):
             step = self._tables.events.values("step", np.array([process]), np.array([index]))
             yield Event(
@@ -205,7 +232,7 @@ class SnapshotSoFar:
         ends = [flights.sent(codes, _one(max(sent) + 1))] if sent else []
         if received:
             firsts.append(flights.arrived(codes, _one(min(received))))
-            ends.append(flights.end_of_received(codes, _one(max(received) + 1)))
+            ends.append(flights.ended(codes, _one(max(received) + 1)))
         first = min((int(each[0]) for each in firsts), default=0)
         end = max((int(each[0]) for each in ends), default=0)
         return max(first - 1, 0), min(end + 1, length)
@@ -213,33 +240,6 @@ class SnapshotSoFar:
     def _read(self, code: int, ordinals: list[int]) -> tuple[Message, ...]:
         places = np.array(ordinals, np.int64)
         return self._tables.read_messages(np.full(len(places), code), places)
-
-
-def rows_of(report: SnapshotReport, tables: GrowingTables) -> dict[str, list[dict[str, Any]]]:
-    """Return the rows of a judged snapshot in the tables of states and of channels."""
-    code = tables.snapshot_code(report.snapshot)
-    states = [
-        {
-            "snapshot": code,
-            "process": tables.process_code(process),
-            "position": report.positions.get(process, NONE),
-            "recorded_at": report.recorded_at.get(process),
-            "recorded": report.recorded_states.get(process),
-            "recomputed": report.recomputed_states.get(process),
-        }
-        for process in report.processes
-    ]
-    named = {*report.recorded_channels, *(name for name, held in report.in_flight.items() if held)}
-    channels = [
-        {
-            "snapshot": code,
-            "channel": tables.channel_code(channel),
-            "recorded": report.recorded_channels.get(channel),
-            "recomputed": report.in_flight.get(channel),
-        }
-        for channel in sorted(named, key=tables.channel_code)
-    ]
-    return {SNAPSHOT_STATES: states, SNAPSHOT_CHANNELS: channels}
 
 
 def _places(log: SnapshotLog, process: Any, marker: int | None) -> list[int]:

@@ -5,17 +5,14 @@ import time
 from collections import OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from snapshots.domain.model.recording import SnapshotId
 from snapshots.growing.following import Following, Wait
 from snapshots.growing.journal import Journal
-from snapshots.growing.judging import SnapshotSoFar, rows_of
-from snapshots.growing.tables import GrowingTables, JudgedRows
+from snapshots.growing.tables import GrowingTables
+from snapshots.growing.verdicts import Verdicts
 from snapshots.store.reader import StoredRecording
-
-if TYPE_CHECKING:
-    from snapshots.domain.judging.report import SnapshotReport
 
 LOOK_SECONDS = 0.25  # between two looks into the journal
 
@@ -82,9 +79,7 @@ class OpenRecording:
         self._lock = threading.Lock()
         self._looked_at = float("-inf")
         self._so_far: SoFar | None = None
-        self._reports: dict[int, SnapshotReport] = {}
-        self._rows: dict[int, JudgedRows] = {}
-        self._fresh: dict[str, dict[str, Any]] = {}
+        self._verdicts = Verdicts()
 
     def so_far(self, name: str) -> SoFar:
         """Return what has come, at most LOOK_SECONDS ago. Raises: JournalDamaged, OSError."""
@@ -92,28 +87,14 @@ class OpenRecording:
             if self._so_far is None or time.monotonic() - self._looked_at >= LOOK_SECONDS:
                 if self._following.go_on() or self._so_far is None:
                     tables = self._following.view(name)
-                    self._judge(tables)
-                    self._so_far = SoFar(tables, self._summaries(), self._fresh)
+                    self._verdicts.take(tables, self._following.changed)
+                    self._following.changed.clear()
+                    tables.judged_rows = self._verdicts.rows(tables)
+                    summaries = self._verdicts.summaries(tables)
+                    self._so_far = SoFar(tables, summaries, self._verdicts.fresh)
                 journal = self._following.journal
                 self._so_far.waits = self._following.waits()
                 self._so_far.came, self._so_far.missing = journal.events, journal.missing
                 self._so_far.is_closed = journal.is_closed
                 self._looked_at = time.monotonic()
             return self._so_far
-
-    def _judge(self, tables: GrowingTables) -> None:
-        """Judge the snapshots of which something has come since the last look, and now all.
-
-        One is judged again if more of it comes, such as what a channel held.
-        """
-        for code in sorted(self._following.changed):
-            snapshot = SnapshotSoFar(tables, code)
-            if snapshot.is_complete:
-                report = self._reports[code] = snapshot.judged()
-                self._fresh[report.snapshot] = report.summary()
-                self._rows[code] = rows_of(report, tables)
-        self._following.changed.clear()
-        tables.judged_rows = dict(sorted(self._rows.items()))
-
-    def _summaries(self) -> list[dict[str, Any]]:
-        return [report.summary() for _, report in sorted(self._reports.items())]

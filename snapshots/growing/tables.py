@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 from snapshots.domain.model.topology import Topology
 from snapshots.growing.columns import GrowingTable, as_array, texts_of
 from snapshots.store.columns import Mask, Rows, Test
+from snapshots.store.fences import first_not_below
 from snapshots.store.in_flight import Flights
 from snapshots.store.layout import NONE, RECORD_COLUMNS, STRAY_COLUMNS
 from snapshots.store.manifest import Manifest
-from snapshots.store.mapped import Ends, Ints, MappedTable, first_not_below
+from snapshots.store.mapped import Ends, Ints, MappedTable
 from snapshots.store.strays import Strays
 from snapshots.store.tables import Tables, codes_of
 
@@ -128,6 +129,7 @@ class ViewedTable(MappedTable):
         self.begin = self.end - self.length
         self.part = np.where(self.length > 0, 0, NONE)
         self._viewed = part
+        self._joined = None
         self._ends = ends
 
     def bisect_in(self, column: str, codes: Ints, targets: Ints) -> Ints:

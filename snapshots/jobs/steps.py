@@ -102,7 +102,7 @@ def _write_log(lease: Lease) -> None:
     """Write the log of a recording that was open as its upload, in place of its journal."""
     recording = lease.recording
     lease.report("writing the log", 0.0)
-    journal = Journal(uploads.path_of(recording.journal))
+    journal = Journal(uploads.at_hand(recording.journal))
     journal.end()
     with uploads.Draft() as draft:
         for lines in canonical_log(journal):

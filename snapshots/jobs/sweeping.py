@@ -81,23 +81,38 @@ def _beat_at_times() -> None:
         _last_beat = time.monotonic()
 
 
+def sweep_own_files() -> None:
+    """Remove or set aside what the folder of uploads of this machine need not hold.
+
+    Web processes do this, too, if uploads are kept on an object store: their machine may have no
+    worker. Raises: NotPaired, StoreUnreachable.
+    """
+    _sweep_own_files(recordings.named()[0], identity.require_pair().known_since)
+
+
 def _sweep_uploads(named: Collection[str], known_since: datetime) -> None:
     if expired := resumable.remove_expired():
         logger.info("Uploads that nobody went on with have expired: %d", expired)
+    for name in kept.sweep(named, resumable.is_known, known_since.timestamp()):
+        logger.info("The upload %s belongs to no recording and was set aside", name)
+    for name in kept.sweep_pieces(resumable.is_unfinished):
+        logger.info("The pieces of the upload %s, which has ended, were removed", name)
+    _sweep_own_files(named, known_since)
 
+
+def _sweep_own_files(named: Collection[str], known_since: datetime) -> None:
     def may_touch(path: Path) -> bool:
         return not identity.is_older(path, known_since)
 
     kept.drop_copies(named, _is_used)
-    for name in kept.sweep(named, resumable.is_known, known_since.timestamp()):
-        logger.info("The upload %s belongs to no recording and was set aside", name)
     for name in uploads.sweep(resumable.is_known, may_touch, named):
         logger.info("The upload %s belongs to no recording and was set aside or removed", name)
 
 
 def _is_used(upload: str) -> bool:
     """Tell whether a job that is queued or under way may read an upload."""
-    return Recording.objects.filter(upload=upload, jobs__state__in=Job.OPEN).exists()
+    named = Q(upload=upload) | Q(journal=upload)
+    return Recording.objects.filter(named, jobs__state__in=Job.OPEN).exists()
 
 
 def _sweep_stores(named: Collection[str], known_since: datetime) -> None:

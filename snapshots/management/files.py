@@ -3,6 +3,7 @@
 from django.core.management.base import BaseCommand, CommandError
 
 from snapshots.files import starting
+from snapshots.store.errors import StoreUnreachable
 
 
 class FilesCommand(BaseCommand):
@@ -15,7 +16,10 @@ class FilesCommand(BaseCommand):
             starting.require_all(patience=0)
         except starting.CannotStart as problem:
             raise CommandError(str(problem)) from None
-        return super().execute(*args, **options)
+        try:
+            return super().execute(*args, **options)
+        except StoreUnreachable as error:
+            raise CommandError(str(error)) from None
 
 
 def in_bytes(size: int) -> str:

@@ -16,6 +16,7 @@ from snapshots.models import Recording
 from snapshots.store.errors import StoreError
 from snapshots.store.inventory.reading import StoredInventory
 from snapshots.store.locations import TEMPORARY
+from snapshots.store.objects.paths import is_here
 from snapshots.store.reader import StoredRecording
 
 WIDTH = 800  # pixels of the overview that is read
@@ -55,6 +56,7 @@ class Check:
         for recording in Recording.objects.order_by("pk").iterator():
             yield from _settled(recording, self._of_row(recording))
         yield from self._uploads()
+        yield from self._far_uploads()
         yield from self._stores()
         for entry in self.aside:
             self.sizes["set aside"].add(entry.path)
@@ -91,6 +93,11 @@ class Check:
             Journal(path).close()
             self.sizes["uploads"].add(path)
         except FileNotFoundError:
+            if not is_here(kept.root()):
+                sentence = f"The journal of {_named(recording)} is not on this machine."
+                advice = "It is on the machine that opened the recording: check it there."
+                yield Finding(sentence, advice, is_wrong=False)
+                return
             sentence = f"The journal of {_named(recording)} is missing: {recording.journal}."
             yield Finding(sentence, self._way_back(recording.journal, recording))
         except JournalDamaged as damaged:
@@ -128,7 +135,21 @@ class Check:
                 continue
             if path.name.startswith(uploads.UNFINISHED):
                 yield _unfinished("The upload", path)
+            elif is_here(kept.root()):
+                yield self._unknown("The upload", path)
             else:
+                yield _copy_of_none(path)
+
+    def _far_uploads(self) -> Iterator[Finding]:
+        """Find what the object store keeps for no recording; unfinished uploads are left out."""
+        if is_here(kept.root()):
+            return
+        named, _ = recordings.named()
+        set_aside = {entry.path for entry in self.aside}
+        for path in sorted(kept.root().iterdir()):
+            if path.name in {*named, aside.FOLDER, kept.PIECES} or path in set_aside:
+                continue
+            if not resumable.is_known(path.name) and path.exists():
                 yield self._unknown("The upload", path)
 
     def _stores(self) -> Iterator[Finding]:
@@ -189,6 +210,11 @@ def _settled(recording: Recording, findings: Iterator[Finding]) -> list[Finding]
 def _unfinished(kind: str, path: Path) -> Finding:
     sentence = f"{kind} {path.name} was left unfinished by a process that died."
     return Finding(sentence, "A worker's sweep removes it.", is_wrong=False)
+
+
+def _copy_of_none(path: Path) -> Finding:
+    sentence = f"The upload {path.name} lies on this machine and belongs to no recording."
+    return Finding(sentence, "A sweep of this machine removes it.", is_wrong=False)
 
 
 def _named(recording: Recording) -> str:

@@ -15,6 +15,7 @@ from snapshots import allowances
 from snapshots.domain.assembling.assembly import Header
 from snapshots.domain.model.defects import InputRefused, refuse
 from snapshots.files import identity, journals, uploads
+from snapshots.files import kept as kept_uploads
 from snapshots.growing.errors import (
     Contradiction,
     JournalClosed,
@@ -30,6 +31,8 @@ from snapshots.readers.logs.headers import header_text, parse_header
 from snapshots.readers.logs.native import NativeReader
 from snapshots.services.jobs import create_job
 from snapshots.services.recordings import kept, printable
+from snapshots.store.errors import OnAnotherMachine
+from snapshots.store.objects.paths import is_here
 from webapp.accounts import audit
 
 _SIZE_EVERY = 2**16  # bytes by which a recording grows before its row is written
@@ -49,7 +52,7 @@ def open_recording(
     Raises: Refused, TooMany, TooLarge.
     """
     parsed = _parsed(header)
-    with uploads.Draft() as draft:
+    with uploads.Draft(grows=True) as draft:
         journals.begin(draft, parsed)
         with kept([draft]), transaction.atomic():
             allowances.require_room_for(owner, draft.size)
@@ -135,11 +138,16 @@ def _explained(recording: Recording) -> Iterator[None]:
 
 
 def _not_open(recording: Recording) -> Conflict | NotFound:
-    """Return why there is no journal that takes events, as the row says it now."""
+    """Return why there is no journal that takes events, as the row says it now.
+
+    Raises: OnAnotherMachine.
+    """
     now = Recording.objects.filter(pk=recording.pk).first()
     if now is None:
         return NotFound(f"Recording {recording.pk} has been deleted.")
     if now.is_open:
+        if not is_here(kept_uploads.root()):
+            raise OnAnotherMachine
         return NotFound(f"The journal of recording {now.pk} is gone. Was its file removed?")
     if now.was_open:
         return Conflict("The recording is not open: it was closed, and takes no more events.")
@@ -166,7 +174,10 @@ def _note_size(recording: Recording, size: int) -> None:
 
 
 def close(recording: Recording, by) -> Job:
-    """Take no more events, and queue the reading of all. Raises: Conflict, NotFound, TooMany."""
+    """Take no more events, and queue the reading of all.
+
+    Raises: Conflict, NotFound, TooMany, Unavailable, StoreUnreachable.
+    """
     if recording.is_open and not uploads.path_of(recording.journal).exists():
         raise _not_open(recording)
     fields = {"status": Recording.Status.QUEUED, "closed_at": timezone.now()}
@@ -175,7 +186,10 @@ def close(recording: Recording, by) -> Job:
         if not rows.update(**fields, size=journals.size_of(recording)):
             raise Conflict("The recording is not open, so it cannot be closed.")
         recording.refresh_from_db()
-        return create_job(Job.Kind.INGEST, recording.owner, by=by, recording=recording)
+        job = create_job(Job.Kind.INGEST, recording.owner, by=by, recording=recording)
+        with _explained(recording):
+            journals.hand_on(recording)
+        return job
 
 
 def received(recording: Recording) -> Received:

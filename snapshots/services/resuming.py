@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from snapshots import access, allowances
 from snapshots.access.finding import number
-from snapshots.files import resumable
+from snapshots.files import far_pieces, resumable
 from snapshots.files.uploads import DraftUpload
 from snapshots.models import ResumableUpload
 from snapshots.problems import (
@@ -37,6 +37,7 @@ ALGORITHMS = ("sha1", "sha256")
 PASSING = (409, 423, 429, 503, 507)
 """Statuses of refusals that are not for ever: the bytes stay, and the last piece is sent again."""
 
+AnyPieces = resumable.Pieces | far_pieces.FarPieces
 Keep = Callable[[Mapping[str, object]], None]
 Accept = Callable[[ResumableUpload, DraftUpload, Keep], None]
 """Accept a complete file, and call the last argument with the answer before the commit."""
@@ -120,14 +121,14 @@ def receive(
     if upload.has_ended:
         _require_nothing_more(upload, offset)
         return upload
-    with resumable.Pieces(upload) as draft:
+    with far_pieces.pieces_of(upload) as pieces:
         _require_offset(upload, offset)
-        draft.append(blocks)
-        if draft.size == upload.length:
-            _finish(upload, draft, accept)
+        pieces.append(blocks)
+        if pieces.size == upload.length:
+            _finish(upload, pieces, accept)
         else:
-            _change(upload, offset=draft.size)
-            draft.keep_hash()
+            _change(upload, offset=pieces.size, **pieces.row_fields())
+            pieces.acknowledged()
     return upload
 
 
@@ -137,9 +138,9 @@ def end(upload: ResumableUpload) -> None:
         upload.delete()
         return
     try:
-        with resumable.Pieces(upload) as draft:
+        with far_pieces.pieces_of(upload) as pieces:
             upload.delete()  # first, so that a crash before the next line leaves a file to sweep
-            draft.drop()
+            pieces.drop()
     except NotFound:  # its bytes are gone already
         upload.delete()
 
@@ -173,31 +174,35 @@ def _require_offset(upload: ResumableUpload, offset: int) -> None:
         )
 
 
-def _finish(upload: ResumableUpload, draft: resumable.Pieces, accept: Accept) -> None:
+def _finish(upload: ResumableUpload, pieces: AnyPieces, accept: Accept) -> None:
     """Accept the complete file, or note in the row why it was refused and remove it."""
 
     def keep(answer: Mapping[str, object]) -> None:
         _change(upload, offset=upload.length, status=202, answer=answer)
 
-    draft.file.seek(0)
-    _ = draft.sha256  # it may take minutes, which no transaction should last
-    try:
-        accept(upload, DraftUpload(draft, upload.source_name, ""), keep)
-    except Problem as problem:
-        if problem.status not in PASSING:
-            answer = problem.as_json()
-            _change(upload, offset=upload.length, status=problem.status, answer=answer)
-            draft.drop()
-        raise
-    if not draft.is_kept:  # a recording with its notes, of which another file is kept
-        draft.drop()
+    with pieces.joined() as draft:
+        draft.file.seek(0)
+        _ = draft.sha256  # it may take minutes, which no transaction should last
+        try:
+            accept(upload, DraftUpload(draft, upload.source_name, ""), keep)
+        except Problem as problem:
+            if problem.status not in PASSING:
+                answer = problem.as_json()
+                _change(upload, offset=upload.length, status=problem.status, answer=answer)
+                pieces.drop()
+            raise
+        pieces.ended()
 
 
 def _change(upload: ResumableUpload, **fields: Any) -> None:
-    """Note what became of a piece. Raises: NotFound if the upload was ended meanwhile."""
+    """Note what became of a piece.
+
+    Raises: NotFound if the upload was ended meanwhile, Locked if another machine took a piece.
+    """
     fields["expires_at"] = resumable.expiry()
-    if not ResumableUpload.objects.filter(pk=upload.pk, status=None).update(**fields):
-        raise resumable.gone(upload)
+    rows = ResumableUpload.objects.filter(pk=upload.pk, status=None)
+    if not rows.filter(offset=upload.offset).update(**fields):
+        raise resumable.locked() if rows.exists() else resumable.gone(upload)
     for name, value in fields.items():
         setattr(upload, name, value)
 

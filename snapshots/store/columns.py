@@ -5,6 +5,7 @@ the slice costs.
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -39,8 +40,27 @@ _TEXT = pa.schema([("text", pa.large_string())])
 _NO_TEXTS = pa.array([], pa.large_string())
 
 
+@dataclass(frozen=True, slots=True)
+class Flat:
+    """How a column of numbers lies in memory, each in so many bytes.
+
+    Attributes:
+        address: where the first number is; behind the last one there are bytes up to a whole word.
+        base: what is added to each.
+        top: what the largest code means, if it is not a number like the others.
+    """
+
+    address: int
+    width: int
+    base: int
+    top: int | None
+
+
 class Numbers(Protocol):
     """A column of numbers."""
+
+    def flat(self, null: int = NONE) -> Flat | None:
+        """Return how the numbers lie in memory, with ``null`` for null; None if not like this."""
 
     def take(self, rows: Rows, null: int = NONE) -> Ints:
         """Return the values of these rows, with ``null`` for null."""
@@ -104,6 +124,15 @@ class Columns:
         """
         texts = self.texts(name)
         return texts.numerals(rows) if isinstance(texts, _NumeralTexts) else None
+
+    def flat(self, name: str) -> Flat | None:
+        """Return how a column of numbers lies in memory; None if it cannot be read like this."""
+        return self.numbers(name).flat()
+
+    def flat_numerals(self, name: str) -> tuple[str, Flat] | None:
+        """Return the prefix of all texts, and how the numbers after it lie in memory."""
+        texts = self.texts(name)
+        return texts.flat_numerals() if isinstance(texts, _NumeralTexts) else None
 
     def _content(self, name: str) -> pa.Array:
         column = self._batch.column(name)
@@ -192,6 +221,10 @@ class _PlainNumbers:
         self._valid = None if bits is None else viewed(np.frombuffer(bits, np.uint8))
         self._offset = array.offset
 
+    def flat(self, null: int = NONE) -> Flat | None:
+        is_flat = isinstance(self._values, np.ndarray) and self._values.dtype == np.int64
+        return Flat(_address(self._values), 8, 0, None) if is_flat and self._valid is None else None
+
     def take(self, rows: Rows, null: int = NONE) -> Ints:
         values = self._values[rows].astype(np.int64)
         nulls = self.nulls(rows)
@@ -220,6 +253,13 @@ class _NarrowNumbers:
         self._has_nulls = top == NULL
         self._top = None if top is None or top == NULL else int(top)
 
+    def flat(self, null: int = NONE) -> Flat | None:
+        if not isinstance(self._codes, np.ndarray):
+            return None
+        width = self._codes.strides[0]
+        top = null if self._has_nulls else self._top
+        return Flat(_address(self._codes), width, int(self._base), top)
+
     def take(self, rows: Rows, null: int = NONE) -> Ints:
         codes = self._taken(rows)
         values: Ints = codes.astype(np.int64)
@@ -241,6 +281,9 @@ class _RareNumbers:
 
     def __init__(self, places: "_Places", others: Numbers, usual: int | None) -> None:
         self._places, self._others, self._usual = places, others, usual
+
+    def flat(self, null: int = NONE) -> None:
+        return None
 
     def take(self, rows: Rows, null: int = NONE) -> Ints:
         values = np.full(_count(rows), null if self._usual is None else self._usual, np.int64)
@@ -264,6 +307,9 @@ class _RunNumbers:
     def __init__(self, ends: NDArray[np.int64], runs: Numbers) -> None:
         self._ends, self._runs = ends, runs
 
+    def flat(self, null: int = NONE) -> None:
+        return None
+
     def take(self, rows: Rows, null: int = NONE) -> Ints:
         return self._runs.take(np.searchsorted(self._ends, _numbered(rows), side="right"))
 
@@ -277,6 +323,10 @@ class _ShiftedNumbers:
     def __init__(self, of: Numbers, by: int) -> None:
         self._of, self._by = of, by
 
+    def flat(self, null: int = NONE) -> Flat | None:
+        of = self._of.flat()
+        return None if of is None or of.top is not None else replace(of, base=of.base + self._by)
+
     def take(self, rows: Rows, null: int = NONE) -> Ints:
         return self._of.take(rows) + self._by
 
@@ -289,6 +339,9 @@ class _ReachNumbers:
 
     def __init__(self, of: Numbers) -> None:
         self._of = of
+
+    def flat(self, null: int = NONE) -> Flat | None:
+        return self._of.flat(IN_FLIGHT)
 
     def take(self, rows: Rows, null: int = NONE) -> Ints:
         return self._of.take(rows, IN_FLIGHT)
@@ -364,6 +417,10 @@ class _NumeralTexts(_ReadTexts):
 
     def __init__(self, numbers: Numbers, prefix: str) -> None:
         self._numbers, self._prefix = numbers, prefix
+
+    def flat_numerals(self) -> tuple[str, Flat] | None:
+        flat = self._numbers.flat()
+        return None if flat is None else (self._prefix, flat)
 
     def numerals(self, rows: Rows) -> tuple[str, Ints, Mask]:
         numbers, nulls = self._numbers.take(rows), self._numbers.nulls(rows)
@@ -520,6 +577,11 @@ def _values(array: pa.Array) -> NDArray[np.integer]:
         return np.zeros(0, dtype)
     values: NDArray[np.integer] = np.frombuffer(buffer, dtype, array.offset + len(array))
     return values[array.offset :]
+
+
+def _address(values: np.ndarray) -> int:
+    address: int = values.__array_interface__["data"][0]
+    return address
 
 
 def _codes(content: pa.Array, width: int) -> np.ndarray:

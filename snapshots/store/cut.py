@@ -7,8 +7,14 @@ from functools import cached_property
 import numpy as np
 
 from snapshots.domain.dataflow_logs.kinds import RESTART, WATERMARK
-from snapshots.domain.model.recording import APPLICATION_KINDS, RESTORE, Message
-from snapshots.domain.model.topology import Channel, ChannelId, JsonText
+from snapshots.domain.model.recording import (
+    APPLICATION_KINDS,
+    INTERNAL,
+    RESTORE,
+    Message,
+    Restored,
+)
+from snapshots.domain.model.topology import Channel, ChannelId, JsonText, ProcessId
 from snapshots.domain.model.values import number
 from snapshots.store.layout import IN_FLIGHT
 from snapshots.store.mapped import Ints, ragged
@@ -266,6 +272,17 @@ class StoredCut:
     @property
     def _channels(self) -> tuple[Channel, ...]:
         return self.tables.topology.channels
+
+
+def state_after(tables: Tables, process: ProcessId, restored: Restored) -> JsonText | None:
+    """Return the state of a process right after a restore; ``domain.judging.cuts`` says which."""
+    code, position = tables.process_code(process), restored.row + 1
+    if position < tables.events.length[code]:
+        kind = tables.events.values("kind", np.array([code]), np.array([position]))[0]
+        position += int(tables.manifest.kinds[kind] == INTERNAL)
+    positions = np.zeros(len(tables.all_processes), np.int64)
+    positions[code] = position
+    return StoredCut(tables, positions).states[code]
 
 
 def _sum(texts: Sequence[JsonText | None]) -> int | float | None:

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from snapshots.store.columns import UNREADABLE, Columns, Ints, Mask, Rows, Test
+from snapshots.store.columns import UNREADABLE, Columns, Flat, Ints, Mask, Rows, Test
 from snapshots.store.encoding import ROWS
 from snapshots.store.errors import StoreDamaged, name_in_recording
 from snapshots.store.layout import FOLLOWING, MESSAGES, PARTED
 from snapshots.store.objects.far import FarFile, far_batch
 from snapshots.store.objects.paths import ObjectPath
-from snapshots.store.parts import map_batch
+from snapshots.store.parts import batch_of, map_batch
 
 
 class StoredPart:
@@ -87,6 +87,26 @@ class StoredPart:
         except UNREADABLE as error:
             raise self._damaged(error) from error
 
+    def flat(self, name: str) -> Flat | None:
+        """Return how a column of numbers lies in memory; None if it cannot be read like this.
+
+        Raises: StoreDamaged.
+        """
+        try:
+            return self._columns.flat(name)
+        except UNREADABLE as error:
+            raise self._damaged(error) from error
+
+    def flat_numerals(self, name: str) -> tuple[str, Flat] | None:
+        """Return what the texts of a column begin with, and how the numbers after it lie in memory.
+
+        None if the column is not stored as such numbers. Raises: StoreDamaged.
+        """
+        try:
+            return self._columns.flat_numerals(name)
+        except UNREADABLE as error:
+            raise self._damaged(error) from error
+
     def table(self, schema: pa.Schema) -> pa.Table:
         """Return all rows of the columns that the part has of a schema. Raises: StoreDamaged."""
         rows = slice(0, self.num_rows)
@@ -111,9 +131,13 @@ class StoredPart:
         )
 
 
-def open_part(path: Path, table: str) -> StoredPart:
-    """Map a part of one of the PARTED tables. Raises: StoreDamaged."""
-    far, batch = far_or_mapped(path)
+def open_part(path: Path, table: str, content: memoryview | None = None) -> StoredPart:
+    """Map a part of one of the PARTED tables. Raises: StoreDamaged.
+
+    Args:
+        content: the bytes of the file, if they are mapped already.
+    """
+    far, batch = far_or_mapped(path, content)
     part = StoredPart(path, batch, far)
     schema, _ = PARTED[table]
     following = FOLLOWING if table == MESSAGES else ()
@@ -134,12 +158,19 @@ def map_or_damaged(path: Path) -> pa.RecordBatch:
         return map_batch(path)
 
 
-def far_or_mapped(path: Path) -> tuple[FarFile | None, pa.RecordBatch]:
+def far_or_mapped(
+    path: Path, content: memoryview | None = None
+) -> tuple[FarFile | None, pa.RecordBatch]:
     """Map a file that holds one batch, or open it far if it is on an object store.
+
+    Args:
+        content: the bytes of the file, if they are mapped already.
 
     Raises: StoreDamaged, StoreUnreachable.
     """
     with damage_told(path):
+        if content is not None:
+            return None, batch_of(content)
         return far_batch(path) if isinstance(path, ObjectPath) else (None, map_batch(path))
 
 

@@ -56,6 +56,21 @@ class StoreUnreachable(Exception):
         return StoreUnreachable, (self.where, self.cause)
 
 
+class OnAnotherMachine(StoreUnreachable):
+    """An open recording is on the machine that opened it, and this is another one."""
+
+    def __init__(self) -> None:
+        Exception.__init__(
+            self,
+            "What has come to this open recording lies on the machine that opened it, and this "
+            "request came to another one. Until the recording is closed, the proxy of this server "
+            "must send all requests for open recordings to one machine.",
+        )
+
+    def __reduce__(self) -> tuple[type, tuple[()]]:
+        return OnAnotherMachine, ()
+
+
 def name_in_recording(path: Path) -> str:
     """Return the name of a file relative to its recording's folder."""
     folder = path.parent.name

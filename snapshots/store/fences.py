@@ -9,9 +9,11 @@ import io
 import math
 import threading
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from snapshots.store.errors import StoreDamaged, name_in_recording
 from snapshots.store.layout import FENCES
@@ -21,8 +23,14 @@ from snapshots.store.outlines import SEARCHED, Outline, Runs
 from snapshots.store.pages import map_file
 from snapshots.store.parts import write_blocks
 
+Ints = NDArray[np.int64]
+
 _READING_HEADERS = threading.Lock()
 """numpy reads a header as a Python literal, in which Python 3.11 fails if threads do so at once."""
+_STRETCH = 512
+"""The values on a page of the file: one of each is kept in memory to find the page."""
+_SEARCHED_AT_ONCE = 8 * 2**20
+"""Bytes of far fences that are fetched at once; of more, each step of a search reads its own."""
 _LONGEST_HEADER = 1024  # bytes before the numbers of a matrix, at most
 
 
@@ -51,11 +59,53 @@ def _pieces(runs: Runs) -> list[tuple[int, int, int]]:
     return list(zip(*(column.tolist() for column in columns), strict=True))
 
 
-def read_fences(folder: Path, table: str, count: int) -> dict[str, np.ndarray | FarArray]:
+class Fences:
+    """The fences of one column, run after run. Safe for threads: nothing changes but a cache."""
+
+    def __init__(self, values: np.ndarray | FarArray) -> None:
+        self._values = values
+
+    def first_not_below(self, begin: Ints, end: Ints, targets: Ints) -> Ints:
+        """Return what the function ``first_not_below`` does.
+
+        A search in long runs first finds the stretch, whose last values are kept in memory. So it
+        touches one or two pages of the file, and not one for each of its steps.
+        """
+        if isinstance(self._values, FarArray) or (end - begin).max(initial=0) <= _STRETCH:
+            return first_not_below(self._values, begin, end, targets)
+        # The stretches whose last value lies in the run.
+        first, last = begin // _STRETCH, end // _STRETCH
+        found = first_not_below(self._coarse, first, last, targets) * _STRETCH
+        begin, end = np.maximum(begin, found), np.minimum(end, found + _STRETCH - 1)
+        return first_not_below(self._values, begin, end, targets)
+
+    @cached_property
+    def _coarse(self) -> Ints:
+        """Return the last value of every whole stretch."""
+        return np.array(self._values[_STRETCH - 1 :: _STRETCH])
+
+
+def first_not_below(values: Ints | FarArray, begin: Ints, end: Ints, targets: Ints) -> Ints:
+    """Return per lane the first row in begin .. end with values[row] >= target, or end."""
+    if not len(values):
+        return begin
+    if isinstance(values, FarArray):
+        values.fetch(begin, end, _SEARCHED_AT_ONCE)
+    below = begin - 1  # the last row known to be below the target
+    step = 1 << max(int((end - begin).max(initial=0)).bit_length() - 1, 0)
+    while step:
+        tried = below + step
+        inside = tried < end
+        below += step * (inside & (values.take(tried, mode="clip") < targets))
+        step >>= 1
+    return below + 1
+
+
+def read_fences(folder: Path, table: str, count: int) -> dict[str, Fences]:
     """Map the ``count`` fences of each searched column. Raises: StoreDamaged."""
     path, shape = folder / FENCES / f"{table}.npy", (len(SEARCHED[table]), count)
     rows = _far_rows(path, shape) if isinstance(path, ObjectPath) else read_matrix(path, shape)
-    return dict(zip(SEARCHED[table], rows, strict=True))
+    return dict(zip(SEARCHED[table], map(Fences, rows), strict=True))
 
 
 def _far_rows(path: ObjectPath, shape: tuple[int, int]) -> list[FarArray]:

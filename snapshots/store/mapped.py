@@ -18,19 +18,17 @@ from numpy.typing import NDArray
 from snapshots.domain.model.recording import MessageId
 from snapshots.domain.model.topology import JsonText
 from snapshots.store.columns import Rows, Test
-from snapshots.store.decoding import StoredPart, map_or_damaged, open_part
+from snapshots.store.decoding import StoredPart, map_or_damaged
 from snapshots.store.errors import StoreDamaged, name_in_recording
 from snapshots.store.fences import read_fences
+from snapshots.store.joined import open_parts
 from snapshots.store.layout import FOLLOWING, INDEX, NONE, PARTED
 from snapshots.store.manifest import Manifest, Part
-from snapshots.store.objects.far import FarArray
 from snapshots.store.outlines import FENCE
 
 Ints = NDArray[np.int64]
 
 _BLOCK = np.arange(FENCE)
-_SEARCHED_AT_ONCE = 8 * 2**20
-"""Bytes of far fences that are fetched at once; of more, each step of a search reads its own."""
 
 
 class MappedTable:
@@ -60,7 +58,9 @@ class MappedTable:
         """
         parts = manifest.parts_of(table)
         self.name = table
-        self.parts = [_mapped(folder, part) for part in parts]
+        self.parts, self._joined = open_parts([folder / part.file for part in parts], table)
+        for stored, part in zip(self.parts, parts, strict=True):
+            _require_rows(stored, part)
         self.part, self.begin, self.end = _runs(table, index, runs, parts)
         self.length: Ints = self.end - self.begin
         self._ends = ends
@@ -75,20 +75,57 @@ class MappedTable:
         """Do the same as ``bisect`` for the runs ``codes`` [N], which may repeat; targets: [N].
 
         One binary search in the fences advances over all runs at once. Then the target is compared
-        with all rows of the block that was found.
+        with all rows of the block that was found, of all parts at once.
         """
         begin = self._fence_begin[codes]
-        fences = self._fences[column]
-        blocks = first_not_below(fences, begin, self._fence_begin[codes + 1], targets) - begin
+        end = self._fence_begin[codes + 1]
+        blocks = self._fences[column].first_not_below(begin, end, targets) - begin
         before = blocks * FENCE
-        rows = (self.begin[codes] + before)[:, None] + _BLOCK
-        block = np.zeros(rows.shape, np.int64)
-        for number, lanes in self._by_part(codes):
+        left = self.length[codes] - before  # rows from the block on
+        block = self._blocks(column, self.part[codes], self.begin[codes] + before)
+        below = (block < targets[:, None]) & (left[:, None] > _BLOCK)
+        return before + np.count_nonzero(below, axis=1)
+
+    def _blocks(self, column: str, parts: Ints, first: Ints) -> Ints:
+        """Return FENCE values from each row ``first`` [N] on; any value behind the end of a part.
+
+        The part of a run without rows is NONE.
+        """
+        joined = self._joined.numbers(column) if self._joined else None
+        if joined is not None and joined.has_all:
+            return joined.take_blocks(parts, first)
+        rows = first[:, None] + _BLOCK
+        blocks = np.zeros(rows.shape, np.int64)
+        for number, lanes in self.by_part(parts):
             part = self.parts[number]
             inside = np.minimum(rows[lanes], part.num_rows - 1)
-            block[lanes] = part.numbers(column, inside.reshape(-1)).reshape(inside.shape)
-        below = (block < targets[:, None]) & (rows < self.end[codes, None])
-        return before + np.count_nonzero(below, axis=1)
+            blocks[lanes] = part.numbers(column, inside.reshape(-1)).reshape(inside.shape)
+        return blocks
+
+    def numbers(self, column: str, parts: Ints, rows: Ints) -> Ints:
+        """Return the values of a column of numbers at some rows [N], with NONE for null."""
+        joined = self._joined.numbers(column) if self._joined else None
+        if joined is not None and joined.has_all:
+            return joined.take(parts, rows)
+        values = np.full(len(rows), NONE)
+        known = np.zeros(len(rows), np.bool_) if joined is None else joined.known[parts]
+        if joined is not None:
+            values[known] = joined.take(parts[known], rows[known])
+        others = np.flatnonzero(~known)
+        for number, lanes in self.by_part(parts[others]):
+            own = others[lanes]
+            values[own] = self.parts[number].numbers(column, rows[own])
+        return values
+
+    def listed(self, column: str, parts: Ints, rows: Ints) -> list[Any]:
+        """Return the texts of a column at these rows [N] of the parts [N], with None for null."""
+        joined = self._joined.numerals(column) if self._joined else None
+        if joined is not None:
+            return joined.listed(parts, rows)
+        texts = np.full(len(rows), None, object)
+        for number, lanes in self.by_part(parts):
+            texts[lanes] = self.parts[number].listed(column, rows[lanes])
+        return texts.tolist()
 
     def pick(self, codes: Ints, offsets: Ints) -> "Picked":
         """Choose the rows at ``offsets`` [N] of the runs ``codes`` [N].
@@ -101,18 +138,14 @@ class MappedTable:
                 "A row points at another one that does not exist.",
                 "Was a file exchanged or changed? Ingest the log again.",
             )
-        rows = self.begin[codes] + offsets
-        places: list[Place] = [
-            (number, lanes, rows[lanes]) for number, lanes in self._by_part(codes)
-        ]
-        return Picked(self, codes, places)
+        return Picked(self, codes, self.begin[codes] + offsets)
 
     def pick_rows(self, number: int, first: int, end: int) -> "Picked":
         """Choose the rows first .. end - 1 of one part."""
         rows = slice(first, end)
         _, key = PARTED[self.name]
         codes = self.parts[number].numbers(key, rows)
-        return Picked(self, codes, [(number, slice(None), rows)])
+        return Picked(self, codes, rows, number)
 
     def pick_run(self, code: int, first: int = 0, end: int | None = None) -> "Picked":
         """Choose the rows at the offsets first .. end - 1 of one run, by default to its end."""
@@ -120,10 +153,8 @@ class MappedTable:
         first, end, _ = slice(first, end).indices(length)
         count = max(end - first, 0)
         begin = int(self.begin[code]) + first
-        places: list[Place] = (
-            [(int(self.part[code]), slice(None), slice(begin, begin + count))] if count else []
-        )
-        return Picked(self, np.full(count, code), places)
+        rows = slice(begin, begin + count)
+        return Picked(self, np.full(count, code), rows, int(self.part[code]))
 
     def values(self, column: str, codes: Ints, offsets: Ints) -> Ints:
         """Return one column of the rows that ``pick`` chooses."""
@@ -161,10 +192,9 @@ class MappedTable:
         processes = (self._ends.source if end == "sent" else self._ends.target)[rows.codes[lanes]]
         return self._ends.events.pick(processes, indices[lanes]), lanes
 
-    def _by_part(self, codes: Ints) -> Iterator[tuple[int, Any]]:
-        """Yield each part and the places of its runs in ``codes``; skip runs without rows."""
-        parts = self.part[codes]
-        if len(self.parts) == 1 and len(codes) and parts.min() == 0:
+    def by_part(self, parts: Ints) -> Iterator[tuple[int, Any]]:
+        """Yield each part and its places in ``parts``; skip NONE, which runs without rows have."""
+        if len(self.parts) == 1 and len(parts) and parts.min() == 0:
             yield 0, slice(None)
             return
         order = parts.argsort(kind="stable")
@@ -198,17 +228,32 @@ class Picked:
 
     Attributes:
         codes: the run of each of the N rows.
-        places: where the rows are, part by part.
+        rows: each in the part of its run; or a slice, which lies in one part.
+        part: the number of the part in which a slice lies.
     """
 
     table: MappedTable
     codes: Ints
-    places: list[Place]
+    rows: Rows
+    part: int = NONE
 
     @property
     def count(self) -> int:
         """Return the number N of rows."""
         return len(self.codes)
+
+    @cached_property
+    def places(self) -> list[Place]:
+        """Return where the rows are, part by part."""
+        if isinstance(self.rows, slice):
+            return [(self.part, slice(None), self.rows)] if self.count else []
+        return [
+            (number, lanes, self.rows[lanes]) for number, lanes in self.table.by_part(self._parts)
+        ]
+
+    @cached_property
+    def _parts(self) -> Ints:
+        return self.table.part[self.codes]
 
     @cached_property
     def _sent(self) -> tuple["Picked", Any]:
@@ -230,6 +275,8 @@ class Picked:
             events, lanes, name = self._events(column)
             gathered[lanes] = events.values(name)
             return gathered
+        if not isinstance(self.rows, slice):
+            return self.table.numbers(column, self._parts, self.rows)
         for number, lanes, rows in self.places:
             gathered[lanes] = self.table.parts[number].numbers(column, rows)
         return gathered
@@ -283,10 +330,13 @@ class Picked:
         if self.table.lacks(column):
             events, _, name = self._events(column)
             return events._texts(name)
-        gathered = np.full(self.count, None, object)
-        for number, lanes, rows in self.places:
-            gathered[lanes] = self.table.parts[number].listed(column, rows)
-        return gathered.tolist()
+        if not isinstance(self.rows, slice):
+            return self.table.listed(column, self._parts, self.rows)
+        return [
+            text
+            for number, _, rows in self.places
+            for text in self.table.parts[number].listed(column, rows)
+        ]
 
     def number_or_none(self, column: str) -> int | None:
         """Return the value of the only row in a column of numbers that may be null."""
@@ -307,31 +357,13 @@ def ragged(codes: Ints, first: Ints, end: Ints) -> tuple[Ints, Ints]:
     return np.repeat(codes, counts), offsets
 
 
-def first_not_below(values: Ints | FarArray, begin: Ints, end: Ints, targets: Ints) -> Ints:
-    """Return per lane the first row in begin .. end with values[row] >= target, or end."""
-    if not len(values):
-        return begin
-    if isinstance(values, FarArray):
-        values.fetch(begin, end, _SEARCHED_AT_ONCE)
-    below = begin - 1  # the last row known to be below the target
-    step = 1 << max(int((end - begin).max(initial=0)).bit_length() - 1, 0)
-    while step:
-        tried = below + step
-        inside = tried < end
-        below += step * (inside & (values.take(tried, mode="clip") < targets))
-        step >>= 1
-    return below + 1
-
-
-def _mapped(folder: Path, part: Part) -> StoredPart:
-    stored = open_part(folder / part.file, part.table)
+def _require_rows(stored: StoredPart, part: Part) -> None:
     if stored.num_rows != part.rows:
         raise StoreDamaged(
             part.file,
             f"It has {stored.num_rows} rows, the manifest says {part.rows}.",
             "Was it exchanged? Ingest the log again.",
         )
-    return stored
 
 
 def read_batch(path: Path, schema: pa.Schema) -> pa.RecordBatch:

@@ -10,7 +10,7 @@ import secrets
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -33,6 +33,9 @@ from snapshots.store.manifest import Part
 from snapshots.store.objects.paths import is_here
 from snapshots.store.outlines import drop_outline, keep_outline, outline_of
 from snapshots.store.pages import map_file
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 _DISORDER_OF = {MESSAGES: MESSAGE_DISORDER, MARKERS: MARKER_DISORDER}
 
@@ -172,7 +175,15 @@ def map_batch(path: Path) -> pa.RecordBatch:
 
     Raises: FileNotFoundError; pa.ArrowInvalid if the file is not of this form.
     """
-    reader = pa.ipc.open_file(pa.py_buffer(map_file(path)))
+    return batch_of(map_file(path))
+
+
+def batch_of(content: "Buffer") -> pa.RecordBatch:
+    """Return the record batch of a file with this content, as views of it.
+
+    Raises: pa.ArrowInvalid if it is not of this form.
+    """
+    reader = pa.ipc.open_file(pa.py_buffer(content))
     if reader.num_record_batches != 1:
         raise pa.ArrowInvalid(f"{reader.num_record_batches} record batches, not 1")
     return reader.get_batch(0)

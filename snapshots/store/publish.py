@@ -25,7 +25,7 @@ def publish(temporary: Path, final: Path) -> None:
     """
     _drop_unlisted_parts(temporary)
     if isinstance(temporary, ObjectPath):
-        _publish_objects(temporary)
+        publish_objects(temporary)
         return
     _sync_folders(temporary)
     old = beside(final, REPLACED)
@@ -52,7 +52,7 @@ def _drop_unlisted_parts(folder: Path) -> None:
         remove_tree(left)
 
 
-def _publish_objects(folder: ObjectPath) -> None:
+def publish_objects(folder: ObjectPath) -> None:
     """Write the catalogue of all files of a folder, which publishes them where they lie."""
     skipped = len(folder.key) + 1
     sizes = {key[skipped:]: size for key, size in client.listed(folder.bucket, folder.key)}

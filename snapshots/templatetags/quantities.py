@@ -20,6 +20,7 @@ register.filter(quantities.file_size)
 register.filter("as_value", quantities.value)
 register.filter(quantities.epoch)
 register.filter(quantities.amount)
+register.filter(quantities.percent)
 
 
 @register.filter
@@ -38,12 +39,6 @@ def counted(number: int, words: str) -> str:
 def checkpoint_number(checkpoint: Mapping[str, Any]) -> str:
     """Return the number of a checkpoint of the inventory, or that it is of unknown number."""
     return number_words(checkpoint["kind"], checkpoint["id"])
-
-
-@register.filter
-def percent(share: float) -> str:
-    """Return a share as percent: 0.4217 is "42 %"."""
-    return f"{share * 100:.0f} %"
 
 
 @register.filter

@@ -16,6 +16,7 @@ NEEDED = (
     "grpc",
     "mmh3",
     "numpy",
+    "obstore",
     "orjson",
     "pandas",
     "pyarrow",

@@ -96,6 +96,7 @@ class StuckFlink(RecordedFlink):
 
     done: how many subtasks of each vertex have acknowledged it, the first ones; none if absent.
     delays: what the gauge of a subtask shows, in ms. silent: parts of paths that get 404.
+    config: the configuration of the job's checkpoints. kind: the type of the one in progress.
     """
 
     def __init__(self, rest: Path) -> None:
@@ -103,6 +104,8 @@ class StuckFlink(RecordedFlink):
         self.done: dict[str, int] = {}
         self.delays: dict[tuple[str, int], int] = {}
         self.silent: list[str] = []
+        self.config = self._json("checkpoints-config.json")
+        self.kind = "CHECKPOINT"
         self.is_going = True
         self.widths = {each["id"]: each["parallelism"] for each in self.job["plan"]["nodes"]}
 
@@ -118,6 +121,8 @@ class StuckFlink(RecordedFlink):
             raise KeyError(path)
         parts = path.partition("?")[0].strip("/").split("/")
         below = f"checkpoints/details/{self.count + 1}"
+        if parts[2:] == ["checkpoints", "config"]:
+            return self.config
         if parts[2:3] == ["vertices"]:
             return self._measured(parts[3], parts[4])
         if self.is_going and "/".join(parts[2:5]) == below:
@@ -132,8 +137,12 @@ class StuckFlink(RecordedFlink):
         return {
             "id": self.count + 1,
             "status": "IN_PROGRESS",
-            "checkpoint_type": "CHECKPOINT",
+            "checkpoint_type": self.kind,
             "trigger_timestamp": self.triggered_at,
+            "latest_ack_timestamp": self.triggered_at + 11,
+            "end_to_end_duration": 11,  # to the subtask that was the last to acknowledge so far
+            "state_size": 4_096,
+            "checkpointed_size": 4_096,
             "num_subtasks": sum(self.widths.values()),
             "num_acknowledged_subtasks": sum(self.done.values()),
             "tasks": tasks,

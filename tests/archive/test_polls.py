@@ -73,6 +73,20 @@ def test_a_stuck_checkpoint_can_be_replayed_poll_by_poll(ada, flink):
     assert poll.lacking == ()
 
 
+def test_a_checkpoint_in_progress_has_no_duration_and_no_size_yet(ada, flink):
+    """Flink counts both up to the subtask that was the last to acknowledge so far."""
+    with Server(flink) as url:
+        collecting.poll(ada, url)
+        row = EngineJob.objects.get().checkpoints.get(number=2)
+        assert (row.status, row.duration, row.bytes) == ("in progress", None, None)
+        flink.is_going, flink.count = False, 2
+        flink.let_pass(10_000)
+        collecting.poll(ada, url)
+    row.refresh_from_db()
+    assert row.status != "in progress"
+    assert row.duration == flink.checkpoint(2)["end_to_end_duration"] > 11
+
+
 def test_the_same_instant_is_kept_once(ada, flink):
     with Server(flink) as url:
         collecting.poll(ada, url)
@@ -92,17 +106,41 @@ def test_a_checkpoint_that_has_ended_is_polled_no_more_and_keeps_its_polls(ada, 
 
 
 def test_what_flink_does_not_say_is_not_known_with_the_reason(ada, flink):
-    flink.silent = ["/backpressure", "/metrics"]
+    flink.silent = ["/config", "/backpressure", "/metrics"]
     with Server(flink) as url:
         assert collecting.poll(ada, url).problems == []
         poll, *_ = polls.current(EngineJob.objects.get())
+    assert poll.is_unaligned is None
     assert states(poll)[ENRICH] == NOT_KNOWN
     assert all(vertex.load.busy is None for vertex in poll.vertices)
     assert [sentence.partition(":")[0] for sentence in poll.lacking] == [
+        "Whether barriers may overtake records is not known",
         "How busy the vertices are is not known of all",
         "Which subtasks a barrier has reached is not known of all",
     ]
     assert "answers 404" in poll.lacking[0]
+
+
+@pytest.mark.parametrize(
+    ("kind", "config", "expected"),
+    [
+        ("CHECKPOINT", {"unaligned_checkpoints": False}, False),
+        ("CHECKPOINT", {"unaligned_checkpoints": True, "aligned_checkpoint_timeout": 30_000}, True),
+        ("CHECKPOINT", {"unaligned_checkpoints": True, "mode": "at_least_once"}, False),
+        ("SAVEPOINT", {"unaligned_checkpoints": True}, False),
+        ("UNALIGNED_CHECKPOINT", {"unaligned_checkpoints": False}, True),
+        ("CHECKPOINT", {"unaligned_checkpoints": None}, None),
+    ],
+)
+def test_whether_barriers_may_overtake_is_what_the_configuration_says(
+    ada, flink, kind, config, expected
+):
+    """Flink calls a checkpoint in progress unaligned only when an unaligned subtask has ended."""
+    flink.kind, flink.config = kind, flink.config | config
+    with Server(flink) as url:
+        collecting.poll(ada, url)
+    poll, *_ = polls.current(EngineJob.objects.get())
+    assert poll.is_unaligned is expected
 
 
 def test_details_that_flink_forgot_meanwhile_are_no_problem(ada, flink):

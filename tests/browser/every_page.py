@@ -236,3 +236,10 @@ ALIKE = {
     *("predicates", "properties-refused", "recordings-of-team", "sharing-alone"),
     *("snapshot-by-query", "topology-delete", "topology-new", "webhook-delete", "workbench-flink"),
 }
+# Pages in which axe-core looks for faults each time; in the others only the long run asks it.
+EXAMINED = {
+    *("recordings", "live", "workbench", "workbench-dataflow", "answer-flink", "refused"),
+    *("snapshot-inconsistent", "notes", "proof", "properties", "checkpoints", "compare"),
+    *("contents-flink-checkpoint", "restore-plan", "difference", "review", "archive-job"),
+    *("archive-front", "topology", "job", "account", "team", "operator", "sign-in"),
+}

@@ -111,7 +111,7 @@ def meet(
     waiting: dict[Hashable, dict[int, deque[int]]] = defaultdict(lambda: defaultdict(deque))
     for key, row in sends:
         waiting[key][_epoch(source, row)].append(row)
-    again = _Again(held)
+    again = Again(held)
     for key, row in receives:
         number = _number(target, row)
         epoch, sent = target[number - 1].epoch if number else BEFORE, waiting.get(key, {})
@@ -124,14 +124,15 @@ def meet(
         else:
             (matches.late if sent else matches.unexplained).append(row)
     matches.taken_back = _taken_back(waiting, target)
-    matches.again = again.done(target)
+    matches.again = again.done()
     return matches
 
 
-class _Again:
+class Again:
     """Counts what is received again after each restore; a snapshot is counted once for all."""
 
     def __init__(self, held: Sequence[Sequence[Hashable]]) -> None:
+        """Take, for each restore, the ids that its snapshot recorded in the channel."""
         self._held = held
         self._counts: dict[int, Counter[Hashable]] = {}
         self._used: list[Counter[Hashable]] = [Counter() for _ in held]
@@ -149,7 +150,7 @@ class _Again:
         self._last[number] = row
         return True
 
-    def done(self, target: Sequence[Restored]) -> dict[int, tuple[int | None, Hashable | None]]:
+    def done(self) -> dict[int, tuple[int | None, Hashable | None]]:
         """Return, for each restore whose snapshot held something, the last receive of it.
 
         It is None, and an id that is missing stands beside it, if not all of it was received.
@@ -179,17 +180,39 @@ def _take(left: Counter[Hashable], key: Hashable) -> bool:
     return True
 
 
+class Returns:
+    """The epochs to which a process went back, in the order of its restores."""
+
+    def __init__(self, epochs: Iterable[int] = ()) -> None:
+        self._last: dict[int, int] = {}
+        self._highest: list[int] = []
+        for epoch in epochs:
+            self.add(epoch)
+
+    def add(self, epoch: int) -> None:
+        """Note the next restore."""
+        self._last[epoch] = len(self._highest)
+        self._highest.append(max(epoch, self._highest[-1] if self._highest else epoch))
+
+    def takes_back(self, epoch: int) -> int | None:
+        """Return the number of the restore that takes back what is under way from an epoch.
+
+        It is the first restore after that epoch; None if there is none.
+        """
+        last = self._last.get(epoch)
+        number = bisect_right(self._highest, epoch) if last is None else last + 1
+        return number if number < len(self._highest) else None
+
+
 def _taken_back(
     waiting: Mapping[Hashable, Mapping[int, Iterable[int]]], target: Sequence[Restored]
 ) -> dict[int, int]:
-    """Match what was never received with the first restore after its epoch at the target."""
-    last = {restored.epoch: number for number, restored in enumerate(target)}
-    highest = list(itertools.accumulate((restored.epoch for restored in target), max))
+    """Match what was never received with the restore that takes it back."""
+    returns = Returns(restored.epoch for restored in target)
     taken = {}
     for by_epoch in waiting.values():
         for epoch, rows in by_epoch.items():
-            number = last[epoch] + 1 if epoch in last else bisect_right(highest, epoch)
-            if number < len(target):
+            if (number := returns.takes_back(epoch)) is not None:
                 taken.update(dict.fromkeys(rows, target[number].row))
     return taken
 

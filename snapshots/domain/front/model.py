@@ -6,6 +6,8 @@ Instants are epoch milliseconds by the clock of the engine. None means that the 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+_MOST_OF_TIME = 0.5  # the share from which Flink, too, calls back pressure high
+
 
 @dataclass(frozen=True, slots=True)
 class Load:
@@ -20,6 +22,17 @@ class Load:
 
     busy: float | None = None
     back_pressured: float | None = None
+
+    @property
+    def is_busy(self) -> bool:
+        """Tell whether a subtask is known to have worked for most of its time."""
+        return self.busy is not None and self.busy > _MOST_OF_TIME
+
+    @property
+    def is_held_up(self) -> bool:
+        """Tell whether a subtask could not send for most of its time, and none was busy."""
+        is_pressed = self.back_pressured is not None and self.back_pressured > _MOST_OF_TIME
+        return is_pressed and not self.is_busy
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,15 +11,20 @@ rest follows from the protocol:
    barriers may overtake records, this follows only where a vertex has a single input.
 3. A vertex *holds* barriers back, as far as is known, if a subtask of it has neither acknowledged
    nor is known to have passed them on.
-4. A vertex that has not acknowledged is a *culprit* if no vertex before it holds barriers back:
-   nothing else explains why it is late. All others that have not acknowledged *wait behind* one
-   that holds. Whether they are slow themselves is not known before that one has acknowledged.
-5. The *front* is at the edges into the culprits. A culprit that has passed barriers on waits for
+4. A vertex that has not acknowledged is at the *front* if no vertex before it holds barriers back.
+   All others that have not acknowledged *wait behind* one at the front. Whether they are slow
+   themselves is not known before that one has acknowledged, apart from rule 6.
+5. The edges of the front are those into these vertices. One that has passed barriers on waits for
    none: it still copies its state, and has no such edge. One without inputs has no edge either.
-6. A vertex is *not reached* if no subtask of it had received a barrier when the engine last
+6. A vertex at the front is a *culprit*: nothing before it explains why it is late. Unless it is
+   *held up*: it has not passed its barriers on, and was back-pressured for most of its time, as
+   the engine measured, and no subtask of it was busy for most of its time. Then the culprits are
+   the busy vertices behind it to which its back pressure leads over vertices that are held up. If
+   no vertex there is busy, who holds it up is not known.
+7. A vertex is *not reached* if no subtask of it had received a barrier when the engine last
    measured, or if all its inputs come from vertices that are not reached.
 
-No clock is read, and no vertex is blamed for being busy.
+No clock is read, and no vertex is blamed only for being busy.
 """
 
 from collections.abc import Iterable, Mapping
@@ -28,6 +33,7 @@ from functools import cached_property
 
 from snapshots.domain.front.model import Poll, PolledEdge, PolledVertex
 from snapshots.domain.model.listing import listed
+from snapshots.quantities import percent
 
 ACKNOWLEDGED, STARTED, NOT_REACHED, NOT_KNOWN = STATUSES = (
     "acknowledged",
@@ -35,7 +41,7 @@ ACKNOWLEDGED, STARTED, NOT_REACHED, NOT_KNOWN = STATUSES = (
     "not reached",
     "not known",
 )
-CULPRIT, WAITING = "culprit", "waits behind"
+CULPRIT, HELD_UP, WAITING = "culprit", "held up", "waits behind"
 MOST_NAMED = 3  # vertices or subtasks in a sentence
 
 
@@ -47,7 +53,7 @@ class VertexState:
         vertex: the id of the vertex.
         status: ``acknowledged``, ``started``, ``not reached`` or ``not known``. A vertex has
             started if a subtask of it has received a barrier.
-        role: ``culprit`` or ``waits behind``; empty if it has acknowledged.
+        role: ``culprit``, ``held up`` or ``waits behind``; empty if it has acknowledged.
         reason: why this is so, in a sentence.
     """
 
@@ -63,7 +69,7 @@ class Front:
 
     Attributes:
         states: the state of each vertex, in the order of the poll.
-        edges: the edges into the culprits, as pairs of ids. All else waits behind these.
+        edges: the edges that barriers have not crossed, as pairs of ids. All else waits behind.
         sentence: the same in words.
     """
 
@@ -73,7 +79,7 @@ class Front:
 
     @property
     def culprits(self) -> tuple[str, ...]:
-        """Return the ids of the vertices for which all others wait."""
+        """Return the ids of the vertices for which all others wait, as far as is known."""
         return tuple(state.vertex for state in self.states if state.role == CULPRIT)
 
 
@@ -85,7 +91,7 @@ def front_of(poll: Poll) -> Front:
         dict.fromkeys(
             (edge.source, edge.target)
             for edge in flow.edges
-            if edge.target in flow.culprits and edge.target not in flow.wholly_passed
+            if edge.target in flow.front and edge.target not in flow.wholly_passed
         )
     )
     return Front(states, edges, _sentence(flow))
@@ -136,13 +142,24 @@ class _Flow:
         return self.pending - self.wholly_passed
 
     @cached_property
-    def culprits(self) -> set[str]:
-        """Return the vertices for which all others wait (rule 4)."""
+    def front(self) -> set[str]:
+        """Return the vertices at the front (rule 4)."""
         return {id_ for id_ in self.pending if not (self.before(id_) - {id_}) & self.holding}
 
     @cached_property
+    def slow_behind(self) -> dict[str, set[str]]:
+        """Return for each vertex that is held up at the front the busy ones behind (rule 6)."""
+        held_up = {id_ for id_ in self.front & self.holding if self._is_held_up(id_)}
+        return {id_: self._busy_behind(id_) for id_ in held_up}
+
+    @cached_property
+    def culprits(self) -> set[str]:
+        """Return the vertices for which all others wait, as far as is known (rule 6)."""
+        return self.front.difference(self.slow_behind).union(*self.slow_behind.values())
+
+    @cached_property
     def not_reached(self) -> set[str]:
-        """Return the vertices that no barrier had reached when the engine measured (rule 6)."""
+        """Return the vertices that no barrier had reached when the engine measured (rule 7)."""
         found = {id_ for id_ in self.pending if self.vertices[id_].is_untouched} - self.passed
         left = list(found)
         while left:
@@ -164,6 +181,18 @@ class _Flow:
                     found.add(source)
                     left.append(source)
         return found
+
+    def _is_held_up(self, vertex: str) -> bool:
+        return self.vertices[vertex].load.is_held_up
+
+    def _busy_behind(self, vertex: str) -> set[str]:
+        seen, left = {vertex}, [vertex]
+        while left:
+            for target in self._outputs(left.pop()):
+                if target not in seen:
+                    seen.add(target)
+                    left += [target] if self._is_held_up(target) else []
+        return {id_ for id_ in seen if self.vertices[id_].load.is_busy}
 
     def _outputs(self, vertex: str) -> list[str]:
         return [edge.target for edge in self.edges if edge.source == vertex]
@@ -197,8 +226,13 @@ def _state(flow: _Flow, vertex: PolledVertex) -> VertexState:
     status, reason = _status(flow, vertex)
     if vertex.is_done:
         return VertexState(vertex.id, status, "", reason)
-    role = CULPRIT if vertex.id in flow.culprits else WAITING
-    return VertexState(vertex.id, status, role, f"{reason} {_place(flow, vertex, role)}")
+    return VertexState(vertex.id, status, _role(flow, vertex), f"{reason} {_place(flow, vertex)}")
+
+
+def _role(flow: _Flow, vertex: PolledVertex) -> str:
+    if vertex.id in flow.culprits:
+        return CULPRIT
+    return HELD_UP if vertex.id in flow.slow_behind else WAITING
 
 
 def _status(flow: _Flow, vertex: PolledVertex) -> tuple[str, str]:
@@ -225,20 +259,47 @@ def _counts(vertex: PolledVertex) -> str:
     return f"{vertex.acknowledged or 0:,} of {of} subtasks"
 
 
-def _place(flow: _Flow, vertex: PolledVertex, role: str) -> str:
-    if role == WAITING:
-        names = _names(flow, flow.before(vertex.id) & flow.holding & _behind(flow) - {vertex.id})
-        return f"It waits behind {names}." if names else "Vertices wait for each other in a cycle."
+def _place(flow: _Flow, vertex: PolledVertex) -> str:
+    if vertex.id not in flow.front:
+        return _behind(flow, vertex)
     if vertex.id in flow.wholly_passed:
-        return "It has passed its barriers on, so it still copies its state."
-    if not flow.inputs(vertex.id):
-        return "It has no input: it waits for nothing but itself."
-    return "All before it have passed their barriers on."
+        return f"It has passed its barriers on, so it {_copies(flow)}."
+    is_source = not flow.inputs(vertex.id)
+    before = "It is a source." if is_source else "All before it have passed their barriers on."
+    held_up = _held_up(flow, vertex)
+    return f"{before} It {held_up}" if held_up else before
 
 
-def _behind(flow: _Flow) -> set[str]:
-    """Return the vertices that others wait behind: the culprits, or all if a cycle has none."""
-    return flow.culprits or set(flow.vertices)
+def _behind(flow: _Flow, vertex: PolledVertex) -> str:
+    names = _names(flow, flow.before(vertex.id) & flow.front & flow.holding)
+    if not names:
+        return "Vertices wait for each other in a cycle."
+    held_up = {id_ for id_, slow in flow.slow_behind.items() if vertex.id in slow}
+    if not held_up:
+        return f"It waits behind {names}."
+    return (
+        f"It waits behind {names}. It was busy for most of the time, and holds up "
+        f"{_names(flow, held_up)}."
+    )
+
+
+def _held_up(flow: _Flow, vertex: PolledVertex) -> str:
+    """Say who holds up a vertex at the front, without the subject; empty if it is not held up."""
+    slow = flow.slow_behind.get(vertex.id)
+    if slow is None:
+        return ""
+    share = percent(vertex.load.back_pressured or 0)
+    pressed = f"is held up: it was back-pressured {share} of the time"
+    if not slow:
+        return f"{pressed}. Which vertex behind it is slow is not known."
+    was = "was" if len(slow) == 1 else "were"
+    return f"{pressed}, and {_names(flow, slow)} behind it {was} busy for most of the time."
+
+
+def _copies(flow: _Flow) -> str:
+    """Say what a vertex does that has passed its barriers on and has not acknowledged."""
+    in_flight = "" if flow.is_aligned else " or the records in flight to it"
+    return f"still copies its state{in_flight}"
 
 
 def _names(flow: _Flow, ids: Iterable[str]) -> str:
@@ -251,32 +312,32 @@ def _sentence(flow: _Flow) -> str:
         return "Where its barriers are is not known: the engine named no vertex."
     if not flow.pending:
         return "All subtasks have acknowledged."
-    if not flow.culprits:
+    if not flow.front:
         return (
             f"Who holds the barriers back is not known: {_names(flow, flow.pending)} wait for each "
             "other in a cycle."
         )
-    culprits = [each for each in flow.poll.vertices if each.id in flow.culprits]
-    parts = [_culprit(flow, each) for each in culprits[:MOST_NAMED]]
-    if len(culprits) > MOST_NAMED:
-        parts.append(f"There are {len(culprits) - MOST_NAMED:,} more like these.")
-    if behind := flow.pending - flow.culprits:
+    front = [each for each in flow.poll.vertices if each.id in flow.front]
+    parts = [_at_front(flow, each) for each in front[:MOST_NAMED]]
+    if len(front) > MOST_NAMED:
+        parts.append(f"There are {len(front) - MOST_NAMED:,} more like these.")
+    if behind := flow.pending - flow.culprits - flow.front:
         verb = "waits" if len(behind) == 1 else "wait"
         parts.append(f"{_names(flow, behind)} {verb} behind.")
     return " ".join(parts)
 
 
-def _culprit(flow: _Flow, vertex: PolledVertex) -> str:
-    """Say where a culprit is, in a sentence."""
+def _at_front(flow: _Flow, vertex: PolledVertex) -> str:
+    """Say where a vertex at the front is, and what holds it up, in sentences."""
     name, missing = vertex.called, _missing(vertex)
-    sources = flow.inputs(vertex.id)
     if vertex.id in flow.wholly_passed:
-        return f"{name} has passed its barriers on and still copies its state: {missing}."
-    if not sources:
-        return f"The front is at the source {name}: {missing}."
+        return f"{name} has passed its barriers on and {_copies(flow)}: {missing}."
+    sources = flow.inputs(vertex.id)
     edge = "edge" if len(sources) == 1 else "edges"
-    names = _names(flow, sources)
-    return f"The front is at the {edge} from {names} to {name}: {missing}."
+    place = f"the {edge} from {_names(flow, sources)} to" if sources else "the source"
+    sentence = f"The front is at {place} {name}: {missing}."
+    held_up = _held_up(flow, vertex)
+    return f"{sentence} {name} {held_up}" if held_up else sentence
 
 
 def _missing(vertex: PolledVertex) -> str:

@@ -45,11 +45,10 @@ def judged_after_restores(
     """
     if not restores:
         return reports
-    doubts = _Doubts(restores, start, state_after)
+    doubts = Doubts(restores, start, state_after)
     found: dict[SnapshotId, SnapshotReport] = {}
     for report in sorted(reports, key=doubts.epoch):
-        doubt = doubts.about(report, found)
-        found[report.snapshot] = report if doubt is None else _not_known(report, doubt)
+        found[report.snapshot] = doubts.judged(report, found)
     return tuple(found[report.snapshot] for report in reports)
 
 
@@ -69,7 +68,7 @@ def _not_known(report: SnapshotReport, doubt: Finding) -> SnapshotReport:
     )
 
 
-class _Doubts:
+class Doubts:
     """Finds the first reason why a snapshot is not judged; see judged_after_restores."""
 
     def __init__(
@@ -78,6 +77,7 @@ class _Doubts:
         start: Mapping[ProcessId, JsonText | None],
         state_after: StateAfter,
     ) -> None:
+        """Take what ``judged_after_restores`` takes."""
         self._restores = restores
         self._start = start
         self._state_after = state_after
@@ -96,10 +96,20 @@ class _Doubts:
         own = (self._last(process, position) for process, position in report.positions.items())
         return max((_epoch(restored) for restored in own), default=BEFORE)
 
-    def about(
+    def judged(
+        self, report: SnapshotReport, judged: Mapping[SnapshotId, SnapshotReport]
+    ) -> SnapshotReport:
+        """Return the report, as not known if a restore leaves its snapshot open.
+
+        Args:
+            judged: what this method returned for the snapshots of earlier epochs.
+        """
+        doubt = self._about(report, judged)
+        return report if doubt is None else _not_known(report, doubt)
+
+    def _about(
         self, report: SnapshotReport, judged: Mapping[SnapshotId, SnapshotReport]
     ) -> Finding | None:
-        """Return why the snapshot is not judged; ``judged`` has those of earlier epochs."""
         own = {name: self._last(name, at) for name, at in report.positions.items()}
         epoch = self.epoch(report)
         if epoch == BEFORE:

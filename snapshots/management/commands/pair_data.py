@@ -5,6 +5,7 @@ from django.db import DatabaseError, connection
 from snapshots.files import identity, recordings, starting
 from snapshots.files.folders import stored_names, upload_names
 from snapshots.models import Recording
+from snapshots.store.errors import StoreUnreachable
 
 MEANING = """\
 Pairing gives this database and these folders a new common identity:
@@ -34,7 +35,7 @@ class Command(BaseCommand):
             self.stdout.write(_meaning())
             if yes:
                 identity.pair_anew()
-        except (starting.CannotStart, DatabaseError) as problem:
+        except (starting.CannotStart, StoreUnreachable, DatabaseError) as problem:
             raise CommandError(str(problem)) from None
         self.stdout.write("They are paired." if yes else "Add --yes to do it.")
 

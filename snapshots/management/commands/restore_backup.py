@@ -5,6 +5,7 @@ from django.db import DatabaseError
 
 from snapshots.files import restoring
 from snapshots.quantities import counted
+from snapshots.store.errors import StoreUnreachable
 
 
 class Command(BaseCommand):
@@ -20,7 +21,7 @@ class Command(BaseCommand):
     def handle(self, *, folder: Path, **_) -> None:
         try:
             rows = restoring.restore(folder)
-        except (restoring.CannotRestore, OSError, DatabaseError) as error:
+        except (restoring.CannotRestore, OSError, StoreUnreachable, DatabaseError) as error:
             raise CommandError(f"Nothing was restored. {error}") from None
         recordings = counted(rows.get("snapshots.recording", 0), "recording")
         self.stdout.write(

@@ -36,7 +36,6 @@ from snapshots.domain.judging.totals import NOT_SUMMED, Totals
 from snapshots.domain.model.derived import flaws, is_derived, states_not_judged
 from snapshots.domain.model.engine_words import why_not_recorded, words_of
 from snapshots.domain.model.recording import (
-    INTERNAL,
     KINDS,
     RECEIVE,
     Event,
@@ -47,7 +46,7 @@ from snapshots.domain.model.recording import (
 )
 from snapshots.domain.model.topology import Channel, ChannelId, JsonText, ProcessId
 from snapshots.domain.model.values import total
-from snapshots.store.cut import StoredCut
+from snapshots.store.cut import state_after
 from snapshots.store.layout import (
     NONE,
     RECORD_COLUMNS,
@@ -164,18 +163,8 @@ class Judge:
             tuple(item.report(Instant(at)) for (_, at), item in ordered),
             {ProcessId(self.processes[code]): own for code, own in self.tables.restores.items()},
             {process.id: process.state for process in self.topology.processes},
-            self._state_after,
+            lambda process, restored: state_after(self.tables, process, restored),
         )
-
-    def _state_after(self, process: ProcessId, restored: Restored) -> JsonText | None:
-        """Return the state of a process right after a restore; ``cuts.state_after`` says which."""
-        code, position = self.tables.process_code(process), restored.row + 1
-        if position < self.tables.events.length[code]:
-            kind = self.tables.events.values("kind", np.array([code]), np.array([position]))[0]
-            position += int(kind == KINDS.index(INTERNAL))
-        positions = np.zeros(len(self.processes), np.int64)
-        positions[code] = position
-        return StoredCut(self.tables, positions).states[code]
 
     def position(self, snapshot: SnapshotId, process: int) -> int | None:
         """Return the position of a snapshot at a process, None if it did not record it."""

@@ -1,6 +1,7 @@
 """The barrier front says only what is true of the run behind a poll, and names who is stuck."""
 
 import random
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,6 +12,7 @@ from snapshots.domain.front.packing import pack, unpack
 from snapshots.domain.front.rule import (
     ACKNOWLEDGED,
     CULPRIT,
+    HELD_UP,
     NOT_KNOWN,
     NOT_REACHED,
     STARTED,
@@ -229,3 +231,104 @@ def test_if_barriers_may_overtake_one_of_two_senders_may_still_hold():
     front = front_of(poll)
     assert front.culprits == ("a",)
     assert [state.role for state in front.states] == [CULPRIT, WAITING, ""]
+
+
+PRESSED, BUSY, IDLE = Load(0.1, 0.9), Load(1.0, 0.0), Load(0.0, 0.0)
+
+
+def a_line(*loads: Load, edges=("ab", "bc", "cd")) -> Poll:
+    """Return a poll of which only the source has acknowledged; loads are of what is behind it."""
+    late = [
+        PolledVertex(id_, id_, 1, 0, (0,), load=load)
+        for id_, load in zip("bcd", loads, strict=True)
+    ]
+    return a_poll(PolledVertex("a", "a", 1, 1, (), load=PRESSED), *late, edges=edges)
+
+
+def roles(poll: Poll) -> list[str]:
+    return [state.role for state in front_of(poll).states]
+
+
+def test_a_vertex_that_is_held_up_is_no_culprit_but_the_busy_one_behind_it():
+    front = front_of(a_line(PRESSED, PRESSED, BUSY))
+    assert [state.role for state in front.states] == ["", HELD_UP, WAITING, CULPRIT]
+    assert (front.culprits, front.edges) == (("d",), (("a", "b"),))
+    assert front.sentence == (
+        "The front is at the edge from a to b: 0 of 1 subtasks have acknowledged. b is held up: it "
+        "was back-pressured 90 % of the time, and d behind it was busy for most of the time. "
+        "c waits behind."
+    )
+    assert front.states[3].reason.endswith(
+        "It waits behind b. It was busy for most of the time, and holds up b."
+    )
+
+
+def test_who_holds_up_a_vertex_is_not_known_if_nothing_behind_it_is_busy():
+    for behind in ((Load(), BUSY), (IDLE, BUSY), (PRESSED, Load()), (PRESSED, PRESSED)):
+        front = front_of(a_line(PRESSED, *behind))
+        assert (front.culprits, front.edges) == ((), (("a", "b"),))
+        assert "Which vertex behind it is slow is not known." in front.sentence
+
+
+def test_a_vertex_with_a_busy_subtask_is_a_culprit_although_another_is_back_pressured():
+    assert roles(a_line(Load(0.9, 0.9), BUSY, BUSY)) == ["", CULPRIT, WAITING, WAITING]
+    assert roles(a_line(Load(0.5, 0.5), BUSY, BUSY)) == ["", CULPRIT, WAITING, WAITING]
+
+
+def test_of_two_branches_only_the_slow_one_is_to_blame():
+    edges = ("ab", "bc", "bd")
+    assert roles(a_line(PRESSED, BUSY, IDLE, edges=edges)) == ["", HELD_UP, CULPRIT, WAITING]
+
+
+def test_a_source_that_cannot_send_is_held_up():
+    poll = a_poll(
+        PolledVertex("a", "a", 1, 0, (0,), load=PRESSED),
+        PolledVertex("b", "b", 1, 0, (0,), load=BUSY),
+        edges=("ab",),
+    )
+    assert roles(poll) == [HELD_UP, CULPRIT]
+    assert front_of(poll).states[0].reason.partition("It is a source. ")[2] == (
+        "It is held up: it was back-pressured 90 % of the time, and b behind it was busy for most "
+        "of the time."
+    )
+
+
+def test_a_vertex_that_has_passed_its_barriers_on_is_not_held_up_by_what_is_behind():
+    poll = a_poll(
+        PolledVertex("a", "a", 1, 1, ()),
+        PolledVertex("b", "b", 1, 0, (0,), load=PRESSED),
+        PolledVertex("c", "c", 2, 1, (1,), load=BUSY),
+        edges=("ab", "bc"),
+    )
+    assert roles(poll) == ["", CULPRIT, CULPRIT]
+
+
+def test_an_unaligned_vertex_that_has_passed_barriers_on_may_still_store_what_is_in_flight():
+    poll = a_poll(
+        PolledVertex("a", "a", 1, 1, ()),
+        PolledVertex("b", "b", 1, 0, (0,)),
+        PolledVertex("c", "c", 1, 1, ()),
+        edges=("ab", "bc"),
+        is_unaligned=True,
+    )
+    assert front_of(poll).sentence.startswith(
+        "b has passed its barriers on and still copies its state or the records in flight to it"
+    )
+
+
+LOADS = st.sampled_from([PRESSED, BUSY, IDLE, Load()])
+
+
+@given(SEEDS, st.integers(0, 80), st.lists(LOADS, min_size=7, max_size=7))
+def test_loads_move_the_blame_and_nothing_else(seed, most, loads):
+    """The front stays where it is, and each culprit is at the front or busy behind it."""
+    poll = played(a_run(seed), seed, most=most).poll()
+    vertices = [replace(each, load=load) for each, load in zip(poll.vertices, loads, strict=False)]
+    plain, loaded = front_of(poll), front_of(replace(poll, vertices=tuple(vertices)))
+    assert loaded.edges == plain.edges
+    assert [each.status for each in loaded.states] == [each.status for each in plain.states]
+    by_id = {each.id: each.load for each in vertices}
+    for culprit in set(loaded.culprits) - set(plain.culprits):
+        assert by_id[culprit].is_busy
+    for former in set(plain.culprits) - set(loaded.culprits):
+        assert by_id[former].is_held_up

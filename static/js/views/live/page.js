@@ -127,7 +127,7 @@ systems.addEventListener("submit", async (event) => {
     headers: { "Content-Type": "application/json", "X-CSRFToken": String(fields.get("csrfmiddlewaretoken")) },
     body: JSON.stringify({ action, process: process ?? null }),
   }).catch(() => null);
-  if (!answer) showNote("The server did not answer, so it is not known whether the system was asked.");
+  if (!answer) showNote("The server does not answer. Nothing was asked for.");
   else if (!answer.ok) showNote((await answer.json()).detail);
 });
 

@@ -1,7 +1,7 @@
 /** An open recording: the view follows what comes, until somebody looks at something else. */
 
 import { h, setText } from "../../lib/dom.js";
-import { counted } from "../../lib/format.js";
+import { counted, thousands } from "../../lib/format.js";
 import { briefSnapshots } from "../../lib/source.js";
 
 const SHOWN = { time: 10, order: 200 }; // seconds, or events, that the view has at first
@@ -115,24 +115,21 @@ export function createLive(app, feed, overview) {
   };
 }
 
-/** @param {number} count */
-const have = (count) => (count === 1 ? "has" : "have");
-
 /**
  * Says what has come, and what holds the rest back.
  * @param {LiveHead} head
  */
 export function sentence({ came, counts, judged, missing, waits, waits_total }) {
   const underWay = counts.snapshots - judged;
-  const parts = [`${counted(came, "event")} ${have(came)} come.`];
+  const parts = [`${counted(came, "event")} ${came === 1 ? "has" : "have"} come.`];
   if (missing) parts.push(`${counted(missing, "event")} ${missing === 1 ? "is" : "are"} missing before others.`);
-  const hidden = came - counts.events;
-  if (hidden > 0) parts.push(`${counted(hidden, "event")} that ${have(hidden)} come cannot be shown before others.`);
+  if (came > counts.events) {
+    parts.push(`${thousands(came - counts.events)} of them wait for what is missing, and are not shown yet.`);
+  }
   if (underWay) parts.push(`${counted(underWay, "snapshot")} ${underWay === 1 ? "is" : "are"} under way.`);
   for (const { process, channel, what } of waits.slice(0, MOST_WAITS)) {
     parts.push(`${process} waits for the send of ${what} on ${channel}.`);
   }
-  const more = waits_total - MOST_WAITS;
-  if (more > 0) parts.push(`${counted(more, "more process waits", "more processes wait")} for other sends.`);
+  if (waits_total > MOST_WAITS) parts.push(`So do ${thousands(waits_total - MOST_WAITS)} more processes, for others.`);
   return parts.join(" ");
 }

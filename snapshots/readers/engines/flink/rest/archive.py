@@ -1,6 +1,7 @@
 """Convert answers of Flink's REST API into the facts that the archive keeps."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from snapshots.domain.archive import model
 from snapshots.domain.archive.model import CheckpointFacts, JobFacts, SubtaskFacts, VertexFacts
@@ -48,6 +49,8 @@ def facts_of(
 
 def _checkpoint(checkpoint: RestCheckpoint, names: Mapping[str, str]) -> CheckpointFacts:
     totals, status = checkpoint.totals, _STATUSES.get(checkpoint.status, model.UNKNOWN)
+    if status == model.IN_PROGRESS:  # until it has ended, Flink counts up to the last subtask
+        totals = replace(totals, duration=None, state_size=None, uploaded_size=None)
     vertices = (_vertex(vertex, names) for vertex in checkpoint.vertices)
     return CheckpointFacts(
         checkpoint.id,

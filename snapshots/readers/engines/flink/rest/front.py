@@ -19,7 +19,7 @@ from snapshots.readers.engines.flink.rest.load import SubtaskLoad, VertexLoad
 IN_PROGRESS = "IN_PROGRESS"
 GAUGE = "checkpointStartDelayNanos"
 ALL_TO_ALL = frozenset({"HASH", "REBALANCE", "SHUFFLE", "BROADCAST", "GLOBAL", "CUSTOM"})
-_ALIGNED = frozenset({"CHECKPOINT", "SAVEPOINT", "SYNC_SAVEPOINT"})
+_SAVEPOINTS = frozenset({"SAVEPOINT", "SYNC_SAVEPOINT"})
 _UNALIGNED = "UNALIGNED_CHECKPOINT"
 _NANOSECONDS = 1_000_000  # in a millisecond
 _LEAST_TELLING = 1_000  # ms; two shorter start delays may well be the same by chance
@@ -39,6 +39,7 @@ class Told:
         subtasks: the answers about the subtasks of a vertex, by its id.
         loads: how busy the vertices were.
         gauges: the answers about the gauge of the subtasks of a vertex, by its id.
+        config: the answer about the configuration of the job's checkpoints.
         lacking: what Flink did not answer, in sentences.
     """
 
@@ -47,6 +48,7 @@ class Told:
     subtasks: Mapping[str, Mapping[str, Any]]
     loads: Iterable[VertexLoad] = ()
     gauges: Mapping[str, Any] | None = None
+    config: Mapping[str, Any] | None = None
     lacking: tuple[str, ...] = ()
 
 
@@ -81,10 +83,23 @@ def poll_of(told: Told, graph: JobGraph, before: Delays) -> Poll | None:
         PolledEdge(edge.source, vertex.id, edge.ship, edge.ship in ALL_TO_ALL)
         for vertex, edge in graph.edges()
     )
-    kind = text(details, "checkpoint_type") or ""
-    is_unaligned = {_UNALIGNED: True}.get(kind, False if kind in _ALIGNED else None)
+    is_unaligned = _may_overtake(text(details, "checkpoint_type"), mapping(told.config))
     ordered = from_the_sources(vertices, edges)
     return Poll(checkpoint, told.at, triggered_at, is_unaligned, ordered, edges, told.lacking)
+
+
+def _may_overtake(kind: str | None, config: Mapping[str, Any]) -> bool | None:
+    """Tell whether barriers may overtake records; None if Flink does not say.
+
+    Flink calls a checkpoint in progress unaligned only after an unaligned subtask has acknowledged.
+    Until then the configuration tells.
+    """
+    if kind == _UNALIGNED:
+        return True
+    if kind in _SAVEPOINTS or config.get("mode") == "at_least_once":
+        return False
+    is_asked_for = config.get("unaligned_checkpoints")
+    return is_asked_for if isinstance(is_asked_for, bool) else None
 
 
 def incomplete(details: object) -> list[str]:
