@@ -97,7 +97,7 @@ def _loads(client: Client, key: str, graph: JobGraph, lacking: list[str]) -> lis
     if any(not load.is_measured for load in loads):
         lacking.append("Flink had not measured yet how busy some vertices are.")
     if len(graph.vertices) > MOST_VERTICES:
-        lacking.append(f"How busy vertices are is asked of the first {MOST_VERTICES} only.")
+        lacking.append(f"Only the first {MOST_VERTICES} vertices are asked how busy they are.")
     return loads
 
 

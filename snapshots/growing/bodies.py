@@ -107,8 +107,7 @@ def _read(
 def _too_long(line: int, size: int, longest: int) -> Defect:
     return defect(
         "line-too-long",
-        f"The event has {size:,} bytes as it is kept, which is more than {longest:,}, the most "
-        "that a line may have.",
+        f"The event takes {size:,} bytes as it is stored. A line may have at most {longest:,}.",
         line=line,
     )
 

@@ -34,8 +34,8 @@ class Contradiction(Exception):
 
     def __init__(self, process: str, index: int, line: int, there: bytes, given: bytes) -> None:
         super().__init__(
-            f"Line {line}: The event {index:,} of the process {quoted(process)} is there already, "
-            "and is another one. Do two processes send under one name, or did one lose its spool?"
+            f"Line {line}: The process {quoted(process)} already has another event at index "
+            f"{index:,}. Do two processes send under one name, or did one lose its spool?"
         )
         self.process, self.index, self.line = process, index, line
         self.there, self.given = there.decode(), given.decode()

@@ -105,7 +105,7 @@ def _parsed(header: dict[str, Any]) -> Header:
     try:
         parsed = parse_header(header, 1, limits)
         if len(header_text(parsed)) > limits.line_bytes:
-            sentence = f"The header is longer than {limits.line_bytes:,} bytes, as it is kept."
+            sentence = f"The header takes more than {limits.line_bytes:,} bytes as it is stored."
             raise refuse("line-too-long", sentence, line=1, field="header")
     except InputRefused as refused:
         raise Refused.of(refused, "") from None

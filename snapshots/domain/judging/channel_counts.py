@@ -18,8 +18,8 @@ from snapshots.domain.model.topology import ChannelId
 DERIVED = "Not known: the recording is derived, and nothing says how many messages were sent."
 NO_SEND = "Not known: the log holds the receive of a message on the channel, but not its send."
 RESTORED = (
-    "Not known: the receiver went back to a snapshot, which took messages of the channel back, so "
-    "that not all that were sent count."
+    "Not known: the receiver went back to a snapshot. That took messages of the channel back, so "
+    "not all that were sent count."
 )
 OVERTAKING = (
     "Not known: messages on the channel overtook each other or got lost, so those that were "

@@ -240,18 +240,18 @@ def _pending(report: SnapshotReport, own: Mapping[ProcessId, Restored | None]) -
     for process, restored in own.items():
         if restored is None or (restored.snapshot is None and restored.done is not None):
             continue
-        held = f"what snapshot {quoted(restored.snapshot)} held for it"
+        held = f"all that snapshot {quoted(restored.snapshot)} held for it"
         if restored.done is None:
             return _doubt(
                 process,
-                f"{process} never received all of {held} again after it went back to that: "
+                f"After {process} went back, it never received again {held}: "
                 f"{restored.missing} is missing.",
             )
         if restored.done >= report.positions[process]:
             return _doubt(
                 process,
-                f"{process} had not received all of {held} again when it recorded "
-                f"{report.snapshot}: that took until its event {restored.done}.",
+                f"When {process} recorded {report.snapshot}, it had not yet received again {held}: "
+                f"that took until its event {restored.done}.",
             )
     return None
 

@@ -46,7 +46,7 @@ class Command(BaseCommand):
             dest="person",
             default="",
             metavar="EMAIL",
-            help="whose recording it is, by default the only superuser, or the one who set this up",
+            help=f"whose recording it is; by default the only superuser's, else {OWNER}'s",
         )
         parser.add_argument(
             "--skewed",
@@ -93,7 +93,9 @@ class Command(BaseCommand):
             yield Server(address, token)
             return
         if server:
-            raise CommandError("--server needs --token, which its account page makes.")
+            raise CommandError(
+                "--server needs --token. The account page of that Cutline makes one."
+            )
         try:
             row, token = make_token(self._person(person), "the banks of manage.py banks", days=2)
         except DatabaseError as error:
@@ -191,7 +193,7 @@ class Run:
             self.command.say("The page hears from the banks again.")
 
     def _note_problem(self, error: Exception) -> None:
-        sentence = f"The page does not hear from the banks: {error}"
+        sentence = f"The server could not be told how the banks are: {error}"
         if sentence != self.problem:
             self.problem = sentence
             self.command.stderr.write(sentence)

@@ -69,8 +69,8 @@ class Command(FilesCommand):
             is_parts = path.is_dir() and places.is_folder_of_parts(path)
             if not (is_parts or is_here(path) or path.is_file()):
                 raise CommandError(
-                    f"{path} is no log and no folder of parts. Of an object store only these are "
-                    "read: copy anything else to this machine first."
+                    f"{path} is no log and no folder of parts. Only these are read from an "
+                    "object store: copy anything else to this machine first."
                 )
             if is_parts or header or unlimited or not is_here(path):
                 own = str(header.resolve()) if header else ""

@@ -209,7 +209,7 @@ def object_root(url: str) -> ObjectPath:
             "AWS_SECRET_ACCESS_KEY."
         )
     if not bucket or ":" in bucket:
-        raise ValueError("It names no bucket, as s3://bucket/prefix does.")
+        raise ValueError("The name of a bucket must follow s3://, as in s3://bucket/prefix.")
     names = [name for name in prefix.split("/") if name]
     if any(name in (".", "..") for name in names):
         raise ValueError("Its prefix has a part that is “.” or “..”.")

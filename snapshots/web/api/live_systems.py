@@ -26,9 +26,11 @@ class Told(Schema):
 
 class ToldProcess(Told):
     name: Name = Field(description="The process, as the header names it.")
-    state: Literal["starting", "running", "killed", "stopped"] = Field(description="How it is.")
-    since: Seconds = Field(description="Since when, in seconds since 1970.")
-    balance: Amount | None = Field(description="What it said last that it has; null if unknown.")
+    state: Literal["starting", "running", "killed", "stopped"] = Field(
+        description="Whether it runs."
+    )
+    since: Seconds = Field(description="Since when it is so, in seconds since 1970.")
+    balance: Amount | None = Field(description="The amount that it reported last; null if unknown.")
 
 
 class ToldSnapshot(Told):
@@ -41,7 +43,7 @@ class ToldSnapshot(Told):
 
 class ToldSystemBody(Told):
     epoch: int = Field(ge=0, le=10**12, description="How often the system went back.")
-    total: Amount = Field(description="What it had in the beginning.")
+    total: Amount = Field(description="The sum of all states at the start.")
     processes: list[ToldProcess] = Field(max_length=100, description="Its processes.")
     snapshots: list[ToldSnapshot] = Field([], max_length=20, description="The last, newest first.")
     notes: list[Annotated[str, Field(max_length=2000)]] = Field(

@@ -62,8 +62,16 @@ def test_the_page_shows_the_last_poll_and_leads_to_each_earlier_one(ada, job):
 def test_a_checkpoint_without_polls_says_why_nothing_is_known(ada, job):
     page = text_of(signed_in(ada).get(f"/archive/{job.pk}/checkpoints/0/1/front"))
     assert "Where its barriers were is not known" in page
+    assert "This one was over before a collector looked" in page
     page = text_of(signed_in(ada).get(f"/archive/{job.pk}/checkpoints/0/1"))
     assert "Barrier front" not in page
+
+
+def test_a_checkpoint_in_progress_without_polls_is_not_called_over(ada, job):
+    job.polls.all().delete()
+    page = page_of(ada, job)
+    assert "None has polled this one so far." in page
+    assert "was over" not in page
 
 
 def test_the_pages_of_the_job_and_of_the_checkpoint_lead_there(ada, job):

@@ -8,6 +8,8 @@ const LOST = "The connection is lost: the page shows what was true before.";
 const SILENT = 6_000; // ms after which a system that said nothing is asked for again
 const ASKED = 10_000; // ms in which what a system says is taken for the answer to a button
 const NOT_KNOWN = "not known";
+const NONE_REPORTED = "The system has reported none yet.";
+const NOT_REPORTED = "Not known, because no command is connected. The workbench shows those that are judged.";
 const systems = /** @type {HTMLElement} */ (document.getElementById("systems"));
 const heard = new Map();
 /** @type {Map<number, string[]>} */
@@ -45,6 +47,7 @@ function show(system) {
   setText(part(facts, "sum"), money(system.sum));
   setText(part(facts, "total"), money(system.total));
   setText(part(section, "connected"), connection(system));
+  setText(part(section, "no-snapshots"), system.is_connected ? NONE_REPORTED : NOT_REPORTED);
   /** @type {NodeListOf<HTMLButtonElement>} */
   const buttons = section.querySelectorAll("form button");
   for (const button of buttons) button.disabled = !system.is_connected;

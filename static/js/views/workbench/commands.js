@@ -33,7 +33,7 @@ export function commandList(app) {
     { name: "pan-left", title: "Pan left", keys: ["a"], run: () => player.pan(-0.2) },
     { name: "pan-right", title: "Pan right", keys: ["d"], run: () => player.pan(0.2) },
     { name: "fit", title: "Fit the selection, the snapshot, or all", keys: ["f"], run: () => app.fit() },
-    ...(app.live ? [{ name: "live", title: "Follow what comes, or stop it", keys: ["v"], run: app.live.toggle }] : []),
+    ...(app.live ? [{ name: "live", title: "Follow what comes, or pause", keys: ["v"], run: app.live.toggle }] : []),
     { name: "slower", title: "Slower", keys: [","], run: () => app.changeSpeed(-1) },
     { name: "faster", title: "Faster", keys: ["."], run: () => app.changeSpeed(1) },
     {
