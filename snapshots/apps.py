@@ -1,6 +1,10 @@
 from django.apps import AppConfig
 from django.urls import register_converter
 
+from snapshots.without_pandas import keep_pandas_out
+
+keep_pandas_out()  # before the first model loads what makes arrays
+
 
 class SnapshotsConfig(AppConfig):
     name = "snapshots"

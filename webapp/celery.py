@@ -1,3 +1,4 @@
+import gc
 import logging
 import logging.config
 import os
@@ -13,6 +14,7 @@ from celery.platforms import SecurityWarning
 from celery.signals import (
     celeryd_init,
     setup_logging,
+    worker_before_create_process,
     worker_process_init,
     worker_process_shutdown,
 )
@@ -20,6 +22,9 @@ from celery.signals import (
 from webapp.operating import processes
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
+
+# Django's checks load all pages, which a worker never shows. They run before it, in ``migrate``.
+os.environ.setdefault("CELERY_SKIP_CHECKS", "yes")
 
 # The worker reads only JSON, so running it as root, as containers do, is not a risk by itself.
 warnings.filterwarnings("ignore", category=SecurityWarning)
@@ -68,6 +73,13 @@ def log_like_the_server(loglevel, **_) -> None:
 
     logging.config.dictConfig(settings.LOGGING)
     logging.getLogger("celery").setLevel(loglevel)
+
+
+@worker_before_create_process.connect
+def share_memory(**_) -> None:
+    """Keep what is loaded out of garbage collection, which would copy it into each child."""
+    gc.collect()
+    gc.freeze()
 
 
 @worker_process_init.connect

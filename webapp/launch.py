@@ -4,6 +4,7 @@ Any problem ends it with one sentence and exit code 1.
 """
 
 import os
+import signal
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -14,14 +15,12 @@ import redis
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import call_command
 from django.db import DatabaseError, connections
-from honcho.environ import parse_procfile
 
 from webapp import embedded_redis, machine
 from webapp.operating import folder_lock, processes
-from webapp.supervisor import Supervisor
+from webapp.supervisor import STOP_SIGNALS
 
 PROCFILE = Path(__file__).resolve().parent.parent / "Procfile"
-RUN_ONCE = {"welcome"}
 
 
 class CannotStart(Exception):
@@ -39,8 +38,7 @@ def main() -> None:
         migrate()
     except (ImproperlyConfigured, machine.Missing, CannotStart) as problem:
         sys.exit(str(problem))
-    with lock:
-        sys.exit(supervise(environment, lock))
+    become_supervisor(environment, lock)
 
 
 def check_port(host: str, port: int) -> None:
@@ -109,16 +107,15 @@ def migrate() -> None:
     connections.close_all()
 
 
-def supervise(environment: dict[str, str], lock: TextIO) -> int:
-    """Run everything until Ctrl-C, which counts as success. Each process keeps ``lock`` open."""
-    os.environ |= environment
-    os.chdir(PROCFILE.parent)
-    supervisor = Supervisor(inherited=(lock.fileno(),))
-    for name, command in parse_procfile(PROCFILE.read_text()).processes.items():
-        if name != "redis" or "REDIS_SERVER" in environment:
-            supervisor.add(name, command, once=name in RUN_ONCE)
-    supervisor.loop()
-    return 0 if supervisor.stopped_by_person else 1
+def become_supervisor(environment: dict[str, str], lock: TextIO) -> None:
+    """Replace this process by one that only supervises, since all that it loaded takes memory.
+
+    It is the same process to others, and keeps ``lock`` open. A Ctrl-C waits until it is there.
+    """
+    sys.stdout.flush()
+    signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
+    command = [sys.executable, "-m", "webapp.supervising", str(PROCFILE), str(lock.fileno())]
+    os.execve(sys.executable, command, {**os.environ, **environment})
 
 
 if __name__ == "__main__":

@@ -47,12 +47,18 @@ def _readings(so_far: SoFar, names: list[str]) -> dict[str, Judged]:
     tables: Any = so_far.tables
     wanted = [code for code, name in enumerate(so_far.manifest.snapshots) if name in names]
     whole = [code for code in wanted if _has_all_states(tables, code)]
-    reports = [SnapshotSoFar(tables, code).judged() for code in whole]
+    reports = [SnapshotSoFar(tables, code, _records(tables, code)).judged() for code in whole]
     return {
         report.snapshot: {"verdict": report.verdict, "sentence": report.findings[0].sentence}
         for report in reports
         if not report.markers_sent
     }
+
+
+def _records(tables: GrowingTables, code: int) -> list[tuple[Any, ...]]:
+    """Return the rows of RECORD_COLUMNS of a snapshot."""
+    columns = rows_of_snapshot(tables.records, code).columns
+    return list(zip(*(column.to_pylist() for column in columns), strict=True))
 
 
 def _has_all_states(tables: GrowingTables, code: int) -> bool:

@@ -8,8 +8,6 @@ from functools import partial
 from urllib.parse import urlsplit
 
 from pyspark.sql import SparkSession
-from pyspark.sql.connect.client.core import RpcDeadlines
-from pyspark.sql.connect.client.retries import DefaultPolicy
 
 from tasks.spark.configuration import setting, start_seconds
 from tasks.spark.errors import SparkUnavailable, first_line
@@ -67,6 +65,10 @@ def limit(session: SparkSession, seconds: float) -> None:
     Its own limits are ten minutes to an hour, and no public name of PySpark changes them. Queries
     keep theirs, for they may take long: the client asks for the rest of the answer again.
     """
+    # Only here, since they load gRPC and pandas, which no other session needs.
+    from pyspark.sql.connect.client.core import RpcDeadlines
+    from pyspark.sql.connect.client.retries import DefaultPolicy
+
     policy = DefaultPolicy(max_retries=MOST_RETRIES, max_backoff=LONGEST_BACKOFF)
     session.client.set_retry_policies([policy])
     session.client._rpc_deadlines = replace(RpcDeadlines(), **dict.fromkeys(SHORT_CALLS, seconds))

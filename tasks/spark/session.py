@@ -303,7 +303,9 @@ def _birth_options(folder: Scratch) -> dict[str, str]:
     """Return the options that the JVM needs at its start; they stand on its command line."""
     return {
         "spark.driver.memory": setting("SPARK_DRIVER_MEMORY", "3g"),
+        # The heap begins small and is given back, since most of the time there is no job.
         "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 "
+        "-Xms64m -XX:MinHeapFreeRatio=20 -XX:MaxHeapFreeRatio=40 "
         f'"-Djava.io.tmpdir={folder.path}"',
     }
 

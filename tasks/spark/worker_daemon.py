@@ -11,8 +11,12 @@ import sys
 import pyspark.worker
 from pyspark import daemon
 
-import tasks.spark.ingest.job
-import tasks.spark.judge.job  # noqa: F401
+from snapshots.without_pandas import keep_pandas_out
+
+keep_pandas_out()
+
+import tasks.spark.ingest.job  # noqa: E402
+import tasks.spark.judge.job  # noqa: E402, F401
 
 _run_task = pyspark.worker.main
 

@@ -26,18 +26,23 @@ _WRITERS = {
 
 
 @contextmanager
-def stored(recording: Recording, *, scattered: int | None = None) -> Iterator[StoredRecording]:
-    """Write a recording and open it; ``scattered`` is a seed to spread it over parts at random."""
+def stored(
+    recording: Recording, *, scattered: int | None = None, most: int = 4
+) -> Iterator[StoredRecording]:
+    """Write a recording and open it; ``scattered`` is a seed to spread it over parts at random.
+
+    Each table then has up to ``most`` parts.
+    """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         manifest = write_recording(recording, folder)
         if scattered is not None:
-            scatter(folder, manifest, scattered)
+            scatter(folder, manifest, scattered, most)
         yield StoredRecording.open(folder)
 
 
-def scatter(folder: Path, manifest: Manifest, seed: int) -> Manifest:
-    """Write the parts again, up to four per table, with random processes or channels in each."""
+def scatter(folder: Path, manifest: Manifest, seed: int, most: int = 4) -> Manifest:
+    """Write the parts again, up to ``most`` per table, with random codes in each."""
     chance = random.Random(seed)
     written = []
     for table, write in _WRITERS.items():
@@ -45,8 +50,8 @@ def scatter(folder: Path, manifest: Manifest, seed: int) -> Manifest:
             schema, name = PARTED[table]
             rows = open_part(folder / part.file, table).table(schema)
             key = rows[name]
-            homes = {code: chance.randrange(4) for code in pc.unique(key).to_pylist()}
-            for home in chance.sample(range(4), 4):
+            homes = {code: chance.randrange(most) for code in pc.unique(key).to_pylist()}
+            for home in chance.sample(range(most), most):
                 codes = pa.array([code for code in homes if homes[code] == home], key.type)
                 chosen = rows.filter(pc.is_in(key, codes))
                 written += write(folder, _without_reach(chosen))

@@ -61,6 +61,17 @@ def test_any_cut_equals_that_of_the_domain(log, scattered, data):
             assert_agree(recording, opened, any_positions(data, opened))
 
 
+@settings(max_examples=examples(8), deadline=None)
+@given(log=MESSY_RUNS, scattered=st.integers(0, 99), data=st.data())
+def test_any_cut_of_many_tiny_parts_equals_that_of_the_domain(log, scattered, data):
+    recording = recorded(log)
+    with stored(recording, scattered=scattered, most=40) as opened:
+        for _ in range(3):
+            positions = any_positions(data, opened)
+            assert_agree(recording, opened, positions)
+            assert_nearest(recording, opened, positions)
+
+
 @pytest.mark.parametrize("edge", EDGES, ids=lambda edge: edge.__name__)
 def test_the_cuts_of_snapshots_at_the_edges_equal_those_of_the_domain(edge):
     recording = recorded(edge())

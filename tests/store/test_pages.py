@@ -47,3 +47,30 @@ def test_a_file_is_mapped_only_as_long_as_something_refers_to_it(tmp_path):
     assert len(pages._maps) == before + 1
     del values
     assert len(pages._maps) == before
+
+
+def test_files_are_mapped_one_behind_another_and_released_together(tmp_path):
+    contents = [bytes([n]) * size for n, size in enumerate((1, 5000, pages.mmap.PAGESIZE, 77))]
+    files = [tmp_path / str(number) for number in range(len(contents))]
+    memory = pages.MappedFiles.reserve(sum(pages.pages_of(len(item)) for item in contents))
+    views, begin = [], 0
+    for file, content in zip(files, contents, strict=True):
+        file.write_bytes(content)
+        views.append(memory.add(file, begin, len(content)))
+        begin += pages.pages_of(len(content))
+    assert [bytes(view) for view in views] == contents
+    memory.madvise(pages.mmap.MADV_DONTNEED)
+    assert [bytes(view) for view in views] == contents
+    before = len(pages._maps)
+    del memory
+    assert len(pages._maps) == before
+    del views
+    assert len(pages._maps) == before - 1
+
+
+@pytest.mark.parametrize(("size", "begin"), [(4, 0), (6, 0), (0, 0), (5, 1), (5, 2**20)])
+def test_a_file_that_has_no_place_in_memory_is_refused(tmp_path, size, begin):
+    file = tmp_path / "file"
+    file.write_bytes(b"12345")
+    with pytest.raises(ValueError, match="it "):
+        pages.MappedFiles.reserve(2**16).add(file, begin, size)
