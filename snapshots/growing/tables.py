@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from snapshots.domain.model.topology import Topology
 from snapshots.growing.columns import GrowingTable, as_array, texts_of
-from snapshots.store.columns import Mask, Rows, Test
+from snapshots.store.column_rows import Mask, Rows, Test
 from snapshots.store.fences import first_not_below
 from snapshots.store.in_flight import Flights
 from snapshots.store.layout import NONE, RECORD_COLUMNS, STRAY_COLUMNS

@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from snapshots.store.columns import UNREADABLE, Columns, Flat, Ints, Mask, Rows, Test
+from snapshots.store.column_rows import Ints, Mask, Rows, Test
+from snapshots.store.columns import UNREADABLE, Columns
 from snapshots.store.encoding import ROWS
 from snapshots.store.errors import StoreDamaged, name_in_recording
 from snapshots.store.layout import FOLLOWING, MESSAGES, PARTED
+from snapshots.store.number_columns import Flat
 from snapshots.store.objects.far import FarFile, far_batch
 from snapshots.store.objects.paths import ObjectPath
 from snapshots.store.parts import batch_of, map_batch

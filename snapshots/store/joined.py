@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from snapshots.store.columns import Flat
 from snapshots.store.decoding import StoredPart, damage_told, open_part
+from snapshots.store.number_columns import Flat
 from snapshots.store.objects.paths import ObjectPath
 from snapshots.store.outlines import FENCE
 from snapshots.store.pages import MappedFiles, pages_of

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from snapshots.domain.model.recording import MessageId
 from snapshots.domain.model.topology import JsonText
-from snapshots.store.columns import Rows, Test
+from snapshots.store.column_rows import Rows, Test
 from snapshots.store.decoding import StoredPart, map_or_damaged
 from snapshots.store.errors import StoreDamaged, name_in_recording
 from snapshots.store.fences import read_fences
