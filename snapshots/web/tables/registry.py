@@ -2,7 +2,15 @@
 
 from collections.abc import Mapping
 
-from snapshots.web.tables import of_dataflows, of_inventory, of_people, of_recordings, of_workbench
+from snapshots.web.tables import (
+    of_dataflows,
+    of_inventory,
+    of_people,
+    of_questions,
+    of_recordings,
+    of_snapshots,
+    of_workbench,
+)
 from snapshots.web.tables.model import Table
 
 _OF_EDITOR = (
@@ -16,9 +24,9 @@ TABLES: Mapping[str, tuple[Table, ...]] = {
     "recordings": (of_recordings.RECORDINGS,),
     "recording": (*of_workbench.OF_WORKBENCH, of_recordings.DEFECTS),
     "defects": (of_recordings.DEFECTS,),
-    "snapshot-by-query": (of_recordings.SNAPSHOTS, *of_recordings.OF_SNAPSHOT),
-    "snapshot": of_recordings.OF_SNAPSHOT,
-    "job": (of_recordings.RESTORE_DIFFERENCES,),
+    "snapshot-by-query": (of_snapshots.SNAPSHOTS, *of_snapshots.OF_SNAPSHOT),
+    "snapshot": of_snapshots.OF_SNAPSHOT,
+    "job": (of_snapshots.RESTORE_DIFFERENCES,),
     "jobs": (of_recordings.JOBS,),
     "live": (of_recordings.LIVE_PROCESSES,),
     "mappings": (of_recordings.MAPPINGS,),
@@ -30,20 +38,20 @@ TABLES: Mapping[str, tuple[Table, ...]] = {
         of_recordings.PARAMETERS,
         of_recordings.FAILURES_COMPARED,
     ),
-    "compare-two": (of_recordings.DIFFERENCES,),
-    "properties": (of_recordings.PROPERTIES,),
-    "predicates": (of_recordings.PREDICATE_CUTS, of_recordings.EARLIER_QUESTIONS),
-    "bisect": of_recordings.OF_BISECT,
-    "bisect-archived": of_recordings.OF_BISECT,
-    "states": (of_recordings.GLOBAL_STATES,),
-    "smallest-part": (of_recordings.SMALLEST_PART,),
+    "compare-two": (of_questions.DIFFERENCES,),
+    "properties": (of_questions.PROPERTIES,),
+    "predicates": (of_questions.PREDICATE_CUTS, of_questions.EARLIER_QUESTIONS),
+    "bisect": of_questions.OF_BISECT,
+    "bisect-archived": of_questions.OF_BISECT,
+    "states": (of_questions.GLOBAL_STATES,),
+    "smallest-part": (of_questions.SMALLEST_PART,),
     "proof": (
-        of_recordings.PROOF_EVENTS,
-        of_recordings.PROOF_STATES,
-        of_recordings.PROOF_CHECKS,
+        of_questions.PROOF_EVENTS,
+        of_questions.PROOF_STATES,
+        of_questions.PROOF_CHECKS,
     ),
-    "side-by-side": (of_recordings.SIDE_BY_SIDE,),
-    "rules": (of_recordings.WHAT_FOLLOWS,),
+    "side-by-side": (of_questions.SIDE_BY_SIDE,),
+    "rules": (of_questions.WHAT_FOLLOWS,),
     "checkpoints": of_dataflows.OF_CHECKPOINTS,
     "answer": (of_dataflows.LOADS,),
     "archive": (of_dataflows.ARCHIVED_JOBS, of_dataflows.COLLECTORS),
