@@ -1,0 +1,33 @@
+"""Define the rows that people list and edit; events lie in the store, see ``store/layout.py``."""
+
+from snapshots.models.archive import (
+    Collector,
+    EngineCheckpoint,
+    EngineCheckpointDetail,
+    EngineJob,
+    EnginePoll,
+    EngineRescale,
+)
+from snapshots.models.jobs import LONGEST_PHASE, Job
+from snapshots.models.recordings import LONGEST_FORMAT, Mapping, Recording, Snapshot, Topology
+from snapshots.models.requests import Allowance, IdempotentRequest, Installation, ResumableUpload
+
+__all__ = [
+    "LONGEST_FORMAT",
+    "LONGEST_PHASE",
+    "Allowance",
+    "Collector",
+    "EngineCheckpoint",
+    "EngineCheckpointDetail",
+    "EngineJob",
+    "EnginePoll",
+    "EngineRescale",
+    "IdempotentRequest",
+    "Installation",
+    "Job",
+    "Mapping",
+    "Recording",
+    "ResumableUpload",
+    "Snapshot",
+    "Topology",
+]
