@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict
+from http import HTTPStatus
 from typing import Any
 
 from snapshots.archive.fetching import Client, NotAnswered
@@ -38,8 +39,21 @@ def keep_rescales(client: Client, row: EngineJob, job: Mapping[str, Any]) -> Non
     over = set(row.rescales.filter(ended_at__isnull=False).values_list("uuid", flat=True))
     new = [rescale for rescale in listed if rescale.uuid not in over]
     for rescale in sorted(new, key=lambda each: each.started_at or 0)[:MOST_AT_ONCE]:
-        detailed = rescale_of(client.get(f"{path}/details/{rescale.uuid}"))
-        _keep(row, detailed if detailed and detailed.uuid == rescale.uuid else rescale)
+        _keep(row, _detailed(client, f"{path}/details/{rescale.uuid}", rescale))
+
+
+def _detailed(client: Client, path: str, listed: Rescale) -> Rescale:
+    """Return a rescale with its vertices, or as it was listed if Flink has forgotten it since.
+
+    Raises: NotAnswered.
+    """
+    try:
+        detailed = rescale_of(client.get(path))
+    except NotAnswered as silence:
+        if silence.status == HTTPStatus.NOT_FOUND:
+            return listed
+        raise
+    return detailed if detailed and detailed.uuid == listed.uuid else listed
 
 
 def shown(job: EngineJob) -> list[dict[str, Any]]:

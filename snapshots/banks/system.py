@@ -15,7 +15,7 @@ from typing import Any
 
 from snapshots.banks.network import Address, SlowNetwork
 from snapshots.banks.server import Server
-from snapshots.recorder import Log, header, last_complete, next_epoch
+from snapshots.recorder import DamagedPiece, Log, header, last_complete, next_epoch
 from snapshots.recorder.pieces import SnapshotName, read_piece
 
 START = 1000  # what each bank has in the beginning
@@ -197,8 +197,11 @@ class System:
     def restore(self) -> str:
         """End all banks, and start them with the last complete snapshot, if any. Say so."""
         self.kill_all()
-        snapshot = last_complete(self._folders.values())
-        self._start(snapshot)
+        try:
+            snapshot = last_complete(self._folders.values())
+            self._start(snapshot)
+        except DamagedPiece as damaged:
+            return f"The banks were ended, but cannot go back. {damaged}"
         return f"All banks go back to {snapshot or 'the start'}, in epoch {self.epoch}."
 
     def kill_all(self) -> None:

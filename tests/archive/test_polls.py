@@ -58,7 +58,7 @@ def test_a_stuck_checkpoint_can_be_replayed_poll_by_poll(ada, flink):
         "rates-numbers -> to-rate to enrich: 0 of 2 subtasks have acknowledged. apply-rules "
         "and slow-sink wait behind.",
         "The front is at the edges from Source: orders-numbers -> to-order and Source: "
-        "rates-numbers -> to-rate to enrich: 1 of 2 subtasks have acknowledged, not [1]. "
+        "rates-numbers -> to-rate to enrich: 1 of 2 subtasks has acknowledged, not [1]. "
         "apply-rules and slow-sink wait behind.",
         "The front is at the edges from Source: rules and enrich to apply-rules: 0 of 2 subtasks "
         "have acknowledged. slow-sink waits behind.",

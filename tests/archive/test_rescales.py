@@ -24,6 +24,7 @@ class ScalingFlink(RecordedFlink):
         self.job = self.job | {"schedulerType": "Adaptive"}
         self.rescales: list[dict] = []
         self.broken: object = None
+        self.forgotten: set[str] = set()  # between the answers to two requests
 
     def rescale(self, before: int, after: int | None) -> None:
         number = len(self.rescales) + 1
@@ -55,7 +56,10 @@ class ScalingFlink(RecordedFlink):
             return self.broken
         if path.endswith("/history"):
             return [each | {"vertices": {}} for each in reversed(self.rescales[-2:])]
-        return {each["rescaleUuid"]: each for each in self.rescales}[path.rpartition("/")[2]]
+        known = {each["rescaleUuid"]: each for each in self.rescales}
+        return {uuid: known[uuid] for uuid in known.keys() - self.forgotten}[
+            path.rpartition("/")[2]
+        ]
 
 
 @pytest.fixture
@@ -70,6 +74,17 @@ def kept() -> list[tuple]:
         (one["state"], one["vertices"][0]["before"], one["vertices"][0]["after"])
         for one in rescales.shown(EngineJob.objects.get())
     ]
+
+
+def test_a_rescale_that_flink_forgets_meanwhile_is_kept_as_it_was_listed(ada, flink):
+    with Server(flink) as url:
+        flink.rescale(1, 2)
+        flink.rescale(2, 4)
+        flink.forgotten = {flink.rescales[0]["rescaleUuid"]}
+        assert collecting.poll(ada, url).problems == []
+    newest, listed = rescales.shown(EngineJob.objects.get())
+    assert [vertex["after"] for vertex in newest["vertices"]] == [4]
+    assert (listed["state"], listed["vertices"]) == ("completed", [])
 
 
 def test_rescales_are_kept_after_flink_has_forgotten_them(ada, flink):

@@ -239,7 +239,7 @@ def _status(flow: _Flow, vertex: PolledVertex) -> tuple[str, str]:
     if vertex.is_done:
         return ACKNOWLEDGED, "All its subtasks have acknowledged."
     if vertex.has_acknowledged:
-        return STARTED, f"{_counts(vertex)} have acknowledged."
+        return STARTED, f"{_counts(vertex)}."
     if vertex.id in flow.passed:
         return STARTED, "It has passed a barrier on, for a subtask behind it has received one."
     if vertex.begun:
@@ -256,7 +256,8 @@ def _status(flow: _Flow, vertex: PolledVertex) -> tuple[str, str]:
 
 def _counts(vertex: PolledVertex) -> str:
     of = "an unknown number of" if vertex.parallelism is None else f"{vertex.parallelism:,}"
-    return f"{vertex.acknowledged or 0:,} of {of} subtasks"
+    count = vertex.acknowledged or 0
+    return f"{count:,} of {of} subtasks {'has' if count == 1 else 'have'} acknowledged"
 
 
 def _place(flow: _Flow, vertex: PolledVertex) -> str:
@@ -356,7 +357,7 @@ def _at_front(flow: _Flow, vertex: PolledVertex) -> str:
 def _missing(vertex: PolledVertex) -> str:
     if vertex.acknowledged is None:
         return "how many of its subtasks have acknowledged is not known"
-    counts = f"{_counts(vertex)} have acknowledged"
+    counts = _counts(vertex)
     if not vertex.pending or not vertex.acknowledged:
         return counts
     return f"{counts}, not {listed([f'[{index}]' for index in vertex.pending], MOST_NAMED)}"

@@ -153,7 +153,7 @@ def test_a_vertex_that_only_copies_its_state_is_a_culprit_without_an_edge():
     assert (front.culprits, front.edges) == (("b",), ())
     assert front.sentence == (
         "totals has passed its barriers on and still copies its state: "
-        "1 of 2 subtasks have acknowledged, not [1]."
+        "1 of 2 subtasks has acknowledged, not [1]."
     )
 
 

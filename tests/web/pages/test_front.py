@@ -53,7 +53,7 @@ def test_the_page_shows_the_last_poll_and_leads_to_each_earlier_one(ada, job):
     earlier = page_of(ada, job, "?poll=20000")
     assert "Poll 2 of 3" in earlier
     assert "19 s after the trigger" in " ".join(earlier.split())
-    assert "1 of 2 subtasks have acknowledged, not [1]" in earlier
+    assert "1 of 2 subtasks has acknowledged, not [1]" in earlier
     assert "&lt;slow&gt;" in earlier
     assert "<slow>" not in earlier
     assert "How busy &lt;slow&gt; is is not known." in earlier
