@@ -10,7 +10,7 @@ import secrets
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -32,10 +32,7 @@ from snapshots.store.layout import (
 from snapshots.store.manifest import Part
 from snapshots.store.objects.paths import is_here
 from snapshots.store.outlines import drop_outline, keep_outline, outline_of
-from snapshots.store.pages import map_file
-
-if TYPE_CHECKING:
-    from typing_extensions import Buffer
+from snapshots.store.pages import MappedFile, map_file
 
 _DISORDER_OF = {MESSAGES: MESSAGE_DISORDER, MARKERS: MARKER_DISORDER}
 
@@ -178,7 +175,7 @@ def map_batch(path: Path) -> pa.RecordBatch:
     return batch_of(map_file(path))
 
 
-def batch_of(content: "Buffer") -> pa.RecordBatch:
+def batch_of(content: bytes | memoryview | MappedFile) -> pa.RecordBatch:
     """Return the record batch of a file with this content, as views of it.
 
     Raises: pa.ArrowInvalid if it is not of this form.

@@ -38,6 +38,7 @@ logger = logging.getLogger(__name__)
 
 SHIPPED = (
     "snapshots/quantities.py",
+    "snapshots/without_pandas.py",
     "snapshots/domain",
     "snapshots/readers",
     "snapshots/store",

@@ -38,7 +38,10 @@ def running_banks(server, *arguments):
         children = psutil.Process(command.pid).children() if command.poll() is None else []
         if command.poll() is None:
             command.send_signal(signal.SIGINT)
-        command.communicate(timeout=60)
+        try:
+            command.communicate(timeout=60)
+        finally:
+            command.kill()
         _, alive = psutil.wait_procs(children, 20)
         assert not alive
 

@@ -77,6 +77,7 @@ def test_a_document_holds_offline_and_names_the_claim_of_a_changed_number(
     assert "does not receive what B->A carries" in opened.locator(".differences").first.inner_text()
 
 
+@pytest.mark.long
 def test_hostile_text_in_an_exported_file_does_nothing(stack, reader, tmp_path):
     files = exported(Api(stack), tmp_path)
     opened, asked, happened = reader

@@ -116,6 +116,7 @@ def test_two_browsers_stay_together(opened, server, team, capsys):
     the_removed_lose_their_socket(server, team, eve, capsys)
 
 
+@pytest.mark.long
 def test_a_follower_in_a_review_goes_to_the_recording_of_the_presenter(opened, team):
     ada = opened("ada", f"/recordings/{team.recording}?review={team.review}")
     bob = opened("bob", f"/recordings/{team.other}?review={team.review}")

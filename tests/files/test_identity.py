@@ -333,6 +333,7 @@ def installed(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_nothing_starts_on_a_folder_of_another_database(installed, tmp_path):
     (installed.folder / "uploads" / "theirs").write_bytes(b"x")
     (installed.folder / "store" / "j1-1").mkdir(parents=True)

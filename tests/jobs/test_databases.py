@@ -11,7 +11,15 @@ from django.test import Client
 
 from snapshots.fields import JsonField, Line, Prose, clipped
 from snapshots.jobs import running
-from snapshots.models import EngineCheckpoint, EngineJob, Job, Recording, Snapshot, Topology
+from snapshots.models import (
+    LONGEST_PHASE,
+    EngineCheckpoint,
+    EngineJob,
+    Job,
+    Recording,
+    Snapshot,
+    Topology,
+)
 from tests.web.given import a_client, a_file, a_person, a_ready_recording
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
@@ -83,13 +91,13 @@ def test_a_nul_in_a_text_is_marked_and_found_again():
 
 
 def test_a_line_that_is_too_long_is_clipped_visibly():
-    job = Job.objects.create(kind="ingest", phase="waiting: " + "x" * 100)
+    job = Job.objects.create(kind="ingest", phase="waiting: " + "x" * LONGEST_PHASE)
     job.refresh_from_db()
-    assert len(job.phase) == 60
+    assert len(job.phase) == LONGEST_PHASE
     assert job.phase.endswith("x…")
-    Job.objects.filter(pk=job.pk).update(phase="y" * 60)
+    Job.objects.filter(pk=job.pk).update(phase="y" * LONGEST_PHASE)
     job.refresh_from_db()
-    assert job.phase == "y" * 60
+    assert job.phase == "y" * LONGEST_PHASE
 
 
 def test_several_long_lines_are_written_at_once():

@@ -35,6 +35,7 @@ def test_the_process_beside_a_worker_is_started_again(celery_worker_process):
 
 
 @pytest.mark.skipif(postgres.IS_CHOSEN, reason="the lock is one of SQLite's")
+@pytest.mark.long
 def test_a_lock_that_the_work_beside_holds_stops_no_job(tmp_path):
     stack = Stack(tmp_path)
     try:

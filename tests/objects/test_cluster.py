@@ -15,7 +15,7 @@ from tests.objects.server import ENVIRONMENT
 from tests.spark.running import processes
 from tests.spark.running.cluster import Standalone
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = [pytest.mark.spark, pytest.mark.long]
 
 
 def test_a_cluster_without_a_shared_folder_does_all_jobs(tmp_path, bucket):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from snapshots.store import blocks, columns, encoding
+from snapshots.store import blocks, encoding, text_columns
 from snapshots.store.decoding import StoredPart, open_part
 from snapshots.store.errors import StoreDamaged
 from snapshots.store.layout import EVENT_COLUMNS, EVENTS, IN_FLIGHT, NONE
@@ -206,7 +206,7 @@ def test_a_neighbour_of_a_long_text_is_read_without_it(tmp_path, monkeypatch):
         sizes.append(len(content := unpack(packed)))
         return content
 
-    monkeypatch.setattr(columns, "unpack", noted)
+    monkeypatch.setattr(text_columns, "unpack", noted)
     assert part.listed("it", np.array([len(texts) - 1, 0, len(texts) - 3])) == [
         "short two",
         "short one",

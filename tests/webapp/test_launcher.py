@@ -37,6 +37,7 @@ def sign_in_link_of(folder: Path) -> str:
     return ran.stdout.strip()
 
 
+@pytest.mark.long
 def test_commands_in_other_shells_print_the_port_that_runs(launched_with, tmp_path):
     run = launched_with("worker: echo begun; exec sleep 1000\n")
     run.wait_to_say(r"worker\.?1? .*begun")

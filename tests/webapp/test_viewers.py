@@ -68,6 +68,7 @@ async def stay(socket, place: int, until: float) -> list[float]:
     return took
 
 
+@pytest.mark.long
 async def test_many_join_at_once_and_none_is_cut_off(server):
     sockets = await joined(server)
     first = await asyncio.gather(*(cut(socket, i) for i, socket in enumerate(sockets)))
@@ -108,6 +109,7 @@ async def never_read(server, seconds: float):
     return socket
 
 
+@pytest.mark.long
 async def test_who_does_not_read_costs_nothing_that_lasts(server):
     before_sockets, before = open_sockets(server), memory(server)
     slow = await asyncio.gather(*(never_read(server, 6) for _ in range(SLOW_READERS)))

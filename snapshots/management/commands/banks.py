@@ -75,7 +75,8 @@ class Command(BaseCommand):
                 f"{processes} banks with {system.total} in all send money into recording {number}, "
                 f"{server.address}/live\nType {SHELL}, or press Ctrl-C to end."
             )
-            signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C
+            for ending in (signal.SIGINT, signal.SIGTERM):  # also where a shell ignores the first
+                signal.signal(ending, signal.default_int_handler)
             Run(self, system, server, number).run()
 
     def say(self, sentence: str) -> None:

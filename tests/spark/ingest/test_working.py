@@ -172,7 +172,7 @@ def test_what_cannot_fit_is_refused_before_anything_is_written(small_disk, tmp_p
 
 @pytest.mark.slow
 def test_what_turns_out_not_to_fit_ends_like_any_full_disk(small_disk, tmp_path):
-    source = native(tmp_path, 60_000)
+    source = native(tmp_path, 120_000)
     with pytest.raises(OSError, match="No space left on device") as full:
         ingest_here(task_of(source, small_disk))
     assert passing(full.value) is DISK_FULL

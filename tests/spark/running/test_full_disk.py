@@ -70,6 +70,7 @@ def test_a_start_on_a_full_disk_fails_for_now_only(small_disk, settings):
 
 @pytest.mark.slow
 @pytest.mark.spark
+@pytest.mark.long
 def test_state_that_a_full_disk_keeps_from_spark_is_not_called_unreadable(
     small_disk, shared_data, tmp_path_factory
 ):

@@ -51,9 +51,9 @@ def test_a_connect_server_that_is_not_there_is_named():
     assert output.count("\n") == 1
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.spark
-@pytest.mark.parametrize("length", [61, pytest.param(60, marks=pytest.mark.long)])
+@pytest.mark.parametrize("length", [61, 60])
 def test_the_folder_of_a_session_may_have_a_path_of_any_length(length):
     with tempfile.TemporaryDirectory() as short:
         scratch = Path("tmp", "spark", f"{session.scratch.PREFIX}12345678")

@@ -61,6 +61,7 @@ def test_a_master_that_never_answers_is_given_up(tmp_path):
         processes.run(__name__, "silent_master", DATA_DIR=tmp_path, SPARK_MASTER=master)
 
 
+@pytest.mark.long
 def test_a_worker_process_outlives_a_start_that_fails_and_the_next_job_starts_spark(tmp_path):
     home = a_java(tmp_path, DIES_AT_ONCE.format(code=1))
     environment = {

@@ -60,7 +60,9 @@ def test_a_log_that_is_refused_after_closing_stays(api):  # noqa: F811
     browser = signed_in(row.owner)
     log = b"".join(browser.get(f"/recordings/{pk}/original").streaming_content)
     assert [json.loads(line)["kind"] for line in log.splitlines()][1:].count("send") == 2
-    assert "the log is kept" in " ".join(browser.get(f"/recordings/{pk}").content.decode().split())
+    assert "its events are kept" in " ".join(
+        browser.get(f"/recordings/{pk}").content.decode().split()
+    )
     assert api.post(f"/api/recordings/{pk}/ingest").status_code == 202
 
 

@@ -127,13 +127,19 @@ export function createLive(app, feed, overview) {
 export function sentence({ came, counts, under_way, missing, waits, waits_total }) {
   const parts = [came ? `${counted(came, "event")} ${came === 1 ? "has" : "have"} come.` : "No event has come yet."];
   const held = came - counts.events;
-  if (held > 0) parts.push(`${thousands(held)} of them ${held === 1 ? "waits" : "wait"} for others, and cannot be shown yet.`);
+  if (held > 0) {
+    const waiting = held === 1 ? "waits" : "wait";
+    parts.push(`${thousands(held)} of them ${waiting} for others, and cannot be shown yet.`);
+  }
   if (missing) parts.push(`${counted(missing, "event")} ${missing === 1 ? "is" : "are"} missing before others.`);
   if (under_way) parts.push(`${counted(under_way, "snapshot")} ${under_way === 1 ? "is" : "are"} under way.`);
   for (const { process, channel, what } of waits.slice(0, MOST_WAITS)) {
     parts.push(`${process} waits for the send of ${what} on ${channel}.`);
   }
   const others = waits_total - MOST_WAITS;
-  if (others > 0) parts.push(`${counted(others, "more process", "more processes")} ${others === 1 ? "waits" : "wait"} so.`);
+  if (others > 0) {
+    const more = counted(others, "more process", "more processes");
+    parts.push(`${more} ${others === 1 ? "waits" : "wait"} so.`);
+  }
   return parts.join(" ");
 }
