@@ -11,6 +11,7 @@ OPEN = """() => {
 }"""
 
 
+@pytest.mark.long
 def test_an_open_page_outlives_a_redis_that_is_slow_to_answer(server, page):
     page.goto("/account")
     page.evaluate(OPEN)

@@ -114,6 +114,7 @@ def test_a_killed_redis_stops_no_job(stack, api, log, leftovers):
     api.call("DELETE", f"/recordings/{later['id']}")
 
 
+@pytest.mark.long
 def test_a_job_whose_message_the_queue_lost_runs(stack, api, log, leftovers):
     stack.kill("worker")
     accepted = api.upload(log).body

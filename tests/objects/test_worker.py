@@ -50,6 +50,7 @@ def test_a_process_that_the_worker_forks_after_its_check_reads_the_store(stack):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_worker_whose_store_does_not_answer_ends_with_the_reason(stack):
     stack.environment |= {"DJANGO_SETTINGS_MODULE": "webapp.settings"}
     stack.manage("migrate", "--verbosity", "0")

@@ -28,6 +28,7 @@ STREAM_FAILURE = 8
 SECRET = "a-secret-of-the-cluster"
 
 
+@pytest.mark.long
 def test_each_port_of_a_session_asks_for_a_secret():
     with tempfile.TemporaryDirectory() as folder:  # short enough for sockets
         processes.run(__name__, "check_ports", DATA_DIR=folder)
