@@ -3,6 +3,8 @@
 import os
 import signal
 
+import pytest
+
 OPEN = """() => {
   window.closings = [];
   window.socket = new WebSocket(`ws://${location.host}/ws/jobs`);
