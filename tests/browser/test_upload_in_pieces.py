@@ -104,7 +104,6 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-@pytest.mark.long
 def test_a_file_goes_on_after_the_server_was_killed(own, slow, tmp_path):
     log = tmp_path / "killed.jsonl"
     events = large_log(log, 64 * MEGABYTE)
