@@ -12,7 +12,7 @@ from snapshots.store.restores import ByProcess
 
 
 class Epochs:
-    """In which epoch each process is, and what the channels to it hold after its restores."""
+    """The epoch of each process, and what the channels to it hold after its restores."""
 
     def __init__(self, targets: Sequence[int]) -> None:
         """Take the process at the end of each channel."""

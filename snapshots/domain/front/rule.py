@@ -65,7 +65,7 @@ class VertexState:
 
 @dataclass(frozen=True, slots=True)
 class Front:
-    """Where the barriers of a checkpoint are.
+    """The vertices and edges that the barriers of a checkpoint have reached.
 
     Attributes:
         states: the state of each vertex, in the order of the poll.
