@@ -44,6 +44,7 @@ STACKS = {
         "tests/services/test_places.py",
         *("tests/web/api/test_every_case", "tests/web/api/test_engine_uploads"),
         *("tests/web/api/test_checkpoints", "tests/web/api/test_inventory"),
+        "tests/web/api/test_open_recording_faults.py",
         *("tests/web/api/test_predicates", "tests/web/api/test_recognised"),
         *("tests/web/api/test_stopped", "tests/web/pages/test_first_answer"),
         *("tests/web/pages/test_inventory_bytes", "tests/web/pages/test_restore_check"),
