@@ -48,7 +48,7 @@ def test_a_published_recording_is_found_and_nothing_else_is_left(store):
 
 def test_what_was_published_is_never_replaced(store):
     put(store, "7", "first")
-    with pytest.raises(OSError):
+    with pytest.raises(OSError, match="not empty"):
         put(store, "7", "second")
     assert name_at(store, "7") == "first"
 

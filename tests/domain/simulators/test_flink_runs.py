@@ -15,7 +15,6 @@ from snapshots.domain.simulators.dataflow_samples import SAMPLES_OF_DATAFLOWS
 from snapshots.domain.simulators.flink.failover import scope_of
 from snapshots.domain.simulators.flink.samples import pressed, smallest
 from snapshots.domain.simulators.flink.simulation import run_dataflow
-from snapshots.domain.simulators.protocols.flink_files import needed_files
 from snapshots.domain.simulators.protocols.flink_task import (
     ALIGNED,
     AT_LEAST_ONCE,
@@ -23,7 +22,7 @@ from snapshots.domain.simulators.protocols.flink_task import (
     TIMEOUT,
     UNALIGNED,
 )
-from tests.dataflows import a_run_of, a_sink, a_source, failing, word_count
+from tests.dataflows import a_run_of, a_sink, a_source, failing, needed_files, word_count
 
 pytestmark = pytest.mark.slow
 

@@ -67,7 +67,6 @@ FORMS = (
          r"(?<host>\S*) (?<clock>{.*})\n(?<event>.*)"),
 )  # fmt: skip
 BY_NAME = {form.name: form for form in FORMS}
-DEFAULT = BY_NAME["default"]
 
 
 def recognised(text: bytes) -> Form | None:
