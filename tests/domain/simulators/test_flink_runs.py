@@ -208,7 +208,7 @@ def test_a_transaction_whose_word_was_lost_is_committed_by_the_restore():
 
 
 def test_a_transaction_that_a_restore_commits_names_the_checkpoint_it_restores():
-    """One of its transactions was pre-committed for a checkpoint that was aborted."""
+    """A restore commits a transaction that was pre-committed for an aborted checkpoint, too."""
     calm = a_run_of(declines=frozenset({(1, "sink[1]")}), lost_notices=frozenset({2}))
     done = events(run_dataflow(calm), "cp_complete")[0]
     run = run_dataflow(failing(calm, done.at + 1_000, "sink[0]"))

@@ -1,4 +1,4 @@
-"""Lists the forms of log that are known by name, and decides which of them a log has.
+"""List the forms of log that are known by name, and decide which of them a log has.
 
 Source: docs/formats/shiviz.md, "The parser expression"; the logs of ShiViz, GoVector, TSViz, TLC.
 """

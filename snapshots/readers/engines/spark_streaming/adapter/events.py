@@ -303,7 +303,7 @@ class _JobWriter:
 
 
 def _plain(value: Json) -> Json:
-    """Return a value, as text where the log's format has no room for it."""
+    """Return a value as it is, or its text if the log cannot keep the value as JSON."""
     return value if json_problem(value) is None else str(value)
 
 
