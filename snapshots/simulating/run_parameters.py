@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, BeforeValidator, ValidationInfo
 
-from snapshots.domain.dataflow_logs.dataflow import Dataflow
+from snapshots.domain.dataflow_logs.dataflow import MOST_SUBTASKS, Dataflow
 from snapshots.domain.simulators.dataflows.parameters import FailAt
 from snapshots.simulating import topology_documents
 from snapshots.simulating.loads import Load
@@ -118,6 +118,16 @@ Slow = Annotated[
         "Slow subtasks",
         "Subtasks that are slow, and how many times longer than usual each takes for a record.",
         example={"count[1]": 4},
+    ),
+]
+EarlierParallelism = Annotated[
+    dict[str, Annotated[int, Whole(1, MOST_SUBTASKS)]],
+    declared(
+        "With this parallelism before",
+        "The parallelism that vertices had in the earlier run, such as lines=3. The parallelism of "
+        "all other vertices was the same as in this run.",
+        shown=Shown("start_parallelism"),
+        example={"lines": 3, "count": 2},
     ),
 ]
 KnownSubtask = Annotated[str, AfterValidator(_known_subtask)]

@@ -75,14 +75,7 @@ class StartingPoint(Parameters):
         "given, the run begins without a savepoint.",
         shown=Shown("start_at"),
     )
-    parallelism: dict[str, Annotated[int, Whole(1, MOST_SUBTASKS)]] = declared(
-        "With this parallelism before",
-        "The parallelism that vertices had in the earlier run, such as lines=3. The parallelism of "
-        "all other vertices was the same as in this run.",
-        {},
-        Shown("start_parallelism"),
-        example={"lines": 3, "count": 2},
-    )
+    parallelism: common.EarlierParallelism = {}
 
 
 class SeaTunnelParameters(common.DataflowParameters):
