@@ -207,8 +207,8 @@ class FlinkStart(Parameters):
 
     at: Time = declared(
         "Begin from an earlier run that ended at",
-        "The run continues from a checkpoint of an earlier run that ended at this time. If no time "
-        "is given, the run begins without one.",
+        "The run continues from a checkpoint of an earlier run that ended at this time. A form may "
+        "leave it empty: then the run begins without one.",
         shown=Shown("start_at"),
     )
     ending: Annotated[str, ENDING] = declared(

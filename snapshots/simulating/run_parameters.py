@@ -155,7 +155,7 @@ class InjectedFailure(Parameters):
 
     process: str = declared(
         "A subtask fails",
-        "The process that dies, such as count[0]. If none is given, nothing fails.",
+        "The process that dies, such as count[0]. A form may leave it empty: then nothing fails.",
         shown=Shown("failure_process", main=True, suggests="subtasks"),
     )
     at: Time = declared(
