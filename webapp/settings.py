@@ -107,7 +107,7 @@ PORT = env_port("PORT", _running["port"], "Port the server listens on.", shown="
 PUBLIC_URL = env_str(
     "PUBLIC_URL",
     _running["url"] or f"http://127.0.0.1:{PORT}",
-    "Address people type, when a proxy stands in front; https turns on secure cookies.",
+    "Address that people type, if a proxy is in front; https turns on secure cookies.",
     shown="http://127.0.0.1:$PORT",
 ).rstrip("/")
 ALLOWED_HOSTS = env_list(
