@@ -1,5 +1,6 @@
-"""Builders of dataflows and of simulated runs of them, which tests share."""
+"""Builders of dataflows and of simulated runs of them, and the files that a run needs."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from random import Random
 
@@ -13,7 +14,10 @@ from snapshots.domain.dataflow_logs.dataflow import (
     Edge,
     Vertex,
 )
+from snapshots.domain.dataflow_logs.events import fields_of
 from snapshots.domain.dataflow_logs.failovers.reference import all_failovers
+from snapshots.domain.dataflow_logs.kinds import CP_ACK, CP_COMPLETE
+from snapshots.domain.model.recording import Event, LoggedEvent
 from snapshots.domain.simulators.dataflows.parameters import FailAt
 from snapshots.domain.simulators.flink.simulation import DataflowSimulation
 from snapshots.domain.simulators.protocols.flink_coordinator import CheckpointSettings
@@ -191,3 +195,22 @@ def differences(run) -> list[object]:
     told += [{item.split: item.records for item in report.re_read} for report in found.reports]
     true += [failure.re_read for failure in counted.failures]
     return [pair for pair in zip(told, true, strict=True) if pair[0] != pair[1]]
+
+
+def needed_files(events: Iterable[Event | LoggedEvent]) -> dict[str, tuple[int, ...]]:
+    """Return for every file the checkpoints that need it, of those retained at the end.
+
+    The files are those that an acknowledgement names. A file that none needs may be deleted.
+    """
+    files_of: dict[int, set[str]] = {}
+    retained: list[int] = []
+    for event in sorted(events, key=lambda event: event.line):
+        if event.kind == CP_ACK and event.snapshot is not None:
+            files = {handle["file"] for handle in fields_of(event.extra)["handles"]}
+            files_of.setdefault(int(event.snapshot), set()).update(files)
+        elif event.kind == CP_COMPLETE:
+            retained = fields_of(event.extra)["retained"]
+    return {
+        file: tuple(cid for cid in retained if file in files_of.get(cid, ()))
+        for file in sorted(set().union(*files_of.values()))
+    }

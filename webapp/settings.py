@@ -107,7 +107,7 @@ PORT = env_port("PORT", _running["port"], "Port the server listens on.", shown="
 PUBLIC_URL = env_str(
     "PUBLIC_URL",
     _running["url"] or f"http://127.0.0.1:{PORT}",
-    "Address people type, when a proxy stands in front; https turns on secure cookies.",
+    "Address that people type, if a proxy is in front; https turns on secure cookies.",
     shown="http://127.0.0.1:$PORT",
 ).rstrip("/")
 ALLOWED_HOSTS = env_list(
@@ -271,15 +271,17 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 16 * 1024**2  # a request body that is not a file
 
 # --- limits of one person (0: no limit) ------------------------------------------------------
 
-MAX_OPEN_JOBS = env_int("MAX_OPEN_JOBS", 200, "Most open jobs of a person; 0: no limit.", minimum=0)
+MAX_OPEN_JOBS = env_int(
+    "MAX_OPEN_JOBS", 200, "Most open jobs of a person or team; 0: no limit.", minimum=0
+)
 MAX_COLLECTORS = env_int(
-    "MAX_COLLECTORS", 20, "Most collectors of a person; 0: no limit.", minimum=0
+    "MAX_COLLECTORS", 20, "Most collectors of a person or team; 0: no limit.", minimum=0
 )
 MAX_TEAMS = env_int("MAX_TEAMS", 20, "Most teams that a person owns; 0: no limit.", minimum=0)
 MAX_STORED_BYTES = env_int(
     "MAX_STORED_BYTES",
     100 * 1024**3,
-    "Most bytes of a person's uploads and stores together; 0: no limit.",
+    "Most bytes of a person's or team's uploads and stores together; 0: no limit.",
     minimum=0,
 )
 RETENTION_DAYS = env_int(

@@ -251,7 +251,7 @@ class CheckpointSeries(Series):
             return NotKnown(str(item.id), str(error))
 
     def _read(self, item: HeldCheckpoint) -> GlobalState | NotKnown:
-        """Return the state of a checkpoint. Raises: StoreError."""
+        """Return what a checkpoint holds in all, or why that is not known. Raises: StoreError."""
         held = inventory.checkpoint(inventory.opened(item.recording), item.contents)
         reason = inventory_sums.why_not_known(held)
         if reason is not None:

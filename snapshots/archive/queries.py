@@ -121,7 +121,7 @@ def healthy_beside(job: EngineJob, row: EngineCheckpoint) -> EngineCheckpoint | 
 def gaps(job: EngineJob) -> int:
     """Return how many numbers are missing between each pipeline's first and last checkpoint.
 
-    Such checkpoints never began, or the engine forgot them before they were read.
+    A missing checkpoint never began, or nobody read it while the engine or an upload told of it.
     """
     columns, missing = columns_of(job), 0
     for pipeline in np.unique(columns.pipeline):
@@ -133,7 +133,8 @@ def gaps(job: EngineJob) -> int:
 def failed_unseen(job: EngineJob) -> int:
     """Return how many more checkpoints failed, by the engine's count, than are kept.
 
-    They failed before they had a number, or the engine forgot them before they were read.
+    0 if that count is not known. The others failed before they had a number, or nobody read them
+    while the engine or an upload told of them.
     """
     kept = len(Filter(status=FAILED).rows(columns_of(job)))
     return max(0, job.counts.get("failed", 0) - kept)

@@ -19,9 +19,10 @@ MOST_PROBLEMS = 3  # that are shown
 
 
 def poll(owner, url: str, job_key: str = "", collector: Collector | None = None) -> Round:
-    """Look once. ``url`` is a checked folder; a folder has one query, so there is no ``job_key``.
+    """Look once into the folder of a Spark query, and archive the batches that are new.
 
-    Of a collector's folder only what lies below a folder of the setting is read.
+    ``url`` is a checked folder. A folder has one query, so ``job_key`` is not used. For a
+    collector, only what lies below a folder of the setting is read.
 
     Raises: Moved, Forbidden.
     """

@@ -274,7 +274,7 @@ def _noticing_older_database(row: Installation, mark: Mark | None) -> Installati
 
 
 def _advance(mark: Mark) -> None:
-    """Write the count of a beat unless a later one is there already."""
+    """Write a higher count of beats into the folder's mark; a mark that is ahead stays."""
     with _locked(mark_path().with_suffix(".lock")):
         written = _read(mark_path())
         if written is not None and written.identity == mark.identity and written.beats < mark.beats:

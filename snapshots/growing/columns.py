@@ -142,5 +142,5 @@ def texts_of(heap: NDArray[np.uint8], begins: Ints, sizes: Ints) -> list[str | N
 
 
 def as_array(texts: list[str | None]) -> pa.Array:
-    """Return texts as large strings."""
+    """Return an Arrow column of texts, of which some may be null."""
     return pa.array(texts, pa.large_string())

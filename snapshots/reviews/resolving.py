@@ -24,7 +24,7 @@ from snapshots.store.errors import StoreError
 from snapshots.store.inventory.reading import StoredInventory, states_of
 from snapshots.store.reader import StoredRecording
 
-THERE, GONE, CHANGED, NOT_KNOWN = STATES = ("there", "gone", "changed", "not-known")
+THERE, GONE, CHANGED, NOT_KNOWN = ("there", "gone", "changed", "not-known")
 MOST_ENTRIES = 100_000  # of a state, among which a key is looked for
 _PAGE = 10_000
 _MARKED = ("kind", "channel", "message", "snapshot")  # of an event; a clock may be read anew

@@ -228,7 +228,7 @@ def close(recording: Recording, by) -> Job:
 
 
 def _end(recording: Recording) -> None:
-    """Let those who look at the journal know at once; if this fails, the job does it."""
+    """End the journal, so that its readers know at once; if this fails, the queued job ends it."""
     with suppress(JournalDamaged, OSError):
         journals.journal_of(recording).end()
 

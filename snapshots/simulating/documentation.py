@@ -18,8 +18,8 @@ INTRODUCTION = """\
 Which parameters `POST /api/topologies/ID/simulate` and
 `manage.py simulate TOPOLOGY PARAMETER=VALUE` take.
 
-`python -m snapshots.simulating.documentation` writes this page from the models that check a
-request.
+`.venv/bin/python -m snapshots.simulating.documentation` prints this page from the models that
+check a request.
 
 In `checkpoints.mode`, `mode` is a parameter within the parameter `checkpoints`. `[]` stands for
 each item of a list. A parameter that is left out or null has its default, unless null is among its

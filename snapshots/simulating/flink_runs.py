@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator
 
-from snapshots.domain.dataflow_logs.dataflow import MOST_SUBTASKS, Dataflow
+from snapshots.domain.dataflow_logs.dataflow import Dataflow
 from snapshots.domain.simulators.flink.event_time import EventTimeSettings
 from snapshots.domain.simulators.flink.failover import FAILOVERS, FULL, PIPELINE, REGION
 from snapshots.domain.simulators.flink.simulation import (
@@ -207,8 +207,8 @@ class FlinkStart(Parameters):
 
     at: Time = declared(
         "Begin from an earlier run that ended at",
-        "The run continues from a checkpoint of an earlier run that ended at this time. If no time "
-        "is given, the run begins without one.",
+        "The run continues from a checkpoint of an earlier run that ended at this time. A form may "
+        "leave it empty: then the run begins without one.",
         shown=Shown("start_at"),
     )
     ending: Annotated[str, ENDING] = declared(
@@ -217,14 +217,7 @@ class FlinkStart(Parameters):
         SAVED,
         Shown("start_ending"),
     )
-    parallelism: dict[str, Annotated[int, Whole(1, MOST_SUBTASKS)]] = declared(
-        "With this parallelism before",
-        "The parallelism that vertices had in the earlier run, such as lines=3. The parallelism of "
-        "all other vertices was the same as in this run.",
-        {},
-        Shown("start_parallelism"),
-        example={"lines": 3, "count": 2},
-    )
+    parallelism: common.EarlierParallelism = {}
 
 
 class FlinkParameters(common.DataflowParameters):

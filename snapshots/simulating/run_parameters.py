@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, BeforeValidator, ValidationInfo
 
-from snapshots.domain.dataflow_logs.dataflow import Dataflow
+from snapshots.domain.dataflow_logs.dataflow import MOST_SUBTASKS, Dataflow
 from snapshots.domain.simulators.dataflows.parameters import FailAt
 from snapshots.simulating import topology_documents
 from snapshots.simulating.loads import Load
@@ -120,6 +120,16 @@ Slow = Annotated[
         example={"count[1]": 4},
     ),
 ]
+EarlierParallelism = Annotated[
+    dict[str, Annotated[int, Whole(1, MOST_SUBTASKS)]],
+    declared(
+        "With this parallelism before",
+        "The parallelism that vertices had in the earlier run, such as lines=3. The parallelism of "
+        "all other vertices was the same as in this run.",
+        shown=Shown("start_parallelism"),
+        example={"lines": 3, "count": 2},
+    ),
+]
 KnownSubtask = Annotated[str, AfterValidator(_known_subtask)]
 
 
@@ -145,7 +155,7 @@ class InjectedFailure(Parameters):
 
     process: str = declared(
         "A subtask fails",
-        "The process that dies, such as count[0]. If none is given, nothing fails.",
+        "The process that dies, such as count[0]. A form may leave it empty: then nothing fails.",
         shown=Shown("failure_process", main=True, suggests="subtasks"),
     )
     at: Time = declared(

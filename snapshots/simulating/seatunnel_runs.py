@@ -55,7 +55,7 @@ class ChangeOfSchema(Parameters):
     split: str = declared(
         "The schema changes in split",
         "The split in which the columns of the table change, such as lines[0]. In a pipeline, one "
-        "split may do so. If none is given, no schema changes.",
+        "split may do so. A form may leave it empty: then no schema changes.",
         shown=Shown("schema_split", suggests="subtasks"),
     )
     after: Annotated[int, Whole(1, LARGEST, "records")] = declared(
@@ -71,18 +71,11 @@ class StartingPoint(Parameters):
 
     at: Time = declared(
         "Begin from a savepoint taken at",
-        "The run continues from a savepoint that an earlier run took at this time. If no time is "
-        "given, the run begins without a savepoint.",
+        "The run continues from a savepoint that an earlier run took at this time. A form may "
+        "leave it empty: then the run begins without a savepoint.",
         shown=Shown("start_at"),
     )
-    parallelism: dict[str, Annotated[int, Whole(1, MOST_SUBTASKS)]] = declared(
-        "With this parallelism before",
-        "The parallelism that vertices had in the earlier run, such as lines=3. The parallelism of "
-        "all other vertices was the same as in this run.",
-        {},
-        Shown("start_parallelism"),
-        example={"lines": 3, "count": 2},
-    )
+    parallelism: common.EarlierParallelism = {}
 
 
 class SeaTunnelParameters(common.DataflowParameters):

@@ -4,7 +4,6 @@ import gzip
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from snapshots.domain.model.topology import Topology
 from snapshots.files.uploads import Draft
 from snapshots.readers.logs.native import write_lines
 from snapshots.simulating import dataflows, topology_documents
@@ -33,11 +32,6 @@ def checked_for(
         return run.stored(), run.label
     parameters = WorkloadParameters.checked(given, topology_documents.as_domain(definition))
     return parameters.stored(), parameters.label
-
-
-def checked_parameters(topology: Topology, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the checked parameters of a workload's run. Raises: Refused."""
-    return WorkloadParameters.checked(given, topology).stored()
 
 
 def write(

@@ -108,7 +108,7 @@ def _column(name: str, columns: Mapping[str, pa.Array | Numerals]) -> Iterator[P
 
 
 def _following(name: str, columns: Mapping[str, Any]) -> Iterator[Piece] | None:
-    """Return a column that follows from another one of the same part, or None."""
+    """Return how to rebuild a column from another one of the part; None if that is impossible."""
     array = columns[name]
     if not len(array):
         return None

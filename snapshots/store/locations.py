@@ -14,7 +14,6 @@ from snapshots.store.objects.paths import SCHEME, is_here, object_root
 
 _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_-]*")
 TEMPORARY = ".tmp-"
-REPLACED = ".old-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +67,6 @@ class Store:
         """
         if not self.is_here:
             return self.folder(name)
-        folder = beside(self.folder(name), TEMPORARY)
+        folder = self.root / f"{self.folder(name).name}{TEMPORARY}{secrets.token_hex(8)}"
         folder.mkdir(parents=True)
         return folder
-
-
-def beside(folder: Path, mark: str) -> Path:
-    """Return the path of a sibling of ``folder`` with a unique name."""
-    return folder.with_name(f"{folder.name}{mark}{secrets.token_hex(8)}")

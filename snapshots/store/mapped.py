@@ -173,7 +173,7 @@ class MappedTable:
         return self.pick_run(code, first, end).array(column)
 
     def find_texts(self, column: str, code: int, texts: Sequence[str]) -> Ints:
-        """Find the offsets in one run where a column of text has one of ``texts``. Read it all."""
+        """Find the offsets in one run whose text is one of ``texts``, by reading the whole run."""
         wanted = pa.array(texts, pa.large_string()).unique()
         return np.flatnonzero(self.pick_run(code).find(column, wanted) != NONE)
 

@@ -145,16 +145,10 @@ def write_bytes(path: Path, content: bytes) -> None:
         temporary.unlink(missing_ok=True)
 
 
-def write_matrix(path: Path, matrix: np.ndarray) -> None:
-    """Write one ``.npy`` file and force it to the disk."""
-    with synced(path) as sink:
-        np.save(sink, np.ascontiguousarray(matrix))
-
-
 def write_blocks(
     path: Path, shape: tuple[int, int], kind: np.dtype, blocks: Iterable[np.ndarray]
 ) -> None:
-    """Write a matrix as ``write_matrix`` does, but never hold more than one block of it.
+    """Write a matrix as ``numpy.save`` does and force it to the disk, holding one block at a time.
 
     ``blocks`` hold the numbers of the rows, one row after another, in any kind that fits ``kind``.
     """

@@ -98,7 +98,7 @@ class Tables:
         return self.read_topology()
 
     def read_topology(self) -> Topology:
-        """Make the topology anew."""
+        """Return a new topology, read from the tables of processes and channels."""
         return _topology(self._processes, self._channels)
 
     def positions_before(self, axis: str, coordinate: int) -> Ints:

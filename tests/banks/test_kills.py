@@ -1,5 +1,6 @@
 """Banks that are killed at random moments and go back, and what Cutline's judge says of the log."""
 
+import contextlib
 import json
 import random
 import time
@@ -21,6 +22,7 @@ class Banks:
 
     def __init__(self, folder, recording, seed, **options):
         self.random = random.Random(seed)
+        self.recording = recording
         self.system = System(3, folder, rate=30, **options)
         self.said = []
         self.system.begin(Server(f"http://127.0.0.1:{recording.port}", "secret"), 12)
@@ -73,13 +75,24 @@ class Banks:
         waiting = [m[1] for piece in pieces for each in piece["channels"].values() for m in each]
         return sum(piece["state"] for piece in pieces) + sum(waiting)
 
-    def log(self, recording):
-        """Return what the server has, as one log."""
-        lines = [
-            self.system.header,
-            *(recording.events[place] for place in sorted(recording.events)),
-        ]
+    def ended(self):
+        """Let the banks end and send what is left; return what the server has, as one log."""
+        self.system.leave()
+        assert self.system.send_rest() == []
+        events = self.recording.events
+        lines = [self.system.header, *(events[place] for place in sorted(events))]
         return b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+
+
+@contextlib.contextmanager
+def running(folder, seed, **options):
+    """Run banks beside a server of open recordings, and kill those that are left."""
+    with OpenRecording() as recording:
+        banks = Banks(folder, recording, seed, **options)
+        try:
+            yield banks
+        finally:
+            banks.system.kill_all()
 
 
 @pytest.mark.parametrize(
@@ -93,20 +106,14 @@ class Banks:
 def test_the_money_is_the_same_after_every_kill_and_the_log_has_no_defect(
     tmp_path, kills, delay_ms
 ):
-    with OpenRecording() as recording:
-        banks = Banks(tmp_path, recording, kills, delay_ms=delay_ms)
-        try:
-            for number in range(kills):
-                banks.kill(MOMENTS[number % len(MOMENTS)])
-                banks.system.restore()
-                assert banks.total() == banks.system.total
-            banks.all_run()
-            banks.snapshot()
-            banks.system.leave()
-        finally:
-            banks.system.kill_all()
-        assert banks.system.send_rest() == []
-        text = banks.log(recording)
+    with running(tmp_path, kills, delay_ms=delay_ms) as banks:
+        for number in range(kills):
+            banks.kill(MOMENTS[number % len(MOMENTS)])
+            banks.system.restore()
+            assert banks.total() == banks.system.total
+        banks.all_run()
+        banks.snapshot()
+        text = banks.ended()
     assert kills / 2 < banks.system.epoch <= kills  # one that nobody had begun is used again
     assert assembly_of(text).defects == ()
     verdicts = {name: report.verdict for name, report in reports_of(text).items()}
@@ -119,20 +126,14 @@ def test_the_money_is_the_same_after_every_kill_and_the_log_has_no_defect(
 
 @pytest.mark.slow
 def test_on_a_slow_network_snapshots_find_money_in_the_channels(tmp_path):
-    with OpenRecording() as recording:
-        banks = Banks(tmp_path, recording, 1, delay_ms=100)
-        try:
-            banks.all_run()
-            banks.snapshot()
-            banks.kill("during")
-            banks.system.restore()
-            banks.all_run()
-            banks.snapshot()
-            banks.system.leave()
-        finally:
-            banks.system.kill_all()
-        assert banks.system.send_rest() == []
-        text = banks.log(recording)
+    with running(tmp_path, 1, delay_ms=100) as banks:
+        banks.all_run()
+        banks.snapshot()
+        banks.kill("during")
+        banks.system.restore()
+        banks.all_run()
+        banks.snapshot()
+        text = banks.ended()
     assert assembly_of(text).defects == ()
     shown = banks.system.snapshots
     assert all(each["channels"] > 0 for each in shown)
@@ -143,19 +144,13 @@ def test_on_a_slow_network_snapshots_find_money_in_the_channels(tmp_path):
 
 @pytest.mark.slow
 def test_states_read_by_clocks_that_are_wrong_are_no_snapshot(tmp_path):
-    """Beside them the snapshot by markers is consistent, and has all the money."""
-    with OpenRecording() as recording:
-        banks = Banks(tmp_path, recording, 1, skew_ms=200)
-        try:
-            banks.all_run()
-            banks.snapshot()
-            banks.until(lambda: len(banks.system.snapshots) == 2)
-            banks.hear(0.5)
-            banks.system.leave()
-        finally:
-            banks.system.kill_all()
-        assert banks.system.send_rest() == []
-        reports = reports_of(banks.log(recording))
+    """A snapshot by markers of the same run is consistent, and has all the money."""
+    with running(tmp_path, 1, skew_ms=200) as banks:
+        banks.all_run()
+        banks.snapshot()
+        banks.until(lambda: len(banks.system.snapshots) == 2)
+        banks.hear(0.5)
+        reports = reports_of(banks.ended())
     naive = reports.pop("by-clock-1")
     (by_markers,) = reports.values()
     assert by_markers.verdict == "consistent"
@@ -168,36 +163,28 @@ def test_states_read_by_clocks_that_are_wrong_are_no_snapshot(tmp_path):
 
 @pytest.mark.slow
 def test_a_bank_that_waits_for_another_ends_with_the_process_that_started_it(tmp_path):
-    with OpenRecording() as recording:
-        banks = Banks(tmp_path, recording, 3)
-        try:
-            banks.system.kill("C")  # which cannot be connected so soon
-            waiting = [banks.system.places[name].process for name in "AB"]
-            for process in waiting:
-                process.stdin.close()
-            assert [process.wait(60) for process in waiting] == [0, 0]
-        finally:
-            banks.system.kill_all()
+    with running(tmp_path, 3) as banks:
+        banks.system.kill("C")  # which cannot be connected so soon
+        waiting = [banks.system.places[name].process for name in "AB"]
+        for process in waiting:
+            process.stdin.close()
+        assert [process.wait(60) for process in waiting] == [0, 0]
 
 
 @pytest.mark.slow
 def test_what_cannot_be_asked_for_is_said_and_changes_nothing(tmp_path):
-    with OpenRecording() as recording:
-        banks = Banks(tmp_path, recording, 2)
-        try:
-            banks.all_run()
-            assert banks.system.kill("Z") == "There is no bank Z. There are A, B, C."
-            assert banks.system.snapshot("Z").startswith("There is no bank Z.")
-            assert banks.system.kill("B").startswith("B is killed.")
-            banks.until(lambda: not banks.system.running)
-            assert banks.system.kill("B") == "B does not run."
-            assert "Restore them first" in banks.system.snapshot("A")
-            states = [place.state for place in banks.system.places.values()]
-            assert states == ["stopped", KILLED, "stopped"]
-            assert banks.system.restore() == "All banks go back to the start, in epoch 1."
-            banks.all_run()
-            assert [place.state for place in banks.system.places.values()] == [RUNNING] * 3
-            banks.system.places["C"].process.kill()  # as somebody in a shell does
-            banks.until(lambda: "C has ended by signal 9." in banks.said)
-        finally:
-            banks.system.kill_all()
+    with running(tmp_path, 2) as banks:
+        banks.all_run()
+        assert banks.system.kill("Z") == "There is no bank Z. There are A, B, C."
+        assert banks.system.snapshot("Z").startswith("There is no bank Z.")
+        assert banks.system.kill("B").startswith("B is killed.")
+        banks.until(lambda: not banks.system.running)
+        assert banks.system.kill("B") == "B does not run."
+        assert "Restore them first" in banks.system.snapshot("A")
+        states = [place.state for place in banks.system.places.values()]
+        assert states == ["stopped", KILLED, "stopped"]
+        assert banks.system.restore() == "All banks go back to the start, in epoch 1."
+        banks.all_run()
+        assert [place.state for place in banks.system.places.values()] == [RUNNING] * 3
+        banks.system.places["C"].process.kill()  # as somebody in a shell does
+        banks.until(lambda: "C has ended by signal 9." in banks.said)

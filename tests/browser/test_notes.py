@@ -81,7 +81,7 @@ def save_in_panel(page, field, text: str) -> None:
 
 
 def test_a_note_about_the_chosen_snapshot_goes_to_it(stack, page):
-    """Both snapshots have findings, and the second has no place: nobody recorded it."""
+    """A note goes to the chosen one of two snapshots, though nobody recorded the second."""
     address = uploaded(page, with_a_snapshot_that_nobody_recorded(), "failed.jsonl")
     page.goto(address)
     page.locator("#workbench.is-ready").wait_for()

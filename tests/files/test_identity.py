@@ -81,7 +81,7 @@ def test_a_running_worker_whose_database_was_exchanged_stops(data_dir, monkeypat
 def test_a_database_from_just_before_an_upload_notices_that_it_is_older(
     data_dir, django_capture_on_commit_callbacks
 ):
-    """There was no sweep between the backup of the database and the upload."""
+    """The folder is ahead although no sweep ran between the database's backup and the upload."""
     before = Installation.objects.values("beats").get()
     log = data_dir / "log.jsonl"
     log.write_bytes(native(two_banks()))

@@ -109,7 +109,7 @@ def _lines(format: str, first: int, count: int, options: tuple[str, ...]) -> Ite
 
 
 def _within(child: subprocess.Popen) -> Iterator[bytes]:
-    """Its lines, until it ends or says nothing for too long."""
+    """Yield the lines of a process until it ends or says nothing for too long."""
     descriptor = child.stdout.fileno()
     held, patience = b"", STARTS_IN
     with selectors.DefaultSelector() as selector:

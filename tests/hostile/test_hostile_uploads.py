@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 
 
 def test_hostile_uploads(shared_data, tmp_path, monkeypatch):
-    """One process for all: starting it takes longer than most cases."""
+    """Every hostile upload is refused or described. One process takes all: it starts slowly."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     total = driving.run(",".join(FORMATS), COUNT * len(FORMATS), options=("--whole", "5"))
     assert not total.wrong, "\n".join(total.wrong)

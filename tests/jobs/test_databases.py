@@ -130,7 +130,7 @@ BEFORE = [("snapshots", "0008_fair_turns_and_identity")]
 
 @pytest.fixture
 def tables_of_before(transactional_db):
-    """Migrate the tables back to before 0009, and forward again after the test."""
+    """Migrate the tables back to before migration 0009, and forward again after the test."""
     executor = MigrationExecutor(connection)
     executor.migrate(BEFORE)
     yield executor.loader.project_state(BEFORE).apps.get_model

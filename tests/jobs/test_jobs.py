@@ -230,7 +230,7 @@ def test_a_temporary_failure_postpones_a_job(job, monkeypatch, error, sentence):
 
 
 def test_the_end_of_a_run_is_written_again_until_the_database_accepts_it(job, monkeypatch):
-    """The same run writes the answer, however long the database is locked."""
+    """A run that has ended writes its answer itself, however long the database is locked."""
     monkeypatch.setattr(postponing, "SECONDS_BETWEEN_WRITES", 0.01)
     refusals = iter([OperationalError("database is locked")] * 3)
     write = leases.Lease.write

@@ -19,7 +19,7 @@ OF_THE_ALLOCATOR = "jemalloc_bg_thd"  # it holds no lock while a process is fork
 
 
 def test_the_main_process_of_a_worker_has_a_single_thread(celery_worker_process):
-    """Its forks therefore copy no lock that another thread holds."""
+    """Forks of a process with a single thread copy no lock that another thread holds."""
     worker = celery_worker_process.processes["worker"].pid
     celery_worker_process.wait_for("the work beside it", celery_worker_process.beside_worker)
     threads = [path.read_text().strip() for path in Path(f"/proc/{worker}/task").glob("*/comm")]

@@ -8,7 +8,6 @@ from snapshots.domain.model.recording import MARKER_RECEIVE, MARKER_SEND, RECORD
 from snapshots.problems import Conflict, Invalid, Refused
 from snapshots.simulating.broken_rules import ALL_RULES, PROCESS, what_follows
 from snapshots.simulating.reruns import DEMONSTRATION, MOST_EVENTS, rerun_of
-from snapshots.simulating.simulations import checked_parameters
 from snapshots.simulating.workload_runs import RULES, WorkloadParameters
 
 SEEDS = range(12)
@@ -164,7 +163,7 @@ def test_lai_and_yang_have_no_marker_rules_to_break(rule):
     rerun = rerun_of(DEMONSTRATION)
     at = "A" if rule.place == PROCESS else "A->B"
     with pytest.raises(Refused) as refused:
-        checked_parameters(rerun.topology, {"algorithm": "lai-yang", rule.name: [at]})
+        WorkloadParameters.checked({"algorithm": "lai-yang", rule.name: [at]}, rerun.topology)
     assert refused.value.members["field"] == rule.name
 
 

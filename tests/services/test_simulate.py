@@ -17,6 +17,7 @@ from snapshots.readers import recognition
 from snapshots.readers.formats.head import read_head
 from snapshots.services import gallery
 from snapshots.simulating import simulations, topology_documents
+from snapshots.simulating.workload_runs import WorkloadParameters
 from tests.readers.inputs import read, source
 from tests.web.given import a_client, a_file, a_person, post_json
 
@@ -191,7 +192,7 @@ def test_a_simulation_is_a_recording_with_all_its_parameters(api, ring):
 
 def simulated(**parameters) -> bytes:
     topology = topology_documents.as_domain(topology_documents.checked(RING))
-    checked = simulations.checked_parameters(topology, parameters)
+    checked = WorkloadParameters.checked(parameters, topology).stored()
     with uploads.Draft() as draft:
         document = {**checked, "topology": topology_documents.checked(RING)}
         simulations.write(draft, "a run", document, lambda *progress: None)
@@ -297,15 +298,15 @@ def test_collecting_too_many_pieces_is_refused():
     document = {"processes": names, "channels": [[a, b] for a in names for b in names if a != b]}
     topology = topology_documents.as_domain(topology_documents.checked({"name": "all", **document}))
     times = {"snapshot_times": [1] * 50}
-    assert simulations.checked_parameters(topology, times)
+    assert WorkloadParameters.checked(times, topology)
     with pytest.raises(Refused, match="6,240,000 events") as refusal:
-        simulations.checked_parameters(topology, {"collect": True, **times})
+        WorkloadParameters.checked({"collect": True, **times}, topology)
     assert refusal.value.members["field"] == "collect"
 
 
 def test_a_run_requested_before_there_were_algorithms_is_still_simulated():
     topology = topology_documents.checked(RING)
-    checked = simulations.checked_parameters(topology_documents.as_domain(topology), {})
+    checked = WorkloadParameters.checked({}, topology_documents.as_domain(topology)).stored()
     later = {"algorithm", "collect", "reorder", "stuck", "silent"}
     old = {name: checked[name] for name in checked.keys() - later}
     with uploads.Draft() as draft:
@@ -322,7 +323,7 @@ def test_a_simulation_can_be_cancelled_while_it_runs():
         raise Stop
 
     topology = topology_documents.as_domain(topology_documents.checked(RING))
-    checked = simulations.checked_parameters(topology, {"events": 1_000_000})
+    checked = WorkloadParameters.checked({"events": 1_000_000}, topology).stored()
     document = {**checked, "topology": topology_documents.checked(RING)}
     with uploads.Draft() as draft, pytest.raises(Stop):
         simulations.write(draft, "a run", document, stop)

@@ -59,7 +59,7 @@ def test_spark_and_the_reference_agree_on_runs_in_scopes_of_their_own(spark, one
 
 @pytest.mark.parametrize("step", ["send_marker", "receive_marker", "record_channel"])
 def test_spark_and_the_reference_agree_on_a_snapshot_without_states(spark, tmp_path, step):
-    """Its scope follows from its markers, from markers without a send, and from its records."""
+    """The scope of a snapshot follows from its markers, also without a send, and its records."""
     run = getattr(a_run(), step)("p->q", "s1")
     log = side_by_side(run.log(), simulated())
     agree(written(log, tmp_path / "log.jsonl"), tmp_path, spark)

@@ -13,7 +13,7 @@ from snapshots.store.layout import FOLLOWING, MANIFEST, MESSAGES, PARTED
 from snapshots.store.levels import level, span
 from snapshots.store.manifest import Manifest
 from snapshots.store.mapped import MappedTable
-from snapshots.store.parts import write_matrix, write_table
+from snapshots.store.parts import write_table
 from snapshots.store.tables import AXES, Tables
 
 
@@ -70,5 +70,5 @@ def _write_levels(tables: Tables, target: Path) -> None:
                 ("depth", tables.all_channels),
             ):
                 file = target / "levels" / f"{axis}-{exponent}-{quantity}.arrow"
-                write_matrix(file.with_suffix(".npy"), level(tables, axis, bins, quantity, codes))
+                np.save(file.with_suffix(".npy"), level(tables, axis, bins, quantity, codes))
                 file.unlink()

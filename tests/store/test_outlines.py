@@ -13,7 +13,7 @@ from snapshots.store.layout import EVENT_COLUMNS, EVENTS, FENCES, INDEX, OUTLINE
 from snapshots.store.locations import Store
 from snapshots.store.manifest import Manifest
 from snapshots.store.outlines import FENCE, SEARCHED, outline_of
-from snapshots.store.parts import map_batch, write_blocks, write_matrix
+from snapshots.store.parts import map_batch, write_blocks
 from snapshots.store.publish import publish
 from snapshots.store.writer import finish, write_recording
 from tests.builders import a_run, recorded, simulated
@@ -83,7 +83,7 @@ def test_levels_that_are_counted_elsewhere_in_any_number_of_tasks_are_the_same(
 
 def test_a_matrix_written_by_blocks_is_the_file_that_numpy_writes(tmp_path):
     matrix = np.arange(12, dtype=np.uint8).reshape(4, 3)
-    write_matrix(tmp_path / "whole.npy", matrix.astype(np.uint16))
+    np.save(tmp_path / "whole.npy", matrix.astype(np.uint16))
     blocks = (matrix[:1], matrix[1:1], matrix[1:])
     write_blocks(tmp_path / "blocks.npy", (4, 3), np.dtype(np.uint16), blocks)
     assert (tmp_path / "blocks.npy").read_bytes() == (tmp_path / "whole.npy").read_bytes()

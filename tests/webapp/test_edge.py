@@ -72,7 +72,7 @@ def test_many_half_requests_are_gone_after_the_limit(edge, connected):
 
 
 def test_of_too_many_half_requests_the_oldest_goes_first(edge, connected):
-    """It ends long before its time is over."""
+    """The oldest of too many half requests ends long before its time is over."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 4_096), hard))
     first = connected()

@@ -87,7 +87,7 @@ def test_a_page_that_must_write_says_so_while_the_database_is_locked(ada):
 
 
 def test_lists_and_pages_are_read_while_the_database_is_locked(ada):
-    """They also wait for a shorter time than a request that must write."""
+    """Lists and pages wait for a locked database for a shorter time than a request that writes."""
     api, client = a_client(ada), session_of(ada)
     with locked_database(patience=20_000):
         began = time.monotonic()

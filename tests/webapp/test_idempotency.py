@@ -250,7 +250,7 @@ def test_what_fails_in_the_middle_leaves_neither_row_nor_file(api, monkeypatch, 
 
 
 def test_a_request_that_a_crash_left_is_taken_over(api, ada):
-    """Its process has ended, and nothing was committed."""
+    """A request whose process ended before it committed anything frees its key in time."""
     upload(api)
     Recording.objects.all().delete()
     IdempotentRequest.objects.update(status=None, body=None)
@@ -262,7 +262,7 @@ def test_a_request_that_a_crash_left_is_taken_over(api, ada):
 
 
 def test_a_request_that_was_taken_over_makes_nothing(api, monkeypatch, data_dir):
-    """It was considered abandoned, but still runs."""
+    """A request that was considered abandoned, but still runs, makes nothing any more."""
     in_the_middle(monkeypatch, IdempotentRequest.objects.all().delete)
     answer = upload(api)
     assert answer.status_code == 409

@@ -56,14 +56,17 @@ class UnderWay(Problem):
 
 
 class Attempt:
-    """One request, whose answer ``keep`` stores; without a key it does nothing."""
+    """One request, whose answer ``keep`` stores; a request without a key has none stored."""
 
     def __init__(self, row: IdempotentRequest | None = None) -> None:
         self._row = row
         self.left_out: tuple[str, ...] = ()
 
     def keep(self, reply: HttpResponse) -> None:
-        """Store the answer, in the open transaction. Raises: UnderWay if it is too late."""
+        """Store the answer in the open transaction.
+
+        Raises: UnderWay if another request has taken the key over meanwhile.
+        """
         if self._row is None:
             return
         mine = IdempotentRequest.objects.filter(pk=self._row.pk, status=None)
@@ -95,7 +98,7 @@ def idempotent(
     keeps_itself: bool = False,
     left_out: tuple[str, ...] = (),
 ) -> Callable[..., Any]:
-    """Carry out a call of the API once for each key of a person.
+    """Let a person carry out a call of the API only once with each key; without a key, each time.
 
     Args:
         view: the call.

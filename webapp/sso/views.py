@@ -26,7 +26,7 @@ TOO_MANY = "Too many sign-ins were begun from your address. Please wait a minute
 @never_cache
 @require_POST
 def begin(request: HttpRequest) -> HttpResponse:
-    """Lead to the provider. A page does it, as the content policy lets no form leave this site."""
+    """Show a page that leads to the provider; the content policy lets no form leave this site."""
     next_page = views.next_page(request)
     if request.user.is_authenticated:
         return redirect(next_page)

@@ -52,10 +52,11 @@ _VARIABLE = re.compile(r"\b[0-9a-f]{8,}\b|\b\d+\b")
 
 
 def phase_of(facts: CheckpointFacts) -> str:
-    """Return one of FAILURE_PHASES, or the phase that the source says; empty if it did not fail.
+    """Return in which phase a checkpoint failed; empty if it did not fail.
 
+    It is the phase that the source tells, or else one of FAILURE_PHASES, which may be NOT_KNOWN.
     The phase of an expired checkpoint is what the subtask that was too late did when the time was
-    over, if its times are known.
+    over. If its times are not known, the phase is ACKNOWLEDGE.
     """
     if facts.status != FAILED:
         return ""

@@ -35,7 +35,7 @@ from snapshots.domain.front.model import Poll, PolledEdge, PolledVertex
 from snapshots.domain.model.listing import listed
 from snapshots.quantities import counted, percent
 
-ACKNOWLEDGED, STARTED, NOT_REACHED, NOT_KNOWN = STATUSES = (
+ACKNOWLEDGED, STARTED, NOT_REACHED, NOT_KNOWN = (
     "acknowledged",
     "started",
     "not reached",

@@ -9,7 +9,6 @@ from snapshots.domain.inventory.positions import ReadAgain
 from snapshots.domain.inventory.reading_again import SinkAgain, SourceAgain
 
 YES, NO, NOT_KNOWN = "yes", "no", "not-known"
-ANSWERS = (YES, NO, NOT_KNOWN)
 
 
 class NotPlannable(ValueError):

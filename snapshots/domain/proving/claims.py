@@ -13,7 +13,7 @@ from snapshots.domain.model.derived import is_derived
 from snapshots.domain.model.recording import RECEIVE, MessageId, Recording
 from snapshots.domain.model.topology import ChannelId, JsonText, ProcessId
 
-LOG, SNAPSHOT, CUT, EVENT, MESSAGE, CHECKPOINT = KINDS = (
+LOG, SNAPSHOT, CUT, EVENT, MESSAGE, CHECKPOINT = (
     "log",
     "snapshot",
     "cut",

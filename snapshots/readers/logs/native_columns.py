@@ -23,7 +23,6 @@ _KINDS = pa.array(KINDS)
 _TEXTS = ("process", "kind", "channel", "snapshot", "label")
 _COUNTS = ("index", "at")
 _EITHER = ("message", "value", "state")  # whole numbers or texts
-_FIELDS = (*_TEXTS, *_COUNTS, *_EITHER, "messages")
 _SAMPLED = 30  # lines whose fields say which types all lines have
 
 

@@ -226,7 +226,7 @@ class _Merge:
         return True
 
     def _keep_made(self) -> None:
-        """Create the new rows with their histories."""
+        """Create the new entries and answers, with histories and mentions; announce the entries."""
         rows = Entry.objects.bulk_create([row for row, _ in self._made], _BATCH)
         _keep_history(self._made, first=_CREATED)
         self._keep_mentions(rows)

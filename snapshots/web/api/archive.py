@@ -46,28 +46,35 @@ Slow = Annotated[int, Query(ge=0, le=MOST_INT, description="The number of the sl
 Healthy = Annotated[
     int, Query(ge=0, le=MOST_INT, description="The number of the checkpoint to compare it with.")
 ]
-Status = Annotated[str, Query(description=f"One of {', '.join(STATUSES)}; empty for all.")]
-Kind = Annotated[str, Query(description="The kind of checkpoint, in the engine's words.")]
-PipelineText = Annotated[str, Query(description="The number of the pipeline; empty for all.")]
-Since = Annotated[
-    str, Query(description="Only checkpoints triggered at this time or later, in epoch ms.")
-]
-Until = Annotated[
-    str, Query(description="Only checkpoints triggered at this time or earlier, in epoch ms.")
-]
-Longer = Annotated[str, Query(description="Only checkpoints that took at least this long, in ms.")]
-Failing = Annotated[str, Query(description="Part of the engine's words for the failure.")]
-Cause = Annotated[
-    str, Query(description="A cause of failures, as GET /api/archive/{id}/overview lists it.")
-]
-Phase = Annotated[
-    str, Query(description="The phase that failed, as GET /api/archive/{id}/overview lists it.")
-]
-Slowest = Annotated[str, Query(description="The subtask that acknowledged last.")]
+Number = Annotated[int, Path(description="The number of the checkpoint.")]
+PipelineInPath = Annotated[int, Path(description=PIPELINE)]
 Sort = Annotated[
     str,
     Query(description=f"One of {', '.join(SORTABLE)}; with `-` before it the largest comes first."),
 ]
+
+
+class CheckpointFilter(Schema):
+    """Which checkpoints of a job are listed or counted; an empty parameter leaves none out."""
+
+    status: str = Field("", description=f"One of {', '.join(STATUSES)}; empty for all.")
+    kind: str = Field("", description="The kind of checkpoint, in the engine's words.")
+    pipeline: str = Field("", description="The number of the pipeline; empty for all.")
+    since: str = Field(
+        "", description="Only checkpoints triggered at this time or later, in epoch ms."
+    )
+    until: str = Field(
+        "", description="Only checkpoints triggered at this time or earlier, in epoch ms."
+    )
+    longer: str = Field("", description="Only checkpoints that took at least this long, in ms.")
+    failing: str = Field("", description="Part of the engine's words for the failure.")
+    cause: str = Field(
+        "", description="A cause of failures, as GET /api/archive/{id}/overview lists it."
+    )
+    phase: str = Field(
+        "", description="The phase that failed, as GET /api/archive/{id}/overview lists it."
+    )
+    slowest: str = Field("", description="The subtask that acknowledged last.")
 
 
 class CollectorDocument(Schema):
@@ -157,26 +164,17 @@ def delete_archived_job(request: HttpRequest, id: ArchivedJobId) -> HttpResponse
 def get_archive_overview(
     request: HttpRequest,
     id: ArchivedJobId,
+    wanted: Query[CheckpointFilter],
     width: Annotated[
         int, Query(ge=1, le=4_000, description="How many points a trend has at most.")
     ] = queries.WIDTH,
-    status: Status = "",
-    kind: Kind = "",
-    pipeline: PipelineText = "",
-    since: Since = "",
-    until: Until = "",
-    longer: Longer = "",
-    failing: Failing = "",
-    cause: Cause = "",
-    phase: Phase = "",
-    slowest: Slowest = "",
 ) -> HttpResponse:
     """Return trends with outlier bands, failures by cause and phase, and the slowest subtasks.
 
     Only checkpoints that pass the filter count. Trends are typed arrays in base64.
     """
-    job, checkpoint_filter = access.engine_job(request.user, id), services.filter_of(request.GET)
-    return reply(queries.overview(job, checkpoint_filter, width))
+    job, passing = access.engine_job(request.user, id), services.filter_of(wanted.dict())
+    return reply(queries.overview(job, passing, width))
 
 
 @router.get("/archive/{int:id}/checkpoints", response=payloads.ArchivedCheckpointList)
@@ -185,22 +183,13 @@ def list_archived_checkpoints(
     id: ArchivedJobId,
     limit: Limit,
     offset: Offset,
+    wanted: Query[CheckpointFilter],
     sort: Sort = "-number",
-    status: Status = "",
-    kind: Kind = "",
-    pipeline: PipelineText = "",
-    since: Since = "",
-    until: Until = "",
-    longer: Longer = "",
-    failing: Failing = "",
-    cause: Cause = "",
-    phase: Phase = "",
-    slowest: Slowest = "",
 ) -> HttpResponse:
     """List the checkpoints that pass the filter."""
-    job, checkpoint_filter = access.engine_job(request.user, id), services.filter_of(request.GET)
-    sort = services.sort_of(request.GET)
-    rows, total = queries.listed(job, checkpoint_filter, sort, offset, limit)
+    job, passing = access.engine_job(request.user, id), services.filter_of(wanted.dict())
+    sort = services.sort_of({"sort": sort})
+    rows, total = queries.listed(job, passing, sort, offset, limit)
     access.hide_uploads(request.user, rows)
     return reply({"items": [payloads.checkpoint_item(row) for row in rows], "total": total})
 
@@ -221,8 +210,8 @@ def list_archived_rescales(request: HttpRequest, id: ArchivedJobId) -> HttpRespo
 def get_archived_checkpoint(
     request: HttpRequest,
     id: ArchivedJobId,
-    pipeline: Annotated[int, Path(description=PIPELINE)],
-    number: Annotated[int, Path(description="The number of the checkpoint.")],
+    pipeline: PipelineInPath,
+    number: Number,
 ) -> HttpResponse:
     """Return one archived checkpoint with the times of every subtask."""
     row = queries.checkpoint(access.engine_job(request.user, id), pipeline, number)
@@ -237,8 +226,8 @@ def get_archived_checkpoint(
 def list_checkpoint_polls(
     request: HttpRequest,
     id: ArchivedJobId,
-    pipeline: Annotated[int, Path(description=PIPELINE)],
-    number: Annotated[int, Path(description="The number of the checkpoint.")],
+    pipeline: PipelineInPath,
+    number: Number,
 ) -> HttpResponse:
     """Return when a checkpoint was polled while it was in progress."""
     job = access.engine_job(request.user, id)
@@ -253,8 +242,8 @@ def list_checkpoint_polls(
 def get_checkpoint_poll(
     request: HttpRequest,
     id: ArchivedJobId,
-    pipeline: Annotated[int, Path(description=PIPELINE)],
-    number: Annotated[int, Path(description="The number of the checkpoint.")],
+    pipeline: PipelineInPath,
+    number: Number,
     at: Annotated[int, Path(ge=0, le=MOST_INT, description="An instant, in epoch milliseconds.")],
 ) -> HttpResponse:
     """Return where the barriers of a checkpoint were at the last poll up to an instant.

@@ -25,14 +25,6 @@ def shown(row: Mapping[str, Any], kind: str | None = None) -> dict[str, Any]:
     return {**row, **texts}
 
 
-def key_text(text: str) -> str:
-    """Return the JSON text of a key with windows as times. A text that is cut stays as it is."""
-    try:
-        return _written(orjson.loads(text)) if '"start"' in text else text
-    except orjson.JSONDecodeError:
-        return text
-
-
 def _text(
     fragment: orjson.Fragment | None, *, is_namespace: bool = False, is_instant: bool = False
 ) -> str | None:

@@ -17,7 +17,7 @@ from snapshots.web.post_mortem.markdown import write_markdown
 from snapshots.web.post_mortem.turns import turn
 from webapp.accounts.auth import SignedInRequest
 
-HTML, MARKDOWN = FORMATS = ("html", "markdown")
+HTML, MARKDOWN = "html", "markdown"
 _WRITERS: dict[str, tuple[Callable[[Document], bytes], str, str]] = {
     HTML: (write_html, "text/html; charset=utf-8", "html"),
     MARKDOWN: (write_markdown, "application/zip", "zip"),

@@ -29,7 +29,7 @@ _rooms: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, "Room"]] = WeakKe
 
 
 class CannotShare(Problem):
-    """The room cannot be reached at the moment."""
+    """Redis, which tells all server processes who is in a room, does not answer."""
 
     code, title, status = "unavailable", "A service that the server needs is down", 503
 

@@ -213,7 +213,7 @@ export function total(values) {
  * Counts the receives inside the cut that no send in the log explains.
  * @param {OpenWindow} window @param {number[]} positions
  */
-export function straysAt({ strays, straysBefore }, positions) {
+function straysAt({ strays, straysBefore }, positions) {
   let count = straysBefore;
   for (let row = 0; row < strays.count; row += 1) {
     if (strays.index[row] < positions[strays.process[row]]) count += 1;

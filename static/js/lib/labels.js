@@ -37,7 +37,7 @@ function clashes(names, short) {
  * Shortens a name in its middle. The name of a channel is shortened at both of its ends, `a->b` as "a→b".
  * @param {string} name @param {number} most
  */
-export function channelName(name, most) {
+function channelName(name, most) {
   const ends = name.split("->");
   if ([...name].length <= most || ends.length !== 2) return shortenedInside(name, most);
   const [source, target] = ends.map((end) => [...end].length);

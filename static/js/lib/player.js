@@ -12,7 +12,7 @@ import { PLAIN_FILTERS, PLAIN_PANELS } from "./view.js";
 
 export const SPEEDS = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100];
 export const SECONDS_PER_VIEW = 20;
-export const PLAIN_PAGES = { channels: 0, states: 0 };
+const PLAIN_PAGES = { channels: 0, states: 0 };
 const FLIP_AT = 0.9; // share of the view at which a playing cursor turns the page
 const FLIP_TO = 0.1;
 

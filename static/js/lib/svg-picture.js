@@ -19,7 +19,7 @@ const NOT_SHOWN = "none";
  * Returns the markup of a drawing with the look that it has now, without links and without what is not shown.
  * @param {SVGSVGElement} svg
  */
-export function drawingOf(svg) {
+function drawingOf(svg) {
   const { width, height } = svg.getBoundingClientRect();
   const copy = /** @type {SVGSVGElement} */ (dressed(svg));
   copy.setAttribute("width", String(width));

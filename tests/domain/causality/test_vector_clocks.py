@@ -111,7 +111,10 @@ def test_a_recording_without_events_has_no_clocks():
 
 
 def test_a_marker_carries_influence_in_a_cone_but_not_in_cuts_and_conditions():
-    """The workbench and the documents say so: see ``CAUSALITY`` in sentences.js, docs/model.md."""
+    """A cone follows markers, and cuts and conditions do not.
+
+    The workbench and the documents say so: see ``CAUSALITY`` in sentences.js, docs/model.md.
+    """
     run = a_run().internal("p", "works", state=5).send_marker("p->q", "s1")
     run = run.receive_marker("p->q", "s1").internal("q", "works", state=7)
     recording = recorded(run.log())

@@ -30,7 +30,6 @@ from snapshots.domain.model.recording import Recording
 from snapshots.domain.simulators.dataflows.parameters import FailAt
 from snapshots.domain.simulators.dataflows.results import DataflowRun
 from snapshots.domain.simulators.flink.simulation import run_dataflow
-from snapshots.domain.simulators.protocols.flink_files import needed_files
 from snapshots.domain.simulators.protocols.flink_task import ALIGNED, MODES, TIMEOUT, UNALIGNED
 from snapshots.domain.simulators.samples import two_banks
 from tests.dataflow_damage import garbled
@@ -40,6 +39,7 @@ from tests.dataflows import (
     a_source,
     an_operator,
     any_simulation,
+    needed_files,
     with_failures,
 )
 from tests.effort import examples

@@ -373,7 +373,7 @@ def test_micro_batches_go_back_to_a_batch():
 
 
 def test_nothing_is_told_of_the_records_of_a_derived_recording():
-    """It holds no records, so that zeros would be claims about the real run."""
+    """Such a recording holds no records, so that zeros would be claims about the real run."""
     header, events = counted_twice()
     log = Log(replace(header, extra=header.extra | {"derived": True}), events)
     found = all_failovers(assemble(*log).recording)

@@ -146,7 +146,7 @@ def test_theorem_1_shows_nothing_of_what_is_derived():
 
 
 def test_sums_of_what_is_derived_are_not_known():
-    """Its states are sizes and offsets, which a sum would add up as if they were tokens."""
+    """States of a derived recording are sizes and offsets, which a sum would take for tokens."""
     run = a_run().record("p", "s1", state={"bytes": 4}).record("q", "s1", state=5).log()
     [report] = judge(recorded(run))
     assert report.totals.processes == 9

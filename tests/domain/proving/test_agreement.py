@@ -16,8 +16,6 @@ from tests.domain.judging.edges import EDGES
 from tests.domain.proving.checking import a_checker
 from tests.effort import examples
 
-FEW = st.integers(1, 6)
-
 
 @pytest.fixture(scope="module")
 def checker():

@@ -15,7 +15,6 @@ from snapshots.domain.simulators.dataflow_samples import SAMPLES_OF_DATAFLOWS
 from snapshots.domain.simulators.flink.failover import scope_of
 from snapshots.domain.simulators.flink.samples import pressed, smallest
 from snapshots.domain.simulators.flink.simulation import run_dataflow
-from snapshots.domain.simulators.protocols.flink_files import needed_files
 from snapshots.domain.simulators.protocols.flink_task import (
     ALIGNED,
     AT_LEAST_ONCE,
@@ -23,7 +22,7 @@ from snapshots.domain.simulators.protocols.flink_task import (
     TIMEOUT,
     UNALIGNED,
 )
-from tests.dataflows import a_run_of, a_sink, a_source, failing, word_count
+from tests.dataflows import a_run_of, a_sink, a_source, failing, needed_files, word_count
 
 pytestmark = pytest.mark.slow
 
@@ -209,7 +208,7 @@ def test_a_transaction_whose_word_was_lost_is_committed_by_the_restore():
 
 
 def test_a_transaction_that_a_restore_commits_names_the_checkpoint_it_restores():
-    """One of its transactions was pre-committed for a checkpoint that was aborted."""
+    """A restore commits a transaction that was pre-committed for an aborted checkpoint, too."""
     calm = a_run_of(declines=frozenset({(1, "sink[1]")}), lost_notices=frozenset({2}))
     done = events(run_dataflow(calm), "cp_complete")[0]
     run = run_dataflow(failing(calm, done.at + 1_000, "sink[0]"))

@@ -161,7 +161,7 @@ def test_a_committer_commits_again_when_it_is_back_itself():
 
 
 def test_every_request_has_its_answer():
-    """Also a savepoint that has to wait, or finds its pipeline down, or ending."""
+    """A savepoint is answered, too, that has to wait, or finds its pipeline down or ending."""
     told = Counter()
     for at in range(5_000, 60_000, 2_500):
         job = a_job(savepoint=at, failures=((12_000, "sink[0]"),), interval=1_500)

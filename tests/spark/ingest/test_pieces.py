@@ -47,7 +47,7 @@ TWO_CORES = Capacity(2)
 
 @pytest.fixture
 def pieces(monkeypatch):
-    """Make pieces of some lines, and parts of some rows."""
+    """Let a few lines fill a piece, and a few rows a part, so that small logs have many of both."""
     monkeypatch.setattr(capacity, "MANY_ROWS", 20)
     monkeypatch.setattr(sources, "_CHUNK_BYTES", 2_000)
     monkeypatch.setattr(sources, "_GROUP_ROWS", 100)

@@ -7,7 +7,6 @@ from pathlib import Path
 from tests.stack import ROOT, clean_environment
 
 WELL = "all is well"
-LOCAL = {"SPARK_MASTER": "local[2]", "SPARK_START_SECONDS": "900"}
 SECONDS = 1_800  # on a machine that does much else
 
 

@@ -17,7 +17,6 @@ from tests.readers.engines.spark_streaming.cases import unpack
 from tests.spark.running import processes
 
 FULL = "/dev/full"
-MEGABYTES = 24
 
 
 def writing(path: str) -> None:

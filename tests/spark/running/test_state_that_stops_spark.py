@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.long]
 
 
 def test_a_worker_outlives_spark(shared_data, tmp_path):
-    """It runs in a process of its own, because other tests need their session."""
+    """The worker runs in a process of its own, because other tests need their session."""
     archive = shared_data / "spark-streaming" / "window-agg-hdfs.zip"
     folder, _ = unpack(archive, tmp_path)
     environment = os.environ | {"DJANGO_SETTINGS_MODULE": "tests.settings"}

@@ -152,7 +152,7 @@ def test_a_missing_journal_is_said_and_the_recording_is_not_closed(api, pk):  # 
 
 @pytest.mark.parametrize(("becomes", "status"), [("deleted", 404), ("closed", 409)])
 def test_why_a_journal_went_is_said(api, pk, monkeypatch, becomes, status):  # noqa: F811
-    """It goes after the row was read."""
+    """A journal that goes after its row was read is answered with the reason."""
     read_body = journal_module.read_body
 
     def go(*given):

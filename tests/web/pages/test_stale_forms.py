@@ -1,4 +1,4 @@
-"""A form that was opened before somebody else saved does not replace what they wrote unseen."""
+"""A form that is older than what somebody else saved does not replace it before it is seen."""
 
 import html
 import re

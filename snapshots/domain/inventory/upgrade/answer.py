@@ -7,7 +7,6 @@ operator of the new job claims. Both outcomes are given.
 from dataclasses import dataclass
 
 RESTORED, LOSES, REFUSED, NOT_KNOWN = "restored", "started-with-loss", "refused", "not-known"
-OUTCOMES = (RESTORED, LOSES, REFUSED, NOT_KNOWN)
 
 CLAIMED, LEFT_OVER, NEW, MOVED, MAYBE_CHAINED = (
     "claimed",

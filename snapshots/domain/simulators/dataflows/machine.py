@@ -146,7 +146,7 @@ class Machine(Generic[TaskT, LaneT]):
             pass
 
     def _step(self, task: TaskT) -> bool:
-        """Do one thing; return whether there was one that took no time."""
+        """Let the task take its next step; return whether there was one, and it took no time."""
         if task.mail:
             step, arguments = task.mail.popleft()
             self.carry_out(step(*arguments))

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from snapshots.domain.model.topology import ProcessId
 from snapshots.domain.simulators.bounds import NotNegative, Positive, check_whole_numbers
 
-CHECKPOINT, SCHEMA_BEFORE, SCHEMA_AFTER, SAVEPOINT, COMPLETED_POINT = TYPES = (
+CHECKPOINT, SCHEMA_BEFORE, SCHEMA_AFTER, SAVEPOINT, COMPLETED_POINT = (
     "checkpoint",
     "schema-change-before point",
     "schema-change-after point",

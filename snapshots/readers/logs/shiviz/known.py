@@ -1,4 +1,4 @@
-"""Lists the forms of log that are known by name, and decides which of them a log has.
+"""List the forms of log that are known by name, and decide which of them a log has.
 
 Source: docs/formats/shiviz.md, "The parser expression"; the logs of ShiViz, GoVector, TSViz, TLC.
 """
@@ -67,7 +67,6 @@ FORMS = (
          r"(?<host>\S*) (?<clock>{.*})\n(?<event>.*)"),
 )  # fmt: skip
 BY_NAME = {form.name: form for form in FORMS}
-DEFAULT = BY_NAME["default"]
 
 
 def recognised(text: bytes) -> Form | None:

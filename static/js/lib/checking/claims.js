@@ -10,7 +10,7 @@ import { contradictions, openLog } from "./log.js";
 import { subjectOf } from "./subjects.js";
 
 export const HOLDS = "holds";
-export const DIFFERS = "differs";
+const DIFFERS = "differs";
 export const NOT_CHECKED = "not checked here";
 const MOST_DIFFERENCES = 20;
 const NEAR = 1e-9; // sums of fractions depend on their order

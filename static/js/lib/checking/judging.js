@@ -346,7 +346,7 @@ function valuesOf(given, channel) {
  * Returns the sum of states or values, null if one has no number.
  * @param {(string | null | undefined)[]} texts canonical JSON @returns {number | null}
  */
-export function totalOf(texts) {
+function totalOf(texts) {
   let sum = 0;
   for (const text of texts) {
     const number = text === undefined || text === null ? null : numberIn(JSON.parse(text));

@@ -10,7 +10,7 @@ import { width } from "./model.js";
 export const MOST_SUBTASKS = 200;
 export const MOST_CHANNELS = 1000;
 export const BOX = { width: 148, height: 56 };
-export const CHIP = { width: 46, height: 22, gap: 6 };
+const CHIP = { width: 46, height: 22, gap: 6 };
 export const HEAD = { across: 46, down: 132 }; // room for the name in a frame: above its subtasks, or beside them
 const GAP = { along: { across: 104, down: 64 }, across: 22 };
 const PIPELINE = { pad: 16, label: 22, gap: 20 };

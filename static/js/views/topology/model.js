@@ -76,7 +76,7 @@ export function readState(text) {
 }
 
 /** @param {unknown} state */
-export function stateText(state) {
+function stateText(state) {
   if (state === undefined || state === null) return "";
   const plain = typeof state === "string" && readState(state).value === state;
   return plain ? state : JSON.stringify(state);

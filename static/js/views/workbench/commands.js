@@ -8,7 +8,7 @@ import { wireFind } from "./find.js";
  * Returns the commands. lib/keys.js defines the names of keys.
  * @param {App} app @returns {Command[]}
  */
-export function commandList(app) {
+function commandList(app) {
   const { player, steps } = app;
   const toggleTables = () => player.set({
     tables: player.state.tables.size ? new Set() : new Set(["spacetime", "depth", "topology"]),

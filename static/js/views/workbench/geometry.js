@@ -6,7 +6,7 @@
 
 import { IN_FLIGHT } from "../../lib/window.js";
 
-export const LANE_LEAST = 10;
+const LANE_LEAST = 10;
 const PAD = 14;
 const STUB = 0.42; // how far the line of a message leads towards a hidden lane, in lanes
 export const STUB_WIDTH = 14; // pixels along the axis
@@ -142,7 +142,7 @@ export function lineOf(table, channels, g, now, row) {
 }
 
 /** @param {number} px @param {number} py @param {number} x0 @param {number} y0 @param {number} x1 @param {number} y1 */
-export function distanceToLine(px, py, x0, y0, x1, y1) {
+function distanceToLine(px, py, x0, y0, x1, y1) {
   const dx = x1 - x0;
   const dy = y1 - y0;
   const length = dx * dx + dy * dy;

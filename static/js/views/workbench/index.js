@@ -43,7 +43,7 @@ const MESSAGE_STAYS = 6000; // ms
  * Mounts the workbench on `root`. Data that the page leaves out (docs/workbench.md) is fetched.
  * @param {any} root @param {any} data
  */
-export async function mountWorkbench(root, data) {
+async function mountWorkbench(root, data) {
   const { recording } = data;
   const urls = defaultUrls(recording.id, data.urls);
   const [plain, summaries] = await Promise.all([

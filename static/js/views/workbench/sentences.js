@@ -51,7 +51,7 @@ export function nounsOf({ message, channel, process, sent, received }) {
  * Says what is wrong with an orphan: "B has received m42 (1000) inside this cut, but A sends it only after."
  * @param {Finding} finding
  */
-export function orphanSentence({ message, value, sent, received }) {
+function orphanSentence({ message, value, sent, received }) {
   const amount = value === undefined || value === null ? "" : ` (${valueText(value, 40)})`;
   const arrival = `${received.process} has received ${message}${amount} inside this cut`;
   return `${arrival}, but ${sent.process} sends it only after.`;

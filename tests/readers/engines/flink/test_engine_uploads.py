@@ -141,7 +141,7 @@ def _whole_way(folder: Path) -> None:
 
 
 def test_damaged_uploads_are_refused_or_described(shared_data, tmp_path):
-    """One file of a case at a time is damaged; no false claim follows."""
+    """No false claim follows when one file of an upload is damaged, each in turn."""
     refused = told = 0
     originals = []
     for name, parts in DAMAGED.items():

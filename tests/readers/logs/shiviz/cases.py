@@ -11,7 +11,7 @@ from snapshots.domain.model.defects import Defects
 from snapshots.readers import recognition
 from snapshots.readers.formats.limits import Limits
 from snapshots.readers.logs.shiviz.clocks import _candidates
-from snapshots.readers.logs.shiviz.known import DEFAULT
+from snapshots.readers.logs.shiviz.known import BY_NAME
 from snapshots.readers.logs.shiviz.logs import open_log, read_execution
 
 
@@ -45,7 +45,7 @@ def executions(source: Path, limits: Limits) -> list[Execution]:
 
 def whole_file(parser: str, delimiter: str, log: bytes) -> bytes:
     """Return a file with the expressions in front, as ShiViz takes it."""
-    return f"{parser or DEFAULT.parser}\n{delimiter}\n".encode() + log
+    return f"{parser or BY_NAME['default'].parser}\n{delimiter}\n".encode() + log
 
 
 def cases(shared_data: Path) -> list[dict]:

@@ -52,12 +52,12 @@ class FlinkCheckpoint:
 
     @property
     def readable(self) -> StoredCheckpoint | None:
-        """Its files, if their `_metadata` can be read."""
+        """The checkpoint's files; None if their `_metadata` is missing or cannot be read."""
         return self.stored if self.metadata is not None else None
 
     @property
     def metadata(self) -> Metadata | None:
-        """Its `_metadata`, if it has one that can be read."""
+        """What the checkpoint's `_metadata` says; None if it is missing or cannot be read."""
         return self.stored.metadata if self.stored is not None else None
 
     @property
@@ -77,12 +77,15 @@ class FlinkCheckpoint:
 
     @property
     def triggered_at(self) -> int | None:
-        """When it was triggered, in epoch milliseconds."""
+        """When it was triggered, in epoch milliseconds; None if no REST answer tells."""
         return self.rest.triggered_at if self.rest is not None else None
 
     @property
     def status(self) -> str:
-        """One of the inventory's. A `_metadata` is written when all have acknowledged."""
+        """One of the inventory's statuses; UNKNOWN if neither a REST answer nor `_metadata` tells.
+
+        A `_metadata` is written when all tasks have acknowledged, so it stands for COMPLETED.
+        """
         if self.rest is not None:
             return _STATUSES.get(self.rest.status, UNKNOWN)
         return COMPLETED if self.metadata is not None else UNKNOWN

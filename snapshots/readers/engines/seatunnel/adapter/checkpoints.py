@@ -68,7 +68,10 @@ class SeaTunnelCheckpoint:
 
     @property
     def status(self) -> str:
-        """Its status. A file proves that all tasks acknowledged; it can have failed after that."""
+        """The checkpoint's status, by its file or the REST answer.
+
+        A file proves that all tasks acknowledged; only a failure that REST tells of counts more.
+        """
         if self.listed is None or (self.stored is not None and self.listed.status != FAILED):
             return COMPLETED
         return self.listed.status
@@ -85,12 +88,12 @@ class SeaTunnelCheckpoint:
 
     @property
     def triggered_at(self) -> int | None:
-        """When it was triggered, in epoch milliseconds."""
+        """When it was triggered, in epoch milliseconds; None if that is not known."""
         return self._first("triggered_at")
 
     @property
     def completed_at(self) -> int | None:
-        """When it completed, in epoch milliseconds; None if it did not."""
+        """When it completed, in epoch milliseconds; None if it did not, or if that is not known."""
         return self._first("completed_at") if self.status == COMPLETED else None
 
     @property

@@ -58,9 +58,6 @@ EPOCH_ENDED = "epoch ended"
 COMMIT = "commit"  # in ``inferred``
 _EVENTS_OF_A_TASK = 3  # in a batch
 _MOST_HANDLES = 100  # files of state that one event names
-_MOST_TOLD = (
-    100  # batches in flight, and tasks of each, of which the header tells how far they came
-)
 _NO_CHANNEL_RECORDS = "Empty channels are not logged one by one: there would be too many events."
 
 
@@ -306,7 +303,7 @@ class _JobWriter:
 
 
 def _plain(value: Json) -> Json:
-    """Return a value, as text where the log's format has no room for it."""
+    """Return a value as it is, or its text if the log cannot keep the value as JSON."""
     return value if json_problem(value) is None else str(value)
 
 

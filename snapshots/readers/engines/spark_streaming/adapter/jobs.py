@@ -46,7 +46,7 @@ class SparkJob:
 
     @property
     def batches(self) -> tuple[Batch, ...]:
-        """Its batches, ascending."""
+        """The batches of the checkpoint directory, ascending."""
         return self.checkpoint.batches
 
     @cached_property

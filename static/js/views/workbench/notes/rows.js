@@ -90,7 +90,7 @@ function signature({ author, imported_from: name, created_at: at, edited_at: edi
  * Returns who wrote or resolved an entry: a person here, or a name in the file with which it came.
  * @param {string | null} person @param {string | null} imported
  */
-export function personOf(person, imported) {
+function personOf(person, imported) {
   return person ?? (imported ? `imported from ${imported}` : "a deleted account");
 }
 
