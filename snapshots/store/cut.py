@@ -261,9 +261,9 @@ class StoredCut:
         """
         if self.depths.sum() > most:
             return None
-        tables = self.tables
-        codes, ordinals = tables.messages.waiting(tables.all_channels, self._target, self.sent)
-        return _sum(tables.messages.table.pick(codes, ordinals).json("value"))
+        codes, messages = self.filled, self.tables.messages
+        codes, ordinals = messages.waiting(codes, self._target[codes], self.sent[codes])
+        return _sum(messages.table.pick(codes, ordinals).json("value"))
 
     @cached_property
     def _source(self) -> Ints:
