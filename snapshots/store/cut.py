@@ -16,7 +16,6 @@ from snapshots.domain.model.recording import (
 )
 from snapshots.domain.model.topology import Channel, ChannelId, JsonText, ProcessId
 from snapshots.domain.model.values import number
-from snapshots.store.layout import IN_FLIGHT
 from snapshots.store.mapped import Ints, ragged
 from snapshots.store.strays import Stray
 from snapshots.store.tables import Tables
@@ -208,7 +207,8 @@ class StoredCut:
 
         It is the largest one inside this cut or the smallest one around it, whichever moves fewer
         events; the one inside if both move as many. Each needs at most as many rounds of binary
-        searches as there are processes.
+        searches as there are processes. A round asks the channels that may have an orphan now: at
+        first those that have one, then those next to a process that was moved.
         """
         inside, around = self._shrunk(), self._grown()
         moved_back = (self.positions - inside).sum()
@@ -216,26 +216,30 @@ class StoredCut:
 
     def _shrunk(self) -> Ints:
         tables = self.tables
-        positions = self.positions.copy()
-        while True:
-            source, target = positions[tables.source], positions[tables.target]
-            sent = tables.messages.sent(tables.all_channels, source)
-            first = tables.messages.first_orphan(tables.all_channels, target, sent)
-            if (first == IN_FLIGHT).all():
-                return positions
-            np.minimum.at(positions, tables.target, first)
+        positions = self.positions
+        codes = np.flatnonzero(self._ended_unsent)
+        sent = self.sent[codes]
+        while len(codes):
+            before, positions = positions, positions.copy()
+            target = tables.target[codes]
+            first = tables.messages.first_orphan(codes, positions[target], sent)
+            np.minimum.at(positions, target, first)
+            codes = np.flatnonzero((positions < before)[tables.source])
+            sent = tables.messages.sent(codes, positions[tables.source[codes]])
+        return positions
 
     def _grown(self) -> Ints:
         tables = self.tables
-        positions = self.positions.copy()
-        while True:
-            target = positions[tables.target]
-            ends = tables.messages.end_of_received(tables.all_channels, target)
-            used = np.flatnonzero(ends)
-            needed = tables.messages.table.values("sent_index", used, ends[used] - 1) + 1
-            if (needed <= positions[tables.source[used]]).all():
-                return positions
-            np.maximum.at(positions, tables.source[used], needed)
+        positions = self.positions
+        codes = np.flatnonzero(self._ended_unsent)
+        while len(codes):
+            before, positions = positions, positions.copy()
+            ends = tables.messages.end_of_received(codes, positions[tables.target[codes]])
+            codes, ends = codes[ends > 0], ends[ends > 0]
+            needed = tables.messages.table.values("sent_index", codes, ends - 1) + 1
+            np.maximum.at(positions, tables.source[codes], needed)
+            codes = np.flatnonzero((positions > before)[tables.target])
+        return positions
 
     def total(self, most: int = 100_000) -> int | float | None:
         """Return the sum of all states and all messages in flight, if each carries one number.
@@ -257,9 +261,9 @@ class StoredCut:
         """
         if self.depths.sum() > most:
             return None
-        tables = self.tables
-        codes, ordinals = tables.messages.waiting(tables.all_channels, self._target, self.sent)
-        return _sum(tables.messages.table.pick(codes, ordinals).json("value"))
+        codes, messages = self.filled, self.tables.messages
+        codes, ordinals = messages.waiting(codes, self._target[codes], self.sent[codes])
+        return _sum(messages.table.pick(codes, ordinals).json("value"))
 
     @cached_property
     def _source(self) -> Ints:

@@ -102,6 +102,26 @@ def test_the_nearest_consistent_cut_equals_that_of_the_domain(log, scattered, da
             assert_nearest(recording, opened, any_positions(data, opened))
 
 
+def test_the_nearest_cut_follows_a_chain_of_messages_both_ways():
+    """A message to the end of the chain needs one from its middle, which needs one from its
+    beginning."""
+    run = a_run(dict.fromkeys("pqrs", 0), ("p->q", "q->r", "r->s"))
+    for _ in range(9):
+        run.internal("p", "before")
+    for channel in ("p->q", "q->r", "r->s"):
+        run.send(channel, channel).receive(channel, channel)
+    for _ in range(20):
+        run.internal("s", "after")
+    recording = recorded(run)
+    with stored(recording) as opened:
+        for positions, nearest in (
+            ([0, 0, 0, 21], [10, 2, 2, 21]),
+            ([0, 2, 2, 1], [0, 0, 0, 0]),
+        ):
+            assert opened.cut(np.array(positions)).nearest.tolist() == nearest
+            assert_nearest(recording, opened, np.array(positions))
+
+
 @settings(max_examples=examples(15), deadline=None)
 @given(log=MESSY_RUNS, scattered=st.integers(0, 99), data=st.data())
 def test_positions_at_an_instant_and_at_a_step_equal_those_of_the_domain(log, scattered, data):

@@ -272,6 +272,6 @@ def test_the_addresses_of_single_sign_on_are_known_and_public():
 def without_a_row(rows: set[str], there: set[str]) -> list[str]:
     """Return a sentence for each address that lacks a row, and for each row that lacks one."""
     return [
-        *(f"{address!r} has no row in access_rows." for address in sorted(there - rows)),
+        *(f"{address!r} has no row in access_table." for address in sorted(there - rows)),
         *(f"{address!r} has a row, and does not exist." for address in sorted(rows - there)),
     ]

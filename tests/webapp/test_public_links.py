@@ -1,27 +1,19 @@
 """Public links: a visitor sees what the link shows and nothing else, until the link ends."""
 
-import asyncio
 import re
 from datetime import timedelta
-from http.cookies import SimpleCookie
 from time import monotonic
 
 import pytest
-from channels.db import database_sync_to_async
-from channels.testing import WebsocketCommunicator
-from django.contrib.auth.models import AnonymousUser
 from django.test import Client
 from django.utils import timezone
 
-from snapshots.jobs import live
 from snapshots.problems import TooMany
 from snapshots.reviews import entries, incidents, timeline
 from snapshots.reviews.models import Entry, Review
 from snapshots.services import moving
-from snapshots.web import consumers
 from snapshots.web.json import dumps
 from snapshots.web.pages import incident_rows
-from tests.web.api.test_consumers import asked, closed_with, router
 from tests.web.given import a_client, a_person, a_ready_recording, signed_in, text_of
 from webapp.accounts import people as accounts
 from webapp.accounts.models import AuditEntry
@@ -458,79 +450,3 @@ def test_a_visitor_reads_which_rows_were_edited(review, editor):
     assert ">edited</span>" in text_of(
         a_visitor(a_link(review, editor)[1]).get(f"/reviews/{review.pk}")
     )
-
-
-# --- websockets -----------------------------------------------------------------------------------
-
-
-async def visiting_socket(banks, row: PublicLink) -> WebsocketCommunicator:
-    """Return the socket of a visitor's page, which has the cookie of the link."""
-    response = await database_sync_to_async(_cookie)(row)
-    socket = WebsocketCommunicator(router, f"ws/recordings/{banks.pk}")
-    socket.scope["user"] = AnonymousUser()
-    socket.scope["cookies"] = {name: morsel.value for name, morsel in response.items()}
-    assert (await socket.connect())[0]
-    return socket
-
-
-def _cookie(row: PublicLink) -> SimpleCookie:
-    from django.http import HttpResponse
-
-    from snapshots import access
-
-    response = HttpResponse()
-    visiting.begin_visit(response, access.visitor_of_link(row.pk))
-    return response.cookies
-
-
-in_database = pytest.mark.django_db(transaction=True)
-CUT = {"type": "cut", "request": 1, "positions": [2, 5]}
-
-
-@in_database
-@pytest.mark.parametrize(
-    "end", [is_withdrawn, *(pytest.param(end, marks=pytest.mark.long) for end in ENDS[:-1])]
-)
-async def test_an_open_socket_closes_at_once_when_the_link_ends(banks, editor, ada, end):
-    row, _ = await database_sync_to_async(a_link)(banks, editor)
-    socket = await visiting_socket(banks, row)
-    assert (await asked(socket, CUT))["type"] == "cut"
-    await database_sync_to_async(end)(banks, editor, ada)
-    assert await asyncio.wait_for(closed_with(socket), 5) == consumers.NOT_FOUND
-
-
-@in_database
-async def test_an_open_socket_closes_when_the_link_expires(banks, editor):
-    row, _ = await database_sync_to_async(a_link)(banks, editor)
-    soon = timezone.now() + timedelta(seconds=0.5)
-    await PublicLink.objects.filter(pk=row.pk).aupdate(expires_at=soon)
-    socket = await visiting_socket(banks, row)
-    assert await closed_with(socket) == consumers.NOT_FOUND
-
-
-@in_database
-async def test_a_visitor_s_socket_answers_questions_and_moves_follows_and_learns_nothing_else(
-    banks, editor
-):
-    row, _ = await database_sync_to_async(a_link)(banks, editor)
-    socket = await visiting_socket(banks, row)
-    for kind in set(consumers.TAKEN) - set(consumers.ASKED):
-        answer = await asked(socket, {"type": kind, "role": "follower", "at": 1})
-        assert answer["type"] == "refused", kind
-        assert "public link" in answer["detail"], kind
-    await database_sync_to_async(live.entry_changed)("recording", banks.pk, 1, "made")
-    assert await socket.receive_nothing(0.2)
-    assert (await asked(socket, CUT))["type"] == "cut"
-    await socket.disconnect()
-
-
-@in_database
-async def test_the_questions_of_a_visitor_are_counted(banks, editor, monkeypatch):
-    row, _ = await database_sync_to_async(a_link)(banks, editor)
-    socket = await visiting_socket(banks, row)
-    monkeypatch.setattr(limits, "OF_AN_ADDRESS", 0)
-    await socket.send_json_to({"type": "window", "request": 7})
-    refused = await socket.receive_json_from()
-    assert (refused["type"], refused["request"]) == ("refused", 7)
-    assert "more than 0 things" in refused["detail"]
-    await socket.disconnect()

@@ -26,10 +26,9 @@ from tests.webapp.test_public_links import (  # noqa: F401, fixtures
     a_link,
     a_visitor,
     editor,
-    in_database,
     team,
-    visiting_socket,
 )
+from tests.webapp.test_sockets_of_visitors import in_database, visiting_socket
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
 LOGS = {sample.slug: sample for sample in (*SAMPLES, *SAMPLES_OF_DATAFLOWS)}

@@ -12,7 +12,7 @@ from snapshots.models import Recording
 from snapshots.reviews import entries, incidents, timeline
 from snapshots.reviews.bundles import documents, merging
 from snapshots.reviews.models import Entry, TimelineRow
-from tests.web.api.test_bundles import (
+from tests.web.api.bundles import (
     answered,
     downloaded,
     listed,

@@ -11,7 +11,7 @@ from snapshots.models import Recording
 from snapshots.reviews import entries
 from snapshots.reviews.bundles import documents
 from snapshots.reviews.models import Entry
-from tests.web.api.test_bundles import downloaded, noted, parts_of, with_upload
+from tests.web.api.bundles import downloaded, noted, parts_of, with_upload
 from tests.web.given import a_client, a_file, a_person
 from webapp.teams import services as teams
 from webapp.teams.models import Membership
