@@ -24,7 +24,7 @@ STYLE = (
 )
 
 Points = dict[str, list[tuple[int, float]]]
-"""For each of COLOURS, events and seconds."""
+"""The measured points of each system in ``COLOURS``: numbers of events, with the seconds taken."""
 
 
 def jobs(page: str) -> dict[str, Points]:

@@ -142,7 +142,7 @@ def why_not_known(held: dict[str, Any]) -> str | None:
     """Return why no state of a checkpoint is known; None if some is."""
     if held["status"] in NO_STATE and not held["operators"]:
         return held["problem"] or NO_STATE[held["status"]]
-    reason: str | None = held["problem"] or held["why_state_unknown"]
+    reason: str | None = held["problem"] or held.get("why_state_unknown")
     return reason
 
 

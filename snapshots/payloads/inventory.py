@@ -8,10 +8,11 @@ from snapshots.domain.inventory import batches, byte_shares, model, series
 from snapshots.payloads.declaring import Payload, described, documented, list_of, many, payload_of
 from snapshots.store.inventory.writing import PARTS
 
-_OF_NEWER_VERSIONS = (
+OF_NEWER_VERSIONS = (
     *("snapshot", "phases", "planned", "settings", "in_flight_stated"),
     *("ranges", "why_state_unknown", "flaws"),
 )
+"""The fields of a checkpoint that an upload read by an older version does not have."""
 
 payload_of(model.Fact, "FactItem")
 EngineJobItem = Annotated[dict[str, Any], Payload(payload_of(model.JobInventory, "EngineJobItem"))]
@@ -26,13 +27,13 @@ payload_of(model.OperatorInventory, "OperatorItem")
 payload_of(model.ChannelContents, "InFlightItem", optional=["stated"])
 payload_of(model.MissingFile, "MissingItem")
 EngineCheckpointDetail = payload_of(
-    model.CheckpointInventory, "EngineCheckpointDetail", optional=_OF_NEWER_VERSIONS
+    model.CheckpointInventory, "EngineCheckpointDetail", optional=OF_NEWER_VERSIONS
 )
 _CHECKPOINT_SUMMARY = payload_of(
     model.CheckpointInventory,
     "EngineCheckpointSummary",
     without=PARTS,
-    optional=_OF_NEWER_VERSIONS,
+    optional=OF_NEWER_VERSIONS,
     more={
         "operators": documented(
             int | None, "How many operators it has; null if none of them is known."

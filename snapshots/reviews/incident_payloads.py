@@ -4,7 +4,7 @@ from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
 
 from snapshots.payloads.declaring import described, documented, list_of
 from snapshots.payloads.teams import OwningTeam
-from snapshots.reviews.payloads import EntryItem
+from snapshots.reviews.payloads import ReviewEntry
 
 
 @described
@@ -240,7 +240,7 @@ class AddedEntries(TypedDict):
 
 
 @described
-class LogEntry(EntryItem):
+class LogEntry(ReviewEntry):
     """An entry of an exhibit.
 
     Attributes:

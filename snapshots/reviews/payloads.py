@@ -101,7 +101,7 @@ class AnswerToEntry(TypedDict):
 
 
 @described
-class EntryItem(AnswerToEntry):
+class ReviewEntry(AnswerToEntry):
     """A note, finding, question, decision or follow-up, with its answers.
 
     Attributes:
@@ -142,9 +142,9 @@ class EntryItem(AnswerToEntry):
     answers_total: int
 
 
-EntryList = list_of(
-    EntryItem,
-    "EntryList",
+ReviewEntryList = list_of(
+    ReviewEntry,
+    "ReviewEntryList",
     more={"may_write": documented(bool, "Whether you may write entries here.")},
 )
 

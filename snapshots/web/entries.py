@@ -46,7 +46,7 @@ class Reader:
         self.may_edit = access.may_edit(user, subject)
         self._is_visitor = isinstance(user, access.Visitor)  # who learns only who wrote something
 
-    def entry(self, row: Entry) -> payloads.EntryItem:
+    def entry(self, row: Entry) -> payloads.ReviewEntry:
         """Return an entry with its place and its answers, of which a list has the last."""
         answers, total = _answers(row)
         return {

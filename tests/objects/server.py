@@ -36,7 +36,7 @@ ENVIRONMENT = {
 
 
 class ObjectServer:
-    """The process, at an address that the tests' environment names from the beginning."""
+    """A server process of an S3 object store, at an address that is known before it starts."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen | None = None

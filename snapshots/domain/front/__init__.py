@@ -1,1 +1,1 @@
-"""Where the barriers of a checkpoint in progress are: what was polled, and what follows from it."""
+"""The position of an unfinished checkpoint's barriers, derived from polls of the engine."""

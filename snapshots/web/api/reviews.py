@@ -139,7 +139,7 @@ def _place(request: SignedInRequest, subject: Subject, text: str, seen: str) -> 
     return reply({**item, "sentence": sentence})
 
 
-@router.get("/recordings/{int:id}/entries", response=payloads.EntryList)
+@router.get("/recordings/{int:id}/entries", response=payloads.ReviewEntryList)
 def list_entries_of_recording(
     request: SignedInRequest,
     id: RecordingId,
@@ -154,7 +154,7 @@ def list_entries_of_recording(
     return _entries(request, subject, offset, limit, kind, state, place)
 
 
-@router.get("/archive/{int:id}/entries", response=payloads.EntryList)
+@router.get("/archive/{int:id}/entries", response=payloads.ReviewEntryList)
 def list_entries_of_archived_job(
     request: SignedInRequest,
     id: ArchivedJobId,
@@ -196,7 +196,7 @@ def filtered(rows: QuerySet[Entry], kind: str, state: str) -> QuerySet[Entry]:
 
 @router.post(
     "/recordings/{int:id}/entries",
-    response={201: payloads.EntryItem},
+    response={201: payloads.ReviewEntry},
     openapi_extra=DOCUMENTED,
     summary="Write an entry on a recording",
 )
@@ -211,7 +211,7 @@ def write_on_recording(request: SignedInRequest, id: RecordingId, body: NewEntry
 
 @router.post(
     "/archive/{int:id}/entries",
-    response={201: payloads.EntryItem},
+    response={201: payloads.ReviewEntry},
     openapi_extra=DOCUMENTED,
     summary="Write an entry on an archived job",
 )
@@ -228,7 +228,7 @@ def _write(request: SignedInRequest, subject: Subject, body: NewEntry) -> HttpRe
     return reply(Reader(request.user, subject).entry(row), 201)
 
 
-@router.get("/entries/{int:id}", response=payloads.EntryItem)
+@router.get("/entries/{int:id}", response=payloads.ReviewEntry)
 def get_entry(request: SignedInRequest, id: EntryId) -> HttpResponse:
     """Return an entry with its place, which is looked up again, and its answers."""
     return _entry(request, id)
@@ -239,7 +239,7 @@ def _entry(request: SignedInRequest, id: int) -> HttpResponse:
     return reply(Reader(request.user, row.subject).entry(row))
 
 
-@router.patch("/entries/{int:id}", response=payloads.EntryItem)
+@router.patch("/entries/{int:id}", response=payloads.ReviewEntry)
 def change_entry(request: SignedInRequest, id: EntryId, body: EntryChange) -> HttpResponse:
     """Change text, kind or day of your own entry, or resolve and reopen one.
 
@@ -280,7 +280,7 @@ def delete_entry(request: SignedInRequest, id: EntryId) -> HttpResponse:
 
 @router.post(
     "/entries/{int:id}/answers",
-    response={201: payloads.EntryItem},
+    response={201: payloads.ReviewEntry},
     openapi_extra=DOCUMENTED,
     summary="Answer an entry",
 )
@@ -383,7 +383,7 @@ def delete_trail_item(request: SignedInRequest, id: TrailId) -> HttpResponse:
 
 @router.post(
     "/trail/{int:id}/keep",
-    response={201: payloads.EntryItem},
+    response={201: payloads.ReviewEntry},
     openapi_extra=DOCUMENTED,
     summary="Keep an item of a trail",
 )

@@ -1,5 +1,6 @@
 """The first state of a series at which a condition holds: snapshots, checkpoints, the archive."""
 
+import json
 import zipfile
 
 import pytest
@@ -9,9 +10,12 @@ from snapshots.answers.bisect_series import ARCHIVE, CHECKPOINTS, CheckpointSeri
 from snapshots.domain.bisecting import search
 from snapshots.domain.simulators.samples import SAMPLES
 from snapshots.domain.simulators.script import Script
+from snapshots.files import recordings
 from snapshots.models import Recording
+from snapshots.payloads.inventory import OF_NEWER_VERSIONS
 from snapshots.readers.engines.flink.adapter.reader import FlinkReader
 from snapshots.sandbox import evaluation
+from snapshots.store.inventory.writing import CHECKPOINT, CONTENTS
 from tests.builders import simulated
 from tests.damage import record_late
 from tests.web.engine_uploads import an_upload
@@ -297,6 +301,17 @@ def test_the_checkpoints_of_an_upload_are_searched_by_their_sums(api, ada, share
     stranger = a_client(a_person("bob@example.org"))
     address = f"/api/archive/{job.pk}/bisect"
     assert post_json(stranger, address, {"expression": NEGATIVE}).status_code == 404
+
+
+def test_inventories_of_older_versions_are_searched(api, ada, shared_data):
+    row = stored_upload(ada, FlinkReader(), shared_data / "flink" / "bank-unaligned")
+    folder = recordings.store().folder(row.store) / CONTENTS
+    for number in (0, 1):
+        path = folder / CHECKPOINT.format(number)
+        body = json.loads(path.read_bytes())
+        path.write_text(json.dumps({k: v for k, v in body.items() if k not in OF_NEWER_VERSIONS}))
+    answer = found(api, row, series="checkpoints", expression=NEGATIVE)
+    assert (title(answer["before"]), title(answer["first"])) == ("checkpoint 1", "checkpoint 2")
 
 
 BANKS = {"bank-unaligned": "cf54bcdd206612bc627ec5c6be977ffa"} | {

@@ -1,9 +1,11 @@
 """The OpenAPI document describes every call and every parameter."""
 
 import re
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
+from ninja.openapi.schema import OpenAPISchema
 
 from snapshots.web.api import api
 from tests.stack import ROOT
@@ -19,6 +21,22 @@ ADDRESS = re.compile(r"`?(?:GET |POST |PATCH |PUT |DELETE )?(/api/[\w/{}.-]+)`")
 
 def test_the_document_is_made_once():
     assert api.get_openapi_schema() is SCHEMA
+
+
+def test_every_object_has_a_name_of_its_own():
+    """Of two objects with one name the document keeps the last, and describes the other wrongly."""
+    shapes = defaultdict(list)
+
+    class Collecting(OpenAPISchema):
+        def add_schema_definitions(self, definitions: dict) -> None:
+            for name, shape in definitions.items():
+                if shape not in shapes[name]:
+                    shapes[name].append(shape)
+            super().add_schema_definitions(definitions)
+
+    assert Collecting(api, "/api/") == SCHEMA
+    assert set(SCHEMA["components"]["schemas"]) <= set(shapes)
+    assert [name for name in shapes if len(shapes[name]) > 1] == []
 
 
 def is_a_sentence(text: str) -> bool:
