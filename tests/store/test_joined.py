@@ -5,6 +5,7 @@ import pyarrow as pa
 import pytest
 
 from bench.synthetic_store import write_synthetic
+from snapshots.store import mapped as store_mapped
 from snapshots.store.decoding import StoredPart
 from snapshots.store.encoding import encode
 from snapshots.store.errors import StoreDamaged
@@ -128,7 +129,9 @@ def test_a_seek_asks_no_part_on_its_own(opened, monkeypatch):
     assert (cut.depths.tolist(), cut.states) == expected
 
 
-def test_stretches_of_runs_are_what_their_rows_are(opened):
+@pytest.mark.parametrize("least", [1, 64])
+def test_stretches_of_runs_are_what_their_rows_are(opened, monkeypatch, least):
+    monkeypatch.setattr(store_mapped, "_ROWS_OF_A_STRETCH", least)
     messages = opened.tables.messages
     codes = np.array([2, 0, 1, 5])
     lengths = messages.table.length[codes]
@@ -148,10 +151,10 @@ def test_stretches_of_runs_are_what_their_rows_are(opened):
     assert found.tolist() == messages.table.values("sent_index", *ragged(every, *both)).tolist()
 
 
-def test_a_stretch_behind_the_end_of_its_run_is_damage(opened):
+def test_a_stretch_behind_the_end_of_its_run_is_damage(opened, monkeypatch):
+    monkeypatch.setattr(store_mapped, "_ROWS_OF_A_STRETCH", 1)
     table = opened.tables.messages.table
     code = table.length[:-1].argmax()  # rows of another run follow
-    assert table.length[code] > 64
     for lane in (np.array([code]), np.array([code, code + 1])):
         with pytest.raises(StoreDamaged):
             table.stretches("sent_index", lane, 0 * lane, table.length[lane] + 1)
