@@ -155,18 +155,21 @@ class Flights:
 
     def sends(self, codes: Ints, first: Ints, end: Ints) -> Ints:
         """Return the indices of the sends ``first`` .. ``end`` - 1, channel after channel."""
-        return self.table.values("sent_index", *ragged(codes, first, end))
+        return self.table.stretches("sent_index", codes, first, end)
 
     def receives(self, codes: Ints, first: Ints, end: Ints) -> Ints:
         """Return the indices of the receives ``first`` .. ``end`` - 1, channel after channel."""
-        repeated, places = ragged(codes, first, end)
-        indices = np.empty(len(repeated), np.int64)
-        ordered = self.is_ordered(repeated)
-        for table, column, lanes in (
-            (self.table, "received_index", ordered),
-            (self.disorder, "received_sorted", ~ordered),
+        is_ordered = self.is_ordered(codes)
+        if is_ordered.all():
+            return self.table.stretches("received_index", codes, first, end)
+        counts = np.maximum(end - first, 0)
+        indices = np.empty(counts.sum(), np.int64)
+        for table, column, chosen in (
+            (self.table, "received_index", is_ordered),
+            (self.disorder, "received_sorted", ~is_ordered),
         ):
-            indices[lanes] = table.values(column, repeated[lanes], places[lanes])
+            lanes = codes[chosen], first[chosen], end[chosen]
+            indices[np.repeat(chosen, counts)] = table.stretches(column, *lanes)
         return indices
 
     def received_index(self, codes: Ints, ordinals: Ints) -> Ints:

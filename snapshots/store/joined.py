@@ -77,13 +77,17 @@ class JoinedColumn:
         return self._is_top(parts, self._codes(parts, rows)) if self._has_tops else None
 
     def _codes(self, parts: Ints, rows: Ints) -> NDArray[np.uint64]:
-        words: NDArray[np.uint64] = self._words[self._first[parts] + rows * self._width[parts]]
-        return words & self._largest[parts]
+        has_one_width = len(self._widths) == 1
+        widths = self._width[0] if has_one_width else self._width[parts]
+        codes: NDArray[np.uint64] = self._words[self._first[parts] + rows * widths]
+        codes &= self._largest[0] if has_one_width else self._largest[parts]
+        return codes
 
     def _numbers(self, parts: Ints, codes: NDArray[np.uint64]) -> Ints:
         """Return what the codes mean, of which some may stand for something."""
         numbers = codes.astype(np.int64)
-        numbers += self._base[parts]  # wraps as encoding does
+        # The sum wraps as encoding does.
+        numbers += self._base[0] if self._has_one_base else self._base[parts]
         if self._has_tops:
             np.copyto(numbers, self._top[parts], where=self._is_top(parts, codes))
         return numbers
@@ -95,6 +99,10 @@ class JoinedColumn:
     @cached_property
     def _has_tops(self) -> bool:
         return bool(self._has_top.any())
+
+    @cached_property
+    def _has_one_base(self) -> bool:
+        return len(np.unique(self._base)) == 1
 
     @cached_property
     def _widths(self) -> list[int]:

@@ -29,6 +29,7 @@ from snapshots.store.outlines import FENCE
 Ints = NDArray[np.int64]
 
 _BLOCK = np.arange(FENCE)
+_ROWS_OF_A_STRETCH = 64  # on average; shorter ones are quicker read row by row
 
 
 class MappedTable:
@@ -159,6 +160,24 @@ class MappedTable:
     def values(self, column: str, codes: Ints, offsets: Ints) -> Ints:
         """Return one column of the rows that ``pick`` chooses."""
         return self.pick(codes, offsets).values(column)
+
+    def stretches(self, column: str, codes: Ints, first: Ints, end: Ints) -> Ints:
+        """Return the values of the offsets ``first`` .. ``end`` - 1 of some runs, run after run.
+
+        Rows that lie one behind another are read at once, however many runs they are.
+        """
+        begin, count = self.begin[codes] + first, np.maximum(end - first, 0)
+        used = np.flatnonzero(count)
+        part, begin, stop = self.part[codes[used]], begin[used], (begin + count)[used]
+        is_apart = (part[1:] != part[:-1]) | (begin[1:] != stop[:-1])
+        opening = np.concatenate(([True], is_apart))[: len(used)]
+        closing = np.concatenate((is_apart, [True]))[: len(used)]
+        if self._joined is None or count.sum() < _ROWS_OF_A_STRETCH * np.count_nonzero(opening):
+            return self.values(column, *ragged(codes, first, end))
+        self.pick(codes[used], end[used] - 1)  # requires that there are so many rows
+        lanes = zip(part[opening].tolist(), begin[opening], stop[closing], strict=True)
+        values = [self.parts[number].numbers(column, slice(*rows)) for number, *rows in lanes]
+        return np.concatenate([np.zeros(0, np.int64), *values])
 
     def run(self, column: str, code: int, first: int = 0, end: int | None = None) -> Ints:
         """Return the values of the rows that ``pick_run`` chooses."""

@@ -41,7 +41,7 @@ class Capacity:
         return max(-(-rows // most), enough, 1)
 
     def chunk(self, size: int, least: int, most: int) -> int:
-        """Return how many bytes of a source of ``size`` one task reads."""
+        """Return how many bytes, or rows, of a source of ``size`` one task reads."""
         return min(most, max(least, size // (PARTS_PER_CORE * self.cores)))
 
 

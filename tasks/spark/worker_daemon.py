@@ -6,6 +6,7 @@ begin with everything loaded.
 
 import gc
 import io
+import select
 import sys
 
 import pyspark.worker
@@ -17,6 +18,10 @@ keep_pandas_out()
 
 import tasks.spark.ingest.job  # noqa: E402
 import tasks.spark.judge.job  # noqa: E402, F401
+from tasks.spark import memory  # noqa: E402
+
+SECONDS_OF_WORK = 1.0
+"""A worker that has no task for so long gives its freed memory back."""
 
 _run_task = pyspark.worker.main
 
@@ -26,6 +31,8 @@ def run_task(requests: io.BufferedReader, answers: io.BufferedWriter) -> None:
 
     PySpark would report the closed connection over that connection, and print a traceback.
     """
+    if not select.select([requests], [], [], SECONDS_OF_WORK)[0]:
+        memory.give_back()
     try:
         is_closed = not requests.peek(1)
     except ConnectionError:
@@ -37,6 +44,7 @@ def run_task(requests: io.BufferedReader, answers: io.BufferedWriter) -> None:
 
 if __name__ == "__main__":
     pyspark.worker.main = run_task
+    memory.keep_freed()
     # A worker collects garbage after each task, which would look at all that is loaded: 60 ms.
     gc.freeze()
     daemon.manager()

@@ -46,7 +46,7 @@ def pieces(monkeypatch):
     """Make pieces of some lines, and parts of some rows."""
     monkeypatch.setattr(capacity, "MANY_ROWS", 20)
     monkeypatch.setattr(sources, "_CHUNK_BYTES", 2_000)
-    monkeypatch.setattr(sources, "_GROUP_ROWS", 100)
+    monkeypatch.setattr(sources, "_MOST_ROWS", 100)
 
 
 def agree(source, folder, stages) -> None:

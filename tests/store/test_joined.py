@@ -5,10 +5,13 @@ import pyarrow as pa
 import pytest
 
 from bench.synthetic_store import write_synthetic
+from snapshots.store import mapped as store_mapped
 from snapshots.store.decoding import StoredPart
 from snapshots.store.encoding import encode
+from snapshots.store.errors import StoreDamaged
 from snapshots.store.joined import BLOCK, JoinedColumn, JoinedNumerals
 from snapshots.store.layout import IN_FLIGHT, NONE
+from snapshots.store.mapped import ragged
 from snapshots.store.pages import MappedFiles, pages_of
 from snapshots.store.parts import batch_of, write_batch, write_table
 from snapshots.store.reader import StoredRecording
@@ -124,3 +127,34 @@ def test_a_seek_asks_no_part_on_its_own(opened, monkeypatch):
         monkeypatch.setattr(StoredPart, name, refuse)
     cut = opened.cut(opened.positions_at(at=middle))
     assert (cut.depths.tolist(), cut.states) == expected
+
+
+@pytest.mark.parametrize("least", [1, 64])
+def test_stretches_of_runs_are_what_their_rows_are(opened, monkeypatch, least):
+    monkeypatch.setattr(store_mapped, "_ROWS_OF_A_STRETCH", least)
+    messages = opened.tables.messages
+    codes = np.array([2, 0, 1, 5])
+    lengths = messages.table.length[codes]
+    for first, end in (
+        (np.zeros(4, np.int64), lengths),
+        (np.zeros(4, np.int64), np.minimum(lengths, 1)),
+        (np.minimum(lengths, 3), lengths - 1),
+        (lengths, np.zeros(4, np.int64)),
+    ):
+        for column in ("sent_index", "received_reach"):
+            found = messages.table.stretches(column, codes, first, end)
+            expected = messages.table.values(column, *ragged(codes, first, end))
+            assert found.tolist() == expected.tolist()
+    every = np.arange(len(messages.table.length))
+    both = np.zeros(len(every), np.int64), messages.table.length
+    found = messages.table.stretches("sent_index", every, *both)
+    assert found.tolist() == messages.table.values("sent_index", *ragged(every, *both)).tolist()
+
+
+def test_a_stretch_behind_the_end_of_its_run_is_damage(opened, monkeypatch):
+    monkeypatch.setattr(store_mapped, "_ROWS_OF_A_STRETCH", 1)
+    table = opened.tables.messages.table
+    code = table.length[:-1].argmax()  # rows of another run follow
+    for lane in (np.array([code]), np.array([code, code + 1])):
+        with pytest.raises(StoreDamaged):
+            table.stretches("sent_index", lane, 0 * lane, table.length[lane] + 1)

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -43,17 +42,6 @@ def held_as(schema: pa.Schema, held: pa.Schema) -> pa.Schema:
     """Return a schema with the fields of ``held`` for the columns that it holds as numbers."""
     numbers = {field.name: field for field in held if prefix_in(field) is not None}
     return pa.schema([numbers.get(field.name, field) for field in schema])
-
-
-def lengths_of(numbers: np.ndarray, prefix: str) -> np.ndarray:
-    """Return the bytes of each text: of the prefix and the digits after it."""
-    size = np.abs(numbers).view(np.uint64)  # the least number has no positive one in 63 bits
-    lengths = 1 + len(prefix.encode()) + (numbers < 0).astype(np.int64)
-    power, most = 10, int(size.max(initial=0))
-    while power <= most:
-        lengths += size >= power
-        power *= 10
-    return lengths
 
 
 def numerals_of(texts: pa.Array) -> Numerals | None:
@@ -112,7 +100,7 @@ def number_after(prefix: str, text: str) -> int | None:
 
 
 def written_out(rows: Rows, schema: pa.Schema, names: Sequence[str] | None = None) -> Rows:
-    """Return rows in which no column is held as numbers, or none of ``names``.
+    """Return rows in which no column is held as numbers or by codes, or none of ``names`` is.
 
     ``schema`` has the type of each column as texts.
     """
@@ -120,6 +108,9 @@ def written_out(rows: Rows, schema: pa.Schema, names: Sequence[str] | None = Non
         prefix = prefix_in(field)
         if prefix is not None and (names is None or field.name in names):
             texts = written(rows.column(place), prefix).cast(schema.field(field.name).type)
+            rows = rows.set_column(place, schema.field(field.name), texts)
+        elif pa.types.is_dictionary(field.type) and names is None:
+            texts = rows.column(place).cast(schema.field(field.name).type)
             rows = rows.set_column(place, schema.field(field.name), texts)
     return rows
 

@@ -35,7 +35,8 @@ def parse_rows(
 ) -> tuple[pa.RecordBatch, list[Defect]]:
     """Return the rows as columns.RAW, without those that have no meaning, and the defects by line.
 
-    Ids, values and states are held as numbers where they all are numbers.
+    Kinds are held as codes and distinct texts; ids, values and states as numbers where they all are
+    numbers.
 
     Args:
         batch: columns of the types that ``native_parquet.check_schema`` lets pass.
@@ -55,8 +56,9 @@ class _Rows:
         self._defects: list[Defect] = []
 
     def parsed(self) -> tuple[pa.RecordBatch, list[Defect]]:
-        kind = self._texts("kind", needed=True)
-        known = pc.is_in(kind, value_set=pa.array(KINDS)).to_numpy(zero_copy_only=False)
+        kind = self._kinds()
+        known = pc.is_in(kind.dictionary, value_set=pa.array(KINDS)).take(kind.indices)
+        known = known.fill_null(False).to_numpy(zero_copy_only=False)
         columns = {
             "line": pa.array(np.arange(self._batch.num_rows) + self._first_line, pa.int64()),
             "process": self._codes("process", say.unknown_process, self._header.process_codes),
@@ -71,7 +73,7 @@ class _Rows:
             "state": self._json("state", known),
             "snapshot": self._snapshots(known),
             "messages": self._lists("messages", known),
-            "label": self._texts("label", where=known),
+            "label": self._texts("label", known),
             "extra": self._extra(known),
         }
         self._report_unknown(kind, known)
@@ -105,13 +107,15 @@ class _Rows:
             indices = pc.if_else(pa.array(where), indices, pa.scalar(None, pa.int64()))
         return pa.DictionaryArray.from_arrays(indices, column.dictionary.cast(pa.string()))
 
-    def _texts(
-        self, name: str, *, needed: bool = False, where: np.ndarray | None = None
-    ) -> pa.Array:
-        column = self._dictionary(name, where)
-        if needed:
-            self._report_absent(name, column)
-        return _dense(column)
+    def _kinds(self) -> pa.DictionaryArray:
+        column = self._dictionary("kind")
+        self._report_absent("kind", column)
+        return pa.DictionaryArray.from_arrays(column.indices.cast(pa.int32()), column.dictionary)
+
+    def _texts(self, name: str, where: np.ndarray) -> pa.Array:
+        if pa.types.is_null(self._column(name).type):
+            return pa.nulls(self._batch.num_rows, pa.string())
+        return _dense(self._dictionary(name, where))
 
     def _report_absent(self, name: str, column: pa.Array) -> None:
         self._refuse(_rows(column.is_null()), lambda _, line: absent_field(name, line))
@@ -129,10 +133,8 @@ class _Rows:
             self._report_absent(name, column)
         distinct = [codes.get(text, NONE) for text in column.dictionary.to_pylist()]
         places = pa.array(distinct, pa.int32()).take(column.indices)
-        misspelt = pc.and_(column.is_valid(), pc.equal(places, NONE)).fill_null(False)
-        self._refuse(
-            _rows(misspelt), lambda row, line: unknown(name=column[row].as_py(), line=line)
-        )
+        misspelt = _rows(pc.equal(places, NONE)) if NONE in distinct else []
+        self._refuse(misspelt, lambda row, line: unknown(name=column[row].as_py(), line=line))
         return places.fill_null(NONE)
 
     def _counts(self, name: str) -> pa.Array:
@@ -219,6 +221,8 @@ class _Rows:
     def _extra(self, known: np.ndarray) -> pa.Array:
         """Return the fields without a meaning as JSON; an event of an unknown kind has more."""
         names = self._batch.schema.names
+        if known.all() and set(names) <= set(_KNOWN):
+            return pa.nulls(self._batch.num_rows, pa.string())
         further = {name: self._batch[name].to_pylist() for name in names if name not in _KNOWN}
         only_known = [name for name in _OF_KNOWN_KINDS if name in names]
         texts: list[str | None] = [None] * self._batch.num_rows
@@ -261,6 +265,8 @@ def _masked(column: pa.Array, where: np.ndarray) -> pa.Array:
 
 
 def _rows(chosen: pa.Array) -> list[int]:
+    if not chosen.true_count:
+        return []
     return np.flatnonzero(chosen.fill_null(False).to_numpy(zero_copy_only=False)).tolist()
 
 

@@ -53,22 +53,30 @@ def check_batch(batch: pa.RecordBatch, header: Header) -> list[Defect]:
 
 
 def _is_kind(kind: pa.DictionaryArray, kinds: Iterable[str]) -> np.ndarray:
-    chosen = np.isin(kind.dictionary.to_numpy(zero_copy_only=False), list(kinds))
+    wanted = set(kinds)
+    chosen = np.array([name in wanted for name in kind.dictionary.to_pylist()], bool)
+    if not chosen.any():
+        return np.zeros(len(kind), bool)
     return chosen[kind.indices.to_numpy()]
 
 
 def _missing(batch: pa.RecordBatch, kind_of: pa.DictionaryArray) -> Iterator[Defect]:
-    absent = {
-        field: batch[field].is_null().to_numpy(zero_copy_only=False)
-        for field in ("message", "messages", "snapshot")
-    }
-    absent["channel"] = batch["channel"].to_numpy() == NONE
-    for field, is_absent in absent.items():
-        if is_absent.any():
-            kinds = {kind for kind, needed in NEEDED.items() if field in needed}
-            for row in np.flatnonzero(is_absent & _is_kind(kind_of, kinds)).tolist():
-                kind, line = batch["kind"][row].as_py(), batch["line"][row].as_py()
-                yield say.missing_field(kind=kind, field=field, line=line)
+    for field in ("message", "messages", "snapshot", "channel"):
+        kinds = {kind for kind, needed in NEEDED.items() if field in needed}
+        if not (is_needed := _is_kind(kind_of, kinds)).any():
+            continue
+        for row in np.flatnonzero(_is_absent(batch, field) & is_needed).tolist():
+            kind, line = batch["kind"][row].as_py(), batch["line"][row].as_py()
+            yield say.missing_field(kind=kind, field=field, line=line)
+
+
+def _is_absent(batch: pa.RecordBatch, field: str) -> np.ndarray:
+    absent: np.ndarray
+    if field == "channel":
+        absent = batch["channel"].to_numpy() == NONE
+    else:
+        absent = batch[field].is_null().to_numpy(zero_copy_only=False)
+    return absent
 
 
 def _wrong_ends(

@@ -38,13 +38,16 @@ Row = tuple[
 
 
 def raw_columns(columns: Mapping[str, pa.Array | Numerals]) -> pa.RecordBatch:
-    """Build a batch of RAW from its columns, of which some may be held as numbers."""
+    """Build a batch of RAW from its columns, of which some may be held as numbers or by codes."""
     arrays, fields = [], []
     for field in RAW:
         column = columns[field.name]
-        is_text = not isinstance(column, Numerals)
-        arrays.append(column if is_text else column.numbers)
-        fields.append(field if is_text else column.field(field.name))
+        if isinstance(column, Numerals):
+            arrays.append(column.numbers)
+            fields.append(column.field(field.name))
+        else:
+            arrays.append(column)
+            fields.append(field.with_type(column.type))
     return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
 
 

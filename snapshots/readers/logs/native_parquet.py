@@ -37,6 +37,7 @@ METADATA_KEY = b"cutline"
 _MAGIC = b"PAR1"
 _EXCEPTION = re.compile(r"\b\w*(?:Exception|Error)\b:?\s*")
 _DENSE_BYTES = 2**28  # of a batch whose texts are written out in full
+_LITTLE_BYTES = 2**22  # of a column of which nobody asks how many bytes it has exactly
 
 _TEXT = "strings"
 _COUNT = "whole numbers"
@@ -248,23 +249,35 @@ def _pieces(batch: pa.RecordBatch, line: int, limits: Limits) -> Iterator[pa.Rec
         if pa.types.is_dictionary(column.type) and len(column):
             with _refusing_damage():
                 column.validate(full=True)  # nothing else checks that indices are in range
-            lengths = pc.binary_length(column.dictionary).take(column.indices)
-            longest = pc.max(lengths).as_py() or 0
-            if longest > limits.line_bytes:
-                row = pc.index(lengths, longest).as_py()
-                raise refuse(
-                    "line-too-long",
-                    f"The field {quoted(name)} is longer than {limits.line_bytes:,} bytes.",
-                    line=line + row,
-                    field=name,
-                )
-            dense += pc.sum(lengths.cast(pa.int64())).as_py() or 0
+            dense += _bytes_of(name, column, line, limits)
     if dense <= _DENSE_BYTES or batch.num_rows < 2:
         yield batch
         return
     half = batch.num_rows // 2
     yield from _pieces(batch.slice(0, half), line, limits)
     yield from _pieces(batch.slice(half), line + half, limits)
+
+
+def _bytes_of(name: str, column: pa.DictionaryArray, line: int, limits: Limits) -> int:
+    """Return how many bytes the texts of a column have at most, written out in full.
+
+    Raises: InputRefused (``line-too-long``).
+    """
+    distinct = pc.binary_length(column.dictionary)
+    most: int = (pc.max(distinct).as_py() or 0) * len(column)
+    if most <= min(_LITTLE_BYTES, limits.line_bytes):
+        return most
+    lengths = distinct.take(column.indices)
+    longest = pc.max(lengths).as_py() or 0
+    if longest > limits.line_bytes:
+        row = pc.index(lengths, longest).as_py()
+        raise refuse(
+            "line-too-long",
+            f"The field {quoted(name)} is longer than {limits.line_bytes:,} bytes.",
+            line=line + row,
+            field=name,
+        )
+    return pc.sum(lengths.cast(pa.int64())).as_py() or 0
 
 
 def check_schema(schema: pa.Schema) -> None:

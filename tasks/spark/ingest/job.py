@@ -26,9 +26,8 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from snapshots.domain.assembling.restores import require_few
-from snapshots.domain.model import defects as say
-from snapshots.domain.model.defects import Defect, Defects
-from snapshots.domain.model.recording import KINDS, RECORD_CHANNEL, Restored, SnapshotId
+from snapshots.domain.model.defects import Defect
+from snapshots.domain.model.recording import KINDS, Restored, SnapshotId
 from snapshots.readers.formats.limits import Limits
 from snapshots.readers.logs.native import NativeReader
 from snapshots.readers.recognition import sniff
@@ -55,6 +54,7 @@ from snapshots.store.restores import write_restores
 from snapshots.store.writer import finish, write_defects
 from tasks.spark import session
 from tasks.spark.capacity import PARTS_PER_CORE
+from tasks.spark.ingest.all_defects import AllDefects
 from tasks.spark.ingest.handing import Handing, fetched
 from tasks.spark.ingest.match import EndsFile, MatchTask, match_channels
 from tasks.spark.ingest.order import OrderTask, order_processes
@@ -63,11 +63,9 @@ from tasks.spark.ingest.room import TooLittleRoom, require_room
 from tasks.spark.ingest.schemas import (
     ROWS_PER_PART,
     TEXT_BYTES_PER_ROW,
-    ListedDefects,
     Matched,
     Ordered,
     Piece,
-    Placed,
     Staged,
     ranges,
 )
@@ -172,8 +170,7 @@ class Ingest:
             self.work / name for name in ("staged", "ends", "records")
         )
         self.handing = Handing(self.work, shares_files=stages.shares_files)
-        self.defects = Defects()
-        self.unlisted = 0
+        self.defects = AllDefects()
         self.kinds: tuple[str, ...] = KINDS
         self.snapshots: tuple[str, ...] = ()
         self.counts = np.zeros(len(self.topology.processes), np.int64)
@@ -197,9 +194,9 @@ class Ingest:
         matched = self._match(staged, ordered)
         _remove(self.ends)
         clock, events, flights = self._time(staged, ordered, matched)
-        self._add_clock_defects(ordered, matched)
+        self.defects.add_clocks(ordered, matched)
         records = self._records(ordered, clock)
-        self._add_record_defects(records, matched)
+        self.defects.add_records(records, matched, self.topology, self.snapshots)
         if self.restores:
             names = [process.id for process in self.topology.processes]
             by_name = {names[code]: own for code, own in sorted(self.restores.items())}
@@ -223,7 +220,7 @@ class Ingest:
         results = run_phase(self.stages, self.progress, READING, kernel, tasks, weights)
         remove_texts(self.staged)
         for _, defects in results:
-            self._add_defects(defects)
+            self.defects.add(defects)
         self.defects.raise_refused()
         staged = [chunk for chunks, _ in results for chunk in chunks]
         for chunk in staged:
@@ -247,7 +244,7 @@ class Ingest:
         weights = [int(self.counts[first:end].sum()) for first, end in process_ranges]
         ordered = run_phase(self.stages, self.progress, ORDERING, order_processes, tasks, weights)
         for part in ordered:
-            self._add_defects(part.order)
+            self.defects.add(part.order)
         self.defects.raise_refused()
         for process, snapshot, restored in (item for part in ordered for item in part.restores):
             name = SnapshotId(self.snapshots[snapshot]) if snapshot != NONE else None
@@ -288,7 +285,7 @@ class Ingest:
         weights = [int(counts[task.first : task.end].sum()) for task in tasks]
         matched = run_phase(self.stages, self.progress, MATCHING, match_channels, tasks, weights)
         for part in matched:
-            self._add_defects(part.matching)
+            self.defects.add(part.matching)
         return matched
 
     def _match_task(self, first: int, end: int, ordered: list[Ordered]) -> MatchTask:
@@ -387,52 +384,6 @@ class Ingest:
         """Return a progress that counts on from what was done before."""
         return lambda phase, done, _: self.progress(phase, before + done, total)
 
-    # --- defects ------------------------------------------------------------------------------
-
-    def _add_defects(self, defects: ListedDefects) -> None:
-        self.defects.extend(defects.listed)
-        self.unlisted += defects.unlisted
-
-    def _add_placed(self, placed: Iterable[Placed]) -> None:
-        self.defects.extend(item.defect for item in sorted(placed, key=lambda item: item.place))
-
-    def _add_clock_defects(self, ordered: list[Ordered], matched: list[Matched]) -> None:
-        for part in ordered:
-            self._add_defects(part.clocks)
-        self._add_placed(item for part in matched for item in part.early)
-        for channels in matched:
-            self._add_defects(channels.overtaken)
-
-    def _add_record_defects(self, records: pa.Table, matched: list[Matched]) -> None:
-        unknown = [item for part in matched for item in part.unknown]
-        self.unlisted += sum(part.unlisted for part in matched)
-        self._add_placed([*self._recorded_twice(records), *unknown])
-
-    def _recorded_twice(self, records: pa.Table) -> list[Placed]:
-        """Return the defects of states and channels recorded twice.
-
-        ``records`` has RECORD_COLUMNS, sorted as in the store.
-        """
-        kind = records["kind"].to_numpy()
-        channel = np.where(kind == KINDS.index(RECORD_CHANNEL), records["channel"].to_numpy(), NONE)
-        columns = [records[name].to_numpy() for name in ("process", "snapshot")]
-        by_key = np.lexsort((records["index"].to_numpy(), channel, *columns))
-        keys = np.stack([channel, *columns], axis=1)[by_key]
-        again = by_key[1:][(keys[1:] == keys[:-1]).all(axis=1)]
-        return [self._record_again(row) for row in records.take(pa.array(again)).to_pylist()]
-
-    def _record_again(self, row: dict) -> Placed:
-        part = "its state"
-        if row["kind"] == KINDS.index(RECORD_CHANNEL):
-            part = f"channel {say.quoted(self.topology.channels[row['channel']].id)}"
-        defect = say.recorded_twice(
-            process=self.topology.processes[row["process"]].id,
-            snapshot=self.snapshots[row["snapshot"]],
-            part=part,
-            line=row["line"],
-        )
-        return Placed((row["process"], row["index"], 0), defect)
-
     # --- the small tables --------------------------------------------------------------------
 
     def _records(self, ordered: list[Ordered], clock: Clock | None) -> pa.Table:
@@ -456,18 +407,17 @@ class Ingest:
             (STRAYS, strays, STRAY_COLUMNS),
         ):
             write_table(self.store / name, rows, schema)
-        defects_total = self.defects.total + self.unlisted
-        write_defects(self.store, self.defects.listed, defects_total)
-        manifest = self._manifest(events, flights, defects_total)
+        write_defects(self.store, self.defects.listed, self.defects.total)
+        manifest = self._manifest(events, flights)
         manifest = finish(self.store, manifest, run=self._count_levels)
         self.progress(FINISHING, total, total)
-        return IngestResult(manifest, self.defects.listed, defects_total)
+        return IngestResult(manifest, self.defects.listed, self.defects.total)
 
     def _count_levels(self, kernel: Callable, tasks: list[LevelTask]) -> list[list[str]]:
         weights = [task.load for task in tasks]
         return run_phase(self.stages, self.progress, FINISHING, kernel, tasks, weights)
 
-    def _manifest(self, events: list[Part], flights: list[Part], defects: int) -> Manifest:
+    def _manifest(self, events: list[Part], flights: list[Part]) -> Manifest:
         header = self.task.header
         rows = {
             table: sum(part.rows for part in flights if part.table == table)
@@ -485,7 +435,7 @@ class Ingest:
                 "processes": len(self.topology.processes),
                 "channels": len(self.topology.channels),
                 "snapshots": len(self.snapshots),
-                "defects": defects,
+                "defects": self.defects.total,
             },
             extent=Extent(*self.span, int(self.counts.sum())),
             parts=(*events, *flights),

@@ -27,7 +27,7 @@ from tasks.spark.ingest.schemas import (
     Piece,
     runs,
 )
-from tasks.spark.ingest.working import differences, read_codes, write_sorted
+from tasks.spark.ingest.working import differences, read_codes, taken, write_sorted
 
 RECORD_CODES = (KINDS.index(RECORD_STATE), KINDS.index(RECORD_CHANNEL))
 
@@ -79,7 +79,7 @@ def _gathered(task: OrderTask) -> pa.Table:
     rows = pa.concat_tables(held).combine_chunks()
     if len(task.pieces) == 1:
         return rows
-    return rows.take(stable_order(rows["process"].to_numpy() - task.first))
+    return taken(rows, stable_order(rows["process"].to_numpy() - task.first))
 
 
 def _slice(piece: Piece, first: int, end: int) -> pa.Table:
@@ -126,7 +126,7 @@ class Order:
         return np.arange(self.starts[-1]) - np.repeat(self.starts[:-1], self.counts)
 
     def sorted(self, rows: pa.Table) -> pa.Table:
-        return rows if self.place is None else rows.take(self.place)
+        return rows if self.place is None else taken(rows, self.place)
 
     def clocks(self, rows: pa.Table) -> Defects:
         """Return one defect for each process whose clock goes back; ``rows`` are sorted."""

@@ -27,7 +27,7 @@ _COMPRESSION = 8  # the assumed ratio by which a compressed source grows
 _TEXT = "text-"  # how the name of an unpacked text begins
 _CHUNK_BYTES = 8 * 2**20
 _LEAST_CHUNK_BYTES = 2 * 2**20
-_GROUP_ROWS = 200_000
+_LEAST_ROWS, _MOST_ROWS = 200_000, 800_000  # of a task; a row group is never cut
 LEAST_BYTES_PER_EVENT = 4
 """The fewest bytes on disk that a stored event was seen to take, with what belongs to it."""
 _LEAST_SHARE_OF_TEXT = 100
@@ -94,9 +94,11 @@ def parse_tasks(
         texts = list(_texts(task, header, work, capacity, handing))
         return parse_text, texts, _shares([text.length for text in texts], size)
     if task.format == ParquetReader.name:
+        groups = row_groups(task.source, task.limits)
+        most = _rows_of_a_task(groups, capacity)
         tasks = [
-            GroupTask(_handed(groups, handing), task.limits, str(header), str(work))
-            for groups in _together(row_groups(task.source, task.limits))
+            GroupTask(_handed(together, handing), task.limits, str(header), str(work), most)
+            for together in _together(groups, most)
         ]
         rows = [sum(group.rows for group in item.groups) for item in tasks]
         return parse_groups, tasks, _shares(rows, size)
@@ -108,11 +110,20 @@ def _handed(groups: tuple[RowGroup, ...], handing: Handing) -> tuple[RowGroup, .
     return tuple(replace(group, path=path_of(handing.place(group.path))) for group in groups)
 
 
-def _together(groups: list[RowGroup]) -> Iterator[tuple[RowGroup, ...]]:
+def _rows_of_a_task(groups: list[RowGroup], capacity: Capacity) -> int:
+    """Return how many rows a task stages at most.
+
+    The more rows it stages at once, the fewer pieces the next stage gathers.
+    """
+    most = min(_MOST_ROWS, capacity.most_rows or _MOST_ROWS)
+    return capacity.chunk(sum(group.rows for group in groups), _LEAST_ROWS, most)
+
+
+def _together(groups: list[RowGroup], most: int) -> Iterator[tuple[RowGroup, ...]]:
     """Group neighbouring row groups so that each group is worth a task."""
     held: list[RowGroup] = []
     for group in groups:
-        if held and sum(item.rows for item in held) + group.rows > _GROUP_ROWS:
+        if held and sum(item.rows for item in held) + group.rows > most:
             yield tuple(held)
             held = []
         held.append(group)

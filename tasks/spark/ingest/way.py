@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from snapshots.store.layout import NONE
 from tasks.spark.ingest.message_ids import MessageIds
+from tasks.spark.ingest.working import runs_of
 
 
 class Ends:
@@ -123,9 +124,9 @@ def meet(
     received = np.full(len(send_key), NONE, np.int64)
     if not len(send_key) or not len(receive_key):
         return received
-    first = np.searchsorted(send_channel, receive_channel)
-    ordinal = np.arange(len(receive_key)) - np.searchsorted(receive_channel, receive_channel)
-    send = first + ordinal
+    begins, counts = runs_of(receive_channel)
+    first = np.searchsorted(send_channel, receive_channel[begins])
+    send = np.arange(len(receive_key)) + np.repeat(first - begins, counts)
     inside = np.minimum(send, len(send_key) - 1)
     lined_up = (send < len(send_key)) & (send_key[inside] == receive_key)
     unaligned = np.unique(receive_channel[~lined_up])

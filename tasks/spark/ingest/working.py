@@ -71,6 +71,8 @@ def _narrowed(table: pa.Table) -> pa.Table:
 
 
 def _narrow(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    if column.null_count == len(column):
+        return pa.chunked_array([pa.nulls(len(column))])
     if not pa.types.is_integer(column.type):
         return column
     low, high = pc.min_max(column).values()
@@ -98,23 +100,43 @@ def _described(schema: pa.Schema) -> bytes:
     return described
 
 
+def taken(table: pa.Table, rows: np.ndarray) -> pa.Table:
+    """Return all rows of a table in this order. A column without values is not copied."""
+    order = pa.array(rows)
+    columns = [
+        column if column.null_count == len(column) else column.take(order)
+        for column in table.columns
+    ]
+    return pa.table(columns, table.schema)
+
+
 def differences(numbers: np.ndarray, codes: np.ndarray) -> np.ndarray:
     """Return each number minus the one before it of the same code; the first of a code stays.
 
     Rows are sorted by code. Numbers that rise along each code become small ones, which take less
     room on disk. ``summed`` gives them back.
     """
-    is_first = np.diff(codes, prepend=codes[:1] - 1) != 0
-    found: np.ndarray = numbers - np.where(is_first, 0, np.roll(numbers, 1))
+    begins, _ = runs_of(codes)
+    found = numbers.copy()
+    found[1:] -= numbers[:-1]
+    found[begins] = numbers[begins]
     return found
 
 
 def summed(steps: np.ndarray, codes: np.ndarray) -> np.ndarray:
     """Return the numbers of which ``differences`` made these, for all rows of some codes."""
-    first = np.searchsorted(codes, codes)
+    begins, counts = runs_of(codes)
     total = np.cumsum(steps)
-    found: np.ndarray = total - (total - steps)[first]
+    found: np.ndarray = total - np.repeat(total[begins] - steps[begins], counts)
     return found
+
+
+def runs_of(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the first row and the rows of each run of equal codes in a sorted column."""
+    is_first = np.ones(len(codes), bool)
+    is_first[1:] = codes[1:] != codes[:-1]
+    begins = np.flatnonzero(is_first)
+    return begins, np.diff(begins, append=len(codes))
 
 
 def _opened(path: Path) -> pa.NativeFile:

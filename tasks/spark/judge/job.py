@@ -7,11 +7,10 @@ all snapshots at once. Their results are joined here into the reports of
 ``snapshots.domain.judging.verdicts``, which is the reference, and written beside the recording.
 """
 
-from bisect import bisect_right
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -36,40 +35,31 @@ from snapshots.domain.judging.totals import NOT_SUMMED, Totals
 from snapshots.domain.model.derived import flaws, is_derived, states_not_judged
 from snapshots.domain.model.engine_words import why_not_recorded, words_of
 from snapshots.domain.model.recording import (
-    KINDS,
-    RECEIVE,
-    Event,
     Instant,
-    Message,
-    Restored,
     SnapshotId,
 )
-from snapshots.domain.model.topology import Channel, ChannelId, JsonText, ProcessId
+from snapshots.domain.model.topology import ChannelId, ProcessId
 from snapshots.domain.model.values import total
 from snapshots.store.cut import state_after
 from snapshots.store.layout import (
     NONE,
-    RECORD_COLUMNS,
-    RECORDS,
     SNAPSHOT_CHANNEL_COLUMNS,
     SNAPSHOT_STATE_COLUMNS,
 )
 from snapshots.store.manifest import Manifest
-from snapshots.store.mapped import read_batch
 from snapshots.store.objects.paths import path_of
 from snapshots.store.tables import Tables
 from snapshots.store.writer import write_snapshots
 from tasks.spark import session
 from tasks.spark.capacity import Capacity
-from tasks.spark.ingest.schemas import ranges, runs
+from tasks.spark.ingest.schemas import ranges
 from tasks.spark.judge.amounts import added, sum_of
 from tasks.spark.judge.channel_cuts import SnapshotFacts
 from tasks.spark.judge.channels import ChannelFacts, ChannelTask, judge_channels
-from tasks.spark.judge.lanes import Lane
+from tasks.spark.judge.log import Log, least, most
 from tasks.spark.judge.states import STATES, StateTask, judge_states
 from tasks.spark.stages import Progress, SparkStages, Stages, run_phase
 
-Order = TypeVar("Order", Instant, tuple[int, int])
 JUDGING = "judging"
 ROWS_PER_TASK = 500_000
 
@@ -123,7 +113,7 @@ class Judge:
         self.contents = SNAPSHOT_CHANNEL_COLUMNS.empty_table()
         self._held_at_start: dict[bytes, int | float | None] = {}
 
-    def facts(self, stages: Stages, progress: Progress) -> tuple[list[SnapshotFacts], "Log"]:
+    def facts(self, stages: Stages, progress: Progress) -> tuple[list[SnapshotFacts], Log]:
         """Run the Spark action, which fills ``states`` and ``contents``."""
         tasks = self._tasks(stages.capacity)
         weights = [sum(task.end - task.first for task in group) for group in tasks]
@@ -138,7 +128,7 @@ class Judge:
             _merged([item.snapshots[code] for item in channels])
             for code, _ in enumerate(self.names)
         ]
-        return facts, Log(self)
+        return facts, Log(self.tables)
 
     def _tasks(self, capacity: Capacity) -> list[tuple[StateTask | ChannelTask, ...]]:
         folder = str(self.folder)
@@ -154,7 +144,7 @@ class Judge:
         ]
         return [tuple(tasks)] if len(tasks) <= 2 else [(task,) for task in tasks]
 
-    def reports(self, facts: list[SnapshotFacts], log: "Log") -> tuple[SnapshotReport, ...]:
+    def reports(self, facts: list[SnapshotFacts], log: Log) -> tuple[SnapshotReport, ...]:
         """Return reports of the snapshots that a record or marker names, sorted by first event."""
         judged = [_Verdict(self, log, code, item) for code, item in enumerate(facts)]
         present = [(item.began, item) for item in judged if item.began is not None]
@@ -212,98 +202,6 @@ class Judge:
         return pa.table(columns, SNAPSHOT_STATE_COLUMNS.names).cast(SNAPSHOT_STATE_COLUMNS)
 
 
-class Log:
-    """The facts in the recording's records and strays, by snapshot code.
-
-    Args:
-        began: (step, at) of the first record or stray marker, None if there is none.
-        ended_at: the last instant of them, None if there is none.
-        strays: kind, process and index of all stray receives, by line.
-        first_marker, markers_received: of stray markers.
-    """
-
-    def __init__(self, judge: Judge) -> None:
-        self.tables = judge.tables
-        count = len(judge.names)
-        records = read_batch(judge.folder / RECORDS, RECORD_COLUMNS)
-        strays = self.tables.strays.batch
-        self.strays = pa.Table.from_batches([strays])
-        self.process = strays.column("process").to_numpy().astype(np.int64)
-        self.index = strays.column("index").to_numpy()
-        self.kind = self.tables.events.values("kind", self.process, self.index)
-        self.is_message = self.kind == KINDS.index(RECEIVE)
-        self.messages = np.flatnonzero(self.is_message)
-        self.began: list[tuple[int, int] | None] = [None] * count
-        self.ended_at: list[Instant | None] = [None] * count
-        self.markers_received = [0] * count
-        self.first_marker: list[dict[int, int]] = [{} for _ in range(count)]
-        self._lanes: dict[int, tuple[Lane, dict[str, tuple[list[int], list[int]]]]] = {}
-        self._take(records)
-        self._take(strays.filter(pa.array(~self.is_message)))
-        for row in np.flatnonzero(~self.is_message).tolist():
-            self._take_marker(row)
-
-    def _take(self, rows: pa.RecordBatch) -> None:
-        snapshot, at = rows.column("snapshot").to_numpy(), rows.column("at").to_numpy()
-        process = rows.column("process").to_numpy().astype(np.int64)
-        step = self.tables.events.values("step", process, rows.column("index").to_numpy())
-        order = np.argsort(snapshot, kind="stable")
-        for code, begin, end in runs(snapshot[order]):
-            own = order[begin:end]
-            first = own[np.argmin(step[own])]
-            self.began[code] = _least(self.began[code], (int(step[first]), int(at[first])))
-            self.ended_at[code] = _most(self.ended_at[code], Instant(int(at[own].max())))
-
-    def _take_marker(self, row: int) -> None:
-        code, process = self.strays["snapshot"][row].as_py(), int(self.process[row])
-        self.markers_received[code] += 1
-        first = self.first_marker[code]
-        first[process] = min(first.get(process, int(self.index[row])), int(self.index[row]))
-
-    def undone(self, row: int, judge: Judge, restored: Restored) -> tuple[Channel, Message] | None:
-        """Return the message that a stray takes behind a restore, if that undid its send."""
-        code = self.strays["channel"][row].as_py()
-        lane, groups = self._ended(code)
-        ordinals, ends = groups.get(self.strays["message"][row].as_py(), ([], []))
-        count = bisect_right(ends, restored.row)
-        if not count:
-            return None
-        sent = ordinals[count - 1]
-        if restored.snapshot is not None:
-            source = int(self.tables.source[code])
-            position = judge.position(restored.snapshot, source)
-            if position is None or lane.sent[sent] < position:
-                return None
-        return lane.channel, lane.message(sent)
-
-    def _ended(self, code: int) -> tuple[Lane, dict[str, tuple[list[int], list[int]]]]:
-        """Return a channel, and the messages on it with the ids of its strays."""
-        if code not in self._lanes:
-            lane = Lane(self.tables.topology.channels[code], self.tables.messages, code)
-            rows = self.messages[self.strays["channel"].to_numpy()[self.messages] == code]
-            ids = set(self.strays["message"].take(pa.array(rows)).to_pylist())
-            self._lanes[code] = lane, lane.ended_of(ids)
-        return self._lanes[code]
-
-    def stray(self, row: int, judge: Judge) -> Event:
-        """Return the stray receive of a message as an event."""
-        row_values = self.strays.slice(row, 1).to_pylist()[0]
-        lane = np.array([row_values["process"]]), np.array([row_values["index"]])
-        picked = self.tables.events.pick(*lane)
-        value = picked.texts("value")[0]
-        return Event(
-            process=judge.processes[row_values["process"]],
-            index=row_values["index"],
-            kind=RECEIVE,
-            at=row_values["at"],
-            step=int(picked.values("step")[0]),
-            line=row_values["line"],
-            channel=judge.channels[row_values["channel"]],
-            message=row_values["message"],
-            value=None if value is None else JsonText(value),
-        )
-
-
 class _Verdict:
     """Judges one snapshot from the facts of all channels, its states and the strays."""
 
@@ -319,7 +217,7 @@ class _Verdict:
         self.position = np.full(len(judge.processes), NONE, np.int64)
         self.position[self.process] = self.index
         self.in_scope = judge.tables.in_scope(code)
-        self.began = _least(facts.began, log.began[code])
+        self.began = least(facts.began, log.began[code])
         self.markers_received = facts.markers_received + log.markers_received[code]
         self.has_markers = bool(facts.markers_sent or self.markers_received)
 
@@ -339,7 +237,7 @@ class _Verdict:
             counts=self.findings.worst_first_counts(),
             initiators=self.initiators,
             began_at=began_at,
-            ended_at=_most(self.facts.ended_at, self.log.ended_at[self.code]),
+            ended_at=most(self.facts.ended_at, self.log.ended_at[self.code]),
             markers_sent=self.facts.markers_sent,
             markers_received=self.markers_received,
             positions=self._by_process("index"),
@@ -407,10 +305,10 @@ class _Verdict:
         inside = rows[(index < self.position[process]) & (index >= first[process])]
         late = []
         for row in inside[np.isin(self.log.process[inside], list(restored))].tolist():
-            undone = self.log.undone(row, self.judge, restored[int(self.log.process[row])])
+            undone = self.log.undone(row, restored[int(self.log.process[row])], self.judge.position)
             if undone is not None:
                 late.append(row)
-                stray = self.log.stray(row, self.judge)
+                stray = self.log.stray(row)
                 self.findings.add(say.received_late(*undone, stray))
         inside = inside[~np.isin(inside, late)]
         for number, row in enumerate(inside.tolist()):
@@ -418,7 +316,7 @@ class _Verdict:
                 self.findings.count(UNKNOWN, len(inside) - number)
                 break
             channel = self.judge.topology.channels[self.log.strays["channel"][row].as_py()]
-            self.findings.add(say.stray_inside(channel, self.log.stray(row, self.judge)))
+            self.findings.add(say.stray_inside(channel, self.log.stray(row)))
         return len(inside)
 
     def _answers(
@@ -536,8 +434,8 @@ def _merged(parts: list[SnapshotFacts]) -> SnapshotFacts:
         whole.markers_sent += part.markers_sent
         whole.markers_received += part.markers_received
         whole.amount = added(whole.amount, part.amount)
-        whole.began = _least(whole.began, part.began)
-        whole.ended_at = _most(whole.ended_at, part.ended_at)
+        whole.began = least(whole.began, part.began)
+        whole.ended_at = most(whole.ended_at, part.ended_at)
         whole.first_marker = _earliest(whole.first_marker, part.first_marker)
     return whole
 
@@ -553,14 +451,6 @@ def _merge_findings(whole: Findings, part: Findings) -> None:
 
 def _earliest(one: dict[int, int], other: dict[int, int]) -> dict[int, int]:
     return one | {key: min(value, one.get(key, value)) for key, value in other.items()}
-
-
-def _least(one: Order | None, other: Order | None) -> Order | None:
-    return one if other is None else other if one is None else min(one, other)
-
-
-def _most(one: Order | None, other: Order | None) -> Order | None:
-    return one if other is None else other if one is None else max(one, other)
 
 
 def _sorted(rows: pa.Table, by: str) -> pa.Table:

@@ -19,6 +19,7 @@ from snapshots.domain.model import shapes
 from snapshots.domain.model.defects import MOST_LISTED, InputRefused
 from snapshots.domain.replaying.restore import NotRestorable, restore
 from snapshots.readers import recognition
+from snapshots.readers.logs.native_parquet import RowGroup
 from snapshots.store.layout import OUTLINES
 from tasks.spark import capacity
 from tasks.spark.capacity import Capacity
@@ -50,7 +51,7 @@ def pieces(monkeypatch):
     """Let a few lines fill a piece, and a few rows a part, so that small logs have many of both."""
     monkeypatch.setattr(capacity, "MANY_ROWS", 20)
     monkeypatch.setattr(sources, "_CHUNK_BYTES", 2_000)
-    monkeypatch.setattr(sources, "_GROUP_ROWS", 100)
+    monkeypatch.setattr(sources, "_MOST_ROWS", 100)
 
 
 def ingested_here(source: Path, folder: Path, capacity: Capacity = TWO_CORES):
@@ -221,3 +222,17 @@ def test_ids_that_look_like_numbers_in_some_pieces_only(pieces, tmp_path):
         for event in log.events
     )
     agree_here(log._replace(events=events), tmp_path)
+
+
+def test_a_task_takes_more_rows_of_a_larger_source_but_no_more_than_its_memory_holds():
+    groups = [RowGroup(Path("part"), n, 1 + n * 50_000, 50_000) for n in range(100)]
+    for rows, own in (
+        (625_000, Capacity(2)),
+        (800_000, Capacity(1)),
+        (200_000, Capacity(40)),
+        (120_000, Capacity(2, most_rows=120_000)),
+    ):
+        assert sources._rows_of_a_task(groups, own) == rows
+        together = list(sources._together(groups, rows))
+        assert [group for item in together for group in item] == groups
+        assert max(sum(group.rows for group in item) for item in together) <= rows
