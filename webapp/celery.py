@@ -9,6 +9,7 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from multiprocessing.util import Finalize
 
+import django
 from celery import Celery
 from celery.platforms import SecurityWarning
 from celery.signals import (
@@ -66,6 +67,26 @@ def keep_temporary_files_together(**_) -> None:
     Finalize(None, folder.remove, exitpriority=-101)
 
 
+@celeryd_init.connect
+def load_before_forks(**_) -> None:
+    """Load what any process of a worker needs, so that all of them share its memory.
+
+    Then fork the first of them, the process of the periodic work, while nothing else is open.
+    """
+    gc.disable()
+    django.setup()
+    from snapshots.without_pandas import pandas_kept_out
+    from tasks.queue import beside, nursery, periodic  # noqa: F401
+    from tasks.spark import session  # noqa: F401
+
+    with pandas_kept_out():  # PySpark imports this with its first call of Java
+        import pyspark.testing.utils  # noqa: F401
+    periodic.load()
+    share_memory()
+    gc.enable()
+    beside.begin()
+
+
 @setup_logging.connect
 def log_like_the_server(loglevel, **_) -> None:
     """Use LOG_FORMAT in workers too, instead of Celery's own format."""
@@ -94,8 +115,10 @@ def warm_spark(**_) -> None:
 
     If that fails, the process continues and the next job tries again.
     """
+    from tasks.queue import nursery
     from tasks.spark import condition, session
 
+    nursery.begin()
     condition.publish(session.look)
     try:
         session.warm()

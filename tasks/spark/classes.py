@@ -6,11 +6,12 @@ writes it. A JVM without an archive, or with one that does not fit, reads the ja
 """
 
 import hashlib
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
+
+from pyspark.find_spark_home import _find_spark_home
 
 from tasks.spark.configuration import REPOSITORY
 
@@ -36,7 +37,8 @@ def path(java: Path) -> Path | None:
         state = modules.stat()
     except OSError:
         return None
-    facts = (str(modules), state.st_size, state.st_mtime_ns, sys.prefix, version("pyspark"))
+    jars = Path(_find_spark_home()).resolve()
+    facts = (str(modules), state.st_size, state.st_mtime_ns, str(jars), version("pyspark"))
     key = hashlib.sha256(repr(facts).encode()).hexdigest()[:16]
     return FOLDER / f"{key}.jsa"
 

@@ -15,7 +15,7 @@ from tasks.spark import classes
 LEAN = (
     "-XX:+UseSerialGC",
     "-XX:TieredStopAtLevel=1",
-    "-Xms64m",
+    "-Xms16m",
     # The heap begins small and is given back, since most of the time there is no job.
     "-XX:MinHeapFreeRatio=20",
     "-XX:MaxHeapFreeRatio=40",
@@ -83,5 +83,5 @@ def command(java: Path, master: str, memory: str, folder: Path) -> list[str]:
 
 def _class_path() -> str:
     """Return where Spark's classes are; the script, too, puts one jar before all others."""
-    jars = Path(_find_spark_home(), "jars")
+    jars = Path(_find_spark_home(), "jars").resolve()
     return ":".join([*map(str, jars.glob("slf4j-api-*.jar")), f"{jars}/*"])

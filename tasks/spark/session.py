@@ -309,6 +309,7 @@ def _driver_options(folder: Scratch) -> dict[str, str]:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "ERROR",
+        "spark.cleaner.periodicGC.interval": "1min",  # so that memory is given back after a job
         "spark.python.worker.reuse": "true",
         "spark.python.task.killTimeout": "100ms",
         "spark.python.worker.faulthandler.enabled": "true",
