@@ -75,12 +75,11 @@ def load_before_forks(**_) -> None:
     """
     gc.disable()
     django.setup()
-    from snapshots.without_pandas import pandas_kept_out
     from tasks.queue import beside, nursery, periodic  # noqa: F401
     from tasks.spark import session  # noqa: F401
+    from tasks.spark.sparing import spare_pandas
 
-    with pandas_kept_out():  # PySpark imports this with its first call of Java
-        import pyspark.testing.utils  # noqa: F401
+    spare_pandas()
     periodic.load()
     share_memory()
     gc.enable()

@@ -9,9 +9,8 @@ import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
-
-from pyspark.find_spark_home import _find_spark_home
 
 from tasks.spark.configuration import REPOSITORY
 
@@ -37,10 +36,17 @@ def path(java: Path) -> Path | None:
         state = modules.stat()
     except OSError:
         return None
-    jars = Path(_find_spark_home()).resolve()
-    facts = (str(modules), state.st_size, state.st_mtime_ns, str(jars), version("pyspark"))
+    facts = (str(modules), state.st_size, state.st_mtime_ns, spark_home(), version("pyspark"))
     key = hashlib.sha256(repr(facts).encode()).hexdigest()[:16]
     return FOLDER / f"{key}.jsa"
+
+
+def spark_home() -> str:
+    """Return the folder of the Spark among the packages, without loading it."""
+    spec = find_spec("pyspark")
+    assert spec is not None  # it is one of the requirements
+    assert spec.origin is not None
+    return str(Path(spec.origin).resolve().parent)
 
 
 @contextmanager

@@ -8,8 +8,6 @@ import os
 import shutil
 from pathlib import Path
 
-from pyspark.find_spark_home import _find_spark_home
-
 from tasks.spark import classes
 
 LEAN = (
@@ -17,8 +15,8 @@ LEAN = (
     "-XX:TieredStopAtLevel=1",
     "-Xms16m",
     # The heap begins small and is given back, since most of the time there is no job.
-    "-XX:MinHeapFreeRatio=20",
-    "-XX:MaxHeapFreeRatio=40",
+    "-XX:MinHeapFreeRatio=5",
+    "-XX:MaxHeapFreeRatio=10",
 )
 OPERATORS = {"SPARK_HOME", "SPARK_CONF_DIR", "SPARK_SUBMIT_OPTS"}
 """Variables that mean something to the script, so that it is used if an operator sets one."""
@@ -56,7 +54,8 @@ def find_java() -> Path | None:
 
 def variables() -> dict[str, str]:
     """Return what the script adds to the JVM's environment."""
-    return {"SPARK_CONNECT_MODE": "0", "PYTHONHASHSEED": "0", "SPARK_HOME": _find_spark_home()}
+    home = os.environ.get("SPARK_HOME") or classes.spark_home()
+    return {"SPARK_CONNECT_MODE": "0", "PYTHONHASHSEED": "0", "SPARK_HOME": home}
 
 
 def command(java: Path, master: str, memory: str, folder: Path) -> list[str]:
@@ -74,7 +73,7 @@ def command(java: Path, master: str, memory: str, folder: Path) -> list[str]:
             "org.apache.spark.deploy.SparkSubmit",
         ]
     else:
-        program = [str(Path(_find_spark_home(), "bin", "spark-submit"))]
+        program = [str(Path(variables()["SPARK_HOME"], "bin", "spark-submit"))]
         own = [*LEAN, f'"-Djava.io.tmpdir={folder}"']
         settings["spark.driver.extraJavaOptions"] = " ".join(own)
     confs = [word for each in settings.items() for word in ("--conf", "=".join(each))]
@@ -83,5 +82,5 @@ def command(java: Path, master: str, memory: str, folder: Path) -> list[str]:
 
 def _class_path() -> str:
     """Return where Spark's classes are; the script, too, puts one jar before all others."""
-    jars = Path(_find_spark_home(), "jars").resolve()
+    jars = Path(classes.spark_home(), "jars")
     return ":".join([*map(str, jars.glob("slf4j-api-*.jar")), f"{jars}/*"])

@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tasks.spark import classes, connect, jvm, session
+from tasks.spark import classes, jvm
+from tasks.spark.configuration import setting
 from tasks.spark.errors import SparkUnavailable
 
 SECONDS_TO_WRITE = 120
@@ -33,7 +34,7 @@ def make() -> str:
     archive = classes.path(java) if java else None
     if archive is None:
         return "Spark's classes are not archived, because this Java is missing or unusual."
-    if connect.address() or not jvm.is_local(session.master()):
+    if setting("SPARK_REMOTE", "") or not jvm.is_local(setting("SPARK_MASTER", "local[*]")):
         return "Spark's classes are not archived, because Spark runs elsewhere."
     if archive.exists():
         return "Spark's classes are archived."
@@ -65,6 +66,8 @@ def _make(archive: Path) -> None:
 
     Raises: OSError, SparkUnavailable.
     """
+    from tasks.spark import session  # only here, since it loads PySpark
+
     unfinished = archive.with_suffix(".unfinished")
     with classes.written_to(unfinished):
         session.warm()

@@ -30,6 +30,7 @@ from tasks.spark.configuration import REPOSITORY, setting, start_seconds
 from tasks.spark.driver import SECONDS_TO_END, Driver, forget_context
 from tasks.spark.errors import SparkStopped, SparkTaskFailed, SparkUnavailable, first_line
 from tasks.spark.scratch import Scratch
+from tasks.spark.sparing import spare_pandas
 from tasks.spark.stages import SparkStages
 from tasks.spark.time_limits import within
 
@@ -188,6 +189,7 @@ def _start(master: str) -> SparkSession:
     """Start a session with a JVM of our own. Raises: SparkUnavailable."""
     global _driver
     java = _need_java()
+    spare_pandas()
     folder = _scratch()
     options = _session_options() | _driver_options(folder) | _network_options(master, folder)
     if jvm.is_local(master):
