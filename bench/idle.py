@@ -29,6 +29,7 @@ GROUPS = {  # by the name or a word of the command line, the first that fits
     "nursery": "Python of Spark",
     "spark daemon": "Python of Spark",
     "worker_daemon": "Python of Spark",
+    "cat cat": "Python of Spark",  # waits for the daemon
     "org.apache.spark": "Java",
     "uvicorn": "web process",
     "celery": "worker",

@@ -6,10 +6,10 @@ import sys
 import tempfile
 import warnings
 from concurrent.futures import ProcessPoolExecutor
+from importlib import import_module
 from multiprocessing import get_context
 from multiprocessing.util import Finalize
 
-import django
 from celery import Celery
 from celery.platforms import SecurityWarning
 from celery.signals import (
@@ -71,19 +71,9 @@ def keep_temporary_files_together(**_) -> None:
 def load_before_forks(**_) -> None:
     """Load what any process of a worker needs, so that all of them share its memory.
 
-    Then fork the first of them, the process of the periodic work, while nothing else is open.
+    The module is named by a text, since rooms that only send messages import this one.
     """
-    gc.disable()
-    django.setup()
-    from tasks.queue import beside, nursery, periodic  # noqa: F401
-    from tasks.spark import session  # noqa: F401
-    from tasks.spark.sparing import spare_pandas
-
-    spare_pandas()
-    periodic.load()
-    share_memory()
-    gc.enable()
-    beside.begin()
+    import_module("tasks.queue.beside").begin()
 
 
 @setup_logging.connect

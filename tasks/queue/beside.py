@@ -4,16 +4,19 @@ The first one is a fork of the worker, made before the worker has opened anythin
 memory. Later ones load everything anew.
 """
 
+import gc
 import logging
 import os
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from multiprocessing import get_context
 from multiprocessing.process import BaseProcess
 
 from celery import bootsteps
 
 from tasks.queue import periodic
+from tasks.spark.sparing import spare_pandas
 from webapp.operating import presence
 from webapp.operating.processes import die_with_parent
 
@@ -27,8 +30,17 @@ _first: BaseProcess | None = None
 
 
 def begin() -> None:
-    """Start the process as a fork of this one, for the worker that this process will be."""
+    """Load all that a worker needs, and start the process as a fork of this one.
+
+    What is loaded is kept out of garbage collection, which would copy it into each fork.
+    """
     global _first
+    gc.disable()
+    periodic.load()
+    spare_pandas()
+    import_module("tasks.queue.nursery")
+    gc.freeze()
+    gc.enable()
     _first = _started(_fork, presence.now())
 
 

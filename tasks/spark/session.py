@@ -285,7 +285,7 @@ def _need_java() -> Path:
             "On Debian or Ubuntu: apt install openjdk-17-jre-headless."
         )
     try:
-        version = [java, "-version"]
+        version = [str(java), "-version"]
         answer = subprocess.run(version, capture_output=True, timeout=start_seconds(), check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise SparkUnavailable(f"Spark needs Java 17, and {java} does not run: {error}.") from error
