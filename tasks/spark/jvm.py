@@ -13,10 +13,10 @@ from tasks.spark import classes
 LEAN = (
     "-XX:+UseSerialGC",
     "-XX:TieredStopAtLevel=1",
-    "-Xms16m",
+    "-Xms64m",
     # The heap begins small and is given back, since most of the time there is no job.
-    "-XX:MinHeapFreeRatio=5",
-    "-XX:MaxHeapFreeRatio=10",
+    "-XX:MinHeapFreeRatio=20",
+    "-XX:MaxHeapFreeRatio=40",
 )
 OPERATORS = {"SPARK_HOME", "SPARK_CONF_DIR", "SPARK_SUBMIT_OPTS"}
 """Variables that mean something to the script, so that it is used if an operator sets one."""
