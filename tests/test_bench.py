@@ -172,7 +172,7 @@ def test_the_measurement_of_an_idle_system_runs_to_its_end(tmp_path, capsys):
     printed = capsys.readouterr().out
     assert "Spark is warm after the worker's start" in printed
     groups = {line.split(",")[0] for line in printed.splitlines() if ", processes:" in line}
-    assert groups == set(idle.GROUPS.values())
+    assert groups >= set(idle.GROUPS.values())  # and what loads the samples
 
 
 def test_make_bench_runs_every_measurement():
