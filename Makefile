@@ -19,6 +19,7 @@ run: .venv/run.stamp
 # with one case. Three processes keep two cores busy, because many tests wait for others.
 test: .venv/test.stamp
 	@$(PYTHON) -m webapp.machine java chromium node postgres
+	@$(PYTHON) -m tasks.spark.make_classes
 	@$(PYTHON) -m pytest --numprocesses 3 --no-loadscope-reorder --durations=20 -m "not long"
 	@FAST_TESTS=yes TEST_DATABASE=postgres $(PYTHON) -m pytest --numprocesses 3 $(WITH_SQL) \
 		--first-cases -m "not spark and not browser and not slow and not long"
@@ -67,7 +68,7 @@ bench: .venv/test.stamp
 
 # What can be made again; the data in var stay.
 clean:
-	@rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis artifacts
+	@rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis artifacts .spark-classes
 	@find . -name __pycache__ -not -path './var/*' -prune -exec rm -rf {} +
 
 .venv/run.stamp: requirements.txt

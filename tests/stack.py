@@ -21,13 +21,13 @@ from pathlib import Path
 import psutil
 import redis
 
+from tasks.queue import periodic
 from tests import postgres
 from webapp import embedded_redis
 
 ROOT = Path(__file__).resolve().parent.parent
 PICTURES = ROOT / "artifacts" / "pictures"  # docs/tests.md says which of them the pages show
 PATIENCE_SECONDS = 90
-PERIODIC = "tasks.queue.periodic"
 
 
 @dataclass
@@ -140,7 +140,7 @@ class Stack:
         pids = []
         for child in psutil.Process(self.processes["worker"].pid).children():
             with suppress(psutil.Error):  # it has ended
-                if (PERIODIC in child.cmdline()) == is_beside:
+                if (child.name() == periodic.NAME) == is_beside:
                     pids.append(child.pid)
         return pids
 

@@ -12,6 +12,7 @@ import pytest
 from bench import __main__ as bench
 from bench import (
     full_account,
+    idle,
     jobs,
     large_log,
     lists,
@@ -34,6 +35,7 @@ pytestmark = pytest.mark.slow
 
 HERE = {
     "bench.full_account",
+    "bench.idle",
     "bench.jobs",
     "bench.lists",
     "bench.objects",
@@ -161,6 +163,16 @@ def test_the_measurement_of_the_recorder_runs_to_its_end(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["bench", "1000"])
     recording_calls.main()
     assert "lost: 0" in capsys.readouterr().out
+
+
+@pytest.mark.spark
+@pytest.mark.long
+def test_the_measurement_of_an_idle_system_runs_to_its_end(tmp_path, capsys):
+    idle.measure(tmp_path, 0)
+    printed = capsys.readouterr().out
+    assert "Spark is warm after the worker's start" in printed
+    groups = {line.split(",")[0] for line in printed.splitlines() if ", processes:" in line}
+    assert groups >= set(idle.GROUPS.values())  # and what loads the samples
 
 
 def test_make_bench_runs_every_measurement():

@@ -6,6 +6,7 @@ import sys
 import tempfile
 import warnings
 from concurrent.futures import ProcessPoolExecutor
+from importlib import import_module
 from multiprocessing import get_context
 from multiprocessing.util import Finalize
 
@@ -66,6 +67,15 @@ def keep_temporary_files_together(**_) -> None:
     Finalize(None, folder.remove, exitpriority=-101)
 
 
+@celeryd_init.connect
+def load_before_forks(**_) -> None:
+    """Load what any process of a worker needs, so that all of them share its memory.
+
+    The module is named by a text, since rooms that only send messages import this one.
+    """
+    import_module("tasks.queue.beside").begin()
+
+
 @setup_logging.connect
 def log_like_the_server(loglevel, **_) -> None:
     """Use LOG_FORMAT in workers too, instead of Celery's own format."""
@@ -94,8 +104,10 @@ def warm_spark(**_) -> None:
 
     If that fails, the process continues and the next job tries again.
     """
+    from tasks.queue import nursery
     from tasks.spark import condition, session
 
+    nursery.begin()
     condition.publish(session.look)
     try:
         session.warm()

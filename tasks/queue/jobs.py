@@ -12,6 +12,7 @@ from celery import current_app, shared_task
 from kombu import Connection, pools
 from kombu.exceptions import KombuError, OperationalError
 
+import webapp.celery  # noqa: F401, makes our queue the one that Celery uses
 from snapshots.jobs import running
 from webapp.edge.silence import Silence
 

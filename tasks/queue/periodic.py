@@ -15,8 +15,17 @@ from functools import partial
 
 import django
 
+from webapp.operating import processes
+
 STOP_SIGNALS = {signal.SIGTERM, signal.SIGINT}
 LOOK_SECONDS = 1.0
+NAME = "periodic work"
+
+
+def load() -> None:
+    """Load all modules of the periodic work."""
+    django.setup()
+    from tasks.queue import collectors, notices, presence, sweeping  # noqa: F401
 
 
 def main(started_at: str) -> None:
@@ -29,7 +38,8 @@ def main(started_at: str) -> None:
     """
     signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)  # they are waited for below
     worker = os.getppid()
-    django.setup()
+    processes.name_this(NAME)
+    load()
     from tasks.queue import collectors, notices, presence, sweeping
 
     works = (

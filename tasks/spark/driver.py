@@ -14,16 +14,16 @@ import subprocess
 import tempfile
 import threading
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
 from pyspark import SparkContext
-from pyspark.find_spark_home import _find_spark_home
 from pyspark.java_gateway import launch_gateway
 from pyspark.serializers import UTF8Deserializer, read_int
 from pyspark.sql import SparkSession, SQLContext
 
+from tasks.spark import jvm
 from tasks.spark.scratch import Scratch
 from tasks.spark.time_limits import within
 
@@ -48,11 +48,11 @@ class Driver:
     Raises: OSError if the process cannot be created.
     """
 
-    def __init__(self, options: Mapping[str, str], scratch: Scratch) -> None:
+    def __init__(self, command: list[str], scratch: Scratch) -> None:
         """Start the JVM.
 
         Args:
-            options: Spark's settings that the JVM needs at its start.
+            command: the program and its words, see ``jvm.py``.
             scratch: the session's folder, which is removed together with the JVM.
         """
         self.is_late = False
@@ -60,7 +60,7 @@ class Driver:
         self.scratch = scratch
         try:
             self._address = Path(tempfile.mkdtemp(dir=self.scratch.path), "gateway")
-            self.process = _launch(options, self._address)
+            self.process = _launch(command, self._address)
         except BaseException:
             self.scratch.remove()
             raise
@@ -120,13 +120,13 @@ class Driver:
         """Kill the JVM and its descendants at once."""
         _kill(self.process)
 
-    def end(self) -> None:
+    def end(self, seconds: float = SECONDS_TO_END) -> None:
         """Close the JVM's input so that it ends; kill it if it does not, and remove its folder."""
         assert self.process.stdin is not None  # it is a pipe
         with contextlib.suppress(OSError):
             self.process.stdin.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
-            self.process.wait(SECONDS_TO_END)
+            self.process.wait(seconds)
         self.discard()
 
     def discard(self) -> None:
@@ -178,17 +178,13 @@ def forget_context() -> None:
     SQLContext._instantiatedContext = None
 
 
-def _launch(options: Mapping[str, str], address: Path) -> subprocess.Popen:
-    command = [str(Path(_find_spark_home(), "bin", "spark-submit"))]
-    for name, value in options.items():
-        command += ["--conf", f"{name}={value}"]
+def _launch(command: list[str], address: Path) -> subprocess.Popen:
     return subprocess.Popen(
-        [*command, "pyspark-shell"],
+        command,
         stdin=subprocess.PIPE,  # the JVM ends when this pipe closes, even by a kill
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        env=os.environ
-        | {"SPARK_CONNECT_MODE": "0", "_PYSPARK_DRIVER_CONN_INFO_PATH": str(address)},
+        env=os.environ | jvm.variables() | {"_PYSPARK_DRIVER_CONN_INFO_PATH": str(address)},
         preexec_fn=_ignore_interrupts,  # noqa: PLW1509, it only sets a signal
     )
 

@@ -8,7 +8,6 @@ or a failed start are dropped and its JVM is ended.
 import atexit
 import logging
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -25,12 +24,13 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from tasks.spark import condition, connect, executors, scratch
+from tasks.spark import condition, connect, executors, jvm, scratch
 from tasks.spark.answering import answers
 from tasks.spark.configuration import REPOSITORY, setting, start_seconds
-from tasks.spark.driver import Driver, forget_context
+from tasks.spark.driver import SECONDS_TO_END, Driver, forget_context
 from tasks.spark.errors import SparkStopped, SparkTaskFailed, SparkUnavailable, first_line
 from tasks.spark.scratch import Scratch
+from tasks.spark.sparing import spare_pandas
 from tasks.spark.stages import SparkStages
 from tasks.spark.time_limits import within
 
@@ -90,14 +90,14 @@ def warm() -> SparkSession:
     return session
 
 
-def stop() -> None:
-    """End the session, if there is one, in good order."""
+def stop(seconds_to_end: float = SECONDS_TO_END) -> None:
+    """End the session, if there is one, in good order, and kill its JVM if that takes longer."""
     with _turn:
         if _session is not None:
             with suppress(Exception):  # if it does not stop, it is ended below
                 within(SECONDS_TO_STOP, _session.stop)
         if _driver is not None:
-            _driver.end()
+            _driver.end(seconds_to_end)
         drop()
 
 
@@ -156,12 +156,16 @@ def _started() -> SparkSession:
     remote = connect.address()
     condition.note(condition.STARTING)
     try:
-        session = _connect(remote) if remote else _start(setting("SPARK_MASTER", "local[*]"))
+        session = _connect(remote) if remote else _start(master())
     except BaseException as error:
         drop()
         condition.note(condition.DOWN, str(error))
         raise
     return session
+
+
+def master() -> str:
+    return setting("SPARK_MASTER", "local[*]")
 
 
 def _connect(remote: str) -> SparkSession:
@@ -184,15 +188,17 @@ def _connect(remote: str) -> SparkSession:
 def _start(master: str) -> SparkSession:
     """Start a session with a JVM of our own. Raises: SparkUnavailable."""
     global _driver
-    _need_java()
+    java = _need_java()
+    spare_pandas()
     folder = _scratch()
     options = _session_options() | _driver_options(folder) | _network_options(master, folder)
-    if is_local(master):
+    if jvm.is_local(master):
         _prepare_local_workers()
     else:
         options |= executors.options() | executors.share(master)
     try:
-        _driver = Driver({"spark.master": master} | _birth_options(folder), folder)
+        memory = setting("SPARK_DRIVER_MEMORY", "3g")
+        _driver = Driver(jvm.command(java, master, memory, folder.path), folder)
     except OSError as error:
         folder.remove()
         raise SparkUnavailable(f"Spark's JVM cannot be started: {error}.") from error
@@ -200,11 +206,11 @@ def _start(master: str) -> SparkSession:
         with _driver.limited(start_seconds()):
             _driver.connect()
             session = _built(master, options)
-            if not is_local(master):
+            if not jvm.is_local(master):
                 _ship(session, folder)
     except Exception as error:  # of PySpark and py4j, if the JVM is gone or answers with an error
         raise SparkUnavailable(_why_not_started(_driver, master, error)) from error
-    if not is_local(master):
+    if not jvm.is_local(master):
         _check_executors(session)
     return session
 
@@ -246,13 +252,9 @@ def _note_lost_connection(*_: object) -> None:
     logger.info("The JVM closed its connection for accumulators.")
 
 
-def is_local(master: str) -> bool:
-    return master == "local" or master.startswith("local[")
-
-
 def _why_not_started(driver: Driver, master: str, error: Exception) -> str:
     where = f"on {master} (SPARK_MASTER)"
-    hint = "" if is_local(master) else " Is the master reachable?"
+    hint = "" if jvm.is_local(master) else " Is the master reachable?"
     if driver.is_late:
         return (
             f"Spark did not start {where} within {start_seconds():g} seconds "
@@ -272,22 +274,24 @@ def _ending(driver: Driver) -> str:
     return f"the JVM ended {how}.{quotation}"
 
 
-def _need_java() -> None:
-    home = os.environ.get("JAVA_HOME")
-    java = shutil.which("java", path=f"{home}/bin" if home else None)
+def _need_java() -> Path:
+    """Return the program of a Java that runs. Raises: SparkUnavailable."""
+    java = jvm.find_java()
     if java is None:
+        home = os.environ.get("JAVA_HOME")
         where = f"in JAVA_HOME ({home})" if home else "on the PATH, and JAVA_HOME is not set"
         raise SparkUnavailable(
             f"Spark needs Java 17, and there is none {where}. "
             "On Debian or Ubuntu: apt install openjdk-17-jre-headless."
         )
     try:
-        version = [java, "-version"]
+        version = [str(java), "-version"]
         answer = subprocess.run(version, capture_output=True, timeout=start_seconds(), check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise SparkUnavailable(f"Spark needs Java 17, and {java} does not run: {error}.") from error
     if answer.returncode:
         raise SparkUnavailable(f"Spark needs Java 17, and {java} does not run.")
+    return java
 
 
 def _session_options() -> dict[str, str]:
@@ -300,17 +304,6 @@ def _session_options() -> dict[str, str]:
     }
 
 
-def _birth_options(folder: Scratch) -> dict[str, str]:
-    """Return the options that the JVM needs at its start; they stand on its command line."""
-    return {
-        "spark.driver.memory": setting("SPARK_DRIVER_MEMORY", "3g"),
-        # The heap begins small and is given back, since most of the time there is no job.
-        "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 "
-        "-Xms64m -XX:MinHeapFreeRatio=20 -XX:MaxHeapFreeRatio=40 "
-        f'"-Djava.io.tmpdir={folder.path}"',
-    }
-
-
 def _driver_options(folder: Scratch) -> dict[str, str]:
     return {
         "spark.local.dir": str(folder.path),
@@ -318,6 +311,7 @@ def _driver_options(folder: Scratch) -> dict[str, str]:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "ERROR",
+        "spark.cleaner.periodicGC.interval": "1min",  # so that memory is given back after a job
         "spark.python.worker.reuse": "true",
         "spark.python.task.killTimeout": "100ms",
         "spark.python.worker.faulthandler.enabled": "true",
@@ -330,7 +324,7 @@ def _network_options(master: str, folder: Scratch) -> dict[str, str]:
     A local session creates its own secret, which never leaves the JVM. In a cluster the master and
     all workers share one secret, so the operator has to configure it.
     """
-    if is_local(master):
+    if jvm.is_local(master):
         return {
             "spark.python.daemon.module": "tasks.spark.worker_daemon",
             "spark.driver.host": "127.0.0.1",

@@ -1,50 +1,61 @@
-"""Run Spark's Python daemon with the kernels loaded before it forks.
+"""Run Spark's Python daemon, from which Spark's Python workers are forked.
 
-Spark ends Python workers that idle for a minute. The next ones are forks of this process and so
-begin with everything loaded.
+A worker of Cutline has loaded all modules of a daemon already. There the daemon is a fork of a
+process beside it (``tasks/queue/nursery.py``), and this process only hands over what Spark gave it.
+Elsewhere this process loads the modules and is the daemon.
 """
 
-import gc
-import io
-import select
+import json
+import os
+import socket
 import sys
+from pathlib import Path
 
-import pyspark.worker
-from pyspark import daemon
-
-from snapshots.without_pandas import keep_pandas_out
-
-keep_pandas_out()
-
-import tasks.spark.ingest.job  # noqa: E402
-import tasks.spark.judge.job  # noqa: E402, F401
-from tasks.spark import memory  # noqa: E402
-
-SECONDS_OF_WORK = 1.0
-"""A worker that has no task for so long gives its freed memory back."""
-
-_run_task = pyspark.worker.main
+FOLDER_OF_NURSERY = "CUTLINE_NURSERY"
+SOCKET = "nursery"
 
 
-def run_task(requests: io.BufferedReader, answers: io.BufferedWriter) -> None:
-    """Run the next task, or end the process if Spark has closed the connection of an idle worker.
+def main() -> None:
+    nursery = _connected()
+    if nursery is not None:
+        _hand_over(nursery)
+        return
+    from tasks.spark import loaded_daemon
 
-    PySpark would report the closed connection over that connection, and print a traceback.
+    loaded_daemon.run()
+
+
+def _connected() -> socket.socket | None:
+    """Return a connection to the nursery, or None if there is none.
+
+    The address is relative, since the path of a socket must be short.
     """
-    if not select.select([requests], [], [], SECONDS_OF_WORK)[0]:
-        memory.give_back()
+    folder, here = os.environ.get(FOLDER_OF_NURSERY), Path.cwd()
+    if not folder:
+        return None
+    connection = socket.socket(socket.AF_UNIX)
     try:
-        is_closed = not requests.peek(1)
-    except ConnectionError:
-        is_closed = True
-    if is_closed:
-        sys.exit(1)
-    _run_task(requests, answers)
+        os.chdir(folder)
+        connection.connect(SOCKET)
+    except OSError:
+        connection.close()
+        return None
+    finally:
+        os.chdir(here)
+    return connection
+
+
+def _hand_over(nursery: socket.socket) -> None:
+    """Let a fork of the nursery be the daemon, and wait until it has ended.
+
+    To wait, this process becomes one that needs less memory than Python.
+    """
+    request = {"folder": str(Path.cwd()), "environment": dict(os.environ), "arguments": sys.argv}
+    socket.send_fds(nursery, [b"\n"], [0, 1, 2])
+    nursery.sendall(json.dumps(request).encode() + b"\n")
+    os.dup2(nursery.fileno(), 0)
+    os.execvp("cat", ["cat"])
 
 
 if __name__ == "__main__":
-    pyspark.worker.main = run_task
-    memory.keep_freed()
-    # A worker collects garbage after each task, which would look at all that is loaded: 60 ms.
-    gc.freeze()
-    daemon.manager()
+    main()

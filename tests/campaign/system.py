@@ -19,6 +19,7 @@ from pathlib import Path
 import psutil
 from honcho.environ import parse_procfile
 
+from tasks.queue import periodic
 from tests import postgres
 from tests.campaign.database import Database, new_database
 from tests.stack import ROOT, Stack
@@ -203,8 +204,10 @@ def role_of(process: psutil.Process) -> str:
         if process.name() == "java":
             return JVM
         words = commands(process)
-        if "worker_daemon" in words:
+        if "worker_daemon" in words or process.name() == "spark daemon":
             return DAEMON
+        if process.name() in {"nursery", periodic.NAME}:
+            return ""
         if "celery" in words:
             return CHILD
     return ""

@@ -7,6 +7,7 @@ import ctypes
 import os
 import signal
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +15,7 @@ PROC = Path("/proc")
 LISTENING = "0A"  # the state of a socket in /proc/net/tcp
 LONGEST_COMMAND = 100
 PR_SET_PDEATHSIG = 1
+PR_SET_NAME = 15
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +83,12 @@ def die_with_parent() -> None:
         return
     if os.getppid() != parent:  # the parent ended before the call
         os.kill(os.getpid(), signal.SIGKILL)
+
+
+def name_this(name: str) -> None:
+    """Give this process a name of at most 15 letters, since a fork has its parent's command."""
+    with suppress(AttributeError):  # not Linux
+        ctypes.CDLL(None).prctl(PR_SET_NAME, name.encode())
 
 
 def _pids() -> Iterator[int]:
