@@ -4,12 +4,15 @@ It takes any credentials.
 """
 
 import os
+import signal
 import socket
 import subprocess
 import sys
 import time
 import urllib.request
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Self
 
 import boto3
@@ -70,6 +73,16 @@ class ObjectServer:
         if self._process is not None:
             self._process.terminate()
             self._process.wait(30)
+
+    @contextmanager
+    def frozen(self) -> Iterator[None]:
+        """Let the server take connections, and neither read nor answer."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self._process.send_signal(signal.SIGCONT)
 
     @property
     def client(self):
