@@ -84,7 +84,7 @@ class Tables:
         rows = {code: np.array([r.row for r in own]) for code, own in self.restores.items()}
 
         def flights(table: MappedTable, disorder: MappedTable) -> Flights:
-            return Flights(table, disorder, TakenBack(table, self.target, rows) if rows else None)
+            return Flights(table, disorder, TakenBack(self.target, rows) if rows else None)
 
         self.messages = flights(mapped(MESSAGES, count, ends), mapped(MESSAGE_DISORDER, count))
         self.markers = flights(mapped(MARKERS, count), mapped(MARKER_DISORDER, count))
