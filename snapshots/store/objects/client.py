@@ -274,8 +274,11 @@ def listed(bucket: str, folder: str) -> Iterator[tuple[str, int]]:
 
 def require_answer(bucket: str, folder: str) -> None:
     """Ask for a list that is empty, whatever the bucket holds. Raises: StoreUnreachable."""
-    for _ in listed(bucket, f"{folder}/.nothing".lstrip("/")):
-        break
+    with _explained(bucket, folder):
+        for _ in obstore.list(_client(bucket), f"{folder}/.nothing".lstrip("/")):
+            break
+    traffic.note()
+    _require_store(bucket, folder)
 
 
 def children(bucket: str, folder: str) -> tuple[list[str], list[str]]:
