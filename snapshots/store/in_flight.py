@@ -42,6 +42,10 @@ class Flights:
             return np.zeros(len(codes), np.bool_)
         return self.taken_back.among(codes, ends)
 
+    def fetch_fences(self) -> None:
+        """Read what the searches of a cut begin with, if it is far."""
+        self.table.fetch_fences("sent_index", "received_reach")
+
     def is_ordered(self, codes: Ints) -> np.ndarray:
         """Tell which channels are ordered: flights arrive as sent, and only the last are missing.
 
