@@ -19,7 +19,7 @@ from snapshots.store.errors import StoreDamaged, name_in_recording
 from snapshots.store.layout import FENCES
 from snapshots.store.objects import catalogues
 from snapshots.store.objects.catalogues import LONGEST_HEADER
-from snapshots.store.objects.far import FarArray, far_file
+from snapshots.store.objects.far import MOST_BYTES, FarArray, far_file
 from snapshots.store.objects.paths import ObjectPath
 from snapshots.store.outlines import SEARCHED, Outline, Runs
 from snapshots.store.pages import map_file
@@ -31,8 +31,11 @@ _READING_HEADERS = threading.Lock()
 """numpy reads a header as a Python literal, in which Python 3.11 fails if threads do so at once."""
 _STRETCH = 512
 """The values on a page of the file: one of each is kept in memory to find the page."""
-_SEARCHED_AT_ONCE = 8 * 2**20
-"""Bytes of far fences that are fetched at once; of more, each step of a search reads its own."""
+_SEARCHED_AT_ONCE = min(32 * 2**20, MOST_BYTES // 8)
+"""Bytes of far fences that are fetched at once; of more, each step of a search reads its own.
+
+They come in a few requests. The steps would depend on each other, and each waits for the store.
+"""
 
 
 def write_fences(folder: Path, table: str, outlines: Sequence[Outline], runs: Runs) -> None:
