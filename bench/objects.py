@@ -1,20 +1,25 @@
-"""How a cut is answered from an object store: ``python -m bench.objects [EVENTS …]``.
+"""How a cut is answered from an object store: ``python -m bench.objects [EVENTS …] [--delay MS]``.
 
-The store is moto's server, a Python process on this machine: its times are those of one slow
-neighbour, not of a real object store. So requests and bytes are counted too, and each time is
-printed beside the one of the same recording on this machine's disk.
+The store is moto's server, a Python process on this machine, which takes about 3 ms of processor
+time for each request and answers one after the other. Its times are not those of a real object
+store. So requests, bytes and rounds are counted too, and each time is printed beside the one of the
+same recording on this machine's disk. A *round* is a time in which requests travel, without a
+moment between them: so many times a question waits for the store. ``--delay`` lets each answer take
+so many milliseconds longer, as from a store that is far away.
 """
 
+import argparse
 import os
-import sys
 import tempfile
+import threading
+from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
 
 import numpy as np
 
 from bench.synthetic_store import write_synthetic
-from snapshots.store.objects import catalogues, far
+from snapshots.store.objects import catalogues, client, far
 from snapshots.store.objects.client import traffic
 from snapshots.store.objects.paths import path_of, put_tree, tree_bytes
 from snapshots.store.publish import publish
@@ -24,11 +29,43 @@ from tests.objects.server import ENVIRONMENT, ObjectServer
 _ROUNDS = 20
 
 
+class Rounds:
+    """Counts how often this process began to wait for object stores. Safe for threads."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._under_way = 0
+        self._lock = threading.Lock()
+
+    def counting(self, read: Callable[..., bytes]) -> Callable[..., bytes]:
+        """Return a function that reads, and is counted."""
+
+        def counted(*place: object) -> bytes:
+            with self._lock:
+                self.count += not self._under_way
+                self._under_way += 1
+            try:
+                return read(*place)
+            finally:
+                with self._lock:
+                    self._under_way -= 1
+
+        return counted
+
+
+rounds = Rounds()
+
+
 def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("events", nargs="*", type=float, default=[1e6])
+    arguments.add_argument("--delay", type=float, default=0.0, help="milliseconds")
+    given = arguments.parse_args()
     os.environ.update(ENVIRONMENT)
-    sizes = [int(float(text)) for text in sys.argv[1:]] or [10**6]
-    with ObjectServer() as server:
-        for events in sizes:
+    client.read = rounds.counting(client.read)
+    client.read_range = rounds.counting(client.read_range)
+    with ObjectServer(given.delay / 1000) as server:
+        for events in map(int, given.events):
             with tempfile.TemporaryDirectory(prefix="cutline-bench-") as folder:
                 _compare(Path(folder), path_of(f"s3://{server.bucket()}/store/j1-1"), events)
 
@@ -43,17 +80,17 @@ def _compare(disk: Path, objects: Path, events: int) -> None:
     near, instants = StoredRecording.open(disk), _instants(disk)
     _ask(near, instants[0])
     on_disk = [_timed(near, instant)[0] for instant in instants]
-    began, before = perf_counter(), traffic.seen()
+    began, before = perf_counter(), _seen()
     opened = StoredRecording.open(objects)
     _tell("open, cold", perf_counter() - began, before)
-    before = traffic.seen()
+    before = _seen()
     cold, answer = _timed(opened, instants[0])
     _tell("first cut, cold", cold, before)
     assert answer == _ask(near, instants[0])
-    before = traffic.seen()
+    before = _seen()
     others = [_timed(opened, instant)[0] for instant in instants[1:]]
     _tell(f"each of {len(others)} other cuts", float(np.mean(others)), before, len(others))
-    before = traffic.seen()
+    before = _seen()
     warm = [_timed(opened, instant)[0] for instant in instants]
     _tell("each again, warm", float(np.mean(warm)), before, len(warm))
     print(f"{'the same on disk':26} {1000 * float(np.mean(on_disk)):8.1f} ms")
@@ -77,10 +114,15 @@ def _ask(recording: StoredRecording, instant: int) -> list[object]:
     return [cut.consistent, cut.depths.tolist(), cut.all_contents(), cut.states, cut.orphans()]
 
 
-def _tell(what: str, seconds: float, before: tuple[int, int], times: int = 1) -> None:
-    requests, size = (now - then for now, then in zip(traffic.seen(), before, strict=True))
+def _tell(what: str, seconds: float, before: tuple[int, ...], times: int = 1) -> None:
+    waited, requests, size = (now - then for now, then in zip(_seen(), before, strict=True))
     each = f"{requests / times:7.1f} requests, {size / times / 1e6:7.2f} MB"
-    print(f"{what:26} {1000 * seconds:8.1f} ms, {each}")
+    print(f"{what:26} {1000 * seconds:8.1f} ms, {each}, {waited / times:4.1f} rounds")
+
+
+def _seen() -> tuple[int, ...]:
+    """Return the rounds so far, the requests and the bytes of their answers."""
+    return rounds.count, *traffic.seen()
 
 
 if __name__ == "__main__":

@@ -44,6 +44,12 @@ STORE_CACHE_BYTES = env_int(
     "Memory in which each process keeps what it read of recordings on an object store.",
     minimum=2**20,
 )
+STORE_WRITE_SECONDS = env_int(
+    "STORE_WRITE_SECONDS",
+    20,
+    "Seconds after which an object store that does not take what is sent to it is given up.",
+    minimum=1,
+)
 STORE_URL = env_str(
     "STORE_URL",
     (DATA_DIR / "store").as_uri(),

@@ -101,7 +101,7 @@ class GrowingFlights:
         """
         names = [each for each in self._names if ends is None or not each.endswith("_at")]
         table = ViewedTable(name, ViewedPart.of(self.table, names, heads), ends)
-        taken_back = TakenBack(table, *went_back) if went_back[1] else None
+        taken_back = TakenBack(*went_back) if went_back[1] else None
         return Flights(table, ViewedTable(disorder, self._disorder()), taken_back)
 
     def _put_arrivals(self, channel: int, arrived: list[tuple[int, int, int]]) -> None:

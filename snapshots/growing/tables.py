@@ -140,6 +140,9 @@ class ViewedTable(MappedTable):
         )
         return found - begin
 
+    def fetch_fences(self, *columns: str) -> None:
+        """Do nothing, because there are none."""
+
 
 class GrowingStrays(Strays):
     """No receive is a stray while its send may still come."""

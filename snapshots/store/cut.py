@@ -17,6 +17,7 @@ from snapshots.domain.model.recording import (
 from snapshots.domain.model.topology import Channel, ChannelId, JsonText, ProcessId
 from snapshots.domain.model.values import number
 from snapshots.store.mapped import Ints, ragged
+from snapshots.store.objects.together import together
 from snapshots.store.strays import Stray
 from snapshots.store.tables import Tables
 
@@ -53,7 +54,8 @@ class StoredCut:
     def _ended_unsent(self) -> Ints:
         """Count the messages received or taken back inside and sent outside: int64[C]."""
         tables = self.tables
-        counts = np.maximum(self.ended - self.sent, 0)
+        ended, sent = together([lambda: self.ended, lambda: self.sent])
+        counts = np.maximum(ended - sent, 0)
         unordered = np.flatnonzero(~tables.messages.is_ordered(tables.all_channels))
         if len(unordered):
             codes, _ = tables.messages.ended_unsent(

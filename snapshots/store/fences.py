@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 
 from snapshots.store.errors import StoreDamaged, name_in_recording
 from snapshots.store.layout import FENCES
-from snapshots.store.objects.far import FarArray, far_file
+from snapshots.store.objects import catalogues
+from snapshots.store.objects.catalogues import LONGEST_HEADER
+from snapshots.store.objects.far import MOST_BYTES, FarArray, far_file
 from snapshots.store.objects.paths import ObjectPath
 from snapshots.store.outlines import SEARCHED, Outline, Runs
 from snapshots.store.pages import map_file
@@ -29,9 +31,11 @@ _READING_HEADERS = threading.Lock()
 """numpy reads a header as a Python literal, in which Python 3.11 fails if threads do so at once."""
 _STRETCH = 512
 """The values on a page of the file: one of each is kept in memory to find the page."""
-_SEARCHED_AT_ONCE = 8 * 2**20
-"""Bytes of far fences that are fetched at once; of more, each step of a search reads its own."""
-_LONGEST_HEADER = 1024  # bytes before the numbers of a matrix, at most
+_SEARCHED_AT_ONCE = min(32 * 2**20, MOST_BYTES // 8)
+"""Bytes of far fences that are fetched at once; of more, each step of a search reads its own.
+
+They come in a few requests. The steps would depend on each other, and each waits for the store.
+"""
 
 
 def write_fences(folder: Path, table: str, outlines: Sequence[Outline], runs: Runs) -> None:
@@ -79,6 +83,12 @@ class Fences:
         begin, end = np.maximum(begin, found), np.minimum(end, found + _STRETCH - 1)
         return first_not_below(self._values, begin, end, targets)
 
+    def fetch(self) -> None:
+        """Read all of them if they are far, unless a search would not do so either."""
+        if isinstance(self._values, FarArray):
+            whole = np.zeros(1, np.int64), np.array([len(self._values)])
+            self._values.fetch(*whole, _SEARCHED_AT_ONCE)
+
     @cached_property
     def _coarse(self) -> Ints:
         """Return the last value of every whole stretch."""
@@ -125,8 +135,9 @@ def far_numbers(path: ObjectPath) -> FarArray:
     Raises: FileNotFoundError, ValueError, StoreUnreachable.
     """
     file = far_file(path)
-    with file.held(np.zeros(1, np.int64), np.array([min(_LONGEST_HEADER, file.size)])):
-        (shape, _, dtype), begin = _header(file.memory[:_LONGEST_HEADER])
+    known = catalogues.entry(path.bucket, path.key)
+    head = known.head if known else b""
+    (shape, _, dtype), begin = _header(head or file.between(0, min(LONGEST_HEADER, file.size)))
     return FarArray(file, np.frombuffer(file.memory, dtype, math.prod(shape), begin))
 
 
@@ -142,7 +153,7 @@ def read_matrix(path: Path, shape: tuple[int, int]) -> np.ndarray:
     """Map a matrix of the given shape. Raises: StoreDamaged."""
     try:
         mapped = map_file(path)
-        (stored_shape, _, dtype), begin = _header(mapped[:_LONGEST_HEADER])
+        (stored_shape, _, dtype), begin = _header(mapped[:LONGEST_HEADER])
         if stored_shape != shape:
             raise ValueError(f"its shape is {stored_shape}, not {shape}")
         values = np.frombuffer(mapped, dtype, shape[0] * shape[1], begin)

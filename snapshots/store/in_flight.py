@@ -15,6 +15,8 @@ from snapshots.store.layout import IN_FLIGHT, NONE
 from snapshots.store.mapped import Ints, MappedTable, ragged
 from snapshots.store.restores import TakenBack
 
+_MOST_ROWS = 2**18  # that are read at once
+
 
 @dataclass(frozen=True)
 class Flights:
@@ -39,6 +41,10 @@ class Flights:
         if self.taken_back is None:
             return np.zeros(len(codes), np.bool_)
         return self.taken_back.among(codes, ends)
+
+    def fetch_fences(self) -> None:
+        """Read what the searches of a cut begin with, if it is far."""
+        self.table.fetch_fences("sent_index", "received_reach")
 
     def is_ordered(self, codes: Ints) -> np.ndarray:
         """Tell which channels are ordered: flights arrive as sent, and only the last are missing.
@@ -65,15 +71,34 @@ class Flights:
     def end_of_received(self, codes: Ints, target: Ints) -> Ints:
         """Return one more than the last ordinal that is received inside, or 0."""
         ends = self._bisect_arrivals("received_floor", codes, target)
-        for lane, floor in self._first_received(codes):
-            ends[lane] = np.searchsorted(floor, target[lane])
+        return ends if self.taken_back is None else self._before_taken(codes, target, ends)
+
+    def _before_taken(self, codes: Ints, target: Ints, ends: Ints) -> Ints:
+        """Return one more than the last ordinal before ``ends`` [N] that is received inside, or 0.
+
+        Nearly always it is the last one. Behind a restore, all that was in the channel then comes
+        first: it is read backwards in blocks that double in size.
+        """
+        ends = ends.copy()
+        lanes = np.flatnonzero(ends)
+        block = 1
+        while len(lanes):
+            first = np.maximum(ends[lanes] - block, 0)
+            lane, ordinals = ragged(lanes, first, ends[lanes])
+            received = self._really_received(codes[lane], ordinals)
+            inside = received < target[lane]
+            last = np.zeros(len(codes), np.int64)
+            np.maximum.at(last, lane[inside], ordinals[inside] + 1)
+            ends[lanes] = np.where(last[lanes] > 0, last[lanes], first)
+            lanes = lanes[(last[lanes] == 0) & (first > 0)]
+            block = min(block * 2, max(_MOST_ROWS // max(len(lanes), 1), 1))
         return ends
 
-    def _first_received(self, codes: Ints) -> Iterator[tuple[int, Ints]]:
-        """Yield the lanes where restores took flights back, with the earliest receives."""
-        if self.taken_back is not None:
-            for lane in np.flatnonzero(self.taken_back.channels[codes]).tolist():
-                yield lane, self.taken_back.first_received(int(codes[lane]))
+    def _really_received(self, codes: Ints, ordinals: Ints) -> Ints:
+        """Return where flights are received; IN_FLIGHT for those that are not, or taken back."""
+        received = self.received_index(codes, ordinals)
+        received[(received == NONE) | self.taken(codes, received)] = IN_FLIGHT
+        return received
 
     def _bisect_arrivals(self, column: str, codes: Ints, target: Ints) -> Ints:
         """Search ``column`` of the disorder; on an ordered channel ``received_reach`` equals it."""
@@ -131,27 +156,49 @@ class Flights:
         """Return the earliest index of a receive inside whose send is outside, or IN_FLIGHT."""
         earliest = np.full(len(codes), IN_FLIGHT)
         lanes = np.flatnonzero(self.end_of_received(codes, target) > sent)
-        ordered = self.is_ordered(codes[lanes])
-        for table, column, places in (
-            (self.table, "received_index", lanes[ordered]),
-            (self.disorder, "received_floor", lanes[~ordered]),
-        ):
-            earliest[places] = table.values(column, codes[places], sent[places])
-        for place, floor in self._first_received(codes[lanes]):
-            earliest[lanes[place]] = floor[sent[lanes[place]]]
+        earliest[lanes] = self.first_received(codes[lanes], sent[lanes])
         return earliest
 
     def first_received(self, codes: Ints, ordinals: Ints) -> Ints:
         """Return the earliest receive from each ordinal on, IN_FLIGHT if there is none."""
-        received = self.received_index(codes, ordinals)
-        received[received == NONE] = IN_FLIGHT
-        lanes = np.flatnonzero(~self.is_ordered(codes))
-        if len(lanes):
-            floor = self.disorder.values("received_floor", codes[lanes], ordinals[lanes])
-            received[lanes] = floor
-        for lane, first in self._first_received(codes):
-            received[lane] = first[ordinals[lane]]
-        return received
+        first = self._first_end(codes, ordinals)
+        return first if self.taken_back is None else self._behind_taken(codes, ordinals, first)
+
+    def _first_end(self, codes: Ints, ordinals: Ints) -> Ints:
+        """Return the earliest index at which a flight from each ordinal on ends, or IN_FLIGHT."""
+        first = np.full(len(codes), IN_FLIGHT)
+        exists = ordinals < self.table.length[codes]
+        ordered = self.is_ordered(codes)
+        for table, column, lanes in (
+            (self.table, "received_index", np.flatnonzero(exists & ordered)),
+            (self.disorder, "received_floor", np.flatnonzero(exists & ~ordered)),
+        ):
+            first[lanes] = table.values(column, codes[lanes], ordinals[lanes])
+        first[first == NONE] = IN_FLIGHT
+        return first
+
+    def _behind_taken(self, codes: Ints, ordinals: Ints, first: Ints) -> Ints:
+        """Return the earliest receive from each ordinal on, where ``first`` [N] is the first end.
+
+        If that is a restore, the flights up to the last one that it took back are read: all of
+        these were in the channel then. What comes behind them ends later.
+        """
+        earliest, ordinals = first.copy(), ordinals.copy()
+        lanes = np.flatnonzero(self.taken(codes, first))
+        earliest[lanes] = IN_FLIGHT
+        while len(lanes):
+            own = codes[lanes]
+            ends = self._bisect_arrivals("received_floor", own, first[lanes] + 1)
+            unordered = np.flatnonzero(~self.is_ordered(own))  # on others, all end at the restore
+            for lane, places in _in_blocks(ordinals[lanes], ends, unordered):
+                received = self._really_received(own[lane], places)
+                np.minimum.at(earliest, lanes[lane], received)
+            ordinals[lanes], first[lanes] = ends, self._first_end(own, ends)
+            is_taken = self.taken(own, first[lanes])
+            later = np.where(is_taken, IN_FLIGHT, first[lanes])
+            earliest[lanes] = np.minimum(earliest[lanes], later)
+            lanes = lanes[is_taken & (first[lanes] < earliest[lanes])]
+        return earliest
 
     def sends(self, codes: Ints, first: Ints, end: Ints) -> Ints:
         """Return the indices of the sends ``first`` .. ``end`` - 1, channel after channel."""
@@ -193,3 +240,15 @@ class Flights:
             return None
         matches = ordinals[self.received_index(repeated, ordinals) == index]
         return int(matches[0]) if len(matches) else None
+
+
+def _in_blocks(first: Ints, end: Ints, lanes: Ints) -> Iterator[tuple[Ints, Ints]]:
+    """Yield all (lane, ordinal) with first <= ordinal < end of some lanes, a bounded number each.
+
+    ``first`` and ``end`` are those of all lanes.
+    """
+    most = max(_MOST_ROWS // max(len(lanes), 1), 1)
+    while len(lanes := lanes[first[lanes] < end[lanes]]):
+        stop = np.minimum(first + most, end)
+        yield ragged(lanes, first[lanes], stop[lanes])
+        first = stop

@@ -4,9 +4,9 @@ A *run* is the ordered rows of one process or channel, whose number is the *code
 place in a run: the index of an event or the ordinal of a message. Each run lies in one part.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from snapshots.store.fences import read_fences
 from snapshots.store.joined import open_parts
 from snapshots.store.layout import FOLLOWING, INDEX, NONE, PARTED
 from snapshots.store.manifest import Manifest, Part
+from snapshots.store.objects.together import together
 from snapshots.store.outlines import FENCE
 
 Ints = NDArray[np.int64]
@@ -87,6 +88,11 @@ class MappedTable:
         below = (block < targets[:, None]) & (left[:, None] > _BLOCK)
         return before + np.count_nonzero(below, axis=1)
 
+    def fetch_fences(self, *columns: str) -> None:
+        """Read the fences of searched columns that are far and not too many."""
+        for column in columns:
+            self._fences[column].fetch()
+
     def _blocks(self, column: str, parts: Ints, first: Ints) -> Ints:
         """Return FENCE values from each row ``first`` [N] on; any value behind the end of a part.
 
@@ -97,11 +103,24 @@ class MappedTable:
             return joined.take_blocks(parts, first)
         rows = first[:, None] + _BLOCK
         blocks = np.zeros(rows.shape, np.int64)
-        for number, lanes in self.by_part(parts):
+
+        def own(number: int, lanes: Any) -> Ints:
             part = self.parts[number]
             inside = np.minimum(rows[lanes], part.num_rows - 1)
-            blocks[lanes] = part.numbers(column, inside.reshape(-1)).reshape(inside.shape)
+            return part.numbers(column, inside.reshape(-1)).reshape(inside.shape)
+
+        for lanes, values in self._each_part(parts, own):
+            blocks[lanes] = values
         return blocks
+
+    def _each_part(self, parts: Ints, read: Callable[[int, Any], Any]) -> Iterator[tuple[Any, Any]]:
+        """Read from all parts at the same time: yield some places in ``parts``, and what was read.
+
+        ``read`` gets the number of a part and the places.
+        """
+        places = list(self.by_part(parts))
+        results = together([partial(read, number, lanes) for number, lanes in places])
+        return zip([lanes for _, lanes in places], results, strict=True)
 
     def numbers(self, column: str, parts: Ints, rows: Ints) -> Ints:
         """Return the values of a column of numbers at some rows [N], with NONE for null."""
@@ -113,9 +132,12 @@ class MappedTable:
         if joined is not None:
             values[known] = joined.take(parts[known], rows[known])
         others = np.flatnonzero(~known)
-        for number, lanes in self.by_part(parts[others]):
-            own = others[lanes]
-            values[own] = self.parts[number].numbers(column, rows[own])
+
+        def own(number: int, lanes: Any) -> Ints:
+            return self.parts[number].numbers(column, rows[others[lanes]])
+
+        for lanes, numbers in self._each_part(parts[others], own):
+            values[others[lanes]] = numbers
         return values
 
     def listed(self, column: str, parts: Ints, rows: Ints) -> list[Any]:
@@ -124,8 +146,12 @@ class MappedTable:
         if joined is not None:
             return joined.listed(parts, rows)
         texts = np.full(len(rows), None, object)
-        for number, lanes in self.by_part(parts):
-            texts[lanes] = self.parts[number].listed(column, rows[lanes])
+
+        def own(number: int, lanes: Any) -> list[str | None]:
+            return self.parts[number].listed(column, rows[lanes])
+
+        for lanes, listed in self._each_part(parts, own):
+            texts[lanes] = listed
         return texts.tolist()
 
     def pick(self, codes: Ints, offsets: Ints) -> "Picked":
@@ -305,7 +331,10 @@ class Picked:
         if self.table.lacks(column):
             events, _, name = self._events(column)
             return events.array(name)
-        pieces = [self.table.parts[number].texts(column, rows) for number, _, rows in self.places]
+        parts = self.table.parts
+        pieces = together(
+            [partial(parts[number].texts, column, rows) for number, _, rows in self.places]
+        )
         if len(pieces) == 1:
             return pieces[0]
         order = np.empty(self.count, np.int64)

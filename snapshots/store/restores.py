@@ -14,8 +14,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from snapshots.domain.model.recording import MessageId, Restored, SnapshotId
-from snapshots.store.layout import IN_FLIGHT, NONE, RESTORE_COLUMNS, RESTORES
-from snapshots.store.mapped import Ints, MappedTable, read_batch
+from snapshots.store.layout import RESTORE_COLUMNS, RESTORES
+from snapshots.store.mapped import Ints, read_batch
 from snapshots.store.parts import write_table
 
 ByProcess = Mapping[int, tuple[Restored, ...]]
@@ -64,12 +64,10 @@ class TakenBack:
     """Tells which flights of one table were taken back.
 
     Attributes:
-        table: the messages or the markers.
         target: int64[C], the process at the end of each channel.
         rows: for each process that went back, the indexes of its restores.
     """
 
-    table: MappedTable
     target: Ints
     rows: Mapping[int, Ints]
 
@@ -86,16 +84,3 @@ class TakenBack:
             own = processes == process
             taken[own] = np.isin(ends[own], self.rows[process])
         return taken
-
-    def first_received(self, code: int) -> Ints:
-        """Return the earliest receive from each ordinal of a channel on, and IN_FLIGHT behind."""
-        if code not in self._floors:
-            ends = self.table.run("received_index", code).astype(np.int64)
-            never = (ends == NONE) | np.isin(ends, self.rows[int(self.target[code])])
-            received = np.append(np.where(never, IN_FLIGHT, ends), IN_FLIGHT)
-            self._floors[code] = np.minimum.accumulate(received[::-1])[::-1]
-        return self._floors[code]
-
-    @cached_property
-    def _floors(self) -> dict[int, Ints]:
-        return {}

@@ -1,7 +1,7 @@
 """Map all tables of a stored recording, and find positions on its two axes."""
 
 from collections.abc import Collection
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,14 @@ from numpy.typing import NDArray
 
 from snapshots.domain.model.recording import MARKER_RECEIVE, RECORD_STATE, Message, SnapshotId
 from snapshots.domain.model.scopes import in_scope
-from snapshots.domain.model.topology import Channel, ChannelId, Process, ProcessId, Topology
+from snapshots.domain.model.topology import (
+    Channel,
+    ChannelId,
+    JsonText,
+    Process,
+    ProcessId,
+    Topology,
+)
 from snapshots.store.errors import StoreDamaged
 from snapshots.store.in_flight import Flights
 from snapshots.store.layout import (
@@ -34,6 +41,7 @@ from snapshots.store.layout import (
 from snapshots.store.long_texts import excerpt_with_digest, read_shortened
 from snapshots.store.manifest import Manifest
 from snapshots.store.mapped import Ends, Ints, MappedTable, read_batch
+from snapshots.store.objects.together import together
 from snapshots.store.restores import TakenBack, read_restores
 from snapshots.store.strays import Strays
 
@@ -84,7 +92,7 @@ class Tables:
         rows = {code: np.array([r.row for r in own]) for code, own in self.restores.items()}
 
         def flights(table: MappedTable, disorder: MappedTable) -> Flights:
-            return Flights(table, disorder, TakenBack(table, self.target, rows) if rows else None)
+            return Flights(table, disorder, TakenBack(self.target, rows) if rows else None)
 
         self.messages = flights(mapped(MESSAGES, count, ends), mapped(MESSAGE_DISORDER, count))
         self.markers = flights(mapped(MARKERS, count), mapped(MARKER_DISORDER, count))
@@ -108,7 +116,13 @@ class Tables:
         """
         column, shift = COORDINATES[axis]
         limit = min(max(coordinate - shift, -(2**63)), 2**63 - 1)
-        return self.events.bisect(column, np.full(len(self.all_processes), limit))
+        limits = np.full(len(self.all_processes), limit)
+        # Whoever asks for positions asks next what is in the channels there.
+        positions, _ = together(
+            [lambda: self.events.bisect(column, limits), self.messages.fetch_fences]
+        )
+        found: Ints = positions
+        return found
 
     def positions_at(self, *, at: int | None = None, step: int | None = None) -> Ints:
         """Return the positions of the cut at an instant or a step: int64[P].
@@ -198,27 +212,33 @@ class Tables:
 
         Their values are shortened to ``budget`` bytes in all; None leaves them whole.
         """
-        rows = self.messages.table.pick(codes, ordinals)
-        channels = self.topology.channels
-        received = rows.values("received_index").tolist()
-        received_at = rows.values("received_at").tolist()
+        table, channels = self.messages.table, self.topology.channels
+        rows = table.pick(codes, ordinals)
+
+        def values() -> list[JsonText | None]:
+            if budget is None:
+                return rows.json("value")
+            return read_shortened(table, codes, ordinals, "value", budget, excerpt_with_digest)
+
+        numbers = ("sent_index", "sent_at", "received_index", "received_at")
+        texts, contents, *read = together(
+            [
+                lambda: rows.ids("message"),
+                values,
+                *(partial(rows.values, name) for name in numbers),
+            ]
+        )
+        sent, sent_at, ends, received_at = (column.tolist() for column in read)
         columns = (
             [channels[code].id for code in codes.tolist()],
             ordinals.tolist(),
-            rows.ids("message"),
-            rows.json("value")
-            if budget is None
-            else read_shortened(
-                self.messages.table, codes, ordinals, "value", budget, excerpt_with_digest
-            ),
-            rows.values("sent_index").tolist(),
-            rows.values("sent_at").tolist(),
-            [None if index == NONE else index for index in received],
-            [
-                None if index == NONE else at
-                for index, at in zip(received, received_at, strict=True)
-            ],
-            self.messages.taken(codes, rows.values("received_index")).tolist(),
+            texts,
+            contents,
+            sent,
+            sent_at,
+            [None if index == NONE else index for index in ends],
+            [None if index == NONE else at for index, at in zip(ends, received_at, strict=True)],
+            self.messages.taken(codes, read[2]).tolist(),
         )
         return tuple(map(Message, *columns))
 

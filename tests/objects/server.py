@@ -4,17 +4,22 @@ It takes any credentials.
 """
 
 import os
+import signal
 import socket
 import subprocess
 import sys
 import time
 import urllib.request
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Self
 
 import boto3
 
 PATIENCE_SECONDS = 60
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def _free_port() -> int:
@@ -38,7 +43,9 @@ ENVIRONMENT = {
 class ObjectServer:
     """A server process of an S3 object store, at an address that is known before it starts."""
 
-    def __init__(self) -> None:
+    def __init__(self, delay: float = 0.0) -> None:
+        """Take the seconds before each answer, as if the store were far away."""
+        self._delay = delay
         self._process: subprocess.Popen | None = None
 
     def __enter__(self) -> Self:
@@ -49,10 +56,12 @@ class ObjectServer:
         self.stop()
 
     def start(self) -> None:
-        words = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(PORT)]
+        where = ["-H", "127.0.0.1", "-p", str(PORT)]
         self._process = subprocess.Popen(
-            words,
-            env=os.environ | {"MOTO_S3_DEFAULT_KEY_BUFFER_SIZE": str(2**30)},
+            [sys.executable, "-m", "tests.objects.quick_moto", *where],
+            cwd=ROOT,
+            env=os.environ
+            | {"MOTO_S3_DEFAULT_KEY_BUFFER_SIZE": str(2**30), "MOTO_DELAY": str(self._delay)},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
@@ -70,6 +79,16 @@ class ObjectServer:
         if self._process is not None:
             self._process.terminate()
             self._process.wait(30)
+
+    @contextmanager
+    def frozen(self) -> Iterator[None]:
+        """Let the server take connections, and neither read nor answer."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self._process.send_signal(signal.SIGCONT)
 
     @property
     def client(self):

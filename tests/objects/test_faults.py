@@ -1,8 +1,10 @@
 """What is said when an object store refuses, fails, or has lost a part of what it kept."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import product
 
 import pytest
 
@@ -22,15 +24,37 @@ CALLS = {
     "list": lambda: list(client.listed("bucket", "folder")),
     "write": lambda: client.write("bucket", "key", b"bytes"),
 }
+PAGE = b"<!DOCTYPE html><html><head><title>Sign in to the network</title></head></html>"
+READS = {
+    "list": CALLS["list"],
+    "children": lambda: client.children("bucket", "folder"),
+    "answer": lambda: client.require_answer("bucket", "folder"),
+    "read": CALLS["read"],
+    "range": lambda: client.read_range("bucket", "key", 0, 5),
+    "open": lambda: client.reading("bucket", "key").read(5),
+    "size": lambda: client.size_and_time("bucket", "key"),
+}
+FIRST_PAGE = (
+    "<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>1000"
+    "</NextContinuationToken>{}</ListBucketResult>"
+).format(
+    "".join(
+        f"<Contents><Key>folder/{number}</Key><Size>1</Size>"
+        "<LastModified>2026-01-01T00:00:00.000Z</LastModified></Contents>"
+        for number in range(1000)
+    )
+)
 
 
 class Refusing(ThreadingHTTPServer):
     """A server that answers each request as S3 refuses one, with this status and code."""
 
     status, code = 500, "InternalError"
+    headers: Mapping[str, str] = {}  # further ones of a page
+    first = ""  # what is answered instead of a page to a list that is not continued
 
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Answer)
+    def __init__(self, handler: type[BaseHTTPRequestHandler]) -> None:
+        super().__init__(("127.0.0.1", 0), handler)
 
 
 class _Answer(BaseHTTPRequestHandler):
@@ -50,22 +74,49 @@ class _Answer(BaseHTTPRequestHandler):
         """Print nothing."""
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[Refusing]:
-    with Refusing() as made:
-        threading.Thread(target=made.serve_forever, daemon=True).start()
+class _Page(_Answer):
+    """What a proxy or the sign-in page of a network answers, whatever it is asked."""
+
+    def _refuse(self) -> None:
+        self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        is_first = "list-type" in self.path and "continuation" not in self.path
+        content = self.server.first.encode() if self.server.first and is_first else PAGE
+        self.send_response(self.server.status)
+        kind = "application/xml" if content != PAGE else "text/html; charset=utf-8"
+        for name, value in {"Content-Type": kind, **self.server.headers}.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(content)
+
+    do_GET = do_PUT = do_POST = do_HEAD = do_DELETE = _refuse  # noqa: N815
+
+
+@contextmanager
+def in_place_of_the_store(handler: type[_Answer], monkeypatch) -> Iterator[Refusing]:
+    with Refusing(handler) as made:
+        threading.Thread(target=made.serve_forever, args=(0.05,), daemon=True).start()
+        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{made.server_port}")
+        monkeypatch.setattr(client, "_RETRIES", {"max_retries": 0})
+        client._store.cache_clear()
         yield made
+        client._store.cache_clear()
         made.shutdown()
 
 
 @pytest.fixture
-def refusing(server, monkeypatch) -> Iterator[Refusing]:
+def refusing(monkeypatch) -> Iterator[Refusing]:
     """Let a server that refuses everything stand where the object store is."""
-    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{server.server_port}")
-    monkeypatch.setattr(client, "_RETRIES", {"max_retries": 0})
-    client._store.cache_clear()
-    yield server
-    client._store.cache_clear()
+    with in_place_of_the_store(_Answer, monkeypatch) as made:
+        yield made
+
+
+@pytest.fixture
+def page(monkeypatch) -> Iterator[Refusing]:
+    """Let a server that has nothing but a web page stand where the object store is."""
+    with in_place_of_the_store(_Page, monkeypatch) as made:
+        yield made
 
 
 @pytest.mark.parametrize(
@@ -101,6 +152,33 @@ def test_a_new_object_that_finds_no_place_names_the_bucket(refusing):
         CALLS["write"]()
     with pytest.raises(FileNotFoundError):
         CALLS["read"]()
+
+
+@pytest.mark.parametrize(
+    ("call", "status"),
+    # HEAD is answered without a body, so nothing tells a missing object from a missing page.
+    [case for case in product(READS, [200, 404]) if case not in {("size", 404), ("open", 404)}],
+)
+@pytest.mark.parametrize(
+    "headers", [{}, {"ETag": '"1"', "Last-Modified": "Tue, 24 Nov 2026 10:00:00 GMT"}]
+)
+def test_a_web_page_in_place_of_the_store_is_a_fault(page, call, status, headers):
+    page.status, page.headers = status, headers
+    with pytest.raises(StoreUnreachable, match="no store of S3, but probably a web page"):
+        READS[call]()
+
+
+def test_a_web_page_in_place_of_the_rest_of_a_list_is_a_fault(page):
+    page.status, page.first = 200, FIRST_PAGE
+    with pytest.raises(StoreUnreachable, match="no store of S3, but probably a web page"):
+        CALLS["list"]()
+
+
+def test_an_empty_bucket_and_a_full_page_are_lists(bucket):
+    root = path_of(bucket)
+    assert (list(root.rglob("*")), list(root.iterdir()), root.is_dir()) == ([], [], False)
+    (root / "folder" / "only").write_bytes(b"1")
+    assert [path.name for path in (root / "folder").iterdir()] == ["only"]
 
 
 @pytest.fixture

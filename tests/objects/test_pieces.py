@@ -1,5 +1,6 @@
 """Uploads whose pieces become objects, so that any machine goes on where another one stopped."""
 
+import time
 from datetime import timedelta
 
 import pytest
@@ -160,6 +161,40 @@ def test_while_the_object_store_is_down_nothing_of_a_piece_counts(api, address, 
     assert offset_of(api, address) == THIRD
     assert piece(api, address, THIRD, LOG[THIRD:]).status_code == 204
     assert (far / Recording.objects.get().upload).read_bytes() == LOG
+
+
+def test_while_the_object_store_is_frozen_a_piece_is_refused_in_a_bounded_time(
+    api, address, far, object_store, monkeypatch
+):
+    piece(api, address, 0, LOG[:THIRD])
+    api.raise_request_exception = False
+    monkeypatch.setattr(far_pieces, "SMALLEST", 1)  # so that nothing is read before
+    with monkeypatch.context() as short:
+        short.setattr(requests, "_WRITE_SECONDS", 2)
+        short.setattr(requests, "_SILENT", timedelta(seconds=1))
+        short.setattr(requests, "_RETRIES", {"max_retries": 0})
+        requests._store.cache_clear()
+        with object_store.frozen():
+            for end in (2 * THIRD, len(LOG)):
+                began = time.monotonic()
+                answer = piece(api, address, THIRD, LOG[THIRD:end])
+                assert problem(answer) == (503, "unavailable")
+                assert "It does not answer in time" in answer.json()["detail"]
+                assert time.monotonic() - began < 2 + 1 + 2
+    requests._store.cache_clear()
+    assert offset_of(api, address) == THIRD
+    assert piece(api, address, THIRD, LOG[THIRD:]).status_code == 204
+    recording = Recording.objects.get()
+    assert (far / recording.upload).read_bytes() == LOG
+    assert [name for name in objects(far) if kept.PIECES in name] == []
+
+
+def test_what_browsers_send_is_put_with_one_request(bucket, object_store):
+    """Of an object in parts, S3 keeps those that came before a failure, and lists none of them."""
+    path = path_of(f"{bucket}/piece")
+    path.write_bytes(bytes(12 * 2**20))  # 8 MiB, and what was below 8 MiB before
+    head = object_store.client.head_object(Bucket=path.bucket, Key=path.key)
+    assert "-" not in head["ETag"]  # S3 has it in the tags of objects in parts
 
 
 def test_a_piece_that_the_row_lists_stays_though_its_write_was_reported_as_failed(

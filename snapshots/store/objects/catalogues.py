@@ -2,7 +2,8 @@
 
 It is one object, ``published``, that is written last. So a recording is published or it is not,
 and a process opens any number of parts with one request. Small files are in it as a whole; of a
-larger Arrow file it has the beginning and the end, which say where the columns lie.
+larger Arrow file it has the beginning and the end, which say where the columns lie, and of a larger
+matrix the beginning, which says how it is laid out.
 """
 
 import threading
@@ -28,6 +29,8 @@ _OPTIONS = pa.ipc.IpcWriteOptions(compression=pa.Codec("zstd", 3))
 _SMALL = 32 * 2**10  # bytes of a file that the catalogue holds as a whole
 _MOST_KEPT = 64  # catalogues in memory
 _MAGIC = b"ARROW1"
+_MATRIX = b"\x93NUMPY"
+LONGEST_HEADER = 1024  # bytes before the numbers of a matrix, at most
 _FIRST_READ = 32 * 2**10
 
 _kept: "OrderedDict[tuple[str, str], Mapping[str, Entry]]" = OrderedDict()
@@ -73,7 +76,10 @@ def _read_entry(bucket: str, key: str, size: int) -> Entry:
     def read(begin: int, end: int) -> bytes:
         return client.read_range(bucket, key, begin, end)
 
-    if read(0, len(_MAGIC)) != _MAGIC:
+    head = read(0, LONGEST_HEADER)
+    if head.startswith(_MATRIX):
+        return Entry(size, head, b"")
+    if not head.startswith(_MAGIC):
         return Entry(size, b"", b"")
     return Entry(size, whole_head(read, size), whole_tail(read, size))
 
@@ -104,12 +110,30 @@ def _number(content: bytes, place: int) -> int:
 
 def entry(bucket: str, key: str) -> Entry | None:
     """Return what is known of an object without a request: None if no catalogue has it."""
+    found = _catalogue_of(bucket, key)
+    return found[0].get(found[1]) if found else None
+
+
+def lacks(bucket: str, key: str) -> bool:
+    """Tell without a request that a published recording has no such file and no such folder.
+
+    False if that is not known.
+    """
+    found = _catalogue_of(bucket, key)
+    if found is None or found[1] == CATALOGUE:
+        return False
+    kept, name = found
+    return not any(other == name or other.startswith(f"{name}/") for other in kept)
+
+
+def _catalogue_of(bucket: str, key: str) -> "tuple[Mapping[str, Entry], str] | None":
+    """Return the catalogue of the recording that an object belongs to, and its name there."""
     folder, _, name = key.rpartition("/")
     for _ in range(2):  # a file of the recording, or one in a folder of it
         with _lock:
             kept = _kept.get((bucket, folder))
         if kept is not None:
-            return kept.get(name)
+            return kept, name
         folder, _, parent = folder.rpartition("/")
         name = f"{parent}/{name}"
     return None

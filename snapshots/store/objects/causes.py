@@ -7,10 +7,16 @@ the status and the code of S3 are taken out of it, and none of its words is repe
 import re
 
 NO_BUCKET = "NoSuchBucket"
+NO_KEY = "NoSuchKey"
 NO_SUCH_BUCKET = "There is no such bucket. Was it created?"
+NO_STORE = (
+    "What answers there is no store of S3, but probably a web page. Does a proxy or a sign-in page "
+    "of the network stand between, and does AWS_ENDPOINT_URL name the store?"
+)
 _ROLES = "169.254.169.254"  # where a machine of a cloud asks for the credentials of its role
 _STATUS = re.compile(r"status code: ([0-9]{3})")
 _CODE = re.compile(r"<Code>([A-Za-z]{1,40})</Code>")
+_PAGE = re.compile(r"<(!doctype\s+)?html\b", re.IGNORECASE)
 
 _WRONG_KEY = "It does not know these credentials. Do AWS_ACCESS_KEY_ID and its secret fit?"
 _EXPIRED = (
@@ -44,6 +50,7 @@ _OF_STATUS = {
 _OF_WORDS = (
     (_ROLES, "There are no credentials. Are AWS_ACCESS_KEY_ID and its secret set?"),
     ("Received redirect", "The bucket is in another region. Does AWS_REGION name its region?"),
+    ("non-partial", NO_STORE),
     ("IncompleteBody", "Its answer broke off. Is the network steady, or was it restarted?"),
     ("kind: Interrupted", "Its answer broke off. Is the network steady, or was it restarted?"),
     ("kind: Connect", "It does not answer. Does it run, and does AWS_ENDPOINT_URL name it?"),
@@ -63,12 +70,24 @@ def is_beyond_end(text: str) -> bool:
     return status is not None and status[1] == "416"
 
 
+def is_page(text: str) -> bool:
+    """Tell whether a web page has answered, by the text of the library's error."""
+    return _PAGE.search(text) is not None
+
+
+def is_type_of_page(content_type: str) -> bool:
+    """Tell whether a ``Content-Type`` is that of a web page."""
+    return content_type.partition(";")[0].strip().lower() in ("text/html", "application/xhtml+xml")
+
+
 def cause_of(text: str) -> str:
     """Return the likely cause in sentences, by the text of the library's error."""
     status, code = _STATUS.search(text), code_of(text)
     if code in _OF_CODE:
         return _OF_CODE[code]
     if status is not None:
+        if status[1] == "404" and is_page(text):
+            return NO_STORE
         return _of_status(int(status[1]), code)
     for words, sentence in _OF_WORDS:
         if words in text:

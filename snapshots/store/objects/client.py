@@ -23,13 +23,17 @@ from snapshots.store.errors import StoreUnreachable
 from snapshots.store.objects import causes
 
 if TYPE_CHECKING:
-    from obstore import ReadableFile
+    from obstore import GetResult, ReadableFile
     from obstore.store import ClientConfig, RetryConfig
 
 AT_ONCE = 24  # requests
 _SILENT = timedelta(seconds=8)  # after which a store that says nothing does not answer
 _RETRIES: "RetryConfig" = {"max_retries": 4, "retry_timeout": _SILENT}
+_WRITE_SECONDS = int(os.environ.get("STORE_WRITE_SECONDS") or 20)  # for each request that writes
+_WRITTEN_AT_ONCE = 16 * 2**20  # bytes of a request; more than that is sent in parts
+_PARTS_AT_ONCE = 4
 _DELETED_AT_ONCE = 1000
+_LISTED_AT_ONCE = 1000
 _BUFFER = 2**20  # bytes of a file that is read from its beginning to its end
 
 
@@ -63,12 +67,16 @@ _first_user = 0  # the process that sent the first request, or 0
 
 @lru_cache(maxsize=16)
 def _store(bucket: str, is_writing: bool) -> S3Store:
-    """Return the client of a bucket. While a long object is sent, a store says nothing."""
+    """Return the client of a bucket.
+
+    While an object is sent, a store says nothing. So a request that writes has a time for all of
+    it, and any other has one for each time that the store is silent.
+    """
     endpoint = os.environ.get("AWS_ENDPOINT_URL", "")
     options: ClientConfig = {
         "allow_http": endpoint.startswith("http://"),
         "connect_timeout": timedelta(seconds=5),
-        "timeout": timedelta(seconds=60),
+        "timeout": timedelta(seconds=_WRITE_SECONDS if is_writing else 60),
     }
     if not is_writing:
         options["read_timeout"] = _SILENT
@@ -107,18 +115,46 @@ def _explained(bucket: str, key: str) -> Iterator[None]:
     try:
         yield
     except (BaseError, OSError) as error:
-        if causes.is_beyond_end(str(error)):
+        text = str(error)
+        if causes.is_beyond_end(text):
             raise CutShort(f"{where} is shorter than it was") from None
         is_gone = isinstance(error, NotFoundError | FileNotFoundError)
-        if is_gone and causes.code_of(str(error)) != causes.NO_BUCKET:
+        if is_gone and causes.code_of(text) != causes.NO_BUCKET and not causes.is_page(text):
             raise FileNotFoundError(f"{where} does not exist") from None
-        raise StoreUnreachable(where, causes.cause_of(str(error))) from None
+        raise StoreUnreachable(where, causes.cause_of(text)) from None
+
+
+def _require_no_page(bucket: str, key: str, answer: "GetResult") -> None:
+    """Check that an object was found and no web page. Raises: StoreUnreachable."""
+    if causes.is_type_of_page(str(answer.attributes.get("Content-Type", ""))):
+        raise StoreUnreachable(f"s3://{bucket}/{key}", causes.NO_STORE)
+
+
+def _require_store(bucket: str, folder: str) -> None:
+    """Check that S3 has answered, because any web page reads like an empty list.
+
+    For an object that does not exist, S3 has a code that nothing else answers with.
+    Raises: StoreUnreachable.
+    """
+    where, key = f"s3://{bucket}/{folder}", f"{folder}/.nothing".lstrip("/")
+    try:
+        obstore.get(_client(bucket), key)
+    except (BaseError, OSError) as error:
+        if causes.code_of(str(error)) != causes.NO_KEY:
+            is_gone = isinstance(error, NotFoundError | FileNotFoundError)
+            cause = causes.NO_STORE if is_gone else causes.cause_of(str(error))
+            raise StoreUnreachable(where, cause) from None
+    else:
+        raise StoreUnreachable(where, causes.NO_STORE)
+    traffic.note()
 
 
 def read(bucket: str, key: str) -> bytes:
     """Return a whole object. Raises: FileNotFoundError, StoreUnreachable."""
     with _explained(bucket, key):
-        content = obstore.get(_client(bucket), key).bytes().to_bytes()
+        answer = obstore.get(_client(bucket), key)
+        _require_no_page(bucket, key, answer)
+        content = answer.bytes().to_bytes()
     traffic.note(len(content))
     return content
 
@@ -178,10 +214,19 @@ class _Reading(io.RawIOBase):
 
 
 def write(bucket: str, key: str, content: bytes | IO[bytes]) -> None:
-    """Put a whole object, which appears at once or not at all. Raises: StoreUnreachable."""
+    """Put a whole object, which appears at once or not at all. Raises: StoreUnreachable.
+
+    A store that takes none of it is given up after ``STORE_WRITE_SECONDS``.
+    """
     try:
         with _explained(bucket, key):
-            obstore.put(_client(bucket, is_writing=True), key, content)
+            obstore.put(
+                _client(bucket, is_writing=True),
+                key,
+                content,
+                chunk_size=_WRITTEN_AT_ONCE,
+                max_concurrency=_PARTS_AT_ONCE,
+            )
     except FileNotFoundError:  # of a bucket, since a new object needs nothing else
         raise StoreUnreachable(f"s3://{bucket}/{key}", causes.NO_SUCH_BUCKET) from None
     traffic.note()
@@ -190,9 +235,10 @@ def write(bucket: str, key: str, content: bytes | IO[bytes]) -> None:
 def size_and_time(bucket: str, key: str) -> tuple[int, float]:
     """Return the size of an object and when it was written. Raises as ``read`` does."""
     with _explained(bucket, key):
-        meta = obstore.head(_client(bucket), key)
+        answer = obstore.get(_client(bucket), key, options={"head": True})
+    _require_no_page(bucket, key, answer)
     traffic.note()
-    return meta["size"], meta["last_modified"].timestamp()
+    return answer.meta["size"], answer.meta["last_modified"].timestamp()
 
 
 def rename(bucket: str, key: str, target: str) -> None:
@@ -212,11 +258,18 @@ def delete(bucket: str, keys: Sequence[str]) -> None:
 
 
 def listed(bucket: str, folder: str) -> Iterator[tuple[str, int]]:
-    """Yield the key and the size of each object below a folder, whose name ends without a slash."""
+    """Yield the key and the size of each object below a folder, whose name ends without a slash.
+
+    Raises: StoreUnreachable.
+    """
+    count = 0
     with _explained(bucket, folder):
-        for chunk in obstore.list(_client(bucket), folder or None, chunk_size=1000):
+        for chunk in obstore.list(_client(bucket), folder or None, chunk_size=_LISTED_AT_ONCE):
             traffic.note()
+            count += len(chunk)
             yield from ((entry["path"], entry["size"]) for entry in chunk)
+    if not 0 < count < _LISTED_AT_ONCE:  # the first page was empty, or the last one may be
+        _require_store(bucket, folder)
 
 
 def require_answer(bucket: str, folder: str) -> None:
@@ -225,11 +278,19 @@ def require_answer(bucket: str, folder: str) -> None:
         for _ in obstore.list(_client(bucket), f"{folder}/.nothing".lstrip("/")):
             break
     traffic.note()
+    _require_store(bucket, folder)
 
 
 def children(bucket: str, folder: str) -> tuple[list[str], list[str]]:
-    """Return the keys of the folders and of the objects directly in a folder."""
+    """Return the keys of the folders and of the objects directly in a folder.
+
+    Raises: StoreUnreachable.
+    """
     with _explained(bucket, folder):
         found = obstore.list_with_delimiter(_client(bucket), folder or None)
     traffic.note()
-    return list(found["common_prefixes"]), [entry["path"] for entry in found["objects"]]
+    folders = list(found["common_prefixes"])
+    objects = [entry["path"] for entry in found["objects"]]
+    if not 0 < len(folders) + len(objects) < _LISTED_AT_ONCE:
+        _require_store(bucket, folder)
+    return folders, objects

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from snapshots.store.errors import StoreDamaged, StoreUnreachable, name_in_recording
 from snapshots.store.objects import catalogues, client
 from snapshots.store.objects.paths import ObjectPath
+from snapshots.store.objects.together import require_waiting
 
 BLOCK = 16 * 2**10
 MOST_BYTES = int(os.environ.get("STORE_CACHE_BYTES") or 512 * 2**20)
@@ -123,6 +124,7 @@ class FarFile:
             is_complete = bool(self.present[blocks].all())
         try:
             if not is_complete:
+                require_waiting()
                 self._fetch(blocks)
             yield
         finally:

@@ -48,6 +48,8 @@ class ObjectPath(PosixPath):
 
     def exists(self, **_: Any) -> bool:
         """Tell whether there is an object, or one below this folder. Raises: StoreUnreachable."""
+        if catalogues.lacks(self.bucket, self.key):
+            return False
         return self.is_file() or self.is_dir()
 
     def is_file(self) -> bool:
