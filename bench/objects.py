@@ -1,4 +1,6 @@
-"""How a cut is answered from an object store: ``python -m bench.objects [EVENTS …] [--delay MS]``.
+"""How a cut is answered from an object store: ``python -m bench.objects [SIZE …] [--delay MS]``.
+
+Each SIZE (default 10^6) is a number of events, or the folder of a stored recording.
 
 The store is moto's server, a Python process on this machine, which takes about 3 ms of processor
 time for each request and answers one after the other. Its times are not those of a real object
@@ -58,26 +60,30 @@ rounds = Rounds()
 
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("events", nargs="*", type=float, default=[1e6])
+    arguments.add_argument("sizes", nargs="*", default=["1e6"])
     arguments.add_argument("--delay", type=float, default=0.0, help="milliseconds")
     given = arguments.parse_args()
     os.environ.update(ENVIRONMENT)
     client.read = rounds.counting(client.read)
     client.read_range = rounds.counting(client.read_range)
     with ObjectServer(given.delay / 1000) as server:
-        for events in map(int, given.events):
+        for size in given.sizes:
+            objects = path_of(f"s3://{server.bucket()}/store/j1-1")
+            if Path(size).is_dir():
+                _compare(Path(size), objects)
+                continue
             with tempfile.TemporaryDirectory(prefix="cutline-bench-") as folder:
-                _compare(Path(folder), path_of(f"s3://{server.bucket()}/store/j1-1"), events)
+                write_synthetic(Path(folder), int(float(size)))
+                _compare(Path(folder), objects)
 
 
-def _compare(disk: Path, objects: Path, events: int) -> None:
-    write_synthetic(disk, events)
+def _compare(disk: Path, objects: Path) -> None:
     put_tree(disk, objects)
     publish(objects, objects)
     catalogues.forget_all()
     size = tree_bytes(objects)
-    print(f"\n{events:.0e} events, {size / 1e6:,.1f} MB stored")
     near, instants = StoredRecording.open(disk), _instants(disk)
+    print(f"\n{near.manifest.counts['events']:,} events, {size / 1e6:,.1f} MB stored")
     _ask(near, instants[0])
     on_disk = [_timed(near, instant)[0] for instant in instants]
     began, before = perf_counter(), _seen()

@@ -282,16 +282,21 @@ def apart(restores: Mapping[ProcessId, Sequence[Restored]]) -> Iterable[Defect]:
 
 
 def alone(restores: Mapping[ProcessId, Sequence[Restored]], topology: Topology) -> Iterable[Defect]:
-    """Yield the epochs in which some processes of a scope go back, and one of it never does."""
+    """Yield the epochs in which some processes of a scope go back, and one of it never does.
+
+    A process may be killed while all go back. The next restore of all then takes back the epoch
+    that it missed, which is no fault.
+    """
     scopes: dict[str | None, list[ProcessId]] = {}
     for process in topology.processes:
         scopes.setdefault(process.scope, []).append(process.id)
     for members in scopes.values():
         own = {name: {item.epoch for item in restores.get(name, ())} for name in members}
+        taken_back = max(set.intersection(*own.values()), default=BEFORE)
         for name in members:
             for item in restores.get(name, ()):
                 other = next((each for each in members if item.epoch not in own[each]), None)
-                if other is not None:
+                if other is not None and item.epoch > taken_back:
                     yield complaints.restored_alone(
                         process=name, epoch=item.epoch, other=other, line=item.line
                     )

@@ -59,6 +59,7 @@ def test_only_logs_that_break_a_rule_have_defects(make):
         (restored.never_received_before, ["s1", "s2"]),
         (restored.back_to_an_earlier_snapshot, ["s1", "s2", "s3"]),
         (restored.back_to_the_start, ["s1"]),
+        (restored.killed_while_all_go_back, ["s1", "s2"]),
         (restored.a_marker_taken_back, ["s1", "s3"]),
         (restored.ids_used_again, ["s1"]),
         (restored.a_slow_sender, ["s1", "s2"]),

@@ -170,6 +170,12 @@ def only_one_goes_back_and_no_snapshot_follows() -> Log:
     return before().restore("q", 1, "s1", state=5).receive("p->q", "m1", state=8).log()
 
 
+def killed_while_all_go_back() -> Log:
+    """q is killed before it can go back in epoch 1; both go back in epoch 2."""
+    run = before().restore("p", 1, "s1", state=7)
+    return snapshot(back_to_s1(run, 2), "s2").log()
+
+
 def late_in_an_epoch_that_is_undone() -> Log:
     run = back_to_s1(before()).receive("p->q", "m2", state=10)
     return snapshot(back_to_s1(run, 2), "s2").log()
@@ -253,6 +259,7 @@ RESTORED = (
     back_to_another_state,
     only_one_goes_back,
     only_one_goes_back_and_no_snapshot_follows,
+    killed_while_all_go_back,
     late_in_an_epoch_that_is_undone,
     received_in_both_epochs,
     late_with_an_id_used_again,
