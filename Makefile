@@ -16,11 +16,11 @@ run: .venv/run.stamp
 	@$(PYTHON) -m webapp.launch
 
 # All but the long tests on SQLite, then the quick ones with SQL of their own on PostgreSQL, each
-# with one case. Four processes keep two cores busy, because many tests wait for others.
+# with one case. Three processes keep two cores busy, because many tests wait for others.
 test: .venv/test.stamp
 	@$(PYTHON) -m webapp.machine java chromium node postgres
 	@$(PYTHON) -m tasks.spark.make_classes
-	@$(PYTHON) -m pytest --numprocesses 4 --no-loadscope-reorder --durations=20 -m "not long"
+	@$(PYTHON) -m pytest --numprocesses 3 --no-loadscope-reorder --durations=20 -m "not long"
 	@FAST_TESTS=yes TEST_DATABASE=postgres $(PYTHON) -m pytest --numprocesses 3 $(WITH_SQL) \
 		--first-cases -m "not spark and not browser and not slow and not long"
 

@@ -25,7 +25,7 @@ CHROMIUM_ARGUMENTS = [
     "--disable-sync",
 ]
 
-# Tests that need a whole stack, or Spark, run in the process that has it. Four processes share
+# Tests that need a whole stack, or Spark, run in the process that has it. Three processes share
 # the work.
 STACKS = {
     "every page": (
@@ -35,7 +35,6 @@ STACKS = {
         *("tests/webapp/test_health.py", "tests/webapp/test_logs.py"),
     ),
     "browser": ("tests/browser/",),
-    "clusters": ("tests/spark/running/",),
     "spark": (
         *("tests/spark/", "tests/test_bench.py", "tests/archive/test_uploads.py"),
         *("tests/objects/test_spark.py", "tests/objects/test_installation.py"),
