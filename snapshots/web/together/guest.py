@@ -167,8 +167,9 @@ class RoomGuest:
             return
         payload = {**view, **self._by()}
         text = dumps({"type": "view", **payload, "age": 0}).decode()  # once for all followers
-        await self._send(live.followers_group(self.room.name), {"type": "view.shown", "text": text})
+        # Kept first: who begins to follow in between gets it twice, and not never.
         await self.room.shared.keep_view(payload)
+        await self._send(live.followers_group(self.room.name), {"type": "view.shown", "text": text})
 
     async def _share_pointer(self, pointer: Mapping[str, Any]) -> None:
         event = {"type": "pointed", "pointer": {**pointer, **self._by()}}

@@ -309,17 +309,18 @@ async def test_no_more_than_twenty_views_and_pointers_a_second_are_sent_on(peopl
     presenter, follower = [await in_room(people[name], banks) for name in ("editor", "owner")]
     await presented(presenter)
     await followed(follower)
-    began, sent, received = monotonic(), 0, 0
+    began, sent = monotonic(), 0
     while monotonic() - began < 1:
         sent += 1
         shown = {"view": SHOWN | {"revision": sent}, "point": {"type": "point", "at": sent}}
         await presenter.send_json_to(shown[kind])
         await asyncio.sleep(0.005)
     last = {"view": "revision", "point": "at"}[kind]
-    while (await next_of(follower, kind))[last] != sent:
-        received += 1
+    received = {number := (await next_of(follower, kind))[last]}
+    while number != sent:  # the first view may come twice, since the page begins to follow
+        received.add(number := (await next_of(follower, kind))[last])
     allowed = (monotonic() - began) * 20 + 1
-    assert 1 < received + 1 <= allowed < sent
+    assert 1 < len(received) <= allowed < sent, received
     await close(presenter, follower)
 
 
