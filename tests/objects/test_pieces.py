@@ -190,7 +190,7 @@ def test_while_the_object_store_is_frozen_a_piece_is_refused_in_a_bounded_time(
 
 
 def test_what_browsers_send_is_put_with_one_request(bucket, object_store):
-    """Of an object in parts, S3 keeps those that came before a failure, and lists none of them."""
+    """S3 keeps the parts of an object that came before a failure, and lists none of them."""
     path = path_of(f"{bucket}/piece")
     path.write_bytes(bytes(12 * 2**20))  # 8 MiB, and what was below 8 MiB before
     head = object_store.client.head_object(Bucket=path.bucket, Key=path.key)

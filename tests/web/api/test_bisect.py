@@ -86,7 +86,7 @@ def test_the_first_snapshot_of_a_sample_is_found(api, ada, slug, name, changed):
     ],
 )
 def test_theory_calls_no_property_stable_that_only_some_runs_keep(api, ada, question, words):
-    """With a token too many in s5 alone, no few looks may say that there never is one."""
+    """Snapshot s5 alone has a token too many, so a search that skips it must not deny that."""
     row = a_ready_recording(ada, counter([0] * 5 + [1] + [0] * 34))
     answer = found(api, row, **question)
     assert (answer["basis"], answer["evaluated"], answer["searched"]) == ("none", 40, False)

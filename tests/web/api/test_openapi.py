@@ -24,7 +24,7 @@ def test_the_document_is_made_once():
 
 
 def test_every_object_has_a_name_of_its_own():
-    """Of two objects with one name the document keeps the last, and describes the other wrongly."""
+    """The document keeps the last of two objects with one name, and describes the other wrongly."""
     shapes = defaultdict(list)
 
     class Collecting(OpenAPISchema):
