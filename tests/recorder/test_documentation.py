@@ -62,7 +62,7 @@ def test_the_banks_go_on_from_the_last_snapshot_after_a_kill(tmp_path, environme
         said = run_until_a_snapshot(tmp_path, environment)
         assert next_epoch(folders) == epoch + 1
         assert last_complete(folders).startswith(f"e{epoch}-")
-        assert sum("begins with" in line for line in said) == 2
+        assert count(said, r"\w begins with") == 2
         assert money_in(folders) == 2000
 
 
@@ -74,12 +74,20 @@ def money_in(folders):
     return sum(piece["state"] for piece in pieces) + sum(waiting)
 
 
+def count(lines, beginning):
+    return sum(re.match(beginning, line) is not None for line in lines)
+
+
 def run_until_a_snapshot(folder, environment):
-    """Start the banks, kill one after two snapshots, and return what they said."""
+    """Start the banks, kill one after two snapshots, and return what they said.
+
+    Each line has to be written at once, as Python does without PYTHONUNBUFFERED, so that the lines
+    of two banks do not mix.
+    """
     started = subprocess.Popen(
-        [sys.executable, "-u", "start.py"],
+        [sys.executable, "start.py"],
         cwd=folder,
-        env={**environment, "PYTHONUNBUFFERED": "1"},
+        env={name: value for name, value in environment.items() if name != "PYTHONUNBUFFERED"},
         text=True,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -87,7 +95,7 @@ def run_until_a_snapshot(folder, environment):
     )
     try:
         said = []
-        while sum(line.startswith("e") for line in said) < 2:
+        while count(said, r"e\d") < 2 or count(said, r"\w begins with") < 2:
             said.append(started.stdout.readline())
             assert said[-1], said
         (victim, *_) = children_of(started.pid)

@@ -72,10 +72,12 @@ def killed_jvm() -> None:
     from tasks.spark import condition, session
 
     stages = SparkStages(session.warm())
-    strike([session._driver.process.pid], signal.SIGKILL)
+    driver = session._driver
+    strike([driver.process.pid], signal.SIGKILL)
     with pytest.raises(SparkStopped) as caught:
         stages.run(slow, range(4), advance=lambda *_: None)
     assert (caught.value.permanent, caught.value.is_death) == (False, True)
+    assert driver.ends_soon()  # the kernel closes the connections of a killed process first
     session.look()
     assert condition.current().state == condition.DOWN
     assert "SIGKILL" in condition.current().reason
