@@ -4,25 +4,23 @@ PYTHON := .venv/bin/python
 # Compiled files are kept, whatever the shell says: compiling them takes each process seconds.
 export PYTHONDONTWRITEBYTECODE :=
 WITH_ROWS := tests/archive tests/files tests/jobs tests/services tests/web tests/webapp
-# Of these, tests of what stands in files and texts, which ask the database nothing of their own.
-OF_FILES := every_* flink_not_known* guide* reflected* inventory* restore_* upgrade* proof* \
-	quantities* outcomes* engine_* dataflows* smallest_part* channel_counts* bisect* openapi* \
-	reference* access.py markdown* static_files* launcher* settings* simulat* compression*
-WITH_SQL := $(WITH_ROWS) $(OF_FILES:%='--ignore-glob=*/test_%')
 
-.PHONY: run check check-pages test test-fast test-long test-postgres coverage bench clean
+.PHONY: run check check-pages test test-fast test-long test-postgres classes coverage bench clean
 
 run: .venv/run.stamp
 	@$(PYTHON) -m webapp.launch
 
-# All but the long tests on SQLite, then the quick ones with SQL of their own on PostgreSQL, each
-# with one case. Three processes keep two cores busy, because many tests wait for others.
-test: .venv/test.stamp
+# All but the long tests, on SQLite, then on PostgreSQL half of the quick tests with rows, which are
+# left out before. Three processes keep two cores busy, because many tests wait for others.
+test: .venv/test.stamp classes
 	@$(PYTHON) -m webapp.machine java chromium node postgres
+	@$(PYTHON) -m pytest --numprocesses 3 --no-loadscope-reorder --durations=20 -m "not long" --half
+	@FAST_TESTS=yes TEST_DATABASE=postgres $(PYTHON) -m pytest --numprocesses 3 $(WITH_ROWS) --half
+
+# An archive of Spark's classes, with which Spark starts faster. A machine makes it once.
+classes: .venv/test.stamp
+	@$(PYTHON) -m webapp.machine java
 	@$(PYTHON) -m tasks.spark.make_classes
-	@$(PYTHON) -m pytest --numprocesses 3 --no-loadscope-reorder --durations=20 -m "not long"
-	@FAST_TESTS=yes TEST_DATABASE=postgres $(PYTHON) -m pytest --numprocesses 3 $(WITH_SQL) \
-		--first-cases -m "not spark and not browser and not slow and not long"
 
 # The lines that the quick tests with rows do not run, in artifacts/coverage.txt.
 coverage: .venv/test.stamp

@@ -11,7 +11,7 @@ import redis
 from django.core.management.commands import flush
 from xdist.scheduler import LoadScopeScheduling
 
-from tests import postgres
+from tests import databases, postgres
 from tests.objects import server as object_server
 from tests.stack import ROOT, Stack
 from webapp import embedded_redis, machine
@@ -72,25 +72,28 @@ if java := machine.find_java():
 
 def pytest_addoption(parser) -> None:
     parser.addoption(
-        "--first-cases", action="store_true", help="run each parametrized test with one case only"
+        "--half", action="store_true", help="run a quick test with rows on one database only"
     )
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection_modifyitems(config, items):
     """Mark the tests that use a heavy fixture, and let those that take longest begin."""
-    if config.getoption("first_cases"):
-        first = {}
-        for item in items:
-            first.setdefault(item.nodeid.partition("[")[0], item)
-        config.hook.pytest_deselected(items=[each for each in items if each not in first.values()])
-        items[:] = first.values()
     for item in items:
         for fixture, marker in MARKED_BY_FIXTURE.items():
             if fixture in item.fixturenames:
                 item.add_marker(marker)
+    if config.getoption("half"):
+        databases.keep_half(config, items)
     yield
     items.sort(key=lambda item: scope_of(item.nodeid) not in STACKS)
+
+
+def pytest_ignore_collect(collection_path, config) -> bool | None:
+    """Leave out files whose tests would all be deselected."""
+    if not (config.getoption("half") and postgres.IS_CHOSEN and collection_path.is_file()):
+        return None
+    return databases.is_left_out(collection_path.relative_to(ROOT).as_posix()) or None
 
 
 def pytest_collection() -> None:

@@ -17,9 +17,8 @@ from tests.spark.running.cluster import Connect, Standalone
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 
-def test_a_standalone_cluster_does_all_jobs(tmp_path, shared_data):
-    with Standalone(tmp_path / "cluster") as cluster:
-        check("all_jobs", tmp_path, shared_data, SPARK_MASTER=cluster.address)
+def test_a_standalone_cluster_does_all_jobs(standalone_spark, tmp_path, shared_data):
+    check("all_jobs", tmp_path, shared_data, SPARK_MASTER=standalone_spark.address)
 
 
 @pytest.mark.long

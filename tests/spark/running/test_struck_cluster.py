@@ -24,8 +24,9 @@ from snapshots.files import aside
 from snapshots.readers.logs.native import write_lines
 from snapshots.store.layout import MANIFEST, OUTLINES, PARTED
 from snapshots.store.manifest import Manifest
-from tests.spark.agreement import table
-from tests.spark.running import processes
+from tasks.spark.checkpoints.job import explain_checkpoints
+from tasks.spark.judge.job import judge_snapshots
+from tests.spark.agreement import ingested, silent, table
 from tests.spark.running.cluster import Connect, Process, Standalone
 from tests.stack import Stack
 from tests.webapp.over_http import Api
@@ -83,11 +84,14 @@ class Cluster:
 
 
 @contextmanager
-def running(folder: Path, *, with_connect: bool, **settings: str) -> Iterator[Cluster]:
-    stack, home = Stack(folder), folder / "cluster"
+def running(
+    folder: Path, spark: Standalone, *, with_connect: bool, **settings: str
+) -> Iterator[Cluster]:
+    stack = Stack(folder)
     with ExitStack() as closing:
-        spark = closing.enter_context(Standalone(home))
-        connect = closing.enter_context(Connect(home, spark.address)) if with_connect else None
+        connect = None
+        if with_connect:
+            connect = closing.enter_context(Connect(folder / "server", spark.address))
         closing.callback(stack.stop)
         stack.start_redis()
         address = {"SPARK_REMOTE": connect.address} if connect else {"SPARK_MASTER": spark.address}
@@ -98,23 +102,30 @@ def running(folder: Path, *, with_connect: bool, **settings: str) -> Iterator[Cl
 
 
 @pytest.fixture(scope="module")
-def standalone(tmp_path_factory):
-    with running(tmp_path_factory.mktemp("standalone"), with_connect=False) as cluster:
+def standalone(standalone_spark, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("standalone")
+    with running(folder, standalone_spark, with_connect=False) as cluster:
         yield cluster
 
 
 @pytest.fixture(scope="module")
 def connected(tmp_path_factory):
-    with running(tmp_path_factory.mktemp("connect"), with_connect=True) as cluster:
+    folder = tmp_path_factory.mktemp("connect")
+    with (
+        Standalone(folder / "cluster") as spark,
+        running(folder, spark, with_connect=True) as cluster,
+    ):
         yield cluster
 
 
 @pytest.fixture(scope="module")
-def expected(tmp_path_factory) -> dict[str, object]:
+def expected(spark, tmp_path_factory) -> dict[str, object]:
     """Return what a local Spark stores."""
     folder = tmp_path_factory.mktemp("local")
     (folder / "log.jsonl").write_bytes(a_joined_log())
-    processes.run(__name__, "local_run", folder, DATA_DIR=folder)
+    ingested(folder / "log.jsonl", folder / "store", spark)
+    judge_snapshots(folder / "store", silent, spark)
+    explain_checkpoints(folder / "store", silent, spark)
     return stored(folder / "store")
 
 
@@ -129,19 +140,6 @@ def a_joined_log() -> bytes:
     )
     events = sorted(simulate(simulation), key=lambda event: event.process)
     return b"".join(write_lines(simulation.header("struck"), tuple(events)))
-
-
-def local_run(folder: str) -> None:
-    from tasks.spark import session
-    from tasks.spark.checkpoints.job import explain_checkpoints
-    from tasks.spark.judge.job import judge_snapshots
-    from tests.spark.agreement import ingested, silent
-
-    store = Path(folder, "store")
-    ingested(Path(folder, "log.jsonl"), store)
-    judge_snapshots(store, silent)
-    explain_checkpoints(store, silent)
-    session.stop()
 
 
 def stored(folder: Path) -> dict[str, object]:
@@ -248,7 +246,10 @@ def check(cluster: Cluster, expected: dict[str, object], strike: Strike, phase: 
 @pytest.mark.parametrize("with_connect", [False, True], ids=["standalone", "connect"])
 def test_a_worker_runs_two_jobs_on_a_cluster_at_the_same_time(tmp_path, expected, with_connect):
     settings = {"WORKER_CONCURRENCY": "2", "SPARK_CORES_MAX": "1", "SPARK_DRIVER_MEMORY": "1g"}
-    with running(tmp_path, with_connect=with_connect, **settings) as cluster:
+    with (
+        Standalone(tmp_path / "cluster") as spark,
+        running(tmp_path, spark, with_connect=with_connect, **settings) as cluster,
+    ):
         check_two_jobs(cluster.api, cluster.stack, expected)
 
 
