@@ -3,17 +3,19 @@
 import contextlib
 import gc
 import os
+import shutil
 import tempfile
 from pathlib import Path
 
 import pytest
 import redis
+from django import conf
 from django.core.management.commands import flush
 from xdist.scheduler import LoadScopeScheduling
 
 from tests import databases, postgres
 from tests.objects import server as object_server
-from tests.stack import ROOT, Stack
+from tests.stack import ROOT, SHARED_TABLES, Stack, migrated_database
 from webapp import embedded_redis, machine
 
 CHROMIUM_ARGUMENTS = [
@@ -108,9 +110,17 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
-def pytest_unconfigure() -> None:
+def pytest_configure(config) -> None:
+    """Choose the folder of an empty database in the first process, before it starts others."""
+    if not hasattr(config, "workerinput"):
+        os.environ[SHARED_TABLES] = tempfile.mkdtemp(prefix="cutline-tables-")
+
+
+def pytest_unconfigure(config) -> None:
     """Let libraries that count their objects at the end of the process find them freed."""
     gc.unfreeze()
+    if not hasattr(config, "workerinput"):
+        shutil.rmtree(os.environ.pop(SHARED_TABLES), ignore_errors=True)
 
 
 def scope_of(test_id: str) -> str:
@@ -137,10 +147,18 @@ def skip_or_fail(reason: str) -> None:
 
 
 @pytest.fixture(scope="session")
+def django_db_keepdb() -> bool:
+    """Tell pytest-django that a database in a file is there, with all tables."""
+    return not postgres.IS_CHOSEN
+
+
+@pytest.fixture(scope="session")
 def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix):
-    """Start the server of the database, for pytest-django makes the database next."""
+    """Start the server of the database, or copy the file, for pytest-django needs it next."""
     if postgres.IS_CHOSEN:
         postgres.server().start()
+    else:
+        shutil.copy(migrated_database(), conf.settings.DATABASES["default"]["TEST"]["NAME"])
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -4,6 +4,7 @@ It has its own DATA_DIR. Tests reach it like users: over HTTP and with manage.py
 """
 
 import atexit
+import fcntl
 import os
 import shutil
 import signal
@@ -28,6 +29,8 @@ from webapp import embedded_redis
 ROOT = Path(__file__).resolve().parent.parent
 PICTURES = ROOT / "artifacts" / "pictures"  # docs/tests.md says which of them the pages show
 PATIENCE_SECONDS = 90
+SHARED_TABLES = "CUTLINE_TEST_TABLES"
+"""The variable with a folder that all processes of a run share, for an empty database."""
 
 
 @dataclass
@@ -198,12 +201,23 @@ class Stack:
 
 @cache
 def migrated_database() -> Path:
-    """Return the file of an empty database with all tables, made by the first caller."""
-    folder = Path(tempfile.mkdtemp(prefix="cutline-tables-"))
-    atexit.register(shutil.rmtree, folder)
-    stack = Stack(folder, environment=clean_environment() | {"DATA_DIR": str(folder)})
-    stack.manage("migrate", "--verbosity", "0", "--skip-checks")
-    return folder / "cutline.sqlite3"
+    """Return the file of an empty database with all tables, alone in its folder.
+
+    The processes of a run share the one that the first of them makes.
+    """
+    shared = os.environ.get(SHARED_TABLES)
+    folder = Path(shared or tempfile.mkdtemp(prefix="cutline-tables-"))
+    if not shared:
+        atexit.register(shutil.rmtree, folder)
+    made, tables = folder / "made", folder / "tables"
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not tables.exists():
+            made.mkdir()
+            stack = Stack(made, environment=clean_environment() | {"DATA_DIR": str(made)})
+            stack.manage("migrate", "--verbosity", "0", "--skip-checks")
+            made.rename(tables)
+    return tables / "cutline.sqlite3"
 
 
 def clean_environment() -> dict[str, str]:
