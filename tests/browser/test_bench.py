@@ -1,6 +1,6 @@
 """The measurements that need a server, a worker or a browser run to their end at a small size.
 
-Each time the one with the queue does, and the others in the long run.
+Each time those that need no worker do, and the others in the long run.
 """
 
 import pytest
@@ -48,6 +48,7 @@ def test_the_memory_of_the_web_process_is_measured(stack, tmp_path, capsys, monk
     assert "memory of the web process, after the browser" in printed
 
 
+@pytest.mark.long
 def test_an_upload_among_many_jobs_is_measured(stack, tmp_path, few_rounds, capsys):
     fairness.measure(stack, tmp_path, jobs=3)
     assert "ratio of the medians" in capsys.readouterr().out

@@ -125,7 +125,7 @@ def test_a_file_goes_on_after_the_server_was_killed(own, slow, tmp_path):
 
 def test_after_a_pause_and_a_reload_the_same_file_goes_on(own, slow, tmp_path):
     log = tmp_path / "paused.jsonl"
-    large_log(log, 40 * MEGABYTE)
+    large_log(log, 24 * MEGABYTE)
     choose(slow, log)
     row = row_of(slow, "paused.jsonl")
     wait_until_sent(slow, row, 10)
@@ -134,7 +134,7 @@ def test_after_a_pause_and_a_reload_the_same_file_goes_on(own, slow, tmp_path):
     expect(row).to_contain_text("paused")
     expect(slow.get_by_role("button", name="Go on with paused.jsonl")).to_be_focused()
     before = Api(own).get("/uploads")["items"][0]["offset"]
-    assert 8 * MEGABYTE < before < 40 * MEGABYTE
+    assert 8 * MEGABYTE < before < 24 * MEGABYTE
     slow.reload()
     expect(row_of(slow, "paused.jsonl")).to_contain_text("unfinished")
     choose(slow, log)

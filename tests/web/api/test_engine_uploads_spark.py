@@ -29,6 +29,20 @@ def pages_of(name: str):
     ).replace("&quot;", '"')
 
 
+def test_the_time_of_batches_is_shown_by_phases(uploaded):
+    name = "window-agg-hdfs"
+    get = uploaded(name)
+    first = get("/contents")["checkpoints"][0]
+    assert (first["phases"]["addBatch"], first["phases"]["triggerExecution"]) == (1439, 1938)
+    shown = pages_of(name)
+    assert "Where the time went" in shown("/contents")
+    batches = shown("/checkpoints")
+    assert "12 batches" in batches
+    assert "addBatch: 162 ms" in batches
+    assert batches.count("addBatch 162 ms") == 1, "the longest phase"
+
+
+@pytest.mark.long
 def test_the_time_of_batches_is_shown_by_phases_and_their_sums_by_fields(uploaded):
     name = "tws-value-list-map-timers"
     get = uploaded(name)
