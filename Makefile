@@ -14,7 +14,7 @@ run: .venv/run.stamp
 # left out before. Three processes keep two cores busy, because many tests wait for others.
 test: .venv/test.stamp classes
 	@$(PYTHON) -m webapp.machine java chromium node postgres
-	@$(PYTHON) -m pytest --numprocesses 3 --no-loadscope-reorder --durations=20 -m "not long" --half
+	@$(PYTHON) -m pytest --numprocesses 3 --no-loadscope-reorder --durations=20 --half -m "not long"
 	@FAST_TESTS=yes TEST_DATABASE=postgres $(PYTHON) -m pytest --numprocesses 3 $(WITH_ROWS) --half
 
 # An archive of Spark's classes, with which Spark starts faster. A machine makes it once.

@@ -1,11 +1,10 @@
 """Whatever `make test` leaves to the long run, each real case is walked each time."""
 
-import re
 from fnmatch import filter as filter_names
 
 import pytest
 
-from tests import each_time
+from tests import databases, each_time
 from tests.readers.engines.flink import cases as flink_cases
 from tests.stack import ROOT
 from tests.web.api.test_every_case_spark import CASES as SPARK
@@ -21,10 +20,8 @@ def test_every_case_is_walked_each_time_by_the_api_or_by_the_pages(engine):
 
 
 def test_what_is_left_out_on_postgresql_is_there():
-    lines = (ROOT / "Makefile").read_text().replace("\\\n", "")
-    [patterns] = re.findall(r"^OF_FILES := (.*)$", lines, re.MULTILINE)
     names = [path.name.removeprefix("test_") for path in (ROOT / "tests").rglob("test_*.py")]
-    assert [each for each in patterns.split() if not filter_names(names, each)] == []
+    assert [each for each in databases.OF_FILES if not filter_names(names, each)] == []
 
 
 def test_a_case_that_is_not_there_is_noticed():

@@ -52,8 +52,9 @@ def processes(page) -> list[str]:
 
 def save(page, name: str) -> None:
     page.locator("#topology-name").fill(name)
-    page.get_by_role("button", name="Save").click()
-    expect(page).to_have_url(re.compile(r"/topologies/\d+$"))
+    with page.expect_navigation(url=re.compile(r"/topologies/\d+$")):
+        page.get_by_role("button", name="Save").click()
+    page.locator("#topology-form.is-live").wait_for()
 
 
 def test_a_topology_is_drawn_with_the_pointer_and_kept(editor):
