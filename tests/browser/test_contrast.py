@@ -65,7 +65,8 @@ def force(session, states: list[str]) -> None:
         session.send("CSS.forcePseudoState", {"nodeId": node, "forcedPseudoClasses": states})
 
 
-@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_words_on_buttons_can_be_read_in_every_state(samples, page, scheme):
     page.emulate_media(color_scheme=scheme)
     session = page.context.new_cdp_session(page)

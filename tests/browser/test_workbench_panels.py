@@ -25,6 +25,7 @@ def box(page, selector: str) -> dict[str, float]:
     return page.locator(selector).bounding_box()
 
 
+@pytest.mark.long
 def test_details_and_sums_are_above_the_transport_bar(banks):
     bar = box(banks, ".wb-transport")["y"]
     totals = box(banks, "#wb-states-totals")
@@ -40,6 +41,7 @@ def test_details_and_sums_are_above_the_transport_bar(banks):
     expect(details).to_be_hidden()
 
 
+@pytest.mark.long
 def test_the_axes_of_diagram_and_depth_line_up(banks):
     point_at(banks)
     places = [
@@ -81,13 +83,16 @@ def test_a_cut_at_a_snapshot_is_named_and_its_processes_record_here(banks):
     expect(banks.locator("#wb-verdict")).not_to_contain_text("which is that of")
 
 
-@pytest.mark.parametrize("sample", ["Splits change hands", "Fifty processes"])
+@pytest.mark.parametrize(
+    "sample", ["Splits change hands", pytest.param("Fifty processes", marks=pytest.mark.long)]
+)
 def test_names_and_phases_of_the_topology_overprint_nothing(learn, sample):
     open_sample(learn, sample)
     point_at(learn)
     assert learn.evaluate(OVERLAPS) == []
 
 
+@pytest.mark.long
 def test_no_axis_is_without_a_place_for_its_title(samples, learn):
     """Plotly writes y="-Infinity" where all numbers of an axis are hidden, as too wide."""
     open_sample(learn, "Fifty processes")

@@ -64,6 +64,7 @@ def seen(page) -> bytes:
     return page.locator(".wb-columns").screenshot()
 
 
+@pytest.mark.long
 def test_another_browser_shows_the_view_from_its_address(splits, browser, signed_in_state, samples):
     splits.keyboard.press("l")
     all_lanes = lanes(splits).count()
