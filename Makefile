@@ -60,7 +60,7 @@ check-pages: .venv/test.stamp
 	@tsc --project tests/js
 	@$(PYTHON) -m djlint templates --lint --quiet --rules tests/web/pages/djlint_rules.yaml
 
-bench: .venv/test.stamp
+bench: .venv/test.stamp classes
 	@$(PYTHON) -m webapp.machine java chromium
 	@$(PYTHON) -m bench
 

@@ -16,7 +16,7 @@ MEASUREMENTS = (
     ("Over HTTP and in the browser", "bench.server"),
 )
 OF_THEIR_OWN_SIZE = (
-    ("The start of everything, and its memory when nothing happens", "bench.idle", "60"),
+    ("The start of everything, and its memory when nothing happens", "bench.idle", "90"),
     ("What pages weigh", "bench.weights", "20000"),
     ("Cuts over HTTP, and the memory of the web process", "bench.opened", "1000000"),
     ("Somebody's upload among a thousand jobs", "bench.fairness", "1000"),
