@@ -15,7 +15,7 @@ from tests.hostile import driving, faults, running
 from tests.hostile.seeds import FORMATS
 from tests.stack import ROOT
 
-COUNT = int(os.environ.get("HOSTILE_UPLOADS", "8"))  # of each format
+COUNT = int(os.environ.get("HOSTILE_UPLOADS", "12"))  # of each format
 pytestmark = pytest.mark.slow
 
 
