@@ -85,6 +85,7 @@ def pytest_collection_modifyitems(config, items):
         for fixture, marker in MARKED_BY_FIXTURE.items():
             if fixture in item.fixturenames:
                 item.add_marker(marker)
+    databases.skip_elsewhere(items)
     if config.getoption("half"):
         databases.keep_half(config, items)
     yield

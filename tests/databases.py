@@ -25,6 +25,14 @@ OF_FILES = (
 ELSEWHERE = ("spark", "browser", "slow", "long")
 
 
+def skip_elsewhere(items: list[pytest.Item]) -> None:
+    """Skip the tests that mean something on the other database alone."""
+    for item in items:
+        only = item.get_closest_marker("only")
+        if only is not None and (only.args[0] == "postgres") != postgres.IS_CHOSEN:
+            item.add_marker(pytest.mark.skip(reason=only.kwargs["reason"]))
+
+
 def keep_half(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Deselect the tests whose turn is on the other database."""
     first_cases = list({_function(item): item for item in reversed(items)}.values())
@@ -50,7 +58,9 @@ def _asks_rows(item: pytest.Item) -> bool:
 
 
 def _is_on_postgres(item: pytest.Item) -> bool:
-    """Choose by the name, so that each process chooses the same ones."""
+    """Choose by the name, so that each process chooses the same ones, unless only one will do."""
+    if only := item.get_closest_marker("only"):
+        return only.args[0] == "postgres"
     return crc32(_function(item).encode()) % 2 == 0
 
 

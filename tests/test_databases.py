@@ -16,8 +16,9 @@ class Item:
         self.nodeid = nodeid
         self._markers = markers
 
-    def get_closest_marker(self, name: str) -> bool:
-        return name in self._markers
+    def get_closest_marker(self, name: str):
+        only = pytest.mark.only("sqlite", reason="It has no server.").mark
+        return (only if name == "only" else True) if name in self._markers else None
 
 
 @pytest.fixture
@@ -53,3 +54,8 @@ def test_further_cases_run_on_sqlite(kept):
 def test_what_starts_processes_runs_on_sqlite(kept, marker):
     assert kept(on_postgres=False, markers=[marker]) == set(NAMES)
     assert not kept(on_postgres=True, markers=[marker])
+
+
+def test_what_means_something_on_one_database_runs_there(kept):
+    assert kept(on_postgres=False, markers=["only"]) == set(NAMES)
+    assert not kept(on_postgres=True, markers=["only"])

@@ -240,11 +240,12 @@ def test_a_recording_is_found_by_the_mark_of_its_nul():
         assert [item["name"] for item in found["items"]] == ["a␀b"]
 
 
+ON_POSTGRES = pytest.mark.only("postgres", reason="SQLite has no server that restarts.")
+
+
 @pytest.fixture
 def broken_connection(transactional_db):
     """End this thread's connection on the server, as a restart of it does."""
-    if connection.vendor != "postgresql":
-        pytest.skip("SQLite has no server that restarts.")
 
     def end() -> None:
         other = connections.create_connection("default")
@@ -256,6 +257,7 @@ def broken_connection(transactional_db):
     return end
 
 
+@ON_POSTGRES
 def test_an_idle_connection_is_replaced_if_the_server_closed_it(broken_connection, monkeypatch):
     monkeypatch.setattr("webapp.postgres.base.REST_SECONDS", 0.0)
     Topology.objects.create(name="before", definition={})
@@ -267,6 +269,7 @@ def test_an_idle_connection_is_replaced_if_the_server_closed_it(broken_connectio
     assert Topology.objects.filter(name="after").exists()
 
 
+@ON_POSTGRES
 def test_a_connection_that_broke_under_a_statement_is_replaced_for_the_next(broken_connection):
     assert not Topology.objects.filter(name="before").exists()
     broken_connection()
@@ -283,6 +286,7 @@ def create_halves(between) -> None:
     Topology.objects.create(name="second half", definition={})
 
 
+@ON_POSTGRES
 def test_a_transaction_is_committed_as_a_whole_or_not_at_all(broken_connection, monkeypatch):
     monkeypatch.setattr("webapp.postgres.base.REST_SECONDS", 0.0)
     with pytest.raises(OperationalError):

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from snapshots.domain.simulators.samples import two_banks
-from tests import postgres
 from tests.stack import Stack
 from tests.web.given import native
 from tests.webapp.over_http import Api
@@ -34,7 +33,7 @@ def test_the_process_beside_a_worker_is_started_again(celery_worker_process):
     worker.wait_for("another", lambda: set(worker.beside_worker()) - {killed})
 
 
-@pytest.mark.skipif(postgres.IS_CHOSEN, reason="the lock is one of SQLite's")
+@pytest.mark.only("sqlite", reason="The lock is one of SQLite's.")
 @pytest.mark.long
 def test_a_lock_that_the_work_beside_holds_stops_no_job(tmp_path):
     stack = Stack(tmp_path)

@@ -22,9 +22,7 @@ from tests.webapp.over_http import Api
 from tests.webapp.serving import prepared
 from webapp.edge.optional_writes import Sessions
 
-pytestmark = pytest.mark.skipif(
-    connection.vendor != "sqlite", reason="These locks and files are those of SQLite."
-)
+pytestmark = pytest.mark.only("sqlite", reason="These locks and files are those of SQLite.")
 
 PAGES = ("/", "/archive", "/topologies", "/jobs", "/learn", "/account")
 SIZE = 48 * 1024**2

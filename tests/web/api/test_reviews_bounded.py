@@ -12,7 +12,6 @@ from snapshots.readers.engines.flink.adapter.reader import FlinkReader
 from snapshots.reviews import entries, history, resolving, trail
 from snapshots.reviews.models import Entry, TrailItem
 from snapshots.store.inventory.reading import StoredInventory
-from tests import postgres
 from tests.web.api.test_reviews import a_team, listed, patched, posted
 from tests.web.given import a_ready_recording, signed_in
 from tests.web.stored_uploads import stored_upload
@@ -107,7 +106,7 @@ def test_an_item_of_a_trail_is_kept_once(ada):
     assert Entry.objects.count() == 1
 
 
-@pytest.mark.skipif(postgres.IS_CHOSEN, reason="PRAGMA is a word of SQLite.")
+@pytest.mark.only("sqlite", reason="PRAGMA is a word of SQLite.")
 def test_a_page_is_shown_if_the_trail_cannot_be_written(ada):
     row = a_ready_recording(ada)
     client = signed_in(ada)
