@@ -12,7 +12,7 @@ that they were not compared. A derived recording proves nothing of what it was d
 nothing holds there; what does not hold still counts.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from snapshots.domain.judging.findings import (
@@ -28,6 +28,8 @@ from snapshots.domain.judging.findings import (
 from snapshots.domain.model.as_json import Absent
 from snapshots.domain.model.defects import times
 from snapshots.domain.model.engine_words import EngineWords
+from snapshots.domain.model.recording import Instant
+from snapshots.quantities import duration
 
 CUT, CHANNELS, STATES, RULE = "cut", "channels", "states", "rule"
 QUESTIONS = (CUT, CHANNELS, STATES, RULE)
@@ -79,6 +81,7 @@ class Judged:
         states_unlogged: the recorded states that the log cannot recompute.
         strays: the receives inside the cut without a send.
         has_markers: whether the log has a marker of the snapshot.
+        apart: the time between the first and the last recording, as ``apart`` says it.
         words: the words of the engine that the recording is derived from; None for other logs.
     """
 
@@ -93,6 +96,7 @@ class Judged:
     states_unlogged: int
     strays: int
     has_markers: bool
+    apart: str | None
     words: EngineWords | None
 
     @property
@@ -224,18 +228,36 @@ def _rule(judged: Judged) -> Answer:
         return Answer(RULE, FAILS, _incomplete(judged, judged.words))
     if broken:
         return Answer(RULE, FAILS, f"{', '.join(broken)}.")
-    if judged.has_markers:
-        return Answer(
-            RULE,
-            HOLDS,
-            "Every process recorded, every marker arrived, and nothing passed between a recording "
-            "and its marker.",
-        )
+    if not judged.has_markers:
+        return Answer(RULE, NOT_KNOWN, _without_markers(judged))
     return Answer(
         RULE,
         HOLDS,
-        "Every process recorded, and no message in flight was overtaken on a FIFO channel.",
-        "The log has no marker of this snapshot, so the marker rules were not checked.",
+        "Every process recorded, every marker arrived, and nothing passed between a recording and "
+        "its marker.",
+    )
+
+
+def apart(times_recorded: Iterable[Instant | None], unit: str) -> str | None:
+    """Say how far apart processes recorded; None where the log has no time of it.
+
+    Args:
+        times_recorded: when each process recorded, in units of the log.
+        unit: the unit of time of the log; ``step`` where it has no times.
+    """
+    known = [at for at in times_recorded if at is not None]
+    if unit == "step" or len(known) < 2:
+        return None
+    return duration(max(known) - min(known), unit)
+
+
+def _without_markers(judged: Judged) -> str:
+    sentence = "The log has no marker of this snapshot, so the marker rules were not checked."
+    if judged.apart is None:
+        return sentence
+    return (
+        f"{sentence} The processes recorded {judged.apart} apart and without markers: it looks "
+        "like a snapshot by the clock, or by a protocol that marks the messages themselves."
     )
 
 

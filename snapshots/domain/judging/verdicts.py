@@ -40,7 +40,7 @@ from operator import attrgetter
 
 from snapshots.domain.assembling.restores import restore_before
 from snapshots.domain.judging import witnesses
-from snapshots.domain.judging.answers import Judged, answers
+from snapshots.domain.judging.answers import Judged, answers, apart
 from snapshots.domain.judging.cuts import (
     ChannelLog,
     end_index,
@@ -385,6 +385,7 @@ def _compared(case: Case, findings: Findings, strays: int) -> Judged:
         states_unlogged=len(recorded - case.recomputed_states.keys()),
         strays=strays,
         has_markers=case.log.has_markers,
+        apart=apart((event.at for event in case.log.states.values()), case.recording.time_unit),
         words=words_of(case.recording.header_extra),
     )
 

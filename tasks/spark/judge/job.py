@@ -20,7 +20,7 @@ from pyspark.sql import SparkSession
 
 from snapshots.domain.assembling.restores import restore_before
 from snapshots.domain.judging import witnesses as say
-from snapshots.domain.judging.answers import Answer, Judged, answers
+from snapshots.domain.judging.answers import Answer, Judged, answers, apart
 from snapshots.domain.judging.findings import (
     INCOMPLETE,
     MOST_WITNESSES,
@@ -341,6 +341,7 @@ class _Verdict:
                 states_unlogged=_count(recorded_states) - compared,
                 strays=strays,
                 has_markers=self.has_markers,
+                apart=apart(self.rows["at"].to_pylist(), self.judge.manifest.time_unit),
                 words=words_of(self.judge.manifest.header_extra),
             )
         )

@@ -123,10 +123,26 @@ def test_a_process_that_never_recorded_breaks_the_rule_and_hides_the_rest():
     assert "1 of 2 processes never recorded" in answers[CUT].sentence
 
 
-def test_without_markers_their_rules_are_not_checked():
-    answers, _ = answered(closed(both_record(a_run())))
-    assert answers[RULE].answer == HOLDS
-    assert "no marker" in answers[RULE].not_compared
+@pytest.mark.parametrize(
+    ("times", "said"),
+    [((5, 18), "recorded 13 µs apart"), ((0, 0), "recorded 0 µs apart"), ((4, 2_500), "2.5 ms")],
+)
+def test_rules_that_were_not_checked_are_not_known_and_the_likely_cause_is_said(times, said):
+    header, events = closed(both_record(a_run())).log()
+    first, second = (place for place, event in enumerate(events) if event.kind == "record_state")
+    placed = dict(zip((first, second), times, strict=True))
+    timed = [replace(event, at=placed.get(place)) for place, event in enumerate(events)]
+    answers, verdict = answered(Log(header, timed))
+    assert (answers[RULE].answer, verdict) == (NOT_KNOWN, CONSISTENT)
+    assert "no marker" in answers[RULE].sentence
+    assert said in answers[RULE].sentence
+
+
+def test_a_log_without_times_does_not_say_how_far_apart_processes_recorded():
+    header, events = closed(both_record(a_run())).log()
+    answers, _ = answered(Log(replace(header, time_unit="step"), events))
+    assert answers[RULE].answer == NOT_KNOWN
+    assert "apart" not in answers[RULE].sentence
 
 
 def test_nothing_holds_in_a_derived_recording():
