@@ -19,8 +19,8 @@ from snapshots.readers.logs import native_parts
 from snapshots.readers.logs.base import HEAD_BYTES, Glancing, Reader
 from snapshots.readers.logs.columns import logged_events
 from snapshots.readers.logs.cos418 import Cos418Reader
+from snapshots.readers.logs.mapped.clocked import ClockLinesReader, reader_of
 from snapshots.readers.logs.mapped.lines import PREFIX as MAPPED
-from snapshots.readers.logs.mapped.lines import reader_of
 from snapshots.readers.logs.native import NativeReader
 from snapshots.readers.logs.native_parquet import ParquetReader
 from snapshots.readers.logs.raft_trace import RaftTraceReader
@@ -34,6 +34,7 @@ READERS: dict[str, Reader] = {
         Cos418Reader(),
         ShivizReader(),
         RaftTraceReader(),
+        ClockLinesReader(),
     )
 }
 SMALL_EVENTS = 20_000

@@ -88,6 +88,15 @@ def _shiviz() -> list[Seed]:
     return [*(_one(n, (folder / n).read_bytes()) for n in names), _one("c.log", b"".join(chord))]
 
 
+def _json_clocks() -> list[Seed]:
+    lines = [
+        {"host": 0, "vc": {"0": 1}},
+        {"host": 1, "vc": {"0": 1, "1": 1}},
+        {"host": 0, "vc": {"0": 6, "1": 1}},
+    ]
+    return [_one("clocks.jsonl", text(*lines))]
+
+
 def _raft() -> list[Seed]:
     lines = []
     for term in range(9):
@@ -157,6 +166,7 @@ _SEEDS: dict[str, Callable[[], list[Seed]]] = {
     "cos418": _cos418,
     "shiviz": _shiviz,
     "raft-trace": _raft,
+    "json-clocks": _json_clocks,
     "mapped": _mapped,
     "flink": _flink,
     "spark-streaming": _spark,

@@ -29,6 +29,7 @@ SAMPLES = {
     "cos418": text({"kind": "header", "format": "cos418-event-log"}),
     "shiviz": b'an event\nhost {"host":1}\n',
     "raft-trace": text(a_line("Ready", "1")),
+    "json-clocks": text({"host": "a", "vc": {"a": 1}}),
 }
 
 

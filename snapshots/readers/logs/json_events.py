@@ -4,10 +4,11 @@ There is no header: processes and channels are those that the events name, so th
 A line that is no event does not stop the reading; it is counted, with its number and the reason.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
@@ -67,6 +68,7 @@ class LineEvent:
         value: the message's value as canonical JSON.
         state: the process's state after the event, as canonical JSON.
         extra: the canonical JSON object of all further fields of the line.
+        clock: the vector clock of the event, by process; None if the log has none.
     """
 
     process: ProcessId
@@ -80,6 +82,7 @@ class LineEvent:
     snapshot: str | None = None
     label: str | None = None
     extra: str | None = None
+    clock: dict[str, int] | None = None
 
 
 Reading = LineEvent | Misfit | None
@@ -177,13 +180,7 @@ class JsonEventsReader:
     ) -> Iterator[pa.RecordBatch]:
         facts = header.extra[self.key]
         assert isinstance(facts, dict)  # as the method ``header`` writes it
-        if count := facts["misfits"]:
-            line, reason = facts["misfit_lines"][0]
-            lines = "1 line of the log is not an event and is left out; it"
-            if count > 1:
-                lines = f"{count:,} lines of the log are not events and are left out; the first"
-            sentence = f"{lines} {reason}."
-            defects.add(defect("skipped-text", sentence, line=line, count=count))
+        add_misfits(facts["misfits"], facts["misfit_lines"], defects)
         rows = _Rows(header, facts.get("began_at_us", 0))
         batch: list[Row] = []
         for line, reading in self.readings(source, limits):
@@ -211,6 +208,17 @@ class JsonEventsReader:
             return self.event_of(fields)
         except Misfit as misfit:
             return misfit
+
+
+def add_misfits(count: int, places: Sequence[Sequence[Any]], defects: Defects) -> None:
+    """Add a defect for the lines that are no events; ``places`` has the first of them."""
+    if not count:
+        return
+    line, reason = places[0]
+    lines = "1 line of the log is not an event and is left out; it"
+    if count > 1:
+        lines = f"{count:,} lines of the log are not events and are left out; the first"
+    defects.add(defect("skipped-text", f"{lines} {reason}.", line=line, count=count))
 
 
 def in_order(names: Iterable[ProcessId]) -> list[ProcessId]:

@@ -12,9 +12,14 @@ PLAIN = ("process", "channel", "message", "label", "snapshot")
 SEVERAL = ("state", "value")
 FIELDS = (
     "name", *PLAIN, *SEVERAL, "kind", "rules", "otherwise", "peer_sent", "peer_received", "at",
-    "unit", "fifo",
+    "unit", "fifo", "clock", "first",
 )  # fmt: skip
-_PLACES = {"peer.send": "peer_sent", "peer.receive": "peer_received", "at.unit": "unit"}
+_PLACES = {
+    "peer.send": "peer_sent",
+    "peer.receive": "peer_received",
+    "at.unit": "unit",
+    "clock.first": "first",
+}
 
 
 def blank() -> dict[str, str]:
@@ -22,6 +27,7 @@ def blank() -> dict[str, str]:
         "rules": "send = send\nreceive = receive",
         "otherwise": "internal",
         "unit": SECONDS,
+        "first": "0",
     }
 
 
@@ -49,6 +55,9 @@ def document(typed: Mapping[str, str]) -> dict[str, Any]:
         fields["peer"] = {end: path for end, path in ends.items() if path}
     if typed["at"]:
         fields["at"] = {"path": typed["at"], "unit": typed["unit"] or SECONDS}
+    if typed["clock"]:
+        first = typed["first"] or "0"
+        fields["clock"] = {"path": typed["clock"], "first": int(first) if first in "01" else first}
     if typed["fifo"]:
         fields["fifo"] = True
     return fields
@@ -56,7 +65,7 @@ def document(typed: Mapping[str, str]) -> dict[str, Any]:
 
 def typed(name: str, document: Mapping[str, Any]) -> dict[str, str]:
     """Return a checked document as what the form shows."""
-    fields = dict.fromkeys(FIELDS, "") | {"name": name, "unit": SECONDS}
+    fields = dict.fromkeys(FIELDS, "") | {"name": name, "unit": SECONDS, "first": "0"}
     fields |= {name: document[name] for name in PLAIN if document.get(name)}
     fields |= {name: _lines(document[name]) for name in SEVERAL if document.get(name)}
     kind = document.get("kind")
@@ -74,6 +83,10 @@ def typed(name: str, document: Mapping[str, Any]) -> dict[str, str]:
     if at:
         own = at if isinstance(at, dict) else {"path": at}
         fields |= {"at": own["path"], "unit": own.get("unit", SECONDS)}
+    clock = document.get("clock")
+    if clock:
+        own = clock if isinstance(clock, dict) else {"path": clock}
+        fields |= {"clock": own["path"], "first": str(own.get("first", 0))}
     return fields | {"fifo": "on" if document.get("fifo") else ""}
 
 

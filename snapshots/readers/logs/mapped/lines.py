@@ -23,7 +23,8 @@ from snapshots.readers.logs.json_events import (
     Link,
     Misfit,
 )
-from snapshots.readers.logs.mapped.mapping import DATE, KINDS, SKIP, Mapping, Parts, parse
+from snapshots.readers.logs.mapped.mapping import DATE, KINDS, SKIP, Mapping, Parts
+from snapshots.readers.logs.shiviz.events import LARGEST_COUNT, clock_value
 
 PREFIX = "mapped:"
 LONGEST_LABEL = 500
@@ -38,8 +39,9 @@ class MappedReader(JsonEventsReader):
     title = "mapped JSON lines"
     key = "mapped"
 
-    def __init__(self, mapping: Mapping) -> None:
+    def __init__(self, mapping: Mapping, title: str | None = None) -> None:
         self.mapping = mapping
+        self.title = title or self.title
         self.name = format_of(mapping)
         self.fifo = mapping.fifo
 
@@ -53,12 +55,16 @@ class MappedReader(JsonEventsReader):
             return None
         process = ProcessId(_name(fields, mapping.process, "process"))
         value = _json(fields, mapping.value, "value")
-        is_message = kind in (SEND, RECEIVE)
+        clock = None
+        if mapping.clock is not None:
+            clock = clock_of(_at(fields, mapping.clock), mapping.clock, process, mapping.first)
+        is_linked = kind in OUTGOING | INCOMING and clock is None
+        is_message = kind in (SEND, RECEIVE) and clock is None
         return LineEvent(
             process,
             kind,
             at=None if mapping.at is None else microseconds(_at(fields, mapping.at), mapping.unit),
-            link=self._link(fields, kind, process) if kind in OUTGOING | INCOMING else None,
+            link=self._link(fields, kind, process) if is_linked else None,
             message=self._message(fields) if is_message else None,
             content=value or "",
             value=value if is_message else None,
@@ -66,6 +72,7 @@ class MappedReader(JsonEventsReader):
             snapshot=self._snapshot(fields, kind),
             label=_label(fields, mapping.label) or label,
             extra=self._extra(fields),
+            clock=clock,
         )
 
     def _kind(self, fields: dict) -> tuple[str, str | None]:
@@ -132,9 +139,27 @@ def format_of(mapping: Mapping) -> str:
     return PREFIX + orjson.dumps(mapping.document, option=orjson.OPT_SORT_KEYS).decode()
 
 
-def reader_of(format: str) -> MappedReader:
-    """Return the reader of a format that ``format_of`` has named. Raises: MappingRefused."""
-    return MappedReader(parse(orjson.loads(format.removeprefix(PREFIX))))
+def clock_of(value: object, path: str, process: ProcessId, first: int = 0) -> dict[str, int]:
+    """Return a vector clock by process, without zero entries. Raises: Misfit.
+
+    Args:
+        value: an object of processes and counts, a list of counts, or either as JSON text.
+        process: the process of the event, which the clock must count.
+        first: the number of a list's first process; its place in a list shows whose a count is.
+    """
+    if isinstance(value, str):
+        value = clock_value(value.encode("utf-8", "replace"))
+    if isinstance(value, list):
+        name = process.rstrip("0123456789")
+        value = {f"{name}{number}": count for number, count in enumerate(value, first)}
+    if not isinstance(value, dict):
+        raise Misfit(f"has no clock: {quoted(path)} is not an object of processes and counts")
+    for name, count in value.items():
+        if type(count) is not int or not 0 <= count <= LARGEST_COUNT:
+            raise Misfit(f"has a clock whose entry for {quoted(name)} is not a count")
+    if not value.get(process):
+        raise Misfit(f"has a clock that does not count its own process {quoted(process)}")
+    return {name: count for name, count in value.items() if count}
 
 
 def _at(fields: dict, path: str) -> object:

@@ -12,6 +12,10 @@
     value     path, or {name: path}, of a message's value
     label     path of the event's label
     snapshot  path of the snapshot's id
+    clock     path of the event's vector clock: an object of processes and counts, a list of counts,
+              or either as text; or {"path", "first"}, first the number of a list's first process (0
+              by default). Messages then follow from the clocks, and peer, channel and message are
+              not asked for
     fifo      whether channels keep the order of messages; false by default
 
 A path is names with dots between them; a number is a place in a list. A field whose own name is the
@@ -43,7 +47,7 @@ MOST_RULES = 100
 MOST_PARTS = 50  # of a state or value
 _FIELDS = {
     "process", "kind", "peer", "channel", "message", "at", "state", "value", "label", "snapshot",
-    "fifo",
+    "fifo", "clock",
 }  # fmt: skip
 
 Parts = str | dict[str, str] | None
@@ -87,6 +91,7 @@ class Mapping:
     Attributes:
         rules: none means that the kind's field has the kinds of the native format.
         otherwise: the kind of an event that no rule fits.
+        first: the number of the first process of a clock that is a list.
     """
 
     process: str
@@ -104,13 +109,15 @@ class Mapping:
     label: str | None = None
     snapshot: str | None = None
     fifo: bool = False
+    clock: str | None = None
+    first: int = 0
     document: dict[str, Any] = field(default_factory=dict, compare=False)
 
     @property
     def paths(self) -> set[str]:
         """All paths in use. Any other field of a line is kept beside the event."""
         paths = {self.process, self.kind, self.peer_sent, self.peer_received, self.channel}
-        paths |= {self.message, self.at, self.label, self.snapshot}
+        paths |= {self.message, self.at, self.label, self.snapshot, self.clock}
         for parts in (self.state, self.value):
             paths |= set(parts.values()) if isinstance(parts, dict) else {parts}
         return {path for path in paths if path is not None}
@@ -126,6 +133,7 @@ def parse(document: object) -> Mapping:
     kind, rules, otherwise = _kind(document.get("kind"))
     sent, received = _peer(document.get("peer"))
     at, unit = _time(document.get("at"))
+    clock, first = _clock(document.get("clock"))
     fifo = document.get("fifo", False)
     if not isinstance(fifo, bool):
         raise MappingRefused("fifo", "It is true or false.")
@@ -145,6 +153,8 @@ def parse(document: object) -> Mapping:
         label=_optional(document, "label"),
         snapshot=_optional(document, "snapshot"),
         fifo=fifo,
+        clock=clock,
+        first=first,
         document=dict(document),
     )
     _check_needs(mapping)
@@ -158,7 +168,8 @@ def _check_needs(mapping: Mapping) -> None:
         (OUTGOING, mapping.peer_sent, "send"),
         (INCOMING, mapping.peer_received, "receive"),
     ):
-        if kinds & linked and peer is None and mapping.channel is None:
+        is_named = peer is not None or mapping.channel is not None or mapping.clock is not None
+        if kinds & linked and not is_named:
             raise MappingRefused(
                 "peer", f"A {verb} needs the field of its peer, or that of its channel."
             )
@@ -230,6 +241,16 @@ def _time(value: object) -> tuple[str | None, str]:
     if unit not in UNITS:
         raise MappingRefused("at.unit", f"It is one of {', '.join(UNITS)}, not {quoted(unit)}.")
     return _path(fields.get("path"), "at.path"), unit
+
+
+def _clock(value: object) -> tuple[str | None, int]:
+    if value is None or isinstance(value, str):
+        return None if value is None else _path(value, "clock"), 0
+    fields = _object(value, "clock", {"path", "first"})
+    first = fields.get("first", 0)
+    if first not in (0, 1) or isinstance(first, bool):
+        raise MappingRefused("clock.first", f"It is 0 or 1, not {quoted(first)}.")
+    return _path(fields.get("path"), "clock.path"), first
 
 
 def _parts(value: object, where: str) -> Parts:

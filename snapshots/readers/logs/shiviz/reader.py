@@ -3,7 +3,8 @@
 The log has events with clocks and nothing else. What follows from the clocks is marked ``derived``:
 an event that learns something of another host is a receive, the last event that it learns of is the
 send. An event that is more than one of these becomes several, its receives before its sends; the
-first has its text and its fields. A message is named by the number of its sending event.
+first has its text and its fields. A message is named by the number of its sending event, by the
+sender's own entry. What a host recorded follows its event.
 """
 
 from collections.abc import Iterator
@@ -15,15 +16,16 @@ import pyarrow as pa
 
 from snapshots.domain.assembling.assembly import Header
 from snapshots.domain.model.defects import Defects, defect, quoted, refuse, times
-from snapshots.domain.model.recording import INTERNAL, RECEIVE, SEND
+from snapshots.domain.model.recording import INTERNAL, RECEIVE, RECORD_STATE, SEND
 from snapshots.domain.model.topology import Channel, Process, Topology
 from snapshots.readers.formats.fields import json_text
 from snapshots.readers.formats.head import Head
 from snapshots.readers.formats.limits import Limits
 from snapshots.readers.logs.columns import BATCH_ROWS, NONE, Row, raw_batch
 from snapshots.readers.logs.headers import channel_id
+from snapshots.readers.logs.json_events import NO_TIME_UNIT, TIME_UNIT
 from snapshots.readers.logs.shiviz.clocks import Edges
-from snapshots.readers.logs.shiviz.events import Events, clock_value
+from snapshots.readers.logs.shiviz.events import Events
 from snapshots.readers.logs.shiviz.known import recognised
 from snapshots.readers.logs.shiviz.logs import (
     Log,
@@ -89,6 +91,7 @@ class ShivizReader:
             _, events, edges = self._read(source, limits)
         else:
             _, events, edges = kept[1]
+        add_holes(events, defects)
         if events.skipped.lines:
             line, shown = events.skipped.places[0]
             defects.add(
@@ -100,7 +103,7 @@ class ShivizReader:
                     count=events.skipped.lines,
                 )
             )
-        rows = _rows(events, edges, header)
+        rows = rows_of(events, edges, header)
         while batch := list(islice(rows, BATCH_ROWS)):
             yield raw_batch(batch)
 
@@ -113,7 +116,23 @@ class ShivizReader:
         return str(source), stat.st_mtime_ns, stat.st_size, limits
 
 
-def _header(log: Log, events: Events, edges: Edges, limits: Limits) -> Header:
+def add_holes(events: Events, defects: Defects) -> None:
+    """Add a defect for each hole in the numbers of a host's events."""
+    for hole in events.holes:
+        defects.add(
+            defect(
+                "clock-hole",
+                f"{hole.sentence} Its other events are read; what was sent in the hole is drawn "
+                "from the event before it.",
+                line=hole.line,
+                process=hole.host,
+                count=hole.count,
+            )
+        )
+
+
+def header_of(events: Events, edges: Edges, limits: Limits, about: dict[str, object]) -> Header:
+    """Return the header of an execution; ``about`` describes the log. Raises: InputRefused."""
     clocks = events.clocks
     owner, hosts = clocks.owner, len(clocks.hosts)
     pairs = np.unique(owner[edges.senders] * hosts + owner[edges.receivers])
@@ -125,57 +144,97 @@ def _header(log: Log, events: Events, edges: Edges, limits: Limits) -> Header:
         )
     ends = [(clocks.hosts[pair // hosts], clocks.hosts[pair % hosts]) for pair in pairs.tolist()]
     channels = [Channel(channel_id(*pair), *pair, fifo=False) for pair in ends]
-    about = {
-        "parser": log.parser.text,
-        "form": log.form,
-        "delimiter": log.delimiter and log.delimiter.text,
-        "execution": events.name,
-        "executions": [part.name for part in log.parts][:1000],
+    facts = about | {
         "events": len(clocks.lines),
         "messages": len(edges.senders),
-        "skipped_lines": events.skipped.lines,
-        "skipped": [list(place) for place in events.skipped.places],
+        "missing_events": sum(hole.count for hole in events.holes),
     }
+    times = [item.at for item in events.recorded if item.at is not None]
+    if times:
+        facts["began_at_us"] = min(times)
+    processes = tuple(Process(host) for host in clocks.hosts)
     return Header(
         events.name,
-        "step",
-        Topology(tuple(Process(host) for host in clocks.hosts), tuple(channels)),
-        {"shiviz": about, "notes": list(NOTES)},
+        TIME_UNIT if times else NO_TIME_UNIT,
+        Topology(processes, tuple(channels)),
+        {"shiviz": facts, "notes": list(NOTES)},
     )
 
 
-def _rows(events: Events, edges: Edges, header: Header) -> Iterator[Row]:
+def _header(log: Log, events: Events, edges: Edges, limits: Limits) -> Header:
+    return header_of(
+        events,
+        edges,
+        limits,
+        {
+            "parser": log.parser.text,
+            "form": log.form,
+            "delimiter": log.delimiter and log.delimiter.text,
+            "execution": events.name,
+            "executions": [part.name for part in log.parts][:1000],
+            "skipped_lines": events.skipped.lines,
+            "skipped": [list(place) for place in events.skipped.places],
+        },
+    )
+
+
+def rows_of(events: Events, edges: Edges, header: Header) -> Iterator[Row]:
     """Yield rows of columns.RAW in the order of the log."""
     clocks = events.clocks
     count, hosts = len(clocks.lines), clocks.hosts
-    owner = clocks.owner.tolist()
-    numbers = (np.arange(count) - clocks.starts[clocks.owner] + 1).tolist()
+    owner, numbers = clocks.owner.tolist(), events.own.tolist()
     incoming, senders = _by_row(edges.receivers, edges.senders, count)
     outgoing, receivers = _by_row(edges.senders, edges.receivers, count)
-    width = np.maximum(1, np.diff(incoming) + np.diff(outgoing))
+    recorded_in = [events.recorded[place] for place in events.order.tolist()]
+    records = np.array([len(item.snapshots) for item in recorded_in])
+    stands = np.array([not item.is_recording for item in recorded_in])
+    width = np.diff(incoming) + np.diff(outgoing)
+    width = np.maximum(stands & (width == 0), width) + records
     before = np.concatenate(([0], np.cumsum(width)))
     first = (before[:-1] - before[clocks.starts[clocks.owner]]).tolist()
+    began = _began(header)
     rows = np.empty(count, np.int64)
     rows[events.order] = np.arange(count)
     for place, row in enumerate(rows.tolist()):
         line, process, index = int(clocks.lines[row]), owner[row], first[row]
-        label = events.texts[place]
-        fields = events.fields[place] | {"clock": clock_value(events.clock_texts[place])}
-        ends = [(RECEIVE, s, row) for s in senders[incoming[row] : incoming[row + 1]]]
-        ends += [(SEND, row, r) for r in receivers[outgoing[row] : outgoing[row + 1]]]
-        if not ends:
+        label, recorded = events.texts[place], events.recorded[place]
+        at = None if recorded.at is None else recorded.at - began
+        fields = events.fields[place] | {"clock": events.clocks_shown[place]}
+        ends: list[tuple[str, int, int]] = [
+            (RECEIVE, s, row) for s in senders[incoming[row] : incoming[row + 1]]
+        ]
+        sends = [(SEND, row, r) for r in receivers[outgoing[row] : outgoing[row + 1]]]
+        if recorded.is_recording:
+            records_at, parts = len(ends), [*ends, *sends]
+        else:
+            parts = [*ends, *sends] or [(INTERNAL, row, row)]
+            records_at = len(parts)
+        shift = len(recorded.snapshots)
+        for part, (kind, sender, receiver) in enumerate(parts):
+            extra = fields if part == 0 else {"event": numbers[row]}
+            channel, message = NONE, None
+            if kind != INTERNAL:
+                ends_of = channel_id(hosts[owner[sender]], hosts[owner[receiver]])
+                channel, message = header.channel_codes[ends_of], str(numbers[sender])
+                extra = extra | {"derived": True}
             yield (
-                line, process, INTERNAL, index, None, NONE, None, None, None, None, None, label,
-                json_text(fields),
-            )  # fmt: skip
-        for part, (kind, sender, receiver) in enumerate(ends):
-            channel = channel_id(hosts[owner[sender]], hosts[owner[receiver]])
-            extra = (fields if part == 0 else {"event": numbers[row]}) | {"derived": True}
-            yield (
-                line, process, kind, index + part, None, header.channel_codes[channel],
-                str(numbers[sender]), None, None, None, None, label if part == 0 else None,
+                line, process, kind, index + part + shift * (part >= records_at), at, channel,
+                message, None, recorded.state, None, None, label if part == 0 else None,
                 json_text(extra),
             )  # fmt: skip
+        for part, snapshot in enumerate(recorded.snapshots, records_at):
+            extra = {"event": numbers[row]} if parts else fields
+            yield (
+                line, process, RECORD_STATE, index + part, at, NONE, None, None, recorded.state,
+                snapshot, None, None if parts else label, json_text(extra),
+            )  # fmt: skip
+
+
+def _began(header: Header) -> int:
+    """Return the time from which a recording counts."""
+    facts = header.extra["shiviz"]
+    assert isinstance(facts, dict)  # as ``header_of`` writes it
+    return int(facts.get("began_at_us", 0))
 
 
 def _by_row(rows: np.ndarray, others: np.ndarray, count: int) -> tuple[np.ndarray, list[int]]:
