@@ -7,8 +7,9 @@ from django.db.models import Count
 
 from snapshots.archive.uploads import IN_MILLISECONDS, facts_of_report
 from snapshots.domain.answering import log, uploads
+from snapshots.domain.answering.dataflow_run import AskedFailure, troubles
 from snapshots.domain.answering.log import JudgedSnapshot
-from snapshots.domain.answering.sentences import FirstAnswer, Subject
+from snapshots.domain.answering.sentences import FirstAnswer, Sentence, Subject
 from snapshots.domain.answering.upload_summary import UploadSummary
 from snapshots.domain.archive.absence import Blame, blame
 from snapshots.domain.judging.answers import Answer
@@ -99,5 +100,20 @@ def _of_log(recording: Recording, stored: StoredRecording) -> Subject:
             tuple(Answer(**item) for item in row.answers),
         )
     return log.subject(
-        recording.name, verdicts, worst, recording.defects_total, stored.checkpoints()
+        recording.name,
+        verdicts,
+        worst,
+        recording.defects_total,
+        stored.checkpoints(),
+        _troubles(recording, stored),
     )
+
+
+def _troubles(recording: Recording, stored: StoredRecording) -> tuple[Sentence, ...]:
+    """Return what went wrong in the run of a dataflow; empty for other logs."""
+    if not stored.is_dataflow:
+        return ()
+    parameters = recording.parameters or {}
+    failures = parameters.get("failures") if "topology" in parameters else None
+    asked = [AskedFailure(one["process"], one["at"]) for one in failures or ()]
+    return troubles(stored.failovers(), recording.time_unit, asked)

@@ -1,7 +1,7 @@
 """The first answer to a log of one's own: the worst verdict with its witness, then the rest."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from snapshots.domain.answering.sentences import (
     ALL_TIMES,
@@ -49,22 +49,28 @@ def subject(
     worst: JudgedSnapshot | None,
     defects: int,
     checkpoints: Sequence[Mapping[str, str]] = (),
+    troubles: Sequence[Sentence] = (),
 ) -> Subject:
     """Return the sentences about a log.
+
+    Checkpoints and verdicts are no praise for a run with troubles, so nothing is called well then.
 
     Args:
         verdicts: how many snapshots have each verdict.
         worst: the first snapshot with the worst verdict; None if there is no snapshot.
         defects: how many defects the log has.
         checkpoints: the reports of the checkpoints of a dataflow, of which ``status`` is read.
+        troubles: what went wrong in the run of a dataflow, which is said first.
     """
-    sentences = (
+    rest = (
         _verdict(verdicts, worst),
         *_answers(worst),
         *_checkpoints(checkpoints),
         *_defects(defects),
     )
-    return Subject("", name, sentences)
+    if any(item.level in (WRONG, WATCH) for item in troubles):
+        rest = tuple(replace(item, level=FACT) if item.level == WELL else item for item in rest)
+    return Subject("", name, (*troubles, *rest))
 
 
 def _verdict(verdicts: Mapping[str, int], worst: JudgedSnapshot | None) -> Sentence:
