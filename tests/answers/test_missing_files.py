@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from snapshots.domain.answering.sentences import NOT_KNOWN, Sentence
+from snapshots.domain.answering.sentences import NOT_KNOWN, WRONG, Sentence
 from tests.answers.first_answers import answered
 
 
@@ -44,12 +44,13 @@ def test_data_in_flight_whose_file_is_missing_is_not_known(copy):
     found = sentences(copy)["in-flight"]
     assert found.level == NOT_KNOWN
     assert found.text == (
-        "What was in flight at checkpoint 2 is not known. No file of that name is in the upload. "
-        "The engine says that it stored 96.4 kB of data in flight."
+        "What was in flight at checkpoint 2 is not known. No such file lies beside the "
+        "_metadata, where Flink looks for it. The engine says that it stored 96.4 kB of data in "
+        "flight."
     )
 
 
-def test_a_lone_metadata_proves_nothing_of_what_it_names(copy):
+def test_a_lone_metadata_cannot_be_restored_and_proves_nothing_else(copy):
     (metadata,) = copy.glob("files/*/chk-2/_metadata")
     content = metadata.read_bytes()
     shutil.rmtree(copy / "files")
@@ -57,6 +58,11 @@ def test_a_lone_metadata_proves_nothing_of_what_it_names(copy):
     (copy / "files").mkdir()
     (copy / "files/_metadata").write_bytes(content)
     found = sentences(copy)
+    state = found.pop("state")
+    assert state.level == WRONG
+    assert state.text.startswith(
+        "Checkpoint 2 cannot be restored: 6 files that it needs are not there as a whole. Whether"
+    )
     assert {item.level for item in found.values()} == {NOT_KNOWN}
     assert "6 files that it needs are not there as a whole" in found["restorable"].text
 

@@ -6,9 +6,22 @@ answers nobody can tell how the job ran, so the sentence says what to upload.
 
 from collections.abc import Iterator
 
-from snapshots.domain.answering import flink_checkpoints, flink_failures, flink_load, restore_points
+from snapshots.domain.answering import (
+    flink_checkpoints,
+    flink_failures,
+    flink_load,
+    flink_restore,
+    restore_points,
+)
 from snapshots.domain.answering.flink_job import FlinkJob
-from snapshots.domain.answering.job_report import BACK_PRESSURE, CHECKPOINTS, JOB, JobReport
+from snapshots.domain.answering.job_report import (
+    BACK_PRESSURE,
+    CHECKPOINTS,
+    JOB,
+    NOT_PERIODIC,
+    OFF,
+    JobReport,
+)
 from snapshots.domain.answering.sentences import (
     FACT,
     FAILURES,
@@ -23,7 +36,7 @@ from snapshots.domain.answering.sentences import (
     Subject,
 )
 from snapshots.domain.answering.upload_summary import newest
-from snapshots.domain.answering.wording import moment, to_checkpoint
+from snapshots.domain.answering.wording import MOST_NAMED, begun, moment, to_checkpoint
 from snapshots.domain.inventory.model import COMPLETED
 from snapshots.domain.model.defects import times
 
@@ -65,10 +78,19 @@ def subject(job: FlinkJob) -> Subject:
 
 
 def _of_files(job: FlinkJob) -> Iterator[Sentence]:
+    if job.report is not None and job.report.errors:
+        yield _errors(job.report)
     in_flight = restore_points.in_flight(job.points, job.detail, _stored(job))
     if in_flight is not None:
         yield in_flight
-    yield restore_points.restorable(job.points, job.detail)
+    yield flink_restore.restorable(job)
+
+
+def _errors(report: JobReport) -> Sentence:
+    listed = [f"“{message}”" for message in report.errors[:MOST_NAMED]]
+    more = len(report.errors) - len(listed)
+    also = f" and {times(more, 'more error')}" if more else ""
+    return Sentence("errors", f"Flink answered with errors: {', '.join(listed)}{also}.", FACT)
 
 
 def _stored(job: FlinkJob) -> int | None:
@@ -83,11 +105,13 @@ def _stored(job: FlinkJob) -> int | None:
 def _no_answers(job: FlinkJob) -> Sentence:
     if job.is_of_older_release:
         return Sentence("state", _READ_AGAIN, NOT_KNOWN)
+    whole = [clause for clause in flink_restore.wholeness(job.points) if clause[0] != NOT_KNOWN]
+    text = "".join(f"{begun(clause)}. " for _, clause in whole)
     return Sentence(
         "state",
-        "Whether the job runs well, who is slow and why it restarted is not known: the upload has "
-        "no REST answers of it. Put these files beside the checkpoint and upload both.",
-        NOT_KNOWN,
+        f"{text}Whether the job runs well, who is slow and why it restarted is not known: the "
+        "upload has no REST answers of it. Put these files beside the checkpoint and upload both.",
+        WRONG if any(level == WRONG for level, _ in whole) else NOT_KNOWN,
         upload=tuple(
             job.command(path)
             for path in ("", "/checkpoints", "/exceptions", "/vertices/VERTEX/backpressure")
@@ -102,6 +126,7 @@ def _state(job: FlinkJob, report: JobReport) -> Sentence:
         *_of_checkpoints(report),
         *_of_failures(report),
         *_of_load(report),
+        *flink_restore.wholeness(job.points),
     ]
     clauses.sort(key=lambda clause: LEVELS.index(clause[0]))
     levels = [level for level, _ in clauses]
@@ -121,6 +146,10 @@ def _state(job: FlinkJob, report: JobReport) -> Sentence:
     )
 
 
+_NO_CHECKPOINTS = {
+    OFF: "Flink says that checkpointing is not enabled",
+    NOT_PERIODIC: "the job triggers no checkpoints by itself, as its configuration says",
+}
 _PATHS = {JOB: "", CHECKPOINTS: "/checkpoints"}
 
 
@@ -146,21 +175,39 @@ def _of_state(report: JobReport) -> Clause:
 
 def _of_checkpoints(report: JobReport) -> Iterator[Clause]:
     ended = [facts for facts in report.checkpoints if facts.is_final]
+    if report.no_checkpoints is not None:
+        yield WATCH, _NO_CHECKPOINTS[report.no_checkpoints]
     if not ended:
-        if report.counts is not None and not report.counts.get("total", 1):
-            yield WATCH, "no checkpoint was triggered yet"
-        elif CHECKPOINTS in report.answers:
-            yield WATCH, "Flink lists no checkpoint that has ended"
-        else:
-            yield NOT_KNOWN, "how its checkpoints went is not known"
+        if report.no_checkpoints is None:
+            yield _none_ended(report)
         return
     last = ended[-1]
+    kind = flink_checkpoints.kind_of(last)
+    which = f"{kind} {last.number}"
+    if report.lists_checkpoints:
+        which = f"the last checkpoint that ended, {last.number},"
+        if kind != "checkpoint":
+            which = f"the last that ended, {kind} {last.number},"
     if last.status == "failed":
-        yield WRONG, f"the last checkpoint that ended, {last.number}, failed"
+        yield WRONG, f"{which} failed"
     else:
         after = "" if last.duration is None else f" after {flink_checkpoints.span(last.duration)}"
-        yield WELL, f"the last checkpoint that ended, {last.number}, completed{after}"
-    yield flink_checkpoints.failed_clause(report)
+        if not report.lists_checkpoints and last.subtasks is not None:
+            after += f" with {last.acknowledged or 0:,} of {times(last.subtasks, 'subtask')}"
+        yield WELL, f"{which} completed{after}"
+    if report.lists_checkpoints or len(report.checkpoints) > 1:
+        yield flink_checkpoints.failed_clause(report)
+
+
+def _none_ended(report: JobReport) -> Clause:
+    total = (report.counts or {}).get("total")
+    if not report.lists_checkpoints:
+        return NOT_KNOWN, "how its checkpoints went is not known"
+    if total == 0:
+        return WATCH, "no checkpoint was triggered yet"
+    if total and report.state == "finished":
+        return NOT_KNOWN, f"Flink counts {times(total, 'checkpoint')} and no longer lists them"
+    return WATCH, "Flink lists no checkpoint that has ended"
 
 
 def _of_failures(report: JobReport) -> Iterator[Clause]:

@@ -5,17 +5,22 @@ from collections.abc import Iterable
 from snapshots.domain.answering.flink_job import FlinkJob
 from snapshots.domain.answering.job_report import JobReport
 from snapshots.domain.answering.sentences import FACT, NOT_KNOWN, WATCH, WELL, Evidence, Sentence
-from snapshots.domain.answering.wording import quoted_reasons, span, tally
-from snapshots.domain.archive.absence import blame, missing, times_missing
+from snapshots.domain.answering.wording import begun, quoted_reasons, span, tally
+from snapshots.domain.archive.absence import blame, may_be_expired, missing, times_missing
 from snapshots.domain.archive.causes import cause_of
 from snapshots.domain.archive.model import COMPLETED, FAILED, CheckpointFacts
 from snapshots.domain.model.defects import times
 
-__all__ = ["failed_clause", "failures", "slowest", "span"]
+__all__ = ["failed_clause", "failures", "kind_of", "slowest", "span"]
 
 _MOST_LINKED = 3  # checkpoints
 _MOST_OF_IT = 0.5  # of the time that a checkpoint took
 _SUBTASKS = "/checkpoints/details/N/subtasks/VERTEX"
+
+
+def kind_of(facts: CheckpointFacts) -> str:
+    """Return whether it is a checkpoint or a savepoint, as a word."""
+    return "savepoint" if "savepoint" in facts.kind else "checkpoint"
 
 
 def failed_clause(report: JobReport) -> tuple[str, str]:
@@ -42,12 +47,14 @@ def failures(job: FlinkJob, report: JobReport) -> Sentence | None:
     silent = [facts for facts in failed if not any(missing(facts))]
     if len(failed) == 1:
         who = blame(failed[0]).sentence if counts else "Who did not acknowledge is not known."
-        text = f"Checkpoint {failed[0].number} failed. {who}"
+        after = "" if failed[0].duration is None else f" after {span(failed[0].duration)}"
+        text = f"{begun(kind_of(failed[0]))} {failed[0].number} failed{after}. {who}"
     elif not counts:
         text = f"{_listed(report, failed)}. Who did not acknowledge is not known."
     else:
         unknown = f" For {len(silent):,} of them nobody is known to be missing." if silent else ""
-        who = f"Not acknowledged in time: {tally(counts)}"
+        in_time = " in time" if all(map(may_be_expired, failed)) else ""
+        who = f"Not acknowledged{in_time}: {tally(counts)}"
         text = f"{_listed(report, failed)}. {who}.{unknown}"
     reasons = [(cause_of(facts), facts.number) for facts in failed]
     noun = "reasons" if len({reason for reason, _ in reasons}) > 1 else "reason"
@@ -70,7 +77,7 @@ def slowest(job: FlinkJob, report: JobReport) -> Sentence | None:
     if not timed:
         return None
     slow = max(timed, key=lambda facts: facts.duration or 0)
-    text = f"Checkpoint {slow.number}, {_of_all(report, len(timed))}, took "
+    text = f"{begun(kind_of(slow))} {slow.number}, {_of_all(report, len(timed))}, took "
     text += f"{span(slow.duration or 0)}."
     waited = blame(slow)
     if not waited.names:

@@ -17,6 +17,10 @@ JOB, CHECKPOINTS, EXCEPTIONS, BACK_PRESSURE = ANSWERS = (
 """The answers that an upload may hold."""
 
 
+OFF, NOT_PERIODIC = "off", "not periodic"
+"""Why a job takes no checkpoints: they are not enabled, or it triggers none by itself."""
+
+
 @dataclass(frozen=True, slots=True)
 class TaskLoad:
     """How one subtask spent its time.
@@ -105,6 +109,10 @@ class JobReport:
         loads: how the subtasks spent their time.
         not_measured: the vertices for which the engine gave no back pressure.
         edges: the vertices that feed others, as pairs (source, target). None if they are not known.
+        no_checkpoints: ``OFF`` or ``NOT_PERIODIC`` if the engine says that the job takes no
+            checkpoints by itself. None if it does not say so.
+        errors: what the engine answered where it had no other answer.
+        removed: the numbers of completed checkpoints whose files the engine says it has removed.
     """
 
     key: str
@@ -120,3 +128,11 @@ class JobReport:
     loads: tuple[TaskLoad, ...] = ()
     not_measured: tuple[str, ...] = ()
     edges: tuple[tuple[str, str], ...] | None = None
+    no_checkpoints: str | None = None
+    errors: tuple[str, ...] = ()
+    removed: tuple[int, ...] = ()
+
+    @property
+    def lists_checkpoints(self) -> bool:
+        """Tell whether the upload has the engine's list of checkpoints."""
+        return CHECKPOINTS in self.answers

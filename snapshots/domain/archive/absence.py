@@ -81,6 +81,7 @@ class Blame:
         after: the milliseconds from the trigger to the acknowledgement of ``most``. None if they
             did not acknowledge.
         late: those of ``names`` that acknowledged too late, if others never did.
+        is_expired: whether the time for the checkpoint may have run out, by the engine's words.
     """
 
     names: tuple[str, ...] = ()
@@ -88,6 +89,7 @@ class Blame:
     is_missing: bool = False
     after: int | None = None
     late: tuple[str, ...] = ()
+    is_expired: bool = True
 
     @property
     def is_tie(self) -> bool:
@@ -111,11 +113,17 @@ class Blame:
             return ""
         if self.is_missing:
             too_late = f"; {self.late_text} acknowledged too late" if self.late else ""
-            return f"Not acknowledged in time by {self.text}{too_late}."
+            in_time = " in time" if self.is_expired else ""
+            return f"Not acknowledged{in_time} by {self.text}{too_late}."
         if not self.is_tie:
             return f"{self.text} acknowledged last."
         after = "" if self.after is None else f", after {self.after:,} ms"
         return f"{self.text} acknowledged last, at the same time{after}."
+
+
+def may_be_expired(facts: CheckpointFacts) -> bool:
+    """Tell whether a checkpoint failed because its time ran out, or nothing says why it failed."""
+    return not facts.failure or "expired" in facts.failure.lower()
 
 
 def blame(facts: CheckpointFacts) -> Blame:
@@ -130,11 +138,19 @@ def blame(facts: CheckpointFacts) -> Blame:
         names, behind = tuple(dict.fromkeys(missing(facts))), late(facts)
         if never := tuple(silent(facts)):
             too_late = tuple(name for name, *_ in behind)
-            return Blame(names, never, is_missing=True, late=too_late)
+            return Blame(
+                names, never, is_missing=True, late=too_late, is_expired=may_be_expired(facts)
+            )
         if behind:
             _, longest, latest = behind[0]
             most = tuple(name for name, more, _ in behind if more == longest)
-            return Blame(names, most, is_missing=True, after=latest.duration)
+            return Blame(
+                names,
+                most,
+                is_missing=True,
+                after=latest.duration,
+                is_expired=may_be_expired(facts),
+            )
     return _last(facts)
 
 

@@ -401,8 +401,8 @@ def test_failures_without_details_say_what_to_upload():
     found = sentence(answers, "checkpoint-failures")
     assert found.level == NOT_KNOWN
     assert found.text == (
-        "Checkpoint 2 failed. Who did not acknowledge is not known. Flink's reason: “The job has "
-        "failed.”."
+        "Checkpoint 2 failed after 100 ms. Who did not acknowledge is not known. Flink's reason: "
+        "“The job has failed.”."
     )
     assert found.upload == (
         f"curl -s http://HOST:8081/jobs/{JOB}/checkpoints/details/N/subtasks/VERTEX > "

@@ -57,7 +57,7 @@ def test_one_lands_on_the_answer_and_every_page_blames_the_same_subtask(failures
     assert client.get(f"/recordings/{pk}").url == f"/recordings/{pk}/answer"
     require_evidence(failures, ada)
     page = text_of(client.get(f"/recordings/{pk}/answer"))
-    assert "Not acknowledged in time: slow-sink[0] in 7; apply-rules[0] in 1." in page
+    assert "Not acknowledged: slow-sink[0] in 7; apply-rules[0] in 1." in page
     assert "Restore plan" in page
     assert "Load of the subtasks" in page
 

@@ -33,9 +33,12 @@ MOST_READ = 8 * 2**30  # bytes of state, stored and inflated; repeated reads cou
 _MAPPED_FROM = 2**20  # bytes; smaller files are read at once
 _KEPT_OPEN = 16
 _LONGEST_TAIL = 8  # folders and name that are compared
+_MOST_COMPARED = 100  # files of one name
 _FLAT_SEPARATOR = re.compile(r"[/\\:_]")
 """What stands for / in the names of objects that were copied out of a store without folders."""
 
+SAVEPOINT_FOLDER = re.compile(r"savepoint-([0-9a-f]{6})-[0-9a-f]{12}")
+CHECKPOINT_FOLDER = re.compile(rf"chk-\d{{1,18}}|{SAVEPOINT_FOLDER.pattern}")
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")  # Flink's names of state files
 
 
@@ -192,7 +195,21 @@ class Files:
             exact = "/".join([folder, *names] if folder else names)
             if exact in self.sizes:
                 return exact
+            return self._beside(stream, names, folder)
         return self._best(stream, names)
+
+    def _beside(self, stream: RelativeFile, names: list[str], folder: str) -> str | Missing:
+        """Return the one file of a folder in whose name a copy out of a store put the folders."""
+        tail = "/".join(_flat_parts("/".join(names)))
+        found = [
+            path for path in self._by_flat_tail.get(tail, ()) if path.rpartition("/")[0] == folder
+        ]
+        if len(found) == 1:
+            return found[0]
+        reason = "No such file lies beside the _metadata, where Flink looks for it."
+        if found:
+            reason = f"{len(found):,} files beside the _metadata fit equally well."
+        return Missing(stream.path, stream.size, reason, is_certain=not found)
 
     def _best(self, stream: File | RelativeFile | Segment, names: list[str]) -> str | Missing:
         """Return the one file that has the longest tail of ``names`` in common with the handle."""
@@ -201,6 +218,8 @@ class Files:
         candidates = _longest_match(self._by_tail, _tails(names)) or _longest_match(
             self._by_flat_tail, _tails(flat)[: max(0, min(len(flat), _LONGEST_TAIL) - shortest + 1)]
         )
+        if len(candidates) <= _MOST_COMPARED:
+            candidates = [path for path in candidates if not _is_of_another(path, names)]
         if len(candidates) == 1:
             return candidates[0]
         reason = "No file of that name is in the upload."
@@ -259,6 +278,14 @@ class Files:
             missing[metadata] = tuple(lacking)
         users = {path: tuple(by) for path, by in used.items()}
         return Usage(users, missing, damaged)
+
+
+def _is_of_another(path: str, names: list[str]) -> bool:
+    """Tell whether a file lies in the folder of another checkpoint than the one that is named."""
+    own, named = path.split("/")[-2:-1], names[-2:-1]
+    return own != named and all(
+        folder and CHECKPOINT_FOLDER.fullmatch(folder[0]) for folder in (own, named)
+    )
 
 
 def _flat_parts(path: str) -> list[str]:

@@ -13,9 +13,18 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from snapshots.domain.model.defects import InputRefused, quoted, refuse, times
-from snapshots.readers.engines.flink.files import MOST_FILES, Files, Missing, Usage
+from snapshots.readers.engines.flink.files import (
+    CHECKPOINT_FOLDER,
+    MOST_FILES,
+    SAVEPOINT_FOLDER,
+    Files,
+    Missing,
+    Usage,
+)
 from snapshots.readers.engines.flink.metadata import Metadata, is_metadata, read_metadata
-from snapshots.readers.engines.flink.rest.answers import Answers, looks_like_json, read_answers
+from snapshots.readers.engines.flink.rest import error_answers
+from snapshots.readers.engines.flink.rest.answers import NAMELESS, Answers, read_answers
+from snapshots.readers.engines.flink.rest.beginnings import looks_like_json
 from snapshots.readers.engines.flink.rest.checkpoints import RestCheckpoint
 from snapshots.readers.engines.flink.rest.job import RestJob, jobs_of
 from snapshots.readers.engines.flink.rest.job_graph import vertices_of
@@ -23,8 +32,6 @@ from snapshots.readers.formats.cursor import Malformed
 
 METADATA = "_metadata"
 _JOB_ID = re.compile(r"(?<![0-9A-Za-z])[0-9a-f]{32}(?![0-9A-Za-z])")
-_SAVEPOINT_FOLDER = re.compile(r"savepoint-([0-9a-f]{6})-[0-9a-f]{12}")
-_CHECKPOINT_FOLDER = re.compile(rf"chk-\d{{1,18}}|{_SAVEPOINT_FOLDER.pattern}")
 _ID_PREFIX = 6  # hex digits of the job's id in the name of a savepoint's folder
 _REMAINS = "It lies in the folder of a checkpoint that cannot be read."
 _MOST_CANDIDATES = 100  # jobs that are compared
@@ -81,7 +88,8 @@ class FlinkJob:
     """A job with its checkpoints, ordered by id.
 
     Attributes:
-        id: None if the job is unknown; such a job has a single checkpoint.
+        id: None if the job is unknown; such a job has a single checkpoint, or answers of the REST
+            API that name no job.
         rest: the job in the answers of the REST API; None if the upload has no answers about it.
     """
 
@@ -126,7 +134,7 @@ def read_upload(root: Path, limits: FlinkLimits | None = None) -> FlinkUpload:
     answers = read_answers((path, _content(files, path)) for path in not_state)
     rest = jobs_of(answers)
     if not needs and not rest:
-        raise _nothing_readable(stored)
+        raise _nothing_readable(stored, answers)
     stored += _without_metadata(files, metadata_paths)
     stored = [replace(each, missing=usage.missing.get(each.path, ())) for each in stored]
     jobs = _jobs(list(map(_Owners(rest, stored).joined, stored)), rest)
@@ -137,7 +145,7 @@ def read_upload(root: Path, limits: FlinkLimits | None = None) -> FlinkUpload:
     return FlinkUpload(files, jobs, usage, used_answers, unread)
 
 
-def _nothing_readable(stored: list[StoredCheckpoint]) -> InputRefused:
+def _nothing_readable(stored: list[StoredCheckpoint], answers: Answers) -> InputRefused:
     if stored:
         more = f" (and {times(len(stored) - 1, 'other')} of its kind)" if len(stored) > 1 else ""
         return refuse(
@@ -145,10 +153,26 @@ def _nothing_readable(stored: list[StoredCheckpoint]) -> InputRefused:
             f"The file {quoted(stored[0].path)}{more} cannot be read: {stored[0].problem}",
             field=METADATA,
         )
+    if answers.errors:
+        file, messages = next(iter(answers.errors.items()))
+        cause = error_answers.likely_cause(messages)
+        return refuse(
+            "unknown-format",
+            f"Flink's REST API answered with an error in {quoted(file)}: “{messages[0]}”. {cause}",
+            line=1,
+            field="errors",
+        )
+    if answers.is_of_no_job:
+        return refuse(
+            "unknown-format",
+            "Flink's REST API gave these answers, and none of them tells of a job's checkpoints or "
+            "state. Get the answers of /jobs/ID and /jobs/ID/checkpoints, and upload these.",
+        )
+    reasons = [f"{quoted(path)}: {reason}" for path, reason in answers.unread.items()][:1]
     return refuse(
         "unknown-format",
         "The upload has neither a _metadata of a Flink checkpoint nor an answer of Flink's REST "
-        "API.",
+        f"API about a job. {' '.join(reasons)}".rstrip(),
     )
 
 
@@ -184,7 +208,7 @@ def _without_metadata(files: Files, metadata_paths: list[str]) -> list[StoredChe
     return [
         StoredCheckpoint(f"{folder}/{METADATA}", None, _why_remains(sizes[folder]), is_there=False)
         for folder in sorted(sizes.keys() - readable)
-        if _CHECKPOINT_FOLDER.fullmatch(folder.rpartition("/")[2])
+        if CHECKPOINT_FOLDER.fullmatch(folder.rpartition("/")[2])
     ]
 
 
@@ -195,7 +219,7 @@ def _remains_of(
     owners = {
         each.folder: each.path
         for each in stored
-        if each.metadata is None and _CHECKPOINT_FOLDER.fullmatch(each.folder.rpartition("/")[2])
+        if each.metadata is None and CHECKPOINT_FOLDER.fullmatch(each.folder.rpartition("/")[2])
     }
     return {
         path: (owners[folder],)
@@ -262,7 +286,7 @@ class _Owners:
             fitting = [job.id for job in compared if _fits(stored, metadata, job)]
             if len(fitting) == 1 and len(candidates) <= _MOST_CANDIDATES:
                 return fitting[0]
-        if savepoint := _SAVEPOINT_FOLDER.search(stored.path):
+        if savepoint := SAVEPOINT_FOLDER.search(stored.path):
             job_ids = self._by_id_prefix[savepoint.group(1)]
             return next(iter(job_ids)) if len(job_ids) == 1 else None
         return None
@@ -291,7 +315,9 @@ def _jobs(stored: list[StoredCheckpoint], rest: dict[str, RestJob]) -> tuple[Fli
         else:
             by_job[checkpoint.job].append(checkpoint)
     identified = [
-        FlinkJob(job, rest.get(job), tuple(sorted(checkpoints, key=_order)))
+        FlinkJob(
+            job if job != NAMELESS else None, rest.get(job), tuple(sorted(checkpoints, key=_order))
+        )
         for job, checkpoints in by_job.items()
     ]
     return (*identified, *unknown)

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from snapshots.readers.engines.flink.rest import answers as rest_answers
-from snapshots.readers.engines.flink.rest.answers import looks_like_json, read_answers
+from snapshots.readers.engines.flink.rest.answers import read_answers
+from snapshots.readers.engines.flink.rest.beginnings import begins_as_answer, looks_like_json
 from snapshots.readers.engines.flink.rest.job import RestJob, jobs_of
 from tests.readers.engines.flink.cases import CASES
 from tests.readers.mutated import mutated
@@ -228,9 +229,15 @@ def test_an_answer_without_a_certain_job_belongs_to_none():
     first = {"jid": JOB, "name": "a", "state": "RUNNING", "vertices": []}
     second = first | {"jid": "ef" * 16}
     answers = read_answers(_answers(one=first, two=second, a=_checkpoint(1)))
-    assert "its folder has answers of 2" in answers.unread["rest/a.json"]
-    answers = read_answers(_answers(a=_checkpoint(1)))
-    assert "its folder has answers of 0" in answers.unread["rest/a.json"]
+    assert "2 may be meant" in answers.unread["rest/a.json"]
+    answers = read_answers(
+        [
+            ("one/a", b'{"root-exception": null, "all-exceptions": []}'),
+            ("two/b", json.dumps(_checkpoint(1)).encode()),
+        ]
+    )
+    assert not answers.jobs
+    assert "2 may be meant" in answers.unread["one/a"]
 
 
 @pytest.mark.parametrize(
@@ -278,7 +285,7 @@ def test_damaged_answers_give_jobs_or_reasons(shared_data):
 
 def test_an_answer_that_names_no_job_does_not_show_that_a_file_is_flinks():
     vertex = b'{"id": "x", "name": "a node", "parallelism": 2, "subtasks": []}'
-    assert not rest_answers.begins_as_answer(vertex, is_whole=True)
-    assert not rest_answers.begins_as_answer(vertex[:50], is_whole=False)
+    assert not begins_as_answer(vertex, is_whole=True)
+    assert not begins_as_answer(vertex[:50], is_whole=False)
     shares = b'{"status": "ok", "subtasks": [], "backpressure-level": "ok"}'
-    assert not rest_answers.begins_as_answer(shares, is_whole=True)
+    assert not begins_as_answer(shares, is_whole=True)

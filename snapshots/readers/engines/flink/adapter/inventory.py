@@ -87,7 +87,7 @@ class _Making:
         why_empty, why_unknown = checkpoint.why_empty or "", checkpoint.why_unknown or ""
         # Halves that cannot be joined are listed, so that with files all of it is known.
         is_known = checkpoint.metadata is not None and why_empty
-        return replace(
+        item = replace(
             _remains(checkpoint),
             triggered_at=checkpoint.triggered_at,
             completed_at=None if rest is None else _completed_at(rest),
@@ -106,6 +106,7 @@ class _Making:
             why_unknown=None if is_known else WHY_UNKNOWN.get(why_unknown),
             in_flight_stated=checkpoint.persisted,
         )
+        return item if item.in_flight is not None else replace(item, why_empty=None)
 
     def _types(self, checkpoint: FlinkCheckpoint, run: Run) -> tuple[Fact, ...]:
         """Return the types of the records in flight, by edge."""

@@ -23,8 +23,8 @@ from snapshots.readers.engines.flink.adapter.recording import recording
 from snapshots.readers.engines.flink.adapter.restore_check import restore_check
 from snapshots.readers.engines.flink.adapter.runs import runs_of
 from snapshots.readers.engines.flink.metadata import is_metadata
-from snapshots.readers.engines.flink.rest.answers import begins_as_answer, looks_like_json
 from snapshots.readers.engines.flink.rest.archive import facts_of_upload
+from snapshots.readers.engines.flink.rest.beginnings import begins_as_answer, looks_like_json
 from snapshots.readers.engines.flink.rest.report import report_of
 from snapshots.readers.engines.flink.upload import METADATA, FlinkUpload, read_upload
 

@@ -7,7 +7,7 @@ from snapshots.domain.assembling.assembly import Header
 from snapshots.domain.dataflow_logs.dataflow import Dataflow, DataflowRefused
 from snapshots.domain.model.as_json import as_json
 from snapshots.domain.model.recording import LoggedEvent
-from snapshots.domain.model.topology import Topology
+from snapshots.domain.model.topology import Process, Topology
 from snapshots.readers.engines import derived_log
 from snapshots.readers.engines.derived_log import LONGEST_NAME
 from snapshots.readers.engines.flink.adapter.events import write_checkpoint
@@ -20,6 +20,7 @@ from snapshots.readers.engines.flink.adapter.log import Log, RunLog
 from snapshots.readers.engines.flink.adapter.runs import Run
 from snapshots.readers.engines.flink.adapter.states import States
 from snapshots.readers.engines.flink.upload import FlinkUpload
+from snapshots.readers.engines.picture import coordinator
 
 MOST_EVENTS = 400_000  # about; beyond it the earliest checkpoints are left out
 MOST_CHECKPOINTS = 2_000
@@ -91,8 +92,9 @@ def recording(
         "epoch": epoch,
         "dataflow": None if epoch is None else _dataflow(runs),
     }
+    processes = tuple(process for run in runs for process in run.processes())
     topology = Topology(
-        tuple(process for run in runs for process in run.processes()),
+        processes or (Process(coordinator(1, 1), None),),  # of answers without any checkpoint
         tuple(link.channel for run in runs for link in run.links),
     )
     return derived_log.header("flink", _name(upload), topology, about, "ms"), log.events()

@@ -2,7 +2,8 @@
 
 These ways of keeping answers are read:
 
-* one file per answer with any name; an ``index.json`` beside them may map files to {"path"};
+* one file per answer with any name, or several answers in a file, one behind the other or in a
+  list; an ``index.json`` beside them may map files to {"path"};
 * one file per answer, named like the path in the API, as a History Server unpacks them;
 * the archive of a History Server: one file, {"archive": [{path, json}]}.
 """
@@ -10,11 +11,12 @@ These ways of keeping answers are read:
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
-import orjson
-
-from snapshots.readers.engines.flink.rest.fields import mapping
+from snapshots.readers.engines.flink.rest import error_answers
+from snapshots.readers.engines.flink.rest.documents import NotDocuments, documents
+from snapshots.readers.engines.flink.rest.fields import items, mapping
 
 LARGEST = 32 * 2**20  # bytes of one file
 LARGEST_TOTAL = 128 * 2**20  # bytes of all files together
@@ -29,11 +31,13 @@ EXCEPTIONS = "exceptions"
 BACK_PRESSURE = "back pressure"
 VERTEX = "vertex"
 CLUSTER = "cluster"
+JOBS = "jobs"  # an overview of jobs, or an application with its jobs
+OFF = "checkpointing off"  # Flink says that the job takes no checkpoints
+ERROR = "error"
 INDEX = "index"
 NOT_USED = "not used"  # a known answer that adds nothing
 UNKNOWN = "unknown"
 
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _ID = r"([0-9a-f]{32})"
 _IN_NAME = re.compile(rf"(?:subtasks|vertex|vertices)\W{_ID}")
 _JOB_PATH = re.compile(rf"^/?(?:v1/)?jobs/{_ID}(/.*)?$")
@@ -55,29 +59,35 @@ _BELOW_JOB = tuple(
         (BACK_PRESSURE, rf"^/vertices/(?P<vertex>{_ID})/backpressure$"),
     )
 )
-_BY_KEYS = (
+BY_KEYS = (
     (SUBTASKS, {"id", "status", "summary", "subtasks"}),
     (CHECKPOINT, {"id", "status", "trigger_timestamp", "tasks"}),
     (CHECKPOINTS, {"counts", "summary", "latest", "history"}),
     (CHECKPOINT_CONFIG, {"mode", "interval", "timeout", "externalization"}),
     (JOB, {"jid", "name", "state", "vertices"}),
+    (JOBS, {"id", "name", "status", "jobs", "start-time"}),
+    (JOBS, {"applications"}),
     (PLAN, {"plan"}),
     (EXCEPTIONS, {"exceptionHistory"}),
     (EXCEPTIONS, {"root-exception", "all-exceptions"}),
     (CLUSTER, {"flink-version", "refresh-interval"}),
     (NOT_USED, {"jid", "execution-config"}),
+    (NOT_USED, {"job-accumulators", "user-task-accumulators"}),
+    (NOT_USED, {"taskmanagers", "slots-total"}),
     (BACK_PRESSURE, {"status", "subtasks", "backpressure-level"}),
     (VERTEX, {"id", "name", "parallelism", "subtasks"}),
 )
-_TELLING_KEYS = 3
-"""How many keys of an answer the beginning of a longer file must show."""
-
-_TOKEN = re.compile(rb'"((?:[^"\\]|\\.)*)"\s*(:)?|[{}\[\]]')
-_JID = re.compile(rb'"jid"\s*:\s*"[0-9a-f]{32}"')
-_ARCHIVED_PATH = re.compile(rb'"path"\s*:\s*"/(?:jobs|config)')
-_OF_NO_JOB = (NOT_USED, VERTEX, BACK_PRESSURE)  # alone they do not show that a file is Flink's
 _NOT_MEASURED = {"status": "deprecated"}  # back pressure that Flink had not measured yet
-_NOT_USED_ALONE = ({"jobs"}, {"errors"})
+JOBS_ALONE = {"jobs"}
+MOST_DOCUMENTS = 100  # at the beginning of a file, and answers in a list
+_CHECKPOINT_OF_JOB = re.compile(r"/([0-9a-f]{32})/chk-\d{1,19}/?$")
+_APPLICATION_PATH = re.compile(
+    rf"^/?(?:v1/)?(?:jobs/overview|jobs|applications(?:/overview|/{_ID})?)/?$"
+)
+NAMELESS = ""
+"""Stands for the job of answers that name none, where the upload has no answer of another job."""
+
+MOST_SUMMARIES = 500  # jobs of an overview that are told
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,51 +114,15 @@ class Answers:
         jobs: the answers about each job, by its id.
         cluster: the answers about the cluster.
         unread: for each file without known answers the reason, as a sentence.
+        errors: Flink's messages in error answers about none of the jobs, by file.
+        is_of_no_job: whether there are answers, and none of them is about a job.
     """
 
     jobs: dict[str, tuple[Answer, ...]]
     cluster: tuple[Answer, ...]
     unread: dict[str, str]
-
-
-def looks_like_json(head: bytes) -> bool:
-    """Tell whether a file with this beginning may be an answer."""
-    return head.removeprefix(_BYTE_ORDER_MARK).lstrip()[:1] in (b"{", b"[")
-
-
-def begins_as_answer(start: bytes, is_whole: bool) -> bool:
-    """Tell whether the beginning of a file shows an answer, by the keys of its outermost object.
-
-    Args:
-        start: the first bytes of the file.
-        is_whole: whether these are all its bytes.
-    """
-    shown = _outermost_keys(start)
-    if "archive" in shown:
-        return _ARCHIVED_PATH.search(start) is not None
-    if "plan" in shown:
-        return _JID.search(start) is not None
-    return any(
-        keys <= shown or (not is_whole and len(keys & shown) >= _TELLING_KEYS)
-        for kind, keys in _BY_KEYS
-        if kind not in _OF_NO_JOB
-    )
-
-
-def _outermost_keys(start: bytes) -> set[str]:
-    """Return the keys of the object that begins a JSON text, as far as the text goes."""
-    keys, depth = set(), 0
-    for token in _TOKEN.finditer(start):
-        mark = token.group()[:1]
-        if mark in b"{[":
-            depth += 1
-        elif mark in b"}]":
-            depth -= 1
-        elif depth == 1 and token.group(2):
-            keys.add(token.group(1).decode("utf-8", "replace"))
-        if depth == 0:
-            break
-    return keys
+    errors: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    is_of_no_job: bool = False
 
 
 def read_answers(files: Iterable[tuple[str, bytes | memoryview]]) -> Answers:
@@ -162,15 +136,19 @@ def read_answers(files: Iterable[tuple[str, bytes | memoryview]]) -> Answers:
             if left < 0:
                 mebibytes = LARGEST_TOTAL // 2**20
                 raise _NotUnderstood(f"Only {mebibytes} MiB of JSON are read of one upload.")
-            answers += _answers_in(path, _load(data))
+            for document in _load(data):
+                answers += _answers_in(path, document)
         except _NotUnderstood as reason:
             unread[path] = str(reason)
     known = []
+    others = {}
     for answer in _with_paths(answers):
         if answer.kind == UNKNOWN:
-            unread[answer.file] = "It is not a known answer of Flink's REST API."
+            others[answer.file] = "It is not a known answer of Flink's REST API."
         else:
             known.append(answer)
+    read = {answer.file for answer in known}
+    unread |= {file: reason for file, reason in others.items() if file not in read}
     return _by_job(known, unread)
 
 
@@ -182,17 +160,25 @@ def _answers_in(path: str, value: object) -> Iterator[Answer]:
     if isinstance(value, dict) and isinstance(entries := value.get("archive"), list):
         for entry in entries:
             yield _archived(path, entry)
+    elif isinstance(value, list) and _lists_answers(value):
+        for item in value[:MOST_DOCUMENTS]:
+            yield _recognised(path, item)
     else:
         yield _recognised(path, value)
 
 
-def _load(data: bytes | memoryview) -> object:
+def _lists_answers(values: list[object]) -> bool:
+    """Tell whether a list holds whole answers, as ``jq -s`` writes them."""
+    return any(_kind_of(mapping(value)) != UNKNOWN for value in values[:MOST_DOCUMENTS])
+
+
+def _load(data: bytes | memoryview) -> list[object]:
     if len(data) > LARGEST:
         raise _NotUnderstood(f"It is larger than {LARGEST // 2**20} MiB.")
     try:
-        return orjson.loads(bytes(data).removeprefix(_BYTE_ORDER_MARK))
-    except orjson.JSONDecodeError as error:
-        raise _NotUnderstood(f"It is not JSON: {error.msg}.") from None
+        return documents(bytes(data))
+    except NotDocuments as error:
+        raise _NotUnderstood(str(error)) from None
 
 
 def _archived(file: str, entry: object) -> Answer:
@@ -200,7 +186,7 @@ def _archived(file: str, entry: object) -> Answer:
         raise _NotUnderstood("An entry of the archive has no path.")
     value = entry.get("json")
     if isinstance(value, str):
-        value = _load(value.encode())
+        value = _load(value.encode("utf-8", "replace"))[0]
     return _at_path(Answer(NOT_USED, file, value), entry["path"])
 
 
@@ -208,11 +194,15 @@ def _at_path(answer: Answer, path: str) -> Answer:
     """Return an answer with kind and subject as its path in the API says them."""
     if path.strip("/") == "config":
         return replace(answer, kind=CLUSTER)
+    if _APPLICATION_PATH.match(path):
+        return replace(answer, kind=JOBS)
     if (job_path := _JOB_PATH.match(path)) is None:
         return replace(answer, kind=NOT_USED)
     job, below = job_path.group(1), (job_path.group(2) or "").rstrip("/")
     for kind, pattern in _BELOW_JOB:
         if match := pattern.match(below):
+            if error_answers.messages_of(answer.value):
+                return replace(_error(answer), job=job)
             groups = match.groupdict()
             number = groups.get("checkpoint")
             return replace(
@@ -233,9 +223,9 @@ def _recognised(path: str, value: object) -> Answer:
         return Answer(UNKNOWN, path, value)
     if value and all(isinstance(item, dict) and "path" in item for item in value.values()):
         return Answer(INDEX, path, value)
-    kind = next((kind for kind, keys in _BY_KEYS if keys <= value.keys()), UNKNOWN)
-    if value.keys() in _NOT_USED_ALONE:
-        kind = NOT_USED
+    kind = _kind_of(value)
+    if kind == ERROR:
+        return _error(Answer(ERROR, path, value))
     if value == _NOT_MEASURED and _IN_NAME.search(path):
         kind = BACK_PRESSURE
     number = value.get("id")
@@ -250,6 +240,26 @@ def _recognised(path: str, value: object) -> Answer:
     )
 
 
+def _kind_of(value: dict[str, Any]) -> str:
+    """Return the kind of an answer by its keys, UNKNOWN if they show none."""
+    if value.keys() == JOBS_ALONE:
+        return JOBS
+    if value.keys() == {"errors"}:
+        return ERROR if error_answers.messages_of(value) else NOT_USED
+    kind = next((kind for kind, keys in BY_KEYS if keys <= value.keys()), UNKNOWN)
+    history = mapping(value, "exceptionHistory")
+    if kind == EXCEPTIONS and value.keys() == {"exceptionHistory"} and "truncated" not in history:
+        return kind if items(history, "entries") else NOT_USED  # an application without failures
+    return kind
+
+
+def _error(answer: Answer) -> Answer:
+    """Return an error answer with the job that it names."""
+    messages = error_answers.messages_of(answer.value)
+    kind = OFF if error_answers.is_off(messages) else ERROR
+    return replace(answer, kind=kind, job=error_answers.job_in(messages))
+
+
 def _vertex_in(kind: str, path: str, value: dict) -> str | None:
     """Return the vertex that an answer is about, which only some say themselves."""
     own = value.get("id")
@@ -259,10 +269,31 @@ def _vertex_in(kind: str, path: str, value: dict) -> str | None:
     return named.group(1) if named else None
 
 
-def _job_in(value: dict) -> str | None:
+def _job_in(value: dict[str, Any]) -> str | None:
     plan = value.get("plan")
     job = value.get("jid") or (plan.get("jid") if isinstance(plan, dict) else None)
+    if isinstance(job, str):
+        return job if re.fullmatch(_ID, job) else None
+    return _job_of_paths(value) or _job_of_exceptions(value)
+
+
+def _job_of_exceptions(value: dict[str, Any]) -> str | None:
+    """Return the job that all exceptions of an application name."""
+    entries = items(mapping(value, "exceptionHistory"), "entries")
+    found = {entry.get("jobId") for entry in entries}
+    job = next(iter(found)) if len(found) == 1 else None
     return job if isinstance(job, str) and re.fullmatch(_ID, job) else None
+
+
+def _job_of_paths(value: dict[str, Any]) -> str | None:
+    """Return the job in whose folder all checkpoints of an answer lie; savepoints lie anywhere."""
+    paths = [item.get("external_path") for item in (value, *items(value, "history"))]
+    found = {
+        match.group(1)
+        for path in paths
+        if isinstance(path, str) and (match := _CHECKPOINT_OF_JOB.search(path))
+    }
+    return next(iter(found)) if len(found) == 1 else None
 
 
 def _with_paths(answers: list[Answer]) -> list[Answer]:
@@ -285,25 +316,81 @@ def _with_paths(answers: list[Answer]) -> list[Answer]:
 
 
 def _by_job(answers: list[Answer], unread: dict[str, str]) -> Answers:
-    """Group answers by job. An answer that names no job belongs to the only job of its folder."""
+    """Group answers by job. One that names none belongs to the only job of its folder or upload."""
     jobs_by_folder: dict[str, set[str]] = defaultdict(set)
-    for answer in answers:
+    summaries = [answer for answer in answers if answer.kind == JOBS]
+    errors = [answer for answer in answers if answer.kind == ERROR]
+    others = [answer for answer in answers if answer.kind not in (JOBS, ERROR)]
+    for answer in others:
         if answer.job is not None:
             jobs_by_folder[_folder(answer)].add(answer.job)
+    every = set().union(*jobs_by_folder.values())
+    nameless = {_folder(each) for each in others if each.job is None and each.kind in _OF_A_JOB}
     by_job: dict[str, list[Answer]] = defaultdict(list)
     cluster = []
-    for answer in answers:
+    for answer in others:
         jobs = {answer.job} if answer.job is not None else jobs_by_folder[_folder(answer)]
+        jobs = jobs or every
         if answer.kind == CLUSTER:
             cluster.append(answer)
         elif len(jobs) == 1:
             by_job[next(iter(jobs))].append(answer)
+        elif not every and len(nameless) == 1 and answer.kind != NOT_USED:
+            by_job[NAMELESS].append(answer)
         elif answer.kind != NOT_USED:
+            count = len(jobs) or len(nameless)
             unread[answer.file] = (
-                f"It does not say of which job it is, and its folder has answers of {len(jobs)}."
+                f"It does not say of which job it is, and {count} may be meant. Put the answers of "
+                "each job into a folder of its own, with the answer of /jobs/ID."
             )
+    _add_summaries(by_job, summaries)
+    told = _add_errors(by_job, errors, jobs_by_folder)
+    unread |= {file: f"Flink answered: {messages[0]}" for file, messages in told.items()}
     jobs_answers = {job: tuple(job_answers) for job, job_answers in by_job.items()}
-    return Answers(jobs_answers, tuple(cluster), unread)
+    return Answers(jobs_answers, tuple(cluster), unread, told, bool(answers) and not by_job)
+
+
+_OF_A_JOB = frozenset({CHECKPOINTS, CHECKPOINT, CHECKPOINT_CONFIG, EXCEPTIONS, SUBTASKS, OFF})
+"""Kinds of answers that are about a job, also where they do not name it."""
+
+
+def _add_summaries(by_job: dict[str, list[Answer]], answers: list[Answer]) -> None:
+    """Add what overviews say of jobs that have no answer of their own.
+
+    Jobs that only overviews name are told where the upload has no answer about another one.
+    """
+    is_alone = all(each.kind == EXCEPTIONS for own in by_job.values() for each in own)
+    for answer in answers:
+        for item in _summaries_in(mapping(answer.value)):
+            job = item["jid"]
+            if job not in by_job and (not is_alone or len(by_job) >= MOST_SUMMARIES):
+                continue
+            if not any(each.kind == JOB for each in by_job[job]):
+                by_job[job].append(Answer(JOB, answer.file, item, job))
+
+
+def _summaries_in(value: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for item in items(value, "jobs"):
+        job = item.get("jid", item.get("id"))
+        if isinstance(job, str) and re.fullmatch(_ID, job):
+            state = item.get("state", item.get("status"))
+            yield {**item, "jid": job, "state": state}
+
+
+def _add_errors(
+    by_job: dict[str, list[Answer]], errors: list[Answer], by_folder: dict[str, set[str]]
+) -> dict[str, tuple[str, ...]]:
+    """Add error answers to the jobs that they are about; return the others by file."""
+    told: dict[str, tuple[str, ...]] = {}
+    for answer in errors:
+        jobs = {answer.job} if answer.job is not None else by_folder[_folder(answer)]
+        job = next(iter(jobs)) if len(jobs) == 1 else None
+        if job in by_job:
+            by_job[job].append(answer)
+        else:
+            messages = error_answers.messages_of(answer.value)
+            told[answer.file] = (*told.get(answer.file, ()), *messages)
+    return told
 
 
 def _folder(answer: Answer) -> str:

@@ -5,12 +5,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from snapshots.readers.engines.flink.rest import error_answers
 from snapshots.readers.engines.flink.rest.answers import (
     CHECKPOINT_CONFIG,
     CHECKPOINTS,
     CLUSTER,
+    ERROR,
     EXCEPTIONS,
     JOB,
+    OFF,
     PLAN,
     Answer,
     Answers,
@@ -20,6 +23,7 @@ from snapshots.readers.engines.flink.rest.fields import flag, items, mapping, nu
 from snapshots.readers.engines.flink.rest.job_graph import Input, JobGraph, Vertex, members
 from snapshots.readers.engines.flink.rest.load import VertexLoad, loads_of
 
+NO_INTERVAL = 2**63 - 1  # ms; Flink's mark for a job that triggers no checkpoints by itself
 _LONGEST_TRACE = 20_000  # characters of a stack trace that are kept
 
 
@@ -68,6 +72,9 @@ class RestJob:
         loads: how busy its subtasks were.
         restore: what it was last restored from.
         has_more_exceptions: whether Flink says that it forgot earlier exceptions.
+        is_off: whether Flink says that checkpointing is not enabled.
+        is_not_periodic: whether Flink says that the job triggers no checkpoints by itself.
+        errors: the messages of Flink's error answers about the job, each once.
     """
 
     id: str
@@ -87,6 +94,9 @@ class RestJob:
     loads: tuple[VertexLoad, ...]
     restore: RestRestore | None
     has_more_exceptions: bool
+    is_off: bool = False
+    is_not_periodic: bool = False
+    errors: tuple[str, ...] = ()
 
     @cached_property
     def checkpoint_by_id(self) -> dict[int, RestCheckpoint]:
@@ -124,7 +134,7 @@ def _job(job_id: str, answers: tuple[Answer, ...], version: str | None) -> RestJ
         job_id,
         text(job, "name") or text(plan, "name"),
         text(job, "state"),
-        text(job, "job-type") or text(plan, "type"),
+        text(job, "job-type", "jobType") or text(plan, "type"),
         number(job, "start-time"),
         number(job, "end-time"),
         number(job, "now"),
@@ -138,7 +148,18 @@ def _job(job_id: str, answers: tuple[Answer, ...], version: str | None) -> RestJ
         loads_of(answers),
         _restore(_values(answers, CHECKPOINTS)),
         any(map(_is_truncated, _values(answers, EXCEPTIONS))),
+        any(answer.kind == OFF for answer in answers),
+        any(
+            number(config, "interval") == NO_INTERVAL
+            for config in _values(answers, CHECKPOINT_CONFIG)
+        ),
+        _errors(answers),
     )
+
+
+def _errors(answers: Iterable[Answer]) -> tuple[str, ...]:
+    found = (error_answers.messages_of(each.value) for each in answers if each.kind == ERROR)
+    return tuple(dict.fromkeys(message for messages in found for message in messages))
 
 
 def _restore(values: list[dict[str, Any]]) -> RestRestore | None:
@@ -156,6 +177,8 @@ def _restore(values: list[dict[str, Any]]) -> RestRestore | None:
 
 def _is_truncated(answer: dict[str, Any]) -> bool:
     history = mapping(answer, "exceptionHistory")
+    if any("jobId" in entry for entry in items(history, "entries")):
+        return True  # an application lists only what ended its jobs
     return bool(flag(history, "truncated") if history else flag(answer, "truncated"))
 
 

@@ -47,7 +47,16 @@ def report_of(rest: RestJob) -> JobReport:
         loads=tuple(load for vertex in rest.loads for load in _loads(vertex, names)),
         not_measured=tuple(_named(id, names) for id in vertices if id not in is_measured),
         edges=_edges(rest, names),
+        no_checkpoints=_no_checkpoints(rest),
+        errors=rest.errors,
+        removed=tuple(each.id for each in rest.checkpoints if each.discarded),
     )
+
+
+def _no_checkpoints(rest: RestJob) -> str | None:
+    if rest.is_off:
+        return job_report.OFF
+    return job_report.NOT_PERIODIC if rest.is_not_periodic else None
 
 
 def _names(rest: RestJob) -> dict[str, str]:

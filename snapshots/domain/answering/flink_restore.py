@@ -1,0 +1,143 @@
+"""Says from where a job of Flink's can be restored, and whether its checkpoints are whole."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from snapshots.domain.answering import restore_points
+from snapshots.domain.answering.flink_job import FlinkJob
+from snapshots.domain.answering.job_report import OFF, JobReport, JobRestore
+from snapshots.domain.answering.sentences import NOT_KNOWN, WATCH, WELL, WRONG, Sentence
+from snapshots.domain.answering.upload_summary import Point
+from snapshots.domain.answering.wording import named, to_checkpoint
+from snapshots.domain.inventory.model import COMPLETED
+from snapshots.domain.inventory.restore_check import NOT_RESTORABLE, RESTORABLE
+from snapshots.domain.model.defects import times
+
+_UNLISTED = "Whether there is a point to restore from is not known"
+
+
+def wholeness(points: Iterable[Point]) -> Iterator[tuple[str, str]]:
+    """Yield levels and clauses on whether all files are there of the checkpoints in the upload.
+
+    The answers are those of the restore check. Failed checkpoints need no files.
+    """
+    checked = [
+        point
+        for point in points
+        if point.item.path is not None
+        and point.completeness is not None
+        and point.item.status == COMPLETED
+    ]
+    broken = [point for point in checked if _answer(point) == NOT_RESTORABLE]
+    unknown = [point for point in checked if _answer(point) not in (RESTORABLE, NOT_RESTORABLE)]
+    if broken:
+        more = f" ({times(len(broken) - 1, 'older one')} neither)" if len(broken) > 1 else ""
+        yield WRONG, f"{named(broken[-1])} cannot be restored{more}: {_gap(broken[-1])}"
+    if unknown:
+        more = f" and {times(len(unknown) - 1, 'more')}" if len(unknown) > 1 else ""
+        yield (
+            NOT_KNOWN,
+            f"whether all files of {named(unknown[-1])}{more} are there is not known",
+        )
+    if checked and not broken and not unknown:
+        yield WELL, _all_whole(checked)
+
+
+def _all_whole(checked: Sequence[Point]) -> str:
+    if len(checked) == 1:
+        return f"all files of {named(checked[0])} are there"
+    return f"all files of the {times(len(checked), 'checkpoint')} in the upload are there"
+
+
+def _answer(point: Point) -> str:
+    return point.completeness.answer if point.completeness is not None else ""
+
+
+def _gap(point: Point) -> str:
+    if missing := point.item.missing:
+        verb = "is" if missing == 1 else "are"
+        return f"{times(missing, 'file')} that it needs {verb} not there as a whole"
+    gap = point.completeness.gap() if point.completeness is not None else None
+    return (gap or "something that it needs is not there").rstrip(".")
+
+
+def restorable(job: FlinkJob) -> Sentence:
+    """Name the newest point from which the job can be restored, and what is known of its files."""
+    report = job.report
+    is_none = not any(point.item.status == COMPLETED for point in job.points)
+    if report is not None and is_none:
+        return _without_completed(job, report)
+    found = restore_points.restorable(job.points, job.detail)
+    if report is None or any(point.item.path is not None for point in job.points):
+        return found
+    return _only_reported(job, report, found)
+
+
+def _without_completed(job: FlinkJob, report: JobReport) -> Sentence:
+    if report.restore is not None:
+        text = f"No checkpoint of this job completed since it was restored{_unlisted(report)}. "
+        text += f"The point to restore from is still {_from(report.restore)}"
+        origin = job.restored()
+        if origin is None or origin.item.path is None:
+            text += " Its files are not in the upload, so that nobody can tell if all are there."
+            return Sentence("restorable", text, NOT_KNOWN)
+        level = WELL if _answer(origin) == RESTORABLE else WATCH
+        text += " All its files are in the upload." if level == WELL else f" {_check_of(origin)}"
+        return Sentence("restorable", text, level, (to_checkpoint(origin),))
+    if report.no_checkpoints is not None:
+        why = (
+            "checkpointing is not enabled"
+            if report.no_checkpoints == OFF
+            else "no checkpoint completed, and the job triggers none by itself"
+        )
+        return Sentence("restorable", f"There is no point to restore from: {why}.", WATCH)
+    if not report.lists_checkpoints:
+        text = f"{_UNLISTED}: the upload has no list of its checkpoints."
+        return Sentence("restorable", text, NOT_KNOWN, upload=(job.command("/checkpoints"),))
+    if completed := (report.counts or {}).get("completed", 0):
+        text = (
+            f"{_UNLISTED}: Flink counts {times(completed, 'completed checkpoint')} and lists none."
+        )
+        return Sentence("restorable", text, NOT_KNOWN)
+    text = "There is no point to restore from: no checkpoint completed."
+    return Sentence("restorable", text, WRONG if report.state != "finished" else WATCH)
+
+
+def _unlisted(report: JobReport) -> str:
+    completed = (report.counts or {}).get("completed", 0)
+    return f", as far as Flink lists them (it counts {completed:,} completed)" if completed else ""
+
+
+def _from(restore: JobRestore) -> str:
+    kind = "savepoint" if restore.is_savepoint else "checkpoint"
+    path = f", {restore.path}" if restore.path else ""
+    return f"{kind} {restore.number}{path}."
+
+
+def _check_of(point: Point) -> str:
+    gap = point.completeness.gap() if point.completeness is not None else None
+    return gap or "Whether all its files are there is not known."
+
+
+def _only_reported(job: FlinkJob, report: JobReport, found: Sentence) -> Sentence:
+    """Say what Flink says of the newest point that it still has, where no file is in the upload."""
+    completed = [facts for facts in report.checkpoints if facts.status == COMPLETED]
+    if not completed:
+        return found
+    kept = [facts for facts in completed if facts.number not in report.removed]
+    if not kept:
+        text = (
+            "Flink says that it has removed the files of all completed checkpoints that it lists. "
+            "There is no point to restore from among them."
+        )
+        level = WATCH if report.state == "finished" else WRONG
+        return Sentence("restorable", text, level, found.evidence)
+    last = kept[-1]
+    kind = "savepoint" if "savepoint" in last.kind else "checkpoint"
+    where = f", at {last.path}" if last.path else ""
+    text = (
+        f"The newest point that Flink {'lists' if report.lists_checkpoints else 'tells of'} is "
+        f"{kind} {last.number}{where}. Its files are not in the upload, so that nobody can tell "
+        "whether all are there."
+    )
+    evidence = tuple(to_checkpoint(point) for point in job.points if point.item.id == last.number)
+    return Sentence("restorable", text, NOT_KNOWN, evidence)

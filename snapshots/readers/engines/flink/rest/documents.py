@@ -1,0 +1,51 @@
+"""Read the JSON documents of a file: one, or several that were written one behind the other."""
+
+import json
+import re
+
+import orjson
+
+MOST = 10_000  # documents of a file
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_BETWEEN = re.compile(r"[\s\ufeff\x1e]*")
+_DECODER = json.JSONDecoder(parse_constant=lambda _: None)
+
+
+class NotDocuments(ValueError):
+    """A file holds no JSON, or something else besides; the message says so, as a sentence."""
+
+
+def documents(data: bytes) -> list[object]:
+    """Return the JSON documents of a file. Raises: NotDocuments."""
+    try:
+        return [orjson.loads(data.removeprefix(_BYTE_ORDER_MARK))]
+    except orjson.JSONDecodeError as error:
+        found = _one_by_one(data)
+        if not found:
+            raise NotDocuments(f"It is not JSON: {error.msg}.") from None
+        return found
+
+
+def _one_by_one(data: bytes) -> list[object]:
+    """Return all documents if there is nothing besides, else none."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return []
+    found: list[object] = []
+    place = _skipped(text, 0)
+    while place < len(text):
+        try:
+            value, place = _DECODER.raw_decode(text, place)
+        except (ValueError, RecursionError):
+            return []
+        found.append(value)
+        if len(found) > MOST:
+            return []
+        place = _skipped(text, place)
+    return found
+
+
+def _skipped(text: str, place: int) -> int:
+    match = _BETWEEN.match(text, place)
+    return place if match is None else match.end()
