@@ -34,6 +34,9 @@ from snapshots.domain.model.listing import listed
 
 MOST_PIPELINES = 3  # that are named
 _MOST_NAMED = 3
+_MANY_INTERVALS = 10  # without a checkpoint, after which that is told
+_LONGEST_MESSAGE = 300  # characters of an error
+_RESTORES = "restores of pipeline "
 _WHY = "Why it failed, in the engine's words: "
 _FILES = Evidence(CONTENTS, "All checkpoints")
 
@@ -98,10 +101,84 @@ def _state(job: JobInventory, points: Sequence[Point]) -> Sentence:
     word = str(status).lower()
     last = newest(points, COMPLETED, FAILED)
     is_wrong = word in ("failed", "failing") or (last is not None and last.item.status == FAILED)
-    level = WRONG if is_wrong else WATCH if counts[FAILED] else WELL
+    error = _fact(job.facts, "error message")
+    told = [*_restored(job), *_counted(job, points), *_silent(job, points, word)]
+    level = WELL
+    if counts[FAILED] or told:
+        level = WATCH
+    if is_wrong or error is not None:
+        level = WRONG
     lead = {WRONG: "Not well", WATCH: "Needs a look", WELL: "Well, as far as these answers tell"}
     text = f"{lead[level]}: the job was {word} when SeaTunnel answered; {of_all}."
-    return Sentence("state", text, level, (_FILES,))
+    message = [f"Its error: “{_first_line(str(error))}”."] if error is not None else []
+    return Sentence("state", " ".join([text, *message, *told]), level, (_FILES,))
+
+
+def _restored(job: JobInventory) -> Iterator[str]:
+    """Say how often each pipeline was restored, and after how many times the job gives up."""
+    for fact in job.facts:
+        if not fact.name.startswith(_RESTORES) or fact.value is None:
+            continue
+        count, _, most = str(fact.value).partition(" of ")
+        if count == "0":
+            continue
+        ends = f"; the job gives up after {most}" if most else ""
+        pipeline = fact.name.removeprefix(_RESTORES)
+        yield f"Pipeline {pipeline} was restored {times(int(count), 'time')}{ends}."
+
+
+def _counted(job: JobInventory, points: Sequence[Point]) -> Iterator[str]:
+    """Say how many checkpoints failed of which the answer only has the number."""
+    failed = sum(
+        int(str(fact.value)) for fact in job.facts if fact.name.startswith("failed in pipeline ")
+    )
+    if failed > sum(point.item.status == FAILED for point in points):
+        yield f"SeaTunnel counts {times(failed, 'failed checkpoint')}."
+
+
+def _silent(job: JobInventory, points: Sequence[Point], word: str) -> Iterator[str]:
+    """Say for how long no checkpoint was triggered, if that is much longer than the interval."""
+    interval, asked = (_fact(job.facts, name) for name in ("checkpoint interval", "asked at"))
+    if word != "running" or not isinstance(interval, int) or not isinstance(asked, int):
+        return
+    seen = {
+        at: point
+        for point in points
+        for at in (point.item.triggered_at, point.item.completed_at)
+        if at is not None
+    }
+    running = _fact(job.facts, "running since")
+    since = max([*seen, *([running] if isinstance(running, int) else [])], default=None)
+    if since is None or asked - since < interval * _MANY_INTERVALS:
+        return
+    last = seen.get(since)
+    after = f"{named(last)}" if last is not None else "the job began to run"
+    if last is not None and last.item.status == IN_PROGRESS:
+        yield f"{begun(after)} had been in progress for {span(asked - since)}."
+        return
+    none = _no_trigger(job)
+    begin = f"Since it was restored from {after}" if none else f"Since {after}"
+    yield (
+        f"{begin} no checkpoint was triggered: 0 in {span(asked - since)}, at an interval of "
+        f"{span(interval)}."
+    )
+
+
+def _no_trigger(job: JobInventory) -> bool:
+    """Tell whether the answer counts restores and not a single checkpoint that was triggered."""
+    sums = {"triggered": 0, "restored": 0}
+    for fact in job.facts:
+        name = fact.name.partition(" in pipeline ")[0]
+        if name in sums and isinstance(fact.value, int):
+            sums[name] += fact.value
+    return sums["triggered"] == 0 and sums["restored"] > 0
+
+
+def _first_line(text: str) -> str:
+    """Return the first line of an error, cut to a length that a sentence takes."""
+    lines = text.strip().splitlines()
+    line = lines[0].strip() if lines else text
+    return line if len(line) <= _LONGEST_MESSAGE else f"{line[:_LONGEST_MESSAGE]}…"
 
 
 def _commands(job: JobInventory) -> tuple[str, ...]:
@@ -115,12 +192,20 @@ def _commands(job: JobInventory) -> tuple[str, ...]:
 def _restorable(pipelines: Pipelines, detail: Detail) -> Sentence:
     """Name for each pipeline the checkpoint from which a restore goes on."""
     parts, links, gaps, level = [], [], [], WELL
+    whole: list[str] = []
     for pipeline, points in pipelines.items():
         of = _of(pipeline, pipelines)
         restored = next((p for p in points[::-1] if _is_restored_next(p, detail)), None)
+        if restored is not None and (reason := _failing(restored, detail)):
+            whole.append(f"{begun(of)}{reason}" if not of else f"{begun(of).strip()}: {reason}")
+            links.append(to_checkpoint(restored))
+            continue
         last = newest(points, COMPLETED)
         if restored is None:
-            parts.append(f"{of}no file of a completed checkpoint is in the upload")
+            gaps.append(
+                f"From where a restore {of}goes on is not known: no file of a completed "
+                "checkpoint is in the upload."
+            )
             level = NOT_KNOWN
             continue
         item = restored.item
@@ -131,13 +216,15 @@ def _restorable(pipelines: Pipelines, detail: Detail) -> Sentence:
         parts.append(f"{of}from {named(restored)}{moment(item.completed_at)}{amount}{newer}")
         links.append(to_checkpoint(restored))
         if restored.completeness is not None and (gap := restored.completeness.gap()):
-            gaps.append(f" {begun(named(restored))} is not known to be whole. {gap}")
+            gaps.append(f"{begun(named(restored))} is not known to be whole. {gap}")
             level = NOT_KNOWN
-    if not parts:
+    if not (parts or whole or gaps):
         return Sentence("restorable", "The upload names no checkpoint.", NOT_KNOWN, (_FILES,))
     more = len(parts) - MOST_PIPELINES
     clauses = [*parts[:MOST_PIPELINES], *([f"{times(more, 'more pipeline')}"] if more > 0 else ())]
-    text = f"A restore goes on {'; '.join(clauses)}.{''.join(gaps[:MOST_PIPELINES])}"
+    goes_on = [f"A restore goes on {'; '.join(clauses)}."] if clauses else []
+    level = WRONG if whole else level
+    text = " ".join([*whole[:MOST_PIPELINES], *goes_on, *gaps[:MOST_PIPELINES]])
     return Sentence("restorable", text, level, (*links[:MOST_PIPELINES], _FILES))
 
 
@@ -145,6 +232,14 @@ def _is_restored_next(point: Point, detail: Detail) -> bool:
     """Tell whether a restore takes this file, which is the one with the latest time in its name."""
     has_file = point.item.path is not None
     return has_file and _fact(detail(point.number).facts, "next restore") is not None
+
+
+def _failing(point: Point, detail: Detail) -> str | None:
+    """Return why a restore that should take this file fails; None if it takes it."""
+    facts = detail(point.number).facts
+    return next(
+        (f.inferred for f in facts if f.name == "next restore" and f.value == "fails"), None
+    )
 
 
 def _of(pipeline: str, pipelines: Pipelines) -> str:
@@ -165,7 +260,10 @@ def _unfinished(points: Sequence[Point], detail: Detail) -> Iterator[Sentence]:
         return
     last = own[-1]
     checkpoint = detail(last.number)
-    reason = _reason(checkpoint)
+    failed = next((point for point in own[::-1] if point.item.status == FAILED), last)
+    reason = _reason(detail(failed.number))
+    if reason and failed is not last:
+        reason = f" {begun(named(failed))} failed before it.{reason}"
     acknowledged = _fact(checkpoint.facts, "tasks acknowledged")
     who = (
         f" {acknowledged} tasks had acknowledged; SeaTunnel does not say which."

@@ -4,7 +4,7 @@ The files hold nothing about failed or pending checkpoints.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -41,7 +41,8 @@ class Inference:
     """A conclusion from the files that none of them states.
 
     Attributes:
-        kind: ``closed``, ``committed``, ``not-proven``, ``restored-next`` or ``parallelism``.
+        kind: ``closed``, ``committed``, ``not-proven``, ``restored-next``, ``restore-fails`` (a
+            restore takes another file, which is damaged) or ``parallelism``.
         checkpoint: the id of the first checkpoint that shows it.
         by: the reason, as sentences.
     """
@@ -69,21 +70,45 @@ class PipelineHistory:
     inferences: tuple[Inference, ...]
 
 
-def histories(stored: Iterable[StoredCheckpoint]) -> tuple[PipelineHistory, ...]:
+@dataclass(frozen=True, slots=True)
+class DamagedCheckpoint:
+    """A file with the name of a checkpoint whose content is damaged."""
+
+    path: str
+    name: FileName
+
+
+def histories(
+    stored: Iterable[StoredCheckpoint], damaged: Sequence[DamagedCheckpoint] = ()
+) -> tuple[PipelineHistory, ...]:
     """Return the history of each pipeline, ordered by job and pipeline."""
     groups: dict[tuple[int, int], list[StoredCheckpoint]] = defaultdict(list)
     for file in stored:
         groups[file.checkpoint.job, file.checkpoint.pipeline or 0].append(file)
-    return tuple(_history(groups[key]) for key in sorted(groups))
+    only = len({job for job, _ in groups}) == 1
+    return tuple(
+        _history(
+            groups[job, pipeline],
+            [
+                file
+                for file in damaged
+                if file.name.pipeline == pipeline
+                and (file.name.job == job or (only and file.name.job is None))
+            ],
+        )
+        for job, pipeline in sorted(groups)
+    )
 
 
-def _history(files: list[StoredCheckpoint]) -> PipelineHistory:
+def _history(
+    files: list[StoredCheckpoint], damaged: Sequence[DamagedCheckpoint]
+) -> PipelineHistory:
     files = sorted(files, key=lambda file: (file.checkpoint.id, _written_at(file), file.path))
     first = files[0].checkpoint
     ids = sorted({file.checkpoint.id for file in files})
     gaps = (Gap(low + 1, high - 1) for low, high in pairwise(ids) if high > low + 1)
     return PipelineHistory(
-        first.job, first.pipeline, tuple(files), tuple(gaps), tuple(_inferred(files))
+        first.job, first.pipeline, tuple(files), tuple(gaps), tuple(_inferred(files, damaged))
     )
 
 
@@ -94,7 +119,9 @@ def _written_at(file: StoredCheckpoint) -> int:
     return file.checkpoint.completed_at or 0
 
 
-def _inferred(files: list[StoredCheckpoint]) -> Iterator[Inference]:
+def _inferred(
+    files: list[StoredCheckpoint], damaged: Sequence[DamagedCheckpoint]
+) -> Iterator[Inference]:
     for earlier, later in pairwise(files):
         yield from _changes(earlier.checkpoint, later.checkpoint)
         if later.checkpoint.id > earlier.checkpoint.id:
@@ -112,6 +139,16 @@ def _inferred(files: list[StoredCheckpoint]) -> Iterator[Inference]:
         "the checkpoint, but not that the checkpoint was committed.",
     )
     newest = max(files, key=_written_at)
+    unread = max(damaged, key=lambda file: file.name.written_at or 0, default=None)
+    if unread is not None and (unread.name.written_at or 0) > _written_at(newest):
+        yield Inference(
+            "restore-fails",
+            newest.checkpoint.id,
+            f"A restore takes the file with the latest time in its name, {unread.path}, which is "
+            f"damaged, and fails. It goes on from checkpoint {newest.checkpoint.id} only when that "
+            "file is moved away.",
+        )
+        return
     ended = (
         " The job stopped with this checkpoint." if newest.checkpoint.type in FINAL_TYPES else ""
     )

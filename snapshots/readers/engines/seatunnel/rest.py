@@ -32,11 +32,27 @@ class Vertex:
 
 
 @dataclass(frozen=True, slots=True)
+class Restores:
+    """How often a pipeline was restored, in answers with ``diagnostics``.
+
+    Attributes:
+        most: after how many restores the job gives up.
+    """
+
+    pipeline: int | None
+    count: int
+    most: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Job:
     """A job with its graph.
 
     Attributes:
         edges: the pairs (source vertex, target vertex) of each pipeline.
+        error: the engine's message about why the job failed.
+        interval_ms: the job's own interval of checkpoints, in milliseconds.
+        running_since: when the job began to run, in epoch milliseconds.
     """
 
     id: int | None
@@ -47,6 +63,10 @@ class Job:
     vertices: tuple[Vertex, ...]
     edges: Mapping[int, tuple[tuple[int, int], ...]]
     metrics: Mapping[str, object] = field(default_factory=dict)
+    error: str | None = None
+    interval_ms: int | None = None
+    running_since: int | None = None
+    restores: tuple[Restores, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +160,7 @@ def _job(item: dict[str, Any]) -> Job:
     graph = item["jobDag"] if isinstance(item["jobDag"], dict) else {}
     vertices, edges = graph.get("vertexInfoMap"), graph.get("pipelineEdges")
     listed = list(vertices.values()) if isinstance(vertices, dict) else vertices
+    diagnostics = _object(item.get("diagnostics"))
     return Job(
         id=_whole(item.get("jobId")),
         name=_text(item.get("jobName")),
@@ -148,7 +169,15 @@ def _job(item: dict[str, Any]) -> Job:
         from_savepoint=_flag(item.get("isStartWithSavePoint")),
         vertices=tuple(map(_vertex, _objects(listed))),
         edges=dict(_edges(edges)) if isinstance(edges, dict) else {},
-        metrics=item["metrics"] if isinstance(item.get("metrics"), dict) else {},
+        metrics=_object(item.get("metrics")),
+        error=_text(item.get("errorMsg")),
+        interval_ms=_whole(_object(item.get("envOptions")).get("checkpoint.interval")),
+        running_since=_whole(_object(diagnostics.get("jobStateTimestamps")).get("RUNNING")),
+        restores=tuple(
+            Restores(_whole(one.get("pipelineId")), count, _whole(one.get("maxRestoreCount")))
+            for one in _objects(diagnostics.get("pipelines"))
+            if (count := _whole(one.get("restoreCount"))) is not None
+        ),
     )
 
 
@@ -217,6 +246,10 @@ def _listed(item: dict[str, Any], pipeline: int | None) -> ListedCheckpoint:
 
 def _objects(items: object) -> list[dict[str, Any]]:
     return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
+
+
+def _object(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 def _whole(value: object) -> int | None:

@@ -7,7 +7,12 @@ from pathlib import Path
 
 from snapshots.domain.model.defects import refuse
 from snapshots.readers.engines.seatunnel.checkpoint import read_checkpoint
-from snapshots.readers.engines.seatunnel.history import PipelineHistory, StoredCheckpoint, histories
+from snapshots.readers.engines.seatunnel.history import (
+    DamagedCheckpoint,
+    PipelineHistory,
+    StoredCheckpoint,
+    histories,
+)
 from snapshots.readers.engines.seatunnel.names import FileName, file_name
 from snapshots.readers.engines.seatunnel.payloads import Decoder
 from snapshots.readers.engines.seatunnel.rest import Answer, read_answer
@@ -99,8 +104,13 @@ def read_upload(root: Path, limits: SeaTunnelLimits) -> SeaTunnelUpload:
             "The upload holds no checkpoint file and no REST answer of SeaTunnel. "
             + (reasons[0] if reasons else "Checkpoint files end in .ser."),
         )
+    damaged = [
+        DamagedCheckpoint(file.path, file.name)
+        for file in files
+        if file.is_damaged and file.name is not None
+    ]
     return SeaTunnelUpload(
-        histories(stored), tuple(answers), tuple(files), tuple(_notes(stored, answers))
+        histories(stored, damaged), tuple(answers), tuple(files), tuple(_notes(stored, answers))
     )
 
 

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 
 from snapshots.domain.inventory.model import (
     COORDINATOR,
@@ -56,6 +57,7 @@ _INFERENCES = {
     "committed": ("committed", "yes"),
     "not-proven": ("committed", None),
     "restored-next": ("next restore", "from this one"),
+    "restore-fails": ("next restore", "fails"),
 }
 CLOSED_BY = (
     "A checkpoint is complete when every subtask that was asked has acknowledged it. A subtask "
@@ -73,7 +75,7 @@ def upload_inventory(upload: SeaTunnelUpload, pipelines: Pipelines) -> UploadInv
     inventory = _Inventory()
     return UploadInventory(
         "seatunnel",
-        tuple(_job(key, job) for key, job in pipelines.jobs.items()),
+        tuple(_counted_job(key, job, upload, pipelines) for key, job in pipelines.jobs.items()),
         tuple(inventory.checkpoint(*pair) for pair in pipelines.checkpoints()),
         tuple(_files(upload.files, pipelines)),
         tuple(_notes(upload, pipelines)),
@@ -270,6 +272,16 @@ def _unknown_fields(checkpoint: Checkpoint) -> Iterator[str]:
     return listing.first(fields, MOST_NAMED, "fields mean nothing here.")
 
 
+def _counted_job(
+    key: str, job: Job | None, upload: SeaTunnelUpload, pipelines: Pipelines
+) -> JobInventory:
+    """Describe a job with what an answer about its checkpoints counts."""
+    number = int(key) if key else None
+    inventory = _job(key, job)
+    counts = _told_counts(number, upload, len(pipelines.jobs) == 1)
+    return replace(inventory, facts=(*inventory.facts, *counts))
+
+
 def _job(key: str, job: Job | None) -> JobInventory:
     if job is None:
         return JobInventory(key)
@@ -278,7 +290,32 @@ def _job(key: str, job: Job | None) -> JobInventory:
         facts.append(Fact("started from a savepoint", "yes" if job.from_savepoint else "no"))
     facts.append(Fact("vertices", len(job.vertices), unit=COUNT))
     facts.append(Fact("pipelines", len(job.edges), unit=COUNT))
+    facts += [Fact("error message", job.error[:_LONGEST])] if job.error else []
+    if job.interval_ms is not None:
+        facts.append(Fact("checkpoint interval", job.interval_ms, unit=MILLISECONDS))
+    if job.running_since is not None:
+        facts.append(Fact("running since", job.running_since, unit=EPOCH_MS))
+    for one in job.restores[:MOST_NAMED]:
+        most = "" if one.most is None else f" of {one.most}"
+        facts.append(Fact(f"restores of pipeline {one.pipeline}", f"{one.count}{most}"))
     return JobInventory(key, job.name, tuple(facts))
+
+
+def _told_counts(job: int | None, upload: SeaTunnelUpload, only_job: bool) -> Iterator[Fact]:
+    """Yield what the newest answer about checkpoints counts, by pipeline, and when it was given."""
+    answers = [
+        answer
+        for _, answer in upload.answers
+        if answer.pipelines and (answer.job == job or (only_job and answer.job is None))
+    ]
+    newest = max(answers, key=lambda answer: answer.updated_at or 0, default=None)
+    if newest is None:
+        return
+    if newest.updated_at is not None:
+        yield Fact("asked at", newest.updated_at, unit=EPOCH_MS)
+    for pipeline in newest.pipelines[:MOST_NAMED]:
+        for name, count in pipeline.counts.items():
+            yield Fact(f"{name} in pipeline {pipeline.pipeline}", count, unit=COUNT)
 
 
 def _files(files: tuple[FileAccount, ...], pipelines: Pipelines) -> Iterator[FileUse]:

@@ -55,7 +55,13 @@ def restore_check(upload: SeaTunnelUpload, pipelines: Pipelines) -> UploadCheck:
         for file in upload.files
         if file.kind == UNFINISHED and file.content is not None
     ]
-    return check_upload("seatunnel", checks, unneeded, [ONE_PIPELINE])
+    fails = [
+        inference.by
+        for history in upload.pipelines
+        for inference in history.inferences
+        if inference.kind == "restore-fails"
+    ]
+    return check_upload("seatunnel", checks, unneeded, [*fails, ONE_PIPELINE])
 
 
 def _checked(
