@@ -16,10 +16,12 @@ from snapshots.models import Recording
 from snapshots.readers.engines import registry
 from snapshots.readers.engines.base import EngineUpload
 from snapshots.readers.formats.excerpt import with_excerpt
+from snapshots.readers.formats.head import read_head
 from snapshots.readers.formats.limits import Limits
 from snapshots.readers.logs.mapped.lines import format_of
 from snapshots.readers.logs.mapped.mapping import parse
 from snapshots.readers.logs.native import NativeReader, write_lines
+from snapshots.readers.together import Joined, joined
 from snapshots.store.objects.paths import path_of
 
 Progress = Callable[[str, int, int], None]
@@ -35,6 +37,7 @@ class Source:
         upload: the engine's upload; None if the log came as it is.
         shown_format: the format that the recording names.
         inside: the log's name in its package; None if it came by itself.
+        joined: the files of a package that are one log; None for any other.
         reason: what was recognised and how, if only unpacking shows it.
         header_file: a file with the header, if the log has none.
         limits: how much the log may hold.
@@ -45,6 +48,7 @@ class Source:
     upload: EngineUpload | None = None
     shown_format: str | None = None
     inside: str | None = None
+    joined: Joined | None = None
     reason: str | None = None
     header_file: Path | None = None
     limits: Limits = field(default_factory=recording_limits)
@@ -60,24 +64,29 @@ def opened(recording: Recording, name: str, progress: Progress) -> Iterator[Sour
         yield _at_its_place(recording.place, recording.format)
         return
     path = uploads.at_hand(recording.upload)
-    if "mapping" in (recording.parameters or {}):
-        mapping = parse(recording.parameters["mapping"])
+    mapped = (recording.parameters or {}).get("mapping")
+    mapping = None if mapped is None else format_of(parse(mapped))
+    is_package = mapping is None or registry.is_package(read_head(path, recording_limits()))
+    if mapping is not None and not is_package:
         with _showing_the_line(path):
-            yield Source(path, format_of(mapping), shown_format=recording.format)
+            yield Source(path, mapping, shown_format=recording.format)
         return
-    if recording.format not in registry.FORMATS:
+    if mapping is None and recording.format not in registry.FORMATS:
         with _showing_the_line(path):
             yield Source(path, recording.format or None)
         return
     scratch = _scratch(name)
     source = None
     try:
-        source = _understood(path, recording, scratch, progress)
+        source = _understood(path, recording, scratch, progress, mapping)
         yield source
     except InputRefused as refused:
-        if source is None or source.inside is None:
+        if source is None or (source.inside is None and source.joined is None):
             raise
         shown = with_excerpt(refused, source.path, recording_limits())
+        if source.joined is not None:
+            raise source.joined.placed(shown) from None
+        assert source.inside is not None  # else it was raised above
         raise _naming(shown, source.inside) from None
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
@@ -113,16 +122,24 @@ def _showing_the_line(log: Path) -> Iterator[None]:
         raise with_excerpt(refused, log, recording_limits()) from None
 
 
-def _understood(path: Path, recording: Recording, scratch: Path, progress: Progress) -> Source:
+def _understood(
+    path: Path, recording: Recording, scratch: Path, progress: Progress, mapping: str | None
+) -> Source:
+    """Unpack an upload and return its log; ``mapping`` is the format of all its files, if any."""
     from tasks.spark.engine_state.reading import with_state
 
     progress("unpacking", 0, 0)
     folder, limits = scratch / "files", recording_limits()
     watch = partial(AtWork(progress, "unpacking"), "file")
     files = registry.unpacked(path, recording.source_name, folder, limits, watch).files
+    if mapping is not None:
+        one = joined(folder, files, scratch / "joined", limits, is_mapped=True)
+        return Source(one.path, mapping, shown_format=recording.format, joined=one)
     recognised = registry.recognise(folder, files, recording.format)
     if recognised.reader is None:
-        assert recognised.log is not None  # else it would have been refused
+        if recognised.log is None:
+            one = joined(folder, files, scratch / "joined", limits)
+            return Source(one.path, None, joined=one, reason=one.reason)
         inside = recognised.log.relative_to(folder).as_posix()
         return Source(recognised.log, None, inside=inside, reason=recognised.reason)
     progress("reading checkpoints", 0, 0)

@@ -1,11 +1,13 @@
 """Words the refusal of an input that no reader recognises: what it may be, and what can be read."""
 
 from collections.abc import Iterable
+from contextlib import suppress
 
 from orjson import JSONDecodeError, loads
 
 from snapshots.domain.model.defects import InputRefused, quoted, refuse
 from snapshots.domain.model.recording import KINDS
+from snapshots.readers import foreign
 from snapshots.readers.engines.base import EngineReader
 from snapshots.readers.formats.head import Head
 from snapshots.readers.formats.json_lines import fault
@@ -23,10 +25,7 @@ def readable(logs: Iterable[Reader], engines: Iterable[EngineReader]) -> str:
     """Return a sentence that lists the formats that are read here."""
     listed = ", ".join(reader.title for reader in logs)
     written = ", ".join(reader.title for reader in engines)
-    return (
-        f"Read here: {listed}; {written} (a folder, a package of it, or single files); other "
-        f"logs of JSON lines by a mapping, made on {MAPPINGS}."
-    )
+    return f"Read here: {listed}; {written} (a folder, a package of it, or single files)."
 
 
 def refusal(head: Head, read_here: str) -> InputRefused:
@@ -34,6 +33,9 @@ def refusal(head: Head, read_here: str) -> InputRefused:
 
     ``read_here`` is the sentence of ``readable``.
     """
+    named = foreign.named(head)
+    if named is not None:
+        return refuse("unknown-format", named.sentence)
     if head.not_text is not None:
         code, sentence = head.not_text
         if code == NOT_UTF8:
@@ -47,7 +49,17 @@ def refusal(head: Head, read_here: str) -> InputRefused:
     if not isinstance(fields, dict):
         sentence = f"The first line is JSON but not a header object. {read_here}"
         return refuse("unknown-format", sentence, line=line)
-    return _not_a_header(fields, line, read_here)
+    return _not_a_header(fields, line, read_here, are_lines=_are_lines(head, fields))
+
+
+def _are_lines(head: Head, fields: dict) -> bool:
+    """Tell whether a mapping could read the input: several objects, or one that is an event."""
+    objects = 0
+    for text in head.start.split(b"\n")[:10]:
+        with suppress(JSONDecodeError):
+            objects += isinstance(loads(text), dict)
+    is_flat = not any(isinstance(value, list) for value in fields.values())
+    return objects > 1 or (is_flat and objects == 1)
 
 
 def _not_json(text: bytes, line: int, read_here: str) -> InputRefused:
@@ -61,7 +73,7 @@ def _not_json(text: bytes, line: int, read_here: str) -> InputRefused:
     return refuse("unknown-format", f"The first line is not JSON.{hint} {read_here}", line=line)
 
 
-def _not_a_header(fields: dict, line: int, read_here: str) -> InputRefused:
+def _not_a_header(fields: dict, line: int, read_here: str, *, are_lines: bool) -> InputRefused:
     if fields.get("kind") == "header":
         return refuse(
             "unknown-format",
@@ -78,6 +90,9 @@ def _not_a_header(fields: dict, line: int, read_here: str) -> InputRefused:
             line=line,
             field="kind",
         )
+    if not are_lines:
+        sentence = f"The file is one JSON object, and of no format known here. {read_here}"
+        return refuse("unknown-format", sentence, line=line)
     return refuse(
         "unknown-format",
         "The line is a JSON object, but neither a header nor an event of a format known here. "

@@ -3,6 +3,8 @@
 Only commands of the operator come here: nobody in a browser can make the server open a path.
 """
 
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -15,12 +17,16 @@ from snapshots.models import Job, Recording
 from snapshots.problems import Refused
 from snapshots.readers import recognition
 from snapshots.readers.formats.excerpt import with_excerpt
+from snapshots.readers.formats.head import read_head
 from snapshots.readers.logs import native_parquet, native_parts
+from snapshots.readers.logs.mapped.clocked import ClockLinesReader
 from snapshots.readers.logs.native import NativeReader
 from snapshots.readers.logs.native_parquet import ParquetReader
 from snapshots.services.jobs import create_job
-from snapshots.store.objects.paths import path_of
+from snapshots.store.objects.paths import is_here, path_of
 from webapp.accounts import audit
+
+_MOST_LOOKED_AT = 100  # files of a folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +45,27 @@ class Place:
 
 
 def is_folder_of_parts(folder: Path) -> bool:
-    """Tell whether the files of a folder are parts of one log, and not files of an engine."""
-    is_parquet = any(path.suffix == ".parquet" for path in folder.iterdir())
-    return is_parquet or native_parts.holds_only_parts(folder)
+    """Tell whether the files of a folder are parts of one log, and not files of an engine.
+
+    Logs of several processes are no parts: each has a header of its own, or a vector clock.
+    """
+    if any(path.suffix == ".parquet" for path in folder.iterdir()):
+        return True
+    if not native_parts.holds_only_parts(folder):
+        return False
+    return not (is_here(folder) and _are_of_processes(native_parts.parts(folder)))
+
+
+def _are_of_processes(files: Sequence[Path]) -> bool:
+    headers = set()
+    with suppress(InputRefused):
+        for path in files[:_MOST_LOOKED_AT]:
+            head = read_head(path, limits_of_place(unlimited=True))
+            if ClockLinesReader().recognises(head):
+                return True
+            if head.fields is not None and head.fields.get("kind") == "header":
+                headers.add(head.first_line[1].strip())
+    return len(headers) > 1
 
 
 def accept_place(owner, place: Place, *, format: str = "", name: str = "") -> Job:

@@ -139,11 +139,7 @@ def accept_together(
         )
     if paths and len(paths) != len(files):
         raise Invalid(f"The request has {len(files)} files and {len(paths)} paths.", field="paths")
-    if format and format not in registry.FORMATS:
-        raise Invalid(
-            f"Several files together have one of the formats {', '.join(registry.FORMATS)}.",
-            field="format",
-        )
+    reading = _reading_together(by or owner, files[0], format)
     allowances.require_room_for(owner, sum(file.size for file in files))
     names = _checked_paths(list(paths) or [file.name for file in files])
     name = topology_documents.checked_name(name or common_folder(names) or f"{len(files)} files")
@@ -151,10 +147,27 @@ def accept_together(
         members = zip(names, (file.draft.path for file in files), strict=True)
         uploads.pack(draft, members)
         with kept([draft]), transaction.atomic():
-            kind = format or registry.PACKAGE
-            job = queue(owner, by or owner, Incoming(draft, f"{name}.zip", name, kind))
+            job = queue(owner, by or owner, Incoming(draft, f"{name}.zip", name, **reading))
             before_commit([job])
     return job
+
+
+def _reading_together(by, file: uploads.DraftUpload, format: str) -> dict[str, Any]:
+    """Return the fields of a row that say how several files are read; ``file`` is the first.
+
+    Raises: Refused, Invalid.
+    """
+    mapping = mappings.of_format(by, format)
+    if mapping is not None:
+        mappings.require_fit(mapping, file)
+        return _read_with(mapping, mapping.format)
+    if format and format not in registry.FORMATS:
+        raise Invalid(
+            f"Several files together have one of the formats {', '.join(registry.FORMATS)}, or a "
+            "mapping.",
+            field="format",
+        )
+    return {"format": format or registry.PACKAGE}
 
 
 def accept_folder(owner, folder: Path, *, format: str = "", name: str = "") -> Job:

@@ -5,12 +5,13 @@ import zipfile
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.management import call_command
 from django.test import Client
 
 from snapshots.domain.simulators.samples import two_banks
 from snapshots.files import recordings, uploads
 from snapshots.jobs import running
-from snapshots.models import Job, Recording
+from snapshots.models import Job, Mapping, Recording
 from snapshots.problems import Refused
 from snapshots.services.recordings import accept_folder
 from tests.web.given import native, uploads_of
@@ -173,3 +174,72 @@ def test_the_page_without_scripts_gives_the_same_advice(ada, data_dir):
     assert answer.status_code == 413
     assert b"at most 500 files" in answer.content
     assert not uploads_of(data_dir)
+
+
+# --- one log for each process -------------------------------------------------------------------
+
+A_CLOCK = b'{"p": "a", "vc": {"a": 1}}\n{"p": "a", "vc": {"a": 2, "b": 1}}\n'
+B_CLOCK = b'{"p": "b", "vc": {"b": 1}}\n'
+
+
+def read_well(job: int) -> Recording:
+    running.run(job)
+    recording = Recording.objects.get()
+    assert recording.status == "ready", recording.error
+    return recording
+
+
+def ends(recording: Recording) -> list[str]:
+    return [channel.id for channel in recordings.open_recording(recording).topology.channels]
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("is_together", [True, False])
+def test_the_logs_of_two_processes_are_one_recording(api, is_together):
+    sent = [SimpleUploadedFile("a.jsonl", A_CLOCK), SimpleUploadedFile("b.jsonl", B_CLOCK)]
+    answer = api.post("/api/recordings", {"file": sent, "together": str(is_together).lower()})
+    assert answer.status_code == 202, answer.content
+    recording = read_well(Job.objects.get().pk)
+    assert (recording.format, ends(recording)) == ("json-clocks", ["b->a"])
+
+
+def test_the_log_of_one_process_alone_is_refused_with_the_others_names(api):
+    answer = api.post("/api/recordings", {"file": SimpleUploadedFile("a.jsonl", A_CLOCK)})
+    assert (answer.status_code, answer.json()["line"]) == (422, 2)
+    assert 'The clock names "b", whose events are in another file' in answer.json()["detail"]
+    assert "Upload both together" in answer.json()["detail"]
+
+
+@pytest.mark.spark
+def test_several_files_are_read_by_one_mapping(api, ada):
+    document = {"process": "who", "clock": "at"}
+    mapping = Mapping.objects.create(owner=ada, name="clocks", document=document)
+    sent = [
+        SimpleUploadedFile("a", b'{"who": "a", "at": {"a": 1}}\n'),
+        SimpleUploadedFile("b", b'{"who": "b", "at": {"b": 1, "a": 1}}\n'),
+    ]
+    body = {"file": sent, "together": "true", "format": f"mapping:{mapping.pk}"}
+    answer = api.post("/api/recordings", body)
+    assert answer.status_code == 202, answer.content
+    assert ends(read_well(answer.json()["job"])) == ["a->b"]
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("suffix", ["jsonl", "log"])
+def test_a_folder_with_a_log_for_each_process_is_ingested(ada, tmp_path, suffix):
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    (folder / f"a.{suffix}").write_bytes(A_CLOCK)
+    (folder / f"b.{suffix}").write_bytes(B_CLOCK)
+    call_command("ingest", folder, "--inline", "--owner", ada.email)
+    recording = Recording.objects.get()
+    assert recording.status == "ready", recording.error
+    assert ends(recording) == ["b->a"]
+
+
+@pytest.mark.spark
+def test_a_fault_in_one_of_several_files_is_named_with_its_file(api):
+    again = B_CLOCK + B_CLOCK
+    recording, sentence = refused(api, zipped(a=A_CLOCK, b=again))
+    assert sentence.startswith('Line 2: The file "b" of the package: The clock of "b" stands at 1')
+    assert recording.error["excerpt"].startswith('{"p": "b"')

@@ -15,6 +15,9 @@ from typing import Any
 REFUSED = "refused"  # the input has no meaning, and nothing of it is stored
 KEPT = "kept"  # the input has a meaning and is stored with its list of defects
 
+OTHER_FILES = "other-files"
+"""The code of a log that counts events of processes which are in other files."""
+
 SEVERITIES = {
     "empty": REFUSED,
     "not-utf8": REFUSED,
@@ -39,7 +42,7 @@ SEVERITIES = {
     "wrong-end": REFUSED,
     "index-twice": REFUSED,
     "causal-cycle": REFUSED,
-    "other-files": REFUSED,
+    OTHER_FILES: REFUSED,
     "too-many-processes": REFUSED,
     "too-many-channels": REFUSED,
     "too-many-restores": REFUSED,

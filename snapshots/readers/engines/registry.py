@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from snapshots.domain.model.defects import quoted, refuse
 from snapshots.readers.engines.base import START_BYTES, Beginnings, EngineReader
 from snapshots.readers.engines.flink.adapter.reader import FlinkReader
 from snapshots.readers.engines.seatunnel.adapter.reader import SeaTunnelReader
@@ -32,9 +31,10 @@ class Recognised:
     """Who reads an upload.
 
     Attributes:
-        reader: the engine's reader; None if the upload is a package with one log.
+        reader: the engine's reader; None if no engine has written the files.
         reason: what was recognised and by what, as a sentence.
-        log: the path of that log.
+        log: the only file of the package; None if it has several. ``readers.together`` then says
+            whether they are one log.
     """
 
     reader: EngineReader | None
@@ -84,8 +84,6 @@ def recognise(folder: Path, files: tuple[str, ...], format: str) -> Recognised:
 
     Args:
         format: one of FORMATS; if it is PACKAGE, the files show which engine wrote them.
-
-    Raises: InputRefused (``unknown-format``).
     """
     if format != PACKAGE:
         return Recognised(READERS[format], f"The format was given as {format}.")
@@ -95,12 +93,7 @@ def recognise(folder: Path, files: tuple[str, ...], format: str) -> Recognised:
             return Recognised(reader, reason)
     if len(files) == 1:
         return Recognised(None, "A package with one file.", folder / files[0])
-    titles = ", ".join(reader.title for reader in READERS.values())
-    raise refuse(
-        "unknown-format",
-        f"The package holds {len(files):,} files that no engine known here has written, "
-        f"{quoted(files[0])} among them. Known are: {titles}. Several logs: upload each by itself.",
-    )
+    return Recognised(None, "A package of files that no engine has written.")
 
 
 def _start(path: Path) -> bytes:

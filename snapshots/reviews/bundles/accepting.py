@@ -10,6 +10,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from snapshots import allowances
+from snapshots.domain.model.defects import OTHER_FILES
 from snapshots.files import uploads
 from snapshots.models import Job, Mapping, Recording
 from snapshots.problems import Refused
@@ -53,10 +54,37 @@ def accept_files(
 
     A bundle is recognised by its beginning, unless a format is given. If the owner has its
     recording already, by the bytes of the upload and how they are read, the notes go there.
+    Several files, one of which counts events of another, are the logs of one recording.
 
     Raises: Refused, Invalid, Conflict, TooMany, TooLarge.
     """
     who = by or owner
+    try:
+        return _accepted(owner, who, files, format, name, before_commit)
+    except Refused as refused:
+        if refused.code != OTHER_FILES or len(files) == 1:
+            raise
+    job = recordings.accept_together(
+        owner,
+        files,
+        (),
+        by=who,
+        format=format,
+        name=name,
+        before_commit=lambda jobs: before_commit(taken_by(jobs)),
+    )
+    return taken_by([job])
+
+
+def _accepted(
+    owner: User,
+    who: User,
+    files: Sequence[uploads.DraftUpload],
+    format: str,
+    name: str,
+    before_commit: Callable[[list[Taken]], None],
+) -> list[Taken]:
+    """Accept each file by itself, as ``accept_files``. Raises: as that does."""
     with ExitStack() as stack:
         if format or not any(map(is_bundle, files)):
             items: list[_Checked] = [

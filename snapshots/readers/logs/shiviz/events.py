@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import orjson
 
-from snapshots.domain.model.defects import quoted, refuse
+from snapshots.domain.model.defects import OTHER_FILES, quoted, refuse
 from snapshots.domain.model.listing import listed
 from snapshots.domain.model.topology import ProcessId
 from snapshots.readers.formats.fields import LONGEST_NAME
@@ -286,7 +286,7 @@ class Gathering:
         both = "both" if len(self._codes) == 2 else "all files"
         where = "another file" if len(missing) == 1 else "other files"
         return refuse(
-            "other-files",
+            OTHER_FILES,
             f"The clock names {listed(missing[:MOST_NAMED])}{_more(missing)}, whose events are in "
             f"{where}: each process writes its own. Upload {both} together, as one folder or "
             "package.",
