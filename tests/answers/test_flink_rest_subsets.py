@@ -218,6 +218,39 @@ def test_errors_of_others_are_not_flinks(answers, value):
     assert FlinkReader().recognises(Beginnings(("a.json",), lambda _: head)) is None
 
 
+@pytest.mark.parametrize(
+    ("message", "says"),
+    [
+        (f"org.apache.flink.runtime.messages.FlinkJobNotFoundException: Could not find Flink job "
+         f"({GONE})", "Is the id right"),
+        ("Service temporarily unavailable due to an ongoing leader election. Please refresh.",
+         "ask again in a while"),
+        ("File not found.", "has no such path"),
+        ("Not found: /jobs/x", "has no such path"),
+    ],
+)  # fmt: skip
+def test_other_errors_of_flink_are_told_too(answers, message, says):
+    assert says in refused(answers, {"a": encoded({"errors": [message]})})
+
+
+def test_a_savepoint_that_failed_is_told_with_its_innermost_cause(answers):
+    trace = "java.util.concurrent.CompletionException: x\n\tat a.B\nCaused by: org.apache.flink."
+    trace += "runtime.checkpoint.CheckpointException: Not all required tasks are currently running."
+    cause = {"class": "java.util.concurrent.CompletionException", "stack-trace": trace}
+    value = {"status": {"id": "COMPLETED"}, "operation": {"failure-cause": cause}}
+    sentence = refused(answers, {"s": encoded(value)})
+    assert "“Not all required tasks are currently running.”" in sentence
+
+
+def test_a_checkpoint_without_a_path_is_no_point_for_another_run(answers):
+    where = "<checkpoint-not-externally-addressable>"
+    value = {"counts": {"total": 1, "completed": 1}, "summary": {}, "latest": {},
+             "history": [checkpoint(1, external_path=where)]}  # fmt: skip
+    (found,) = answers({"c": encoded(value)})
+    assert found["restorable"].level == WATCH
+    assert "no other run can" in found["restorable"].text
+
+
 # --- any order, any name, several in a file -------------------------------------------------------
 
 

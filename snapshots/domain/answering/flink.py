@@ -105,7 +105,7 @@ def _stored(job: FlinkJob) -> int | None:
 def _no_answers(job: FlinkJob) -> Sentence:
     if job.is_of_older_release:
         return Sentence("state", _READ_AGAIN, NOT_KNOWN)
-    whole = [clause for clause in flink_restore.wholeness(job.points) if clause[0] != NOT_KNOWN]
+    whole = [clause for clause in flink_restore.wholeness(job) if clause[0] != NOT_KNOWN]
     text = "".join(f"{begun(clause)}. " for _, clause in whole)
     return Sentence(
         "state",
@@ -126,7 +126,7 @@ def _state(job: FlinkJob, report: JobReport) -> Sentence:
         *_of_checkpoints(report),
         *_of_failures(report),
         *_of_load(report),
-        *flink_restore.wholeness(job.points),
+        *flink_restore.wholeness(job),
     ]
     clauses.sort(key=lambda clause: LEVELS.index(clause[0]))
     levels = [level for level, _ in clauses]

@@ -1,6 +1,6 @@
 """Says from where a job of Flink's can be restored, and whether its checkpoints are whole."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from snapshots.domain.answering import restore_points
 from snapshots.domain.answering.flink_job import FlinkJob
@@ -8,38 +8,54 @@ from snapshots.domain.answering.job_report import OFF, JobReport, JobRestore
 from snapshots.domain.answering.sentences import NOT_KNOWN, WATCH, WELL, WRONG, Sentence
 from snapshots.domain.answering.upload_summary import Point
 from snapshots.domain.answering.wording import named, to_checkpoint
-from snapshots.domain.inventory.model import COMPLETED
+from snapshots.domain.inventory.model import COMPLETED, UNKNOWN
 from snapshots.domain.inventory.restore_check import NOT_RESTORABLE, RESTORABLE
 from snapshots.domain.model.defects import times
+
+NOT_ADDRESSABLE = "<checkpoint-not-externally-addressable>"
+"""Flink's word for the path of a checkpoint in the memory of its JobManager."""
 
 _UNLISTED = "Whether there is a point to restore from is not known"
 
 
-def wholeness(points: Iterable[Point]) -> Iterator[tuple[str, str]]:
+def wholeness(job: FlinkJob) -> Iterator[tuple[str, str]]:
     """Yield levels and clauses on whether all files are there of the checkpoints in the upload.
 
-    The answers are those of the restore check. Failed checkpoints need no files.
+    The answers are those of the restore check. Failed checkpoints need no files, and neither do
+    those that Flink removed.
     """
+    removed = job.report.removed if job.report is not None else ()
     checked = [
         point
-        for point in points
+        for point in job.points
         if point.item.path is not None
         and point.completeness is not None
-        and point.item.status == COMPLETED
+        and point.item.status in (COMPLETED, UNKNOWN)
+        and point.item.id not in removed
     ]
+    whole = [point for point in checked if _answer(point) == RESTORABLE]
     broken = [point for point in checked if _answer(point) == NOT_RESTORABLE]
     unknown = [point for point in checked if _answer(point) not in (RESTORABLE, NOT_RESTORABLE)]
     if broken:
-        more = f" ({times(len(broken) - 1, 'older one')} neither)" if len(broken) > 1 else ""
-        yield WRONG, f"{named(broken[-1])} cannot be restored{more}: {_gap(broken[-1])}"
+        completed = [point for point in broken if point.item.status == COMPLETED]
+        last = (completed or broken)[-1]
+        more = f" ({times(len(broken) - 1, 'other')} neither)" if len(broken) > 1 else ""
+        level = WRONG if completed or not whole else WATCH
+        yield level, f"{_called(last, checked)} cannot be restored{more}: {_gap(last)}"
     if unknown:
-        more = f" and {times(len(unknown) - 1, 'more')}" if len(unknown) > 1 else ""
-        yield (
-            NOT_KNOWN,
-            f"whether all files of {named(unknown[-1])}{more} are there is not known",
-        )
+        more = f" and {times(len(unknown) - 1, 'other')}" if len(unknown) > 1 else ""
+        name = _called(unknown[-1], checked)
+        yield NOT_KNOWN, f"whether all files of {name}{more} are there is not known"
     if checked and not broken and not unknown:
         yield WELL, _all_whole(checked)
+
+
+def _called(point: Point, others: Sequence[Point]) -> str:
+    """Name a checkpoint, with its folder where another one has its number or it has none."""
+    same = [other for other in others if other.item.id == point.item.id]
+    if point.item.id and len(same) == 1:
+        return named(point)
+    return f"the {point.item.kind} in {point.item.path or 'the root'}"
 
 
 def _all_whole(checked: Sequence[Point]) -> str:
@@ -64,12 +80,23 @@ def restorable(job: FlinkJob) -> Sentence:
     """Name the newest point from which the job can be restored, and what is known of its files."""
     report = job.report
     is_none = not any(point.item.status == COMPLETED for point in job.points)
+    has_folders = any(point.item.path is not None for point in job.points)
+    if is_none and has_folders and (report is None or report.restore is None):
+        return _remains(job)
     if report is not None and is_none:
         return _without_completed(job, report)
     found = restore_points.restorable(job.points, job.detail)
-    if report is None or any(point.item.path is not None for point in job.points):
+    if report is None or has_folders:
         return found
     return _only_reported(job, report, found)
+
+
+def _remains(job: FlinkJob) -> Sentence:
+    """Say that the upload has only folders without a `_metadata`, or damaged ones."""
+    last = [point for point in job.points if point.item.path is not None][-1]
+    problem = last.item.problem or ""
+    text = f"No checkpoint in the upload can be restored. {problem}".rstrip()
+    return Sentence("restorable", text, WRONG, (to_checkpoint(last),))
 
 
 def _without_completed(job: FlinkJob, report: JobReport) -> Sentence:
@@ -131,7 +158,15 @@ def _only_reported(job: FlinkJob, report: JobReport, found: Sentence) -> Sentenc
         )
         level = WATCH if report.state == "finished" else WRONG
         return Sentence("restorable", text, level, found.evidence)
-    last = kept[-1]
+    stored = [facts for facts in kept if facts.path != NOT_ADDRESSABLE]
+    if not stored:
+        text = (
+            f"Flink stored checkpoint {kept[-1].number} nowhere that a later run could read it: it "
+            "gives the path as not externally addressable, as without a checkpoint directory. "
+            "The job itself goes on from it after a failure, and no other run can."
+        )
+        return Sentence("restorable", text, WATCH, found.evidence)
+    last = stored[-1]
     kind = "savepoint" if "savepoint" in last.kind else "checkpoint"
     where = f", at {last.path}" if last.path else ""
     text = (

@@ -34,6 +34,9 @@ METADATA = "_metadata"
 _JOB_ID = re.compile(r"(?<![0-9A-Za-z])[0-9a-f]{32}(?![0-9A-Za-z])")
 _ID_PREFIX = 6  # hex digits of the job's id in the name of a savepoint's folder
 _REMAINS = "It lies in the folder of a checkpoint that cannot be read."
+_EMPTY = (
+    "It is empty. Flink writes it last: either it was stopped while it wrote, or the copy failed."
+)
 _MOST_CANDIDATES = 100  # jobs that are compared
 _HEAD_BYTES = 64
 NOT_NEEDED = "No checkpoint in the upload needs it."
@@ -133,9 +136,10 @@ def read_upload(root: Path, limits: FlinkLimits | None = None) -> FlinkUpload:
     not_state = [path for path in json_paths if path not in usage.used]
     answers = read_answers((path, _content(files, path)) for path in not_state)
     rest = jobs_of(answers)
-    if not needs and not rest:
+    remaining = _without_metadata(files, metadata_paths)
+    if not needs and not rest and (stored or not remaining):
         raise _nothing_readable(stored, answers)
-    stored += _without_metadata(files, metadata_paths)
+    stored += remaining
     stored = [replace(each, missing=usage.missing.get(each.path, ())) for each in stored]
     jobs = _jobs(list(map(_Owners(rest, stored).joined, stored)), rest)
     used_answers = tuple(path for path in not_state if path not in answers.unread)
@@ -245,6 +249,8 @@ def _stored(files: Files, path: str, limits: FlinkLimits) -> StoredCheckpoint:
     if files.sizes[path] > limits.metadata_bytes:
         most = f"{limits.metadata_bytes // 2**20:,} MiB"
         return StoredCheckpoint(path, None, f"It is larger than {most}.")
+    if not files.sizes[path]:
+        return StoredCheckpoint(path, None, _EMPTY)
     data = files.whole(path)
     if isinstance(data, Missing):
         return StoredCheckpoint(path, None, data.reason)

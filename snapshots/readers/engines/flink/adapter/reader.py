@@ -22,6 +22,7 @@ from snapshots.readers.engines.flink.adapter.inventory import upload_inventory
 from snapshots.readers.engines.flink.adapter.recording import recording
 from snapshots.readers.engines.flink.adapter.restore_check import restore_check
 from snapshots.readers.engines.flink.adapter.runs import runs_of
+from snapshots.readers.engines.flink.files import CHECKPOINT_FOLDER
 from snapshots.readers.engines.flink.metadata import is_metadata
 from snapshots.readers.engines.flink.rest.archive import facts_of_upload
 from snapshots.readers.engines.flink.rest.beginnings import begins_as_answer, looks_like_json
@@ -38,6 +39,8 @@ _ANSWER_NAMES = tuple(
     )
 )
 _ARCHIVE_NAME = re.compile(rf"(?:^|/){_HEX}$")  # of a History Server, a job each
+_UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+_STATE_FILE = re.compile(rf"(?:^|/)(?:{CHECKPOINT_FOLDER.pattern})/{_UUID}$")
 _MOST_BEGINNINGS = 200  # files whose beginnings are looked at
 
 
@@ -64,6 +67,8 @@ class FlinkReader:
                 return f"{quoted(answer)} is named as an answer of Flink's REST API."
         if len(files.names) > 1 and all(map(_ARCHIVE_NAME.search, files.names)):
             return "Its files are named as the archives of Flink's History Server."
+        if state := next(filter(_STATE_FILE.search, files.names), None):
+            return f"{quoted(state)} is named as a file of a Flink checkpoint."
         return _recognised_by_content(files)
 
     def read(self, root: Path) -> "FlinkEngineUpload":

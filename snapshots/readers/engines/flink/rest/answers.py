@@ -59,6 +59,8 @@ _BELOW_JOB = tuple(
         (BACK_PRESSURE, rf"^/vertices/(?P<vertex>{_ID})/backpressure$"),
     )
 )
+OPERATION = {"status", "operation"}  # the keys of an answer about a savepoint that was asked for
+REQUEST = {"request-id"}
 BY_KEYS = (
     (SUBTASKS, {"id", "status", "summary", "subtasks"}),
     (CHECKPOINT, {"id", "status", "trigger_timestamp", "tasks"}),
@@ -74,6 +76,8 @@ BY_KEYS = (
     (NOT_USED, {"jid", "execution-config"}),
     (NOT_USED, {"job-accumulators", "user-task-accumulators"}),
     (NOT_USED, {"taskmanagers", "slots-total"}),
+    (NOT_USED, OPERATION),
+    (NOT_USED, REQUEST),
     (BACK_PRESSURE, {"status", "subtasks", "backpressure-level"}),
     (VERTEX, {"id", "name", "parallelism", "subtasks"}),
 )
@@ -246,6 +250,8 @@ def _kind_of(value: dict[str, Any]) -> str:
         return JOBS
     if value.keys() == {"errors"}:
         return ERROR if error_answers.messages_of(value) else NOT_USED
+    if value.keys() == OPERATION and error_answers.messages_of(value):
+        return ERROR
     kind = next((kind for kind, keys in BY_KEYS if keys <= value.keys()), UNKNOWN)
     history = mapping(value, "exceptionHistory")
     if kind == EXCEPTIONS and value.keys() == {"exceptionHistory"} and "truncated" not in history:

@@ -8,6 +8,8 @@ from snapshots.readers.engines.flink.rest.answers import (
     BY_KEYS,
     JOBS_ALONE,
     MOST_DOCUMENTS,
+    OPERATION,
+    REQUEST,
     VERTEX,
 )
 
@@ -19,6 +21,7 @@ _TOKEN = re.compile(rb'"((?:[^"\\]|\\.)*)"\s*(:)?|[{}\[\]]')
 _JID = re.compile(rb'"jid"\s*:\s*"[0-9a-f]{32}"')
 _ARCHIVED_PATH = re.compile(rb'"path"\s*:\s*"/(?:jobs|config|applications)')
 _LISTED_JOB = re.compile(rb'"j?id"\s*:\s*"[0-9a-f]{32}"')
+_REQUESTED = re.compile(rb'"request-id"\s*:\s*"[0-9a-f]{32}"')
 _OF_NO_JOB = (VERTEX, BACK_PRESSURE)  # alone they do not show that a file is Flink's
 
 
@@ -44,6 +47,10 @@ def _shows_answer(shown: set[str], start: bytes, is_whole: bool) -> bool:
         return _JID.search(start) is not None
     if shown == {"errors"}:
         return error_answers.begins_as_errors(start.decode("utf-8", "replace"))
+    if shown == REQUEST:
+        return _REQUESTED.search(start) is not None
+    if shown == OPERATION:
+        return b'"failure-cause"' in start or b'"location"' in start
     if shown == JOBS_ALONE or "applications" in shown:
         return _LISTED_JOB.search(start) is not None
     return any(
