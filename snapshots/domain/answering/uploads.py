@@ -1,6 +1,6 @@
 """The first answer to an upload of an engine: the sentences about each of its jobs."""
 
-from snapshots.domain.answering import flink, seatunnel, spark
+from snapshots.domain.answering import flink, seatunnel, spark, spark_progress
 from snapshots.domain.answering.flink_job import FlinkJob
 from snapshots.domain.answering.job_report import JobReport
 from snapshots.domain.answering.sentences import Subject
@@ -38,6 +38,8 @@ def _subject(
     detail: Detail,
     timed: frozenset[str],
 ) -> Subject:
+    if summary.engine == SPARK and spark_progress.is_of_reports(job):
+        return spark_progress.subject(summary, job, detail)
     if summary.engine == SPARK:
         return spark.subject(summary, job)
     if summary.engine != FLINK:

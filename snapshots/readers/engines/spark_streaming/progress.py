@@ -1,23 +1,28 @@
-"""Read progress reports of a query, one JSON object per line.
+"""Read progress reports of a query, in JSON of any layout or out of an event log of Spark's.
 
 Source: Spark's StreamingQueryProgress.
 """
 
-import io
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from snapshots.readers.engines.spark_streaming.documents import (
     Json,
     NotReadable,
-    parse_object,
     whole,
 )
 from snapshots.readers.engines.spark_streaming.files import DamagedFile, Files, open_regular
 from snapshots.readers.engines.spark_streaming.limits import SparkLimits
+from snapshots.readers.engines.spark_streaming.report_documents import (
+    Ended,
+    Found,
+    begins_with_reports,
+    decompressed,
+    documents,
+)
 
 MOST_DAMAGED = 100  # lines of a file that are not reports
-LONGEST_LINE = 4 * 2**20
+_START = 2**16
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -40,6 +45,8 @@ class Progress:
         name: the name that the job gave the query; None if it gave none.
         idle: whether the trigger ran no batch.
         triggered_at_ms: epoch ms.
+        watermark_ms: the watermark of the batch, epoch ms; None if the report has none.
+        input_rate, processed_rate: rows a second.
         durations_ms: the duration of each phase.
     """
 
@@ -54,6 +61,9 @@ class Progress:
     sources: tuple[SourceProgress, ...]
     operators: tuple[dict[str, Json], ...]
     sink: str | None
+    watermark_ms: int | None = None
+    input_rate: float | None = None
+    processed_rate: float | None = None
 
     @property
     def finished_at_ms(self) -> int | None:
@@ -68,46 +78,78 @@ def looks_like_progress(files: Files, path: str) -> bool:
         return path.rsplit("/", 1)[-1].startswith("progress.")
     try:
         with open_regular(files.root / path) as file:
-            first = file.readline(LONGEST_LINE)
-        document = parse_object(first, SparkLimits.depth)
-    except (OSError, NotReadable):
+            return begins_with_reports(file.read(_START)) is not None
+    except OSError:
         return False
-    return {"batchId", "runId", "sources"} <= document.keys()
 
 
 def read_progress(
     files: Files, path: str, limits: SparkLimits
 ) -> tuple[list[Progress], list[DamagedFile]]:
     """Return the reports of a file in order, and its lines that are not reports."""
+    found = read_reports(files, path, limits)
+    return found.reports, found.damaged
+
+
+@dataclass(frozen=True)
+class ReportsOfFile:
+    """What a file of reports holds.
+
+    Attributes:
+        reports: the reports, in their order.
+        damaged: what is none where one is expected.
+        ended: how queries ended, by an event log.
+    """
+
+    reports: list[Progress]
+    damaged: list[DamagedFile]
+    ended: list[Ended]
+
+
+def read_reports(files: Files, path: str, limits: SparkLimits) -> ReportsOfFile:
+    """Return what a file of reports holds."""
+    found = ReportsOfFile([], [], [])
     try:
-        data = files.read(path, limits.progress_bytes)
+        data = decompressed(files.read(path, limits.progress_bytes), limits.progress_bytes)
         files.spend("bytes of progress reports", path, len(data), limits.progress_bytes)
     except DamagedFile as error:
-        return [], [error]
-    reports: list[Progress] = []
-    damaged: list[DamagedFile] = []
-    for number, line in enumerate(io.BytesIO(data), start=1):
-        if not line.strip():
-            continue
-        if len(damaged) == MOST_DAMAGED:
-            damaged.append(DamagedFile(path, "The rest of the file is not read.", number))
+        found.damaged.append(error)
+        return found
+    except NotReadable as error:
+        found.damaged.append(DamagedFile(path, str(error)))
+        return found
+    for item in documents(data, limits.depth):
+        if len(found.damaged) == MOST_DAMAGED:
+            text = "The rest of the file is not read."
+            found.damaged.append(DamagedFile(path, text, item.line))
             break
         try:
             files.spend("progress reports", path, 1, limits.reports, again=True)
-            reports.append(_progress(parse_object(line, limits.depth)))
-        except NotReadable as error:
-            damaged.append(DamagedFile(path, str(error), number))
+            _take(found, item, path)
         except DamagedFile as error:
-            damaged.append(error)
+            found.damaged.append(error)
             break
-    return reports, damaged
+    return found
+
+
+def _take(found: ReportsOfFile, item: Found, path: str) -> None:
+    if item.ended is not None:
+        found.ended.append(item.ended)
+        return
+    try:
+        if item.report is None:
+            raise NotReadable(item.problem or "It is no progress report.")
+        found.reports.append(_progress(item.report))
+    except NotReadable as error:
+        found.damaged.append(DamagedFile(path, str(error), item.line))
 
 
 def _progress(document: dict[str, Json]) -> Progress:
     durations = document.get("durationMs")
     durations = durations if isinstance(durations, dict) else {}
     durations = {name: ms for name, ms in durations.items() if _number(ms) is not None}
-    sink = document.get("sink")
+    sink, event_time = document.get("sink"), document.get("eventTime")
+    event_time = event_time if isinstance(event_time, dict) else {}
     return Progress(
         query=_text(document.get("id")),
         name=_text(document.get("name")) or None,
@@ -120,6 +162,9 @@ def _progress(document: dict[str, Json]) -> Progress:
         sources=tuple(map(_source, _objects(document.get("sources")))),
         operators=tuple(_objects(document.get("stateOperators"))),
         sink=_text(sink.get("description")) if isinstance(sink, dict) else None,
+        watermark_ms=_instant(event_time.get("watermark")),
+        input_rate=_rate(document.get("inputRowsPerSecond")),
+        processed_rate=_rate(document.get("processedRowsPerSecond")),
     )
 
 
@@ -142,6 +187,11 @@ def _text(value: Json) -> str | None:
 
 def _number(value: Json) -> int | None:
     return value if type(value) is int and abs(value) < 2**63 else None
+
+
+def _rate(value: Json) -> float | None:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if is_number and 0 <= value < 2**63 else None
 
 
 def _instant(value: Json) -> int | None:

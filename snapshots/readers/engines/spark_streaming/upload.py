@@ -30,6 +30,7 @@ MOST_TRIED_FOR_PROGRESS = 1000
 SINK_LOG = "_spark_metadata"
 _LOG_FILE = re.compile(r"(?:(.*)/)?(?:offsets|commits)/\d+")
 STATE_FILE = re.compile(r"(?:(.*)/)?state/\d+/(?:\d+/.+|_metadata/metadata)")
+_EVENT_LOG = re.compile(r"(?:^|/)(?:events_\d+_|(?:application|local|app|spark)-)[^/]*$")
 _PROGRESS_SUFFIXES = (".json", ".jsonl", ".ndjson", ".log", ".txt")
 
 
@@ -159,7 +160,9 @@ def _reports(
     files: Files, roles: dict[str, str | None], limits: SparkLimits
 ) -> tuple[list[Progress], list[DamagedFile]]:
     candidates = [
-        path for path in files.entries if roles[path] is None and path.endswith(_PROGRESS_SUFFIXES)
+        path
+        for path in files.entries
+        if roles[path] is None and (path.endswith(_PROGRESS_SUFFIXES) or _EVENT_LOG.search(path))
     ]
     candidates.sort(key=lambda path: (path.count("/"), path))
     reports: list[Progress] = []

@@ -19,14 +19,17 @@ from snapshots.readers.engines.spark_streaming.adapter.events import derived_rec
 from snapshots.readers.engines.spark_streaming.adapter.files import MOST_NAMED, file_uses
 from snapshots.readers.engines.spark_streaming.adapter.inventory import upload_inventory
 from snapshots.readers.engines.spark_streaming.adapter.jobs import SparkJob, jobs_of
+from snapshots.readers.engines.spark_streaming.adapter.progress_upload import ProgressUpload
 from snapshots.readers.engines.spark_streaming.adapter.restore_check import restore_check
 from snapshots.readers.engines.spark_streaming.adapter.sizes import StateSizes
 from snapshots.readers.engines.spark_streaming.files import list_files
 from snapshots.readers.engines.spark_streaming.limits import SparkLimits
-from snapshots.readers.engines.spark_streaming.progress import Progress
+from snapshots.readers.engines.spark_streaming.progress import Progress, looks_like_progress
+from snapshots.readers.engines.spark_streaming.report_documents import begins_with_reports
 
 _LOG_FILE = re.compile(r"(?:(.*)/)?(offsets|commits)/\d+|(?:(.*)/)?(metadata)")
 
+_MOST_TRIED = 1_000  # files that may hold progress reports
 _STORED_STATE = re.compile(
     r"(?:.*/)?state/\d+/\d+/(?:[^/]+/)?\d+(?:_[0-9A-Za-z-]+)?\.(?:delta|snapshot|changelog|zip)"
 )
@@ -54,11 +57,20 @@ class SparkStreamingReader:
                 return f"{holder} holds {' and '.join(sorted(parts))}, as Spark's checkpoints do."
         if state := next(filter(_STORED_STATE.fullmatch, files.names), None):
             return f"{quoted(state)} is named as Spark names its files of state."
+        for name in files.names[:_MOST_TRIED]:
+            if holds := begins_with_reports(files.read(name)):
+                return f"{quoted(name)} begins as {holds}."
         return None
 
-    def read(self, root: Path) -> "SparkUpload":
+    def read(self, root: Path) -> EngineUpload:
         """Read the files below a folder. Raises: InputRefused."""
-        return SparkUpload(root)
+        files = list_files(root, SparkLimits().files)
+        if uploads.find_checkpoints(files):
+            return SparkUpload(root)
+        tried = sorted(files.entries)[:_MOST_TRIED]
+        if any(looks_like_progress(files, path) for path in tried if files.entries[path].size):
+            return ProgressUpload(root)
+        return SparkUpload(root)  # which refuses it
 
 
 @dataclass

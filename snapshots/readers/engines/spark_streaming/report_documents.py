@@ -1,0 +1,225 @@
+"""Find the progress reports in a file: JSON of any layout, or an event log of Spark's.
+
+People keep ``lastProgress`` and ``recentProgress`` one a line, pretty-printed, as an array, or one
+after the other. An event log holds them as ``QueryProgressEvent``, and in ``QueryTerminatedEvent``
+the exception that ended a query; it is plain or compressed with zstd or lz4.
+Source: Spark's StreamingQueryProgress, StreamingQueryListener and EventLogFileWriters.
+"""
+
+import json
+import re
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from snapshots.readers.engines.spark_streaming.documents import Json, NotReadable, parse
+
+ZSTD = b"\x28\xb5\x2f\xfd"
+LZ4_OF_JAVA, SNAPPY_OF_SPARK = b"LZ4Block", b"\x82SNAPPY\x00"
+_EVENT = "org.apache.spark.sql.streaming.StreamingQueryListener$Query"
+PROGRESS, TERMINATED = f"{_EVENT}ProgressEvent", f"{_EVENT}TerminatedEvent"
+_KEYS = {"batchId", "runId", "sources"}
+_JSON_REPORT = re.compile(
+    rb'\A\s*(?:\[\s*)?\{(?=.*"batchId"\s*:)(?=.*"runId"\s*:)(?=.*"(?:numInputRows|durationMs)"\s*:)',
+    re.S,
+)
+_EVENT_LOG = re.compile(rb'\A\s*\{"Event":"(?:SparkListener|org\.apache\.spark\.)')
+_PYTHON_REPR = re.compile(rb"\A\s*\[?\{'id':.{0,200}'runId':.{0,2000}'batchId':", re.S)
+_BLANK = re.compile(r"[\s,\x00]*")
+_PIECE = 2**16
+_LZ4_HEADER = struct.Struct("<8sBIII")  # magic, token, sizes stored and original, checksum
+_LZ4_RAW = 0x10  # in the token: the block is stored as it is
+_LZ4_LARGEST = 2**25
+_LINES_TRIED = 20
+_DEEPEST = 100  # levels of a line that is tried
+MOST_DOCUMENTS_BEHIND_ONE_ANOTHER = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a query ended, by its event log.
+
+    Attributes:
+        query: the id of the query.
+        exception: the exception that ended it; None if it was stopped.
+    """
+
+    query: str | None
+    exception: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One document of a file.
+
+    Attributes:
+        line: the line in which it begins.
+        report: a progress report. None if it is none.
+        ended: how a query ended. None if the document does not say.
+        problem: why it is not read. None if it is.
+    """
+
+    line: int
+    report: dict[str, Json] | None = None
+    ended: Ended | None = None
+    problem: str | None = None
+
+
+def begins_with_reports(start: bytes) -> str | None:
+    """Return what a file's first bytes show that it holds; None if it holds no reports."""
+    if start.startswith((ZSTD, LZ4_OF_JAVA)):
+        start = _beginning(start)
+    if _EVENT_LOG.match(start):
+        return "an event log of Spark"
+    if _PYTHON_REPR.match(start):
+        return "progress reports of Spark, printed as Python's dictionaries"
+    if _JSON_REPORT.match(start):
+        return "progress reports of a Spark query"
+    return None
+
+
+def is_python_repr(data: bytes) -> bool:
+    """Tell whether these are reports that Python printed, which is not JSON."""
+    return _PYTHON_REPR.match(data[:_PIECE]) is not None
+
+
+def _beginning(start: bytes) -> bytes:
+    """Return what the first bytes of a zstd stream decompress to, as far as that is possible."""
+    if start.startswith(LZ4_OF_JAVA):
+        return b"".join(_lz4_blocks(start, _PIECE))
+    parts: list[bytes] = []
+    try:
+        with pa.input_stream(pa.BufferReader(start), compression="zstd") as stream:
+            while len(parts) < 16 and (part := stream.read(4096)):
+                parts.append(part)
+    except (OSError, pa.ArrowException):
+        pass  # the first bytes end amid a block
+    return b"".join(parts)
+
+
+def decompressed(data: bytes, most: int) -> bytes:
+    """Return the content of a file. Raises: NotReadable."""
+    if data.startswith(SNAPPY_OF_SPARK):
+        raise NotReadable("It is an event log compressed with snappy, which is not read.")
+    if data.startswith(LZ4_OF_JAVA):
+        return b"".join(_lz4_blocks(data, most))
+    if not data.startswith(ZSTD):
+        return data
+    parts, size = [], 0
+    try:
+        with pa.input_stream(pa.BufferReader(data), compression="zstd") as stream:
+            while part := stream.read(_PIECE):
+                parts.append(part)
+                size += len(part)
+                if size > most:
+                    raise NotReadable(f"It holds more than {most:,} bytes, which is the limit.")
+    except (OSError, pa.ArrowException) as error:
+        if not parts:
+            raise NotReadable("It cannot be decompressed (zstd).") from error
+    return b"".join(parts)  # an event log that is being written ends amid a block
+
+
+def _lz4_blocks(data: bytes, most: int) -> Iterator[bytes]:
+    """Yield the blocks of a stream of lz4-java's LZ4BlockOutputStream, up to the first damage."""
+    place, size, codec = 0, 0, pa.Codec("lz4_raw")
+    while data.startswith(LZ4_OF_JAVA, place) and len(data) >= place + _LZ4_HEADER.size:
+        _, token, stored, original, _ = _LZ4_HEADER.unpack_from(data, place)
+        place += _LZ4_HEADER.size
+        block = data[place : place + stored]
+        place += stored
+        size += original
+        if len(block) < stored or not 0 < original <= _LZ4_LARGEST or size > most:
+            return
+        if token & 0xF0 == _LZ4_RAW:
+            yield block
+            continue
+        try:
+            yield codec.decompress(block, decompressed_size=original, asbytes=True)
+        except (OSError, pa.ArrowException):
+            return
+
+
+def documents(data: bytes, depth: int) -> Iterator[Found]:
+    """Yield the reports of a file in their order, and what is none where one is expected."""
+    lines = data.splitlines()
+    is_event_log = _EVENT_LOG.match(data[:_PIECE]) is not None
+    if is_event_log or any(map(_is_one_document, lines[:_LINES_TRIED])):
+        for number, line in enumerate(lines, 1):
+            if line.strip() and not (is_event_log and b"QueryListener$Query" not in line[:200]):
+                yield from _of_text(line, number, depth)
+        return
+    yield from _behind_one_another(data, depth)
+
+
+def _is_one_document(line: bytes) -> bool:
+    """Tell whether a line alone is a report, or a list of some."""
+    try:
+        value = parse(line, _DEEPEST)
+    except NotReadable:
+        return False
+    items = value if isinstance(value, list) else [value]
+    return any(isinstance(item, dict) and item.keys() >= _KEYS for item in items)
+
+
+def _of_text(text: bytes | str, line: int, depth: int) -> Iterator[Found]:
+    try:
+        yield from _of_value(parse(text, depth), line)
+    except NotReadable as error:
+        yield Found(line, problem=str(error))
+
+
+def _of_value(value: Json, line: int) -> Iterator[Found]:
+    if isinstance(value, list):
+        for item in value:
+            yield from _of_value(item, line)
+        return
+    if not isinstance(value, dict):
+        yield Found(line, problem="A JSON object is expected.")
+        return
+    event = value.get("Event")
+    if event == PROGRESS:
+        value = value.get("progress")
+        value = value if isinstance(value, dict) else {}
+    elif event == TERMINATED:
+        query, exception = value.get("id"), value.get("exception")
+        yield Found(
+            line,
+            ended=Ended(
+                query if isinstance(query, str) else None,
+                exception if isinstance(exception, str) and exception else None,
+            ),
+        )
+        return
+    elif event is not None:
+        return
+    if value.keys() >= _KEYS:
+        yield Found(line, report=value)
+    else:
+        lacking = ", ".join(sorted(_KEYS - value.keys()))
+        yield Found(line, problem=f"It is no progress report: it lacks {lacking}.")
+
+
+def _behind_one_another(data: bytes, depth: int) -> Iterator[Found]:
+    """Yield documents that span lines."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        yield Found(1, problem="It is not UTF-8.")
+        return
+    decoder, place, line = json.JSONDecoder(), 0, 1
+    for _ in range(MOST_DOCUMENTS_BEHIND_ONE_ANOTHER):
+        blank = _BLANK.match(text, place)
+        begin = place if blank is None else blank.end()
+        line += text.count("\n", place, begin)
+        if begin == len(text):
+            return
+        try:
+            _, end = decoder.raw_decode(text, begin)
+        except (ValueError, RecursionError):
+            yield Found(line, problem="It is not JSON, or it ends too early.")
+            return
+        yield from _of_text(text[begin:end], line, depth)
+        line += text.count("\n", begin, end)
+        place = end
