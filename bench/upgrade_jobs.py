@@ -47,6 +47,7 @@ DEFAULTS: dict[str, Any] = {
     "history": "long",
     "timers": True,
     "sql": None,
+    "settings": {},  # of Flink, beyond SETTINGS
 }
 SETTINGS = {
     "rest.address": "127.0.0.1",
@@ -209,6 +210,7 @@ def an_environment(design: dict[str, Any], folder: Path) -> StreamExecutionEnvir
         "state.backend.type": design["backend"],
         "pipeline.operator-chaining.enabled": str(design["chaining"]).lower(),
         "execution.checkpointing.dir": folder.resolve().as_uri(),
+        **design["settings"],
     }
     if "savepoint" in design:
         settings["execution.state-recovery.path"] = Path(design["savepoint"]).resolve().as_uri()

@@ -21,6 +21,7 @@ from snapshots.readers.engines.flink.keyed.entries import MOST_SENTENCES, TIMERS
 from snapshots.readers.engines.flink.keyed.keyed_meta import StateType
 from snapshots.readers.engines.flink.keyed.keyed_state import KeyedState
 from snapshots.readers.engines.flink.metadata import Operator
+from snapshots.readers.engines.flink.python_values import NOTE, is_python, python_value
 from snapshots.readers.engines.flink.types.spelling import spelt
 from snapshots.readers.engines.flink.types.values import Serializer
 from snapshots.readers.engines.flink.upload import FlinkUpload, StoredCheckpoint
@@ -149,7 +150,7 @@ class _Entries:
                 subtask,
                 name,
                 _shown(entry.key),
-                _shown(entry.value),
+                self._value(name, entry.value),
                 entry.size,
                 entry.key_group,
                 _namespace(entry.namespace),
@@ -186,7 +187,7 @@ class _Entries:
             types = [listed.types[role] for role in roles if role in listed.types]
             described = seen.state(name, kind, " → ".join(types) or None)
             for place, element in enumerate(listed.elements):
-                value = _shown(element.value)
+                value = self._value(name, element.value)
                 if not state.raw and contents.missing is None:
                     seen.count_opaque(name, subtask, element.value)
                 content = bytes(element.raw) if isinstance(value, NotRead) else _text(value)
@@ -216,6 +217,13 @@ class _Entries:
         for unread in contents.unread:
             if unread.size:
                 seen.note(f"{unread.size:,} bytes of operator state: {unread.reason}")
+
+    def _value(self, state: str, value: object) -> object:
+        """Return a value as it is shown; that of a Python worker by the form of its bytes."""
+        if not is_python(state) or isinstance(value, Opaque):
+            return _shown(value)
+        self._seen.note(NOTE)
+        return _shown(python_value(value))
 
     def coordinator(self, stream: Stream, folder: str) -> StateEntry:
         seen = self._seen.state(COORDINATOR_STATE, "coordinator")
