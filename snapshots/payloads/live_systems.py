@@ -49,6 +49,8 @@ class LiveSnapshot(TypedDict):
         at: when it was complete, in seconds since 1970.
         verdict: its verdict from the events that have come; null if it is not judged yet.
         sentence: of its worst finding, or that it is not judged yet.
+        problem: that it holds another sum than the system had in the beginning, as a sentence; null
+            if both are equal, or if the beginning is not known.
     """
 
     name: str
@@ -59,6 +61,7 @@ class LiveSnapshot(TypedDict):
     at: float
     verdict: str | None
     sentence: str
+    problem: str | None
 
 
 @described

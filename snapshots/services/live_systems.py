@@ -153,7 +153,9 @@ def _system_of(recording: Recording) -> LiveSystem:
         "sum": sum(known) if len(known) == len(journal.runs) else None,
         "process_count": len(journal.runs),
         "processes": processes,
-        "snapshots": [_snapshot(each, verdicts) for each in snapshots],
+        "snapshots": [
+            _snapshot(each, verdicts, told["total"] if told else None) for each in snapshots
+        ],
         "notes": told["notes"] if told else [],
     }
 
@@ -174,7 +176,7 @@ def _processes(journal: Journal, told: ToldSystem | None) -> list[LiveProcess]:
     ]
 
 
-def _snapshot(told: dict[str, Any], verdicts: dict[str, Judged]) -> LiveSnapshot:
+def _snapshot(told: dict[str, Any], verdicts: dict[str, Judged], total: int | None) -> LiveSnapshot:
     waiting = told["channels"]
     judged = verdicts.get(told["name"])
     return {
@@ -186,7 +188,20 @@ def _snapshot(told: dict[str, Any], verdicts: dict[str, Judged]) -> LiveSnapshot
         "at": told["at"],
         "verdict": judged["verdict"] if judged else None,
         "sentence": judged["sentence"] if judged else _NOT_JUDGED,
+        "problem": _problem(told["states"], waiting, total),
     }
+
+
+def _problem(states: int, waiting: int | None, total: int | None) -> str | None:
+    """Say that a snapshot holds another sum than the system had; None if nothing shows that."""
+    held = states + (waiting or 0)
+    if total is None or held == total:
+        return None
+    gap = f"{abs(total - held):,} too {'few' if held < total else 'many'}"
+    text = f"The sum does not hold: {held:,} of {total:,}, {gap}."
+    if waiting is not None:
+        return text
+    return f"{text} What was in the channels was not recorded."
 
 
 def _told(recording: Recording) -> Any:

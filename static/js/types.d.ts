@@ -1788,6 +1788,7 @@ interface LiveSystem {
     at: number;
     verdict: string | null;
     sentence: string;
+    problem: string | null;
   }[];
   notes: string[];
 }

@@ -203,3 +203,21 @@ def signed_in(email):
     client = Client()
     client.force_login(a_person(email))
     return client
+
+
+@pytest.mark.parametrize(
+    ("snapshot", "problem"),
+    [
+        ({"states": 7, "channels": 3}, None),
+        ({"states": 10, "channels": None}, None),
+        ({"states": 7, "channels": 2}, "The sum does not hold: 9 of 10, 1 too few."),
+        ({"states": 9, "channels": 4}, "The sum does not hold: 13 of 10, 3 too many."),
+        (
+            {"states": 7, "channels": None, "initiator": None},
+            "The sum does not hold: 7 of 10, 3 too few. What was in the channels was not recorded.",
+        ),
+    ],
+)
+def test_a_snapshot_with_another_sum_than_the_beginning_says_so(api, pk, snapshot, problem):
+    assert post(api, f"{pk}/system", TOLD | {"snapshots": [SNAPSHOT | snapshot]}).status_code == 200
+    assert only(api)["snapshots"][0]["problem"] == problem

@@ -121,9 +121,20 @@ function snapshotRow(recording, snapshot) {
   const by = snapshot.initiator === null ? "read by clocks" : `begun by ${snapshot.initiator}`;
   return h("li", { "data-snapshot": snapshot.name },
     h("p", {}, hasPage ? h("a", { href }, name) : name, ` ${by}, ${clock(snapshot.at)} `,
-      snapshot.verdict && h("span.verdict", { "data-verdict": snapshot.verdict }, snapshot.verdict)),
+      badge(snapshot)),
+    snapshot.problem && h("p.note", { "data-level": "error" }, snapshot.problem),
     h("p.num-text", {}, `${whole}.`),
     h("p.soft", {}, snapshot.sentence));
+}
+
+/**
+ * Returns the word for a snapshot: no praise for one whose sum does not hold.
+ * @param {LiveSystem["snapshots"][number]} snapshot
+ */
+function badge(snapshot) {
+  if (snapshot.problem && (snapshot.verdict === null || snapshot.verdict === "consistent"))
+    return h("span.verdict", { "data-verdict": "lost" }, "sum does not hold");
+  return snapshot.verdict && h("span.verdict", { "data-verdict": snapshot.verdict }, snapshot.verdict);
 }
 
 /** @param {number} seconds since 1970 */
