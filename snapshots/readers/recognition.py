@@ -19,12 +19,15 @@ from snapshots.readers.logs import native_parts
 from snapshots.readers.logs.base import HEAD_BYTES, Glancing, Reader
 from snapshots.readers.logs.columns import logged_events
 from snapshots.readers.logs.cos418 import Cos418Reader
+from snapshots.readers.logs.jaeger import JaegerReader
 from snapshots.readers.logs.mapped.clocked import ClockLinesReader, reader_of
 from snapshots.readers.logs.mapped.lines import PREFIX as MAPPED
 from snapshots.readers.logs.native import NativeReader
 from snapshots.readers.logs.native_parquet import ParquetReader
+from snapshots.readers.logs.p_trace import PTraceReader
 from snapshots.readers.logs.raft_trace import RaftTraceReader
 from snapshots.readers.logs.shiviz.reader import ShivizReader
+from snapshots.readers.logs.vector_timestamps import VectorTimestampsReader
 
 READERS: dict[str, Reader] = {
     reader.name: reader
@@ -35,8 +38,13 @@ READERS: dict[str, Reader] = {
         ShivizReader(),
         RaftTraceReader(),
         ClockLinesReader(),
+        JaegerReader(),
+        PTraceReader(),
+        VectorTimestampsReader(),
     )
 }
+TELLING = (PTraceReader.name, VectorTimestampsReader.name)
+"""The formats whose readers tell in the header what they found."""
 SMALL_EVENTS = 20_000
 
 

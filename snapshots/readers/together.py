@@ -8,6 +8,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 
 import orjson
@@ -23,9 +24,15 @@ from snapshots.readers.logs.mapped.clocked import ClockLinesReader
 from snapshots.readers.logs.native import NativeReader
 from snapshots.readers.logs.shiviz.logs import has_expressions
 from snapshots.readers.logs.shiviz.reader import ShivizReader
+from snapshots.readers.logs.vector_timestamps import (
+    VectorTimestampsReader,
+    as_lines,
+    is_of_numbers,
+)
 
-_CLOCKED = (ShivizReader().name, ClockLinesReader.name)
+_CLOCKED = (ShivizReader().name, ClockLinesReader.name, VectorTimestampsReader.name)
 _EVENTS = "native events"  # lines of the native format without their header
+_MOST_VECTORS = 100_000  # lines of a file with vector timestamps
 _MOST_NAMED = 5  # files in a sentence
 
 
@@ -71,6 +78,9 @@ def joined(
         raise refuse("empty", "The files of the package are empty.")
     if is_mapped:
         return _written(folder, names, target, limits, "as lines of one log, by the mapping")
+    vectors = _vectors(folder, names, limits)
+    if vectors and _named(folder, names) is None:
+        return _timestamps(vectors, target, folder, limits)
     kinds = {name: _kind(folder / name, limits) for name in names}
     logs = [name for name in names if kinds[name] is not None]
     found = {kinds[name] for name in logs}
@@ -84,6 +94,28 @@ def joined(
         reason = f"The only log of the package. Left out, since no log: {listed(others, 3)}."
         return Joined(folder / logs[0], reason, ((logs[0], 1),))
     raise _refusal(folder, names, kinds, limits)
+
+
+def _vectors(folder: Path, names: Sequence[str], limits: Limits) -> list[str]:
+    """Return the files with the vector timestamps of a node each; none if fewer than two have any.
+
+    A file beside them, such as the configuration of the nodes, is left out.
+    """
+    found = [name for name in names if is_of_numbers(read_head(folder / name, limits).start)]
+    return found if len(found) > 1 else []
+
+
+def _timestamps(names: Sequence[str], target: Path, folder: Path, limits: Limits) -> Joined:
+    """Write the vector timestamps of all nodes as one log. Raises: InputRefused."""
+    parts: dict[str, int] = {}
+    with target.open("wb") as log:
+        files = {name: list(islice(_lines(folder / name, limits), _MOST_VECTORS)) for name in names}
+        for number, (name, line) in enumerate(as_lines(files), 1):
+            parts.setdefault(name, number)
+            log.write(line)
+    shown = listed([quoted(name) for name in names], _MOST_NAMED)
+    reason = f"The vector timestamps of {len(names):,} nodes: {shown}."
+    return Joined(target, reason, tuple(parts.items()))
 
 
 def _counts(path: Path) -> bool:

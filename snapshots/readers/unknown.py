@@ -5,7 +5,7 @@ from contextlib import suppress
 
 from orjson import JSONDecodeError, loads
 
-from snapshots.domain.model.defects import InputRefused, quoted, refuse
+from snapshots.domain.model.defects import OTHER_FILES, InputRefused, quoted, refuse
 from snapshots.domain.model.recording import KINDS
 from snapshots.readers import foreign
 from snapshots.readers.engines.base import EngineReader
@@ -14,6 +14,7 @@ from snapshots.readers.formats.json_lines import fault
 from snapshots.readers.formats.not_text import NOT_UTF8
 from snapshots.readers.logs import cos418, headers
 from snapshots.readers.logs.base import Reader
+from snapshots.readers.logs.vector_timestamps import is_of_numbers
 
 MAPPINGS = "/mappings"
 """The page on which people say what the fields of a log mean."""
@@ -41,6 +42,12 @@ def refusal(head: Head, read_here: str) -> InputRefused:
         if code == NOT_UTF8:
             return refuse(code, sentence, line=1)
         return refuse(code, f"{sentence} {read_here}")
+    if is_of_numbers(head.start):
+        return refuse(
+            OTHER_FILES,
+            "These look like the vector timestamps of one node, one line for each snapshot. Upload "
+            "the files of all nodes together, as one folder or package.",
+        )
     line, text = head.first_line
     try:
         fields = loads(text)

@@ -97,6 +97,38 @@ def _json_clocks() -> list[Seed]:
     return [_one("clocks.jsonl", text(*lines))]
 
 
+def _jaeger() -> list[Seed]:
+    def trace(name: str, service: str, kind: str, references: list) -> dict:
+        span = {
+            "traceID": name, "spanID": name, "operationName": "orders", "references": references,
+            "startTime": 1_760_000_000_000_000, "duration": 5, "processID": "p1",
+            "tags": [{"key": "span.kind", "value": kind}],
+        }  # fmt: skip
+        return {"traceID": name, "spans": [span], "processes": {"p1": {"serviceName": service}}}
+
+    sent = [{"refType": "FOLLOWS_FROM", "traceID": "a", "spanID": "a"}]
+    traces = [trace("a", "shop", "producer", []), trace("b", "billing", "consumer", sent)]
+    return [_one("traces.json", json.dumps({"data": traces}).encode())]
+
+
+def _p_trace() -> list[Seed]:
+    steps = [
+        {"type": "SendEvent", "details": {"sender": "A(1)", "target": "B(2)", "event": "e"}},
+        {"type": "DequeueEvent", "details": {"id": "B(2)", "event": "e"}},
+        {"type": "AssertionFailure", "details": {"log": "B(2): wrong"}},
+    ]
+    return [_one("trace.json", json.dumps(steps, indent=1).encode())]
+
+
+def _timestamps() -> list[Seed]:
+    lines = [
+        {"node": node, "snapshot": snapshot, "vector": [snapshot + node, 2 * snapshot]}
+        for snapshot in (1, 2)
+        for node in (0, 1)
+    ]
+    return [_one("vectors.jsonl", text(*lines))]
+
+
 def _raft() -> list[Seed]:
     lines = []
     for term in range(9):
@@ -167,6 +199,9 @@ _SEEDS: dict[str, Callable[[], list[Seed]]] = {
     "shiviz": _shiviz,
     "raft-trace": _raft,
     "json-clocks": _json_clocks,
+    "jaeger": _jaeger,
+    "p-trace": _p_trace,
+    "vector-timestamps": _timestamps,
     "mapped": _mapped,
     "flink": _flink,
     "spark-streaming": _spark,

@@ -29,6 +29,9 @@ SAMPLES = {
     "cos418": text({"kind": "header", "format": "cos418-event-log"}),
     "shiviz": b'an event\nhost {"host":1}\n',
     "raft-trace": text(a_line("Ready", "1")),
+    "jaeger": b'{"data": [{"traceID": "a", "spans": [{"traceID": "a", "spanID": "b"}]}]}',
+    "p-trace": b'[{"type": "SendEvent", "details": {"sender": "A(1)"}}]',
+    "vector-timestamps": text({"node": 0, "snapshot": 1, "vector": [1, 0]}),
     "json-clocks": text({"host": "a", "vc": {"a": 1}}),
 }
 

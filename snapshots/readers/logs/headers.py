@@ -33,6 +33,10 @@ _LONGEST_UNIT = 16  # characters
 
 Part = TypeVar("Part", Process, Channel)
 
+TOLD = "told"
+"""The field of a header with what a reader itself found, as objects of ``level`` and ``text``."""
+MOST_TOLD = 10  # sentences
+
 
 def names_format(head: Head, format: str) -> bool:
     """Return whether an input begins with a header that names this format."""

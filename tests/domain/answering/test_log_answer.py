@@ -67,3 +67,12 @@ def test_checkpoints_of_a_dataflow_are_counted_by_what_became_of_them():
     found = texts({"consistent": 1}, good, 0, reports)
     assert found[1] == (WATCH, "Of 3 checkpoints 2 completed and 1 expired.")
     assert texts({"consistent": 1}, good, 0, reports[:1])[1][0] == WELL
+
+
+def test_what_a_reader_found_stands_first():
+    told = [{"level": "wrong", "text": "The assertion fails: x."}]
+    answer = subject("trace", {}, None, 0, (), told)
+    assert [(item.text, item.level) for item in answer.sentences][0] == (
+        *("The assertion fails: x.", "wrong"),
+    )
+    assert len(answer.sentences) == 2

@@ -27,6 +27,7 @@ from snapshots.readers.logs.shiviz.clocks import Edges, edges
 from snapshots.readers.logs.shiviz.events import Events, Gathering, Recorded
 from snapshots.readers.logs.shiviz.logs import MOST_TEXT
 from snapshots.readers.logs.shiviz.reader import add_holes, header_of, rows_of
+from snapshots.readers.logs.vector_timestamps import FIELDS
 
 _CLOCKS = re.compile(
     r"(?i)^(.*[._-])?(vc|vcs|vclock|vclocks|clock|clocks|vector|vector[._-]?clocks?|vt|"
@@ -134,7 +135,8 @@ def seen_in(head: Head) -> Mapping | None:
     None means that no pair of fields fits all lines that have a clock.
     """
     lines = list(islice(_objects(head), _LOOKED_AT))
-    if not lines or any(line.get("kind") == "header" for line in lines):
+    is_other = any(line.get("kind") == "header" or line.keys() == FIELDS for line in lines)
+    if not lines or is_other:
         return None
     for clock in dict.fromkeys(name for line in lines for name in line if _CLOCKS.match(name)):
         having = [line for line in lines if clock in line]

@@ -1,0 +1,205 @@
+"""Reads traces that Jaeger exports as JSON: services are processes, and spans are events.
+
+A span that refers to a span of another service received a message from it, if one is a producer or
+client and the other a consumer or server: it was sent when the first began, and received when the
+second began. A server's answer is a message as well. A span whose reference leads out of the file
+is an event like any other: what it received is not known.
+
+Source: https://www.jaegertracing.io/docs/apis/ (query JSON), OpenTelemetry's semantic conventions
+for messaging spans.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from snapshots.domain.assembling.assembly import Header
+from snapshots.domain.model.defects import times
+from snapshots.domain.model.recording import INTERNAL, RECEIVE, SEND
+from snapshots.domain.model.topology import ProcessId
+from snapshots.readers.formats.fields import json_text
+from snapshots.readers.formats.head import Head
+from snapshots.readers.formats.limits import Limits
+from snapshots.readers.logs.documents import DocumentReader, Lines, mapping, name, objects
+from snapshots.readers.logs.json_events import LineEvent, Link, Misfit, Reading
+
+_START = re.compile(rb'\s*(\{\s*"data"\s*:\s*\[|\[)\s*\{\s*"traceID"\s*:')
+_DESTINATION = ("messaging.destination.name", "messaging.destination", "message_bus.destination")
+_PARTITION = ("messaging.kafka.destination.partition", "messaging.destination.partition.id",
+              "messaging.kafka.partition")  # fmt: skip
+_OFFSET = ("messaging.kafka.message.offset", "messaging.kafka.offset")
+_MESSAGE = ("messaging.message.id", "messaging.message_id")
+_LATEST = 2**60  # us
+NOTES = (
+    "Each span is an event of its service. A message is known only where a span refers to one of "
+    "another service.",
+    "A message of which no span tells leaves no trace: what channels hold is a lower bound.",
+    "The clocks of different hosts may differ: what is said of times between services is as exact "
+    "as they are.",
+)
+
+
+@dataclass(frozen=True)
+class _Span:
+    """A span; times in microseconds since 1970."""
+
+    key: tuple[str, str]
+    process: ProcessId
+    title: str
+    began: int
+    ended: int
+    tags: dict[str, object]
+    parents: tuple[tuple[str, str], ...]
+    line: int
+
+    @property
+    def kind(self) -> str:
+        """The value of ``span.kind``; empty if the span does not say it."""
+        return str(self.tags.get("span.kind", "")).lower()
+
+    def tag(self, names: tuple[str, ...]) -> object:
+        """Return the first of these tags that the span has."""
+        return next((self.tags[item] for item in names if item in self.tags), None)
+
+
+class JaegerReader(DocumentReader):
+    """Reads an export of Jaeger's user interface or of its query API."""
+
+    name = "jaeger"
+    title = "Jaeger JSON"
+    key = "jaeger"
+    notes = NOTES
+    member = "operationName"
+
+    def recognises(self, head: Head) -> str | None:
+        is_one = head.not_text is None and _START.match(head.start) is not None
+        has_spans = b'"spans"' in head.start
+        return f"{self.title}, by its traces and spans" if is_one and has_spans else None
+
+    def header(self, source: Path, limits: Limits) -> Header:
+        header = super().header(source, limits)
+        facts = mapping(header.extra[self.key])
+        missing = 0
+        for _, reading in self.readings(source, limits):
+            missing += isinstance(reading, LineEvent) and '"parent":"not known"' in (
+                reading.extra or ""
+            )
+        if missing:
+            notes = header.extra["notes"]
+            assert isinstance(notes, list)  # as JsonEventsReader writes it
+            notes.append(
+                f"Of {times(missing, 'span')} that consumed a message or served a request the "
+                "sender is not known: no reference leads to a span of this file."
+            )
+        facts["without_parent"] = missing
+        return header
+
+    def events_of(self, document: object, lines: Lines) -> Iterator[tuple[int, Reading]]:
+        traces = objects(mapping(document).get("data") if type(document) is dict else document)
+        items = [(trace, span) for trace in traces for span in objects(trace.get("spans"))]
+        spans: dict[tuple[str, str], _Span] = {}
+        found: list[tuple[int, int, Reading]] = []
+        for place, (trace, item) in enumerate(items):
+            line = lines.of(place, len(items))
+            span = _span(trace, item, line)
+            if isinstance(span, Misfit):
+                found.append((_LATEST, line, span))
+            else:
+                spans.setdefault(span.key, span)
+        found += _events(spans)
+        for _, line, reading in sorted(found, key=lambda event: event[0]):
+            yield line, reading
+
+
+def _span(trace: dict, item: dict, line: int) -> _Span | Misfit:
+    about = mapping(mapping(trace.get("processes")).get(str(item.get("processID"))))
+    service = name((about or mapping(item.get("process"))).get("serviceName"))
+    trace_id, span_id = item.get("traceID", trace.get("traceID")), item.get("spanID")
+    began, lasted = item.get("startTime"), item.get("duration", 0)
+    if service is None:
+        return Misfit("is a span without a service: its processID names no process with one")
+    if not isinstance(span_id, str) or not isinstance(trace_id, str):
+        return Misfit("is a span without an id")
+    if type(began) is not int or type(lasted) is not int or not 0 <= began < _LATEST:
+        return Misfit("is a span whose startTime is no number of microseconds")
+    references = objects(item.get("references"))
+    parents = [(str(ref.get("traceID", trace_id)), str(ref.get("spanID"))) for ref in references]
+    if not parents and isinstance(item.get("parentSpanID"), str):
+        parents = [(trace_id, item["parentSpanID"])]
+    tags = {str(tag.get("key")): tag.get("value") for tag in objects(item.get("tags"))}
+    title = str(item.get("operationName", ""))[:500]
+    ended = began + max(0, min(lasted, _LATEST))
+    key = (trace_id, span_id)
+    return _Span(key, ProcessId(service), title, began, ended, tags, tuple(parents), line)
+
+
+def _events(spans: dict[tuple[str, str], _Span]) -> Iterator[tuple[int, int, Reading]]:
+    """Yield the events of all spans as (time, line, event)."""
+    told: set[tuple[str, str]] = set()  # spans that a message already shows
+    names: set[tuple[Link, str]] = set()
+    for span in spans.values():
+        for key in dict.fromkeys(span.parents):
+            parent = spans.get(key)
+            if parent is None or parent.process == span.process:
+                continue
+            link = Link(None, (parent.process, span.process))
+            message = _unused(names, link, _message_of(parent, span), span)
+            told |= {parent.key, span.key}
+            yield parent.began, parent.line, _event(parent, SEND, parent.began, link, message)
+            yield span.began, span.line, _event(span, RECEIVE, span.began, link, message)
+            if (parent.kind, span.kind) == ("client", "server") and span.ended <= parent.ended:
+                back = Link(None, (span.process, parent.process))
+                answer = _unused(names, back, f"answer to {message}", span)
+                yield span.ended, span.line, _event(span, SEND, span.ended, back, answer)
+                yield parent.ended, parent.line, _event(parent, RECEIVE, parent.ended, back, answer)
+    for span in spans.values():
+        if span.key not in told:
+            lacks = _lacks(span, spans)
+            yield span.began, span.line, _event(span, INTERNAL, span.began, lacks=lacks)
+
+
+def _lacks(span: _Span, spans: dict[tuple[str, str], _Span]) -> bool:
+    """Tell whether a span took a message or request whose sender is not in the file."""
+    return span.kind in ("consumer", "server") and not any(key in spans for key in span.parents)
+
+
+def _event(
+    span: _Span,
+    kind: str,
+    at: int,
+    link: Link | None = None,
+    message: str | None = None,
+    *,
+    lacks: bool = False,
+) -> LineEvent:
+    """Return an event of a span; ``lacks`` says that its sender is not in the file."""
+    extra: dict[str, object] = {
+        "trace": span.key[0],
+        "span": span.key[1],
+        "lasted_us": span.ended - span.began,
+    }
+    if lacks:
+        extra["parent"] = "not known"
+    label = span.title or None
+    return LineEvent(span.process, kind, at, link, message, label=label, extra=json_text(extra))
+
+
+def _message_of(parent: _Span, span: _Span) -> str:
+    """Return the id of a message: topic-partition@offset of Kafka, its own id, or the span's."""
+    for one in (span, parent):
+        topic, offset = one.tag(_DESTINATION), one.tag(_OFFSET)
+        partition = one.tag(_PARTITION)
+        if topic is not None and offset is not None:
+            where = topic if partition is None else f"{topic}-{partition}"
+            return f"{where}@{offset}"[:200]
+    own = span.tag(_MESSAGE) or parent.tag(_MESSAGE)
+    return str(own or span.key[1])[:200]
+
+
+def _unused(names: set[tuple[Link, str]], link: Link, message: str, span: _Span) -> str:
+    """Return an id that no other message on the channel has: a message may be read twice."""
+    if (link, message) in names:
+        message = f"{message} ({span.key[1]})"[:250]
+    names.add((link, message))
+    return message
