@@ -329,6 +329,24 @@ def test_mutated_answers_are_read_or_refused():
         assert found.jobs or found.unread
 
 
+@pytest.mark.parametrize(
+    "data",
+    [
+        b'{"exceptionHistory": {"entries": [{"jobId": [1]}, {"jobId": {}}]}}',
+        b'{"jobs": [{"jid": []}, 3, null], "applications": 1}',
+        b'{"name": "\\ud800", "plan": {}}{"jid": "x"}',
+        b'{"errors": [3, "Job not found"]}',
+        b'{"status": {"id": 1}, "operation": {"failure-cause": {"stack-trace": 7}}}',
+        b'{"jid": 5, "name": {}, "state": [], "vertices": 3}',
+    ],
+)
+def test_answers_with_fields_of_other_types_are_read_or_refused(answers, data):
+    try:
+        assert answers({"a": data, "b": real("off")["job.json"]})
+    except InputRefused as refusal:
+        assert refusal.defects
+
+
 def test_deep_and_endless_documents_take_bounded_time():
     for data in (
         b"[" * 200_000,

@@ -79,18 +79,20 @@ def subject(job: FlinkJob) -> Subject:
 
 def _of_files(job: FlinkJob) -> Iterator[Sentence]:
     if job.report is not None and job.report.errors:
-        yield _errors(job.report)
+        yield _errors(job, job.report)
     in_flight = restore_points.in_flight(job.points, job.detail, _stored(job))
     if in_flight is not None:
         yield in_flight
     yield flink_restore.restorable(job)
 
 
-def _errors(report: JobReport) -> Sentence:
+def _errors(job: FlinkJob, report: JobReport) -> Sentence:
     listed = [f"“{message}”" for message in report.errors[:MOST_NAMED]]
     more = len(report.errors) - len(listed)
     also = f" and {times(more, 'more error')}" if more else ""
-    return Sentence("errors", f"Flink answered with errors: {', '.join(listed)}{also}.", FACT)
+    return Sentence(
+        "errors", f"Flink answered with errors: {', '.join(listed)}{also}.", FACT, (job.times(),)
+    )
 
 
 def _stored(job: FlinkJob) -> int | None:

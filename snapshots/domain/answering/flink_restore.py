@@ -106,7 +106,7 @@ def _without_completed(job: FlinkJob, report: JobReport) -> Sentence:
         origin = job.restored()
         if origin is None or origin.item.path is None:
             text += " Its files are not in the upload, so that nobody can tell if all are there."
-            return Sentence("restorable", text, NOT_KNOWN)
+            return Sentence("restorable", text, NOT_KNOWN, (job.times(),))
         level = WELL if _answer(origin) == RESTORABLE else WATCH
         text += " All its files are in the upload." if level == WELL else f" {_check_of(origin)}"
         return Sentence("restorable", text, level, (to_checkpoint(origin),))
@@ -116,7 +116,8 @@ def _without_completed(job: FlinkJob, report: JobReport) -> Sentence:
             if report.no_checkpoints == OFF
             else "no checkpoint completed, and the job triggers none by itself"
         )
-        return Sentence("restorable", f"There is no point to restore from: {why}.", WATCH)
+        text = f"There is no point to restore from: {why}."
+        return Sentence("restorable", text, WATCH, (job.times(),))
     if not report.lists_checkpoints:
         text = f"{_UNLISTED}: the upload has no list of its checkpoints."
         return Sentence("restorable", text, NOT_KNOWN, upload=(job.command("/checkpoints"),))
@@ -124,9 +125,10 @@ def _without_completed(job: FlinkJob, report: JobReport) -> Sentence:
         text = (
             f"{_UNLISTED}: Flink counts {times(completed, 'completed checkpoint')} and lists none."
         )
-        return Sentence("restorable", text, NOT_KNOWN)
+        return Sentence("restorable", text, NOT_KNOWN, (job.times(),))
     text = "There is no point to restore from: no checkpoint completed."
-    return Sentence("restorable", text, WRONG if report.state != "finished" else WATCH)
+    level = WATCH if report.state == "finished" else WRONG
+    return Sentence("restorable", text, level, (job.times(),))
 
 
 def _unlisted(report: JobReport) -> str:

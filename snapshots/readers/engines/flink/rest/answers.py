@@ -16,7 +16,7 @@ from typing import Any
 
 from snapshots.readers.engines.flink.rest import error_answers
 from snapshots.readers.engines.flink.rest.documents import NotDocuments, documents
-from snapshots.readers.engines.flink.rest.fields import items, mapping
+from snapshots.readers.engines.flink.rest.fields import items, mapping, text
 
 LARGEST = 32 * 2**20  # bytes of one file
 LARGEST_TOTAL = 128 * 2**20  # bytes of all files together
@@ -286,9 +286,9 @@ def _job_in(value: dict[str, Any]) -> str | None:
 def _job_of_exceptions(value: dict[str, Any]) -> str | None:
     """Return the job that all exceptions of an application name."""
     entries = items(mapping(value, "exceptionHistory"), "entries")
-    found = {entry.get("jobId") for entry in entries}
+    found = {text(entry, "jobId") for entry in entries}
     job = next(iter(found)) if len(found) == 1 else None
-    return job if isinstance(job, str) and re.fullmatch(_ID, job) else None
+    return job if job is not None and re.fullmatch(_ID, job) else None
 
 
 def _job_of_paths(value: dict[str, Any]) -> str | None:
