@@ -2,7 +2,11 @@
 
 import json
 
+import pytest
+
 from snapshots.answers.first_answer import of_inventory
+from snapshots.domain.model.defects import InputRefused
+from snapshots.readers.engines.base import Beginnings
 from snapshots.readers.engines.seatunnel.adapter.reader import SeaTunnelReader
 from snapshots.store.inventory.reading import StoredInventory
 from snapshots.store.inventory.writing import write_inventory
@@ -178,3 +182,20 @@ def test_an_older_damaged_file_hinders_no_restore(tmp_path):
 def test_a_damaged_file_of_another_pipeline_hinders_no_restore(tmp_path):
     files = {named(2): a_file(2), named(3, pipeline=2, at=1200): a_file(3, 2)[:9]}
     assert of_files(tmp_path, files)[0] == "well"
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ({"status": "fail", "message": "The jobId must not be empty."}, "The jobId must not be"),
+        ({"status": "fail", "message": "x" * 9_000}, "x…|xxx”"),
+        ({"jobId": "912"}, "it does not know this job"),
+        ({"jobId": 912}, "the id of job 912 and nothing else"),
+    ],
+)
+def test_an_error_of_seatunnel_is_refused_as_one(tmp_path, answer, said):
+    (tmp_path / "answer.json").write_text(json.dumps(answer))
+    files = Beginnings(("answer.json",), lambda name: (tmp_path / name).read_bytes())
+    assert SeaTunnelReader().recognises(files)
+    with pytest.raises(InputRefused, match=said):
+        SeaTunnelReader().read(tmp_path)

@@ -13,6 +13,7 @@ import orjson
 from snapshots.readers.formats.cursor import Malformed
 
 JOB, CHECKPOINTS, HISTORY = "job", "checkpoints", "checkpoint history"
+_LONGEST_MESSAGE = 500  # characters
 _COUNTS = ("triggered", "completed", "failed", "inProgress", "restored")
 _LATEST = ("latestCompleted", "latestFailed", "latestSavepoint")
 
@@ -135,6 +136,27 @@ def read_answer(data: bytes) -> Answer | None:
     except orjson.JSONDecodeError as error:
         raise Malformed(f"This is not JSON: {error.msg}", error.pos) from None
     return answer_of(value)
+
+
+def refusal(data: bytes) -> str | None:
+    """Return what an answer with an error says, as a sentence; None for other content.
+
+    Of a job that it does not know SeaTunnel answers with the id alone.
+    """
+    try:
+        value = orjson.loads(data)
+    except orjson.JSONDecodeError:
+        return None
+    if not isinstance(value, dict):
+        return None
+    if value.get("status") == "fail" and (message := _text(value.get("message"))):
+        return f"It is an error that SeaTunnel answered: “{message[:_LONGEST_MESSAGE]}”."
+    if value.keys() == {"jobId"} and (job := _whole(value["jobId"])) is not None:
+        return (
+            f"SeaTunnel answered with the id of job {job} and nothing else: it does not know this "
+            "job, or keeps nothing of it any more."
+        )
+    return None
 
 
 def answer_of(value: Any) -> Answer | None:

@@ -15,11 +15,12 @@ from snapshots.readers.engines.seatunnel.history import (
 )
 from snapshots.readers.engines.seatunnel.names import FileName, file_name
 from snapshots.readers.engines.seatunnel.payloads import Decoder
-from snapshots.readers.engines.seatunnel.rest import Answer, read_answer
+from snapshots.readers.engines.seatunnel.rest import Answer, read_answer, refusal
 from snapshots.readers.formats.cursor import Malformed, NotReadHere
 from snapshots.readers.formats.opaque import SHOWN_BYTES, Opaque
 
 CHECKPOINT, UNFINISHED, ANSWER, UNKNOWN = "checkpoint", "unfinished", "answer", "unknown"
+_LARGEST_REFUSAL = 2**20  # bytes of an answer with an error
 _ENDINGS = (".ser", ".sertmp")
 
 
@@ -99,6 +100,10 @@ def read_upload(root: Path, limits: SeaTunnelLimits) -> SeaTunnelUpload:
     if not stored and not answers:
         named = [file for file in files if file.path.endswith(_ENDINGS)]
         reasons = [file.content.reason for file in named if file.content]
+        for file in files:
+            is_small_json = file.path.endswith(".json") and file.bytes <= _LARGEST_REFUSAL
+            if is_small_json and (said := refusal((root / file.path).read_bytes())):
+                raise refuse("unknown-format", f"{said} So there is nothing to show.")
         raise refuse(
             "unknown-format",
             "The upload holds no checkpoint file and no REST answer of SeaTunnel. "

@@ -24,7 +24,8 @@ from snapshots.readers.formats.java.stream import MAGIC
 
 _ANSWER = re.compile(
     rb'\s*\[?\s*\{[^{]*"(?:jobDag|pipelines)"\s*:|\s*\[?\s*\{\s*"pipelineId"\s*:'
-    rb'|\s*\[?\s*\{[^{]*"jobId"\s*:.*"(?:jobStatus|updatedAt)"\s*:',
+    rb'|\s*\[?\s*\{[^{]*"jobId"\s*:.*"(?:jobStatus|updatedAt)"\s*:'
+    rb'|\s*\{\s*"status"\s*:\s*"fail"\s*,\s*"message"\s*:|\s*\{\s*"jobId"\s*:\s*"?\d+"?\s*\}\s*\Z',
     re.DOTALL,
 )
 _ANSWER_NAME = re.compile(r"(?:.*/)?job-info[^/]*\.json")
