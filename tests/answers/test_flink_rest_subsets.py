@@ -62,6 +62,55 @@ def encoded(value: object) -> bytes:
     return json.dumps(value).encode()
 
 
+# --- as people brought them -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("case", "level", "says", "point"),
+    [
+        (
+            "checkpointing-off",
+            WATCH,
+            "Flink says that checkpointing is not enabled; the job was running",
+            "There is no point to restore from: checkpointing is not enabled.",
+        ),
+        (
+            "debug-dump-json",
+            NOT_KNOWN,
+            "Checkpoint 11 completed after 1.2 s with 4 of 4 subtasks",
+            "checkpoint 11, at s3://bucket/checkpoints/",
+        ),
+        (
+            "job-only",
+            WRONG,
+            "the job had failed when Flink answered (2025-10-09 09:53:20.000 UTC)",
+            "Whether there is a point to restore from is not known",
+        ),
+        (
+            "lone-checkpoints-1.14",
+            NOT_KNOWN,
+            "The last checkpoint that ended, 1914, completed after 89 ms; none of 1,914",
+            "checkpoint 1914, at oss:///apps/prod/checkpoints/",
+        ),
+    ],
+)
+def test_what_people_brought_gets_the_right_answer(answers, case, level, says, point):
+    (found,) = answers(reported(case))
+    assert found["state"].level == level
+    assert says in found["state"].text
+    assert point in found["restorable"].text
+
+
+def test_a_job_that_is_gone_is_refused_as_flinks_answer(answers):
+    assert "not found”. Is the id right, and is it a job of this cluster?" in (
+        refused(answers, reported("job-not-found"))
+    )
+
+
+def reported(case: str) -> dict[str, bytes]:
+    return {n: data for n, data in real("reports").items() if n.startswith(f"{case}/")}
+
+
 # --- one answer alone -----------------------------------------------------------------------------
 
 
