@@ -17,6 +17,8 @@ from snapshots.domain.judging.findings import VERDICTS
 from snapshots.files import recordings
 from snapshots.files.recordings import open_recording
 from snapshots.models import Recording, Snapshot
+from snapshots.readers.logs.headers import TOLD
+from snapshots.readers.recognition import TELLING
 from snapshots.store.inventory.reading import StoredInventory, as_checkpoint
 from snapshots.store.reader import StoredRecording
 
@@ -110,7 +112,10 @@ def _of_log(recording: Recording, stored: StoredRecording) -> Subject:
 
 
 def _troubles(recording: Recording, stored: StoredRecording) -> tuple[Sentence, ...]:
-    """Return what went wrong in the run of a dataflow; empty for other logs."""
+    """Return what went wrong in a run, as a dataflow's log or the reader of another log says it."""
+    if recording.format in TELLING:
+        told = stored.manifest.header_extra.get(TOLD)
+        return tuple(log.told(told if isinstance(told, list) else ()))
     if not stored.is_dataflow:
         return ()
     parameters = recording.parameters or {}

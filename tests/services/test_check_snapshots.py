@@ -11,6 +11,7 @@ import pytest
 from django.core.management import call_command
 
 from tests.readers.inputs import HEADER, RECEIVE, SEND, source, text
+from tests.readers.logs.test_vector_timestamps import FILES
 from tests.stack import ROOT
 
 RECORDS = [
@@ -62,7 +63,7 @@ def test_a_consistent_snapshot_is_a_row_and_exit_code_0(tmp_path, capsys):
         "cut holds",
         "channels is not known",
         "states holds",
-        "rule holds",
+        "rule is not known",
     ]
 
 
@@ -164,3 +165,16 @@ def test_the_shell_sees_the_exit_code_without_database_redis_or_spark(tmp_path, 
     )
     assert run.returncode == code, run.stderr
     assert "Traceback" not in run.stderr
+
+
+def test_a_folder_with_a_log_for_each_process_is_one_log(tmp_path, capsys):
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    for name, data in {**FILES, "net.txt": b"3 nodes\n"}.items():
+        (folder / name).write_bytes(data)
+    code, out, _ = check(capsys, folder)
+    assert code == 1
+    assert "orphan: " in out
+    (folder / "net-2.out").unlink()
+    code, _, err = check(capsys, folder)
+    assert (code, "Upload all files together" in err) == (2, True)

@@ -73,6 +73,20 @@ def subject(
     return Subject("", name, (*troubles, *rest))
 
 
+def told(found: Sequence[Mapping[str, str]]) -> Iterator[Sentence]:
+    """Yield what the log's reader found itself.
+
+    Args:
+        found: objects of ``level``, ``text`` and perhaps the ``snapshot`` of which that is said.
+    """
+    for item in found:
+        name = item.get("snapshot")
+        link = Evidence(WORKBENCH, "Workbench")
+        if name is not None:
+            link = Evidence(SNAPSHOT, f"Snapshot {name}", name=name)
+        yield Sentence("told", item["text"], item["level"], (link,))
+
+
 def _verdict(verdicts: Mapping[str, int], worst: JudgedSnapshot | None) -> Sentence:
     total = sum(verdicts.values())
     if worst is None:

@@ -47,6 +47,8 @@ _DERIVED = (
     "themselves."
 )
 
+_ONLY_CLOCKS = "The log has vector clocks and no messages: one that was never received leaves no trace in them."
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:
@@ -82,6 +84,7 @@ class Judged:
         strays: the receives inside the cut without a send.
         has_markers: whether the log has a marker of the snapshot.
         apart: the time between the first and the last recording, as ``apart`` says it.
+        only_clocks: whether the messages follow from vector clocks, so that there may be more.
         words: the words of the engine that the recording is derived from; None for other logs.
     """
 
@@ -97,6 +100,7 @@ class Judged:
     strays: int
     has_markers: bool
     apart: str | None
+    only_clocks: bool
     words: EngineWords | None
 
     @property
@@ -153,6 +157,8 @@ def _channels(judged: Judged) -> Answer:
             *([f"{_count(extra, 'message')} recorded and not in flight"] if extra else ()),
         ]
         return Answer(CHANNELS, FAILS, f"{', '.join(clauses)}.")
+    if judged.only_clocks:
+        return Answer(CHANNELS, NOT_KNOWN, _ONLY_CLOCKS)
     if judged.unsent:
         return Answer(
             CHANNELS,

@@ -55,7 +55,7 @@ from snapshots.domain.judging.report import SnapshotReport
 from snapshots.domain.judging.restored import judged_after_restores
 from snapshots.domain.judging.snapshot_log import SnapshotLog, snapshot_logs
 from snapshots.domain.judging.totals import NOT_SUMMED, Totals
-from snapshots.domain.model.derived import flaws, is_derived, states_not_judged
+from snapshots.domain.model.derived import flaws, is_derived, only_clocks, states_not_judged
 from snapshots.domain.model.engine_words import why_not_recorded, words_of
 from snapshots.domain.model.recording import (
     RECEIVE,
@@ -386,6 +386,7 @@ def _compared(case: Case, findings: Findings, strays: int) -> Judged:
         strays=strays,
         has_markers=case.log.has_markers,
         apart=apart((event.at for event in case.log.states.values()), case.recording.time_unit),
+        only_clocks=only_clocks(case.recording.header_extra),
         words=words_of(case.recording.header_extra),
     )
 

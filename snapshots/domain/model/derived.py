@@ -65,6 +65,19 @@ PROVES_NOTHING = (
 )
 
 
+CLOCKED = "shiviz"
+"""The field of the header that describes a log with vector clocks."""
+
+
+def only_clocks(header_extra: Mapping[str, object]) -> bool:
+    """Return whether the messages of a recording follow from vector clocks.
+
+    Then there may be more: a message that was never received, or that told nothing new, leaves no
+    trace in clocks.
+    """
+    return CLOCKED in header_extra
+
+
 def is_derived(header_extra: Mapping[str, object]) -> bool:
     """Tell whether the header says that the recording was derived from other data."""
     return header_extra.get("derived") is True

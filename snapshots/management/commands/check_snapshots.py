@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from django.core.management.base import BaseCommand, CommandParser
 
@@ -22,6 +23,7 @@ from snapshots.readers import recognition
 from snapshots.readers.engines import registry
 from snapshots.readers.formats.excerpt import with_excerpt
 from snapshots.readers.formats.head import read_head
+from snapshots.readers.together import joined
 
 NOT_AS_EXPECTED = 1
 REFUSED = 2
@@ -44,7 +46,11 @@ class Command(BaseCommand):
     requires_system_checks = ()
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("file", type=Path, help="the event log, or a folder of Parquet parts")
+        parser.add_argument(
+            "file",
+            type=Path,
+            help="the event log, or a folder of Parquet parts, or of a log for each process",
+        )
         parser.add_argument(
             "--format",
             choices=recognition.names(),
@@ -80,6 +86,23 @@ class Command(BaseCommand):
             sys.exit(NOT_AS_EXPECTED)
 
     def _checked(self, file: Path, format: str | None) -> Assembly:
+        """Assemble a log, or the logs of a folder, one for each process. Raises: InputRefused."""
+        if format is not None or not file.is_dir() or any(file.glob("*.parquet")):
+            return self._assembled(file, format)
+        names = tuple(
+            path.relative_to(file).as_posix() for path in file.rglob("*") if path.is_file()
+        )
+        if reader := registry.recognise(file, names, registry.PACKAGE).reader:
+            raise _not_a_log(file, f"a folder of {reader.title}")
+        with TemporaryDirectory(prefix="cutline-") as scratch:
+            one = joined(file, names, Path(scratch) / "joined", recording_limits())
+            self._print_progress(f"{file}: {one.reason}")
+            try:
+                return self._assembled(one.path, None)
+            except InputRefused as refused:
+                raise one.placed(refused) from None
+
+    def _assembled(self, file: Path, format: str | None) -> Assembly:
         limits, defects = recording_limits(), Defects()
         sniffed = self._sniffed(file, format)
         self._print_progress(f"{file}: {sniffed.reason}")
@@ -95,8 +118,6 @@ class Command(BaseCommand):
         if format is not None:
             return recognition.sniff(file, recording_limits(), format)
         if file.is_dir():
-            if not any(file.glob("*.parquet")):
-                raise _not_a_log(file, "a folder without a .parquet file")
             return recognition.sniff(file, recording_limits())
         head = read_head(file, recording_limits())
         if (engine := registry.format_of(head, file.name)) is not None:

@@ -61,7 +61,7 @@ class VectorTimestampsReader:
             "is here where a vector counts it, and a message where a node knew of it.",
             "What the channels held, and which states were recorded, is not known.",
         )
-        told = [{"level": "wrong", "text": text} for text in islice(_witnesses(vectors), MOST_TOLD)]
+        told = list(islice(_witnesses(vectors), MOST_TOLD))
         return replace(header, extra={**header.extra, "notes": list(notes), TOLD: told})
 
     def batches(
@@ -188,7 +188,7 @@ def _events(vectors: Vectors, limits: Limits) -> tuple[Events, Edges]:
     return replace(events, own=events.own - 1, holes=[]), edges(events.clocks)
 
 
-def _witnesses(vectors: Vectors) -> Iterator[str]:
+def _witnesses(vectors: Vectors) -> Iterator[dict[str, str]]:
     """Yield for each snapshot that is not consistent which node knows what of whom."""
     for snapshot, of in vectors.items():
         found = [
@@ -199,7 +199,8 @@ def _witnesses(vectors: Vectors) -> Iterator[str]:
         ]
         if found:
             _, node, other, knows, had = max(found, key=lambda item: (item[0], -item[1]))
-            yield (
+            text = (
                 f"Snapshot {snapshot} is not consistent: node {node} knows {times(knows, 'event')} "
                 f"of node {other}, which had {had:,} when it recorded."
             )
+            yield {"level": "wrong", "text": text, "snapshot": snapshot}

@@ -32,7 +32,7 @@ from snapshots.domain.judging.findings import (
 from snapshots.domain.judging.report import SnapshotReport
 from snapshots.domain.judging.restored import judged_after_restores
 from snapshots.domain.judging.totals import NOT_SUMMED, Totals
-from snapshots.domain.model.derived import flaws, is_derived, states_not_judged
+from snapshots.domain.model.derived import flaws, is_derived, only_clocks, states_not_judged
 from snapshots.domain.model.engine_words import why_not_recorded, words_of
 from snapshots.domain.model.recording import (
     Instant,
@@ -342,6 +342,7 @@ class _Verdict:
                 strays=strays,
                 has_markers=self.has_markers,
                 apart=apart(self.rows["at"].to_pylist(), self.judge.manifest.time_unit),
+                only_clocks=only_clocks(self.judge.manifest.header_extra),
                 words=words_of(self.judge.manifest.header_extra),
             )
         )

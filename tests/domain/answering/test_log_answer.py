@@ -1,6 +1,6 @@
 """The first answer to a log of one's own: the worst verdict with its witness comes first."""
 
-from snapshots.domain.answering.log import JudgedSnapshot, subject
+from snapshots.domain.answering.log import JudgedSnapshot, subject, told
 from snapshots.domain.answering.sentences import FACT, NOT_KNOWN, WATCH, WELL, WRONG
 from snapshots.domain.judging.answers import Answer
 
@@ -70,9 +70,11 @@ def test_checkpoints_of_a_dataflow_are_counted_by_what_became_of_them():
 
 
 def test_what_a_reader_found_stands_first():
-    told = [{"level": "wrong", "text": "The assertion fails: x."}]
-    answer = subject("trace", {}, None, 0, (), told)
-    assert [(item.text, item.level) for item in answer.sentences][0] == (
-        *("The assertion fails: x.", "wrong"),
-    )
-    assert len(answer.sentences) == 2
+    found = [
+        {"level": "wrong", "text": "The assertion fails: x."},
+        {"level": "wrong", "text": "Snapshot 2 is not consistent.", "snapshot": "2"},
+    ]
+    sentences = tuple(told(found))
+    assert [item.evidence[0].name for item in sentences] == [None, "2"]
+    shown = texts({}, None, 0, (), sentences)
+    assert shown[:2] == [(WRONG, item["text"]) for item in found]

@@ -117,6 +117,8 @@ def test_what_was_recorded_is_judged_by_the_clocks(tmp_path):
         header, events, _ = read(source(tmp_path, data))
         (report,) = judge(assemble(header, events).recording)
         verdicts.append(report.verdict)
+        answers = {item.question: item.answer for item in report.answers}
+        assert [answers[name] for name in ("channels", "states", "rule")] == ["not-known"] * 3
     assert verdicts == ["consistent", "orphan"]
 
 

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from snapshots.domain.assembling.assembly import Header
 from snapshots.domain.model.defects import Defects, defect, quoted, refuse, times
+from snapshots.domain.model.derived import CLOCKED
 from snapshots.domain.model.recording import INTERNAL, RECEIVE, RECORD_STATE, SEND
 from snapshots.domain.model.topology import Channel, Process, Topology
 from snapshots.readers.formats.fields import json_text
@@ -157,7 +158,7 @@ def header_of(events: Events, edges: Edges, limits: Limits, about: dict[str, obj
         events.name,
         TIME_UNIT if times else NO_TIME_UNIT,
         Topology(processes, tuple(channels)),
-        {"shiviz": facts, "notes": list(NOTES)},
+        {CLOCKED: facts, "notes": list(NOTES)},
     )
 
 
@@ -210,6 +211,7 @@ def rows_of(events: Events, edges: Edges, header: Header) -> Iterator[Row]:
             parts = [*ends, *sends] or [(INTERNAL, row, row)]
             records_at = len(parts)
         shift = len(recorded.snapshots)
+        state = None if recorded.is_recording else recorded.state  # else it is only recorded
         for part, (kind, sender, receiver) in enumerate(parts):
             extra = fields if part == 0 else {"event": numbers[row]}
             channel, message = NONE, None
@@ -219,7 +221,7 @@ def rows_of(events: Events, edges: Edges, header: Header) -> Iterator[Row]:
                 extra = extra | {"derived": True}
             yield (
                 line, process, kind, index + part + shift * (part >= records_at), at, channel,
-                message, None, recorded.state, None, None, label if part == 0 else None,
+                message, None, state, None, None, label if part == 0 else None,
                 json_text(extra),
             )  # fmt: skip
         for part, snapshot in enumerate(recorded.snapshots, records_at):
@@ -232,7 +234,7 @@ def rows_of(events: Events, edges: Edges, header: Header) -> Iterator[Row]:
 
 def _began(header: Header) -> int:
     """Return the time from which a recording counts."""
-    facts = header.extra["shiviz"]
+    facts = header.extra[CLOCKED]
     assert isinstance(facts, dict)  # as ``header_of`` writes it
     return int(facts.get("began_at_us", 0))
 
