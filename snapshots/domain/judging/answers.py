@@ -47,7 +47,10 @@ _DERIVED = (
     "themselves."
 )
 
-_ONLY_CLOCKS = "The log has vector clocks and no messages: one that was never received leaves no trace in them."
+_ONLY_CLOCKS = (
+    "The log has vector clocks and no messages of its own. A message that was never received "
+    "leaves no trace in clocks."
+)
 
 
 @dataclass(frozen=True, slots=True)
