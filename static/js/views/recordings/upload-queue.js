@@ -2,6 +2,7 @@
 
 import { counted, thousands } from "../../lib/format.js";
 import { tarOf } from "../../lib/tar.js";
+import { ofProcesses } from "./processes.js";
 
 const MOST_TOGETHER = 100_000; // files that the server unpacks of one package
 const LONGEST_TITLE = 200; // characters
@@ -70,8 +71,9 @@ const LOG_START = 4096; // bytes
 
 /**
  * Groups files into uploads. A folder is one upload. Loose files are one upload together, such as an engine's, except
- * logs and packages, of which each is an upload of its own. Folders that an engine writes side by side are one upload,
- * together with the loose files, and so is a single folder. Paths begin below what was dropped.
+ * logs and packages, of which each is an upload of its own. Logs of the processes of one system are one upload.
+ * Folders that an engine writes side by side are one upload, together with the loose files, and so is a single folder.
+ * Paths begin below what was dropped.
  * @param {DroppedFile[]} files @returns {Promise<Upload[]>}
  */
 export async function grouped(files) {
@@ -85,12 +87,15 @@ export async function grouped(files) {
     else if (LOG.test(item.path) || (await beginsAsLog(item.file))) alone.push(item.file);
     else loose.push(item);
   }
+  const logs = await ofProcesses(alone);
+  const ofOne = logs.together.map((file) => ({ file, path: file.name }));
+  const single = [...logs.apart, ...(ofOne.length ? [together(`${ofOne.length} logs`, ofOne)] : [])];
   const belonging = [...folders.keys()].filter((name) => folders.size === 1 || ENGINE_FOLDER.test(name));
   const parts = [...belonging.flatMap((name) => folders.get(name)), ...loose];
   const apart = [...folders].filter(([name]) => !belonging.includes(name)).map(([name, of]) => together(name, of));
-  if (parts.length === 1 && loose.length === 1) return [...alone, loose[0].file, ...apart];
+  if (parts.length === 1 && loose.length === 1) return [...single, loose[0].file, ...apart];
   const name = belonging.length === 1 ? belonging[0] : `${parts.length} files`;
-  return [...alone, ...apart, ...(parts.length ? [together(name, parts)] : [])];
+  return [...single, ...apart, ...(parts.length ? [together(name, parts)] : [])];
 }
 
 /**
