@@ -122,6 +122,14 @@ _BYTES: tuple[tuple[Callable[[bytes], bool], Foreign], ...] = (
         Foreign("a thread dump of a JVM", "It shows one process at one moment.", _LOG),
     ),
     (
+        _found(r"\A\s*(\[|\()?\{:(process|id|type|index|f|time) "),
+        Foreign(
+            "EDN, as Jepsen and Maelstrom write histories",
+            "EDN is not read.",
+            "Write the history as JSON lines: a mapping then reads it.",
+        ),
+    ),
+    (
         _found(r"\A# (HELP|TYPE) \w"),
         Foreign("a page of Prometheus metrics", "Numbers are no events.", _LOG),
     ),
@@ -135,6 +143,11 @@ def _has(*names: str) -> Callable[[Fields], bool]:
     return lambda fields: wanted <= fields
 
 
+_COUNTEREXAMPLE = Foreign(
+    "a counterexample of a model checker of TLA+, as JSON",
+    "Its states name no process, so that nothing tells whose event a step is.",
+    "Write the steps as JSON lines with a process and a vector clock (docs/formats/shiviz.md).",
+)
 _OTLP = Foreign(
     "OpenTelemetry data (OTLP)", "Its spans say nothing of messages between processes.", _JAEGER
 )
@@ -145,6 +158,10 @@ _FIELDS: tuple[tuple[Callable[[Fields], bool], Foreign], ...] = (
     (
         lambda names: {"traceId", "id"} <= names and bool(names & {"localEndpoint", "timestamp"}),
         Foreign("Zipkin's JSON of a trace", "Zipkin's form is not read.", _JAEGER),
+    ),
+    (
+        lambda names: names in ({"action", "state"}, {"state"}, {"vars", "states", "#meta"}),
+        _COUNTEREXAMPLE,
     ),
     (
         _has("traceEvents"),

@@ -195,6 +195,8 @@ FILES = {
     "an answer that reports an error": b'{"error": "unauthorized", "message": "Sign in"}',
     "an object of Kubernetes": b'{"apiVersion": "v1", "kind": "Pod", "metadata": {}}',
     "The file is empty": b"",
+    "a counterexample of a model checker": b'{"action": [], "state": [[1, {"x": 0}]]}',
+    "EDN, as Jepsen": b"{:type :invoke, :f :read, :value nil, :process 0, :time 1}\n",
     "a thread dump": b"2026-01-01 10:00:00\nFull thread dump OpenJDK 64-Bit Server VM\n",
 }
 
@@ -206,7 +208,7 @@ def test_a_file_of_others_is_named_and_no_mapping_is_proposed(tmp_path, name, da
     with pytest.raises(InputRefused) as caught:
         read(path, Limits())
     assert name in str(caught.value)
-    assert "mapping" not in str(caught.value)
+    assert "/mappings" not in str(caught.value)
     assert "instead" not in caught.value.members
 
 

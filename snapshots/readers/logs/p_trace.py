@@ -1,7 +1,7 @@
 """Reads the JSON trace of a counterexample that the checker of the language P writes.
 
 Machines are processes. A dequeued event is the earliest one of its name that was sent to the
-machine and not dequeued before: a machine of P has one queue.
+machine with the same payload and not dequeued before: a machine of P has one queue.
 
 Source: https://p-org.github.io/P/ and the traces of ``p check``, one object of ``type`` and
 ``details`` an entry.
@@ -24,14 +24,22 @@ from snapshots.readers.logs.documents import DocumentReader, Lines, mapping, nam
 from snapshots.readers.logs.headers import MOST_TOLD, TOLD
 from snapshots.readers.logs.json_events import LineEvent, Link, Misfit, Reading
 
-_START = re.compile(rb'\s*\[\s*\{\s*"type"\s*:\s*"[A-Za-z]+"\s*,\s*"details"\s*:\s*\{')
+_START = re.compile(rb'\s*\[\s*\{\s*"(?:logT|t)ype"\s*:\s*"[A-Za-z]+"\s*,\s*"details"\s*:\s*\{')
 _TAKES = ("DequeueEvent", "ReceiveEvent")
-_FAILS = {"AssertionFailure": "The assertion fails: ", "Exception": "An exception was thrown: "}
-_OWNERS = ("id", "sender", "monitor", "creatorName")
+_FAILS = {
+    "AssertionFailure": "The assertion fails: ",
+    "Exception": "An exception was thrown: ",
+    "ExceptionThrown": "An exception was thrown: ",
+}
+_OF_NONE = ("PrintLog", "StrategyDescription")
+_OWNERS = ("id", "monitor", "sender", "creatorName")
+_Queues = dict[tuple[str, str], deque[tuple[str, str, str | None]]]
+"""By machine and event: sender, message and payload of what was sent and not dequeued yet."""
 _LONGEST = 500  # characters of a label
 NOTES = (
     "Steps of the checker count as time: it runs one machine after the other.",
-    "Each dequeued event is taken to be the earliest of its name that was sent to the machine.",
+    "Each dequeued event is taken to be the earliest of its name and payload that was sent to "
+    "the machine.",
 )
 
 
@@ -62,15 +70,19 @@ class PTraceReader(DocumentReader):
 
     def events_of(self, document: object, lines: Lines) -> Iterator[tuple[int, Reading]]:
         items = objects(document)
-        queues: dict[tuple[str, str], deque[tuple[str, str]]] = defaultdict(deque)
+        queues: _Queues = defaultdict(deque)
         counts: Counter[str] = Counter()
         last: str | None = None
         for place, item in enumerate(items):
-            kind, details = str(item.get("type")), mapping(item.get("details"))
+            kind = str(item.get("type", item.get("logType")))
+            details = mapping(item.get("details"))
             line = lines.of(place, len(items))
             owner = next((name(details[key]) for key in _OWNERS if key in details), None)
             if kind in _FAILS and owner is None:
                 owner = _named_in(str(details.get("log", "")), items) or last
+            if owner is None and kind in _OF_NONE:
+                yield line, None
+                continue
             if owner is None:
                 yield line, Misfit(f"is of the type {quoted(kind)} and names no machine")
                 continue
@@ -82,24 +94,30 @@ def _event(
     kind: str,
     details: dict,
     owner: ProcessId,
-    queues: dict[tuple[str, str], deque[tuple[str, str]]],
+    queues: _Queues,
     counts: Counter[str],
 ) -> Reading:
-    event, text = str(details.get("event", ""))[:200], str(details.get("log", kind))[:_LONGEST]
+    event, text = (
+        str(details.get("event", ""))[:200],
+        str(details.get("log") or details.get("error") or kind)[:_LONGEST],
+    )
     value = _json(details.get("payload"))
     extra = _json({key: details[key] for key in ("state", "clock") if key in details})
     if kind in _FAILS:
         sentence = text.rstrip(".") + "."
         return LineEvent(owner, INTERNAL, label=f"{_FAILS[kind]}{sentence}", extra=extra)
     target = name(details.get("target")) if kind == "SendEvent" else None
-    if target is not None and target != owner:
+    if target is not None and target != owner and details.get("isTargetHalted") is not True:
         counts[event] += 1
         message = f"{event}#{counts[event]}"
-        queues[target, event].append((owner, message))
+        queues[target, event].append((owner, message, value))
         link = Link(None, (owner, ProcessId(target)))
         return LineEvent(owner, SEND, None, link, message, value=value, label=text, extra=extra)
-    if kind in _TAKES and queues[owner, event]:
-        sender, message = queues[owner, event].popleft()
+    waiting = queues[owner, event] if kind in _TAKES else ()
+    taken = next((sent for sent in waiting if sent[2] == value), None)
+    if taken is not None:
+        queues[owner, event].remove(taken)
+        sender, message, _ = taken
         link = Link(None, (ProcessId(sender), owner))
         return LineEvent(owner, RECEIVE, None, link, message, value=value, label=text, extra=extra)
     return LineEvent(owner, INTERNAL, label=text, extra=extra)

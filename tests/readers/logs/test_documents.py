@@ -170,13 +170,35 @@ def test_the_earliest_event_of_a_name_is_dequeued_first_whoever_sent_it(tmp_path
     ]
 
 
+def test_a_payload_tells_which_of_two_events_was_dequeued(tmp_path):
+    trace = [
+        a_send("e", payload={"x": 1}), a_send("e", "B(4)", payload={"x": 2}),
+        a_take("e") | {"type": "DequeueEvent"},
+    ]  # fmt: skip
+    trace[2]["details"]["payload"] = {"x": 2}
+    _, events, _ = read_document(tmp_path, trace)
+    assert [event.channel for event in events if event.kind == "receive"] == ["B(4)->Server(3)"]
+
+
+def test_a_monitor_has_its_own_events_and_a_halted_machine_gets_none(tmp_path):
+    watched = step("MonitorProcessEvent", "M", monitor="Safe", sender="Client(2)", event="e")
+    trace = [a_send("e"), watched, a_send("f", isTargetHalted=True), step("PrintLog", "hello")]
+    header, events, _ = read_document(tmp_path, trace)
+    assert [(event.process, event.kind) for event in events] == [
+        ("Client(2)", "send"),
+        ("Safe", "internal"),
+        ("Client(2)", "internal"),
+    ]
+    assert (header.extra["p_trace"]["left_out"], header.extra["p_trace"]["misfits"]) == (1, 0)
+
+
 def test_what_was_never_sent_or_never_taken_invents_no_message(tmp_path):
     _, events, _ = read_document(tmp_path, [a_take("eTimeout"), a_send("e")])
     assert [event.kind for event in events] == ["internal", "send"]
 
 
 def test_an_exception_is_told_and_a_step_without_a_machine_is_named(tmp_path):
-    trace = [*TRACE[:2], step("StrategyDescription", "random"), step("Exception", "no state")]
+    trace = [*TRACE[:2], step("Unheard", "x"), step("ExceptionThrown", "no state", id="B(4)")]
     header, _, _ = read_document(tmp_path, trace)
     assert header.extra["told"][0]["text"] == "An exception was thrown: no state."
     assert header.extra["p_trace"]["misfits"] == 1

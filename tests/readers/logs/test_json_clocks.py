@@ -52,6 +52,7 @@ SPELLINGS = {
     "text": spelt("node", "vectorClock", as_text=True),
     "lists": spelt("pid", "clock", as_list=True),
     "lists in text": spelt("id", "timestamp", as_list=True, as_text=True),
+    "as DisViz has them": b"\n\n" + spelt("processId", "VCString", as_text=True),
     "a field of no usual name": spelt("wer", "vc"),
 }
 
@@ -60,6 +61,15 @@ SPELLINGS = {
 def test_the_fields_are_seen_in_the_lines(tmp_path, data):
     _, events, _ = read(source(tmp_path, data))
     assert messages(events) == BOTH_WAYS
+
+
+def test_a_comment_between_the_lines_is_named_and_left_out(tmp_path):
+    data = HOLES.replace(
+        b'{"host":0,"msg":{"type":"pl"}', b'# two internal events\n{"host":0,"msg":5'
+    )
+    _, events, defects = read(source(tmp_path, data))
+    assert messages(events) == BOTH_WAYS
+    assert {(item.code, item.line) for item in defects} >= {("skipped-text", 2)}
 
 
 def test_a_list_may_begin_with_process_1_and_processes_may_have_a_name(tmp_path):

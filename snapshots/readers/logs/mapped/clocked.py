@@ -30,7 +30,7 @@ from snapshots.readers.logs.shiviz.reader import add_holes, header_of, rows_of
 from snapshots.readers.logs.vector_timestamps import FIELDS
 
 _CLOCKS = re.compile(
-    r"(?i)^(.*[._-])?(vc|vcs|vclock|vclocks|clock|clocks|vector|vector[._-]?clocks?|vt|"
+    r"(?i)^(.*[._-])?(vc|vcs|vcstring|vclock|vclocks|clock|clocks|vector|vector[._-]?clocks?|vt|"
     r"vector[._-]?time(stamp)?s?|timestamp|ts)$"
 )
 _PROCESSES = ("host", "process", "proc", "node", "pid", "process_id", "node_id", "site", "replica",
