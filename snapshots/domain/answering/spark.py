@@ -5,6 +5,7 @@ often how far it came. Progress reports say where its time went.
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import chain, islice, pairwise
 
 from snapshots.domain.answering.sentences import (
     ALL_TIMES,
@@ -21,15 +22,27 @@ from snapshots.domain.answering.sentences import (
 from snapshots.domain.answering.upload_summary import Point, UploadSummary, newest
 from snapshots.domain.answering.wording import begun, moment, named, size, span, to_checkpoint
 from snapshots.domain.inventory.batches import PlannedBatch, spans_text
-from snapshots.domain.inventory.model import COMPLETED, IN_PROGRESS, Flaw, JobInventory
-from snapshots.domain.inventory.spark_plan import EPOCH
+from snapshots.domain.inventory.model import (
+    COMPLETED,
+    IN_PROGRESS,
+    TO_WATCH,
+    WENT_WRONG,
+    Flaw,
+    JobInventory,
+)
+from snapshots.domain.inventory.spark_plan import EPOCH, UPLOAD_ITSELF
 from snapshots.domain.model.defects import times
 from snapshots.domain.model.listing import listed
 
 MOST_FILES = 3  # that a sentence names
+MOST_GAPS = 10_000  # batches of which no file is there, of those that are named
+MOST_SHOWN = 3  # of what the logs show
 _WHOLE = "triggerExecution"  # the phase that holds all others
 _FILES = (Evidence(CONTENTS, "Batches and files"),)
 _UNSURE = "Whether a restart can go on is not known, because files are damaged or missing."
+_WITHOUT_STATE = (
+    "A restart goes on if the query keeps no state: all that such a query needs is there."
+)
 _CONTINUOUS = (
     "A restart begins at the offsets of the last epoch that was committed, and reads what came "
     "after it again."
@@ -43,6 +56,7 @@ def subject(summary: UploadSummary, job: JobInventory) -> Subject:
     doubt = _doubt(points[-1], is_damaged=bool(flaws)) if points else None
     sentences = [
         *_damage(flaws, summary),
+        *_shown(job),
         *_last_batch(points, doubt),
         *_in_flight(points),
         *_state(points, is_damaged=bool(flaws)),
@@ -51,12 +65,34 @@ def subject(summary: UploadSummary, job: JobInventory) -> Subject:
     return Subject(job.key, job.name, tuple(sentences))
 
 
+def _shown(job: JobInventory) -> Iterator[Sentence]:
+    """Say what the logs show besides the last batch: what went wrong, then what to watch."""
+    levels = {WENT_WRONG: WRONG, TO_WATCH: WATCH}
+    shown = [(levels[fact.name], str(fact.value)) for fact in job.facts if fact.name in levels]
+    if not shown:
+        return
+    level = WRONG if WRONG in dict(shown) else WATCH
+    yield Sentence("shown", " ".join(text for _, text in shown[:MOST_SHOWN]), level, _FILES)
+
+
 def _flaws(summary: UploadSummary, job: JobInventory) -> list[Flaw]:
     """Return the flaws of the query's own folder."""
     if len(summary.jobs) == 1:
         return list(summary.flaws)
+    own = _prefix(job)
+    inner = [one for other in summary.jobs if (one := _prefix(other)) != own]
+    deeper = tuple(one for one in inner if one.startswith(own))
+    return [
+        flaw
+        for flaw in summary.flaws
+        if flaw.path.startswith(own) and not (deeper and flaw.path.startswith(deeper))
+    ]
+
+
+def _prefix(job: JobInventory) -> str:
+    """Return how the paths of a query's files begin; empty for the upload itself."""
     folder = next((fact.value for fact in job.facts if fact.name == "folder"), None)
-    return [flaw for flaw in summary.flaws if flaw.path.startswith(f"{folder}/")]
+    return "" if folder == UPLOAD_ITSELF else f"{folder}/"
 
 
 def _damage(flaws: list[Flaw], summary: UploadSummary) -> Iterator[Sentence]:
@@ -83,6 +119,8 @@ def _doubt(last: Point, *, is_damaged: bool) -> Sentence | None:
         text = f"A restart cannot go on from these files. {whole.gap()}"
         return Sentence("restart", text, WRONG, links)
     text = f"Whether a restart can go on is not known. {whole.gap()}"
+    if whole.reasons == (last.item.why_state_unknown,):
+        text = f"{_WITHOUT_STATE} {last.item.why_state_unknown}"
     return Sentence("restart", text, NOT_KNOWN, links)
 
 
@@ -118,7 +156,9 @@ def _all_committed(points: Sequence[Point], last: Point, *, can_restart: bool) -
         ids = spans_text(point.item.id for point in unsure)
         text = f"{text}; of {ids} that is not known. {unsure[0].item.problem or ''}".rstrip()
         return Sentence("last-batch", _ended(text), WATCH, (to_checkpoint(last), *_FILES))
-    if len(points) > 1:
+    if gaps := _gaps(points):
+        text = f"{text}; of {spans_text(gaps)} that is not known, since no file of them is there"
+    elif len(points) > 1:
         text = f"{text}, and so were all before it from {first} on"
     if last.item.why_empty is None:  # continuous processing
         reason = last.item.why_unknown or "The files do not say."
@@ -129,6 +169,13 @@ def _all_committed(points: Sequence[Point], last: Point, *, can_restart: bool) -
     else:
         text = f"{text}: nothing was in flight."
     return Sentence("last-batch", text, WELL if can_restart else FACT, (to_checkpoint(last),))
+
+
+def _gaps(points: Sequence[Point]) -> list[int]:
+    """Return the batches between those that are there, at most MOST_GAPS of them."""
+    ids = sorted(point.item.id for point in points)
+    between = (range(one + 1, two) for one, two in pairwise(ids))
+    return list(islice(chain.from_iterable(between), MOST_GAPS))
 
 
 def _not_committed(last: Point, *, can_restart: bool) -> Iterator[Sentence]:
@@ -172,7 +219,7 @@ def _in_flight(points: Sequence[Point]) -> Iterator[Sentence]:
     if point.item.kind == EPOCH:
         yield _epoch_in_flight(point, others=len(batches) - 1)
         return
-    amount, level = _amount(point, planned), FACT
+    amount, level = _nothing_new(point, planned) or _amount(point, planned), FACT
     if amount is None:
         amount = f"{begun(named(point))} was in flight; how many rows it was to read is not known."
         level = NOT_KNOWN
@@ -192,6 +239,15 @@ def _epoch_in_flight(point: Point, *, others: int) -> Sentence:
     if others:
         text = f"{text} {times(others, 'earlier epoch')} had ended without a commit, too."
     return Sentence("in-flight", text, NOT_KNOWN, (to_checkpoint(point),))
+
+
+def _nothing_new(point: Point, planned: PlannedBatch) -> str | None:
+    """Say that a batch reads nothing, since no offset moves; None if that is not so."""
+    sources = planned.sources
+    if not sources or not all(one.start_known and one.start == one.end for one in sources):
+        return None
+    were = "the offset of its source is that" if len(sources) == 1 else "its offsets are those"
+    return f"{begun(named(point))} was in flight and reads nothing new: {were} of the batch before."
 
 
 def _amount(point: Point, planned: PlannedBatch) -> str | None:

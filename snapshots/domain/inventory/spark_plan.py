@@ -32,6 +32,7 @@ from snapshots.domain.model.defects import times
 from snapshots.domain.model.listing import listed
 
 PARTITIONS = "spark.sql.shuffle.partitions"
+UPLOAD_ITSELF = "the upload itself"  # the folder of a query that lies in no folder
 EPOCH = "epoch"  # the kind of checkpoint in continuous processing
 _STAYS = (
     "Each partition stays where it is: a key belongs to the partition that its hash modulo "

@@ -11,8 +11,19 @@ from snapshots.readers.engines.spark_streaming.files import DamagedFile, Files
 from snapshots.readers.engines.spark_streaming.incidents import InFlight, in_flight
 from snapshots.readers.engines.spark_streaming.limits import SparkLimits
 from snapshots.readers.engines.spark_streaming.logs.commits import CommittedBatch, read_commit
-from snapshots.readers.engines.spark_streaming.logs.offsets import PlannedBatch, read_offsets
-from snapshots.readers.engines.spark_streaming.logs.sources import SourceLog, read_source_log
+from snapshots.readers.engines.spark_streaming.logs.offsets import (
+    FILE,
+    UNKNOWN,
+    PlannedBatch,
+    kind_of,
+    read_offsets,
+)
+from snapshots.readers.engines.spark_streaming.logs.own_logs import OWN_LOG, OwnLog, read_own_log
+from snapshots.readers.engines.spark_streaming.logs.sources import (
+    SourceLog,
+    lists_files,
+    read_source_log,
+)
 from snapshots.readers.engines.spark_streaming.logs.text_logs import numbered
 from snapshots.readers.engines.spark_streaming.progress import Progress
 from snapshots.readers.engines.spark_streaming.state.operators import Operator, read_operator
@@ -50,6 +61,8 @@ class SparkCheckpoint:
     Attributes:
         query: the id of the query; None if it is unknown.
         schemas: the schemas by operator and store.
+        source_logs: the logs of file sources by source.
+        own_logs: what other sources keep for themselves, by source.
         left_overs: the state files of failed attempts.
         missing_partitions: the partitions without a folder by operator; Spark reads them as empty
             without an error.
@@ -67,6 +80,7 @@ class SparkCheckpoint:
     schemas: Mapping[tuple[int, str], StateSchema]
     versions: StoreVersions
     source_logs: Mapping[str, SourceLog]
+    own_logs: Mapping[str, OwnLog]
     in_flight: tuple[InFlight, ...]
     topology: Topology
     left_overs: tuple[VersionFile, ...]
@@ -133,7 +147,8 @@ def read_files(
 
 def read_source_logs(files: Files, limits: SparkLimits) -> dict[str, SourceLog]:
     """Return the logs of all file sources of a checkpoint, without what is damaged."""
-    return _Reader(files, limits).source_logs()
+    reader = _Reader(files, limits)
+    return reader.source_logs(reader.log("offsets", "offset log", read_offsets))
 
 
 def settings_of(logs: Logs) -> Mapping[str, str]:
@@ -169,16 +184,17 @@ class _Reader:
     limits: SparkLimits
     damaged: list[DamagedFile] = field(default_factory=list)
     roles: dict[str, str] = field(default_factory=dict)
+    own_logs: dict[str, OwnLog] = field(default_factory=dict)
 
     def checkpoint(
         self, input_rows: Mapping[str, int], reports: Sequence[Progress]
     ) -> SparkCheckpoint:
         query = self._query()
         logs = Logs(
-            self._log("offsets", "offset log", read_offsets),
-            self._log("commits", "commit log", read_commit),
+            self.log("offsets", "offset log", read_offsets),
+            self.log("commits", "commit log", read_commit),
         )
-        source_logs = self.source_logs()
+        source_logs = self.source_logs(logs.planned)
         reports = [each for each in reports if query is None or each.query in (query, None)]
         by_batch = {report.batch: report for report in reports if not report.idle}
         batches = make_timeline(logs, source_logs, input_rows, by_batch)
@@ -195,6 +211,7 @@ class _Reader:
             schemas=schemas,
             versions=versions,
             source_logs=source_logs,
+            own_logs=self.own_logs,
             in_flight=tuple(
                 in_flight(batch, operators, versions)
                 for batch in batches
@@ -202,7 +219,7 @@ class _Reader:
             ),
             topology=_topology(logs, operators, reports, source_logs),
             left_overs=tuple(left_overs(versions, state_ids(logs, operators))),
-            missing_partitions=_missing(operators, versions),
+            missing_partitions=_missing(operators, versions) if _has_ended(logs, batches) else {},
             reported_operators=max((len(report.operators) for report in reports), default=None),
             damaged=tuple(self.damaged),
             roles=self._roles(versions),
@@ -223,7 +240,7 @@ class _Reader:
             self.damaged.append(error)
         return None
 
-    def _log(
+    def log(
         self, folder: str, role: str, read: Callable[[Files, str, SparkLimits], T]
     ) -> dict[int, T | str]:
         """Return the content of each batch's file, or the sentence about its damage."""
@@ -244,12 +261,20 @@ class _Reader:
         self.damaged += damaged
         self.roles.update(dict.fromkeys(read, role))
 
-    def source_logs(self) -> dict[str, SourceLog]:
+    def source_logs(self, planned: Mapping[int, PlannedBatch | str]) -> dict[str, SourceLog]:
+        """Return the logs of file sources, and note what other sources keep for themselves."""
         logs = {}
+        kinds = _kinds(planned)
         for source in sorted(self.files.children("sources")):
-            log, damaged, read = read_source_log(self.files, f"sources/{source}", self.limits)
-            logs[source] = log
-            self._note(damaged, read, "source log")
+            folder, kind = f"sources/{source}", kinds.get(source, UNKNOWN)
+            if kind == FILE or lists_files(self.files, folder, self.limits):
+                log, damaged, read = read_source_log(self.files, folder, self.limits)
+                logs[source] = log
+                self._note(damaged, read, "source log")
+            else:
+                own, damaged, read = read_own_log(self.files, folder, kind, self.limits)
+                self.own_logs[source] = own
+                self._note(damaged, read, OWN_LOG)
         return logs
 
     def _operators(
@@ -306,6 +331,17 @@ class _Reader:
         return roles
 
 
+def _kinds(planned: Mapping[int, PlannedBatch | str]) -> dict[str, str]:
+    """Return the kind of each source by its newest offset that tells it."""
+    kinds: dict[str, str] = {}
+    for batch in sorted(planned):
+        plan = planned[batch]
+        if isinstance(plan, PlannedBatch):
+            known = {name: kind_of(offset) for name, offset in plan.offsets.items()}
+            kinds |= {name: kind for name, kind in known.items() if kind != UNKNOWN}
+    return kinds
+
+
 def _version_numbers(versions: StoreVersions) -> set[int]:
     """Return the versions of which some partition has a file."""
     return {
@@ -340,6 +376,11 @@ def _folder(log: SourceLog) -> str | None:
     """Return the folder of a source's files; None if they lie in several."""
     folders = {file.path.rsplit("/", 1)[0] for files in log.files.values() for file in files}
     return folders.pop() if len(folders) == 1 else None
+
+
+def _has_ended(logs: Logs, batches: Sequence[Batch]) -> bool:
+    """Tell whether a batch is over, so that each partition wrote state; the first needs none."""
+    return bool(logs.committed) or not logs.planned or any(batch.batch for batch in batches)
 
 
 def _missing(operators: Sequence[Operator], versions: StoreVersions) -> dict[int, tuple[int, ...]]:

@@ -3,7 +3,7 @@
 import os
 import stat
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from io import BufferedReader
 from pathlib import Path
@@ -104,15 +104,21 @@ class Files:
     def is_folder(self, folder: str) -> bool:
         return bool(self.children(folder))
 
-    def inside(self, folder: str) -> "Files":
-        """Return the files below ``folder``, with paths relative to it."""
-        if not folder:
+    def inside(self, folder: str, without: Iterable[str] = ()) -> "Files":
+        """Return the files below ``folder``, with paths relative to it.
+
+        Args:
+            without: folders below it whose files are left out.
+        """
+        left_out = tuple(f"{inner}/" for inner in without)
+        if not folder and not left_out:
             return self
-        start = len(folder) + 1
+        prefix = f"{folder}/" if folder else ""
+        start = len(prefix)
         entries = {
             path[start:]: FileEntry(path[start:], entry.size, entry.modified_ms)
             for path, entry in self.entries.items()
-            if path.startswith(f"{folder}/")
+            if path.startswith(prefix) and not path.startswith(left_out)
         }
         return Files(self.root / folder, entries, spent=self.spent)
 

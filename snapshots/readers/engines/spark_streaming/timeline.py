@@ -4,12 +4,18 @@
 source in b goes from its offset in b - 1 to its offset in b.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from snapshots.readers.engines.spark_streaming.documents import Json
 from snapshots.readers.engines.spark_streaming.logs.commits import CommittedBatch
-from snapshots.readers.engines.spark_streaming.logs.offsets import FILE, PlannedBatch, kind_of, span
+from snapshots.readers.engines.spark_streaming.logs.offsets import (
+    FILE,
+    UNKNOWN,
+    PlannedBatch,
+    kind_of,
+    span,
+)
 from snapshots.readers.engines.spark_streaming.logs.sources import SeenFile, SourceLog
 from snapshots.readers.engines.spark_streaming.progress import Progress
 
@@ -90,14 +96,28 @@ class Batch:
     @property
     def went_back(self) -> bool:
         """Tell whether a position of a source lies before the one that the batch before wrote."""
-        return any(_goes_back(source.start, source.end) for source in self.sources or ())
+        return any(True for _ in self.back)
+
+    @property
+    def back(self) -> Iterator[tuple[SourceRange, str, int, int]]:
+        """Yield each position that goes back: its source and name, and both numbers.
+
+        In an offset of Delta the index counts within a version of the table, so that it goes back
+        wherever the version goes on. Offsets of a form that is not known are not compared.
+        """
+        for source in self.sources or ():
+            if kind_of(source.end) == kind_of(source.start) != UNKNOWN:
+                for name, start, end in positions_back(source.start, source.end):
+                    yield source, name, start, end
 
 
-def _goes_back(start: Json, end: Json) -> bool:
-    """Compare two offsets of one source, partition by partition, as far as they hold numbers."""
+def positions_back(start: Json, end: Json, name: str = "") -> Iterator[tuple[str, int, int]]:
+    """Yield the name of each position that goes back, such as ``topic-0``, and both numbers."""
     if isinstance(start, dict) and isinstance(end, dict):
-        return any(_goes_back(start[name], end[name]) for name in start.keys() & end.keys())
-    return type(start) is type(end) is int and end < start
+        for key in sorted(start.keys() & end.keys()):
+            yield from positions_back(start[key], end[key], f"{name}-{key}" if name else key)
+    elif type(start) is type(end) is int and end < start:
+        yield name, start, end
 
 
 @dataclass(frozen=True)

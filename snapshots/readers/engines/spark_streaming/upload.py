@@ -31,6 +31,7 @@ SINK_LOG = "_spark_metadata"
 _LOG_FILE = re.compile(r"(?:(.*)/)?(?:offsets|commits)/\d+")
 STATE_FILE = re.compile(r"(?:(.*)/)?state/\d+/(?:\d+/.+|_metadata/metadata)")
 _EVENT_LOG = re.compile(r"(?:^|/)(?:events_\d+_|(?:application|local|app|spark)-)[^/]*$")
+_OWN_FOLDERS = frozenset({"offsets", "commits", "sources", "state"})
 _PROGRESS_SUFFIXES = (".json", ".jsonl", ".ndjson", ".log", ".txt")
 
 
@@ -41,10 +42,14 @@ class SinkLog:
     Attributes:
         folder: the folder of the sink.
         written: the urls of output files by number of the log's file.
+        modified: when the newest file of each was written, in epoch ms, as far as that is told.
+        compacted: the numbers of the log's files that repeat all before them.
     """
 
     folder: str
     written: Mapping[int, tuple[str, ...]]
+    modified: Mapping[int, int]
+    compacted: frozenset[int]
 
 
 @dataclass(frozen=True)
@@ -78,22 +83,26 @@ class SparkUpload:
 
 
 def find_checkpoints(files: Files) -> list[str]:
-    """Return the folders ("" for the root) with an offset or commit log, without nested ones.
+    """Return the folders ("" for the root) with an offset or commit log, and those inside of them.
 
-    Where there is none, these are the folders with state.
+    Where there is none, these are the folders with state. What a checkpoint keeps in folders of its
+    own, such as those of a source, is no checkpoint.
     """
     folders = _folders_with(files, _LOG_FILE) or _folders_with(files, STATE_FILE)
-    return sorted(folder for folder in folders if not _is_nested(folder, folders))
+    return sorted(folder for folder in folders if not _is_part(folder, folders))
 
 
 def _folders_with(files: Files, pattern: re.Pattern[str]) -> set[str]:
     return {match[1] or "" for path in files.entries if (match := pattern.fullmatch(path))}
 
 
-def _is_nested(folder: str, others: set[str]) -> bool:
+def _is_part(folder: str, others: set[str]) -> bool:
+    """Tell whether a folder lies in a folder that a checkpoint above it writes itself."""
     parts = folder.split("/")
-    above = {"/".join(parts[:depth]) for depth in range(len(parts))}
-    return bool(folder) and bool(above & others)
+    return any(
+        parts[depth] in _OWN_FOLDERS and "/".join(parts[:depth]) in others
+        for depth in range(len(parts))
+    )
 
 
 def read_upload(root: Path, limits: SparkLimits | None = None) -> SparkUpload:
@@ -122,7 +131,7 @@ def read_checkpoint(root: Path, limits: SparkLimits | None = None) -> SparkCheck
 
 
 def _read(files: Files, folders: list[str], limits: SparkLimits) -> SparkUpload:
-    inner = {folder: files.inside(folder) for folder in folders}
+    inner = {folder: files.inside(folder, _below(folder, folders)) for folder in folders}
     outside = _outside(files, folders)
     # Input files are matched first, so that none of them is read as a report.
     seen = [
@@ -148,6 +157,12 @@ def _read(files: Files, folders: list[str], limits: SparkLimits) -> SparkUpload:
         tuple(damaged),
         files.left_out,
     )
+
+
+def _below(folder: str, folders: list[str]) -> list[str]:
+    """Return the checkpoints that lie inside of another."""
+    prefix = f"{folder}/" if folder else ""
+    return [other for other in folders if other != folder and other.startswith(prefix)]
 
 
 def _outside(files: Files, folders: list[str]) -> Files:
@@ -187,7 +202,9 @@ def _sinks(
     folders = sorted({path.split(inner)[0] for path in files.entries if inner in path})
     sinks = []
     for folder in folders:
-        written, damaged_files, read = read_sink_log(files, f"{folder}/{SINK_LOG}", limits)
+        written, modified, damaged_files, read = read_sink_log(
+            files, f"{folder}/{SINK_LOG}", limits
+        )
         damaged += damaged_files
         roles.update(dict.fromkeys(read, "sink log"))
         names = {url.rsplit("/", 1)[-1] for urls in written.values() for url in urls}
@@ -197,5 +214,6 @@ def _sinks(
                 roles[path] = "checksum"
             elif roles[path] is None and inner not in path:
                 roles[path] = "sink output" if name in names else "sink left-over"
-        sinks.append(SinkLog(folder, written))
+        compacted = {n for n in written if f"{folder}/{SINK_LOG}/{n}.compact" in read}
+        sinks.append(SinkLog(folder, written, modified, frozenset(compacted)))
     return tuple(sinks)

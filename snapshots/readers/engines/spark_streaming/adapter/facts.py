@@ -7,12 +7,15 @@ import orjson
 
 from snapshots.domain.inventory.batches import PlannedBatch, PlannedSource, WrittenState, spans_text
 from snapshots.domain.inventory.model import COUNT, EPOCH_MS, MILLISECONDS, Fact
+from snapshots.domain.inventory.spark_plan import UPLOAD_ITSELF
 from snapshots.readers.engines import listing
 from snapshots.readers.engines.spark_streaming.adapter.jobs import SparkJob
+from snapshots.readers.engines.spark_streaming.adapter.pipelines import flow_of
 from snapshots.readers.engines.spark_streaming.adapter.sizes import known_sum
 from snapshots.readers.engines.spark_streaming.documents import Json
 from snapshots.readers.engines.spark_streaming.incidents import InFlight
 from snapshots.readers.engines.spark_streaming.logs import offsets
+from snapshots.readers.engines.spark_streaming.logs.own_logs import NOT_READ, START
 from snapshots.readers.engines.spark_streaming.progress import Progress
 from snapshots.readers.engines.spark_streaming.timeline import Batch, SourceRange
 
@@ -22,6 +25,11 @@ MOST_RANGES = 1_000  # sources of a batch
 MOST_DETAILED = 100  # batches in flight whose partitions are listed; the newest
 _COUNTED = "counted in the input files of the upload"
 _REPORTED = "by a progress report of the query"
+KINDS = {
+    offsets.KAFKA: "Kafka, or Event Hubs, whose offsets have the same form",
+    offsets.LONG: "rate, memory or socket, whose offsets have the same form",
+    offsets.UNKNOWN: "a source whose offsets have a form of their own",
+}
 _ROWS = {
     "numRowsTotal": "rows of state",
     "numRowsUpdated": "rows updated",
@@ -41,11 +49,19 @@ def job_names(jobs: Sequence[SparkJob], reports: Mapping[str, Mapping[int, Progr
     own = [_own_name(reports[job.folder]) for job in jobs]
     counts = Counter(own)
     return [
-        (job.folder or "checkpoint")
+        _folder_name(job.folder)
         if name is None
         else (name if counts[name] == 1 else f"{name} ({job.folder})")
         for name, job in zip(own, jobs, strict=True)
     ]
+
+
+def _folder_name(folder: str) -> str:
+    """Name a query by its folder: a flow by its table, anything else by the path."""
+    flow = flow_of(folder)
+    if flow is None:
+        return folder or "checkpoint"
+    return f"{flow.label}, version {flow.version}" if flow.version else flow.label
 
 
 def _own_name(reports: Mapping[int, Progress]) -> str | None:
@@ -58,11 +74,13 @@ def job_facts(job: SparkJob) -> Iterator[Fact]:
     """Yield the facts of a query."""
     checkpoint, topology = job.checkpoint, job.checkpoint.topology
     yield Fact("query", checkpoint.query)
-    yield Fact("folder", job.folder or "the upload itself")
+    yield Fact("folder", job.folder or UPLOAD_ITSELF)
     yield Fact("processing", "continuous" if job.is_continuous else "micro-batches")
     for source in topology.sources[:MOST_NAMED]:
         inferred = _REPORTED if source.description else "by the form of its offsets"
-        yield Fact(f"source {source.id}", short(source.description or source.kind), inferred)
+        kind = KINDS.get(source.kind, source.kind)
+        yield Fact(f"source {source.id}", short(source.description or kind), inferred)
+        yield from _own_log_facts(job, source.id)
     if len(topology.sources) > MOST_NAMED:
         yield Fact("further sources", len(topology.sources) - MOST_NAMED, unit=COUNT)
     yield Fact("sink", topology.sink and short(topology.sink))
@@ -75,6 +93,18 @@ def job_facts(job: SparkJob) -> Iterator[Fact]:
         yield Fact("format of the state's files", checkpoint.state_format)
     if left := len(checkpoint.left_overs):
         yield Fact("state files left over from failed attempts", left, unit=COUNT)
+
+
+def _own_log_facts(job: SparkJob, source: str) -> Iterator[Fact]:
+    """Yield what a source that reads no files keeps for itself."""
+    log = job.checkpoint.own_logs.get(source)
+    if log is None:
+        return
+    name = f"source {source}: {log.what or 'its own log'}"
+    if log.what == START:
+        yield Fact(name, log.value, unit=EPOCH_MS)
+    else:
+        yield Fact(name, NOT_READ if log.what is None else _as_text(log.value))
 
 
 def batch_facts(job: SparkJob, batch: Batch) -> Iterator[Fact]:

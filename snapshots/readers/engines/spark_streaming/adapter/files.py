@@ -10,6 +10,7 @@ from snapshots.readers.engines.spark_streaming.adapter.flaws import OF_A_BATCH, 
 from snapshots.readers.engines.spark_streaming.adapter.jobs import SparkJob
 from snapshots.readers.engines.spark_streaming.adapter.sizes import StateSizes
 from snapshots.readers.engines.spark_streaming.logs.offsets import FILE, kind_of
+from snapshots.readers.engines.spark_streaming.logs.own_logs import NOT_READ, OWN_LOG
 from snapshots.readers.engines.spark_streaming.state.store_files import CHANGES
 from snapshots.readers.engines.spark_streaming.timeline import SourceRange
 
@@ -41,6 +42,12 @@ def file_uses(
 def _of_checkpoint(job: SparkJob, state: StateSizes) -> Iterator[FileUse]:
     checkpoint = job.checkpoint
     reasons = {error.file: error.what for error in (*checkpoint.damaged, *state.damaged)}
+    not_read = {s for s, log in checkpoint.own_logs.items() if log.what is None}
+    reasons |= {
+        path: NOT_READ
+        for path, role in checkpoint.roles.items()
+        if role == OWN_LOG and path.split("/")[1] in not_read and path not in reasons
+    }
     reasons |= {file.path: _LEFT_OVER for file in checkpoint.left_overs}
     users, kinds = _state_files(state)
     kinds |= {file.path: "state left-over" for file in checkpoint.left_overs}

@@ -79,6 +79,7 @@ def upload_inventory(
     reads: Reads,
     files: tuple[FileUse, ...],
     notes: Sequence[str],
+    shown: Mapping[str, tuple[Fact, ...]],
 ) -> UploadInventory:
     """Return what an upload holds.
 
@@ -86,6 +87,7 @@ def upload_inventory(
         states: the stored state of each checkpoint, by its folder.
         reports: the progress reports by the checkpoint's folder, then by batch.
         notes: what the upload's files say, as sentences.
+        shown: what the files of each query show, by its folder.
     """
     flaws = [
         (job, file)
@@ -108,7 +110,7 @@ def upload_inventory(
     return UploadInventory(
         engine="spark",
         jobs=tuple(
-            JobInventory(job.key, name, tuple(job_facts(job)))
+            JobInventory(job.key, name, (*job_facts(job), *shown[job.folder]))
             for job, name in zip(jobs, job_names(jobs, reports), strict=True)
         ),
         checkpoints=tuple(reversed(checkpoints)),

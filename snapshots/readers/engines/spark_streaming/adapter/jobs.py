@@ -14,6 +14,7 @@ from snapshots.readers.engines.spark_streaming.logs.offsets import FILE, Planned
 from snapshots.readers.engines.spark_streaming.timeline import Batch
 
 LONGEST_LABEL = 40  # characters
+MOST_SPANNED = 1_000_000  # batches between the oldest and the newest, of which gaps are named
 NO_STATE = (
     "The progress reports name stateful operators, and the folder of their state is not in the "
     "upload."
@@ -35,6 +36,7 @@ class SparkJob:
         label: what distinguishes its processes and snapshots from those of other jobs; None if it
             is the only one.
         first: the number of its oldest batch among all checkpoints of the upload.
+        others_have_state: whether another checkpoint of the upload has a folder of state.
     """
 
     number: int
@@ -43,6 +45,7 @@ class SparkJob:
     label: str | None
     first: int
     checkpoint: SparkCheckpoint
+    others_have_state: bool = False
 
     @property
     def batches(self) -> tuple[Batch, ...]:
@@ -68,6 +71,16 @@ class SparkJob:
         return frozenset({*self.checkpoint.committed_batches, *ahead})
 
     @cached_property
+    def gaps(self) -> list[int]:
+        """The batches between the oldest and the newest of which neither log has a file."""
+        there = {batch.batch for batch in self.batches}
+        if self.is_continuous or self.checkpoint.is_state_alone or not there:
+            return []
+        if max(there) - min(there) > MOST_SPANNED:
+            return []
+        return [batch for batch in range(min(there), max(there)) if batch not in there]
+
+    @cached_property
     def is_continuous(self) -> bool:
         """Whether its batches are epochs."""
         plans = [p for p in self.checkpoint.logs.planned.values() if isinstance(p, PlannedBatch)]
@@ -77,11 +90,16 @@ class SparkJob:
     def keeps_state(self) -> bool | None:
         """Tell whether the query keeps state; None if the upload does not show it.
 
-        Continuous processing has no stateful operators, and a progress report counts them.
+        Continuous processing has no stateful operators, and a progress report counts them. Where
+        the upload holds the state of another query, folders of state were not left out.
         """
         if self.checkpoint.operators or self.checkpoint.reported_operators:
             return True
-        is_stateless = self.is_continuous or self.checkpoint.reported_operators is not None
+        is_stateless = (
+            self.is_continuous
+            or self.checkpoint.reported_operators is not None
+            or self.others_have_state
+        )
         return False if is_stateless else None
 
     @cached_property
@@ -133,6 +151,7 @@ def jobs_of(checkpoints: Mapping[str, SparkCheckpoint]) -> tuple[SparkJob, ...]:
     """Return the jobs of checkpoints, which are given by folder."""
     queries: set[str] = set()
     labels = _labels(list(checkpoints))
+    with_state = {folder for folder, one in checkpoints.items() if one.operators}
     jobs: list[SparkJob] = []
     first = 0
     for number, (folder, checkpoint) in enumerate(checkpoints.items()):
@@ -140,7 +159,9 @@ def jobs_of(checkpoints: Mapping[str, SparkCheckpoint]) -> tuple[SparkJob, ...]:
         if key in queries:
             key = f"{key}/{folder}" if key else folder
         queries.add(key)
-        jobs.append(SparkJob(number, folder, key, labels[folder], first, checkpoint))
+        has_state = bool(with_state - {folder})
+        job = SparkJob(number, folder, key, labels[folder], first, checkpoint, has_state)
+        jobs.append(job)
         first += len(checkpoint.batches)
     return tuple(jobs)
 

@@ -17,6 +17,7 @@ from snapshots.readers.engines.spark_streaming import upload as uploads
 from snapshots.readers.engines.spark_streaming.adapter.entries import Reads, rows_by_files
 from snapshots.readers.engines.spark_streaming.adapter.events import derived_recording
 from snapshots.readers.engines.spark_streaming.adapter.files import MOST_NAMED, file_uses
+from snapshots.readers.engines.spark_streaming.adapter.findings import findings
 from snapshots.readers.engines.spark_streaming.adapter.inventory import upload_inventory
 from snapshots.readers.engines.spark_streaming.adapter.jobs import SparkJob, jobs_of
 from snapshots.readers.engines.spark_streaming.adapter.progress_upload import ProgressUpload
@@ -95,7 +96,13 @@ class SparkUpload(EngineUpload):
         uses = self._file_uses()
         reports = {job.folder: self._reports(job) for job in self.jobs}
         return upload_inventory(
-            self.jobs, self.states, reports, self.reads, uses, list(self._notes())
+            self.jobs,
+            self.states,
+            reports,
+            self.reads,
+            uses,
+            list(self._notes()),
+            {job.folder: findings(self.upload, self.jobs, job) for job in self.jobs},
         )
 
     def restore_check(self) -> UploadCheck:

@@ -10,6 +10,7 @@ FileStreamSourceLog.
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import islice
 
 from snapshots.domain.inventory.model import FileUse
 from snapshots.domain.inventory.restore_check import (
@@ -22,18 +23,23 @@ from snapshots.domain.inventory.restore_check import (
 )
 from snapshots.readers.engines.spark_streaming.adapter.jobs import SparkJob
 from snapshots.readers.engines.spark_streaming.adapter.needed_files import NeededFiles
+from snapshots.readers.engines.spark_streaming.adapter.pipelines import replaced
 from snapshots.readers.engines.spark_streaming.adapter.restore_state import NeededState
 from snapshots.readers.engines.spark_streaming.adapter.sizes import StateSizes
 from snapshots.readers.engines.spark_streaming.documents import Json
 from snapshots.readers.engines.spark_streaming.limits import SparkLimits
 from snapshots.readers.engines.spark_streaming.logs.offsets import FILE, PlannedBatch, kind_of
-from snapshots.readers.engines.spark_streaming.timeline import Batch
+from snapshots.readers.engines.spark_streaming.timeline import Batch, positions_back
 
 QUERY, OFFSETS, COMMITS = "query id", "offset log", "commit log"
 SOURCE = "source log"
 NO_QUERY = "It is absent. Spark 4 does not start without it; older versions make a new query of it."
 NO_OFFSETS = "It is absent, so that nothing tells how far the sources were read."
 NO_OFFSETS_BEFORE = "It is absent, and Spark reads it to know where the batch begins."
+IN_A_GAP = (
+    "It is absent, and so is the commit of its batch, as asynchronous progress tracking leaves it. "
+    "With that option a restart goes on; without it Spark looks for this file and fails."
+)
 NO_COMMIT = "It is absent: the batch ended, and what it left for the next one is not known."
 NO_COMMIT_BEFORE = (
     "It is absent although a later batch was planned. Spark goes on with a warning; whether the "
@@ -64,10 +70,14 @@ def restore_check(
         files: what each file of the upload is, and who needs it.
     """
     checks: list[RestoreCheck] = []
+    older = replaced(job.folder for job in jobs)
     for job in jobs:
         query = _Query(job, states[job.folder], limits)
         last = len(job.batches) - 1
-        newest_first = [query.check(place, decides=place == last) for place in range(last, -1, -1)]
+        counts = job.folder not in older
+        newest_first = [
+            query.check(place, decides=counts and place == last) for place in range(last, -1, -1)
+        ]
         checks += reversed(newest_first)
     return check_upload("spark", checks, list(_unneeded(files)))
 
@@ -120,7 +130,10 @@ class _Query:
             return number
         self._needed.need(findings, f"offsets/{number}", OFFSETS, absent=NO_OFFSETS)
         if number and not self._job.is_continuous:
-            self._needed.need(findings, f"offsets/{number - 1}", OFFSETS, absent=NO_OFFSETS_BEFORE)
+            is_gap = number - 1 in self._job.gaps
+            absent = IN_A_GAP if is_gap else NO_OFFSETS_BEFORE
+            before = f"offsets/{number - 1}"
+            self._needed.need(findings, before, OFFSETS, absent=absent, is_certain=not is_gap)
             self._same_sources(findings, number)
         if number in logs.committed:
             self._needed.need(findings, f"commits/{number}", COMMITS, absent="")
@@ -160,8 +173,11 @@ class _Query:
             findings.doubt(f"{path}: The batch before read {len(lost):,} more sources.")
         for source, end in after.offsets.items():
             start = before.offsets.get(source)
-            if type(start) is type(end) is int and end < start:
-                findings.doubt(f"{path}: Source {source} goes back from {start:,} to {end:,}.")
+            if kind_of(start) != kind_of(end):
+                continue
+            for name, first, last in islice(positions_back(start, end), _MOST_LACKING):
+                place = f"Source {source}{f' ({name})' if name else ''}"
+                findings.doubt(f"{path}: {place} goes back from {first:,} to {last:,}.")
 
     def _sources(self, findings: Findings, batch: Batch) -> None:
         planned = self._job.checkpoint.logs.planned.get(batch.batch)
@@ -181,8 +197,7 @@ class _Query:
         """Note what a source that reads no files has kept, whose form is its own."""
         for _, name in sorted(names.items()):
             path = f"sources/{source}/{name}"
-            if path not in self._needed.damage:  # it was taken for a log of files
-                self._needed.need(findings, path, SOURCE, f"source {source}", absent="")
+            self._needed.need(findings, path, SOURCE, f"source {source}", absent="")
 
     def _log_of_files(self, findings: Findings, source: str, numbers: range) -> None:
         """Note the files of the log of a file source; of many that are absent the first ones."""

@@ -27,13 +27,13 @@ class CommittedBatch:
     """The content of one commit file.
 
     Attributes:
-        next_watermark_ms: epoch ms.
+        next_watermark_ms: epoch ms; None in a commit of Spark up to 2.3, which is empty.
         state_ids: for each operator, by partition and store, the unique ids of state files; None if
             the state is written in checkpoint format 1.
     """
 
     version: int
-    next_watermark_ms: int
+    next_watermark_ms: int | None
     state_ids: dict[int, list[list[str]]] | None = None
     sinks: tuple[SinkEntry, ...] = ()
 
@@ -45,7 +45,7 @@ def read_commit(files: Files, path: str, limits: SparkLimits) -> CommittedBatch:
     try:
         return CommittedBatch(
             log.version,
-            whole(document, "nextBatchWatermarkMs"),
+            whole(document, "nextBatchWatermarkMs") if document else None,
             _state_ids(document.get("stateUniqueIds")),
             _sinks(document.get("sinkMetadataMap")),
         )

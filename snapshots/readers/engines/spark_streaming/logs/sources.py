@@ -82,6 +82,17 @@ def read_source_log(
     return SourceLog(by_count), damaged, list(paths.values())
 
 
+def lists_files(files: Files, folder: str, limits: SparkLimits) -> bool:
+    """Tell whether the log of a source, of which no offset tells the kind, names files."""
+    for path in _log_files(files, folder).values():
+        try:
+            log = read_log(files, path, NEWEST, limits, of_files=True)
+            return {"path", "batchId"} <= log.object(2, limits).keys()
+        except DamagedFile:
+            continue
+    return False
+
+
 def _log_files(files: Files, folder: str) -> dict[str, str]:
     """Return the paths of a log's files by name, in the order of their numbers."""
     numbers = {
@@ -114,12 +125,14 @@ def _entries(files: Files, path: str, limits: SparkLimits) -> Iterator[tuple[int
 
 def read_sink_log(
     files: Files, folder: str, limits: SparkLimits
-) -> tuple[dict[int, tuple[str, ...]], list[DamagedFile], list[str]]:
+) -> tuple[dict[int, tuple[str, ...]], dict[int, int], list[DamagedFile], list[str]]:
     """Return the urls of a sink's output files by number of the log's file.
 
-    Beside them are the log's damaged files and the paths that were read.
+    Beside them are when the newest of these was written (epoch ms), the log's damaged files, and
+    the paths that were read.
     """
     written: dict[int, tuple[str, ...]] = {}
+    modified: dict[int, int] = {}
     damaged: list[DamagedFile] = []
     paths = _log_files(files, folder)
     for name, path in paths.items():
@@ -128,8 +141,10 @@ def read_sink_log(
             added = [entry for entry in entries if entry.get("action") == "add"]
             number = int(name.removesuffix(".compact"))
             written[number] = tuple(text_of(entry, "path") for entry in added)
+            if times := [t for e in added if type(t := e.get("modificationTime")) is int]:
+                modified[number] = max(times)
         except DamagedFile as error:
             damaged.append(error)
         except NotReadable as error:
             damaged.append(DamagedFile(path, str(error)))
-    return written, damaged, list(paths.values())
+    return written, modified, damaged, list(paths.values())
