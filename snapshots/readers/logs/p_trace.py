@@ -97,10 +97,8 @@ def _event(
     queues: _Queues,
     counts: Counter[str],
 ) -> Reading:
-    event, text = (
-        str(details.get("event", ""))[:200],
-        str(details.get("log") or details.get("error") or kind)[:_LONGEST],
-    )
+    event = str(details.get("event", ""))[:200]
+    text = str(details.get("log") or details.get("error") or kind)[:_LONGEST]
     value = _json(details.get("payload"))
     extra = _json({key: details[key] for key in ("state", "clock") if key in details})
     if kind in _FAILS:
