@@ -148,9 +148,7 @@ _COUNTEREXAMPLE = Foreign(
     "Its states name no process, so that nothing tells whose event a step is.",
     "Write the steps as JSON lines with a process and a vector clock (docs/formats/shiviz.md).",
 )
-_OTLP = Foreign(
-    "OpenTelemetry data (OTLP)", "Its spans say nothing of messages between processes.", _JAEGER
-)
+_OTLP = Foreign("OpenTelemetry data (OTLP)", "OTLP is not read.", _JAEGER)
 _FIELDS: tuple[tuple[Callable[[Fields], bool], Foreign], ...] = (
     (_has("resourceSpans"), _OTLP),
     (_has("resourceLogs"), _OTLP),

@@ -32,6 +32,10 @@ from snapshots.readers.logs.vector_timestamps import (
 
 _CLOCKED = (ShivizReader().name, ClockLinesReader.name, VectorTimestampsReader.name)
 _EVENTS = "native events"  # lines of the native format without their header
+_TEXT = (
+    "A text log is read if a parser expression on its first line finds host, clock and event "
+    "(docs/formats/vector-clocks.md)."
+)
 _MOST_VECTORS = 100_000  # lines of a file with vector timestamps
 _MOST_NAMED = 5  # files in a sentence
 
@@ -85,6 +89,9 @@ def joined(
     logs = [name for name in names if kinds[name] is not None]
     found = {kinds[name] for name in logs}
     if len(logs) == len(names) and len(found) == 1 and found <= set(_CLOCKED):
+        if whole := _whole(folder, names, limits):
+            reason = f"{quoted(whole)}, which holds the lines of the other files."
+            return Joined(folder / whole, reason, ((whole, 1),))
         return _written(folder, names, target, limits, "whose clocks belong together")
     is_native = found in ({NativeReader.name}, {NativeReader.name, _EVENTS})
     if is_native and len(logs) == len(names) and not _share_a_process(folder, names, limits):
@@ -168,6 +175,18 @@ def _written(
 
 def _named(folder: Path, names: Sequence[str]) -> foreign.Foreign | None:
     return foreign.named_in_folder(names, foreign.start_of(folder))
+
+
+def _whole(folder: Path, names: Sequence[str], limits: Limits) -> str | None:
+    """Return the file that holds all lines of the others, as tools that merge logs write it."""
+    largest = max(names, key=lambda name: (folder / name).stat().st_size)
+    lines = {hash(line.strip()) for line in _lines(folder / largest, limits)}
+    for name in names:
+        if name == largest:
+            continue
+        if any(hash(line.strip()) not in lines for line in _lines(folder / name, limits)):
+            return None
+    return largest
 
 
 def _is_header(line: bytes) -> bool:
@@ -255,7 +274,8 @@ def _refusal(
     return refuse(
         "unknown-format",
         f"The package holds {len(names):,} files that no engine known here has written, and that "
-        f"are not the logs of one recording: {quoted(other)} is {_what(folder / other, limits)}.",
+        f"are not the logs of one recording: {quoted(other)} is {_what(folder / other, limits)}. "
+        f"{_TEXT}",
     )
 
 

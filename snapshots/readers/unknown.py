@@ -89,7 +89,7 @@ def _not_a_header(fields: dict, line: int, read_here: str, *, are_lines: bool) -
             line=line,
             field="format",
         )
-    if fields.get("kind") in KINDS or "process" in fields:
+    if fields.get("kind") in KINDS or isinstance(fields.get("process"), str):
         return refuse(
             "header-missing",
             'The first line is an event, not the header: an object with "kind":"header" that '

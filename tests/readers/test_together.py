@@ -80,6 +80,14 @@ def test_one_file_for_each_process_is_one_log(tmp_path, files):
     assert log.reason.startswith("One log of ")
 
 
+@pytest.mark.parametrize("front", [b"", PARSER])
+def test_a_merged_log_beside_its_parts_is_read_alone(tmp_path, front):
+    files = {"a-Log.txt": FRONTEND, "all.log": front + FRONTEND + BACKEND, "b-Log.txt": BACKEND}
+    log = join(tmp_path, files)
+    assert log.path.name == "all.log"
+    assert len(read(log.path, Limits())[0].topology.processes) == 2
+
+
 def test_a_mapping_reads_all_files_as_one_log(tmp_path):
     mapping = {"process": "p", "kind": "k", "peer": "to", "message": "m"}
     files = {
@@ -171,6 +179,7 @@ def test_an_unknown_file_among_several_is_named_with_what_it_is(tmp_path):
     with pytest.raises(InputRefused) as caught:
         join(tmp_path, {"a.db": sqlite(), "b.txt": b"hello\n"})
     assert '"a.db" is not text, and of no format known here' in str(caught.value)
+    assert "A text log is read if a parser expression" in str(caught.value)
     assert "by itself" not in str(caught.value)
 
 

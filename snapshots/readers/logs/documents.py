@@ -1,7 +1,11 @@
-"""Reads a log that is one JSON document; a reader's ``events_of`` says which events it holds."""
+"""Reads a log that is one JSON document; a reader's ``events_of`` says which events it holds.
+
+Several documents, one a line, are read as a list of them.
+"""
 
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import orjson
@@ -33,15 +37,23 @@ class DocumentReader(JsonEventsReader):
     def readings(self, source: Path, limits: Limits) -> Iterator[tuple[int, Reading]]:
         """Yield the events of the document. Raises: InputRefused."""
         text = _text(source, limits)
-        try:
-            document = orjson.loads(text)
-        except orjson.JSONDecodeError as error:
-            raise refuse(
-                "not-json",
-                f"The document is not JSON ({error.msg}). Was the file cut short?",
-                line=error.lineno,
-            ) from None
-        yield from self.events_of(document, Lines(text, self.member))
+        yield from self.events_of(_document(text), Lines(text, self.member))
+
+
+def _document(text: bytes) -> object:
+    """Return the document, or a list of one for each line. Raises: InputRefused."""
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        lines = [line for line in text.split(b"\n") if line.strip()]
+        if len(lines) > 1 and error.lineno > 1:
+            with suppress(orjson.JSONDecodeError):
+                return [orjson.loads(line) for line in lines]
+        raise refuse(
+            "not-json",
+            f"The document is not JSON ({error.msg}). Was the file cut short?",
+            line=error.lineno,
+        ) from None
 
 
 class Lines:

@@ -1,4 +1,4 @@
-"""Reads traces that Jaeger exports as JSON: services are processes, and spans are events.
+"""Reads traces that Jaeger exports or stores as JSON: services are processes, and spans are events.
 
 A span that refers to a span of another service received a message from it, if one is a producer or
 client and the other a consumer or server: it was sent when the first began, and received when the
@@ -73,9 +73,13 @@ class JaegerReader(DocumentReader):
     member = "operationName"
 
     def recognises(self, head: Head) -> str | None:
-        is_one = head.not_text is None and _START.match(head.start) is not None
-        has_spans = b'"spans"' in head.start
-        return f"{self.title}, by its traces and spans" if is_one and has_spans else None
+        if head.not_text is not None:
+            return None
+        is_one = _START.match(head.start) is not None and b'"spans"' in head.start
+        item = head.fields or {}
+        own = mapping(item.get("_source")) or item
+        is_span = {"traceID", "spanID", "process"} <= own.keys()
+        return f"{self.title}, by its traces and spans" if is_one or is_span else None
 
     def header(self, source: Path, limits: Limits) -> Header:
         header = super().header(source, limits)
@@ -96,8 +100,7 @@ class JaegerReader(DocumentReader):
         return header
 
     def events_of(self, document: object, lines: Lines) -> Iterator[tuple[int, Reading]]:
-        traces = objects(mapping(document).get("data") if type(document) is dict else document)
-        items = [(trace, span) for trace in traces for span in objects(trace.get("spans"))]
+        items = list(_items(document))
         spans: dict[tuple[str, str], _Span] = {}
         found: list[tuple[int, int, Reading]] = []
         for place, (trace, item) in enumerate(items):
@@ -110,6 +113,17 @@ class JaegerReader(DocumentReader):
         found += _events(spans)
         for _, line, reading in sorted(found, key=lambda event: event[0]):
             yield line, reading
+
+
+def _items(document: object) -> Iterator[tuple[dict, dict]]:
+    """Yield each span with its trace; a span of a store's own has an empty one."""
+    given = mapping(document).get("data", [document]) if type(document) is dict else document
+    for item in objects(given):
+        own = mapping(item.get("_source")) or item
+        if "spanID" in own:
+            yield {}, own
+        for span in objects(own.get("spans")):
+            yield own, span
 
 
 def _span(trace: dict, item: dict, line: int) -> _Span | Misfit:

@@ -88,6 +88,16 @@ def test_the_id_of_a_message_is_the_best_that_the_spans_have(tmp_path, tags, exp
     assert [message for message, _ in messages] == [expected]
 
 
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_spans_of_elasticsearch_one_a_line_are_read(tmp_path, wrapped):
+    sent = PRODUCED | {"traceID": "a", "process": {"serviceName": "shop"}, "parentSpanID": "0"}
+    taken = consumed() | {"traceID": "b", "process": {"serviceName": "billing"}}
+    lines = [{"_source": span} if wrapped else span for span in (sent, taken)]
+    data = b"\n".join(json.dumps(line).encode() for line in lines)
+    _, events, _ = read(source(tmp_path, data, "spans.log"), Limits())
+    assert [(event.kind, event.line) for event in events] == [("send", 1), ("receive", 2)]
+
+
 def test_a_parent_outside_of_the_file_is_not_known_and_nothing_is_lost(tmp_path):
     header, events, messages = read_document(tmp_path, two(consumed(parent=("z", "99"))))
     assert messages == {}
