@@ -1670,6 +1670,7 @@ interface Evidence {
   name: string;
   time_unit: string;
   derived: boolean;
+  only_clocks: boolean;
   flaws: Record<string, number>;
   processes: { id: string; scope?: string; state?: string }[];
   channels: { id: string; source: string; target: string; fifo: boolean; overtaking: boolean }[];

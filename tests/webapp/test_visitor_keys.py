@@ -83,7 +83,7 @@ KEYS = {
         : items next total
         items[]: answers began_at duration ended_at initiators markers_received markers_sent
         items[]: outcome positions snapshot totals verdict verdict_counts verdicts
-        items[].answers[]: answer not_compared question sentence
+        items[].answers[]: answer question sentence
         items[].positions: *
         items[].totals: channels conserved processes start total
         items[].verdict_counts[]: count verdict
@@ -95,7 +95,7 @@ KEYS = {
         : answers began_at channels duration ended_at initiators markers_received markers_sent
         : messages outcome part positions processes recomputed recorded recorded_at
         : recorded_messages snapshot totals verdict verdict_counts verdicts why_empty why_unknown
-        answers[]: answer not_compared question sentence
+        answers[]: answer question sentence
         channels: *
         messages: *
         positions: *
@@ -170,7 +170,7 @@ KEYS = {
         recording.extent: from steps to
         snapshots[]: answers began_at duration ended_at initiators markers_received markers_sent
         snapshots[]: outcome positions snapshot totals verdict verdict_counts verdicts
-        snapshots[].answers[]: answer not_compared question sentence
+        snapshots[].answers[]: answer question sentence
         snapshots[].positions: *
         snapshots[].totals: channels conserved processes start total
         snapshots[].verdict_counts[]: count verdict

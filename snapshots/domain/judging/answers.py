@@ -237,6 +237,9 @@ def _rule(judged: Judged) -> Answer:
         return Answer(RULE, FAILS, _incomplete(judged, judged.words))
     if broken:
         return Answer(RULE, FAILS, f"{', '.join(broken)}.")
+    if not judged.channels:
+        sentence = "Every process recorded. They have no channels, so no marker was needed."
+        return Answer(RULE, HOLDS, sentence)
     if not judged.has_markers:
         return Answer(RULE, NOT_KNOWN, _without_markers(judged))
     return Answer(

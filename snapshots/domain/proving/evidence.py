@@ -11,7 +11,7 @@ from typing import Any
 
 from snapshots.domain.judging.cuts import Cut, contents
 from snapshots.domain.judging.report import SnapshotReport
-from snapshots.domain.model.derived import flaws, is_derived
+from snapshots.domain.model.derived import flaws, is_derived, only_clocks
 from snapshots.domain.model.recording import (
     APPLICATION_KINDS,
     RECORD_STATE,
@@ -89,6 +89,7 @@ def evidence(recording: Recording, wanted: Wanted) -> dict[str, Any]:
         "name": recording.name,
         "time_unit": recording.time_unit,
         "derived": is_derived(recording.header_extra),
+        "only_clocks": only_clocks(recording.header_extra),
         "flaws": _flaws(recording.header_extra, sorted(wanted.records)),
         "processes": [_process(process, wanted) for process in processes],
         "channels": [

@@ -125,9 +125,8 @@ def _checked(folder: Path, format: str) -> UploadCheck:
         raise CommandError(f"{folder} holds no file.", returncode=UNREADABLE)
     reader = registry.recognise(folder, names, format).reader
     if reader is None:
-        raise CommandError(
-            f"{names[0]} is no checkpoint of an engine known here.", returncode=UNREADABLE
-        )
+        those = f"{names[0]} is" if len(names) == 1 else f"The {len(names):,} files are"
+        raise CommandError(f"{those} no checkpoint of an engine known here.", returncode=UNREADABLE)
     upload = reader.read(folder)
     for _ in upload.entries():  # which brings to light what cannot be read
         pass

@@ -18,6 +18,8 @@ from snapshots.domain.judging.answers import (
 )
 from snapshots.domain.judging.findings import CONSISTENT, UNKNOWN, VERDICTS
 from snapshots.domain.judging.verdicts import judge
+from snapshots.domain.model.recording import MARKER_RECEIVE, MARKER_SEND
+from snapshots.domain.model.topology import Process, Topology
 from snapshots.domain.simulators.script import Log
 from tests.builders import a_run, correct_runs, recorded, runs, simulated
 from tests.effort import examples
@@ -138,6 +140,13 @@ def test_rules_that_were_not_checked_are_not_known_and_the_likely_cause_is_said(
     assert said in answers[RULE].sentence
 
 
+def test_processes_without_channels_need_no_marker():
+    alone = replace(simulated().header, topology=Topology((Process("p"),), ()))
+    record = a_run().record("p", "s1").log().events[0]
+    (report,) = judge(recorded(Log(alone, (record,))))
+    assert {item.question: item.answer for item in report.answers}[RULE] == HOLDS
+
+
 def test_a_log_without_times_does_not_say_how_far_apart_processes_recorded():
     header, events = closed(both_record(a_run())).log()
     answers, _ = answered(Log(replace(header, time_unit="step"), events))
@@ -161,7 +170,9 @@ def test_the_verdict_follows_from_the_answers(log):
         for question, verdicts in VERDICTS_OF.items():
             assert (found[question] == FAILS) == any(name in report.counts for name in verdicts)
         if report.verdict == CONSISTENT:
-            assert found[CUT] == found[RULE] == HOLDS
+            assert found[CUT] == HOLDS
+            has_markers = any(event.kind in (MARKER_SEND, MARKER_RECEIVE) for event in log.events)
+            assert found[RULE] == HOLDS or not has_markers
             assert found[CHANNELS] != FAILS
         if report.verdict == UNKNOWN:
             assert NOT_KNOWN in (found[CUT], found[CHANNELS])

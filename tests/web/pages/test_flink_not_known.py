@@ -180,7 +180,7 @@ def test_a_lone_metadata_tells_the_size_of_what_was_in_flight_and_not_that_it_is
     said = f"not known; 84.7 kB in {channels} according to the metadata"
     shown = upload.page("/contents/0")
     assert f"In flight {said}" in shown
-    assert "No file of that name is in the upload." in shown
+    assert "No such file lies beside the _metadata, where Flink looks for it." in shown
     assert said in upload.page("/contents")
     assert f"What was in flight in {channels} is read back before anything else, 84,744" in (
         upload.page("/contents/0/restore-plan", parallelism=2)

@@ -12,7 +12,7 @@ export function answersOf(given, counts, strays) {
     cut: cut(given, counts, strays),
     channels: channels(given, counts, strays),
     states: states(given, counts),
-    rule: ["marker-rule", "fifo-violation", "incomplete"].some((verdict) => counts.get(verdict)) ? FAILS : HOLDS,
+    rule: rule(given, counts),
   };
   if (!given.log.evidence.derived) return answers;
   const known = Object.entries(answers).map(([question, answer]) => [question, answer === FAILS ? FAILS : NOT_KNOWN]);
@@ -28,6 +28,7 @@ function cut(given, counts, strays) {
 /** @param {SnapshotCase} given @param {Map<string, number>} counts @param {number} strays */
 function channels(given, counts, strays) {
   if (counts.get("lost") || counts.get("duplicated")) return FAILS;
+  if (given.log.evidence.only_clocks) return NOT_KNOWN;
   const unsent = given.log.evidence.derived ? 0 : counts.get("unknown") - strays;
   const unrecorded = [...given.inFlight].filter(([channel]) => !given.records.has(channel));
   const isUnrecorded = unrecorded.some(([, flights]) => flights.length);
@@ -39,6 +40,12 @@ function states(given, counts) {
   if (counts.get("state-mismatch")) return FAILS;
   const compared = [...given.recordedStates.keys()].filter((process) => given.recomputedStates.has(process));
   return compared.length < given.positions.size || lacks(given) ? NOT_KNOWN : HOLDS;
+}
+
+/** @param {SnapshotCase} given @param {Map<string, number>} counts */
+function rule({ channels, markersSent, markersReceived }, counts) {
+  if (["marker-rule", "fifo-violation", "incomplete"].some((verdict) => counts.get(verdict))) return FAILS;
+  return markersSent || markersReceived || !channels.length ? HOLDS : NOT_KNOWN;
 }
 
 /** @param {SnapshotCase} given */

@@ -101,7 +101,7 @@ def test_no_byte_is_in_two_buffers(tmp_path):
         (i32(0) + i32(2**31 - 1), 4, "2147483647 things are announced"),
         (i32(1) + i32(0), 4, "has a wrong beginning"),
         (b"", 4, "has a wrong beginning"),
-        (None, 4, "No file of that name"),
+        (None, 4, "No such file lies beside the _metadata"),
     ],
 )
 def test_unreadable_buffers_are_left_out_with_a_reason(tmp_path, data, offset, reason):

@@ -58,6 +58,8 @@ def test_elements_of_a_list_are_counted_without_their_file(folder):
     ]
     assert sizes[0] == sizes[1]
     lost = [entry for entry in after if entry.subtask == 0]
-    assert all("is not" in entry.value.reason or "No file" in entry.value.reason for entry in lost)
+    assert all(
+        "is not" in entry.value.reason or "No such file" in entry.value.reason for entry in lost
+    )
     assert all(entry.digest is None for entry in lost)
     assert {state.kind for state in operator.states} >= {LISTED}
