@@ -70,9 +70,10 @@ HELPERS = {  # of the measurements
     "synthetic_store",
     "tasks",
 }
-ELSEWHERE = {  # with a Python that has apache-flink, or rerun-sdk
+ELSEWHERE = {  # with a Python that has apache-flink or rerun-sdk, or for minutes
     "beside_rerun",
     "real_flink_job",
+    "real_spark_restarts",
     "real_upgrades",
     "upgrade_cases",
     "upgrade_jobs",

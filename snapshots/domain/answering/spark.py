@@ -23,6 +23,7 @@ from snapshots.domain.answering.upload_summary import Point, UploadSummary, newe
 from snapshots.domain.answering.wording import begun, moment, named, size, span, to_checkpoint
 from snapshots.domain.inventory.batches import PlannedBatch, spans_text
 from snapshots.domain.inventory.model import (
+    AHEAD,
     COMPLETED,
     IN_PROGRESS,
     TO_WATCH,
@@ -57,7 +58,7 @@ def subject(summary: UploadSummary, job: JobInventory) -> Subject:
     sentences = [
         *_damage(flaws, summary),
         *_shown(job),
-        *_last_batch(points, doubt),
+        *_last_batch(points, doubt, is_ahead=any(fact.name == AHEAD for fact in job.facts)),
         *_in_flight(points),
         *_state(points, is_damaged=bool(flaws)),
         *_time(points),
@@ -67,7 +68,7 @@ def subject(summary: UploadSummary, job: JobInventory) -> Subject:
 
 def _shown(job: JobInventory) -> Iterator[Sentence]:
     """Say what the logs show besides the last batch: what went wrong, then what to watch."""
-    levels = {WENT_WRONG: WRONG, TO_WATCH: WATCH}
+    levels = {WENT_WRONG: WRONG, AHEAD: WATCH, TO_WATCH: WATCH}
     shown = [(levels[fact.name], str(fact.value)) for fact in job.facts if fact.name in levels]
     if not shown:
         return
@@ -124,10 +125,13 @@ def _doubt(last: Point, *, is_damaged: bool) -> Sentence | None:
     return Sentence("restart", text, NOT_KNOWN, links)
 
 
-def _last_batch(points: Sequence[Point], doubt: Sentence | None) -> Iterator[Sentence]:
+def _last_batch(
+    points: Sequence[Point], doubt: Sentence | None, *, is_ahead: bool
+) -> Iterator[Sentence]:
     """Say whether the last batch was committed, and what a restart does.
 
     Args:
+        is_ahead: whether there is state of a batch that the logs do not have.
         doubt: why it is not known that a restart can go on; None if it can.
     """
     if not points:
@@ -137,7 +141,7 @@ def _last_batch(points: Sequence[Point], doubt: Sentence | None) -> Iterator[Sen
         return
     last = points[-1]
     if last.item.status == COMPLETED:
-        yield _all_committed(points, last, can_restart=doubt is None)
+        yield _all_committed(points, last, can_restart=doubt is None, is_ahead=is_ahead)
     elif last.item.status == IN_PROGRESS:
         yield from _not_committed(last, can_restart=doubt is None)
     else:
@@ -148,7 +152,9 @@ def _last_batch(points: Sequence[Point], doubt: Sentence | None) -> Iterator[Sen
         yield doubt
 
 
-def _all_committed(points: Sequence[Point], last: Point, *, can_restart: bool) -> Sentence:
+def _all_committed(
+    points: Sequence[Point], last: Point, *, can_restart: bool, is_ahead: bool
+) -> Sentence:
     unsure = [point for point in points if point.item.status != COMPLETED]
     first = points[0].item.id
     text = f"{begun(named(last))}, the last one, was committed{moment(last.item.completed_at)}"
@@ -164,6 +170,9 @@ def _all_committed(points: Sequence[Point], last: Point, *, can_restart: bool) -
         reason = last.item.why_unknown or "The files do not say."
         text = f"{text}. What was in flight behind it is not known. {reason}"
         text = f"{text} {_CONTINUOUS}" if can_restart else text
+    elif is_ahead:
+        text = f"{text}. What was in flight behind it is not known."
+        text = f"{text} A restart goes on behind it." if can_restart else text
     elif can_restart:
         text = f"{text}: nothing was in flight. A restart goes on behind it."
     else:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from snapshots.domain.inventory.model import TO_WATCH, WENT_WRONG
+from snapshots.domain.inventory.model import AHEAD, TO_WATCH, WENT_WRONG
 from snapshots.readers.engines.spark_streaming.adapter.reader import SparkUpload
 
 PLAN = '{"batchWatermarkMs":0,"batchTimestampMs":%d}'
@@ -130,3 +130,12 @@ def test_a_query_that_stopped_in_its_first_batch_lacks_no_partition(tmp_path):
     }
     _write(tmp_path / "state/0/_metadata/metadata", f"v1\n{json.dumps(info)}")
     assert SparkUpload(tmp_path).jobs[0].checkpoint.missing_partitions == {}
+
+
+def test_state_of_a_batch_without_offsets_is_said(tmp_path):
+    query(tmp_path, {0: [1]}, [0])
+    for version, ahead in ((1, False), (2, True)):
+        _write(tmp_path / f"state/0/0/{version}.delta", b"\0")
+        facts = {one.name: one.value for one in SparkUpload(tmp_path).inventory().jobs[0].facts}
+        assert (AHEAD in facts) == ahead
+        assert facts["processing"] == (None if ahead else "micro-batches")

@@ -75,7 +75,7 @@ def job_facts(job: SparkJob) -> Iterator[Fact]:
     checkpoint, topology = job.checkpoint, job.checkpoint.topology
     yield Fact("query", checkpoint.query)
     yield Fact("folder", job.folder or UPLOAD_ITSELF)
-    yield Fact("processing", "continuous" if job.is_continuous else "micro-batches")
+    yield Fact("processing", _processing(job))
     for source in topology.sources[:MOST_NAMED]:
         inferred = _REPORTED if source.description else "by the form of its offsets"
         kind = KINDS.get(source.kind, source.kind)
@@ -93,6 +93,13 @@ def job_facts(job: SparkJob) -> Iterator[Fact]:
         yield Fact("format of the state's files", checkpoint.state_format)
     if left := len(checkpoint.left_overs):
         yield Fact("state files left over from failed attempts", left, unit=COUNT)
+
+
+def _processing(job: SparkJob) -> str | None:
+    """Name the way of processing; None where state is ahead, as real-time mode leaves it."""
+    if job.is_continuous:
+        return "continuous"
+    return None if job.is_ahead else "micro-batches"
 
 
 def _own_log_facts(job: SparkJob, source: str) -> Iterator[Fact]:

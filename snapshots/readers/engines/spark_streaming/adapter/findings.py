@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice, pairwise, takewhile
 
 from snapshots.domain.inventory.batches import spans_text
-from snapshots.domain.inventory.model import TO_WATCH, WENT_WRONG, Fact
+from snapshots.domain.inventory.model import AHEAD, TO_WATCH, WENT_WRONG, Fact
 from snapshots.domain.model.defects import times
 from snapshots.domain.model.listing import listed
 from snapshots.readers.engines.spark_streaming.adapter.jobs import SparkJob
@@ -23,6 +23,11 @@ LEAST_IDLE = 5  # batches without data in a row
 _KAFKA = (
     " A topic that was made anew looks like this. Spark's Kafka source stops at it, unless "
     "failOnDataLoss is false."
+)
+_AHEAD = (
+    "State is there of a batch behind {0}, and offsets of it are not. In real-time mode Spark "
+    "writes offsets at the end of a batch, so that such a batch was running; else its offsets were "
+    "removed. What the sink had of it may be there twice after a restart."
 )
 _GAP = (
     "Neither offsets nor commits are there for {0}, between others. Asynchronous progress tracking "
@@ -42,8 +47,10 @@ def findings(upload: SparkUpload, jobs: Sequence[SparkJob], job: SparkJob) -> tu
         *_idle(job),
         *_shared_sink(upload, jobs, job),
     ]
+    ahead = (Fact(AHEAD, _AHEAD.format(job.batches[-1].batch)),) if job.is_ahead else ()
     return (
         *(Fact(WENT_WRONG, sentence) for sentence in wrong),
+        *ahead,
         *(Fact(TO_WATCH, sentence) for sentence in watch),
     )
 

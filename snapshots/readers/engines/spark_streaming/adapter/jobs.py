@@ -71,6 +71,23 @@ class SparkJob:
         return frozenset({*self.checkpoint.committed_batches, *ahead})
 
     @cached_property
+    def is_ahead(self) -> bool:
+        """Whether there is state of a batch that neither log has, though a plan is written first.
+
+        Real-time mode (Spark 4.1 and later) writes offsets at the end of a batch.
+        """
+        if self.checkpoint.is_state_alone or not self.batches:
+            return False
+        version = self.batches[-1].state_version
+        return any(
+            file.version > version
+            for stores in self.checkpoint.versions.values()
+            for partitions in stores.values()
+            for partition in partitions.values()
+            for file in partition.files
+        )
+
+    @cached_property
     def gaps(self) -> list[int]:
         """The batches between the oldest and the newest of which neither log has a file."""
         there = {batch.batch for batch in self.batches}
