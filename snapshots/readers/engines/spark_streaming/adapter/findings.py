@@ -45,11 +45,11 @@ def findings(upload: SparkUpload, jobs: Sequence[SparkJob], job: SparkJob) -> tu
         *_sources(job),
         *_gaps(job),
         *_idle(job),
-        *_shared_sink(upload, jobs, job),
     ]
     ahead = (Fact(AHEAD, _AHEAD.format(job.batches[-1].batch)),) if job.is_ahead else ()
     return (
         *(Fact(WENT_WRONG, sentence) for sentence in wrong),
+        *(Fact(level, sentence) for level, sentence in _shared_sink(upload, jobs, job)),
         *ahead,
         *(Fact(TO_WATCH, sentence) for sentence in watch),
     )
@@ -169,24 +169,31 @@ def _holes(upload: SparkUpload, jobs: Sequence[SparkJob], job: SparkJob) -> Iter
         )
 
 
-def _shared_sink(upload: SparkUpload, jobs: Sequence[SparkJob], job: SparkJob) -> Iterator[str]:
+def _shared_sink(
+    upload: SparkUpload, jobs: Sequence[SparkJob], job: SparkJob
+) -> Iterator[tuple[str, str]]:
     """Tell that several flows write to one file sink, which counts batches without their flow."""
     sink, flow = _sink_of(upload, jobs, job), flow_of(job.folder)
     if sink is None or flow is None:
         return
-    others = sorted(
-        {
-            other.name
-            for one in jobs
-            if (other := flow_of(one.folder)) is not None
-            and other.dataset == flow.dataset
-            and other.root != flow.root
-        }
-    )
-    if others:
-        yield (
-            f"The file sink in {sink.folder} is shared with flow "
-            f"{listed(others, MOST_POSITIONS)}, and its log counts batches "
-            "without their flow. A batch is thrown away where another flow wrote one of the same "
-            "number first."
-        )
+    older, own = replaced(one.folder for one in jobs), set(job.checkpoint.committed_batches)
+    for one in jobs:
+        other = flow_of(one.folder)
+        if one.folder in older or other is None or other.dataset != flow.dataset:
+            continue
+        if other.root == flow.root:
+            continue
+        shared = f"The file sink in {sink.folder} is shared with flow {other.name}"
+        if common := sorted(own & set(one.checkpoint.committed_batches)):
+            noun = "batch" if len(common) == 1 else "batches"
+            yield (
+                WENT_WRONG,
+                f"{shared}, and both committed {noun} {spans_text(common)}. The log of the sink "
+                "keeps one of each number, so what one of the two flows wrote is thrown away.",
+            )
+        else:
+            yield (
+                TO_WATCH,
+                f"{shared}, and its log counts batches without their flow. A batch is thrown away "
+                "where the other flow wrote one of the same number first.",
+            )
