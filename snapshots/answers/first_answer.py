@@ -108,6 +108,7 @@ def _of_log(recording: Recording, stored: StoredRecording) -> Subject:
         recording.defects_total,
         stored.checkpoints(),
         _troubles(recording, stored),
+        next((item["sentence"] for item in recording.defects if item.get("sentence")), None),
     )
 
 

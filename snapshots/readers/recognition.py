@@ -43,7 +43,7 @@ READERS: dict[str, Reader] = {
         VectorTimestampsReader(),
     )
 }
-TELLING = (PTraceReader.name, VectorTimestampsReader.name)
+TELLING = (JaegerReader.name, PTraceReader.name, VectorTimestampsReader.name)
 """The formats whose readers tell in the header what they found."""
 SMALL_EVENTS = 20_000
 

@@ -41,10 +41,29 @@ BROUGHT = {
     ),
     "P": (
         json.dumps(TRACE).encode(),
-        ["The assertion fails: Server(3): balance is negative.", NO_SNAPSHOT],
+        [
+            "The assertion fails: Server(3): balance is negative.",
+            "The trace has 2 machines and 1 message: eReq#1 from Client(2) to Server(3).",
+            NO_SNAPSHOT,
+        ],
     ),
-    "Jaeger": (json.dumps(two(consumed())).encode(), [NO_SNAPSHOT]),
-    "holes": (HOLES, [NO_SNAPSHOT, "The log has 1 defect, which may change what is said here."]),
+    "Jaeger": (
+        json.dumps(two(consumed())).encode(),
+        [
+            "The traces have 2 services (billing and shop) and 1 message: orders-0@17 from shop "
+            "(0 µs) to billing (48 ms).",
+            NO_SNAPSHOT,
+        ],
+    ),
+    "holes": (
+        HOLES,
+        [
+            NO_SNAPSHOT,
+            'The log has 1 defect, which may change what is said here. 3 events of "0" (3 to 5) '
+            "are not in the log. Its other events are read; what was sent in the hole is drawn "
+            "from the event before it.",
+        ],
+    ),
     "GoVector": (packed({"a-Log.txt": FRONTEND, "b-Log.txt": BACKEND}), [NO_SNAPSHOT]),
 }
 

@@ -50,6 +50,7 @@ def subject(
     defects: int,
     checkpoints: Sequence[Mapping[str, str]] = (),
     troubles: Sequence[Sentence] = (),
+    first_defect: str | None = None,
 ) -> Subject:
     """Return the sentences about a log.
 
@@ -61,12 +62,13 @@ def subject(
         defects: how many defects the log has.
         checkpoints: the reports of the checkpoints of a dataflow, of which ``status`` is read.
         troubles: what went wrong in the run of a dataflow, which is said first.
+        first_defect: the sentence of the first defect; None if it is not at hand.
     """
     rest = (
         _verdict(verdicts, worst),
         *_answers(worst),
         *_checkpoints(checkpoints),
-        *_defects(defects),
+        *_defects(defects, first_defect),
     )
     if any(item.level in (WRONG, WATCH) for item in troubles):
         rest = tuple(replace(item, level=FACT) if item.level == WELL else item for item in rest)
@@ -160,7 +162,9 @@ def _checkpoints(checkpoints: Sequence[Mapping[str, str]]) -> Iterator[Sentence]
     yield Sentence("checkpoints", text, level, (Evidence(ALL_TIMES, "Checkpoints and failures"),))
 
 
-def _defects(defects: int) -> Iterator[Sentence]:
+def _defects(defects: int, first: str | None) -> Iterator[Sentence]:
     if defects:
         text = f"The log has {times(defects, 'defect')}, which may change what is said here."
+        if first is not None:
+            text = f"{text} {'The first: ' if defects > 1 else ''}{first}"
         yield Sentence("defects", text, WATCH, (Evidence(DEFECTS, "Defects of the log"),))

@@ -10,11 +10,14 @@ from pathlib import Path
 
 import orjson
 
-from snapshots.domain.model.defects import refuse
+from snapshots.domain.model.defects import refuse, times
+from snapshots.domain.model.recording import RECEIVE, SEND
+from snapshots.quantities import duration
 from snapshots.readers.formats.compression import open_stream
 from snapshots.readers.formats.limits import Limits
-from snapshots.readers.logs.json_events import JsonEventsReader, Reading
+from snapshots.readers.logs.json_events import TIME_UNIT, JsonEventsReader, LineEvent, Reading
 
+_MOST_SHOWN = 3  # messages in a sentence
 MOST_BYTES = 64 * 2**20  # of a document, which is read at once
 
 
@@ -83,6 +86,43 @@ def _text(source: Path, limits: Limits) -> bytes:
                 raise refuse("too-large", sentence)
             pieces.append(piece)
     return b"".join(pieces).removeprefix(b"\xef\xbb\xbf")
+
+
+def messages_of(readings: Iterable[tuple[int, Reading]]) -> Iterator[tuple[str, str]]:
+    """Yield each message that was sent and received: its id, and from whom to whom.
+
+    Times, where there are any, count from the earliest event.
+    """
+    events = [reading for _, reading in readings if isinstance(reading, LineEvent)]
+    began = min((event.at for event in events if event.at is not None), default=0)
+    sent = {(event.link, event.message): event for event in events if event.kind == SEND}
+    for event in events:
+        source = sent.get((event.link, event.message))
+        if event.kind == RECEIVE and event.message is not None and source is not None:
+            yield event.message, f"from {_at(source, began)} to {_at(event, began)}"
+
+
+def message_sentence(parts: str, readings: Iterable[tuple[int, Reading]]) -> dict[str, str]:
+    """Say how many messages a log has, and the first of them.
+
+    ``parts`` begins the sentence, as "The traces have 3 spans of 2 services".
+    """
+    found = list(messages_of(readings))
+    shown = "; ".join(f"{message} {ends}" for message, ends in found[:_MOST_SHOWN])
+    more = len(found) - _MOST_SHOWN
+    if not found:
+        return {"level": "fact", "text": f"{parts} and no message between them that is known."}
+    others = f"; and {more:,} more" if more > 0 else ""
+    return {
+        "level": "fact",
+        "text": f"{parts} and {times(len(found), 'message')}: {shown}{others}.",
+    }
+
+
+def _at(event: LineEvent, began: int) -> str:
+    if event.at is None:
+        return event.process
+    return f"{event.process} ({duration(event.at - began, TIME_UNIT)})"
 
 
 def objects(value: object) -> list[dict]:

@@ -11,17 +11,26 @@ for messaging spans.
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from snapshots.domain.assembling.assembly import Header
 from snapshots.domain.model.defects import times
+from snapshots.domain.model.listing import listed
 from snapshots.domain.model.recording import INTERNAL, RECEIVE, SEND
 from snapshots.domain.model.topology import ProcessId
 from snapshots.readers.formats.fields import json_text
 from snapshots.readers.formats.head import Head
 from snapshots.readers.formats.limits import Limits
-from snapshots.readers.logs.documents import DocumentReader, Lines, mapping, name, objects
+from snapshots.readers.logs.documents import (
+    DocumentReader,
+    Lines,
+    mapping,
+    message_sentence,
+    name,
+    objects,
+)
+from snapshots.readers.logs.headers import TOLD
 from snapshots.readers.logs.json_events import LineEvent, Link, Misfit, Reading
 
 _START = re.compile(rb'\s*(\{\s*"data"\s*:\s*\[|\[)\s*\{\s*"traceID"\s*:')
@@ -84,8 +93,8 @@ class JaegerReader(DocumentReader):
     def header(self, source: Path, limits: Limits) -> Header:
         header = super().header(source, limits)
         facts = mapping(header.extra[self.key])
-        missing = 0
-        for _, reading in self.readings(source, limits):
+        missing, readings = 0, list(self.readings(source, limits))
+        for _, reading in readings:
             missing += isinstance(reading, LineEvent) and '"parent":"not known"' in (
                 reading.extra or ""
             )
@@ -97,7 +106,10 @@ class JaegerReader(DocumentReader):
                 "sender is not known: no reference leads to a span of this file."
             )
         facts["without_parent"] = missing
-        return header
+        services = [process.id for process in header.topology.processes]
+        shown = f"{times(len(services), 'service')} ({listed(services, 5)})"
+        told = message_sentence(f"The traces have {shown}", readings)
+        return replace(header, extra={**header.extra, TOLD: [told]})
 
     def events_of(self, document: object, lines: Lines) -> Iterator[tuple[int, Reading]]:
         items = list(_items(document))

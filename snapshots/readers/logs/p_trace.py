@@ -14,13 +14,20 @@ from dataclasses import replace
 from pathlib import Path
 
 from snapshots.domain.assembling.assembly import Header
-from snapshots.domain.model.defects import quoted
+from snapshots.domain.model.defects import quoted, times
 from snapshots.domain.model.recording import INTERNAL, RECEIVE, SEND
 from snapshots.domain.model.topology import ProcessId
 from snapshots.readers.formats.fields import Unfit, json_text
 from snapshots.readers.formats.head import Head
 from snapshots.readers.formats.limits import Limits
-from snapshots.readers.logs.documents import DocumentReader, Lines, mapping, name, objects
+from snapshots.readers.logs.documents import (
+    DocumentReader,
+    Lines,
+    mapping,
+    message_sentence,
+    name,
+    objects,
+)
 from snapshots.readers.logs.headers import MOST_TOLD, TOLD
 from snapshots.readers.logs.json_events import LineEvent, Link, Misfit, Reading
 
@@ -58,14 +65,17 @@ class PTraceReader(DocumentReader):
 
     def header(self, source: Path, limits: Limits) -> Header:
         header = super().header(source, limits)
+        readings = list(self.readings(source, limits))
         said = dict.fromkeys(
             reading.label
-            for _, reading in self.readings(source, limits)
+            for _, reading in readings
             if isinstance(reading, LineEvent)
             and reading.label is not None
             and reading.label.startswith(tuple(_FAILS.values()))
         )
         told = [{"level": "wrong", "text": text} for text in [*said][:MOST_TOLD]]
+        machines = times(len(header.topology.processes), "machine")
+        told.append(message_sentence(f"The trace has {machines}", readings))
         return replace(header, extra={**header.extra, TOLD: told})
 
     def events_of(self, document: object, lines: Lines) -> Iterator[tuple[int, Reading]]:

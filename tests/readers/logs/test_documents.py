@@ -160,9 +160,10 @@ TRACE = [
 def test_an_event_that_was_sent_and_dequeued_is_a_message_and_the_failure_is_told(tmp_path):
     header, events, messages = read_document(tmp_path, TRACE, 2)
     assert set(messages) == {("eReq#1", "Client(2)->Server(3)")}
-    assert header.extra["told"] == [
-        {"level": "wrong", "text": "The assertion fails: Server(3): balance is negative."}
-    ]
+    assert header.extra["told"][0] == {
+        "level": "wrong",
+        "text": "The assertion fails: Server(3): balance is negative.",
+    }
     assert events[-1].process == "Server(3)"
 
 
