@@ -7,6 +7,7 @@ from pathlib import Path
 
 from snapshots.domain.model.defects import refuse
 from snapshots.limits import recording_limits
+from snapshots.readers import foreign
 from snapshots.readers.engines import registry
 from snapshots.readers.engines.base import EngineUpload
 from snapshots.store.inventory.reading import StoredInventory
@@ -44,5 +45,7 @@ def _read(path: Path, folder: Path) -> EngineUpload:
         raise refuse("empty", f"{path} holds no file.")
     recognised = registry.recognise(folder, files, registry.PACKAGE)
     if recognised.reader is None:
+        if named := foreign.named_in_folder(folder, files):
+            raise refuse("unknown-format", named.sentence)
         raise refuse("unknown-format", f"{path} is no checkpoint of an engine known here.")
     return recognised.reader.read(folder)

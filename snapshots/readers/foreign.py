@@ -15,6 +15,8 @@ import orjson
 from snapshots.domain.model.defects import InputRefused
 from snapshots.readers.formats.head import Head
 
+_LOOKED_AT = 4096  # bytes of a file
+_MOST_LOOKED_INTO = 20  # files of a folder
 _JAVA = b"\xac\xed\x00\x05"
 _NEVER = "Objects that a program serialised are never deserialised here."
 _STREAMING = (
@@ -54,7 +56,7 @@ def _begins(*starts: bytes) -> Callable[[bytes], bool]:
 
 def _found(expression: str) -> Callable[[bytes], bool]:
     search = re.compile(expression.encode(), re.IGNORECASE | re.MULTILINE).search
-    return lambda data: search(data[:4096]) is not None
+    return lambda data: search(data[:_LOOKED_AT]) is not None
 
 
 _DSTREAM = Foreign(
@@ -69,7 +71,7 @@ _ERROR = Foreign(
 )
 _BYTES: tuple[tuple[Callable[[bytes], bool], Foreign], ...] = (
     (
-        lambda data: data.startswith(_JAVA) and b"org.apache.spark.streaming" in data[:4096],
+        lambda data: data.startswith(_JAVA) and b"org.apache.spark.streaming" in data[:_LOOKED_AT],
         _DSTREAM,
     ),
     (
@@ -270,18 +272,14 @@ def named(head: Head) -> Foreign | None:
     return None
 
 
-def named_in_folder(names: Sequence[str], read: Callable[[str], bytes]) -> Foreign | None:
-    """Return what a folder is, by the names in it or by the first bytes of its files.
-
-    Args:
-        names: with / between folders.
-        read: returns the first bytes of a file by its name.
-    """
+def named_in_folder(folder: Path, names: Sequence[str]) -> Foreign | None:
+    """Return what a folder is, by the names of its files or by their first bytes."""
     for expression, what in _FOLDERS:
         if any(re.search(expression, name) for name in names):
             return what
-    for name in names[:20]:
-        start = read(name)
+    for name in names[:_MOST_LOOKED_INTO]:
+        with (folder / name).open("rb") as file:
+            start = file.read(_LOOKED_AT)
         for fits, what in _BYTES:
             if fits(start):
                 return what
@@ -309,13 +307,3 @@ def _outer(start: bytes) -> list[str]:
         return []
     found = re.findall(rb'^[\s\[]*\{\s*"([A-Za-z-]{1,40})"\s*:', start)
     return [name.decode() for name in found]
-
-
-def start_of(folder: Path) -> Callable[[str], bytes]:
-    """Return what reads the first bytes of a folder's files."""
-
-    def read(name: str) -> bytes:
-        with (folder / name).open("rb") as file:
-            return file.read(4096)
-
-    return read

@@ -83,7 +83,7 @@ def joined(
     if is_mapped:
         return _written(folder, names, target, limits, "as lines of one log, by the mapping")
     vectors = _vectors(folder, names, limits)
-    if vectors and _named(folder, names) is None:
+    if vectors and foreign.named_in_folder(folder, names) is None:
         return _timestamps(vectors, target, folder, limits)
     kinds = {name: _kind(folder / name, limits) for name in names}
     logs = [name for name in names if kinds[name] is not None]
@@ -96,7 +96,7 @@ def joined(
     is_native = found in ({NativeReader.name}, {NativeReader.name, _EVENTS})
     if is_native and len(logs) == len(names) and not _share_a_process(folder, names, limits):
         return _native(folder, names, target, limits)
-    if len(logs) == 1 and _named(folder, names) is None:
+    if len(logs) == 1 and foreign.named_in_folder(folder, names) is None:
         others = [quoted(name) for name in names if name not in logs]
         reason = f"The only log of the package. Left out, since no log: {listed(others, 3)}."
         return Joined(folder / logs[0], reason, ((logs[0], 1),))
@@ -171,10 +171,6 @@ def _written(
                 number += 1
     shown = listed([quoted(name) for name in names], _MOST_NAMED)
     return Joined(target, f"One log of {shown}, {why}.", tuple(parts))
-
-
-def _named(folder: Path, names: Sequence[str]) -> foreign.Foreign | None:
-    return foreign.named_in_folder(names, foreign.start_of(folder))
 
 
 def _whole(folder: Path, names: Sequence[str], limits: Limits) -> str | None:
@@ -258,7 +254,7 @@ def _refusal(
     folder: Path, names: Sequence[str], kinds: Mapping[str, str | None], limits: Limits
 ) -> InputRefused:
     """Return the refusal of files that are no single log, with the way that does work."""
-    named = _named(folder, names)
+    named = foreign.named_in_folder(folder, names)
     if named is not None:
         return refuse("unknown-format", named.sentence)
     if all(kind is not None and kind != _EVENTS for kind in kinds.values()) and all(

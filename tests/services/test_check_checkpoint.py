@@ -126,3 +126,13 @@ def test_what_cannot_be_used_is_exit_code_2(shared_data, capsys, tmp_path):
         package.writestr("chk-1/_metadata", b"12345")
     code, _, err = check(capsys, tmp_path / "cut.zip")
     assert code == 2
+
+
+def test_a_folder_of_others_is_named_with_the_way_that_works(tmp_path, capsys):
+    (tmp_path / "0_1" / "rocksdb").mkdir(parents=True)
+    (tmp_path / "0_1" / ".checkpoint").write_text("0\n0\n")
+    (tmp_path / "0_1" / "rocksdb" / "CURRENT").write_text("MANIFEST-000004\n")
+    with pytest.raises(CommandError) as refused:
+        check(capsys, tmp_path)
+    assert refused.value.returncode == 2
+    assert "a state directory of Kafka Streams" in str(refused.value)

@@ -26,6 +26,7 @@ from snapshots.domain.inventory.restore_check import (
 from snapshots.domain.model.as_json import as_json
 from snapshots.domain.model.defects import InputRefused, times
 from snapshots.management.ages import Ages, seconds
+from snapshots.readers import foreign
 from snapshots.readers.engines import listing, registry
 from snapshots.readers.formats.limits import Limits
 
@@ -125,6 +126,8 @@ def _checked(folder: Path, format: str) -> UploadCheck:
         raise CommandError(f"{folder} holds no file.", returncode=UNREADABLE)
     reader = registry.recognise(folder, names, format).reader
     if reader is None:
+        if named := foreign.named_in_folder(folder, names):
+            raise CommandError(named.sentence, returncode=UNREADABLE)
         those = f"{names[0]} is" if len(names) == 1 else f"The {len(names):,} files are"
         raise CommandError(f"{those} no checkpoint of an engine known here.", returncode=UNREADABLE)
     upload = reader.read(folder)
