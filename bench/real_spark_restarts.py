@@ -2,7 +2,7 @@
 
     python -m bench.real_spark_restarts FOLDER
 
-FOLDER, which must not be there yet, gets the checkpoints of seven queries, and a copy of them for
+FOLDER, which must not be there yet, gets the checkpoints of eight queries, and a copy of them for
 each change. Cutline answers first: the check of the files, and the answer page. Then Spark starts
 the query from the copy. The table that is printed is that of docs/formats/agreement.md.
 """
@@ -14,7 +14,7 @@ import shutil
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +43,7 @@ class Query:
         transform: what the query does with the rows.
         state: the state store's class; None if the query keeps no state.
         sink: ``noop`` or ``json``.
+        options: further options of the writer.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Query:
     transform: Callable[[DataFrame], DataFrame]
     state: str | None = None
     sink: str = "noop"
+    options: tuple[tuple[str, str], ...] = ()
 
 
 def _counted(rows: DataFrame) -> DataFrame:
@@ -57,6 +59,10 @@ def _counted(rows: DataFrame) -> DataFrame:
 
 
 HDFS, ROCKSDB = f"{STATE}HDFSBackedStateStoreProvider", f"{STATE}RocksDBStateStoreProvider"
+ASYNCHRONOUS = (
+    ("asyncProgressTrackingEnabled", "true"),
+    ("asyncProgressTrackingCheckpointIntervalMs", "5000"),
+)
 QUERIES = (
     Query("files", "file", lambda rows: rows),
     Query("files, counted", "file", _counted, HDFS),
@@ -65,7 +71,9 @@ QUERIES = (
     Query("files to files", "file", lambda rows: rows, sink="json"),
     Query("rate", "rate", lambda rows: rows),
     Query("rate, counted", "rate", _counted, HDFS),
+    Query("rate, asynchronous progress", "rate", lambda rows: rows, options=ASYNCHRONOUS),
 )
+WITHOUT = "nothing, started without the option"
 
 
 class Copy:
@@ -84,6 +92,11 @@ class Copy:
         """Keep the first part of a file, without its checksums."""
         content = (self.root / path).read_bytes()
         (self.root / path).write_bytes(content[: int(len(content) * share)])
+        self._without_checksums(path)
+
+    def write(self, path: str, content: str) -> None:
+        """Replace a file, without its checksums."""
+        (self.root / path).write_text(content)
         self._without_checksums(path)
 
     def remove_checksums(self) -> None:
@@ -105,9 +118,13 @@ Change = Callable[[Copy], object]
 CHANGES: dict[str, Change] = {
     "nothing": lambda copy: None,
     "all checksums removed": Copy.remove_checksums,
+    "the newest commit as Spark up to 2.3 wrote it": lambda copy: copy.write(
+        f"commits/{copy.newest}", "v1\n{}"
+    ),
     "the newest commit removed": lambda copy: copy.remove(f"commits/{copy.newest}"),
     "`metadata` removed": lambda copy: copy.remove("metadata"),
     "the newest offsets removed": lambda copy: copy.remove(f"offsets/{copy.newest}"),
+    "the offsets before the newest removed": lambda copy: copy.remove(f"offsets/{copy.newest - 1}"),
     "the newest offsets cut": lambda copy: copy.cut(f"offsets/{copy.newest}"),
     "the newest commit cut": lambda copy: copy.cut(f"commits/{copy.newest}"),
 }
@@ -129,6 +146,8 @@ OF_STATE: dict[str, Change] = {
 
 def changes_of(query: Query) -> dict[str, Change]:
     """Return the changes that fit the checkpoint of a query, by what they are called."""
+    if query.options:
+        return {"nothing": CHANGES["nothing"], WITHOUT: CHANGES["nothing"]}
     return {
         **CHANGES,
         **(OF_FILES if query.source == "file" else OF_RATE),
@@ -206,6 +225,7 @@ class Spark:
             writer = writer.trigger(processingTime="2 seconds")
         if query.sink != "noop":
             writer = writer.option("path", str(self._folder(query) / "output"))
+        writer = writer.options(**dict(query.options))
         return writer.option("checkpointLocation", str(checkpoint)).start()
 
 
@@ -242,7 +262,8 @@ def cases(spark: Spark, folder: Path) -> Iterator[tuple[str, str, str, bool, str
             shutil.copytree(own, root)
             change(Copy(root / "checkpoint"))
             answer, agrees = said(root, folder / "scratch")
-            did = spark.again(query, root / "checkpoint")
+            started = replace(query, options=()) if title == WITHOUT else query
+            did = spark.again(started, root / "checkpoint")
             yield query.name, title, answer, agrees, did
 
 

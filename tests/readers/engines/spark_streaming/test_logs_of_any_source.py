@@ -139,3 +139,21 @@ def test_state_of_a_batch_without_offsets_is_said(tmp_path):
         facts = {one.name: one.value for one in SparkUpload(tmp_path).inventory().jobs[0].facts}
         assert (AHEAD in facts) == ahead
         assert facts["processing"] == (None if ahead else "micro-batches")
+
+
+@pytest.mark.parametrize(
+    ("description", "answer"),
+    [
+        ("RateStreamV2[rowsPerSecond=20]", "not-restorable"),
+        ("MemoryStream[value#1]", "restorable"),
+        (None, "not-known"),
+    ],
+)
+def test_a_rate_source_needs_the_log_of_its_start(tmp_path, description, answer):
+    query(tmp_path / "checkpoint", {0: [4]}, [0])
+    if description is not None:
+        source = {"description": description, "endOffset": 4, "numInputRows": 4}
+        report = {"id": "q", "runId": "r", "batchId": 0, "timestamp": "2026-11-28T10:00:00.000Z"}
+        report |= {"durationMs": {"addBatch": 1}, "sources": [source], "stateOperators": []}
+        _write(tmp_path / "progress.jsonl", json.dumps(report | {"sink": {"description": "Noop"}}))
+    assert SparkUpload(tmp_path).restore_check().answer == answer

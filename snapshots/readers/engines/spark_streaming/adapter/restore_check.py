@@ -28,7 +28,12 @@ from snapshots.readers.engines.spark_streaming.adapter.restore_state import Need
 from snapshots.readers.engines.spark_streaming.adapter.sizes import StateSizes
 from snapshots.readers.engines.spark_streaming.documents import Json
 from snapshots.readers.engines.spark_streaming.limits import SparkLimits
-from snapshots.readers.engines.spark_streaming.logs.offsets import FILE, PlannedBatch, kind_of
+from snapshots.readers.engines.spark_streaming.logs.offsets import (
+    FILE,
+    LONG,
+    PlannedBatch,
+    kind_of,
+)
 from snapshots.readers.engines.spark_streaming.timeline import Batch, positions_back
 
 QUERY, OFFSETS, COMMITS = "query id", "offset log", "commit log"
@@ -47,6 +52,15 @@ NO_COMMIT_BEFORE = (
 )
 NO_EPOCH = "No epoch is committed: a start reads the source from where a new query begins."
 NO_SOURCE_LOG = "It is absent, and the source does not start without it."
+RATE = "RateStream"  # how reports describe the source
+NO_RATE_LOG = (
+    "It is absent, and it holds the instant of the source's start. Spark begins to count anew "
+    "without it, finds that the offsets go back, and fails."
+)
+MAYBE_RATE = (
+    "It is absent. A source `rate` does not go on without it; a source of another kind, which "
+    "counts like it, may need none."
+)
 NO_USER = "No start after a batch that is still there reads it."
 _SOURCE_FILE = re.compile(r"(\d{1,18})(\.compact)?")
 _MOST_LACKING = 100  # files of a source's log that are named
@@ -188,13 +202,24 @@ class _Query:
             names = self._source_files(source)
             self._needed.left -= len(names)
             if (end := _log_offset(offset)) is None:
-                self._notes_of_source(findings, source, names)
+                self._notes_of_source(findings, source, offset, names)
             else:
                 newest = max(end, *names) if names and is_newest else end
                 self._log_of_files(findings, source, range(_compacted(names, end), newest + 1))
 
-    def _notes_of_source(self, findings: Findings, source: str, names: Mapping[int, str]) -> None:
+    def _notes_of_source(
+        self, findings: Findings, source: str, offset: Json, names: Mapping[int, str]
+    ) -> None:
         """Note what a source that reads no files has kept, whose form is its own."""
+        if not names and kind_of(offset) == LONG and offset:
+            sources = self._job.checkpoint.topology.sources
+            known = next((one.description for one in sources if one.id == source), None)
+            if known is None or known.startswith(RATE):
+                said = NO_RATE_LOG if known else MAYBE_RATE
+                path = f"sources/{source}/0"
+                user = f"source {source}"
+                is_certain = known is not None
+                self._needed.need(findings, path, SOURCE, user, absent=said, is_certain=is_certain)
         for _, name in sorted(names.items()):
             path = f"sources/{source}/{name}"
             self._needed.need(findings, path, SOURCE, f"source {source}", absent="")
