@@ -44,6 +44,7 @@ def findings(upload: SparkUpload, jobs: Sequence[SparkJob], job: SparkJob) -> tu
         *islice(_back(job), 1),
         *_sources(job),
         *_gaps(job),
+        *_reported(upload, job),
         *_idle(job),
     ]
     ahead = (Fact(AHEAD, _AHEAD.format(job.batches[-1].batch)),) if job.is_ahead else ()
@@ -97,6 +98,28 @@ def _gaps(job: SparkJob) -> Iterator[str]:
     if gaps := job.gaps:
         noun = "batch" if len(gaps) == 1 else "batches"
         yield _GAP.format(f"{noun} {spans_text(gaps)}")
+
+
+def _reported(upload: SparkUpload, job: SparkJob) -> Iterator[str]:
+    """Tell which batches ran by their reports, although the logs have no file of them.
+
+    Logs keep the newest batches, so that older ones are no surprise.
+    """
+    query, there = job.checkpoint.query, {batch.batch for batch in job.batches}
+    if query is None or not there:
+        return
+    ran = {
+        report.batch
+        for report in upload.reports
+        if report.query == query and not report.idle and report.batch > min(there)
+    }
+    if lacking := sorted(ran - there):
+        noun = "batch" if len(lacking) == 1 else "batches"
+        them = "it" if len(lacking) == 1 else "them"
+        yield (
+            f"Progress reports say that {noun} {spans_text(lacking)} ran, and neither log has a "
+            f"file of {them}."
+        )
 
 
 def _idle(job: SparkJob) -> Iterator[str]:

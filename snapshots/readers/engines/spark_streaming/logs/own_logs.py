@@ -1,7 +1,7 @@
 """Read what a source that reads no files keeps for itself in ``sources/<source>/``.
 
-Each source has a form of its own. Kafka writes a zero byte, ``v1`` and its initial offsets as
-JSON, and the connector of Event Hubs copied that; ``rate`` writes ``v1`` and the instant of its
+Each source has a form of its own. Kafka writes a zero byte, ``v1`` and its initial offsets as JSON,
+and what Event Hubs writes cannot be told from it; ``rate`` writes ``v1`` and the instant of its
 start, a bare number. A log of another form may be whole, so it is named and not judged.
 
 Source: Spark's KafkaSourceInitialOffsetWriter, RateStreamMicroBatchStream, HDFSMetadataLog.
